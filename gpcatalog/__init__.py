@@ -1,0 +1,3 @@
+"""Greenplum/PostgreSQL catalog bloat analyzer and partition planner."""
+
+__version__ = "0.1.0"

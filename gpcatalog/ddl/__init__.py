@@ -1,0 +1,1 @@
+"""Greenplum DDL understood: the sqlglot dialect and what a file of DDL will cost."""

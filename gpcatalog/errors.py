@@ -1,0 +1,32 @@
+"""The one exception a user meets: what is wrong, what to do, and the exit code."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class Exit(IntEnum):
+    """Documented exit codes of every command."""
+
+    CLEAN = 0
+    FINDINGS = 1  # findings at or above --fail-on
+    USAGE = 2  # the call or an input file is wrong
+    UNREACHABLE = 3  # the server cannot be reached or read
+    REFUSED = 4  # a plan or migration that would be unsafe
+    INTERNAL = 70
+    INTERRUPTED = 130  # Ctrl-C, as shells number it
+
+
+class CatalogError(Exception):
+    """A failure that is told to the user in one message, never as a traceback.
+
+    >>> e = CatalogError("no such file: x", hint="name a snapshot", exit_code=Exit.USAGE)
+    >>> e.message, e.hint, int(e.exit_code)
+    ('no such file: x', 'name a snapshot', 2)
+    """
+
+    def __init__(self, message: str, *, hint: str = "", exit_code: Exit = Exit.USAGE) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.exit_code = exit_code

@@ -1,0 +1,1 @@
+"""A throwaway local server with a realistic bad catalog."""

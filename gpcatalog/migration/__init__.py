@@ -1,0 +1,1 @@
+"""Plans and findings turned into SQL scripts."""

@@ -1,0 +1,1 @@
+"""Values that every part shares: server, names, storage, findings."""

@@ -1,0 +1,93 @@
+"""Identifiers and literals: quoting for SQL, cutting at 63 bytes, and showing them on a terminal."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+NAMEDATALEN = 63  # bytes of an identifier that the server keeps (NAMEDATALEN - 1)
+
+_PLAIN = re.compile(r"[a-z_][a-z0-9_]*\Z")
+
+# Words that PostgreSQL 12-18 or Greenplum 6/7 refuse, or read otherwise, when they stand bare as a relation or column name.
+# Quoting a word that needs none is harmless, so the list may be generous; it may never be short.
+_KEYWORDS = frozenset(
+    """
+    all analyse analyze and any array as asc asymmetric authorization between bigint binary bit boolean both by
+    case cast char character check coalesce collate collation column columns concurrently constraint create cross
+    cube current current_catalog current_date current_role current_schema current_time current_timestamp
+    current_user dec decimal decode default deferrable desc distinct distributed do else end every except exclude
+    exists extract false fetch fields float following for foreign freeze from full grant greatest group group_id
+    grouping having ilike in initially inner inout int integer intersect interval into is isnull join json_array
+    json_arrayagg json_object json_objectagg lateral leading least left like limit localtime localtimestamp log
+    median merge_action national natural nchar none normalize not notnull null nullif numeric offset on only or
+    order out outer over overlaps overlay partition percent placing position preceding precision primary range
+    real references returning right rollup row rows scatter select session_user setof sets similar smallint some
+    substring symmetric system_user table tablesample then time timestamp to trailing treat trim true unbounded
+    union unique user using validation values varchar variadic verbose when where window with xmlattributes
+    xmlconcat xmlelement xmlexists xmlforest xmlnamespaces xmlparse xmlpi xmlroot xmlserialize xmltable
+    """.split()
+)
+
+
+def quote_ident(name: str) -> str:
+    """One identifier as SQL text; quoted unless it is plainly safe bare.
+
+    >>> quote_ident("sales"), quote_ident("Sales"), quote_ident('a"b'), quote_ident("select")
+    ('sales', '"Sales"', '"a""b"', '"select"')
+    """
+    if "\x00" in name:
+        raise ValueError("an identifier cannot hold a NUL byte")
+    if _PLAIN.match(name) and name not in _KEYWORDS:
+        return name
+    return '"' + name.replace('"', '""') + '"'
+
+
+def qualified(schema: str, name: str) -> str:
+    """A schema-qualified name as SQL text.
+
+    >>> qualified("public", "Order")
+    'public."Order"'
+    """
+    return f"{quote_ident(schema)}.{quote_ident(name)}"
+
+
+def quote_literal(text: str) -> str:
+    r"""A string constant as SQL text, right under either setting of standard_conforming_strings.
+
+    >>> quote_literal("it's"), quote_literal("a\\b")
+    ("'it''s'", "E'a\\\\b'")
+    """
+    if "\x00" in text:
+        raise ValueError("a string constant cannot hold a NUL byte")
+    body = text.replace("'", "''")
+    if "\\" in body:
+        return "E'" + body.replace("\\", "\\\\") + "'"
+    return f"'{body}'"
+
+
+def cut(name: str, limit: int = NAMEDATALEN) -> str:
+    """The name as the server would keep it: at most `limit` bytes of UTF-8, cut between characters.
+
+    >>> cut("x" * 70) == "x" * 63, cut("é" * 40) == "é" * 31
+    (True, True)
+    """
+    raw = name.encode()
+    return name if len(raw) <= limit else raw[:limit].decode(errors="ignore")
+
+
+def _shown(char: str) -> str:
+    code = ord(char)
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def printable(text: str) -> str:
+    r"""Text from a server or a file made harmless for a terminal: controls, format and bidi characters are spelled out.
+
+    >>> printable("a\x1b[31mb\n"), printable("ok é 日本")
+    ('a\\x1b[31mb\\x0a', 'ok é 日本')
+    """
+    # Cc control, Cf format (bidi marks), Cs surrogate, Co private, Zl/Zp separators
+    return "".join(_shown(c) if unicodedata.category(c) in {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"} else c for c in text)

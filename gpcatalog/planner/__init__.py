@@ -1,0 +1,1 @@
+"""Which partitions to merge, convert or drop."""

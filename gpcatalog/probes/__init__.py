@@ -1,0 +1,1 @@
+"""Edge in: the only room that talks to a server."""

@@ -1,0 +1,1 @@
+"""Snapshot to findings, one file per subject."""

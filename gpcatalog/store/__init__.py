@@ -1,0 +1,1 @@
+"""Snapshot files and series: the only room that knows DuckDB."""
