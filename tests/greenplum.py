@@ -23,7 +23,11 @@ def installed(generation: int) -> Path | None:
 
 def _major(home: Path) -> int:
     said = subprocess.run(
-        [home / "bin/postgres", "--version"], capture_output=True, text=True, check=False, env=postgres.clean_environment(home / "lib")
+        [home / "bin/postgres", "--version"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=postgres.clean_environment(home / "lib"),
     ).stdout
     return 6 if " 9.4" in said else 7 if " 12." in said else 0
 
@@ -59,7 +63,9 @@ class Cluster:
             mode = "-E" if self.generation == 6 else "-c gp_role=dispatch"
         else:
             mode = "" if self.generation == 6 else "-c gp_role=execute"
-        self._ctl(content, "-l", str(self.folder / f"server{content}.log"), "-o", f"-p {port} {mode}", "start", what=f"start {content}")
+        self._ctl(
+            content, "-l", str(self.folder / f"server{content}.log"), "-o", f"-p {port} {mode}", "start", what=f"start {content}"
+        )
 
     def stop_instance(self, content: int, mode: str = "fast") -> None:
         if (self.data(content) / "postmaster.pid").exists():

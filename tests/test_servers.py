@@ -8,7 +8,12 @@ import pytest
 
 @pytest.mark.parametrize(
     ("fixture", "banner"),
-    [("gp6_dsn", "Greenplum Database 6"), ("gp7_dsn", "Greenplum Database 7"), ("pg_dsn", "PostgreSQL 15"), ("pgnew_dsn", "PostgreSQL 1")],
+    [
+        ("gp6_dsn", "Greenplum Database 6"),
+        ("gp7_dsn", "Greenplum Database 7"),
+        ("pg_dsn", "PostgreSQL 15"),
+        ("pgnew_dsn", "PostgreSQL 1"),
+    ],
 )
 def test_starts(fixture: str, banner: str, request: pytest.FixtureRequest) -> None:
     with psycopg.connect(request.getfixturevalue(fixture)) as conn:

@@ -111,7 +111,19 @@ class PrivateServer:
         process.hand_over(self.folder)
         if not (self.data / "PG_VERSION").exists():
             process.run(
-                [self.binaries / "initdb", "-D", self.data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync"],
+                [
+                    self.binaries / "initdb",
+                    "-D",
+                    self.data,
+                    "-U",
+                    "postgres",
+                    "-A",
+                    "trust",
+                    "-E",
+                    "UTF8",
+                    "--no-locale",
+                    "--no-sync",
+                ],
                 env=self._env,
                 what="initdb",
             )

@@ -1,0 +1,122 @@
+"""Bytes a catalog needs for its live rows: what VACUUM FULL and REINDEX would leave."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+
+PAGE_HEADER = 24  # bytes: SizeOfPageHeaderData
+LINE_POINTER = 4  # bytes: ItemIdData
+BTREE_SPECIAL = 16  # bytes: BTPageOpaqueData
+INDEX_TUPLE_HEADER = 8  # bytes: IndexTupleData
+LEAF_FREE = 0.10  # share of a leaf page that a fresh btree leaves free (fillfactor 90)
+INNER_FREE = 0.30  # and of an inner page (BTREE_NONLEAF_FILLFACTOR 70)
+
+
+def heap_bytes(rows: int, tuple_bytes: float, block_size: int) -> int:
+    """Bytes of a heap that holds `rows` tuples of on average `tuple_bytes` (header and alignment included), packed.
+
+    >>> heap_bytes(0, 100, 8192), heap_bytes(1000, 144, 8192)
+    (0, 155648)
+    """
+    if rows <= 0:
+        return 0
+    per_page = max(1, int((block_size - PAGE_HEADER) // (tuple_bytes + LINE_POINTER)))
+    return math.ceil(rows / per_page) * block_size
+
+
+def btree_bytes(entries: float, entry_bytes: float, block_size: int) -> int:
+    """Bytes of a freshly built btree over `entries` index tuples of on average `entry_bytes` (header and alignment included).
+
+    >>> btree_bytes(0, 16, 8192), btree_bytes(100_000, 16, 8192)
+    (8192, 2260992)
+    """
+    if entries <= 0:
+        return block_size  # the metapage
+    usable = block_size - PAGE_HEADER - BTREE_SPECIAL - LINE_POINTER
+    item = entry_bytes + LINE_POINTER
+    per_leaf = max(2, int((usable - LEAF_FREE * block_size) // item))
+    per_inner = max(2, int((usable - INNER_FREE * block_size) // item))
+    pages = level = math.ceil(entries / per_leaf)
+    while level > 1:
+        level = math.ceil(level / per_inner)
+        pages += level
+    return (pages + 1) * block_size
+
+
+# Width and alignment of the types that index keys of catalogs have; a name is stored as a cstring in a btree.
+_FIXED = {  # type: (bytes, alignment)
+    "oid": (4, 4),
+    "xid": (4, 4),
+    "int4": (4, 4),
+    "int2": (2, 2),
+    "int8": (8, 8),
+    "char": (1, 1),
+    "bool": (1, 1),
+    "float4": (4, 4),
+    "float8": (8, 8),
+    "regproc": (4, 4),
+    "timestamptz": (8, 8),
+    "pg_lsn": (8, 8),
+}
+
+
+@dataclass(frozen=True)
+class IndexKey:
+    """Columns of a btree's key in order, as (column, type name) pairs."""
+
+    columns: tuple[tuple[str, str], ...]
+
+    @staticmethod
+    def parse(text: str) -> IndexKey:
+        """From "attrelid:oid,attname:name".
+
+        >>> IndexKey.parse("attrelid:oid,attname:name").columns
+        (('attrelid', 'oid'), ('attname', 'name'))
+        """
+        pairs = [part.rpartition(":") for part in text.split(",") if part]
+        return IndexKey(tuple((name, kind) for name, _, kind in pairs))
+
+    def entry_sql(self, alias: str = "t") -> str:
+        """SQL expression: bytes of this key's index tuple for the row `alias`, header and alignment included.
+
+        >>> IndexKey.parse("attrelid:oid,attnum:int2").entry_sql()
+        '16'
+        >>> IndexKey.parse("relname:name,relnamespace:oid").entry_sql()
+        '(((8 + ((((pg_catalog.octet_length(t.relname::text) + 1)) + 3) / 4 * 4 + 4)) + 7) / 8 * 8)'
+        """
+        fixed = 0
+        expression = ""
+        for column, kind in self.columns:
+            width = _FIXED.get(kind)
+            if width is not None:
+                size, align = width
+                if expression:
+                    expression = f"({expression} + {align - 1}) / {align} * {align} + {size}" if align > 1 else f"{expression} + {size}"
+                else:
+                    fixed = -(-fixed // align) * align + size
+                continue
+            measured = (
+                f"(pg_catalog.octet_length({alias}.{column}::text) + 1)"
+                if kind == "name"
+                else f"pg_catalog.pg_column_size({alias}.{column})"
+            )
+            start = f"({expression})" if expression else (str(fixed) if fixed else "")
+            if kind not in {"name", "text"} and start:  # other variable types are aligned to 4
+                start = f"({start} + 3) / 4 * 4"
+            expression = f"({start} + {measured})" if start else f"({measured})"
+        if not expression:
+            return str(-(-(INDEX_TUPLE_HEADER + fixed) // 8) * 8)
+        return f"((({INDEX_TUPLE_HEADER} + ({expression})) + 7) / 8 * 8)"
+
+    def sample_column(self) -> str | None:
+        """An oid column to draw a sample by; None where the key has none that varies."""
+        return next(
+            (
+                name
+                for name, kind in self.columns
+                if kind == "oid" and not re.search(r"classid|classoid|dbid|relnamespace|collation$", name)
+            ),
+            None,
+        )

@@ -1,0 +1,247 @@
+"""A read-only session: connects as psql would, with timeouts that hold from its first moment."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self
+
+import psycopg
+from psycopg import conninfo as _conninfo
+
+from gpcatalog.errors import CatalogError, Exit
+from gpcatalog.model.server import Server, UnsupportedServer, identify
+from gpcatalog.probes import library
+
+APPLICATION_NAME = "gpcatalog"
+
+
+@dataclass(frozen=True)
+class Timeouts:
+    """How long a probe may take, in milliseconds."""
+
+    statement_ms: int = 120_000
+    lock_ms: int = 1_000
+    connect_s: int = 10
+
+
+class ProbeFailed(Exception):
+    """One probe did not answer.
+
+    status: "denied", "timed out", "busy", "segment down" or "failed"
+    """
+
+    def __init__(self, status: str, reason: str) -> None:
+        super().__init__(reason)
+        self.status = status
+        self.reason = reason
+
+
+# SQLSTATEs that say what became of a probe
+_STATUS = {
+    "42501": "denied",  # insufficient_privilege
+    "57014": "timed out",  # query_canceled: statement_timeout (a user's Ctrl-C is dealt with elsewhere)
+    "55P03": "busy",  # lock_not_available: lock_timeout
+    "57M01": "segment down",  # Greenplum: ERRCODE_GP_INTERCONNECTION_ERROR family
+    "58M01": "segment down",
+}
+
+
+def _one_line(e: BaseException) -> str:
+    primary = getattr(getattr(e, "diag", None), "message_primary", None)
+    return re.sub(r"\s+", " ", primary or str(e)).strip()
+
+
+def _without_secrets(text: str, params: dict[str, Any]) -> str:
+    """`text` with every secret of the connection string taken out."""
+    for key in ("password", "sslpassword", "sslkey", "passfile", "oauth_client_secret"):
+        value = str(params.get(key) or "")
+        if value:
+            text = text.replace(value, "********")
+    return text
+
+
+class Session:
+    """One connection in autocommit: each probe is a transaction of its own, so no snapshot is held between them.
+
+    Attributes: server (Server), facts (the row of the probe `server`), timeouts.
+    """
+
+    def __init__(self, conn: psycopg.Connection[Any], server: Server, facts: dict[str, Any], timeouts: Timeouts) -> None:
+        self._conn = conn
+        self.server = server
+        self.facts = facts
+        self.timeouts = timeouts
+
+    @property
+    def target(self) -> dict[str, str]:
+        """Where it is connected: host, port, dbname, user. No secrets."""
+        info = self._conn.info
+        return {"host": info.host, "port": str(info.port), "dbname": info.dbname, "user": info.user}
+
+    def rows(self, name: str, /, **values: str) -> list[dict[str, Any]]:
+        """Rows of the probe `name` as dictionaries.
+
+        Raises ProbeFailed; the session stays usable.
+        """
+        return self.query(library.probe(name, self.server).statement(**values))
+
+    def query(self, statement: str, params: Sequence[Any] | None = None) -> list[dict[str, Any]]:
+        """Rows of one statement made by this program.
+
+        Raises ProbeFailed; the session stays usable.
+        """
+        with self._failures(), self._conn.cursor(row_factory=psycopg.rows.dict_row) as cur:
+            cur.execute(statement.encode(), params)
+            return cur.fetchall()
+
+    def stream_csv(self, statement: str) -> Iterator[bytes]:
+        """Blocks of CSV of one SELECT, by COPY: memory does not grow with its rows.
+
+        Raises ProbeFailed.
+        """
+        with self._failures(), self._conn.cursor() as cur, cur.copy(f"COPY ({statement}) TO STDOUT (FORMAT csv)".encode()) as out:
+            while block := out.read():
+                yield bytes(block)
+
+    @contextlib.contextmanager
+    def _failures(self) -> Iterator[None]:
+        try:
+            yield
+        except psycopg.Error as e:
+            if self._conn.closed or isinstance(e, psycopg.errors.AdminShutdown | psycopg.errors.CrashShutdown):
+                raise CatalogError(
+                    f"the server closed the connection: {_one_line(e)}",
+                    hint="see the server's log; run the audit again when it is up",
+                    exit_code=Exit.UNREACHABLE,
+                ) from None
+            text = _one_line(e)
+            status = _STATUS.get(e.sqlstate or "", "failed")
+            if re.search(
+                r"failed to acquire resources|segment.*(down|unavailable)|Interconnect|FTS|could not connect to segment",
+                text,
+                re.I,
+            ):
+                status = "segment down"
+            raise ProbeFailed(status, text) from None
+
+    def cancel(self) -> None:
+        """Ask the server to drop the statement under way; never raises."""
+        with contextlib.suppress(Exception):
+            self._conn.cancel_safe(timeout=5)
+
+    def close(self) -> None:
+        """Close; never raises."""
+        with contextlib.suppress(Exception):
+            self._conn.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+        if kind is not None:
+            self.cancel()
+        self.close()
+
+
+_HINTS = (
+    (
+        r"password authentication failed|no password supplied|fe_sendauth",
+        "set the password in .pgpass, PGPASSFILE or a service file",
+    ),
+    (r"does not exist", "`psql -l` lists the databases and `\\du` the roles"),
+    (r"no pg_hba.conf entry", "the server's pg_hba.conf must let this host, role and database in"),
+    (r"refused|timeout|timed out|No route|unreachable|resolve|translate host", "check host and port, and that the server runs"),
+    (r"too many|remaining connection slots", "wait for a free connection, or use a role that may use the reserved ones"),
+    (r"starting up|shutting down|recovery mode|recovery is in progress", "wait until the server is up"),
+    (r"SSL|certificate|TLS", "see sslmode and sslrootcert in the connection string"),
+)
+
+
+def _refusal(e: Exception, params: dict[str, Any]) -> CatalogError:
+    text = _without_secrets(re.sub(r"\s+", " ", str(e)).strip(), params)
+    if re.search(r"unsupported startup parameter|not allowed to.*options", text):
+        return CatalogError(
+            f"this is a connection pooler, not a server: {text}",
+            hint="connect to the coordinator or server itself: a pooler cannot promise a read-only session",
+            exit_code=Exit.UNREACHABLE,
+        )
+    if "connections to primary segments are not allowed" in text or "utility mode" in text:
+        return CatalogError(
+            f"this is a segment, not the coordinator: {text}",
+            hint="connect to the coordinator's port",
+            exit_code=Exit.UNREACHABLE,
+        )
+    if re.search(r"invalid response|received invalid|expected authentication request|unexpected response", text):
+        return CatalogError(f"no PostgreSQL answers there: {text}", hint="check the port", exit_code=Exit.UNREACHABLE)
+    hint = next((hint for pattern, hint in _HINTS if re.search(pattern, text, re.I)), "check the connection string")
+    return CatalogError(f"cannot connect: {text}", hint=hint, exit_code=Exit.UNREACHABLE)
+
+
+def connect(conninfo: str = "", *, timeouts: Timeouts | None = None, **overrides: str) -> Session:
+    """A read-only session on the server that `conninfo` and libpq's environment name, as psql would reach it.
+
+    Raises CatalogError with exit code 2 for an unusable connection string, 3 when the server cannot be reached, is no
+    server this program knows, or is a pooler.
+    """
+    limits = timeouts or Timeouts()
+    try:
+        params = _conninfo.conninfo_to_dict(conninfo, **overrides)
+    except psycopg.ProgrammingError as e:
+        text = re.sub(r"\s+", " ", str(e)).strip()
+        raise CatalogError(
+            f"not a connection string: {_without_secrets(text, {})}" if "password" not in conninfo else "not a connection string",
+            hint='as psql takes it: "host=… port=… dbname=…", postgresql://…, or a database name',
+        ) from None
+    guards = (
+        f"-c default_transaction_read_only=on -c statement_timeout={limits.statement_ms} -c lock_timeout={limits.lock_ms}"
+        " -c DateStyle=ISO,MDY -c TimeZone=UTC -c IntervalStyle=postgres -c extra_float_digits=0"
+    )
+    wanted = {
+        "application_name": APPLICATION_NAME,
+        "connect_timeout": limits.connect_s,
+        **params,
+        "client_encoding": "UTF8",
+        "options": f"{params.get('options') or ''} {guards}".strip(),
+    }
+    try:
+        conn = psycopg.connect(_conninfo.make_conninfo("", **wanted), autocommit=True, prepare_threshold=None)
+    except (psycopg.Error, UnicodeError) as e:
+        raise _refusal(e, params) from None
+    try:
+        return _introduce(conn, limits)
+    except BaseException:
+        conn.close()
+        raise
+
+
+def _introduce(conn: psycopg.Connection[Any], limits: Timeouts) -> Session:
+    """Confirm the guards and find out which server it is."""
+    guard = conn.execute("SHOW default_transaction_read_only").fetchone()
+    if guard is None or guard[0] != "on":
+        raise CatalogError(
+            "the session is not read-only although it asked to be: something between here and the server drops its options",
+            hint="connect to the coordinator or server itself, not through a pooler",
+            exit_code=Exit.UNREACHABLE,
+        )
+    # before the server is known only sql/any may be asked
+    opening = library.Probe("server", "any", (library.folder() / "any" / "server.sql").read_text(encoding="utf-8"))
+    with conn.cursor(row_factory=psycopg.rows.dict_row) as cur:
+        try:
+            facts = cur.execute(opening.statement().encode()).fetchone()
+        except psycopg.Error as e:
+            raise CatalogError(f"this server is not understood: {_one_line(e)}", exit_code=Exit.UNREACHABLE) from None
+    if facts is None:
+        raise CatalogError("the server tells neither its version nor this role's name", exit_code=Exit.UNREACHABLE)
+    try:
+        server = identify(facts["banner"], facts["server_version_num"], has_segments=facts["has_segments"])
+    except UnsupportedServer as e:
+        raise CatalogError(
+            f"unsupported server: {e}",
+            hint="Greenplum 6 and 7, their kin on PostgreSQL 9.4, 12 or 14, and PostgreSQL 12 and later are supported",
+            exit_code=Exit.UNREACHABLE,
+        ) from None
+    return Session(conn, server, facts, limits)

@@ -1,0 +1,101 @@
+"""Which .sql file serves which server: a search path of folders, the first that holds the probe wins."""
+
+from __future__ import annotations
+
+import functools
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import gpcatalog
+from gpcatalog.errors import CatalogError, Exit
+from gpcatalog.model.server import Server
+
+# One line a generation. A folder holds only what differs from the ones behind it.
+_SEARCH_PATH = {
+    "gp6": ("gp6", "gp", "any"),
+    "gp7": ("gp7", "gp", "pg12", "any"),
+    "cb2": ("cb2", "gp7", "gp", "pg12", "any"),
+}
+
+_PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
+
+
+def search_path(server: Server) -> tuple[str, ...]:
+    """Folders of sql/ for this server, most special first.
+
+    >>> search_path(Server("PostgreSQL", "17.2", "pg17", 170002))
+    ('pg17', 'pg16', 'pg15', 'pg14', 'pg13', 'pg12', 'any')
+    """
+    known = _SEARCH_PATH.get(server.generation)
+    if known is not None:
+        return known
+    major = int(server.generation.removeprefix("pg"))
+    return (*(f"pg{n}" for n in range(major, 11, -1)), "any")
+
+
+@functools.cache
+def folder() -> Path:
+    """Where the .sql files are: inside the installed package, or beside it in a checkout."""
+    package = Path(gpcatalog.__file__).parent
+    for place in (package / "sql", package.parent / "sql"):
+        if (place / "any").is_dir():
+            return place
+    raise CatalogError("the SQL of the probes is missing from this installation", hint="install gpcatalog again", exit_code=Exit.INTERNAL)
+
+
+@dataclass(frozen=True)
+class Probe:
+    """One probe as it serves one server: its text with the header, and what the header says.
+
+    name:   file name without .sql
+    origin: folder that served it
+    sql:    the whole file
+    """
+
+    name: str
+    origin: str
+    sql: str
+
+    def header(self, key: str) -> str:
+        """What the header says under `key` ("needs", "locks", "cost"); empty when it says nothing."""
+        found = re.search(rf"^-- {key}: (.*)$", self.sql, re.M)
+        return found[1] if found else ""
+
+    @property
+    def prose(self) -> str:
+        """The first sentences of the header: what the probe reads."""
+        lines = []
+        for line in self.sql.splitlines():
+            if not line.startswith("-- ") or re.match(r"-- (needs|locks|cost): ", line):
+                break
+            lines.append(line[3:])
+        return " ".join(lines)
+
+    def statement(self, **values: str) -> str:
+        """The SQL to send: no header, a marker that shows in pg_stat_activity, placeholders filled from `values`.
+
+        Values are SQL text made by this program (catalog names, numbers), never a user's.
+        """
+        body = "\n".join(line for line in self.sql.splitlines() if not line.startswith("--"))
+        text = _PLACEHOLDER.sub(lambda found: values[found[1]], body)
+        return f"/* gpcatalog:{self.name} */ {text.strip()}"
+
+
+def probe(name: str, server: Server) -> Probe:
+    """The probe of this name for this server.
+
+    Raises CatalogError when no folder of its search path has it.
+    """
+    for place in search_path(server):
+        file = folder() / place / f"{name}.sql"
+        if file.is_file():
+            return Probe(name, place, file.read_text(encoding="utf-8"))
+    raise CatalogError(
+        f"no probe named {name} for {server.product} {server.version}", hint="`gpcatalog probes` lists them", exit_code=Exit.USAGE
+    )
+
+
+def names(server: Server) -> list[str]:
+    """Names of all probes that this server can be asked."""
+    return sorted({file.stem for place in search_path(server) for file in (folder() / place).glob("*.sql")})

@@ -1,0 +1,65 @@
+"""The tables of a snapshot file, version by version."""
+
+from __future__ import annotations
+
+SCHEMA_VERSION = 1
+
+# Every table of a snapshot. content is the content id of an instance: -1 the coordinator (or the only server), 0… segments.
+TABLES: dict[str, str] = {
+    # one row: whose snapshot it is
+    "snapshot": """
+        schema_version INTEGER NOT NULL, snapshot_id VARCHAR NOT NULL, gpcatalog_version VARCHAR NOT NULL,
+        taken_at TIMESTAMP NOT NULL, seconds DOUBLE,
+        banner VARCHAR NOT NULL, product VARCHAR NOT NULL, version VARCHAR NOT NULL, generation VARCHAR NOT NULL,
+        version_num INTEGER NOT NULL, host VARCHAR, port INTEGER, "database" VARCHAR NOT NULL, database_oid BIGINT NOT NULL,
+        encoding VARCHAR, block_size INTEGER NOT NULL,
+        standby BOOLEAN, started_at TIMESTAMP, role VARCHAR, superuser BOOLEAN,
+        database_bytes BIGINT, filled_basis VARCHAR, grain VARCHAR NOT NULL
+    """,
+    # primaries, mirrors, coordinator, standby as gp_segment_configuration has them; one row on PostgreSQL
+    "instance": """
+        dbid INTEGER, content INTEGER NOT NULL, role VARCHAR, preferred_role VARCHAR, mode VARCHAR, status VARCHAR, port INTEGER,
+        hostname VARCHAR
+    """,
+    "setting": "name VARCHAR NOT NULL, setting VARCHAR, unit VARCHAR, source VARCHAR",
+    # one row a catalog and instance; rows_basis: counted, derived or estimate; needed bytes after VACUUM FULL and REINDEX
+    "catalog": """
+        content INTEGER NOT NULL, relation VARCHAR NOT NULL, shared BOOLEAN,
+        "rows" BIGINT, rows_basis VARCHAR,
+        heap_bytes BIGINT, toast_bytes BIGINT, index_bytes BIGINT,
+        heap_needed BIGINT, toast_needed BIGINT, index_needed BIGINT,
+        dead_tuples BIGINT, last_vacuum TIMESTAMP
+    """,
+    # bytes of a tuple of each catalog and of an entry of each index, from a sample; names ending in _index are indexes
+    "catalog_width": "relation VARCHAR NOT NULL, catalog VARCHAR NOT NULL, bytes DOUBLE, sample BIGINT",
+    # relations of an instance by kind
+    "class_count": """
+        content INTEGER NOT NULL, relkind VARCHAR NOT NULL, storage VARCHAR, persistence VARCHAR, relations BIGINT NOT NULL,
+        attributes BIGINT NOT NULL
+    """,
+    # one row a table: leaves, intermediates, roots, plain tables
+    "relation": """
+        oid UINTEGER NOT NULL, "schema" VARCHAR NOT NULL, name VARCHAR NOT NULL, root UINTEGER NOT NULL, parent UINTEGER,
+        level UTINYINT NOT NULL,
+        kind VARCHAR NOT NULL, storage VARCHAR NOT NULL, "columns" USMALLINT NOT NULL, toast BOOLEAN NOT NULL,
+        indexes USMALLINT NOT NULL, index_columns USMALLINT NOT NULL, block_directory BOOLEAN NOT NULL, persistence VARCHAR,
+        owner UINTEGER, tablespace UINTEGER, pages BIGINT, tuples DOUBLE, options VARCHAR, bound VARCHAR, partition_name VARCHAR,
+        is_default BOOLEAN NOT NULL, filled BOOLEAN, files BIGINT, bytes BIGINT, max_segment_bytes BIGINT
+    """,
+    # pruned snapshots keep one row a root instead of one a leaf; whole ones carry both
+    "root_total": """
+        root UINTEGER NOT NULL, "schema" VARCHAR NOT NULL, name VARCHAR NOT NULL, kind VARCHAR NOT NULL, storage VARCHAR NOT NULL,
+        leaves BIGINT NOT NULL, empty_leaves BIGINT, class_rows BIGINT NOT NULL, attribute_rows BIGINT NOT NULL,
+        files BIGINT, bytes BIGINT
+    """,
+    "partition_key": """
+        root UINTEGER NOT NULL, level UTINYINT NOT NULL, strategy VARCHAR NOT NULL, "key" VARCHAR, key_types VARCHAR, has_template BOOLEAN
+    """,
+    "horizon": """
+        content INTEGER NOT NULL, holder VARCHAR NOT NULL, name VARCHAR, "database" VARCHAR, role VARCHAR, detail VARCHAR, seconds DOUBLE,
+        xid_age BIGINT
+    """,
+    "temp_schema": '"schema" VARCHAR NOT NULL, relations BIGINT NOT NULL, alive BOOLEAN',
+    # what was read and what was not; status: read, denied, timed out, busy, segment down, failed, not applicable
+    "coverage": "probe VARCHAR NOT NULL, status VARCHAR NOT NULL, reason VARCHAR, needs VARCHAR, seconds DOUBLE, origin VARCHAR",
+}

@@ -1,0 +1,95 @@
+"""A series: the snapshots of one database in time, a folder of files."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from gpcatalog.errors import CatalogError
+from gpcatalog.store.snapshot import SUFFIX
+
+HOME_VARIABLE = "GPCATALOG_HOME"
+_STAMP = "%Y%m%dT%H%M%SZ"
+_FILE = re.compile(r"(\d{8}T\d{6}Z)(?:-\d+)?" + re.escape(SUFFIX) + r"\Z")
+
+
+def home() -> Path:
+    """Where series are kept: GPCATALOG_HOME, else gpcatalog in the user's data folder (XDG_DATA_HOME)."""
+    named = os.environ.get(HOME_VARIABLE)
+    if named:
+        return Path(named)
+    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local/share") / "gpcatalog"
+
+
+def _safe(text: str) -> str:
+    r"""Part of a folder name: what is not plain is spelled out, so two names never meet.
+
+    >>> _safe("Sales DB"), _safe("/tmp"), _safe("..")
+    ('Sales%20DB', '%2ftmp', '%2e%2e')
+    """
+    plain = re.sub(rb"[^A-Za-z0-9_.-]", lambda m: b"%%%02x" % m[0][0], text.encode()).decode()
+    return plain.replace(".", "%2e") if set(plain) == {"."} else plain or "%"
+
+
+def folder(host: str, port: str | int, database: str) -> Path:
+    """The folder of one database's series."""
+    return home() / f"{_safe(host)}-{port}" / _safe(database)
+
+
+@dataclass(frozen=True)
+class Stored:
+    """One stored snapshot: where it is, when it was taken, whose it is."""
+
+    path: Path
+    taken_at: datetime
+    server: str
+    database: str
+
+    @property
+    def bytes(self) -> int:
+        """Size of the file in bytes."""
+        return self.path.stat().st_size
+
+
+def new_path(place: Path, taken_at: datetime) -> Path:
+    """A free file name for a snapshot taken at this moment."""
+    stamp = taken_at.astimezone(UTC).strftime(_STAMP)
+    path = place / f"{stamp}{SUFFIX}"
+    count = 1
+    while path.exists():
+        count += 1
+        path = place / f"{stamp}-{count}{SUFFIX}"
+    return path
+
+
+def snapshots(place: Path | None = None) -> Iterator[Stored]:
+    """Stored snapshots of one series, or of all, oldest first within each."""
+    places = [place] if place is not None else sorted(p for p in home().glob("*/*") if p.is_dir())
+    for one in places:
+        for file in sorted(one.glob(f"*{SUFFIX}")):
+            found = _FILE.match(file.name)
+            if found:
+                taken = datetime.strptime(found[1], _STAMP).replace(tzinfo=UTC)
+                yield Stored(file, taken, one.parent.name, one.name)
+
+
+def find(name: str) -> Path:
+    """The snapshot file that a user means: a path, or the name of a stored file.
+
+    Raises CatalogError when there is none, or more than one.
+    """
+    path = Path(name)
+    if path.exists() or os.sep in name:
+        return path
+    matches = [stored.path for stored in snapshots() if stored.path.name in (name, name + SUFFIX)]
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        raise CatalogError(
+            f"{len(matches)} stored snapshots are named {name}", hint="give the whole path; `gpcatalog snapshot list` shows it"
+        )
+    raise CatalogError(f"no snapshot file at {name}", hint="`gpcatalog snapshot list` shows the stored ones")

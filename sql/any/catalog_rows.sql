@@ -1,0 +1,6 @@
+-- Rows of one catalog on this server, counted, and the bytes of a tuple there from a sample of its rows.
+-- needs: SELECT on the catalog (pg_statistic and a few more: superuser only)
+-- locks: AccessShareLock on the catalog
+-- cost: one scan of the catalog
+SELECT -1 AS content, pg_catalog.count(*) AS rows
+  FROM pg_catalog.{catalog}

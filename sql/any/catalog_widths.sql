@@ -1,0 +1,10 @@
+-- Rows of one catalog on the entry instance, counted; and from a sample of its rows the bytes of a tuple and of an entry
+-- of each of its indexes. {sampled} picks the rows, {entries} holds one average an index.
+-- needs: SELECT on the catalog (pg_statistic and a few more: superuser only)
+-- locks: AccessShareLock on the catalog
+-- cost: one scan of the catalog on the entry instance
+SELECT pg_catalog.count(*) AS rows,
+       pg_catalog.sum(CASE WHEN {sampled} THEN 1 ELSE 0 END)::int8 AS sample,
+       pg_catalog.avg(CASE WHEN {sampled} THEN ((LEAST(pg_catalog.pg_column_size(t.*), {toast_target}) + 7) / 8) * 8 END)::float8 AS tuple_bytes,
+       {entries}
+  FROM pg_catalog.{catalog} t
