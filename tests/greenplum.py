@@ -63,9 +63,7 @@ class Cluster:
             mode = "-E" if self.generation == 6 else "-c gp_role=dispatch"
         else:
             mode = "" if self.generation == 6 else "-c gp_role=execute"
-        self._ctl(
-            content, "-l", str(self.folder / f"server{content}.log"), "-o", f"-p {port} {mode}", "start", what=f"start {content}"
-        )
+        self._ctl(content, "-l", str(self.folder / f"server{content}.log"), "-o", f"-p {port} {mode}", "start", what=f"start {content}")
 
     def stop_instance(self, content: int, mode: str = "fast") -> None:
         if (self.data(content) / "postmaster.pid").exists():
@@ -124,8 +122,7 @@ class Cluster:
     def psql(self, sql: str, *, database: str = "postgres", options: str = "") -> None:
         env = {**self.env, "PGOPTIONS": options} if options else self.env
         process.run(
-            [self.home / "bin/psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-h", "127.0.0.1", "-p", str(self.ports[0])]
-            + ["-U", "gpadmin", "-d", database, "-c", sql],
+            [self.home / "bin/psql", "-Xq", "-v", "ON_ERROR_STOP=1", "-d", self.dsn(database), "-c", sql],
             env=env,
             what="psql",
         )

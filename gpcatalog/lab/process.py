@@ -7,8 +7,9 @@ import functools
 import os
 import pwd
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from gpcatalog.errors import CatalogError, Exit
 
@@ -39,7 +40,7 @@ def _fallback_account() -> pwd.struct_passwd | None:
     return None
 
 
-def unprivileged() -> dict[str, Callable[[], None] | int]:
+def unprivileged() -> dict[str, Any]:
     """Keyword arguments for subprocess that make the child unprivileged; empty when we already are.
 
     Raises CatalogError where neither user namespaces nor another account exist.
@@ -62,7 +63,7 @@ def hand_over(path: Path) -> None:
     """Make `path` belong to whoever `unprivileged` children will be, where that is another account."""
     how = unprivileged()
     if "user" in how:
-        os.chown(path, int(how["user"]), int(how["group"]))  # type: ignore[call-overload]
+        os.chown(path, how["user"], how["group"])
 
 
 def run(command: Sequence[str | Path], *, env: Mapping[str, str] | None = None, log: Path | None = None, what: str) -> None:
@@ -73,7 +74,7 @@ def run(command: Sequence[str | Path], *, env: Mapping[str, str] | None = None, 
     words = [str(word) for word in command]
     try:
         if log is None:
-            done = subprocess.run(words, env=env, capture_output=True, text=True, check=False, **unprivileged())  # type: ignore[call-overload]
+            done = subprocess.run(words, env=env, capture_output=True, text=True, check=False, **unprivileged())
             said = done.stderr or done.stdout
         else:
             with log.open("a") as sink:
@@ -85,7 +86,7 @@ def run(command: Sequence[str | Path], *, env: Mapping[str, str] | None = None, 
                     stderr=sink,
                     start_new_session=True,  # Ctrl-C is for us, not for the server
                     check=False,
-                    **unprivileged(),  # type: ignore[arg-type]
+                    **unprivileged(),
                 )
             said = log.read_text(errors="replace")
     except OSError as e:

@@ -69,9 +69,7 @@ def identify(banner: str, version_num: int, *, has_segments: bool) -> Server:
         base = version_num // 10000 if version_num >= 100000 else version_num // 100
         generation = {904: "gp6", 12: "gp7", 14: "cb2"}.get(base)
         if generation is None or not has_segments:
-            raise UnsupportedServer(
-                f"{product} {version} on PostgreSQL {version_num}" + ("" if has_segments else " without segments")
-            )
+            raise UnsupportedServer(f"{product} {version} on PostgreSQL {version_num}" + ("" if has_segments else " without segments"))
         return Server(product, version, generation, version_num)
     plain = _POSTGRES.match(banner)
     major = version_num // 10000

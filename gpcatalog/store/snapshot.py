@@ -13,7 +13,7 @@ from typing import Any, Self
 
 import duckdb
 
-from gpcatalog.errors import CatalogError, Exit
+from gpcatalog.errors import CatalogError
 from gpcatalog.store.schema import SCHEMA_VERSION, TABLES
 
 SUFFIX = ".gpcatalog"
