@@ -46,32 +46,24 @@ PUBLISHED_TABLES = Limit("published-tables", 331, "tables", PUBLISHED, STAND)
 PUBLISHED_COLUMNS_PER_LEAF = Limit(
     "published-columns-per-leaf", 133, "columns", PUBLISHED, "catalog columns of a 100-column AOCO leaf: 100 + 33 technical"
 )
-PUBLISHED_FILES_PER_SEGMENT = Limit(
-    "published-files-per-segment", 32_000_000, "files", PUBLISHED, "all 5.4 M leaves empty, about 6 a leaf"
-)
+PUBLISHED_FILES_PER_SEGMENT = Limit("published-files-per-segment", 32_000_000, "files", PUBLISHED, "all 5.4 M leaves empty, about 6 a leaf")
 PUBLISHED_FILES_PER_LEAF = Limit("published-files-per-leaf", 6, "files", PUBLISHED, "empty AOCO leaf, a segment")
 PUBLISHED_CATALOG_BYTES = Limit("published-catalog-bytes", 12 * 10**12, "bytes", PUBLISHED, "all instances, before vacuum")
 PUBLISHED_CATALOG_BYTES_VACUUMED = Limit("published-catalog-bytes-vacuumed", 9 * 10**12, "bytes", PUBLISHED, "all instances")
 PUBLISHED_EMPTY_BYTES = Limit("published-empty-bytes", 11 * 10**12, "bytes", PUBLISHED, "data files that hold 0 rows")
 CATALOG_QUERY_400K = Limit("catalog-query-400k", 5, "s", PUBLISHED, "catalog query at 400,000 partitions")
 CATALOG_QUERY_5400K = Limit("catalog-query-5400k", 75, "s", PUBLISHED, "catalog query at 5.4 M partitions")
-CATALOG_QUERY_5400K_VACUUMED = Limit(
-    "catalog-query-5400k-vacuumed", 55, "s", PUBLISHED, "the same after VACUUM FULL of the catalog"
-)
+CATALOG_QUERY_5400K_VACUUMED = Limit("catalog-query-5400k-vacuumed", 55, "s", PUBLISHED, "the same after VACUUM FULL of the catalog")
 CATALOG_QUERY_SLOPE = Limit(
     "catalog-query-slope", 100, "ms", PUBLISHED, "linear, for every 10,000 empty partitions; the order of one catalog scan"
 )
-CREATE_1000_LEAVES_5400K = Limit(
-    "create-1000-leaves-5400k", 10, "s", PUBLISHED, "CREATE of one more table with 1,000 partitions at 5.4 M"
-)
+CREATE_1000_LEAVES_5400K = Limit("create-1000-leaves-5400k", 10, "s", PUBLISHED, "CREATE of one more table with 1,000 partitions at 5.4 M")
 DROP_1000_LEAVES_5400K = Limit("drop-1000-leaves-5400k", 600, "s", PUBLISHED, "DROP of that empty table")
 SESSIONS_STOP_400K_LOW = Limit(
     "sessions-stop-400k-low", 80, "sessions", PUBLISHED, "concurrent DDL/DML sessions at 400,000 partitions: the cluster stops"
 )
 SESSIONS_STOP_400K_HIGH = Limit("sessions-stop-400k-high", 100, "sessions", PUBLISHED, SESSIONS_STOP_400K_LOW.note)
-LEAVES_CEILING_AOCO = Limit(
-    "leaves-ceiling-aoco", 300_000, "leaves", PUBLISHED, "about, any hardware, with 100 concurrent sessions"
-)
+LEAVES_CEILING_AOCO = Limit("leaves-ceiling-aoco", 300_000, "leaves", PUBLISHED, "about, any hardware, with 100 concurrent sessions")
 LEAVES_CEILING_AO_ROW = Limit(
     "leaves-ceiling-ao-row", 1_000_000, "leaves", PUBLISHED, "about, NVMe and enough RAM, with 500 concurrent sessions"
 )
@@ -214,14 +206,10 @@ VACUUM_FULL_NOTES: tuple[VacuumFullNote, ...] = (
 
 # --- F. other systems' numbers -------------------------------------------------------------------------------------------
 
-PG_PARTITIONS_DUMP = Limit(
-    "pg-partitions-dump", 460 * 60, "s", "gpdb issue 4594", "a dump of DDL that joins pg_partitions; 28 min without"
-)
+PG_PARTITIONS_DUMP = Limit("pg-partitions-dump", 460 * 60, "s", "gpdb issue 4594", "a dump of DDL that joins pg_partitions; 28 min without")
 CHECK_POSTGRES_BLOAT = Limit("check-postgres-bloat", 59 * 60, "s", "check_postgres issue 169", "because pg_attribute was bloated")
 CITUS_TABLES = Limit("citus-tables", 37, "s", "citus issue 4648", "1,206 tables")
-METRICS_PER_RELATION = Limit(
-    "metrics-per-relation", 390_000, "series", "citus issue 4648", "at 20,000 relations: never a series a leaf"
-)
+METRICS_PER_RELATION = Limit("metrics-per-relation", 390_000, "series", "citus issue 4648", "at 20,000 relations: never a series a leaf")
 PLANNING_32_SUBPARTITIONS = Limit(
     "planning-32-subpartitions", 32_953, "ms", "gpdb issue 11379", "4/8/16/32 subpartitions: 482/1,981/8,274/32,953 ms"
 )
@@ -274,9 +262,7 @@ def slowdown(average_bytes: float) -> Limit:
     note = "estimate, interpolated between the three published points"
     if average_bytes <= _SLOWDOWN[0][0]:
         below = average_bytes < _SLOWDOWN[0][0]
-        return Limit(
-            "slowdown", _SLOWDOWN[0][1], "x", SMALL_FILES, "at least: nothing was published below 0.25 MB" if below else ""
-        )
+        return Limit("slowdown", _SLOWDOWN[0][1], "x", SMALL_FILES, "at least: nothing was published below 0.25 MB" if below else "")
     for (small, slow), (large, fast) in itertools.pairwise(_SLOWDOWN):
         if average_bytes == large:
             return Limit("slowdown", fast, "x", SMALL_FILES)

@@ -1,0 +1,317 @@
+"""What differs between server generations, as data: columns of auxiliary relations, system columns, bytes a catalog row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+
+from gpcatalog.errors import CatalogError, Exit
+from gpcatalog.model.storage import Storage
+
+HEAP, AO_ROW, AO_COLUMN = Storage.HEAP, Storage.AO_ROW, Storage.AO_COLUMN
+
+
+@dataclass(frozen=True)
+class Generation:
+    """One server generation as the cost model sees it; every field was measured, or says in `source` from whom it is taken.
+
+    name:               "gp6", "gp7", "cb2", "pg12" … "pg18"
+    title:              the name printed for it
+    source:             where the figures below come from
+    measured:           True where the figures were counted on a live server of this very generation
+    block:              bytes of a page
+    greenplum:          segments, distribution policies and pg_stat_last_operation exist
+    storages:           storages a table can have
+    system_columns:     pg_attribute rows with attnum < 0, by storage of the relation itself
+    heap_system_columns: the same of auxiliary and toast relations
+    row_type_of_aux:    auxiliary and toast relations have a pg_type row (and the pg_depend row that goes with it)
+    array_type_of_leaf: a heap leaf has an array type; ao_row and ao_column relations never have one
+    toast:              storages that get a TOAST relation
+    segment_columns:    user columns of the segment file list (pg_aoseg_N, pg_aocsseg_N), by storage
+    fastsequence:       gp_fastsequence rows of an ao relation before any row arrives
+    fastsequence_first: segfile numbers up to this one need no further gp_fastsequence row
+    root_is_table:      partitioned roots and intermediates are ordinary relations with files and auxiliary relations
+    rule_catalogs:      partitions are rows of pg_partition and pg_partition_rule, bounds are CHECK constraints
+    index_operation_on_segments: CREATE INDEX writes pg_stat_last_operation on segments too
+    not_null_constraints: a NOT NULL column is a pg_constraint row
+    statistics_on_segments: ANALYZE writes pg_statistic on segments too
+    leaf_index_depend:  pg_depend rows more for the index of a leaf that belongs to an index of its parent
+    leaf_constraint_depend: the same for a primary key or unique constraint, the index included
+    vacuum_opens_segfile: VACUUM of a filled ao relation opens a segfile more even where nothing is hidden
+    ao_index_lock_on_segments: creating an indexed ao relation locks one auxiliary relation more on segments
+    select_locks_leaf_indexes: SELECT over a partitioned root locks the indexes of its leaves
+    select_locks_root_indexes: … and those of root and intermediates
+    insert_locks_all_leaves: INSERT through the root locks every leaf on the coordinator (PostgreSQL: the leaves hit)
+    drop_locks_leaves:  DROP of a root holds a lock on every leaf to its end
+    leaf_aux_locks_on_create: CREATE of a partitioned table holds locks on TOAST and index relations of its leaves
+    row_bytes:          bytes of one row with its share of the catalog's indexes, by catalog; estimates
+    row_bytes_source:   on what they were taken
+    """
+
+    name: str
+    title: str
+    source: str
+    measured: bool
+    block: int
+    greenplum: bool
+    storages: tuple[Storage, ...]
+    system_columns: Mapping[Storage, int]
+    heap_system_columns: int
+    row_type_of_aux: bool
+    array_type_of_leaf: bool
+    toast: tuple[Storage, ...]
+    segment_columns: Mapping[Storage, int]
+    fastsequence: int
+    fastsequence_first: int
+    root_is_table: bool
+    rule_catalogs: bool
+    index_operation_on_segments: bool
+    not_null_constraints: bool
+    statistics_on_segments: bool
+    leaf_index_depend: int
+    leaf_constraint_depend: int
+    vacuum_opens_segfile: bool
+    ao_index_lock_on_segments: bool
+    select_locks_leaf_indexes: bool
+    select_locks_root_indexes: bool
+    insert_locks_all_leaves: bool
+    drop_locks_leaves: bool
+    leaf_aux_locks_on_create: bool
+    row_bytes: Mapping[str, int] = field(repr=False)
+    row_bytes_source: str = field(repr=False, default="")
+
+
+# user columns of relations whose form no generation changed
+TOAST_COLUMNS, TOAST_INDEX_COLUMNS = 3, 2
+VISIMAP_COLUMNS, VISIMAP_INDEX_COLUMNS = 3, 2
+BLOCK_DIRECTORY_COLUMNS, BLOCK_DIRECTORY_INDEX_COLUMNS = 4, 3
+
+_NONE: Mapping[Storage, int] = MappingProxyType({})
+
+GP6 = Generation(
+    name="gp6",
+    title="Greenplum 6",
+    source="measured: Greenplum 6.25.3",
+    measured=True,
+    block=32768,
+    greenplum=True,
+    storages=(HEAP, AO_ROW, AO_COLUMN),
+    # ctid, xmin, cmin, xmax, cmax, tableoid, gp_segment_id
+    system_columns=MappingProxyType({HEAP: 7, AO_ROW: 7, AO_COLUMN: 7}),
+    heap_system_columns=7,
+    row_type_of_aux=True,
+    array_type_of_leaf=False,
+    toast=(HEAP, AO_ROW, AO_COLUMN),
+    segment_columns=MappingProxyType({AO_ROW: 8, AO_COLUMN: 7}),
+    fastsequence=2,
+    fastsequence_first=1,
+    root_is_table=True,
+    rule_catalogs=True,
+    index_operation_on_segments=True,
+    not_null_constraints=False,
+    statistics_on_segments=False,
+    leaf_index_depend=1,
+    leaf_constraint_depend=2,
+    vacuum_opens_segfile=True,
+    ao_index_lock_on_segments=False,
+    select_locks_leaf_indexes=False,
+    select_locks_root_indexes=False,
+    insert_locks_all_leaves=True,
+    drop_locks_leaves=False,
+    leaf_aux_locks_on_create=False,
+    row_bytes=MappingProxyType(
+        {
+            "pg_class": 374,
+            "pg_attribute": 243,
+            "pg_type": 271,
+            "pg_depend": 170,
+            "pg_index": 245,
+            "pg_attribute_encoding": 173,
+            "pg_appendonly": 458,
+            "gp_fastsequence": 98,
+            "gp_distribution_policy": 164,
+            "pg_inherits": 115,
+            "pg_constraint": 1196,
+            "pg_partition_rule": 819,
+            "pg_stat_last_operation": 218,
+            "pg_attrdef": 311,
+        }
+    ),
+    row_bytes_source="measured: Greenplum 6.25.3, 2,000 leaves of 20 columns with an index, half ao_column",
+)
+
+GP7 = Generation(
+    name="gp7",
+    title="Greenplum 7",
+    source="measured: Greenplum 7.0.0",
+    measured=True,
+    block=32768,
+    greenplum=True,
+    storages=(HEAP, AO_ROW, AO_COLUMN),
+    # ao relations: ctid, tableoid, gp_segment_id
+    system_columns=MappingProxyType({HEAP: 7, AO_ROW: 3, AO_COLUMN: 3}),
+    heap_system_columns=7,
+    row_type_of_aux=False,
+    array_type_of_leaf=True,
+    toast=(HEAP, AO_ROW),
+    segment_columns=MappingProxyType({AO_ROW: 8, AO_COLUMN: 7}),
+    fastsequence=1,
+    fastsequence_first=0,
+    root_is_table=False,
+    rule_catalogs=False,
+    index_operation_on_segments=False,
+    not_null_constraints=False,
+    statistics_on_segments=True,
+    leaf_index_depend=2,
+    leaf_constraint_depend=4,
+    vacuum_opens_segfile=False,
+    ao_index_lock_on_segments=True,
+    select_locks_leaf_indexes=True,
+    select_locks_root_indexes=False,
+    insert_locks_all_leaves=True,
+    drop_locks_leaves=True,
+    leaf_aux_locks_on_create=True,
+    row_bytes=MappingProxyType(
+        {
+            "pg_class": 600,
+            "pg_attribute": 203,
+            "pg_type": 278,
+            "pg_depend": 145,
+            "pg_index": 239,
+            "pg_attribute_encoding": 198,
+            "pg_appendonly": 197,
+            "gp_fastsequence": 121,
+            "gp_distribution_policy": 164,
+            "pg_inherits": 115,
+            "pg_stat_last_operation": 241,
+            "pg_attrdef": 294,
+            "pg_statistic": 335,
+        }
+    ),
+    row_bytes_source="measured: Greenplum 7.0.0, 2,000 leaves of 20 columns with an index, half ao_column",
+)
+
+PG15 = Generation(
+    name="pg15",
+    title="PostgreSQL 15",
+    source="measured: PostgreSQL 15",
+    measured=True,
+    block=8192,
+    greenplum=False,
+    storages=(HEAP,),
+    # ctid, xmin, cmin, xmax, cmax, tableoid
+    system_columns=MappingProxyType({HEAP: 6}),
+    heap_system_columns=6,
+    row_type_of_aux=False,
+    array_type_of_leaf=True,
+    toast=(HEAP,),
+    segment_columns=_NONE,
+    fastsequence=0,
+    fastsequence_first=0,
+    root_is_table=False,
+    rule_catalogs=False,
+    index_operation_on_segments=False,
+    not_null_constraints=False,
+    statistics_on_segments=True,
+    leaf_index_depend=2,
+    leaf_constraint_depend=4,
+    vacuum_opens_segfile=False,
+    ao_index_lock_on_segments=False,
+    select_locks_leaf_indexes=True,
+    select_locks_root_indexes=False,
+    insert_locks_all_leaves=False,
+    drop_locks_leaves=True,
+    leaf_aux_locks_on_create=True,
+    row_bytes=MappingProxyType(
+        {
+            "pg_class": 595,
+            "pg_attribute": 202,
+            "pg_type": 296,
+            "pg_depend": 131,
+            "pg_index": 228,
+            "pg_inherits": 78,
+            "pg_constraint": 363,
+            "pg_attrdef": 248,
+            "pg_statistic": 132,
+        }
+    ),
+    row_bytes_source="measured: PostgreSQL 15, 10,000 leaves of 21 columns with two indexes",
+)
+
+PG18 = replace(
+    PG15,
+    name="pg18",
+    title="PostgreSQL 18",
+    source="measured: PostgreSQL 18",
+    not_null_constraints=True,
+    select_locks_root_indexes=True,
+    row_bytes=MappingProxyType(
+        {
+            "pg_class": 595,
+            "pg_attribute": 194,
+            "pg_type": 296,
+            "pg_depend": 132,
+            "pg_index": 228,
+            "pg_inherits": 78,
+            "pg_constraint": 319,
+            "pg_attrdef": 248,
+            "pg_statistic": 132,
+        }
+    ),
+    row_bytes_source="measured: PostgreSQL 18, 10,000 leaves of 21 columns with two indexes",
+)
+
+
+def _like(base: Generation, name: str, title: str, *, row_type_of_aux: bool = False) -> Generation:
+    """A generation nobody measured here: the figures of its nearest measured kin, and said so."""
+    source = f"not measured, as {base.title}"
+    return replace(base, name=name, title=title, source=source, measured=False, row_type_of_aux=row_type_of_aux)
+
+
+GENERATIONS: Mapping[str, Generation] = MappingProxyType(
+    {
+        x.name: x
+        for x in (
+            GP6,
+            GP7,
+            # PostgreSQL 14 underneath; up to 4 segfiles an insert there (gp_appendonly_insert_files)
+            _like(GP7, "cb2", "Cloudberry 2"),
+            # before 14 a TOAST relation has a row type of its own
+            _like(PG15, "pg12", "PostgreSQL 12", row_type_of_aux=True),
+            _like(PG15, "pg13", "PostgreSQL 13", row_type_of_aux=True),
+            _like(PG15, "pg14", "PostgreSQL 14"),
+            PG15,
+            _like(PG15, "pg16", "PostgreSQL 16"),
+            _like(PG15, "pg17", "PostgreSQL 17"),
+            PG18,
+        )
+    }
+)
+
+# how people call them on a command line
+ALIASES: Mapping[str, str] = MappingProxyType(
+    {
+        "greenplum6": "gp6",
+        "greengage6": "gp6",
+        "greenplum7": "gp7",
+        "greengage7": "gp7",
+        "warehousepg7": "gp7",
+        "cloudberry": "cb2",
+        "cloudberry2": "cb2",
+        **{f"{word}{n}": f"pg{n}" for word in ("postgresql", "postgres") for n in range(12, 19)},
+    }
+)
+
+
+def generation(name: str) -> Generation:
+    """The generation of that name: "gp6", "greenplum6", "pg15", "PostgreSQL 15". Raises CatalogError (usage) for others.
+
+    >>> generation("Greenplum 7").name, generation("postgres18").name
+    ('gp7', 'pg18')
+    """
+    key = name.lower().replace(" ", "").replace("_", "")
+    found = GENERATIONS.get(ALIASES.get(key, key))
+    if found is None:
+        raise CatalogError(f"no cost model for the server {name!r}", hint="one of: " + ", ".join(GENERATIONS), exit_code=Exit.USAGE)
+    return found

@@ -1,0 +1,569 @@
+"""The cost model: catalog rows, bytes, files and locks of a relation, from its shape and the server's generation.
+
+Everything here is pure and linear: the cost of a thousand leaves is a thousand times the cost of one. The numbers were found by
+counting on live servers and are held by tests/capacity/test_matrix.py, which demands equality.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from math import ceil
+
+from gpcatalog.capacity.generation import (
+    BLOCK_DIRECTORY_COLUMNS,
+    BLOCK_DIRECTORY_INDEX_COLUMNS,
+    TOAST_COLUMNS,
+    TOAST_INDEX_COLUMNS,
+    VISIMAP_COLUMNS,
+    VISIMAP_INDEX_COLUMNS,
+    Generation,
+    generation,
+)
+from gpcatalog.capacity.limits import GIB
+from gpcatalog.errors import CatalogError, Exit
+from gpcatalog.model.storage import Storage
+
+# a catalog whose rows were too few to weigh when the others were measured; an estimate
+UNMEASURED_ROW_BYTES = 250
+
+
+class Instance(StrEnum):
+    """Where rows lie. PostgreSQL has one instance: both words mean it."""
+
+    COORDINATOR = "coordinator"
+    SEGMENT = "segment"
+
+
+class Place(StrEnum):
+    """Where a relation stands in a partition tree."""
+
+    PLAIN = "plain"
+    ROOT = "root"
+    INTERMEDIATE = "intermediate"
+    LEAF = "leaf"
+
+    @property
+    def child(self) -> bool:
+        """True for what inherits from a parent."""
+        return self in (Place.INTERMEDIATE, Place.LEAF)
+
+    @property
+    def parent(self) -> bool:
+        """True for what has partitions of its own."""
+        return self in (Place.ROOT, Place.INTERMEDIATE)
+
+
+@dataclass(frozen=True)
+class Index:
+    """One btree index: how many (distinct, plain) columns, and whether a primary key or unique constraint owns it."""
+
+    columns: int = 1
+    constraint: bool = False
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What a relation's costs depend on.
+
+    storage:     of the relation; of roots too, they pass it on
+    columns:     live user columns
+    toastable:   its columns call for a TOAST relation (`needs_toast` tells)
+    dropped:     dropped columns, which keep their catalog rows and their column files
+    indexes:     one Index each
+    place:       plain, root, intermediate or leaf
+    bounds:      leaf and intermediate: how many partitions on the path from below the root to it have bounds (are not default
+                 partitions), itself included; a CHECK constraint each on Greenplum 6. A default partition of one level has 0
+    key_columns: partition key columns of a level
+    levels:      root: levels of partitions below it
+    templates:   root: number of parts in each SUBPARTITION TEMPLATE
+    not_null, defaults, checks: columns NOT NULL (a primary key's included), columns with a default, one-column CHECK constraints
+    owned:       owned by a role that is not the bootstrap superuser (rows in pg_shdepend)
+    analyzed:    ANALYZE has run on it while there were rows in every live column's reach
+    """
+
+    storage: Storage
+    columns: int
+    toastable: bool = False
+    dropped: int = 0
+    indexes: tuple[Index, ...] = ()
+    place: Place = Place.PLAIN
+    bounds: int = 1
+    key_columns: int = 1
+    levels: int = 1
+    templates: tuple[int, ...] = ()
+    not_null: int = 0
+    defaults: int = 0
+    checks: int = 0
+    owned: bool = False
+    analyzed: bool = False
+
+
+@dataclass(frozen=True)
+class Use:
+    """What has happened to a relation's storage on one segment.
+
+    rows:     rows have arrived
+    segfiles: ao segfile numbers in use from 1 up: as many as writers that were at work at the same time
+    segment_zero: rows written by the transaction that created the table (CREATE TABLE AS): they lie in segfile 0
+    hidden:   more than a tenth of the rows were deleted before VACUUM ran
+    vacuumed: VACUUM has run since rows arrived
+    bytes:    heap: bytes of the main fork; one page where 0
+    """
+
+    rows: bool = False
+    segfiles: int = 1
+    segment_zero: bool = False
+    hidden: bool = False
+    vacuumed: bool = False
+    bytes: int = 0
+
+
+EMPTY = Use()
+FILLED = Use(rows=True)
+SECOND_WRITER = Use(rows=True, segfiles=2)
+VACUUMED = Use(rows=True, vacuumed=True)
+
+
+def known(server: Generation | str, shape: Shape) -> Generation:
+    """The generation, after checking that it can hold such a shape. Raises CatalogError (usage) saying what is wrong."""
+    gen = server if isinstance(server, Generation) else generation(server)
+    if shape.storage not in gen.storages:
+        raise CatalogError(
+            f"{gen.title} has no {shape.storage} tables",
+            hint="one of: " + ", ".join(gen.storages),
+            exit_code=Exit.USAGE,
+        )
+    if not 0 <= shape.columns + shape.dropped <= 1600:
+        raise CatalogError(
+            f"a table has 0 to 1600 columns, dropped ones included, not {shape.columns + shape.dropped}", exit_code=Exit.USAGE
+        )
+    if gen.rule_catalogs and shape.storage.append_optimized and any(x.constraint for x in shape.indexes):
+        raise CatalogError(f"{gen.title} has no unique indexes on {shape.storage} tables", hint="count plain indexes", exit_code=Exit.USAGE)
+    return gen
+
+
+# --- catalog rows --------------------------------------------------------------------------------------------------------
+
+
+def _stored(gen: Generation, shape: Shape) -> bool:
+    """Whether the relation has files and auxiliary relations of its own."""
+    return gen.root_is_table or not shape.place.parent
+
+
+def _toasted(gen: Generation, shape: Shape) -> bool:
+    return shape.toastable and shape.storage in gen.toast and _stored(gen, shape)
+
+
+def _auxiliary(gen: Generation, rows: Counter[str], columns: int, index_columns: int | None) -> None:
+    """Add one auxiliary relation and its index, if it has one: each depends on the table, or on the relation's columns."""
+    rows["pg_class"] += 1
+    rows["pg_attribute"] += columns + gen.heap_system_columns
+    rows["pg_depend"] += 1
+    if gen.row_type_of_aux:
+        rows["pg_type"] += 1
+        rows["pg_depend"] += 1
+    if index_columns is not None:
+        rows["pg_class"] += 1
+        rows["pg_index"] += 1
+        rows["pg_attribute"] += index_columns
+        rows["pg_depend"] += index_columns
+
+
+def relation_rows(server: Generation | str, shape: Shape, instance: Instance | str = Instance.SEGMENT, use: Use = EMPTY) -> dict[str, int]:
+    """Rows that one relation, with its auxiliary relations and indexes, takes in every catalog of one instance.
+
+    Catalogs without rows are left out. Of `use` only ao segfiles matter (rows of gp_fastsequence). Raises CatalogError (usage) for
+    a shape the server cannot have.
+
+    >>> relation_rows("gp6", Shape(Storage.AO_COLUMN, 100))["pg_attribute"]
+    133
+    """
+    gen = known(server, shape)
+    on_segment = instance == Instance.SEGMENT and gen.greenplum
+    ao = shape.storage.append_optimized
+    attributes = shape.columns + shape.dropped
+    rows: Counter[str] = Counter()
+
+    rows["pg_class"] = 1
+    rows["pg_attribute"] = attributes + gen.system_columns[shape.storage]
+    rows["pg_type"] = 1
+    rows["pg_depend"] = 2  # its row type on it, it on its schema
+    if shape.storage is Storage.HEAP and (gen.array_type_of_leaf or not shape.place.child):
+        rows["pg_type"] += 1
+        rows["pg_depend"] += 1
+    if gen.greenplum:
+        rows["gp_distribution_policy"] = 1
+    if shape.storage is Storage.AO_COLUMN:
+        rows["pg_attribute_encoding"] = attributes
+    owners = 1
+
+    if _toasted(gen, shape):
+        _auxiliary(gen, rows, TOAST_COLUMNS, TOAST_INDEX_COLUMNS)
+    if ao and _stored(gen, shape):
+        _auxiliary(gen, rows, gen.segment_columns[shape.storage], None)
+        _auxiliary(gen, rows, VISIMAP_COLUMNS, VISIMAP_INDEX_COLUMNS)
+        rows["pg_appendonly"] = 1
+        rows["gp_fastsequence"] = gen.fastsequence
+        owners += 2
+        if shape.indexes:
+            _auxiliary(gen, rows, BLOCK_DIRECTORY_COLUMNS, BLOCK_DIRECTORY_INDEX_COLUMNS)
+            owners += 1
+        if use.rows and on_segment:
+            rows["gp_fastsequence"] += max(0, _segfiles(gen, use) - gen.fastsequence_first)
+
+    for index in shape.indexes:
+        rows["pg_class"] += 1
+        rows["pg_index"] += 1
+        rows["pg_attribute"] += index.columns
+        rows["pg_depend"] += index.columns
+        if index.constraint:
+            rows["pg_constraint"] += 1
+            rows["pg_depend"] += 1
+        if shape.place.child:
+            rows["pg_inherits"] += 1
+            rows["pg_depend"] += gen.leaf_constraint_depend if index.constraint else gen.leaf_index_depend
+
+    rows["pg_attrdef"] += shape.defaults
+    rows["pg_depend"] += shape.defaults
+    rows["pg_constraint"] += shape.checks
+    rows["pg_depend"] += 2 * shape.checks
+    if gen.not_null_constraints:
+        rows["pg_constraint"] += shape.not_null
+        rows["pg_depend"] += shape.not_null
+
+    if shape.place.child:
+        rows["pg_inherits"] += 1
+        rows["pg_depend"] += 1
+        if gen.rule_catalogs:  # bounds are CHECK constraints, a child has its own and its ancestors'
+            rows["pg_constraint"] += shape.bounds
+            rows["pg_depend"] += 2 * shape.bounds * shape.key_columns
+    if shape.place.parent and not gen.rule_catalogs:
+        rows["pg_partitioned_table"] = 1
+        rows["pg_depend"] += shape.key_columns
+
+    if shape.owned:
+        rows["pg_shdepend"] = owners
+    if shape.analyzed and (not on_segment or (gen.statistics_on_segments and not shape.place.parent)):
+        rows["pg_statistic"] = shape.columns
+    if gen.greenplum:
+        if on_segment:
+            rows["pg_stat_last_operation"] = len(shape.indexes) if gen.index_operation_on_segments else 0
+        else:
+            # CREATE, PARTITION of a child, one an index, ANALYZE
+            rows["pg_stat_last_operation"] = 1 + shape.place.child + len(shape.indexes) + shape.analyzed
+            if gen.rule_catalogs:
+                if shape.place is Place.ROOT:
+                    rows["pg_partition"] = shape.levels + len(shape.templates)
+                    rows["pg_partition_rule"] = sum(shape.templates)
+                elif shape.place.child:
+                    rows["pg_partition_rule"] = 1
+            elif shape.place is Place.ROOT:
+                rows["gp_partition_template"] = len(shape.templates)
+    return {catalog: n for catalog, n in rows.items() if n}
+
+
+def catalog_bytes(server: Generation | str, rows: Mapping[str, float]) -> float:
+    """Estimated bytes that those catalog rows take on one instance, their share of the catalog's indexes included.
+
+    Live rows only, freshly written: no bloat. Source: `Generation.row_bytes_source`.
+    """
+    gen = server if isinstance(server, Generation) else generation(server)
+    return sum(n * gen.row_bytes.get(catalog, UNMEASURED_ROW_BYTES) for catalog, n in rows.items())
+
+
+# --- files ---------------------------------------------------------------------------------------------------------------
+
+
+def _segfiles(gen: Generation, use: Use) -> int:
+    """Segfile numbers from 1 up that exist for a filled ao relation."""
+    opened = use.vacuumed and (gen.vacuum_opens_segfile or use.hidden)
+    return use.segfiles + (1 if opened else 0)
+
+
+def relation_files(server: Generation | str, shape: Shape, use: Use = EMPTY) -> int:
+    """Files of one relation, its auxiliary relations, indexes and forks on one instance.
+
+    TOAST is taken as empty and indexes as one file each; a heap's free space map exists from its second page on, or after VACUUM.
+
+    >>> [relation_files("gp6", Shape(Storage.AO_COLUMN, 100), use) for use in (EMPTY, FILLED, SECOND_WRITER)]
+    [4, 104, 204]
+    """
+    gen = known(server, shape)
+    if not _stored(gen, shape):
+        return 0
+    ao = shape.storage.append_optimized
+    files = 1 + len(shape.indexes)
+    files += 2 if _toasted(gen, shape) else 0
+    if ao:
+        files += 3 + (2 if shape.indexes else 0)
+    if not use.rows:
+        return files
+    if not ao:
+        files += max(1, ceil(use.bytes / GIB)) - 1
+        if use.vacuumed:
+            return files + 2  # _fsm, _vm
+        return files + (1 if use.bytes > gen.block else 0)
+    # ao_column writes one file a column, dropped ones too, for every segfile number
+    each = shape.columns + shape.dropped if shape.storage is Storage.AO_COLUMN else 1
+    numbers = _segfiles(gen, use)
+    if use.segment_zero:
+        files += each - 1  # segfile 0 of the first column is the relation's bare file
+        numbers -= 1
+    files += numbers * each
+    if use.vacuumed:
+        # forks of the segment file list, the block directory and a visibility map that holds rows
+        files += 2 + (2 if shape.indexes else 0) + (2 if use.hidden else 0)
+    return files
+
+
+def empty_bytes(server: Generation | str, shape: Shape) -> int:
+    """Bytes on one instance that the files of an empty relation take: one page for each btree index.
+
+    >>> empty_bytes("gp6", Shape(Storage.AO_COLUMN, 100, toastable=True))
+    65536
+    """
+    gen = known(server, shape)
+    if not _stored(gen, shape):
+        return 0
+    pages = len(shape.indexes) + _toasted(gen, shape)
+    if shape.storage.append_optimized:
+        pages += 1 + bool(shape.indexes)  # visibility map, block directory
+    return pages * gen.block
+
+
+# --- trees ---------------------------------------------------------------------------------------------------------------
+
+
+def tree(shape: Shape, parts: Iterable[int], *, defaults: Iterable[bool] = (), templates: tuple[int, ...] = ()) -> dict[Shape, int]:
+    """Every relation of a partitioned table as shapes with their number: the root, the intermediates, the leaves.
+
+    shape:     columns, storage, indexes … that all of them share; its place is ignored
+    parts:     partitions with bounds of one parent, level by level: (365,) or (12, 31)
+    defaults:  whether each level has a default partition besides
+    templates: parts of each SUBPARTITION TEMPLATE
+
+    >>> for relation, number in tree(Shape(Storage.HEAP, 3), (12, 31), defaults=(True, False)).items():
+    ...     print(relation.place, relation.bounds, number)
+    root 0 1
+    intermediate 1 12
+    intermediate 0 1
+    leaf 2 372
+    leaf 1 31
+    """
+    levels = list(parts)
+    with_default = [*defaults, *[False] * len(levels)][: len(levels)]
+    if not levels or any(n < 0 for n in levels):
+        raise CatalogError(f"partitions a level must be 0 or more, level by level, not {levels}", exit_code=Exit.USAGE)
+    found: dict[Shape, int] = {replace(shape, place=Place.ROOT, bounds=0, levels=len(levels), templates=templates): 1}
+    parents: dict[int, int] = {0: 1}  # bounds on the path -> relations
+    for depth, (n, default) in enumerate(zip(levels, with_default, strict=True), 1):
+        place = Place.LEAF if depth == len(levels) else Place.INTERMEDIATE
+        children: Counter[int] = Counter()
+        for bounds, number in parents.items():
+            children[bounds + 1] += number * n
+            children[bounds] += number * default
+        for bounds, number in children.items():
+            if number:
+                found[replace(shape, place=place, bounds=bounds, levels=1, templates=())] = number
+        parents = {bounds: number for bounds, number in children.items() if number}
+    return found
+
+
+# --- locks ---------------------------------------------------------------------------------------------------------------
+
+
+class Statement(StrEnum):
+    """Statements whose locks are told."""
+
+    CREATE = "create"
+    SELECT = "select"
+    INSERT = "insert"
+    TRUNCATE = "truncate"
+    DROP = "drop"
+    BACKUP = "backup"  # pg_dump: LOCK TABLE … IN ACCESS SHARE MODE
+
+
+def locks(server: Generation | str, shape: Shape, leaves: int = 0, intermediates: int = 0) -> dict[Statement, tuple[int, int]]:
+    """Relations locked at the end of a statement over a whole table: (coordinator, segment), heavyweight locks on its own relations.
+
+    leaves, intermediates: 0 for a table without partitions. SELECT and INSERT reach every leaf (a pruned one is less); what they
+    hold only while they run, such as the indexes of a leaf written to, is not in it, nor are locks on catalogs. Counted with the
+    planner of PostgreSQL (optimizer=off) and the global deadlock detector off; PostgreSQL has one number, twice.
+
+    >>> locks("gp6", Shape(Storage.HEAP, 5), leaves=1000)[Statement.SELECT]
+    (1001, 1000)
+    """
+    gen = known(server, shape)
+    indexes = len(shape.indexes)
+    shape = replace(shape, place=Place.PLAIN)
+    whole = relation_rows(gen, shape)["pg_class"]
+    made = 1 + indexes + (2 if _toasted(gen, shape) else 0)
+    guarded = 1 if gen.ao_index_lock_on_segments and shape.storage.append_optimized and indexes else 0
+    if not leaves:
+        held = {
+            Statement.CREATE: (made, made + guarded),
+            Statement.SELECT: (1 + indexes, 1),
+            Statement.INSERT: (1, 1),
+            Statement.TRUNCATE: (whole, whole),
+            Statement.DROP: (whole, whole),
+            Statement.BACKUP: (1, 1),
+        }
+    else:
+        parents = 1 + intermediates
+        every = parents + leaves
+        hollow = relation_rows(gen, replace(shape, place=Place.ROOT))["pg_class"]
+        create = parents * (1 + indexes) + leaves * made if gen.leaf_aux_locks_on_create else made + intermediates + leaves
+        select = every
+        if gen.select_locks_leaf_indexes:
+            select += leaves * indexes
+        if gen.select_locks_root_indexes:
+            select += parents * indexes
+        truncate = parents * (hollow if gen.root_is_table else 1) + leaves * whole
+        drop = parents * hollow + leaves * whole if gen.drop_locks_leaves else hollow
+        held = {
+            Statement.CREATE: (create, create + leaves * guarded),
+            Statement.SELECT: (select, leaves),
+            Statement.INSERT: (every, every),
+            Statement.TRUNCATE: (truncate, truncate),
+            Statement.DROP: (drop, drop),
+            Statement.BACKUP: (every, every),
+        }
+    if not gen.greenplum:
+        return {statement: (n, n) for statement, (n, _) in held.items()}
+    return held
+
+
+# --- all of it -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What relations cost on one coordinator and on one segment; costs add up and multiply.
+
+    coordinator, segment: rows by catalog
+    files:        files on a segment while empty; filled by one writer; second_writer: by two at the same time; vacuumed: filled by
+                  one and vacuumed
+    empty_bytes:  bytes of the empty files on a segment (the coordinator has the empty files as well)
+    coordinator_bytes, segment_bytes: estimated catalog bytes
+    """
+
+    coordinator: Mapping[str, float] = field(default_factory=dict)
+    segment: Mapping[str, float] = field(default_factory=dict)
+    files: float = 0
+    filled: float = 0
+    second_writer: float = 0
+    vacuumed: float = 0
+    empty_bytes: float = 0
+    coordinator_bytes: float = 0
+    segment_bytes: float = 0
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(
+            _summed(self.coordinator, other.coordinator),
+            _summed(self.segment, other.segment),
+            self.files + other.files,
+            self.filled + other.filled,
+            self.second_writer + other.second_writer,
+            self.vacuumed + other.vacuumed,
+            self.empty_bytes + other.empty_bytes,
+            self.coordinator_bytes + other.coordinator_bytes,
+            self.segment_bytes + other.segment_bytes,
+        )
+
+    def __mul__(self, number: float) -> Cost:
+        return Cost(
+            {catalog: n * number for catalog, n in self.coordinator.items()},
+            {catalog: n * number for catalog, n in self.segment.items()},
+            self.files * number,
+            self.filled * number,
+            self.second_writer * number,
+            self.vacuumed * number,
+            self.empty_bytes * number,
+            self.coordinator_bytes * number,
+            self.segment_bytes * number,
+        )
+
+    __rmul__ = __mul__
+
+
+def _summed(one: Mapping[str, float], other: Mapping[str, float]) -> dict[str, float]:
+    return {catalog: one.get(catalog, 0) + other.get(catalog, 0) for catalog in {**one, **other}}
+
+
+def relation_cost(server: Generation | str, shape: Shape) -> Cost:
+    """Cost of one relation with its auxiliary relations and indexes, no rows having arrived (file counts look ahead)."""
+    gen = known(server, shape)
+    coordinator = relation_rows(gen, shape, Instance.COORDINATOR)
+    segment = relation_rows(gen, shape, Instance.SEGMENT)
+
+    def files(use: Use) -> int:
+        # a root takes no rows: they go to its leaves
+        return relation_files(gen, shape, EMPTY if shape.place.parent else use)
+
+    return Cost(
+        coordinator,
+        segment,
+        files=files(EMPTY),
+        filled=files(FILLED),
+        second_writer=files(SECOND_WRITER),
+        vacuumed=files(VACUUMED),
+        empty_bytes=empty_bytes(gen, shape),
+        coordinator_bytes=catalog_bytes(gen, coordinator),
+        segment_bytes=catalog_bytes(gen, segment),
+    )
+
+
+def leaf_cost(server: Generation | str, shape: Shape) -> Cost:
+    """Cost of one leaf of a partitioned table of that shape, whatever place the shape says.
+
+    >>> leaf_cost("gp6", Shape(Storage.AO_COLUMN, 20, toastable=True)).segment["pg_depend"]
+    15
+    """
+    return relation_cost(server, replace(shape, place=Place.LEAF))
+
+
+def tree_cost(server: Generation | str, relations: Mapping[Shape, int]) -> Cost:
+    """Cost of many relations, given as shapes with their number (`tree` makes them for a partitioned table)."""
+    total = Cost()
+    for shape, number in relations.items():
+        total += relation_cost(server, shape) * number
+    return total
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Instances that rows and files lie on.
+
+    segments: primaries; mirrors: each has one; standby: the coordinator has one. PostgreSQL: 0 segments.
+    """
+
+    segments: int
+    mirrors: bool = False
+    standby: bool = False
+
+    @property
+    def data_instances(self) -> int:
+        """Primaries and mirrors."""
+        return self.segments * (2 if self.mirrors else 1)
+
+    @property
+    def entry_instances(self) -> int:
+        """The coordinator and its standby, or the one PostgreSQL server."""
+        return 2 if self.standby else 1
+
+    def catalog_bytes(self, cost: Cost) -> float:
+        """Estimated catalog bytes on all instances."""
+        return cost.coordinator_bytes * self.entry_instances + cost.segment_bytes * self.data_instances
+
+    def files(self, empty: float, filled: float) -> float:
+        """Files on all instances: on Greenplum the coordinator keeps the empty ones, rows arrive on segments alone."""
+        if not self.segments:
+            return filled * self.entry_instances
+        return empty * self.entry_instances + filled * self.data_instances
+
+    def rows(self, cost: Cost, catalog: str) -> float:
+        """Rows of one catalog on all instances."""
+        return cost.coordinator.get(catalog, 0) * self.entry_instances + cost.segment.get(catalog, 0) * self.data_instances
