@@ -8,7 +8,7 @@ SELECT name, setting, unit, source
                 'gp_autovacuum_scope', 'max_appendonly_tables', 'gp_appendonly_insert_files', 'gp_appendonly_compaction_threshold',
                 'shared_buffers', 'superuser_reserved_connections', 'autovacuum_vacuum_scale_factor',
                 'vacuum_defer_cleanup_age', 'old_snapshot_threshold', 'idle_in_transaction_session_timeout',
-                'lock_timeout', 'statement_timeout', 'default_transaction_read_only', 'optimizer',
+                'optimizer', 'gp_resource_manager',
                 'gp_default_storage_options', 'default_table_access_method', 'gp_enable_global_deadlock_detector',
                 'max_files_per_process', 'max_worker_processes', 'autovacuum_naptime', 'track_counts')
  ORDER BY name

@@ -1,0 +1,1 @@
+"""A snapshot summed up: what the audit shows, before any rule judges it."""

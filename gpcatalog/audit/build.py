@@ -1,0 +1,349 @@
+"""Snapshot to report: sums, medians and shares, all from the snapshot's tables."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from gpcatalog.audit.report import (
+    CatalogRow,
+    CatalogSummary,
+    Census,
+    Count,
+    Coverage,
+    Forecast,
+    Holder,
+    Instance,
+    InstanceTotal,
+    Owner,
+    Report,
+    ServerFacts,
+    Taken,
+    TempSchema,
+)
+from gpcatalog.audit.verdicts import verdicts
+from gpcatalog.capacity import limits
+from gpcatalog.store.snapshot import Snapshot
+
+TOP = 20  # tables and schemas listed
+
+
+def _utc(moment: datetime | None) -> datetime | None:
+    return moment.replace(tzinfo=UTC) if moment is not None else None
+
+
+def _ratio(bytes_: int, needed: int | None) -> float | None:
+    """Bloat factor; a catalog that needs nothing and has nothing is not bloated."""
+    if needed is None:
+        return None
+    return bytes_ / needed if needed else 1.0
+
+
+def _catalog_row(row: dict[str, Any]) -> CatalogRow:
+    total = row["heap_bytes"] + row["toast_bytes"] + row["index_bytes"]
+    needed = heap_reclaimable = None
+    if row["heap_needed"] is not None and row["index_needed"] is not None:
+        toast_needed = row["toast_bytes"] if row["toast_needed"] is None else row["toast_needed"]
+        needed = row["heap_needed"] + row["index_needed"] + toast_needed
+        heap_reclaimable = max(0, row["heap_bytes"] - row["heap_needed"])
+    return CatalogRow(
+        content=row["content"],
+        relation=row["relation"],
+        shared=bool(row["shared"]),
+        rows=row["rows"],
+        rows_basis=row["rows_basis"],
+        heap_bytes=row["heap_bytes"],
+        toast_bytes=row["toast_bytes"],
+        index_bytes=row["index_bytes"],
+        needed_bytes=needed,
+        heap_reclaimable=heap_reclaimable,
+        reclaimable_bytes=max(0, total - needed) if needed is not None else None,
+        bloat=_ratio(total, needed),
+        dead_tuples=row["dead_tuples"],
+        last_vacuum=_utc(row["last_vacuum"]),
+    )
+
+
+def _bytes(row: CatalogRow) -> int:
+    return row.heap_bytes + row.toast_bytes + row.index_bytes
+
+
+def _middle(values: Sequence[int]) -> int:
+    """The lower median, so that it is a value some instance really has."""
+    return sorted(values)[(len(values) - 1) // 2]
+
+
+def _summaries(rows: Iterable[CatalogRow]) -> tuple[CatalogSummary, ...]:
+    by_relation: dict[str, list[CatalogRow]] = defaultdict(list)
+    for row in rows:
+        by_relation[row.relation].append(row)
+    out = []
+    for relation, instances in by_relation.items():
+        coordinator = next((r for r in instances if r.content == -1), None)
+        segments = [r for r in instances if r.content >= 0] or instances
+        worst = max(segments, key=lambda r: (_bytes(r), -r.content))
+        counted = [r.rows for r in segments if r.rows is not None]
+        out.append(
+            CatalogSummary(
+                relation=relation,
+                coordinator_rows=coordinator.rows if coordinator else None,
+                coordinator_bytes=_bytes(coordinator) if coordinator else 0,
+                median_rows=_middle(counted) if counted else None,
+                median_bytes=_middle([_bytes(r) for r in segments]),
+                worst_content=worst.content,
+                worst_rows=worst.rows,
+                worst_bytes=_bytes(worst),
+                worst_needed=worst.needed_bytes,
+                worst_reclaimable=worst.reclaimable_bytes,
+                worst_bloat=worst.bloat,
+                reclaimable_bytes=sum(r.reclaimable_bytes or 0 for r in instances),
+            )
+        )
+    return tuple(sorted(out, key=lambda s: (-max(s.worst_bytes, s.coordinator_bytes), s.relation)))
+
+
+def _totals(rows: Iterable[CatalogRow], snapshot: Snapshot) -> tuple[InstanceTotal, ...]:
+    counts = {
+        row["content"]: (int(row["relations"]), int(row["attributes"]))
+        for row in snapshot.rows(
+            "SELECT content, sum(relations) AS relations, sum(attributes) AS attributes FROM class_count GROUP BY content"
+        )
+    }
+    by_content: dict[int, list[CatalogRow]] = defaultdict(list)
+    for row in rows:
+        by_content[row.content].append(row)
+    out = []
+    for content in sorted(by_content):
+        of = by_content[content]
+        total = sum(_bytes(r) for r in of)
+        reclaimable = sum(r.reclaimable_bytes or 0 for r in of)
+        relations, attributes = counts.get(content, (0, 0))
+        bloat = _ratio(total, total - reclaimable) or 1.0
+        out.append(InstanceTotal(content, total, total - reclaimable, reclaimable, bloat, relations, attributes))
+    return tuple(out)
+
+
+def _census(snapshot: Snapshot) -> Census:
+    if snapshot.header["grain"] != "leaf":
+        return _census_from_roots(snapshot)
+    counts = tuple(
+        Count(row["kind"], row["storage"], row["n"], int(row["empty"]) if row["known"] else None)
+        for row in snapshot.rows(
+            "SELECT kind, storage, count(*) AS n, bool_or(filled IS NOT NULL) AS known, count(*) FILTER (NOT filled) AS empty"
+            " FROM relation GROUP BY kind, storage ORDER BY kind, n DESC, storage"
+        )
+    )
+    width = snapshot.one("SELECT max(n) AS widest FROM (SELECT count(*) AS n FROM relation WHERE parent IS NOT NULL GROUP BY parent)")
+    defaults = snapshot.rows(
+        """SELECT "schema", name FROM relation WHERE is_default AND kind = 'leaf' AND filled
+            ORDER BY coalesce(bytes, 0) DESC, "schema", name"""
+    )
+    return _assemble(
+        snapshot, counts, int(width["widest"] or 0), tuple(f"{r['schema']}.{r['name']}" for r in defaults[:TOP]), len(defaults)
+    )
+
+
+def _census_from_roots(snapshot: Snapshot) -> Census:
+    """Of a pruned snapshot: what one row a root still tells."""
+    counts = []
+    for row in snapshot.rows(
+        "SELECT storage, sum(leaves) AS leaves, sum(empty_leaves) AS empty, count(*) FILTER (kind = 'root') AS roots,"
+        " count(*) FILTER (kind = 'table') AS tables FROM root_total GROUP BY storage ORDER BY storage"
+    ):
+        empty = int(row["empty"]) if row["empty"] is not None else None
+        for kind, n, none in (("leaf", row["leaves"], empty), ("root", row["roots"], None), ("table", row["tables"], None)):
+            if n:
+                counts.append(Count(kind, row["storage"], int(n), none))
+    return _assemble(snapshot, tuple(counts), 0, (), 0)
+
+
+def _assemble(snapshot: Snapshot, counts: tuple[Count, ...], widest: int, defaults: tuple[str, ...], defaults_total: int) -> Census:
+    def total(kind: str, storage: str | None = None) -> int:
+        return sum(c.relations for c in counts if c.kind == kind and storage in (None, c.storage))
+
+    known = [c.empty for c in counts if c.kind == "leaf" and c.empty is not None]
+    per_root = [row["leaves"] for row in snapshot.rows("SELECT leaves FROM root_total WHERE kind = 'root'")]
+    kinds = {
+        row["relkind"]: int(row["n"])
+        for row in snapshot.rows(
+            "SELECT relkind, sum(relations) AS n FROM class_count WHERE content = -1 GROUP BY relkind ORDER BY relkind"
+        )
+    }
+    leaves, plain = total("leaf"), total("table")
+    return Census(
+        counts=counts,
+        relations_by_kind=kinds,
+        partitioned_tables=total("root"),
+        leaves=leaves,
+        leaves_ao_column=total("leaf", "ao_column"),
+        leaves_ao_row=total("leaf", "ao_row"),
+        leaves_heap=total("leaf", "heap"),
+        empty_leaves=sum(known) if known or not leaves else None,
+        unpartitioned=plain,
+        partitions_metric=leaves + plain,
+        leaves_per_table_median=_middle(per_root) if per_root else 0,
+        leaves_per_table_max=max(per_root, default=0),
+        default_partitions_filled=defaults,
+        default_partitions_filled_total=defaults_total,
+        widest_level=widest,
+    )
+
+
+def _owners(snapshot: Snapshot, needed: int, class_rows: int) -> tuple[tuple[Owner, ...], tuple[Owner, ...]]:
+    """The tables and the schemas that own most, by rows in pg_attribute."""
+    a_row = needed / class_rows if class_rows else 0.0
+
+    def owner(row: dict[str, Any], name: str, storage: str) -> Owner:
+        return Owner(
+            schema=row["schema"],
+            name=name,
+            storage=storage,
+            leaves=int(row["leaves"]),
+            empty_leaves=int(row["empty_leaves"]) if row["empty_leaves"] is not None else None,
+            class_rows=int(row["class_rows"]),
+            attribute_rows=int(row["attribute_rows"]),
+            catalog_bytes=int(row["class_rows"] * a_row),
+            files=int(row["files"]) if row["files"] is not None else None,
+            bytes=int(row["bytes"]) if row["bytes"] is not None else None,
+        )
+
+    tables = snapshot.rows(
+        'SELECT * FROM root_total ORDER BY attribute_rows DESC, "schema", name LIMIT ?',
+        [TOP],
+    )
+    schemas = snapshot.rows(
+        'SELECT "schema", count(*) AS n, sum(leaves) AS leaves, sum(empty_leaves) AS empty_leaves, sum(class_rows) AS class_rows,'
+        " sum(attribute_rows) AS attribute_rows, sum(files) AS files, sum(bytes) AS bytes"
+        ' FROM root_total GROUP BY "schema" ORDER BY attribute_rows DESC, "schema" LIMIT ?',
+        [TOP],
+    )
+    return (
+        tuple(owner(row, row["name"], row["storage"]) for row in tables),
+        tuple(owner(row, f"{row['n']:,} tables", "") for row in schemas),
+    )
+
+
+def _forecasts(report_now: dict[str, float], older: Snapshot | None, days: float) -> tuple[Forecast, ...]:
+    if older is None or days <= 0:
+        return ()
+    then = _figures(older)
+    out = []
+    for what, unit, limit in (
+        ("partitions", "leaves", limits.LEAVES_CEILING_AOCO),
+        ("pg_class rows an instance", "rows", None),
+        ("pg_attribute rows an instance", "rows", None),
+        ("catalog bytes of the largest instance", "bytes", None),
+    ):
+        before, now = then[what], report_now[what]
+        rate = (now - before) / days
+        left = (limit.value - now) / rate if limit is not None and rate > 0 and now < limit.value else None
+        out.append(
+            Forecast(what, unit, before, now, days, rate, limit.value if limit else None, left, "two snapshots, a straight line (estimate)")
+        )
+    return tuple(out)
+
+
+def _figures(snapshot: Snapshot) -> dict[str, float]:
+    metric = snapshot.one("SELECT coalesce(sum(CASE WHEN kind = 'table' THEN 1 ELSE leaves END), 0) AS n FROM root_total")["n"]
+    counts = snapshot.rows("SELECT sum(relations) AS r, sum(attributes) AS a FROM class_count GROUP BY content")
+    size = snapshot.one(
+        "SELECT coalesce(max(b), 0) AS b FROM (SELECT sum(heap_bytes + toast_bytes + index_bytes) AS b FROM catalog GROUP BY content)"
+    )["b"]
+    return {
+        "partitions": float(metric),
+        "pg_class rows an instance": float(max((c["r"] for c in counts), default=0)),
+        "pg_attribute rows an instance": float(max((c["a"] for c in counts), default=0)),
+        "catalog bytes of the largest instance": float(size),
+    }
+
+
+def build(snapshot: Snapshot, older: Snapshot | None = None) -> Report:
+    """The report of one snapshot, with a forecast when an older snapshot of the same database is given; without findings."""
+    header = snapshot.header
+    rows = tuple(_catalog_row(row) for row in snapshot.rows("SELECT * FROM catalog ORDER BY relation, content"))
+    instances = tuple(
+        Instance(
+            row["dbid"] or 0,
+            row["content"],
+            row["role"] or "",
+            row["preferred_role"] or "",
+            row["mode"] or "",
+            row["status"] or "",
+            row["port"] or 0,
+            row["hostname"] or "",
+        )
+        for row in snapshot.rows("SELECT * FROM instance ORDER BY content, role DESC, dbid")
+    )
+    primaries = [i for i in instances if i.content >= 0 and i.role == "p"]
+    taken_at = _utc(header["taken_at"])
+    assert taken_at is not None
+    server = ServerFacts(
+        product=header["product"],
+        version=header["version"],
+        generation=header["generation"],
+        banner=header["banner"],
+        host=header["host"] or "",
+        port=header["port"] or 0,
+        database=header["database"],
+        role=header["role"] or "",
+        superuser=bool(header["superuser"]),
+        standby=bool(header["standby"]),
+        block_size=header["block_size"],
+        encoding=header["encoding"] or "",
+        segments=len(primaries),
+        hosts=len({i.hostname for i in primaries}) or 1,
+        mirrors=sum(1 for i in instances if i.content >= 0 and i.role == "m"),
+        database_bytes=header["database_bytes"],
+        started_at=_utc(header["started_at"]),
+    )
+    settings = {row["name"]: row["setting"] or "" for row in snapshot.rows("SELECT name, setting FROM setting ORDER BY name")}
+    totals = _totals(rows, snapshot)
+    census = _census(snapshot)
+    entry = next((t for t in totals if t.content == -1), None)
+    tables, schemas = _owners(snapshot, entry.needed_bytes if entry else 0, entry.class_rows if entry else 0)
+    holders = tuple(
+        Holder(
+            content=row["content"],
+            holder=row["holder"],
+            name=row["name"] or "",
+            database=row["database"] or "",
+            role=row["role"] or "",
+            detail=(row["detail"] or "").strip(),
+            seconds=row["seconds"],
+            xid_age=row["xid_age"],
+        )
+        for row in snapshot.rows("SELECT * FROM horizon ORDER BY xid_age DESC NULLS LAST, holder, name")
+    )
+    temp_schemas = tuple(TempSchema(row["schema"], row["relations"], row["alive"]) for row in snapshot.rows("SELECT * FROM temp_schema"))
+    days = 0.0
+    if older is not None:
+        days = (header["taken_at"] - older.header["taken_at"]).total_seconds() / 86400
+    coverage = tuple(
+        Coverage(row["probe"], row["status"], row["reason"] or "", row["needs"] or "", row["seconds"])
+        for row in snapshot.rows("SELECT * FROM coverage")
+    )
+    report = Report(
+        taken=Taken(
+            header["snapshot_id"], taken_at, header["seconds"] or 0.0, header["gpcatalog_version"], header["grain"], header["filled_basis"]
+        ),
+        server=server,
+        instances=instances,
+        settings=settings,
+        instance_totals=totals,
+        catalog_summary=_summaries(rows),
+        census=census,
+        tables=tables,
+        schemas=schemas,
+        holders=holders,
+        temp_schemas=temp_schemas,
+        temporary_relations=int(
+            snapshot.one("SELECT coalesce(sum(relations), 0) AS n FROM class_count WHERE content = -1 AND persistence = 't'")["n"]
+        ),
+        verdicts=(),
+        forecasts=_forecasts(_figures(snapshot), older, days),
+        coverage=coverage,
+        catalogs=rows,
+    )
+    return verdicts(report)

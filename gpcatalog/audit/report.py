@@ -1,0 +1,245 @@
+"""The shape of an audit's result; `--format json` prints it as it stands here."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import msgspec
+
+from gpcatalog.model.finding import Finding
+
+SCHEMA = "gpcatalog.audit/1"
+
+
+class Taken(msgspec.Struct, frozen=True):
+    """The snapshot that the report rests on. seconds: how long reading it took."""
+
+    snapshot_id: str
+    taken_at: datetime
+    seconds: float
+    gpcatalog_version: str
+    grain: str  # "leaf", or "root" once pruned
+    filled_basis: str | None  # how empty tables were told: "files", "segment file lists", "statistics (estimate)"
+
+
+class ServerFacts(msgspec.Struct, frozen=True):
+    """Which server and database it is. database_bytes: all instances, mirrors not counted; None when not read."""
+
+    product: str
+    version: str
+    generation: str
+    banner: str
+    host: str
+    port: int
+    database: str
+    role: str
+    superuser: bool
+    standby: bool
+    block_size: int
+    encoding: str
+    segments: int
+    hosts: int
+    mirrors: int
+    database_bytes: int | None
+    started_at: datetime | None
+
+
+class Instance(msgspec.Struct, frozen=True):
+    """One row of gp_segment_configuration. role, preferred_role: p/m; mode: s/n; status: u/d."""
+
+    dbid: int
+    content: int
+    role: str
+    preferred_role: str
+    mode: str
+    status: str
+    port: int
+    hostname: str
+
+
+class CatalogRow(msgspec.Struct, frozen=True):
+    """One catalog on one instance; bytes of main forks.
+
+    rows:              live rows, None when they could not be read
+    rows_basis:        "counted", "derived" (pg_attribute, from pg_class) or "estimate" (reltuples)
+    needed_bytes:      what the live rows need after VACUUM FULL and REINDEX (heap and indexes; TOAST is taken as needed)
+    reclaimable_bytes: heap, TOAST and index bytes less the needed ones
+    bloat:             ratio of the bytes to the needed bytes
+    """
+
+    content: int
+    relation: str
+    shared: bool
+    rows: int | None
+    rows_basis: str | None
+    heap_bytes: int
+    toast_bytes: int
+    index_bytes: int
+    needed_bytes: int | None
+    heap_reclaimable: int | None
+    reclaimable_bytes: int | None
+    bloat: float | None
+    dead_tuples: int | None
+    last_vacuum: datetime | None
+
+
+class InstanceTotal(msgspec.Struct, frozen=True):
+    """All catalogs of one instance together, bytes."""
+
+    content: int
+    bytes: int
+    needed_bytes: int
+    reclaimable_bytes: int
+    bloat: float
+    class_rows: int
+    attribute_rows: int
+
+
+class CatalogSummary(msgspec.Struct, frozen=True):
+    """One catalog over the cluster: the coordinator, the median segment and the worst one (most bytes), by content id."""
+
+    relation: str
+    coordinator_rows: int | None
+    coordinator_bytes: int
+    median_rows: int | None
+    median_bytes: int
+    worst_content: int
+    worst_rows: int | None
+    worst_bytes: int
+    worst_needed: int | None
+    worst_reclaimable: int | None
+    worst_bloat: float | None
+    reclaimable_bytes: int  # on all instances
+
+
+class Count(msgspec.Struct, frozen=True):
+    """How many tables of one kind and storage there are. empty: None when not known."""
+
+    kind: str
+    storage: str
+    relations: int
+    empty: int | None
+
+
+class Census(msgspec.Struct, frozen=True):
+    """What there is. partitions_metric: plain tables and leaf partitions, the metric of the published limits."""
+
+    counts: tuple[Count, ...]
+    relations_by_kind: dict[str, int]  # relkind of pg_class → relations on the entry instance
+    partitioned_tables: int
+    leaves: int
+    leaves_ao_column: int
+    leaves_ao_row: int
+    leaves_heap: int
+    empty_leaves: int | None
+    unpartitioned: int
+    partitions_metric: int
+    leaves_per_table_median: int
+    leaves_per_table_max: int
+    default_partitions_filled: tuple[str, ...]
+    default_partitions_filled_total: int
+    widest_level: int  # most children of one parent
+
+
+class Owner(msgspec.Struct, frozen=True):
+    """A table or a schema and what its leaves, indexes, TOAST and auxiliary relations own of the catalog.
+
+    class_rows, attribute_rows: rows in pg_class and pg_attribute of each instance
+    catalog_bytes:              estimate: its share of pg_class rows × needed bytes of all catalogs on the entry instance
+    """
+
+    schema: str
+    name: str
+    storage: str
+    leaves: int
+    empty_leaves: int | None
+    class_rows: int
+    attribute_rows: int
+    catalog_bytes: int
+    files: int | None
+    bytes: int | None
+
+
+class Holder(msgspec.Struct, frozen=True):
+    """Something that keeps dead rows alive. xid_age: transactions begun since."""
+
+    content: int
+    holder: str
+    name: str
+    database: str
+    role: str
+    detail: str
+    seconds: float | None
+    xid_age: int | None
+
+
+class TempSchema(msgspec.Struct, frozen=True):
+    """A temporary schema; alive: whether its session lives, None when the server does not tell."""
+
+    schema: str
+    relations: int
+    alive: bool | None
+
+
+class Verdict(msgspec.Struct, frozen=True):
+    """One limit and where this database stands. state: "ok", "near" (from 80 % on), "over" or "not measured"."""
+
+    id: str
+    what: str
+    value: float | None
+    limit: float
+    unit: str
+    share: float | None
+    state: str
+    source: str
+    note: str
+
+
+class Forecast(msgspec.Struct, frozen=True):
+    """Where one figure goes, drawn from two snapshots: a straight line, nothing more.
+
+    per_day: change a day; days_left: until the limit, None when it does not grow or has no limit
+    """
+
+    what: str
+    unit: str
+    then: float
+    now: float
+    days: float
+    per_day: float
+    limit: float | None
+    days_left: float | None
+    source: str
+
+
+class Coverage(msgspec.Struct, frozen=True):
+    """How one probe went. needs: the privilege that would open it."""
+
+    probe: str
+    status: str
+    reason: str
+    needs: str
+    seconds: float | None
+
+
+class Report(msgspec.Struct, frozen=True):
+    """Everything an audit says. findings is filled by the rules."""
+
+    taken: Taken
+    server: ServerFacts
+    instances: tuple[Instance, ...]
+    settings: dict[str, str]
+    instance_totals: tuple[InstanceTotal, ...]
+    catalog_summary: tuple[CatalogSummary, ...]
+    census: Census
+    tables: tuple[Owner, ...]
+    schemas: tuple[Owner, ...]
+    holders: tuple[Holder, ...]
+    temp_schemas: tuple[TempSchema, ...]
+    temporary_relations: int  # rows of pg_class with relpersistence 't' on the entry instance
+    verdicts: tuple[Verdict, ...]
+    forecasts: tuple[Forecast, ...]
+    coverage: tuple[Coverage, ...]
+    catalogs: tuple[CatalogRow, ...]
+    findings: tuple[Finding, ...] = ()
+    schema: str = SCHEMA

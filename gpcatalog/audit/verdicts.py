@@ -1,0 +1,100 @@
+"""Where a report stands against every limit that applies to its server."""
+
+from __future__ import annotations
+
+import msgspec
+
+from gpcatalog.audit.report import Report, Verdict
+from gpcatalog.capacity import limits
+from gpcatalog.capacity.limits import Limit
+
+NEAR = 0.8  # share of a limit from which on it is called near
+
+
+def bloat_limits(generation: str) -> tuple[Limit, Limit]:
+    """(moderate, significant) bloat factors of this generation, as gp_bloat_diag's code has them."""
+    if generation == "gp6":
+        return limits.BLOAT_MODERATE_GP6, limits.BLOAT_SIGNIFICANT_GP6
+    if generation.startswith("pg"):  # PostgreSQL publishes none: the documented ones of Greenplum serve, and are named
+        return limits.BLOAT_MODERATE_DOCS, limits.BLOAT_SIGNIFICANT_DOCS
+    return limits.BLOAT_MODERATE_GP7, limits.BLOAT_SIGNIFICANT_GP7
+
+
+def _verdict(what: str, value: float | None, limit: Limit, *, note: str = "", bound: float | None = None, source: str = "") -> Verdict:
+    most = limit.value if bound is None else bound
+    share = value / most if value is not None and most else None
+    state = "not measured" if share is None else "over" if share > 1 else "near" if share >= NEAR else "ok"
+    return Verdict(limit.id, what, value, most, limit.unit, share, state, source or limit.source, note or limit.note)
+
+
+def verdicts(report: Report) -> Report:
+    """The report with its verdicts."""
+    census, server = report.census, report.server
+    greenplum = not server.generation.startswith("pg")
+    out = []
+    if greenplum:
+        out.append(
+            _verdict("column-oriented leaves", census.leaves_ao_column, limits.LEAVES_CEILING_AOCO, note="with 100 concurrent sessions")
+        )
+        out.append(
+            _verdict(
+                "partitions: plain tables and leaves",
+                census.partitions_metric,
+                limits.LEAVES_CEILING_AO_ROW,
+                note="with 500 concurrent sessions, row-oriented, NVMe",
+            )
+        )
+        out.append(_verdict("leaves of the widest table", census.leaves_per_table_max, limits.LEAVES_PER_TABLE))
+        out.append(_verdict("partitions in one level", census.widest_level or None, limits.LEAVES_PER_LEVEL))
+        setting = report.settings.get("max_appendonly_tables", "")
+        if setting.isdigit() and server.generation == "gp6":
+            ao = [c for c in census.counts if c.storage in ("ao_row", "ao_column") and c.kind in ("leaf", "table")]
+            filled = sum(c.relations - (c.empty or 0) for c in ao) if all(c.empty is not None for c in ao) else None
+            out.append(
+                _verdict(
+                    "append-optimized tables that hold rows",
+                    filled,
+                    limits.MAX_APPENDONLY_TABLES,
+                    bound=float(setting),
+                    source="max_appendonly_tables of this server",
+                    note="those that transactions in progress write to count: an upper bound",
+                )
+            )
+    _, significant = bloat_limits(server.generation)
+    worst = max((t.bloat for t in report.instance_totals), default=None)
+    out.append(_verdict("bloat of the worst instance's catalog", worst, significant, note="bytes / bytes needed, all catalogs together"))
+    vacuumed = [r.last_vacuum for r in report.catalogs if r.relation == "pg_attribute" and r.last_vacuum is not None]
+    if vacuumed:
+        days = (report.taken.taken_at - min(vacuumed)).total_seconds() / 86400
+        out.append(_verdict("days since pg_attribute was last vacuumed", days, limits.CATALOG_VACUUM_LATEST))
+    slots = lock_slots(report)
+    if slots is not None and report.tables:
+        widest = max(report.tables, key=lambda t: t.leaves)
+        if widest.leaves:
+            need = widest.class_rows
+            out.append(
+                Verdict(
+                    "lock-slots",
+                    f"locks that DROP of {widest.schema}.{widest.name} may take",
+                    need,
+                    slots,
+                    "locks",
+                    need / slots,
+                    "over" if need > slots else "near" if need >= NEAR * slots else "ok",
+                    "max_locks_per_transaction × (max_connections + max_prepared_transactions) of this server",
+                    "shared by all sessions; one a leaf, index and auxiliary relation (upper bound)",
+                )
+            )
+    return msgspec.structs.replace(report, verdicts=tuple(out))
+
+
+def lock_slots(report: Report) -> int | None:
+    """Lock slots of the entry instance, None when the settings were not read."""
+    try:
+        return limits.lock_slots(
+            int(report.settings["max_locks_per_transaction"]),
+            int(report.settings["max_connections"]),
+            int(report.settings.get("max_prepared_transactions", "0") or 0),
+        )
+    except (KeyError, ValueError):
+        return None

@@ -1,0 +1,28 @@
+"""JSON of any result: versioned by its `schema` field, indented, keys as the structs have them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+
+def _plain(value: Any) -> Any:
+    raise TypeError(f"{type(value).__name__} has no JSON form")
+
+
+def encode(result: msgspec.Struct | dict[str, Any]) -> str:
+    """The result as JSON text ending in a newline. Severity is given by its word, not its number."""
+    plain = msgspec.to_builtins(result, builtin_types=())
+    return msgspec.json.format(msgspec.json.encode(_words(plain), enc_hook=_plain), indent=1).decode() + "\n"
+
+
+def _words(value: Any) -> Any:
+    """Findings carry `severity` as a number in order; people and jq want the word."""
+    from gpcatalog.model.finding import Severity
+
+    if isinstance(value, dict):
+        return {k: Severity(v).word if k == "severity" and isinstance(v, int) else _words(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_words(v) for v in value]
+    return value

@@ -1,0 +1,275 @@
+"""An audit for people: one or two screens, the verdict first."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.text import Text
+
+from gpcatalog.audit.report import CatalogRow, Report, Verdict
+from gpcatalog.emit.terminal import table, text
+from gpcatalog.model.finding import Finding, Severity
+from gpcatalog.model.quantity import count, duration, size
+
+_STYLE = {Severity.CRITICAL: "bold red", Severity.WARNING: "yellow", Severity.NOTICE: "cyan", Severity.INFO: "dim"}
+_STATE = {"over": "bold red", "near": "yellow", "ok": "green", "not measured": "dim"}
+CATALOGS_SHOWN = 14
+TABLES_SHOWN = 8
+SHOWN_SETTINGS = (
+    "max_locks_per_transaction",
+    "max_connections",
+    "max_prepared_transactions",
+    "autovacuum",
+    "gp_autovacuum_scope",
+    "max_appendonly_tables",
+    "gp_appendonly_insert_files",
+    "default_table_access_method",
+    "gp_default_storage_options",
+)
+
+
+def _heading(out: Console, words: str) -> None:
+    out.print()
+    out.print(Text(words, style="bold"))
+
+
+def _plural(n: int, word: str) -> str:
+    return f"{count(n)} {word}" + ("" if n == 1 else "s")
+
+
+def headline(report: Report) -> Text:
+    """One line: what was looked at, where and when."""
+    server = report.server
+    where = f"{server.database} on {server.host or 'local'}:{server.port}"
+    when = report.taken.taken_at.strftime("%Y-%m-%d %H:%M UTC")
+    return text(f"{server.product} {server.version} · {where} · {when}", "bold")
+
+
+def _server(report: Report, out: Console) -> None:
+    server = report.server
+    parts = []
+    if server.segments:
+        parts.append(f"coordinator and {_plural(server.segments, 'segment')} on {_plural(server.hosts, 'host')}")
+        parts.append(_plural(server.mirrors, "mirror") if server.mirrors else "no mirrors")
+    if server.standby:
+        parts.append("standby")
+    parts.append(f"{size(server.block_size)} blocks")
+    if server.database_bytes is not None:
+        parts.append(f"database {size(server.database_bytes)}")
+    parts.append(f"read in {duration(report.taken.seconds)} as {server.role}" + (" (superuser)" if server.superuser else ""))
+    out.print(text(", ".join(parts)))
+    shown = []
+    for name in SHOWN_SETTINGS:
+        value = report.settings.get(name)
+        if value:
+            shown.append(f"{name} {value}")
+    out.print(text(" · ".join(shown), "dim"))
+
+
+def _findings(findings: tuple[Finding, ...], out: Console) -> None:
+    _heading(out, "Findings")
+    if not findings:
+        out.print(Text("none", style="green"))
+    for finding in findings:
+        line = Text()
+        line.append(f"{finding.severity.word:<8} ", style=_STYLE[finding.severity])
+        line.append_text(text(finding.title))
+        out.print(Padding(line, (0, 0, 0, 0)))
+        detail = " ".join(part for part in (finding.detail,) if part)
+        if detail:
+            out.print(Padding(text(detail, "dim"), (0, 0, 0, 9)))
+        out.print(Padding(text(f"→ {finding.remedy}"), (0, 0, 0, 9)))
+        basis = f"{finding.rule}, confidence {finding.confidence.value}"
+        if finding.source:
+            basis += f", source: {finding.source}"
+        out.print(Padding(text(basis, "dim"), (0, 0, 0, 9)))
+
+
+def _catalogs(report: Report, out: Console) -> None:
+    segments = bool(report.server.segments)
+    rows: list[tuple[str, ...]] = []
+    shown = report.catalog_summary[:CATALOGS_SHOWN]
+    by: dict[tuple[str, int], CatalogRow] = {(r.relation, r.content): r for r in report.catalogs}
+    styles = []
+    for s in shown:
+        bloat = f"{s.worst_bloat:.1f}" if s.worst_bloat is not None else "?"
+        entry = by.get((s.relation, -1))
+        live = entry.rows if entry else s.worst_rows
+        reclaim = size(s.worst_reclaimable) if s.worst_reclaimable is not None else "?"
+        styles.append("yellow" if (s.worst_bloat or 1) > 4 else "")
+        if segments:
+            rows.append(
+                (
+                    s.relation,
+                    count(live) if live is not None else "?",
+                    size(s.coordinator_bytes),
+                    size(s.median_bytes),
+                    size(s.worst_bytes),
+                    str(s.worst_content),
+                    reclaim,
+                    bloat,
+                )
+            )
+        else:
+            rows.append((s.relation, count(live) if live is not None else "?", size(s.worst_bytes), reclaim, bloat))
+    rest = report.catalog_summary[CATALOGS_SHOWN:]
+    totals = {t.content: t for t in report.instance_totals}
+    entry_total = totals.get(-1)
+    others = [t for c, t in totals.items() if c >= 0]
+    if segments and entry_total and others:
+        worst = max(others, key=lambda t: t.bytes)
+        median = sorted(others, key=lambda t: t.bytes)[(len(others) - 1) // 2]
+        sums = (size(entry_total.bytes), size(median.bytes), size(worst.bytes), str(worst.content), size(worst.reclaimable_bytes))
+        rows.append(("all catalogs", "", *sums, f"{worst.bloat:.1f}"))
+        styles.append("bold")
+    elif entry_total:
+        rows.append(("all catalogs", "", size(entry_total.bytes), size(entry_total.reclaimable_bytes), f"{entry_total.bloat:.1f}"))
+        styles.append("bold")
+    out.print()
+    heads = (
+        ("Catalog", "live rows", "coordin.", "median", "worst", "seg", "reclaim.", "bloat")
+        if segments
+        else ("Catalog", "live rows", "bytes", "reclaimable", "bloat")
+    )
+    out.print(table("", heads, rows, styles=styles))
+    notes = ["bytes of heap, TOAST and indexes; live rows counted (pg_attribute derived from pg_class)"]
+    if segments:
+        notes[0] += "; reclaimable and bloat of the worst segment"
+    if rest:
+        notes.append(f"{len(rest)} smaller catalogs are in --format json")
+    out.print(text("; ".join(notes) + ".", "dim"))
+
+
+def _census(report: Report, out: Console) -> None:
+    census = report.census
+    _heading(out, "Tables and partitions")
+    line = (
+        f"{_plural(census.partitioned_tables, 'partitioned table')} with {_plural(census.leaves, 'leaf partition')}"
+        f" (median {count(census.leaves_per_table_median)}, most {count(census.leaves_per_table_max)} a table), "
+        f"{_plural(census.unpartitioned, 'plain table')}: partitions metric {count(census.partitions_metric)}"
+    )
+    out.print(text(line))
+    if census.empty_leaves is not None and census.leaves:
+        share = census.empty_leaves / census.leaves
+        out.print(text(f"{count(census.empty_leaves)} leaves are empty ({share:.0%}), told by {report.taken.filled_basis}"))
+    kinds: Counter[str] = Counter()
+    for c in census.counts:
+        if c.kind in ("leaf", "table"):
+            kinds[c.storage] += c.relations
+    out.print(text("by storage: " + ", ".join(f"{storage} {count(n)}" for storage, n in kinds.most_common()), "dim"))
+    if report.tables:
+        rows = [
+            (
+                f"{t.schema}.{t.name}",
+                t.storage,
+                count(t.leaves),
+                count(t.empty_leaves) if t.empty_leaves is not None else "?",
+                count(t.class_rows),
+                count(t.attribute_rows),
+                size(t.catalog_bytes),
+            )
+            for t in report.tables[:TABLES_SHOWN]
+        ]
+        out.print()
+        out.print(table("", ("Owns most catalog", "storage", "leaves", "empty", "pg_class", "pg_attr.", "catalog"), rows, left=2))
+        by_schema = [
+            (s.schema, s.name, count(s.leaves), count(s.class_rows), count(s.attribute_rows), size(s.catalog_bytes))
+            for s in report.schemas[:5]
+        ]
+        out.print(table("", ("by schema", "", "leaves", "pg_class", "pg_attr.", "catalog"), by_schema, left=2))
+        out.print(text("rows on each instance; catalog bytes an instance are an estimate (share of needed bytes).", "dim"))
+
+
+def _verdicts(verdicts: tuple[Verdict, ...], out: Console) -> None:
+    def amount(value: float | None, unit: str) -> str:
+        if value is None:
+            return "?"
+        return f"{value:.1f} ×" if unit == "x" else size(value) if unit == "bytes" else f"{count(value)} {unit}"
+
+    sources: list[str] = []
+    rows, styles = [], []
+    for v in verdicts:
+        if v.source not in sources:
+            sources.append(v.source)
+        mark = chr(ord("a") + sources.index(v.source))
+        rows.append((v.what, amount(v.value, v.unit), amount(v.limit, v.unit), mark, v.state))
+        styles.append(_STATE[v.state] if v.state in ("over", "near") else "")
+    out.print()
+    out.print(table("", ("Against the limits", "now", "limit", "", ""), rows, styles=styles))
+    out.print(text("; ".join(f"{chr(ord('a') + n)}: {source}" for n, source in enumerate(sources)) + ".", "dim"))
+
+
+def _holders(report: Report, out: Console) -> None:
+    if not report.holders and not any(t.relations for t in report.temp_schemas):
+        return
+    _heading(out, "What keeps dead rows alive")
+    rows = [
+        (
+            f"{h.holder} {h.name}" + (f" (segment {h.content})" if h.content >= 0 else ""),
+            " ".join(x for x in (h.role, h.database, h.detail) if x),
+            duration(h.seconds) if h.seconds is not None else "",
+            count(h.xid_age) if h.xid_age is not None else "",
+        )
+        for h in report.holders[:6]
+    ]
+    if rows:
+        out.print(table("", ("holder", "of", "open for", "transactions"), rows, left=2))
+    dead = [t for t in report.temp_schemas if t.alive is False and t.relations]
+    alive = sum(t.relations for t in report.temp_schemas if t.alive is not False)
+    if dead:
+        out.print(
+            text(f"{_plural(len(dead), 'temporary schema')} of dead sessions with {_plural(sum(t.relations for t in dead), 'relation')}")
+        )
+    if alive:
+        out.print(text(f"{_plural(alive, 'temporary relation')} of living sessions", "dim"))
+
+
+def _forecasts(report: Report, out: Console) -> None:
+    if not report.forecasts:
+        return
+    rows = []
+    for f in report.forecasts:
+        shown = size if f.unit == "bytes" else count
+        rate = f"{'+' if f.per_day >= 0 else '-'}{shown(abs(f.per_day))}"
+        rows.append((f.what, shown(f.then), shown(f.now), rate, f"{f.days_left:,.0f} days" if f.days_left is not None else ""))
+    out.print()
+    days = report.forecasts[0].days
+    out.print(table("", (f"Since {days:.1f} days ago", "then", "now", "a day", "to the limit"), rows))
+    out.print(text(f"{report.forecasts[0].source}.", "dim"))
+
+
+def _coverage(report: Report, out: Console) -> None:
+    lost = [c for c in report.coverage if c.status != "read"]
+    if not lost:
+        return
+    _heading(out, "Not read")
+    for c in lost:
+        out.print(Padding(text(f"{c.probe}: {c.status}: {c.reason}"), (0, 0, 0, 2)))
+        if c.needs:
+            out.print(Padding(text(f"needs: {c.needs}", "dim"), (0, 0, 0, 4)))
+
+
+def last_line(report: Report) -> Text:
+    """Counts of findings, relations and probes."""
+    by = Counter(f.severity for f in report.findings)
+    words = ", ".join(f"{by[s]} {s.word}" for s in reversed(Severity) if by[s]) or "no findings"
+    relations = sum(report.census.relations_by_kind.values())
+    failed = sum(1 for c in report.coverage if c.status != "read")
+    return text(f"{words} · {count(relations)} relations · {_plural(failed, 'probe')} not read of {len(report.coverage)}", "bold")
+
+
+def show(report: Report, out: Console) -> None:
+    """Print the whole report."""
+    out.print(headline(report))
+    _server(report, out)
+    _findings(report.findings, out)
+    _catalogs(report, out)
+    _census(report, out)
+    _verdicts(report.verdicts, out)
+    _forecasts(report, out)
+    _holders(report, out)
+    _coverage(report, out)
+    out.print()
+    out.print(last_line(report))

@@ -1,0 +1,138 @@
+"""Catalog maintenance: what VACUUM, REINDEX and ANALYZE a report calls for, as one SQL script."""
+
+from __future__ import annotations
+
+import statistics
+from collections import defaultdict
+from dataclasses import dataclass
+
+from gpcatalog.audit.report import CatalogRow, Report
+from gpcatalog.audit.verdicts import bloat_limits
+from gpcatalog.capacity import limits
+from gpcatalog.model.names import printable, qualified
+from gpcatalog.model.quantity import count, duration, size
+
+WORTH_FULL = 64 << 20  # reclaimable heap bytes on one instance from which on an exclusive rewrite is worth its lock
+WORTH_ANY = 1 << 20  # reclaimable bytes on one instance below which a catalog is left alone
+
+
+@dataclass(frozen=True)
+class Treatment:
+    """What one catalog gets. needed, reclaimable: bytes of the worst instance."""
+
+    relation: str
+    full: bool
+    reindex: bool
+    needed: int
+    reclaimable: int
+    bloat: float
+    content: int
+
+
+def rates() -> tuple[float, float, float]:
+    """Bytes of live catalog a second that published VACUUM FULLs managed: slowest, median, fastest."""
+    each = [note.after * 1e9 / (note.minutes * 60) for note in limits.VACUUM_FULL_NOTES]
+    return min(each), statistics.median(each), max(each)
+
+
+def treatments(report: Report) -> list[Treatment]:
+    """Catalogs worth treating, those that give back most first."""
+    moderate, significant = bloat_limits(report.server.generation)
+    by: dict[str, list[CatalogRow]] = defaultdict(list)
+    for row in report.catalogs:
+        if row.reclaimable_bytes is not None:
+            by[row.relation].append(row)
+    out = []
+    for relation, rows in by.items():
+        worst = max(rows, key=lambda r: r.reclaimable_bytes or 0)
+        reclaimable = worst.reclaimable_bytes or 0
+        if reclaimable < WORTH_ANY or (worst.bloat or 1) < 1.3:
+            continue
+        heap = max((r.heap_reclaimable or 0) for r in rows)
+        heap_row = max(rows, key=lambda r: r.heap_reclaimable or 0)
+        heap_bloat = heap_row.heap_bytes / max(1, heap_row.heap_bytes - (heap_row.heap_reclaimable or 0))
+        full = not worst.shared and (
+            (heap >= WORTH_FULL and heap_bloat > moderate.value) or (heap >= WORTH_FULL // 16 and heap_bloat > significant.value)
+        )
+        index_reclaimable = reclaimable - (worst.heap_reclaimable or 0)
+        out.append(
+            Treatment(
+                relation,
+                full,
+                not full and index_reclaimable >= WORTH_ANY // 2,
+                worst.needed_bytes or 0,
+                reclaimable,
+                worst.bloat or 1.0,
+                worst.content,
+            )
+        )
+    return sorted(out, key=lambda t: -t.reclaimable)
+
+
+def script(report: Report) -> str:
+    """The script: a head that says what, why, locks and time, then the statements in the documented order.
+
+    Nothing to do gives a script that says so and holds no statement.
+    """
+    todo = treatments(report)
+    server = report.server
+    head = [
+        f"Catalog maintenance of database {server.database}, {server.product} {server.version}",
+        f"written by gpcatalog {report.taken.gpcatalog_version} from snapshot {report.taken.snapshot_id}"
+        f" of {report.taken.taken_at:%Y-%m-%d %H:%M} UTC",
+        "",
+    ]
+    if not todo:
+        head.append("No catalog has enough reclaimable bytes to be worth its locks: nothing to do.")
+        return "".join(f"-- {printable(line)}".rstrip() + "\n" for line in head)
+    slow, median, fast = rates()
+    full = [t for t in todo if t.full]
+    live = sum(t.needed for t in full) or sum(t.needed for t in todo)
+    head += [
+        f"Gives back about {size(sum(t.reclaimable for t in todo))} on the worst instance (estimate from sampled widths).",
+        "Run as superuser or owner of the database, outside a transaction block:",
+        "    psql -X -v ON_ERROR_STOP=1 -f FILE",
+        "It may be stopped and run again at any point: every statement stands by itself.",
+        "",
+        "Locks:",
+        "  REINDEX      keeps out writers of that catalog (all DDL) and readers that need the index, while it runs",
+        "  VACUUM       keeps out nobody but another VACUUM",
+    ]
+    if full:
+        head += [
+            "  VACUUM FULL  AccessExclusive on the catalog: every statement that must be planned waits, so it needs a quiet",
+            "               system; it builds the indexes anew, hence no REINDEX before it",
+            "",
+            "Catalogs that get VACUUM FULL: " + ", ".join(f"{t.relation} ({t.bloat:.1f} ×)" for t in full),
+        ]
+    head += [
+        "",
+        f"Estimated time: {duration(live / median)} ({duration(live / fast)} to {duration(live / slow)}), as {size(live)} of live rows and indexes"
+        f" an instance at {size(slow)} to {size(fast)} a second",
+        f"({limits.VACUUM_FULL_SOURCE}: time follows the live size and the disks, not the bloat). Segments work side by side.",
+    ]
+    if any(h.xid_age for h in report.holders):
+        oldest = max(report.holders, key=lambda h: h.xid_age or 0)
+        head += [
+            "",
+            f"Before: {oldest.holder} {oldest.name} kept dead rows alive ({count(oldest.xid_age or 0)} transactions) at the snapshot;",
+            "what it still sees cannot be removed by VACUUM.",
+        ]
+    lines = [f"-- {printable(line)}".rstrip() for line in head]
+    lines += [
+        "",
+        "SET statement_timeout = 0;",
+        "-- a lock that is not had within this time ends the script; run it again in a quieter moment",
+        "SET lock_timeout = '60s';",
+        "SET client_min_messages = warning;",
+        "",
+        "-- 1. indexes",
+    ]
+    lines += [f"REINDEX TABLE {qualified('pg_catalog', t.relation)};" for t in todo if t.reindex] or ["-- none is worth it"]
+    lines += ["", "-- 2. dead rows"]
+    for t in todo:
+        verb = "VACUUM FULL" if t.full else "VACUUM"
+        lines.append(f"{verb} {qualified('pg_catalog', t.relation)};  -- {size(t.reclaimable)} reclaimable, {t.bloat:.1f} ×")
+    lines += ["", "-- 3. statistics"]
+    lines += [f"ANALYZE {qualified('pg_catalog', t.relation)};" for t in todo]
+    return "\n".join(lines) + "\n"
