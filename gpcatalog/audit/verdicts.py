@@ -20,7 +20,8 @@ def bloat_limits(generation: str) -> tuple[Limit, Limit]:
     return limits.BLOAT_MODERATE_GP7, limits.BLOAT_SIGNIFICANT_GP7
 
 
-def _verdict(what: str, value: float | None, limit: Limit, *, note: str = "", bound: float | None = None, source: str = "") -> Verdict:
+def verdict(what: str, value: float | None, limit: Limit, *, note: str = "", bound: float | None = None, source: str = "") -> Verdict:
+    """One limit and where `value` stands; `bound` overrides the published value with the server's own."""
     most = limit.value if bound is None else bound
     share = value / most if value is not None and most else None
     state = "not measured" if share is None else "over" if share > 1 else "near" if share >= NEAR else "ok"
@@ -34,24 +35,24 @@ def verdicts(report: Report) -> Report:
     out = []
     if greenplum:
         out.append(
-            _verdict("column-oriented leaves", census.leaves_ao_column, limits.LEAVES_CEILING_AOCO, note="with 100 concurrent sessions")
+            verdict("column-oriented leaves", census.leaves_ao_column, limits.LEAVES_CEILING_AOCO, note="with 100 concurrent sessions")
         )
         out.append(
-            _verdict(
+            verdict(
                 "partitions: plain tables and leaves",
                 census.partitions_metric,
                 limits.LEAVES_CEILING_AO_ROW,
                 note="with 500 concurrent sessions, row-oriented, NVMe",
             )
         )
-        out.append(_verdict("leaves of the widest table", census.leaves_per_table_max, limits.LEAVES_PER_TABLE))
-        out.append(_verdict("partitions in one level", census.widest_level or None, limits.LEAVES_PER_LEVEL))
+        out.append(verdict("leaves of the widest table", census.leaves_per_table_max, limits.LEAVES_PER_TABLE))
+        out.append(verdict("partitions in one level", census.widest_level or None, limits.LEAVES_PER_LEVEL))
         setting = report.settings.get("max_appendonly_tables", "")
         if setting.isdigit() and server.generation == "gp6":
             ao = [c for c in census.counts if c.storage in ("ao_row", "ao_column") and c.kind in ("leaf", "table")]
             filled = sum(c.relations - (c.empty or 0) for c in ao) if all(c.empty is not None for c in ao) else None
             out.append(
-                _verdict(
+                verdict(
                     "append-optimized tables that hold rows",
                     filled,
                     limits.MAX_APPENDONLY_TABLES,
@@ -62,11 +63,11 @@ def verdicts(report: Report) -> Report:
             )
     _, significant = bloat_limits(server.generation)
     worst = max((t.bloat for t in report.instance_totals), default=None)
-    out.append(_verdict("bloat of the worst instance's catalog", worst, significant, note="bytes / bytes needed, all catalogs together"))
+    out.append(verdict("bloat of the worst instance's catalog", worst, significant, note="bytes / bytes needed, all catalogs together"))
     vacuumed = [r.last_vacuum for r in report.catalogs if r.relation == "pg_attribute" and r.last_vacuum is not None]
     if vacuumed:
         days = (report.taken.taken_at - min(vacuumed)).total_seconds() / 86400
-        out.append(_verdict("days since pg_attribute was last vacuumed", days, limits.CATALOG_VACUUM_LATEST))
+        out.append(verdict("days since pg_attribute was last vacuumed", days, limits.CATALOG_VACUUM_LATEST))
     slots = lock_slots(report)
     if slots is not None and report.tables:
         widest = max(report.tables, key=lambda t: t.leaves)

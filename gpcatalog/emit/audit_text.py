@@ -6,6 +6,7 @@ from collections import Counter
 
 from rich.console import Console
 from rich.padding import Padding
+from rich.table import Table
 from rich.text import Text
 
 from gpcatalog.audit.report import CatalogRow, Report, Verdict
@@ -68,23 +69,28 @@ def _server(report: Report, out: Console) -> None:
     out.print(text(" · ".join(shown), "dim"))
 
 
-def _findings(findings: tuple[Finding, ...], out: Console) -> None:
+def findings(found: tuple[Finding, ...], out: Console) -> None:
+    """Every finding: what, why, what to do, and what it rests on."""
     _heading(out, "Findings")
-    if not findings:
+    if not found:
         out.print(Text("none", style="green"))
-    for finding in findings:
-        line = Text()
-        line.append(f"{finding.severity.word:<8} ", style=_STYLE[finding.severity])
-        line.append_text(text(finding.title))
-        out.print(Padding(line, (0, 0, 0, 0)))
-        detail = " ".join(part for part in (finding.detail,) if part)
-        if detail:
-            out.print(Padding(text(detail, "dim"), (0, 0, 0, 9)))
-        out.print(Padding(text(f"→ {finding.remedy}"), (0, 0, 0, 9)))
-        basis = f"{finding.rule}, confidence {finding.confidence.value}"
-        if finding.source:
-            basis += f", source: {finding.source}"
-        out.print(Padding(text(basis, "dim"), (0, 0, 0, 9)))
+    for finding in found:
+        body = Text("\n").join(
+            [
+                text(finding.title),
+                *([text(finding.detail, "dim")] if finding.detail else []),
+                text(f"→ {finding.remedy}"),
+                text(
+                    f"{finding.rule}, confidence {finding.confidence.value}" + (f", source: {finding.source}" if finding.source else ""),
+                    "dim",
+                ),
+            ]
+        )
+        grid = Table.grid(padding=(0, 1))
+        grid.add_column(width=8)
+        grid.add_column()
+        grid.add_row(Text(finding.severity.word, style=_STYLE[finding.severity]), body)
+        out.print(grid)
 
 
 def _catalogs(report: Report, out: Console) -> None:
@@ -182,7 +188,9 @@ def _census(report: Report, out: Console) -> None:
         out.print(text("rows on each instance; catalog bytes an instance are an estimate (share of needed bytes).", "dim"))
 
 
-def _verdicts(verdicts: tuple[Verdict, ...], out: Console) -> None:
+def verdicts(found: tuple[Verdict, ...], out: Console) -> None:
+    """Every limit beside where this server stands, with its source."""
+
     def amount(value: float | None, unit: str) -> str:
         if value is None:
             return "?"
@@ -190,7 +198,7 @@ def _verdicts(verdicts: tuple[Verdict, ...], out: Console) -> None:
 
     sources: list[str] = []
     rows, styles = [], []
-    for v in verdicts:
+    for v in found:
         if v.source not in sources:
             sources.append(v.source)
         mark = chr(ord("a") + sources.index(v.source))
@@ -246,15 +254,16 @@ def _coverage(report: Report, out: Console) -> None:
         return
     _heading(out, "Not read")
     for c in lost:
-        out.print(Padding(text(f"{c.probe}: {c.status}: {c.reason}"), (0, 0, 0, 2)))
+        out.print(Padding(text(f"{c.probe}: {c.status}: {c.reason}"), (0, 0, 0, 2), expand=False))
         if c.needs:
-            out.print(Padding(text(f"needs: {c.needs}", "dim"), (0, 0, 0, 4)))
+            out.print(Padding(text(f"needs: {c.needs}", "dim"), (0, 0, 0, 4), expand=False))
 
 
 def last_line(report: Report) -> Text:
     """Counts of findings, relations and probes."""
     by = Counter(f.severity for f in report.findings)
-    words = ", ".join(f"{by[s]} {s.word}" for s in reversed(Severity) if by[s]) or "no findings"
+    plural = {Severity.CRITICAL: "critical", Severity.WARNING: "warnings", Severity.NOTICE: "notices", Severity.INFO: "infos"}
+    words = ", ".join(f"{by[s]} {plural[s] if by[s] > 1 else s.word}" for s in reversed(Severity) if by[s]) or "no findings"
     relations = sum(report.census.relations_by_kind.values())
     failed = sum(1 for c in report.coverage if c.status != "read")
     return text(f"{words} · {count(relations)} relations · {_plural(failed, 'probe')} not read of {len(report.coverage)}", "bold")
@@ -264,10 +273,10 @@ def show(report: Report, out: Console) -> None:
     """Print the whole report."""
     out.print(headline(report))
     _server(report, out)
-    _findings(report.findings, out)
+    findings(report.findings, out)
     _catalogs(report, out)
     _census(report, out)
-    _verdicts(report.verdicts, out)
+    verdicts(report.verdicts, out)
     _forecasts(report, out)
     _holders(report, out)
     _coverage(report, out)

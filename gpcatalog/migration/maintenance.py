@@ -107,8 +107,8 @@ def script(report: Report) -> str:
         ]
     head += [
         "",
-        f"Estimated time: {duration(live / median)} ({duration(live / fast)} to {duration(live / slow)}), as {size(live)} of live rows and indexes"
-        f" an instance at {size(slow)} to {size(fast)} a second",
+        f"Estimated time: {duration(live / median)} ({duration(live / fast)} to {duration(live / slow)}), as {size(live)} of live rows"
+        f" and indexes an instance at {size(slow)} to {size(fast)} a second",
         f"({limits.VACUUM_FULL_SOURCE}: time follows the live size and the disks, not the bloat). Segments work side by side.",
     ]
     if any(h.xid_age for h in report.holders):

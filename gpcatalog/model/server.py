@@ -76,3 +76,25 @@ def identify(banner: str, version_num: int, *, has_segments: bool) -> Server:
     if plain is None or major < 12:
         raise UnsupportedServer(banner.split(" on ")[0][:80])
     return Server("PostgreSQL", plain["version"], f"pg{major}", version_num)
+
+
+_GREENPLUM_NAMES = {
+    "greenplum6": Server("Greenplum Database", "6", "gp6", 90426),
+    "greenplum7": Server("Greenplum Database", "7", "gp7", 120012),
+    "cloudberry2": Server("Cloudberry Database", "2", "cb2", 140004),
+}
+
+
+def named(name: str) -> Server | None:
+    """The server that a user means by a word: greenplum6, greenplum7, cloudberry2, postgres12 …; None for any other word.
+
+    >>> named("greenplum7").generation, named("postgres15").generation, named("postgres9"), named("sales")
+    ('gp7', 'pg15', None, None)
+    """
+    word = name.lower()
+    if word in _GREENPLUM_NAMES:
+        return _GREENPLUM_NAMES[word]
+    major = re.fullmatch(r"postgres(?:ql)?(\d\d)", word)
+    if major and int(major[1]) >= 12:
+        return Server("PostgreSQL", major[1], f"pg{major[1]}", int(major[1]) * 10000)
+    return None

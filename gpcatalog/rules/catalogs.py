@@ -141,14 +141,16 @@ def segment_rows_differ(report: Report) -> Iterator[Finding]:
 def catalog_not_vacuumed(report: Report) -> Iterator[Finding]:
     """The catalogs have not been vacuumed for longer than a week.
 
-    What it finds: pg_attribute or pg_class never vacuumed, or last vacuumed more than 7 days ago, on some instance, while dead rows
-    or reclaimable bytes are there.
+    What it finds: on Greenplum, pg_attribute or pg_class never vacuumed, or last vacuumed more than 7 days ago, on some instance,
+    while reclaimable bytes are there.
     Why it matters: Greenplum 6 has no autovacuum for user databases, Greenplum 7 only one on each segment by itself: what nobody
     vacuums only grows.
     How sure it is: the statistics tell the time; a crash or a statistics reset loses it, hence medium.
     What to do: vacuum the catalogs nightly, at least weekly: REINDEX, then VACUUM, then ANALYZE.
     """
     late = []
+    if report.server.generation.startswith("pg"):
+        return  # there autovacuum has its own rule
     for row in report.catalogs:
         if row.relation not in ("pg_attribute", "pg_class") or (row.reclaimable_bytes or 0) < WORTH_A_WARNING // 4:
             continue

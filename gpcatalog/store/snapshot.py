@@ -6,7 +6,7 @@ import contextlib
 import errno
 import os
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -212,6 +212,16 @@ class Snapshot:
             return dict(self._db.execute(statement, list(parameters)).fetchnumpy())
         except (duckdb.IOException, duckdb.FatalException, duckdb.InternalException, duckdb.SerializationException) as e:
             raise self._damaged(e) from None
+
+    def stream(self, statement: str) -> tuple[list[str], Iterator[list[tuple[Any, ...]]]]:
+        """Column names of a query, and its rows in batches."""
+        answer = self._db.execute(statement)
+
+        def batches() -> Iterator[list[tuple[Any, ...]]]:
+            while batch := answer.fetchmany(10_000):
+                yield batch
+
+        return [column[0] for column in answer.description or []], batches()
 
     def one(self, statement: str, parameters: Sequence[Any] = ()) -> dict[str, Any]:
         """The only row of a query."""

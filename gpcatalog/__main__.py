@@ -1,0 +1,5 @@
+"""`python -m gpcatalog`."""
+
+from gpcatalog.cli import main
+
+main()

@@ -1,0 +1,64 @@
+"""Several databases of one cluster under one verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from gpcatalog.audit.report import Report, Verdict
+from gpcatalog.audit.verdicts import verdict
+from gpcatalog.capacity import limits
+from gpcatalog.model.finding import Finding
+
+SCHEMA = "gpcatalog.cluster/1"
+
+
+class Unread(msgspec.Struct, frozen=True):
+    """A database that could not be audited, and why."""
+
+    database: str
+    reason: str
+
+
+class Cluster(msgspec.Struct, frozen=True):
+    """All databases of a cluster. verdicts add up what the whole cluster bears; findings carry the database in their title."""
+
+    databases: tuple[Report, ...]
+    unread: tuple[Unread, ...]
+    partitions_metric: int
+    leaves: int
+    class_rows: int  # rows of pg_class on the entry instance, all databases
+    attribute_rows: int
+    catalog_bytes: int  # on all instances
+    reclaimable_bytes: int
+    verdicts: tuple[Verdict, ...]
+    findings: tuple[Finding, ...]
+    schema: str = SCHEMA
+
+
+def combine(reports: Sequence[Report], unread: Sequence[tuple[str, str]]) -> Cluster:
+    """The cluster of these reports, at least one."""
+    ao_column = sum(r.census.leaves_ao_column for r in reports)
+    metric = sum(r.census.partitions_metric for r in reports)
+    entries = [t for r in reports for t in r.instance_totals if t.content == -1]
+    every = [t for r in reports for t in r.instance_totals]
+    found = []
+    if not reports[0].server.generation.startswith("pg"):
+        found = [
+            verdict("column-oriented leaves, all databases", ao_column, limits.LEAVES_CEILING_AOCO, note="with 100 concurrent sessions"),
+            verdict("partitions, all databases", metric, limits.LEAVES_CEILING_AO_ROW, note="with 500 concurrent sessions, row-oriented"),
+        ]
+    findings = [msgspec.structs.replace(f, title=f"{r.server.database}: {f.title}") for r in reports for f in r.findings]
+    return Cluster(
+        databases=tuple(reports),
+        unread=tuple(Unread(name, reason) for name, reason in unread),
+        partitions_metric=metric,
+        leaves=sum(r.census.leaves for r in reports),
+        class_rows=sum(t.class_rows for t in entries),
+        attribute_rows=sum(t.attribute_rows for t in entries),
+        catalog_bytes=sum(t.bytes for t in every),
+        reclaimable_bytes=sum(t.reclaimable_bytes for t in every),
+        verdicts=tuple(found),
+        findings=tuple(sorted(findings, key=lambda f: (-f.severity, f.title))),
+    )
