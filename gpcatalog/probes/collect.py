@@ -382,6 +382,20 @@ class Collector:
             )
         with self._covered("partition_keys"):
             self.writer.insert("partition_key", self.session.rows("partition_keys"))
+        self._partition_facts()
+
+    def _partition_facts(self) -> None:
+        """What hangs on partitions, for the planner; pg_partman's configuration where it is installed."""
+        with self._covered("partition_facts"):
+            self.writer.insert("partition_fact", self.session.rows("partition_facts"))
+        if self.session.server.classic_partitions:
+            return
+        with self._covered("partman_home"):
+            for home in self.session.rows("partman_home"):
+                with self._covered("partman"):
+                    found = self.session.rows("partman", schema=home["schema"])
+                    versions = [{"root": r["root"], "oid": r["oid"], "fact": "pg_partman version", "detail": home["version"]} for r in found]
+                    self.writer.insert("partition_fact", [*found, *versions])
 
     def _stream(self, probe: str, file: Path, **values: str) -> None:
         """The probe's rows as a CSV file; appended, so that several statements may fill one file."""

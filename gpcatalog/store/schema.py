@@ -55,6 +55,8 @@ TABLES: dict[str, str] = {
     "partition_key": """
         root UINTEGER NOT NULL, level UTINYINT NOT NULL, strategy VARCHAR NOT NULL, "key" VARCHAR, key_types VARCHAR, has_template BOOLEAN
     """,
+    # what a plan must know besides the tree: fact is distribution, foreign key, view, columns, index, every, pg_partman, …
+    "partition_fact": "root UINTEGER NOT NULL, oid UINTEGER NOT NULL, fact VARCHAR NOT NULL, detail VARCHAR",
     "horizon": """
         content INTEGER NOT NULL, holder VARCHAR NOT NULL, name VARCHAR, "database" VARCHAR, role VARCHAR, detail VARCHAR, seconds DOUBLE,
         xid_age BIGINT

@@ -1,0 +1,413 @@
+"""Typed partition bounds, read from the three spellings that a snapshot holds; garbage becomes a bound that says why."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from enum import StrEnum
+
+# Ends of the axis. A bound that is open there, and the value 'infinity' that lies one step before it.
+OPEN_LOW = -(2**63)
+OPEN_HIGH = 2**63 - 1
+MINUS_INFINITY = OPEN_LOW + 1
+INFINITY = OPEN_HIGH - 1
+
+SECOND = 1_000_000  # the time axis counts microseconds since 1970-01-01 00:00 UTC
+HOUR = 3600 * SECOND
+DAY = 24 * HOUR
+
+
+class Family(StrEnum):
+    """How values of a key type lie on an axis of 64-bit integers."""
+
+    DATE = "date"  # microseconds, whole days
+    TIMESTAMP = "timestamp"  # microseconds, as written
+    TIMESTAMPTZ = "timestamptz"  # microseconds, UTC
+    INTEGER = "integer"  # the value itself; numeric keys as long as no bound has a fraction
+    NUMERIC = "numeric"
+    TEXT = "text"  # no axis: its order is the collation's
+    OTHER = "other"
+
+    @property
+    def time(self) -> bool:
+        """True for keys that a calendar can cut."""
+        return self in (Family.DATE, Family.TIMESTAMP, Family.TIMESTAMPTZ)
+
+    @property
+    def step(self) -> int:
+        """Distance of neighbouring values on the axis; 0 where there is none (numeric, text)."""
+        return {Family.DATE: DAY, Family.TIMESTAMP: 1, Family.TIMESTAMPTZ: 1, Family.INTEGER: 1}.get(self, 0)
+
+
+def family(key_type: str) -> Family:
+    """The family of a type as format_type spells it.
+
+    >>> family("timestamp without time zone"), family("numeric(10,2)"), family("character varying(4)"), family("mydomain")
+    (<Family.TIMESTAMP: 'timestamp'>, <Family.NUMERIC: 'numeric'>, <Family.TEXT: 'text'>, <Family.OTHER: 'other'>)
+    """
+    name = re.sub(r"\(\d+(,\s*-?\d+)?\)", "", key_type).strip()
+    return {
+        "date": Family.DATE,
+        "timestamp without time zone": Family.TIMESTAMP,
+        "timestamp with time zone": Family.TIMESTAMPTZ,
+        "smallint": Family.INTEGER,
+        "integer": Family.INTEGER,
+        "bigint": Family.INTEGER,
+        "numeric": Family.NUMERIC,
+        "text": Family.TEXT,
+        "character varying": Family.TEXT,
+        "character": Family.TEXT,
+    }.get(name, Family.OTHER)
+
+
+class TermKind(StrEnum):
+    """What one value of a bound is."""
+
+    VALUE = "value"
+    NULL = "null"
+    MINVALUE = "minvalue"
+    MAXVALUE = "maxvalue"
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One value of a bound.
+
+    sql:   as the server spelled it, casts included
+    value: the text inside its quotes, or the number; empty for NULL, MINVALUE and MAXVALUE
+    """
+
+    kind: TermKind
+    sql: str
+    value: str = ""
+
+
+class BoundKind(StrEnum):
+    """Forms of a bound."""
+
+    RANGE = "range"
+    LIST = "list"
+    DEFAULT = "default"
+    HASH = "hash"
+    NONE = "none"  # roots
+    UNPARSED = "unparsed"
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A bound, taken apart.
+
+    text:   as in the snapshot
+    lower, upper: range: the terms of each end, None where it is open; more than one for a key of several columns
+    lower_inclusive, upper_inclusive: range: whether the end itself belongs to it (declarative is always [ , ))
+    values: list: the values; the rows of a list over several columns lie one after another
+    modulus, remainder: hash
+    reason: unparsed: what was not understood
+    """
+
+    kind: BoundKind
+    text: str
+    lower: tuple[Term, ...] | None = None
+    upper: tuple[Term, ...] | None = None
+    lower_inclusive: bool = True
+    upper_inclusive: bool = False
+    values: tuple[Term, ...] = ()
+    modulus: int = 0
+    remainder: int = 0
+    reason: str = ""
+
+
+_TERM = re.compile(
+    r"""\s*(?:
+        (?P<string>[eE]?'(?:[^']|'')*')
+      | (?P<number>\(?\s*[-+]?\s*(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?\s*\)?)
+      | (?P<word>NULL|MINVALUE|MAXVALUE|true|false)\b
+    )
+    (?P<cast>(?:\s*::\s*(?:"(?:[^"]|"")+"|[A-Za-z_][\w$]*)(?:\.(?:"(?:[^"]|"")+"|[A-Za-z_][\w$]*))?
+        (?:\s+(?:without|with|varying|precision|time|zone))*\s*(?:\(\s*\d+(?:\s*,\s*-?\d+)?\s*\))?
+        (?:\s+(?:without|with)\s+time\s+zone)?)*)\s*""",
+    re.X,
+)
+
+
+def _unquote(text: str) -> str:
+    if text[0] in "eE":
+        body = text[2:-1].replace("''", "'")
+        return re.sub(r"\\(.)", lambda m: {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}.get(m[1], m[1]), body, flags=re.S)
+    return text[1:-1].replace("''", "'")
+
+
+class _Garbage(ValueError):
+    pass
+
+
+def _terms(text: str) -> tuple[Term, ...]:
+    """Terms of a comma-separated list. Raises _Garbage."""
+    found: list[Term] = []
+    at = 0
+    while True:
+        m = _TERM.match(text, at)
+        if m is None or m.end() == at:
+            raise _Garbage(f"a value was expected at {text[at : at + 30]!r}")
+        sql = m[0].strip()
+        if m["string"]:
+            found.append(Term(TermKind.VALUE, sql, _unquote(m["string"])))
+        elif m["number"]:
+            found.append(Term(TermKind.VALUE, sql, re.sub(r"[()\s]", "", m["number"]).lstrip("+")))
+        elif m["word"] in ("true", "false"):
+            found.append(Term(TermKind.VALUE, sql, m["word"]))
+        else:
+            found.append(Term(TermKind(m["word"].lower()), sql))
+        at = m.end()
+        if at == len(text):
+            return tuple(found)
+        if text[at] != ",":
+            raise _Garbage(f"a comma was expected at {text[at : at + 30]!r}")
+        at += 1
+
+
+def _inside(text: str, at: int) -> tuple[str, int]:
+    """What lies between the parenthesis at `at` and its partner, and the place behind it. Raises _Garbage."""
+    depth, quoted = 0, False
+    for i in range(at, len(text)):
+        c = text[i]
+        if quoted:
+            # a doubled quote closes and opens again; a backslash is an escape only after E, which servers write for backslashes
+            quoted = c != "'"
+        elif c == "'":
+            quoted = True
+        elif c == "(":
+            depth += 1
+        elif c == ")":
+            depth -= 1
+            if depth == 0:
+                return text[at + 1 : i], i + 1
+    raise _Garbage("a parenthesis is never closed")
+
+
+_CLASSIC = re.compile(r"\s*(START|END)\s*(?=\()")
+_FLAG = re.compile(r"\s*(EXCLUSIVE|INCLUSIVE)\b")
+_HASH = re.compile(r"\s*WITH\s*\(\s*modulus\s+(\d+)\s*,\s*remainder\s+(\d+)\s*\)\s*\Z", re.I)
+
+
+def _classic(text: str) -> Bound:
+    ends: dict[str, tuple[tuple[Term, ...] | None, bool]] = {}
+    at = 0
+    while at < len(text):
+        m = _CLASSIC.match(text, at)
+        if m is None or m[1] in ends:
+            raise _Garbage(f"START or END was expected at {text[at : at + 30]!r}")
+        inner, at = _inside(text, m.end())
+        inclusive = m[1] == "START"  # what the server means when it says nothing
+        flag = _FLAG.match(text, at)
+        if flag:
+            inclusive, at = flag[1] == "INCLUSIVE", flag.end()
+        # an end without limit comes as empty parentheses
+        ends[m[1]] = (_terms(inner) if inner.strip() else None, inclusive)
+        if not text[at:].strip():
+            break
+    lower, lower_in = ends.get("START", (None, True))
+    upper, upper_in = ends.get("END", (None, False))
+    return Bound(BoundKind.RANGE, text, lower, upper, lower_in, upper_in)
+
+
+def _declarative(text: str) -> Bound:
+    rest = text[len("FOR VALUES") :].lstrip()
+    if m := _HASH.match(rest):
+        return Bound(BoundKind.HASH, text, modulus=int(m[1]), remainder=int(m[2]))
+    if rest.startswith("IN"):
+        inner, at = _inside(rest, rest.index("("))
+        if rest[at:].strip():
+            raise _Garbage(f"nothing was expected at {rest[at : at + 30]!r}")
+        return Bound(BoundKind.LIST, text, values=_terms(inner))
+    if not rest.startswith("FROM"):
+        raise _Garbage(f"FROM, IN or WITH was expected at {rest[:30]!r}")
+    low, at = _inside(rest, rest.index("("))
+    tail = rest[at:].lstrip()
+    if not tail.startswith("TO"):
+        raise _Garbage(f"TO was expected at {tail[:30]!r}")
+    high, at = _inside(tail, tail.index("("))
+    if tail[at:].strip():
+        raise _Garbage(f"nothing was expected at {tail[at : at + 30]!r}")
+    lower, upper = _terms(low), _terms(high)
+    if len(lower) != len(upper):
+        raise _Garbage("its two ends have different numbers of columns")
+    return Bound(
+        BoundKind.RANGE,
+        text,
+        None if all(t.kind is TermKind.MINVALUE for t in lower) else lower,
+        None if all(t.kind is TermKind.MAXVALUE for t in upper) else upper,
+    )
+
+
+def parse(text: str | None) -> Bound:
+    """The bound that `text` spells; never raises.
+
+    >>> b = parse("START ('2020-01-01'::date) EXCLUSIVE END ('2020-02-01'::date) INCLUSIVE")
+    >>> b.kind, b.lower[0].value, b.lower_inclusive, b.upper_inclusive
+    (<BoundKind.RANGE: 'range'>, '2020-01-01', False, True)
+    >>> parse("FOR VALUES IN ('a', NULL)").values[1].kind
+    <TermKind.NULL: 'null'>
+    >>> parse("FOR VALUES FROM (f(x)) TO (1)").reason
+    "a value was expected at 'f(x)'"
+    """
+    if text is None or not text.strip():
+        return Bound(BoundKind.NONE, text or "")
+    bare = text.strip()
+    try:
+        if bare == "DEFAULT":
+            return Bound(BoundKind.DEFAULT, text)
+        if bare.startswith("FOR VALUES"):
+            return _declarative(bare)
+        if bare.startswith("VALUES"):
+            inner, at = _inside(bare, bare.index("("))
+            if bare[at:].strip():
+                raise _Garbage(f"nothing was expected at {bare[at : at + 30]!r}")
+            return Bound(BoundKind.LIST, text, values=_terms(inner))
+        if bare.startswith(("START", "END")):
+            return _classic(bare)
+        raise _Garbage(f"it begins with {bare[:30]!r}")
+    except (_Garbage, ValueError, RecursionError) as e:
+        return Bound(BoundKind.UNPARSED, text, reason=str(e) or type(e).__name__)
+
+
+# --- values on an axis ---------------------------------------------------------------------------------------------------
+
+_STAMP = re.compile(
+    r"(?P<y>\d{1,6})-(?P<m>\d\d)-(?P<d>\d\d)"
+    r"(?:[ T](?P<h>\d\d):(?P<mi>\d\d)(?::(?P<s>\d\d)(?:\.(?P<f>\d{1,6}))?)?)?"
+    r"(?P<z>[+-]\d\d(?::?\d\d(?::?\d\d)?)?|Z)?(?P<bc> BC)?\Z"
+)
+
+
+def days_from_civil(year: int, month: int, day: int) -> int:
+    """Days from 1970-01-01 to a date of the proleptic Gregorian calendar, year 0 being 1 BC.
+
+    >>> days_from_civil(1970, 1, 1), days_from_civil(2000, 3, 1), days_from_civil(-4712, 1, 1)
+    (0, 11017, -2440550)
+    """
+    y = year - (month <= 2)
+    era = y // 400
+    yoe = y - era * 400
+    doy = (153 * (month + (-3 if month > 2 else 9)) + 2) // 5 + day - 1
+    return era * 146097 + yoe * 365 + yoe // 4 - yoe // 100 + doy - 719468
+
+
+def _month_days(year: int, month: int) -> int:
+    if month == 2:
+        return 29 if year % 4 == 0 and (year % 100 != 0 or year % 400 == 0) else 28
+    return 30 if month in (4, 6, 9, 11) else 31
+
+
+def timestamp_axis(text: str) -> int:
+    """Microseconds since 1970 of a date or timestamp in ISO style; a zone is taken off. Raises ValueError.
+
+    >>> timestamp_axis("2020-01-01 00:00:00+03"), timestamp_axis("0001-01-01 BC") // DAY
+    (1577826000000000, -719528)
+    """
+    if text in ("infinity", "-infinity"):
+        return INFINITY if text == "infinity" else MINUS_INFINITY
+    m = _STAMP.match(text)
+    if m is None:
+        raise ValueError(f"{text!r} is no date or timestamp in ISO style")
+    year = int(m["y"]) if not m["bc"] else 1 - int(m["y"])
+    month, day, hour, minute, second = int(m["m"]), int(m["d"]), int(m["h"] or 0), int(m["mi"] or 0), int(m["s"] or 0)
+    if not (1 <= month <= 12 and 1 <= day <= _month_days(year, month) and hour <= 24 and minute < 60 and second <= 60):
+        raise ValueError(f"{text!r} is no date")
+    at = days_from_civil(year, month, day) * DAY + hour * HOUR + minute * 60 * SECOND + second * SECOND
+    at += int((m["f"] or "").ljust(6, "0"))
+    zone = m["z"]
+    if zone and zone != "Z":
+        digits = zone[1:].replace(":", "").ljust(6, "0")
+        offset = int(digits[:2]) * HOUR + int(digits[2:4]) * 60 * SECOND + int(digits[4:6]) * SECOND
+        at -= offset if zone[0] == "+" else -offset
+    return at
+
+
+def axis(term: Term, kind: Family) -> int:
+    """Where a value lies on its family's axis. Raises ValueError when it has no place there.
+
+    >>> axis(parse("FOR VALUES FROM ('-20') TO (0)").lower[0], Family.INTEGER)
+    -20
+    """
+    if term.kind is TermKind.MINVALUE:
+        return OPEN_LOW
+    if term.kind is TermKind.MAXVALUE:
+        return OPEN_HIGH
+    if term.kind is TermKind.NULL:
+        raise ValueError("NULL has no place on an axis")
+    if kind.time:
+        return timestamp_axis(term.value)
+    if kind in (Family.INTEGER, Family.NUMERIC):
+        try:
+            number = Decimal(term.value)
+        except InvalidOperation:
+            raise ValueError(f"{term.value!r} is no number") from None
+        if not number.is_finite() or number != number.to_integral_value():
+            raise ValueError(f"{term.value} is not a whole number")
+        whole = int(number)
+        if not MINUS_INFINITY < whole < INFINITY:
+            raise ValueError(f"{whole} lies at the end of 64 bits or beyond")
+        return whole
+    raise ValueError(f"values of type {kind} have no known order")
+
+
+def interval(bound: Bound, kind: Family) -> tuple[int, int]:
+    """[lower, upper) of a range bound of one column on the axis; OPEN_LOW and OPEN_HIGH where it has no end.
+
+    EXCLUSIVE starts and INCLUSIVE ends of Greenplum 6 move by one step of the type. Raises ValueError saying why there is none.
+
+    >>> b = parse("START (1) EXCLUSIVE END (5) INCLUSIVE")
+    >>> interval(b, Family.INTEGER)
+    (2, 6)
+    """
+    if bound.kind is not BoundKind.RANGE:
+        raise ValueError(bound.reason or f"a {bound.kind} bound is no range")
+    if any(end is not None and len(end) != 1 for end in (bound.lower, bound.upper)):
+        raise ValueError("the key has several columns")
+    low = OPEN_LOW if bound.lower is None else axis(bound.lower[0], kind)
+    high = OPEN_HIGH if bound.upper is None else axis(bound.upper[0], kind)
+    if low > MINUS_INFINITY and not bound.lower_inclusive:
+        if not kind.step:
+            raise ValueError("an EXCLUSIVE start of a type without a next value")
+        low += kind.step
+    if high < INFINITY and bound.upper_inclusive:
+        if not kind.step:
+            raise ValueError("an INCLUSIVE end of a type without a next value")
+        high += kind.step
+    if low >= high:
+        raise ValueError("it ends before it begins")
+    return low, high
+
+
+def merged_text(first: Bound, last: Bound, *, classic: bool) -> str:
+    """The bound from the start of `first` to the end of `last`, in the server's spelling.
+
+    >>> a, b = parse("START (1) END (2)"), parse("START (2) END (3) INCLUSIVE")
+    >>> merged_text(a, b, classic=True)
+    'START (1) END (3) INCLUSIVE'
+    >>> a, b = parse("FOR VALUES FROM (MINVALUE) TO (2)"), parse("FOR VALUES FROM (2) TO ('-3')")
+    >>> merged_text(a, b, classic=False)
+    "FOR VALUES FROM (MINVALUE) TO ('-3')"
+    """
+    if not classic:
+        low = ", ".join(t.sql for t in first.lower) if first.lower else "MINVALUE"
+        high = ", ".join(t.sql for t in last.upper) if last.upper else "MAXVALUE"
+        return f"FOR VALUES FROM ({low}) TO ({high})"
+    parts = []
+    if first.lower:
+        parts.append(f"START ({', '.join(t.sql for t in first.lower)})" + ("" if first.lower_inclusive else " EXCLUSIVE"))
+    if last.upper:
+        parts.append(f"END ({', '.join(t.sql for t in last.upper)})" + (" INCLUSIVE" if last.upper_inclusive else ""))
+    return " ".join(parts)
+
+
+def joined_list(bounds: list[Bound], *, classic: bool) -> str:
+    """The list bound that holds the values of all `bounds`.
+
+    >>> joined_list([parse("FOR VALUES IN ('a')"), parse("FOR VALUES IN ('b', NULL)")], classic=False)
+    "FOR VALUES IN ('a', 'b', NULL)"
+    """
+    values = ", ".join(t.sql for b in bounds for t in b.values)
+    return f"VALUES ({values})" if classic else f"FOR VALUES IN ({values})"

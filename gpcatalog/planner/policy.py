@@ -1,0 +1,370 @@
+"""What the owner wants, read from a toml file: grains by age, what to keep, storage, hot days; sensible without one."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+import tomllib
+from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
+
+from gpcatalog.capacity import limits
+from gpcatalog.errors import CatalogError, Exit
+from gpcatalog.planner.grid import GRAINS, Grain
+
+GIB = limits.GIB
+MIB = limits.MIB
+
+_UNITS = {"": 1, "b": 1, "kb": 1024, "mb": MIB, "gb": GIB, "tb": 1024 * GIB, "kib": 1024, "mib": MIB, "gib": GIB, "tib": 1024 * GIB}
+_SPANS = {"h": 1 / 24, "hour": 1 / 24, "d": 1, "day": 1, "w": 7, "week": 7, "month": 30.436875, "quarter": 91.310625, "y": 365.2425, "year": 365.2425}
+
+
+def size(text: str | int) -> int:
+    """Bytes of "40MB", "1.5 GiB" or a plain number; prefixes are powers of 1024. Raises ValueError.
+
+    >>> size("4 MB"), size("1.5GiB"), size(10)
+    (4194304, 1610612736, 10)
+    """
+    if isinstance(text, int):
+        number, unit = float(text), ""
+    else:
+        m = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]*)\s*", text)
+        if m is None or m[2].lower() not in _UNITS:
+            raise ValueError(f'{text!r} is no size; write "40MB", "1.5GiB" or bytes')
+        number, unit = float(m[1]), m[2].lower()
+    value = number * _UNITS[unit]
+    if not 0 <= value < 2**62:
+        raise ValueError(f"{text!r} is no size that a cluster can have")
+    return int(value)
+
+
+def days(text: str | int | float) -> float:
+    """Days of "36 months", "2y", "12h" or a plain number of days. Raises ValueError.
+
+    >>> days("2 weeks"), days(30), round(days("1y"), 4)
+    (14.0, 30.0, 365.2425)
+    """
+    if isinstance(text, (int, float)):
+        value = float(text)
+    else:
+        m = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]*)\s*", text)
+        unit = (m[2].lower() if m else "?") or "d"
+        span = _SPANS.get(unit, _SPANS.get(unit.removesuffix("s")))
+        if m is None or span is None:
+            raise ValueError(f'{text!r} is no length of time; write "36 months", "2y", "30d" or a number of days')
+        value = float(m[1]) * span
+    if not 0 <= value < 1e7:
+        raise ValueError(f"{text!r} is no length of time that a table can have")
+    return value
+
+
+class Weights(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What the optimiser adds up, in points. Choices of this program: no source publishes them.
+
+    row:     a catalog row on one instance
+    file:    a file on one segment
+    rewrite: a mebibyte rewritten, all segments together
+    scan:    a mebibyte a day that queries read more, all segments together
+    drop:    an empty leaf dropped (its range can no longer take rows)
+    """
+
+    row: Annotated[float, msgspec.Meta(ge=0)] = 1.0
+    file: Annotated[float, msgspec.Meta(ge=0)] = 1.0
+    rewrite: Annotated[float, msgspec.Meta(ge=0)] = 0.02
+    scan: Annotated[float, msgspec.Meta(ge=0)] = 0.01
+    drop: Annotated[float, msgspec.Meta(ge=0)] = 5.0
+
+
+class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
+    """Wishes for tables whose qualified name matches `match` (shell pattern on schema.table).
+
+    grains:       grains a merged leaf may have, and from which age on (days or "2y"): {month = "60d", year = "2y"}
+    hot_days:     leaves that hold anything younger than this are not touched
+    keep:         rows older than this are removed by the owner; leaves past it are left to that
+    retention_unit: what the owner drops at a time: a merged leaf never reaches over its edges
+    max_leaf, min_leaf: bytes of a merged leaf on its fullest segment; a leaf of min_leaf or more is joined only with smaller ones
+    storage:      "auto", "keep", or the storage that cold leaves shall have
+    small_column_file: column files smaller than this speak for ao_row
+    heap_below:   leaves smaller than this on the fullest segment may become heap (0: none)
+    empty:        "drop" or "keep" leaves that are empty and cold
+    premade_days: empty leaves that begin later than this ahead are dropped
+    drop_combinations: drop empty subpartitions inside branches that hold rows
+    merge_lists:  join small list partitions into groups of at most this many values (0: never)
+    unpartition_below: tables smaller than this in all lose their partitions (0: never)
+    flatten:      remove a level that has one partition a parent
+    externalise_after: propose cold leaves older than this as files behind an external table
+    boundaries:   dates or numbers that no merged leaf may span
+    skip:         leave these tables alone
+    """
+
+    match: str = "*"
+    grains: dict[str, str | float] | None = None
+    hot_days: str | float | None = None
+    keep: str | float | None = None
+    retention_unit: str | None = None
+    max_leaf: str | int | None = None
+    min_leaf: str | int | None = None
+    storage: Literal["auto", "keep", "ao_row", "ao_column", "heap"] | None = None
+    small_column_file: str | int | None = None
+    heap_below: str | int | None = None
+    empty: Literal["drop", "keep"] | None = None
+    premade_days: str | float | None = None
+    drop_combinations: bool | None = None
+    merge_lists: Annotated[int, msgspec.Meta(ge=0)] | None = None
+    unpartition_below: str | int | None = None
+    flatten: bool | None = None
+    externalise_after: str | float | None = None
+    boundaries: list[str | int] | None = None
+    skip: bool | None = None
+
+
+class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Limits over all tables; the command line's win.
+
+    target_leaves: leaves and unpartitioned tables of the database afterwards
+    target_files:  files on one segment afterwards
+    max_rewrite:   bytes that may be rewritten, all segments together
+    window:        seconds that all steps may take together
+    max_lock:      locks that one step may hold
+    headroom:      free bytes on the fullest segment: no step's copy may be larger
+    """
+
+    target_leaves: Annotated[int, msgspec.Meta(ge=0)] | None = None
+    target_files: Annotated[int, msgspec.Meta(ge=0)] | None = None
+    max_rewrite: str | int | None = None
+    window: str | float | None = None
+    max_lock: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    headroom: str | int | None = None
+
+
+class Workload(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What is taken for granted about queries where no workload is given; stated in every plan.
+
+    fresh_per_day:  how often a day's worth of rows is asked for alone while it is fresh, a day
+    half_life:      days after which it is asked for half as often
+    column_share:   share of its columns that a query reads
+    """
+
+    fresh_per_day: Annotated[float, msgspec.Meta(ge=0)] = 1.0
+    half_life: Annotated[float, msgspec.Meta(gt=0)] = 60.0
+    column_share: Annotated[float, msgspec.Meta(gt=0, le=1)] = 0.25
+
+
+class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A whole policy file: `[limits]`, `[weights]`, `[workload]`, `[default]` and `[[table]]` rules; the last match wins, key by key."""
+
+    limits: Limits = Limits()
+    weights: Weights = Weights()
+    workload: Workload = Workload()
+    default: Rule = Rule()
+    table: list[Rule] = []
+
+
+class Wishes(msgspec.Struct, frozen=True):
+    """A rule made whole for one table: every key has a value; sizes in bytes, ages in days. See Rule."""
+
+    grains: tuple[tuple[int, float], ...]  # (Grain, from which age in days)
+    hot_days: float
+    keep: float | None
+    retention_unit: int | None
+    max_leaf: int
+    min_leaf: int
+    storage: str
+    small_column_file: int
+    heap_below: int
+    empty: str
+    premade_days: float
+    drop_combinations: bool
+    merge_lists: int
+    unpartition_below: int
+    flatten: bool
+    externalise_after: float | None
+    boundaries: tuple[str, ...]
+    skip: bool
+    grains_named: bool
+
+
+_DEFAULTS: dict[str, object] = {
+    "hot_days": 31.0,
+    "keep": None,
+    "retention_unit": None,
+    # 100 column files of the published 40 MB target
+    "max_leaf": 100 * int(limits.AVERAGE_FILE_TARGET.value),
+    "min_leaf": 0,
+    "storage": "auto",
+    "small_column_file": int(limits.SLOWDOWN_BOUNDARY.value),
+    "heap_below": 0,
+    "empty": "drop",
+    "premade_days": 400.0,
+    "drop_combinations": False,
+    "merge_lists": 0,
+    "unpartition_below": 0,
+    "flatten": False,
+    "externalise_after": None,
+    "boundaries": [],
+    "skip": False,
+}
+_SIZES = {"max_leaf", "min_leaf", "small_column_file", "heap_below", "unpartition_below"}
+_AGES = {"hot_days", "keep", "premade_days", "externalise_after"}
+
+
+def _wishes(rules: list[tuple[str, Rule]]) -> Wishes:
+    """Lay rules over one another, the last one on top. Raises CatalogError."""
+    found = dict(_DEFAULTS)
+    grains: dict[str, str | float] | None = None
+    for where, rule in rules:
+        for key in msgspec.structs.fields(Rule):
+            value = getattr(rule, key.name)
+            if value is None or key.name == "match":
+                continue
+            try:
+                if key.name == "grains":
+                    grains = value
+                    for name, age in value.items():
+                        if name not in GRAINS:
+                            raise ValueError(f"{name!r} is no grain; one of {', '.join(GRAINS)}")
+                        days(age)
+                elif key.name == "retention_unit":
+                    if value not in GRAINS:
+                        raise ValueError(f"{value!r} is no grain; one of {', '.join(GRAINS)}")
+                    found[key.name] = value
+                else:
+                    found[key.name] = size(value) if key.name in _SIZES else days(value) if key.name in _AGES else value
+            except ValueError as e:
+                raise CatalogError(f"policy: {where}.{key.name}: {e}", hint="see `gpcatalog plan --help` for the keys") from None
+    _consistent(rules[-1][0] if rules else "default", found)
+    boundaries = found["boundaries"]
+    assert isinstance(boundaries, list)
+    retention = found["retention_unit"]
+    every = grains if grains is not None else {g.word: 0 for g in Grain}
+    return Wishes(
+        grains=tuple(sorted((int(GRAINS[name]), days(age)) for name, age in every.items())),
+        grains_named=grains is not None,
+        hot_days=float(found["hot_days"]),  # type: ignore[arg-type]
+        keep=found["keep"],  # type: ignore[arg-type]
+        retention_unit=int(GRAINS[str(retention)]) if retention is not None else None,
+        max_leaf=int(found["max_leaf"]),  # type: ignore[call-overload]
+        min_leaf=int(found["min_leaf"]),  # type: ignore[call-overload]
+        storage=str(found["storage"]),
+        small_column_file=int(found["small_column_file"]),  # type: ignore[call-overload]
+        heap_below=int(found["heap_below"]),  # type: ignore[call-overload]
+        empty=str(found["empty"]),
+        premade_days=float(found["premade_days"]),  # type: ignore[arg-type]
+        drop_combinations=bool(found["drop_combinations"]),
+        merge_lists=int(found["merge_lists"]),  # type: ignore[call-overload]
+        unpartition_below=int(found["unpartition_below"]),  # type: ignore[call-overload]
+        flatten=bool(found["flatten"]),
+        externalise_after=found["externalise_after"],  # type: ignore[arg-type]
+        boundaries=tuple(str(b) for b in boundaries),
+        skip=bool(found["skip"]),
+    )
+
+
+def _consistent(where: str, found: dict[str, object]) -> None:
+    def number(key: str) -> float | None:
+        value = found[key]
+        return None if value is None else float(value)  # type: ignore[arg-type]
+
+    max_leaf, min_leaf, keep, hot = number("max_leaf"), number("min_leaf"), number("keep"), number("hot_days")
+    if max_leaf is not None and min_leaf is not None and min_leaf > max_leaf:
+        raise CatalogError(
+            f"policy: {where}: min_leaf ({min_leaf:.0f} bytes) is more than max_leaf ({max_leaf:.0f} bytes)",
+            hint="a merged leaf would have to be larger than it may be; lower min_leaf or raise max_leaf",
+        )
+    if keep is not None and hot is not None and keep < hot:
+        raise CatalogError(
+            f"policy: {where}: keep ({keep:g} days) is less than hot_days ({hot:g} days)",
+            hint="everything would be either hot or past its retention; raise keep or lower hot_days",
+        )
+    later = number("externalise_after")
+    if later is not None and hot is not None and later < hot:
+        raise CatalogError(
+            f"policy: {where}: externalise_after ({later:g} days) is less than hot_days ({hot:g} days)",
+            hint="hot leaves are never moved out; raise externalise_after",
+        )
+
+
+def wishes_for(policy: Policy, schema: str, name: str) -> Wishes:
+    """What holds for one table: defaults, then [default], then every [[table]] that matches, in order. Raises CatalogError."""
+    rules = [("default", policy.default)]
+    full = f"{schema}.{name}"
+    for n, rule in enumerate(policy.table):
+        if fnmatch.fnmatchcase(full, rule.match) or fnmatch.fnmatchcase(name, rule.match):
+            rules.append((f"table[{n}]", rule))
+    return _wishes(rules)
+
+
+def rule_key(policy: Policy, schema: str, name: str) -> tuple[int, ...]:
+    """Which [[table]] rules match: tables with the same key have the same wishes."""
+    full = f"{schema}.{name}"
+    return tuple(n for n, r in enumerate(policy.table) if fnmatch.fnmatchcase(full, r.match) or fnmatch.fnmatchcase(name, r.match))
+
+
+def read(path: Path) -> Policy:
+    """The policy in a toml file.
+
+    Raises CatalogError (usage) naming the key that is unknown, has the wrong type or contradicts another.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as e:
+        raise CatalogError(f"cannot read the policy {path}: {getattr(e, 'strerror', None) or 'not UTF-8 text'}") from None
+    return loads(text, str(path))
+
+
+def loads(text: str, origin: str = "policy") -> Policy:
+    """The policy in a toml text; see `read`."""
+    try:
+        raw = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as e:
+        raise CatalogError(f"{origin} is not toml: {e}", hint="strings need quotes, tables square brackets") from None
+    try:
+        found = msgspec.convert(raw, Policy)
+    except msgspec.ValidationError as e:
+        said = str(e)
+        unknown = re.search(r"unknown field `([^`]*)`(?: - at `\$\.?([^`]*)`)?", said)
+        if unknown:
+            where = (unknown[2] or "").split("[")[0].split(".")[0]
+            kinds = {"": Policy, "limits": Limits, "weights": Weights, "workload": Workload, "default": Rule, "table": Rule}
+            keys = ", ".join(f.name for f in msgspec.structs.fields(kinds.get(where, Policy)))
+            place = f"[{unknown[2]}]" if unknown[2] else "the top level"
+            raise CatalogError(f"{origin}: unknown key {unknown[1]!r} in {place}", hint=f"known there: {keys}", exit_code=Exit.USAGE) from None
+        place = said.replace(" - at `$.", " in `").replace(" - at `$", " in `")
+        raise CatalogError(f"{origin}: {place}", hint="see `gpcatalog plan --help` for the keys", exit_code=Exit.USAGE) from None
+    _wishes([("default", found.default)])
+    for n, rule in enumerate(found.table):
+        _wishes([("default", found.default), (f"table[{n}]", rule)])
+    check_limits(found.limits)
+    return found
+
+
+def check_limits(wanted: Limits) -> None:
+    """Raises CatalogError when sizes or times among the limits cannot be read."""
+    for key, reading in (("max_rewrite", size), ("headroom", size), ("window", _window_days)):
+        value = getattr(wanted, key)
+        if value is not None:
+            try:
+                reading(value)
+            except ValueError as e:
+                raise CatalogError(f"limit {key}: {e}") from None
+
+
+def _window_days(text: str | float) -> float:
+    return seconds(text) / 86400
+
+
+def seconds(text: str | float) -> float:
+    """Seconds of "4h", "90min", "30s" or a plain number of seconds. Raises ValueError.
+
+    >>> seconds("1.5h"), seconds("90 min"), seconds(10)
+    (5400.0, 5400.0, 10.0)
+    """
+    if isinstance(text, (int, float)):
+        return float(text)
+    m = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", text.lower())
+    units = {"": 1, "s": 1, "sec": 1, "min": 60, "m": 60, "h": 3600, "hour": 3600, "hours": 3600, "d": 86400}
+    if m is None or m[2] not in units:
+        raise ValueError(f'{text!r} is no length of time; write "4h", "90min" or seconds')
+    return float(m[1]) * units[m[2]]
