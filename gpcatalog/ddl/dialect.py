@@ -1,0 +1,123 @@
+"""The sqlglot dialect `greenplum`: Greenplum 6, 7 and kin and PostgreSQL 12-19, strict where the server is strict."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from sqlglot import exp
+from sqlglot.dialects.postgres import Postgres
+from sqlglot.errors import ErrorLevel, ParseError
+from sqlglot.generators.postgres import PostgresGenerator
+from sqlglot.parsers.postgres import PostgresParser
+
+from gpcatalog.ddl.edition import ANY, Edition, edition
+from gpcatalog.ddl.grammar import WORDS, SyntaxFault, fault, grammar
+from gpcatalog.ddl.lexer import LexError, Tokens, scan
+from gpcatalog.ddl.writer import WRITERS
+from gpcatalog.errors import CatalogError
+
+if "sqlglotc" in sys.modules:  # pragma: no cover - the compiled classes cannot be subclassed
+    raise CatalogError(
+        "the compiled sqlglot (package sqlglotc) refuses dialects written in Python",
+        hint="uninstall sqlglotc, or sqlglot[c], in this environment",
+    )
+
+_VERSIONS = {"5": "gp6", "6": "gp6", "7": "gp7"}
+
+
+def editions(version: object = None) -> tuple[Edition, ...]:
+    """The editions that a setting names ("6", "7", "gp6", "cb2", "pg17"), or all of them in order of trial.
+
+    >>> [e.name for e in editions("6")], [e.name for e in editions()]
+    (['gp6'], ['gp7', 'gp6', 'pg19'])
+    """
+    if version is None:
+        return tuple(edition(name) for name in ANY)
+    name = str(version).split(".")[0]
+    try:
+        return (edition(_VERSIONS.get(name, name)),)
+    except KeyError:
+        raise CatalogError(
+            f"no grammar for version {version}", hint='say "6", "7", "gp6", "gp7", "cb2" or "pgNN"'
+        ) from None
+
+
+def read_statement(tokens: Tokens, wanted: tuple[Edition, ...]) -> tuple[exp.Expression, Edition]:
+    """Tree of one statement by the first edition that takes it; raises the SyntaxFault that came furthest."""
+    furthest = None
+    for each in wanted:
+        tree, reader = grammar(each).read(tokens)
+        if tree is not None:
+            return tree, each
+        if furthest is None or reader.far > furthest.far:
+            furthest = reader
+    assert furthest is not None
+    raise fault(furthest)
+
+
+def read_all(sql: str, wanted: tuple[Edition, ...]) -> list[exp.Expression]:
+    """Every statement of a text that holds nothing but SQL; raises SyntaxFault."""
+    out: list[exp.Expression] = []
+    at = 0
+    while at < len(sql):
+        try:
+            tokens, at = scan(sql, at, WORDS)
+        except LexError as error:
+            raise SyntaxFault(error.offset, "", (), error.message) from None
+        if len(tokens) > 1:
+            out.append(read_statement(tokens, wanted)[0])
+    return out
+
+
+def _as_parse_error(sql: str, found: SyntaxFault) -> ParseError:
+    line = sql.count("\n", 0, found.offset) + 1
+    column = found.offset - (sql.rfind("\n", 0, found.offset) + 1) + 1
+    expected = f"; expected {', '.join(found.expected[:8])}" if found.expected else ""
+    message = f"{found.message}{expected}. Line {line}, Col: {column}."
+    return ParseError.new(
+        message,
+        description=found.message,
+        line=line,
+        col=column,
+        start_context=sql[max(0, found.offset - 100) : found.offset],
+        highlight=found.found,
+        end_context=sql[found.offset + len(found.found) : found.offset + len(found.found) + 100],
+    )
+
+
+class Greenplum(Postgres):
+    """PostgreSQL with Greenplum's DDL.
+
+    `read="greenplum"` takes what any supported server takes; `read="greenplum, version=6"` only what that one does
+    (6, 7, cb2, pg12 … pg19).
+    """
+
+    class Tokenizer(Postgres.Tokenizer):
+        """sqlglot's own; this dialect's parser reads the text with the server's rules instead."""
+
+    class Parser(PostgresParser):
+        """Reads whole statements by the grammar; fragments (`into=`) by sqlglot's PostgreSQL parser."""
+
+        def parse(self, raw_tokens: Any, sql: str) -> list[exp.Expr | None]:  # type: ignore[override]
+            """Every statement of the text."""
+            return self.dialect.parse(sql)  # type: ignore[no-any-return]
+
+    class Generator(PostgresGenerator):
+        """Writes what the server reads back as the same tree."""
+
+        TRANSFORMS = {**PostgresGenerator.TRANSFORMS, **WRITERS}  # type: ignore[dict-item]  # noqa: RUF012
+
+        def preprocess(self, expression: exp.Expr) -> exp.Expr:
+            """Nothing is moved: every WITH may stay where it is."""
+            return expression
+
+    def parse(self, sql: str, **opts: Any) -> list[exp.Expr | None]:
+        """Trees of the statements in `sql`; raises sqlglot's ParseError with line, column and what was expected."""
+        try:
+            return [*read_all(sql, editions(self.settings.get("version")))]
+        except SyntaxFault as found:
+            error = _as_parse_error(sql, found)
+            if opts.get("error_level") in (ErrorLevel.IGNORE, ErrorLevel.WARN):
+                return super().parse(sql, **opts) if type(self).parse is not Greenplum.parse else []
+            raise error from None

@@ -1,0 +1,294 @@
+"""SQL text cut into tokens exactly as the server's scanner does, with offsets; psql's variables when reading a script."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+# Kinds are the lower-case word for every word the grammar knows, the text itself for punctuation, and these for the rest:
+IDENT, QIDENT, SCONST, ESCONST, USCONST, NCONST, DOLLAR, BCONST, XCONST, ICONST, FCONST, PARAM, OP, PSQLVAR, END = (
+    "IDENT",
+    "QIDENT",
+    "SCONST",
+    "ESCONST",
+    "USCONST",
+    "NCONST",
+    "DOLLAR",
+    "BCONST",
+    "XCONST",
+    "ICONST",
+    "FCONST",
+    "PARAM",
+    "OP",
+    "PSQLVAR",
+    "END",
+)
+
+_LETTER = r"A-Za-z_\x80-\U0010ffff"
+_TOKEN = re.compile(
+    rf"""
+    (?P<space>(?:[ \t\n\r\f\v]+|--[^\n\r]*)+)
+  | (?P<special>/\*|[eE]'|[bB]'|[xX]'|[nN]'|[uU]&['"]|'|")
+  | (?P<word>[{_LETTER}][{_LETTER}0-9$]*)
+  | (?P<number>(?:\d+(?:\.(?!\.)\d*)?|\.\d+)(?:[eE][+-]?\d+)?)
+  | (?P<dollar>\$(?:[{_LETTER}][{_LETTER}0-9]*)?\$)
+  | (?P<param>\$\d+)
+  | (?P<punct>[,()\[\];]|::|:=|:|\.\.|\.)
+  | (?P<op>[~!@\#^&|`?+\-*/%<>=]+)
+  | (?P<backslash>\\)
+    """,
+    re.VERBOSE,
+)
+_BODY = re.compile(r"[^']*(?:''[^']*)*'")
+_ESCAPED_BODY = re.compile(r"[^'\\]*(?:(?:''|\\.)[^'\\]*)*'", re.DOTALL)
+_QUOTED_BODY = re.compile(r'[^"]*(?:""[^"]*)*"')
+# 'a' <newline> 'b' is one constant
+_CONTINUED = re.compile(r"(?:[ \t\f\v]|--[^\n\r]*(?=[\n\r]))*[\n\r](?:[ \t\n\r\f\v]|--[^\n\r]*(?=[\n\r]))*'")
+_UESCAPE = re.compile(r"\s+uescape\s+'(.)'", re.IGNORECASE | re.DOTALL)
+_COMMENT_EDGE = re.compile(r"/\*|\*/")
+_VARIABLE = re.compile(r""":(?:[A-Za-z_0-9\x80-\U0010ffff]+|'[A-Za-z_0-9]+'|"[A-Za-z_0-9]+")""")
+_SINGLE = frozenset("+-*/%^<>=")
+_PAIR = {"<=": "<=", ">=": ">=", "<>": "<>", "!=": "<>", "=>": "=>"}
+_KEEPS_SIGN = frozenset("~!@#%^&|`?")
+
+
+class LexError(Exception):
+    """A token that the server's scanner refuses."""
+
+    def __init__(self, message: str, offset: int) -> None:
+        super().__init__(message)
+        self.message = message
+        self.offset = offset
+
+
+@dataclass
+class Tokens:
+    """One statement's tokens as parallel lists, closed by an END token; offsets are into the whole text."""
+
+    text: str
+    kinds: list[str] = field(default_factory=list)
+    values: list[str] = field(default_factory=list)
+    starts: list[int] = field(default_factory=list)
+    ends: list[int] = field(default_factory=list)
+    backslash: int = -1  # where a psql meta-command interrupted, or -1
+    semicolon: bool = False  # closed by a semicolon
+
+    def __len__(self) -> int:
+        return len(self.kinds)
+
+
+def block_comment_end(text: str, start: int) -> int:
+    """Offset after the (nesting) comment that opens at `start`."""
+    depth, at = 1, start + 2
+    while depth:
+        edge = _COMMENT_EDGE.search(text, at)
+        if edge is None:
+            raise LexError("unterminated /* comment", start)
+        depth += 1 if edge.group() == "/*" else -1
+        at = edge.end()
+    return at
+
+
+def _string(text: str, start: int, body_at: int, escaped: bool) -> tuple[str, int]:
+    """Raw body (quotes still doubled) of a string constant with its continuations, and the offset after it."""
+    pattern = _ESCAPED_BODY if escaped else _BODY
+    body = pattern.match(text, body_at)
+    if body is None:
+        raise LexError("unterminated quoted string", start)
+    raw, end = text[body_at : body.end() - 1], body.end()
+    more = _CONTINUED.match(text, end)
+    while more is not None:
+        body = pattern.match(text, more.end())
+        if body is None:
+            raise LexError("unterminated quoted string", start)
+        raw, end = raw + text[more.end() : body.end() - 1], body.end()
+        more = _CONTINUED.match(text, end)
+    return raw, end
+
+
+def scan(text: str, at: int, words: frozenset[str], *, script: bool = False) -> tuple[Tokens, int]:
+    """Tokens of the statement that begins at `at`, up to its semicolon, and the offset after it.
+
+    In a script, psql's rules hold besides: no cut inside parentheses, a backslash interrupts, `:name` is a variable, and the
+    body of a SQL-standard function (BEGIN ATOMIC … END) holds semicolons.
+    """
+    out = Tokens(text)
+    kinds, values, starts, ends = out.kinds, out.values, out.starts, out.ends
+    depth = brackets = atomic = 0
+    match, size = _TOKEN.match, len(text)
+    while at < size:
+        found = match(text, at)
+        if found is None:
+            raise LexError(f"the character {text[at]!r} begins no token", at)
+        group = found.lastgroup
+        end = found.end()
+        if group == "space":
+            at = end
+            continue
+        value = found.group()
+        if group == "word":
+            kind = value.lower()
+            if kind not in words:
+                kind = IDENT
+            elif atomic or (kind == "atomic" and kinds and kinds[-1] == "begin"):
+                atomic += {"atomic": 1, "case": 1, "end": -1}.get(kind, 0)
+        elif group == "punct":
+            kind = value
+            if value == "(":
+                depth += 1
+            elif value == ")":
+                depth -= 1
+            elif value == "[":
+                brackets += 1
+            elif value == "]":
+                brackets -= 1
+            elif value == ";":
+                if depth > 0 or atomic > 0:
+                    pass  # inside CREATE RULE … (a; b), or a function's body
+                else:
+                    out.semicolon = True
+                    break
+            elif value == ":" and script and brackets <= 0:
+                variable = _VARIABLE.match(text, at)
+                if variable is not None:
+                    kind, value, end = PSQLVAR, variable.group(), variable.end()
+        elif group == "special":
+            if value == "/*":
+                at = block_comment_end(text, at)
+                continue
+            if value == '"':
+                body = _QUOTED_BODY.match(text, end)
+                if body is None:
+                    raise LexError("unterminated quoted identifier", at)
+                value, end = text[end : body.end() - 1].replace('""', '"'), body.end()
+                if not value:
+                    raise LexError("zero-length delimited identifier", at)
+                kind = QIDENT
+            elif value == "'":
+                value, end = _string(text, at, end, False)
+                kind, value = SCONST, value.replace("''", "'")
+            elif value in ("e'", "E'"):
+                value, end = _string(text, at, end, True)
+                kind = ESCONST
+                if "\\u" in value or "\\U" in value:
+                    _check_surrogates(value, at)
+            elif value in ("n'", "N'"):
+                value, end = _string(text, at, end, False)
+                kind, value = NCONST, value.replace("''", "'")
+            elif value[1] == "'":
+                kind = BCONST if value in ("b'", "B'") else XCONST
+                value, end = _string(text, at, end, False)
+            else:
+                quote = value[2]
+                if quote == "'":
+                    raw, end = _string(text, at, end, False)
+                    kind = USCONST
+                else:
+                    body = _QUOTED_BODY.match(text, end)
+                    if body is None:
+                        raise LexError("unterminated quoted identifier", at)
+                    raw, end = text[end : body.end() - 1].replace('""', '"'), body.end()
+                    kind = QIDENT
+                    if not raw:
+                        raise LexError("zero-length delimited identifier", at)
+                escape = "\\"
+                chosen = _UESCAPE.match(text, end)
+                if chosen is not None:
+                    escape, end = chosen.group(1), chosen.end()
+                    if escape in "'\"+" or escape.isspace() or escape in "0123456789abcdefABCDEF":
+                        raise LexError("invalid Unicode escape character", chosen.start(1))
+                value = decode_unicode(raw if kind == QIDENT else raw.replace("''", "'"), escape, at)
+        elif group == "number":
+            kind = ICONST if value.isdigit() and int(value) <= 2147483647 else FCONST
+        elif group == "dollar":
+            close = text.find(value, end)
+            if close < 0:
+                raise LexError("unterminated dollar-quoted string", at)
+            end = close + len(value)
+            kind, value = DOLLAR, text[at:end]
+        elif group == "param":
+            kind = PARAM
+        elif group == "op":
+            value, end = _operator(value, at)
+            kind = value if value in _SINGLE else _PAIR.get(value, OP)
+            if kind == "<>":
+                value = "<>"
+        else:  # a backslash
+            if script:
+                out.backslash = at
+                break
+            raise LexError('syntax error at or near "\\"', at)
+        kinds.append(kind)
+        values.append(value)
+        starts.append(at)
+        ends.append(end)
+        at = end
+    kinds.append(END)
+    values.append("")
+    starts.append(at)
+    ends.append(at)
+    return out, at + 1 if out.semicolon else at
+
+
+_ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))", re.DOTALL)
+
+
+def _check_surrogates(raw: str, offset: int) -> None:
+    """Refuse half a surrogate pair in an E'…' constant."""
+    high_ends = -1
+    for found in _ESCAPE.finditer(raw):
+        code = int(found[1] or found[2] or "0", 16)
+        if high_ends >= 0 and (not 0xDC00 <= code <= 0xDFFF or found.start() != high_ends):
+            raise LexError("invalid Unicode surrogate pair", offset)
+        if 0xDC00 <= code <= 0xDFFF and high_ends < 0:
+            raise LexError("invalid Unicode surrogate pair", offset)
+        high_ends = found.end() if 0xD800 <= code <= 0xDBFF else -1
+    if high_ends >= 0:
+        raise LexError("invalid Unicode surrogate pair", offset)
+
+
+def _operator(run: str, at: int) -> tuple[str, int]:
+    """The operator at the head of a run of operator characters: comments end it, a trailing sign may not belong to it."""
+    for mark in ("/*", "--"):
+        cut = run.find(mark)
+        if cut > 0:
+            run = run[:cut]
+    if len(run) > 1 and run[-1] in "+-" and not _KEEPS_SIGN.intersection(run):
+        run = run.rstrip("+-") or run[0]
+    return run, at + len(run)
+
+
+_UNICODE = re.compile(r"(?:\+([0-9A-Fa-f]{6})|([0-9A-Fa-f]{4}))")
+
+
+def decode_unicode(raw: str, escape: str, offset: int) -> str:
+    r"""The text of a U&'…' or U&"…" constant.
+
+    >>> decode_unicode(r"d\0061t\+000061", "\\", 0), decode_unicode("a!!b", "!", 0)
+    ('data', 'a!b')
+    """
+    out: list[str] = []
+    at = 0
+    while True:
+        hit = raw.find(escape, at)
+        if hit < 0:
+            out.append(raw[at:])
+            break
+        out.append(raw[at:hit])
+        if raw.startswith(escape, hit + 1):
+            out.append(escape)
+            at = hit + 2
+            continue
+        code = _UNICODE.match(raw, hit + 1)
+        if code is None:
+            raise LexError("invalid Unicode escape value", offset)
+        point = int(code.group(1) or code.group(2), 16)
+        if point > 0x10FFFF:
+            raise LexError("invalid Unicode escape value", offset)
+        out.append(chr(point))
+        at = code.end()
+    text = "".join(out)
+    try:  # two halves of a surrogate pair are one character
+        return text.encode("utf-16", "surrogatepass").decode("utf-16")
+    except UnicodeDecodeError:
+        raise LexError("invalid Unicode surrogate pair", offset) from None
