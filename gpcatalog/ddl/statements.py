@@ -158,7 +158,7 @@ value_tuple = '(' expressions:boundary_constant,+ ')'
 list_values:PartitionValues = VALUES '(' expressions:list_item,+ ')'
 ~list_item = value_tuple | boundary_constant
 ~classic_bound = list_values | range_bound
-~add_bound = list_values | add_range
+~add_bound = @gp6 classic_bound | list_values | add_range
 ~range_value = @gp6 boundary_value | @!gp6 expr
 partition_element:PartitionDefinition = encoding:column_encoding
     | default:( DEFAULT ) role:( PARTITION ) this:partition_name [ @gp6 bound:classic_bound ] [ ( @gp6 WITH options:definition | @gp7 WITH options:relopts | @gp7 WITHOUT OIDS ) ] [ TABLESPACE tablespace:name ] encodings:column_encoding* [ '(' partitions:subpartition_element,+ ')' ]
@@ -182,12 +182,14 @@ bound_default:BoundDefault = DEFAULT
 distribution_key:DistributionKey = this:name opclass:any_name
 ~distribution_item = distribution_key | name
 boundary_value_list = '(' values:boundary_value,+ ')'
-partition_ref = FOR '(' rank:call ')' | FOR values:boundary_value_list | this:partition_name
-partition_target = PARTITION ref:partition_ref | DEFAULT PARTITION ref:partition_ref | DEFAULT PARTITION
+partition_ref = FOR '(' RANK '(' rank:number ')' ')' | FOR values:boundary_value_list | this:partition_name
+partition_target = PARTITION ref:partition_ref | default:default_partition
 identity_option = RESTART [ WITH ] value:number | RESTART | SET option:seq_option | SET GENERATED when:generated_when
 ~generated_when = ALWAYS | BY DEFAULT
 ~split_item = list_values | boundary_value
-split_into = INTO '(' first:partition_target ',' second:partition_target ')'
+split_into = INTO '(' ( @gp6 first:partition_target | @gp7 first:partition_target_named ) ',' ( @gp6 second:partition_target | @gp7 second:default_partition | @gp7 second:partition_target_named ) ')'
+split_into_named = INTO '(' first:partition_target_named ',' second:partition_target_named ')'
+partition_target_named = PARTITION this:partition_name
 
 add_column:AddColumn = ADD [ COLUMN ] [ IF NOT EXISTS ] this:column_definition
 add_constraint:AddTableConstraint = ADD this:table_constraint
@@ -204,7 +206,7 @@ truncate_partition:TruncatePartition = TRUNCATE this:partition_target [ behavior
 split_partition:SplitPartition = SPLIT DEFAULT PARTITION start:partition_start end:partition_end [ into:split_into ]
     | @gp6 SPLIT this:partition_target AT '(' at:split_item,+ ')' [ into:split_into ]
     | SPLIT DEFAULT PARTITION AT '(' at:split_item,+ ')' [ into:split_into ]
-    | SPLIT PARTITION ref:partition_ref AT '(' at:split_item,+ ')' [ into:split_into ]
+    | SPLIT PARTITION ref:partition_ref AT '(' at:split_item,+ ')' [ into_named:split_into_named ]
 alter_partition:AlterPartition = ALTER this:partition_target action:alter_table_action
 set_template:SetSubpartitionTemplate = SET SUBPARTITION TEMPLATE '(' ')' | SET SUBPARTITION TEMPLATE '(' partitions:subpartition_element,+ ')'
 alter_column:AlterColumnAction = ALTER [ COLUMN ] this:column_ref ( SET DEFAULT default:expr | DROP DEFAULT | DROP NOT NULL | SET NOT NULL
@@ -244,7 +246,7 @@ split_partitions:SplitPartitionInto = SPLIT PARTITION this:table_name INTO '(' s
     | @gp exchange_partition | @gp rename_partition | @gp truncate_partition | @gp split_partition | @gp alter_partition
     | alter_constraint | alter_column | validate_constraint | @gp set_template | set_table | cluster_on | enable_disable
     | inherit_action | owner_action | @v10 replica_identity | replica_identity | @gp expand_action | @gp7 repack_action | generic_action
-~alone_table_action = attach_partition | detach_partition | @v19 merge_partitions | @v19 split_partitions
+~alone_table_action = @v10 attach_partition | @v10 detach_partition | @v19 merge_partitions | @v19 split_partitions
 rename_to:RenameTo = RENAME TO this:name
 rename_column:RenameColumnTo = RENAME [ COLUMN ] this:name TO to:name
 rename_constraint:RenameConstraint = RENAME CONSTRAINT this:name TO to:name

@@ -55,6 +55,17 @@ class Tables(Core):
         """NonReservedWord."""
         return self._word(self.say.unreserved, "a name")
 
+    def default_partition(self) -> str:
+        """DEFAULT PARTITION, when no name follows: the server takes any word there for one, and refuses it."""
+        if self.kinds[self.i] != "default" or self.peek(1) != "partition":
+            raise self.miss("default")
+        after = self.peek(2)
+        if after in self.say.partition or after == "for":
+            self.i += 2
+            raise self.miss("no name for a default partition")
+        self.i += 2
+        return "DEFAULT PARTITION"
+
     def strategy(self) -> exp.Identifier:
         """part_strategy: a word like RANGE, LIST or HASH."""
         if self.edition.classes.get(self.kinds[self.i], "U").upper() not in ("U",):
