@@ -6,16 +6,20 @@ import contextlib
 import secrets
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 import gpcatalog
 from gpcatalog.capacity import bloat
+from gpcatalog.capacity.limits import lock_slots
 from gpcatalog.errors import CatalogError, Exit
-from gpcatalog.probes import library
+from gpcatalog.latency.timing import Timing
+from gpcatalog.probes import latency, library
 from gpcatalog.probes.connection import ProbeFailed, Session
 from gpcatalog.store.schema import SCHEMA_VERSION
 from gpcatalog.store.snapshot import Writer
@@ -171,6 +175,8 @@ class Collector:
         self._root_totals()
         self.progress("transactions and leftovers")
         self._holders()
+        self.progress("latency")
+        self._timings()
         self._header(begun, time.perf_counter() - clock)
 
     def _header(self, begun: datetime, seconds: float) -> None:
@@ -246,10 +252,13 @@ class Collector:
                     )
                     sizes[-1][row["oid"]] = row | {"bytes": max(0, row["bytes"] - elsewhere)}
         self._class_counts(catalogs)
+        shares_keys = "catalog_duplicates" in library.names(self.session.server)
         for one in catalogs.values():
             largest = max((by_oid[o]["bytes"] for by_oid in sizes.values() for o in (one.oid, *one.indexes) if o in by_oid), default=0)
             if one.oid and (one.name in COUNTED or largest >= LARGE):
                 self._count(one, largest)
+                if shares_keys and one.entry_bytes:
+                    self._duplicates(one, largest)
         self._write_catalogs(catalogs, sizes)
 
     def _class_counts(self, catalogs: dict[str, _Catalog]) -> None:
@@ -290,11 +299,32 @@ class Collector:
             parts.append(f"pg_catalog.avg({value})::float8 AS e{n}")
         return ", ".join(parts) or "NULL::float8 AS none", oids
 
+    @staticmethod
+    def _sampled(column: str | None, largest: int) -> str:
+        """Condition that leaves about SAMPLE_ROWS rows of at least 64 bytes; hashed, since oids are handed out in patterns."""
+        modulus = 1 << max(0, (largest // 64 // SAMPLE_ROWS).bit_length())
+        return f"(pg_catalog.hashoid(t.{column}) & {modulus - 1}) = 0" if column and modulus > 1 else "true"
+
+    def _duplicates(self, one: _Catalog, largest: int) -> None:
+        """Indexes that are not unique take less where equal keys share a posting list."""
+        for oid, (name, key, unique) in one.indexes.items():
+            if unique or not one.rows.get(-1):
+                continue
+            with self._covered("catalog_duplicates", f"catalog_duplicates {name}"):
+                row = self.session.rows(
+                    "catalog_duplicates",
+                    catalog=one.name,
+                    entry=key.entry_sql(),
+                    keys=", ".join(f"t.{column}" for column, _ in key.columns),
+                    posting=str(self.session.facts["block_size"] // 10 // 6 - 4),
+                    sampled=self._sampled(key.sample_column(), largest),
+                )[0]
+                if row["entry_bytes"] is not None:
+                    one.entry_bytes[oid] = row["entry_bytes"]
+
     def _widths(self, one: _Catalog, largest: int) -> None:
         key = next((column for _, k, _ in one.indexes.values() if (column := k.sample_column())), None)
-        # a power of two that leaves about SAMPLE_ROWS rows of at least 64 bytes; hashed, since oids are handed out in patterns
-        modulus = 1 << max(0, (largest // 64 // SAMPLE_ROWS).bit_length())
-        condition = f"(pg_catalog.hashoid(t.{key}) & {modulus - 1}) = 0" if key and modulus > 1 else "true"
+        condition = self._sampled(key, largest)
         entries, oids = self._entries(one, condition)
         row = self.session.rows(
             "catalog_widths", catalog=one.name, sampled=condition, entries=entries, toast_target=str(self.session.facts["block_size"] // 4)
@@ -394,7 +424,9 @@ class Collector:
             for home in self.session.rows("partman_home"):
                 with self._covered("partman"):
                     found = self.session.rows("partman", schema=home["schema"])
-                    versions = [{"root": r["root"], "oid": r["oid"], "fact": "pg_partman version", "detail": home["version"]} for r in found]
+                    versions = [
+                        {"root": r["root"], "oid": r["oid"], "fact": "pg_partman version", "detail": home["version"]} for r in found
+                    ]
                     self.writer.insert("partition_fact", [*found, *versions])
 
     def _stream(self, probe: str, file: Path, **values: str) -> None:
@@ -489,14 +521,58 @@ class Collector:
             self.writer.insert("temp_schema", self.session.rows("temp_schemas"))
 
 
-def collect(session: Session, target: Path, progress: Progress = lambda _: None) -> Path:
-    """Take one snapshot of the session's database into the file `target`.
+    # -- how long things take ------------------------------------------------------------------------------------------------
+
+    def _lock_slots(self) -> int | None:
+        """Lock slots of the entry instance; None when the settings were not read."""
+        found = dict(self.writer.execute("SELECT name, setting FROM setting WHERE name LIKE 'max%'"))
+        try:
+            return lock_slots(*(int(found[f"max_{what}"]) for what in ("locks_per_transaction", "connections", "prepared_transactions")))
+        except (KeyError, ValueError):
+            return None
+
+    def _timings(self) -> None:
+        """Connect, catalog scans, planning of the widest tables, DDL that others run, and counters of rows written."""
+        session = self.session
+        leaves = int(self.writer.execute("SELECT count(*) FROM relation WHERE kind IN ('leaf', 'table')")[0][0])
+        found: list[Timing] = []
+        with self._covered("scan_class"):
+            found.append(latency.scanning(session, "scan_class", "scan", leaves))
+        if session.server.greenplum:
+            with self._covered("scan_class_dispatched"):
+                found.append(latency.scanning(session, "scan_class_dispatched", "scan dispatched", leaves))
+        with self._covered("describe"):
+            found.append(latency.scanning(session, "describe", "describe", leaves, rounds=1))
+        with self._covered("server", "connect"):
+            found.append(latency.connecting(session))
+        with self._covered("ddl_activity"):
+            found += latency.activity_timings(latency.activity(session))
+        with self._covered("statements"):
+            found += latency.statements(session)
+        with self._covered("catalog_writes"):
+            found += latency.writes(session)
+        rows = self.writer.execute(
+            f"""SELECT t."schema", t.name, t.leaves, t.class_rows FROM root_total t WHERE t.kind = 'root' AND t.leaves > 0
+                ORDER BY t.leaves DESC, 1, 2 LIMIT {latency.WIDEST}"""
+        )
+        roots, spared = latency.affordable([latency.Root(*row) for row in rows], self._lock_slots())
+        for root in roots:
+            with self._covered("plan", f"plan {root.schema}.{root.name}"):
+                found += latency.planning(session, root)
+        for root in spared:
+            self._skipped("plan", "not applicable", f"planning {root.schema}.{root.name} takes more than a tenth of the lock slots")
+        self.writer.insert("timing", [msgspec.structs.asdict(one) for one in found])
+
+
+def collect(session: Session, target: Path, progress: Progress = lambda _: None, *, timings: Iterable[Timing] = ()) -> Path:
+    """Take one snapshot of the session's database into the file `target`; `timings`: what was measured before and belongs into it.
 
     Raises CatalogError when the server is lost or the file cannot be written; `target` is then as it was.
     """
     with Writer(target) as writer:
         collector = Collector(session, writer, progress)
         collector.run()
+        writer.insert("timing", [msgspec.structs.asdict(one) for one in timings])
         if all(note["status"] != "read" for note in collector.coverage if note["probe"] in {"relations", "class_counts"}):
             note = next(n for n in collector.coverage if n["probe"] == "class_counts")
             raise CatalogError(

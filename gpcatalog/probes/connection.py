@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
@@ -70,8 +70,16 @@ class Session:
     Attributes: server (Server), facts (the row of the probe `server`), timeouts.
     """
 
-    def __init__(self, conn: psycopg.Connection[Any], server: Server, facts: dict[str, Any], timeouts: Timeouts) -> None:
+    def __init__(
+        self,
+        conn: psycopg.Connection[Any],
+        server: Server,
+        facts: dict[str, Any],
+        timeouts: Timeouts,
+        again: Callable[[], Session] | None = None,
+    ) -> None:
         self._conn = conn
+        self._again = again
         self.server = server
         self.facts = facts
         self.timeouts = timeouts
@@ -127,6 +135,12 @@ class Session:
             ):
                 status = "segment down"
             raise ProbeFailed(status, text) from None
+
+    def fresh(self) -> Session:
+        """Another session on the same server, with the same guards. Raises what `connect` raises."""
+        if self._again is None:
+            raise CatalogError("this session cannot be opened again", exit_code=Exit.INTERNAL)
+        return self._again()
 
     def cancel(self) -> None:
         """Ask the server to drop the statement under way; never raises."""
@@ -212,13 +226,13 @@ def connect(conninfo: str = "", *, timeouts: Timeouts | None = None, **overrides
     except (psycopg.Error, UnicodeError) as e:
         raise _refusal(e, params) from None
     try:
-        return _introduce(conn, limits)
+        return _introduce(conn, limits, lambda: connect(conninfo, timeouts=limits, **overrides))
     except BaseException:
         conn.close()
         raise
 
 
-def _introduce(conn: psycopg.Connection[Any], limits: Timeouts) -> Session:
+def _introduce(conn: psycopg.Connection[Any], limits: Timeouts, again: Callable[[], Session]) -> Session:
     """Confirm the guards and find out which server it is."""
     guard = conn.execute("SHOW default_transaction_read_only").fetchone()
     if guard is None or guard[0] != "on":
@@ -244,4 +258,4 @@ def _introduce(conn: psycopg.Connection[Any], limits: Timeouts) -> Session:
             hint="Greenplum 6 and 7, their kin on PostgreSQL 9.4, 12 or 14, and PostgreSQL 12 and later are supported",
             exit_code=Exit.UNREACHABLE,
         ) from None
-    return Session(conn, server, facts, limits)
+    return Session(conn, server, facts, limits, again)

@@ -1,0 +1,57 @@
+"""Several measurements of one thing: least, median and 95th percentile."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import msgspec
+
+
+class Timing(msgspec.Struct, frozen=True):
+    """One row of the snapshot's table `timing`.
+
+    what:    "connect", "scan", "scan dispatched", "describe", "plan", "plan again", "relation cache", "statement", "create",
+             "add column", "drop", "rollback"; also "running ddl" and "waiting ddl" (sessions, ages in ms) and "rows inserted",
+             "rows updated", "rows deleted" (n: a counter of the server)
+    subject: table, catalog or command it is about; empty where there is one only
+    content: instance it was taken on or for; None for the cluster
+    n:       measurements, or what the counter says
+    min_ms, median_ms, p95_ms, mean_ms: milliseconds; None where not known
+    leaves:  leaf partitions and plain tables of the database then; of a partitioned table: its leaves
+    """
+
+    what: str
+    subject: str = ""
+    content: int | None = None
+    n: int = 0
+    min_ms: float | None = None
+    median_ms: float | None = None
+    p95_ms: float | None = None
+    mean_ms: float | None = None
+    leaves: int | None = None
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """The nearest-rank percentile: a value that was measured. With fewer than 20 values the 95th is the largest.
+
+    >>> percentile([3, 1, 2], 0.5), percentile([3, 1, 2], 0.95)
+    (2, 3)
+    """
+    ordered = sorted(values)
+    return ordered[max(0, math.ceil(share * len(ordered)) - 1)]
+
+
+def summed_up(what: str, milliseconds: Sequence[float], *, subject: str = "", leaves: int | None = None) -> Timing:
+    """Least, median and 95th percentile of at least one measurement."""
+    return Timing(
+        what,
+        subject,
+        None,
+        len(milliseconds),
+        round(min(milliseconds), 3),
+        round(percentile(milliseconds, 0.5), 3),
+        round(percentile(milliseconds, 0.95), 3),
+        round(sum(milliseconds) / len(milliseconds), 3),
+        leaves,
+    )

@@ -1,0 +1,342 @@
+"""Timing a server: what it costs to connect, to scan, to plan; and, only when asked, DDL that is always rolled back."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import secrets
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import psycopg
+from psycopg import conninfo as _conninfo
+
+from gpcatalog.capacity.generation import generation
+from gpcatalog.capacity.limits import lock_slots
+from gpcatalog.capacity.model import Statement, locks
+from gpcatalog.errors import CatalogError, Exit
+from gpcatalog.latency.footprint import Subject
+from gpcatalog.latency.timing import Timing, summed_up
+from gpcatalog.model.names import qualified, quote_ident, quote_literal
+from gpcatalog.model.storage import Storage
+from gpcatalog.probes import library
+from gpcatalog.probes.connection import APPLICATION_NAME, ProbeFailed, Session
+
+ROUNDS = 3  # of each passive measurement
+WIDEST = 3  # roots that are planned
+LOCK_SHARE = 0.1  # of the lock slots that one measurement may take for a moment
+
+Clock = Callable[[], float]
+
+
+@contextlib.contextmanager
+def _taken(into: list[float], clock: Clock = time.perf_counter) -> Iterator[None]:
+    begun = clock()
+    yield
+    into.append((clock() - begun) * 1000)
+
+
+@dataclass(frozen=True)
+class Root:
+    """A partitioned table to be planned; locks: relations that the planner locks for a moment."""
+
+    schema: str
+    name: str
+    leaves: int
+    locks: int
+
+
+def connecting(session: Session, rounds: int = ROUNDS) -> Timing:
+    """A new session, from nothing to its first answer: process, authentication, relation cache of the catalogs."""
+    took: list[float] = []
+    for _ in range(rounds):
+        with _taken(took):
+            fresh = session.fresh()
+        fresh.close()
+    return summed_up("connect", took)
+
+
+def scanning(session: Session, probe: str, what: str, leaves: int, rounds: int = ROUNDS) -> Timing:
+    """One probe, several times."""
+    took: list[float] = []
+    for _ in range(rounds):
+        with _taken(took):
+            session.rows(probe)
+    return summed_up(what, took, leaves=leaves)
+
+
+def planning(session: Session, root: Root) -> list[Timing]:
+    """EXPLAIN of a query over the whole table, twice in a fresh session: the difference is the building of the relation cache."""
+    cold: list[float] = []
+    warm: list[float] = []
+    table = qualified(root.schema, root.name)
+    subject = f"{root.schema}.{root.name}"
+    with session.fresh() as fresh:
+        statement = library.probe("plan", session.server).statement(table=table)
+        with _taken(cold):
+            fresh.query(statement)
+        with _taken(warm):
+            fresh.query(statement)
+    built = [max(0.0, cold[0] - warm[0])]
+    return [
+        summed_up("plan", cold, subject=subject, leaves=root.leaves),
+        summed_up("plan again", warm, subject=subject, leaves=root.leaves),
+        summed_up("relation cache", built, subject=subject, leaves=root.leaves),
+    ]
+
+
+def statements(session: Session) -> list[Timing]:
+    """DDL that pg_stat_statements counted, by its first two words; empty where the extension is not installed.
+
+    Raises ProbeFailed when it is installed but may not be read or is not loaded.
+    """
+    place = session.rows("statements_schema")
+    if not place:
+        return []
+    rows = session.rows("statements", schema=quote_ident(place[0]["schema"]))
+    return [Timing("statement", r["command"] or "?", None, r["calls"], r["min_ms"], None, None, r["mean_ms"]) for r in rows]
+
+
+def activity(session: Session) -> list[dict[str, Any]]:
+    """DDL at this moment: pid, role, database, command, state ("running", "waiting"), seconds, blocked_by."""
+    return session.rows("ddl_activity")
+
+
+def activity_timings(rows: Sequence[dict[str, Any]]) -> list[Timing]:
+    """Running and waiting DDL as numbers of sessions and their ages."""
+    out = []
+    for state in ("running", "waiting"):
+        ages = [max(0.0, r["seconds"] or 0.0) * 1000 for r in rows if r["state"] == state]
+        out.append(summed_up(f"{state} ddl", ages) if ages else Timing(f"{state} ddl"))
+    return out
+
+
+def writes(session: Session) -> list[Timing]:
+    """The server's own counters of rows written to the catalogs that grow with every table."""
+    return [
+        Timing(f"rows {kind}", row["relation"], row["content"], row[kind] or 0)
+        for row in session.rows("catalog_writes")
+        for kind in ("inserted", "updated", "deleted")
+    ]
+
+
+def affordable(roots: Sequence[Root], slots: int | None) -> tuple[list[Root], list[Root]]:
+    """Roots whose planning takes a small share of the lock slots, and those left out for taking more."""
+    within = [r for r in roots if slots is None or r.locks <= LOCK_SHARE * slots]
+    return within, [r for r in roots if r not in within]
+
+
+def owned(session: Session) -> bool:
+    """Whether what the session's role makes has an owner in pg_shdepend: any role but the bootstrap superuser (oid 10)."""
+    row = session.query("SELECT oid::int8 AS oid FROM pg_catalog.pg_roles WHERE rolname = current_user")
+    return bool(row[0]["oid"] != 10)
+
+
+# --- the active probe ----------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Probed:
+    """What the active probe measured and left behind.
+
+    timings:  create, add column, drop and rollback of each subject
+    rounds:   whole rounds done
+    left:     dead row versions by instance and catalog, counted; None for an instance that could not be counted
+    stopped:  why it ended early; empty when it did not
+    """
+
+    timings: list[Timing] = field(default_factory=list)
+    rounds: int = 0
+    left: dict[int, dict[str, int] | None] = field(default_factory=dict)
+    stopped: str = ""
+
+
+def refuse(session: Session, allowed: bool, subjects: Sequence[Subject]) -> None:
+    """Raise CatalogError (exit code 4) where active DDL must not run: not asked for, a standby, no privilege, too few lock slots."""
+    if not allowed:
+        raise CatalogError("active DDL is off", hint="--allow-ddl turns it on; it is always rolled back", exit_code=Exit.REFUSED)
+    if session.facts["standby"]:
+        raise CatalogError(
+            "this server is a standby: it takes no DDL",
+            hint="connect to the primary, or leave --allow-ddl out",
+            exit_code=Exit.REFUSED,
+        )
+    may = session.query("SELECT pg_catalog.has_database_privilege(pg_catalog.current_database(), 'CREATE') AS may")[0]["may"]
+    if not may:
+        raise CatalogError(
+            f"role {session.facts['role']} may not create a schema in {session.facts['database']}",
+            hint="GRANT CREATE ON DATABASE, or leave --allow-ddl out",
+            exit_code=Exit.REFUSED,
+        )
+    settings = {row["name"]: row["setting"] for row in session.rows("settings")}
+    slots = lock_slots(
+        int(settings["max_locks_per_transaction"]), int(settings["max_connections"]), int(settings["max_prepared_transactions"])
+    )
+    gen = generation(session.server.generation)
+    for subject in subjects:
+        held = locks(gen, subject.shape(owned=False), subject.leaves)
+        need = max(held[Statement.CREATE] + held[Statement.DROP])
+        if need > LOCK_SHARE * slots:
+            raise CatalogError(
+                f"creating and dropping {subject.leaves:,} leaves takes {need:,} of {slots:,} lock slots: more than a tenth",
+                hint="probe with fewer --leaves",
+                exit_code=Exit.REFUSED,
+            )
+
+
+_WITH = {
+    Storage.HEAP: "",
+    Storage.AO_ROW: " WITH (appendonly=true)",
+    Storage.AO_COLUMN: " WITH (appendonly=true, orientation=column)",
+}
+
+
+def ddl(subject: Subject, schema: str, *, greenplum: bool) -> list[str]:
+    """The statements that create the subject."""
+    table = f"{schema}.probe"
+    columns = ", ".join(["k int4", "note text", *(f"c{n} int4" for n in range(subject.columns - 2))])
+    ending = _WITH[subject.storage] + (" DISTRIBUTED BY (k)" if greenplum else "")
+    if not subject.leaves:
+        return [f"CREATE TABLE {table} ({columns}){ending}"]
+    if greenplum:
+        return [f"CREATE TABLE {table} ({columns}){ending} PARTITION BY RANGE (k) (START (0) END ({subject.leaves}) EVERY (1))"]
+    leaves = [f"CREATE TABLE {table}_{n} PARTITION OF {table} FOR VALUES FROM ({n}) TO ({n + 1})" for n in range(subject.leaves)]
+    return [f"CREATE TABLE {table} ({columns}) PARTITION BY RANGE (k)", *leaves]
+
+
+class _Writing:
+    """The active probe's own connection: it may write, and every transaction of it ends in ROLLBACK."""
+
+    def __init__(self, conninfo: str, session: Session, statement_ms: int, lock_ms: int) -> None:
+        params = _conninfo.conninfo_to_dict(conninfo)
+        guards = f"-c statement_timeout={statement_ms} -c lock_timeout={lock_ms} -c default_transaction_read_only=off"
+        wanted = {
+            "application_name": f"{APPLICATION_NAME} latency",
+            "connect_timeout": session.timeouts.connect_s,
+            **params,
+            "client_encoding": "UTF8",
+            "options": f"{params.get('options') or ''} {guards}".strip(),
+        }
+        self.greenplum = session.server.greenplum
+        self.conn = psycopg.connect(_conninfo.make_conninfo("", **wanted), autocommit=True, prepare_threshold=None)
+        self.catalogs = self._catalogs()
+
+    def _catalogs(self) -> dict[int, str]:
+        rows = self.conn.execute(
+            "SELECT c.oid::int8, c.relname::text FROM pg_catalog.pg_class c WHERE c.relnamespace = 11 AND c.relkind = 'r' ORDER BY 2"
+        ).fetchall()
+        return dict(rows)
+
+    def run(self, statement: str) -> None:
+        """Run one statement made here."""
+        self.conn.execute(f"/* gpcatalog:latency */ {statement}".encode())
+
+    def counters(self) -> Counter[str]:
+        """Row versions that this transaction has written so far to each catalog of the entry instance."""
+        rows = self.conn.execute(
+            "SELECT c.relname::text, pg_catalog.pg_stat_get_xact_tuples_inserted(c.oid) + pg_catalog.pg_stat_get_xact_tuples_updated(c.oid)"
+            "  FROM pg_catalog.pg_class c WHERE c.relnamespace = 11 AND c.relkind = 'r'"
+        ).fetchall()
+        return Counter({name: n for name, n in rows if n})
+
+    def on_segments(self, schema: str, catalogs: Sequence[str]) -> dict[int, Counter[str]]:
+        """Row versions that this transaction has written on each segment, dead ones too: those with the xmin of its schema's row."""
+        # gp_select_invisible shows versions that nobody sees any more; an index-only scan cannot
+        self.run("SET LOCAL gp_select_invisible = on")
+        self.run("SET LOCAL enable_indexonlyscan = off")
+        xmins = self.conn.execute(
+            "SELECT gp_segment_id, xmin::text FROM gp_dist_random('pg_catalog.pg_namespace') WHERE nspname = %s",
+            [schema],
+        ).fetchall()
+        which = " ".join(f"WHEN {int(content)} THEN {quote_literal(xmin)}" for content, xmin in xmins)
+        found: dict[int, Counter[str]] = {int(content): Counter() for content, _ in xmins}
+        for catalog in catalogs:
+            statement = (
+                "/* gpcatalog:latency */ SELECT gp_segment_id, pg_catalog.count(*)"
+                f" FROM gp_dist_random('pg_catalog.{quote_ident(catalog)}')"
+                f" WHERE xmin::text = CASE gp_segment_id {which} END GROUP BY 1"
+            )
+            for content, n in self.conn.execute(statement.encode()).fetchall():
+                found[int(content)][catalog] += n
+        return found
+
+
+def active(
+    session: Session,
+    conninfo: str,
+    subjects: Sequence[Subject],
+    *,
+    rounds: int,
+    statement_ms: int = 60_000,
+    lock_ms: int = 500,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Probed:
+    """Create, alter and drop each subject `rounds` times, each time in a transaction that is rolled back, and count what that left.
+
+    The caller has called `refuse` and said what will be left. Raises CatalogError (3) when the server cannot be reached; a timeout or
+    an error of the server ends the probe early and is told in `stopped`.
+    """
+    done = Probed()
+    took: dict[tuple[str, Subject], list[float]] = {}
+    try:
+        writing = _Writing(conninfo, session, statement_ms, lock_ms)
+    except psycopg.Error as e:
+        raise CatalogError(f"cannot connect: {' '.join(str(e).split())}", exit_code=Exit.UNREACHABLE) from None
+    contents = [-1]
+    left: dict[int, Counter[str]] = {-1: Counter()}
+    countable = session.query("SELECT pg_catalog.current_setting('track_counts') AS v")[0]["v"] == "on"
+    try:
+        for number in range(1, rounds + 1):
+            for subject in subjects:
+                progress(f"round {number} of {rounds}: {subject.word}")
+                schema = f"gpcatalog_{secrets.token_hex(6)}"
+                writing.run("BEGIN")
+                try:
+                    before = writing.counters()  # in the transaction: between transactions the server empties them
+                    times: dict[str, list[float]] = {"create": [], "add column": [], "drop": []}
+                    writing.run(f"CREATE SCHEMA {schema}")
+                    statements = ddl(subject, schema, greenplum=writing.greenplum)
+                    with _taken(times["create"]):
+                        for statement in statements:
+                            writing.run(statement)
+                    with _taken(times["add column"]):
+                        writing.run(f"ALTER TABLE {schema}.probe ADD COLUMN added int4")
+                    with _taken(times["drop"]):
+                        writing.run(f"DROP TABLE {schema}.probe")
+                    written = writing.counters() - before
+                    left[-1] += written
+                    if writing.greenplum and countable:
+                        for content, counted in writing.on_segments(schema, sorted(written)).items():
+                            left.setdefault(content, Counter()).update(counted)
+                            contents.append(content)
+                finally:
+                    back: list[float] = []
+                    with _taken(back):
+                        writing.run("ROLLBACK")
+                for what, values in times.items():
+                    took.setdefault((what, subject), []).extend(values)
+                took.setdefault(("rollback", subject), []).extend(back)
+            done.rounds = number
+    except psycopg.Error as e:
+        primary = getattr(e.diag, "message_primary", None) or str(e)
+        done.stopped = re.sub(r"\s+", " ", primary).strip()
+    finally:
+        with contextlib.suppress(Exception):
+            writing.conn.close()  # a transaction that is still open is rolled back by the server
+    done.timings = [summed_up(what, values, subject=subject.word, leaves=subject.leaves) for (what, subject), values in took.items()]
+    for content in sorted(set(contents)):
+        done.left[content] = dict(sorted(left[content].items())) if countable else None
+    return done
+
+
+def instances(session: Session) -> list[int]:
+    """Content ids of all primaries, the coordinator first; -1 alone on PostgreSQL."""
+    if not session.server.greenplum:
+        return [-1]
+    try:
+        return sorted({int(row["content"]) for row in session.rows("instances") if row["role"] == "p"})
+    except ProbeFailed as e:
+        raise CatalogError(f"the instances cannot be listed: {e.reason}", exit_code=Exit.UNREACHABLE) from None

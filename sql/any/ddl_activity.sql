@@ -1,0 +1,18 @@
+-- DDL that runs or waits right now, and the sessions it waits for. Of each statement only the first words: no text, no literal.
+-- needs: CONNECT shows one's own sessions; pg_read_all_stats (pg_monitor) or superuser all of them
+-- locks: none
+-- cost: the list of sessions; the lock table for those that wait
+SELECT a.pid::int4 AS pid,
+       COALESCE(a.usename, '')::text AS role,
+       COALESCE(a.datname, '')::text AS database,
+       pg_catalog.upper(pg_catalog.substring(a.query, '([[:alpha:]]+([[:space:]]+[[:alpha:]]+)?)')) AS command,
+       CASE WHEN a.wait_event_type = 'Lock' THEN 'waiting' ELSE 'running' END AS state,
+       pg_catalog.date_part('epoch', pg_catalog.clock_timestamp() - a.query_start)::float8 AS seconds,
+       CASE WHEN a.wait_event_type = 'Lock' THEN pg_catalog.array_to_string(ARRAY(
+           SELECT DISTINCT b.pid::text || ' (' || COALESCE(b.usename, '') || ', ' || COALESCE(b.state, '') || ')'
+             FROM pg_catalog.pg_stat_activity b WHERE b.pid = ANY (pg_catalog.pg_blocking_pids(a.pid))), ', ') ELSE '' END AS blocked_by
+  FROM pg_catalog.pg_stat_activity a
+ WHERE a.pid <> pg_catalog.pg_backend_pid() AND a.state = 'active'
+       AND a.query ~* '^[[:space:]]*(CREATE|ALTER|DROP|TRUNCATE|VACUUM|REINDEX|CLUSTER|ANALYZE|REFRESH|GRANT|REVOKE|COMMENT)'
+ ORDER BY 6 DESC
+ LIMIT 100
