@@ -18,7 +18,7 @@ import gpcatalog
 from gpcatalog.capacity import bloat
 from gpcatalog.capacity.limits import lock_slots
 from gpcatalog.errors import CatalogError, Exit
-from gpcatalog.latency.timing import Timing
+from gpcatalog.model.timing import Timing
 from gpcatalog.probes import latency, library
 from gpcatalog.probes.connection import ProbeFailed, Session
 from gpcatalog.store.schema import SCHEMA_VERSION

@@ -14,14 +14,14 @@ from typing import Any
 import psycopg
 from psycopg import conninfo as _conninfo
 
+from gpcatalog.capacity.footprint import Subject
 from gpcatalog.capacity.generation import generation
 from gpcatalog.capacity.limits import lock_slots
 from gpcatalog.capacity.model import Statement, locks
 from gpcatalog.errors import CatalogError, Exit
-from gpcatalog.latency.footprint import Subject
-from gpcatalog.latency.timing import Timing, summed_up
 from gpcatalog.model.names import qualified, quote_ident, quote_literal
 from gpcatalog.model.storage import Storage
+from gpcatalog.model.timing import Timing, summed_up
 from gpcatalog.probes import library
 from gpcatalog.probes.connection import APPLICATION_NAME, ProbeFailed, Session
 

@@ -61,7 +61,7 @@ TABLES: dict[str, str] = {
         content INTEGER NOT NULL, holder VARCHAR NOT NULL, name VARCHAR, "database" VARCHAR, role VARCHAR, detail VARCHAR, seconds DOUBLE,
         xid_age BIGINT
     """,
-    # what was timed, and counters of the server: `gpcatalog.latency.timing.Timing` says what each row means
+    # what was timed, and counters of the server: `gpcatalog.model.timing.Timing` says what each row means
     "timing": """
         what VARCHAR NOT NULL, subject VARCHAR NOT NULL, content INTEGER, n BIGINT NOT NULL,
         min_ms DOUBLE, median_ms DOUBLE, p95_ms DOUBLE, mean_ms DOUBLE, leaves BIGINT
