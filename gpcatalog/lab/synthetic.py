@@ -1,0 +1,196 @@
+"""Snapshots of clusters that do not exist: partitioned tables of any number, written straight into the store's schema."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any
+
+import gpcatalog
+from gpcatalog.store.schema import SCHEMA_VERSION
+from gpcatalog.store.snapshot import Writer
+
+TAKEN_AT = datetime(2026, 7, 1, 12, 0)
+
+_BANNERS = {
+    "gp6": ("PostgreSQL 9.4.26 (Greenplum Database 6.25.3 build synthetic)", "Greenplum Database", "6.25.3", 90426, 32768),
+    "gp7": ("PostgreSQL 12.12 (Greenplum Database 7.0.0 build synthetic)", "Greenplum Database", "7.0.0", 120012, 32768),
+    "pg15": ("PostgreSQL 15.8", "PostgreSQL", "15.8", 150008, 8192),
+}
+
+
+@dataclass(frozen=True)
+class Spec:
+    """One partitioned table.
+
+    step:    "hour", "day", "month" (date or timestamp keys) or "integer" (`width` numbers a leaf)
+    start:   first lower bound; a date, or a number for integer keys
+    leaves:  partitions of the first level
+    lists:   0, or so many list subpartitions under each (two levels)
+    filled:  share of the partitions that hold rows, the oldest ones; newer are premade and empty
+    every_filled: of those, one in so many holds rows
+    bytes:   bytes of a filled leaf on all segments; None for a snapshot without sizes
+    """
+
+    name: str
+    schema: str = "synthetic"
+    step: str = "day"
+    start: date | int = date(2020, 1, 1)
+    leaves: int = 365
+    width: int = 1000
+    lists: int = 0
+    storage: str = "ao_column"
+    columns: int = 20
+    toast: bool = False
+    indexes: int = 0
+    filled: float = 1.0
+    every_filled: int = 1
+    bytes: int | None = 64 << 20
+    default: bool = False
+
+
+def _bound(spec: Spec, generation: str) -> tuple[str, str]:
+    """SQL over position `i` for the bound of the first level, and the key's type."""
+    if spec.step == "integer":
+        assert isinstance(spec.start, int)
+        low, high = f"({spec.start} + i * {spec.width})", f"({spec.start} + (i + 1) * {spec.width})"
+        if generation == "gp6":
+            return f"'START (' || {low} || ') END (' || {high} || ')'", "integer"
+        return f"'FOR VALUES FROM (' || {low} || ') TO (' || {high} || ')'", "integer"
+    unit = {"hour": "INTERVAL 1 HOUR", "day": "INTERVAL 1 DAY", "month": "INTERVAL 1 MONTH"}[spec.step]
+    kind = "timestamp without time zone" if spec.step == "hour" else "date"
+    form = "%Y-%m-%d %H:%M:%S" if spec.step == "hour" else "%Y-%m-%d"
+    ends = [f"strftime(TIMESTAMP '{spec.start}' + {unit} * {i}, '{form}')" for i in ("i", "(i + 1)")]
+    if generation == "gp6":
+        return f"'START (''' || {ends[0]} || '''::{kind}) END (''' || {ends[1]} || '''::{kind})'", kind
+    return f"'FOR VALUES FROM (''' || {ends[0]} || ''') TO (''' || {ends[1]} || ''')'", kind
+
+
+def _add(writer: Writer, spec: Spec, generation: str, oid: int, segments: int) -> int:
+    """Write one table from `oid` on; returns the next free oid."""
+    root = oid
+    bound, kind = _bound(spec, generation)
+    lists = max(1, spec.lists)
+    deep = spec.lists > 0
+    common = f"'{spec.storage}'", f"{spec.columns}", str(spec.toast).lower(), str(spec.indexes), str(spec.indexes)
+    tail = f"{str(spec.indexes > 0 and spec.storage != 'heap').lower()}, 'p', 10, 0"
+    storage, columns, toast, indexes, index_columns = common
+    head = 'oid, "schema", name, root, parent, level, kind, storage, "columns", toast, indexes, index_columns, block_directory, persistence'
+    names = f"INSERT INTO relation ({head}, owner, tablespace, pages, tuples, options, bound, partition_name, is_default, filled, files, bytes, max_segment_bytes)"
+    shape = f"{storage}, {columns}, {toast}, {indexes}, {index_columns}, {tail}"
+    option = "'appendonly=true'" if spec.storage.startswith("ao") else "NULL"
+    writer.execute(
+        f"{names} VALUES ({root}, '{spec.schema}', '{spec.name}', {root}, NULL, 0, 'root', {shape}, 0, 0, {option}, '', NULL, false, NULL, NULL, NULL, NULL)"
+    )
+    first = root + 1
+    filled = f"(i < {int(spec.leaves * spec.filled)} AND i % {spec.every_filled} = 0)"
+    # sizes differ from leaf to leaf, the same way on every run
+    size = "NULL" if spec.bytes is None else f"CASE WHEN {filled} THEN ({spec.bytes} * (0.5 + (hash(i * 31 + {root}) % 1000) / 1000.0))::BIGINT ELSE 0 END"
+    files = "NULL" if spec.bytes is None else f"{segments} * CASE WHEN {filled} THEN 1 + {spec.columns} ELSE 1 END"
+    known = f"{filled}, {files}, {size}, ({size} / {segments} * 1.1)::BIGINT"
+    rows = "0" if spec.bytes is None else f"CASE WHEN {filled} THEN {max(1, spec.bytes // 200)}.0 ELSE 0.0 END"
+    if deep:
+        writer.execute(
+            f"{names} SELECT {first} + i, '{spec.schema}', '{spec.name}_1_prt_' || (i + 1), {root}, {root}, 1, 'intermediate', {shape}, 0, 0, {option},"
+            f" {bound}, '', false, NULL, NULL, NULL, NULL FROM range({spec.leaves}) t(i)"
+        )
+        leaf = first + spec.leaves
+        values = "'VALUES (''v' || j || '''::text)'" if generation == "gp6" else "'FOR VALUES IN (''v' || j || ''')'"
+        writer.execute(
+            f"{names} SELECT {leaf} + i * {lists} + j, '{spec.schema}', '{spec.name}_1_prt_' || (i + 1) || '_2_prt_v' || j, {root}, {first} + i, 2, 'leaf',"
+            f" {shape}, 0, {rows}, {option}, {values}, 'v' || j, false, {known} FROM range({spec.leaves}) t(i), range({lists}) u(j)"
+        )
+        following = leaf + spec.leaves * lists
+    else:
+        writer.execute(
+            f"{names} SELECT {first} + i, '{spec.schema}', '{spec.name}_1_prt_' || (i + 1), {root}, {root}, 1, 'leaf', {shape}, 0, {rows}, {option},"
+            f" {bound}, '', false, {known} FROM range({spec.leaves}) t(i)"
+        )
+        following = first + spec.leaves
+    if spec.default:
+        writer.execute(
+            f"{names} VALUES ({following}, '{spec.schema}', '{spec.name}_1_prt_other', {root}, {root}, 1, 'leaf', {shape}, 0, 0, {option}, 'DEFAULT',"
+            f" 'other', true, false, {segments}, 0, 0)"
+        )
+        following += 1
+    writer.insert(
+        "partition_key",
+        [
+            {"root": root, "level": n, "strategy": s, "key": k, "key_types": t, "has_template": deep and n == 1}
+            for n, (s, k, t) in enumerate([("range", "d", kind), ("list", "region", "text")][: 2 if deep else 1])
+        ],
+    )
+    return following
+
+
+def _head(writer: Writer, generation: str, segments: int, basis: str, settings: dict[str, int]) -> None:
+    banner, product, version, number, block = _BANNERS[generation]
+    writer.insert(
+        "snapshot",
+        [
+            {
+                "schema_version": SCHEMA_VERSION, "snapshot_id": secrets.token_hex(8), "gpcatalog_version": gpcatalog.__version__,
+                "taken_at": TAKEN_AT, "seconds": 0.0, "banner": banner, "product": product, "version": version,
+                "generation": generation, "version_num": number, "host": "nowhere", "port": 5432, "database": "synthetic",
+                "database_oid": 1, "encoding": "UTF8", "block_size": block, "standby": False, "started_at": None, "role": "gpadmin",
+                "superuser": True, "database_bytes": None, "filled_basis": basis, "grain": "leaf",
+            }
+        ],
+    )  # fmt: skip
+    instances: list[dict[str, Any]] = [{"dbid": 1, "content": -1, "role": "p", "preferred_role": "p", "status": "u", "hostname": "coordinator"}]
+    if generation != "pg15":
+        instances += [
+            {"dbid": 2 + n, "content": n, "role": "p", "preferred_role": "p", "status": "u", "hostname": f"host{n % 4}"} for n in range(segments)
+        ]
+    writer.insert("instance", instances)
+    writer.insert("setting", [{"name": k, "setting": str(v), "unit": None, "source": "default"} for k, v in settings.items()])
+    writer.insert("coverage", [{"probe": "relations", "status": "read", "reason": "", "needs": "", "seconds": 0.0, "origin": "synthetic"}])
+
+
+LOCKS = {"max_locks_per_transaction": 4096, "max_connections": 250, "max_prepared_transactions": 250}
+
+
+def write(path: Path, specs: Iterable[Spec], *, generation: str = "gp6", segments: int = 32, settings: dict[str, int] | None = None) -> Path:
+    """A snapshot file at `path` holding these tables, as a server of that generation would give it. Returns the path.
+
+    Raises CatalogError when the file cannot be written.
+    """
+    with Writer(path) as writer:
+        oid = 20000
+        basis = "files"
+        for spec in specs:
+            oid = _add(writer, spec, generation, oid, segments if generation != "pg15" else 1) + 1
+            if spec.bytes is None:
+                basis = "segment file lists"
+        _head(writer, generation, segments, basis, LOCKS if settings is None else settings)
+        return writer.finish()
+
+
+def published(leaves: int = 5_400_000, tables: int = 331) -> list[Spec]:
+    """Tables like those of the published stand (331 AOCO tables of 100 columns, 5.4 million leaves), of several shapes.
+
+    In turn: days over decades, hours, days by 16 list values, months by 200 list values, round numbers.
+    """
+    each = leaves // tables
+    shapes = [
+        Spec("days", step="day", start=date(2026, 12, 31), leaves=each),
+        Spec("hours", step="hour", start=date(2024, 9, 1), leaves=each),
+        Spec("regions", step="day", start=date(2024, 1, 1), leaves=max(2, each // 16), lists=16),
+        Spec("shops", step="month", start=date(2020, 1, 1), leaves=max(2, each // 200), lists=200),
+        Spec("numbers", step="integer", start=0, leaves=each),
+    ]
+    found = []
+    for n in range(tables):
+        shape = shapes[n % len(shapes)]
+        if shape.name == "days":
+            shape = replace(shape, start=date(2026 - each // 365, 12, 31) if each > 730 else date(2025, 1, 1))
+        found.append(
+            replace(
+                shape, name=f"{shape.name}_{n}", columns=100, filled=0.9, every_filled=3 if n % 2 else 1,
+                bytes=(64 << 20) if n % 3 else (2 << 20),
+            )
+        )  # fmt: skip
+    return found

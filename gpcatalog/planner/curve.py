@@ -1,0 +1,137 @@
+"""Trade-off curves: what every table can reach for how much, and the choice among all of them under the limits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from gpcatalog.planner import budget
+from gpcatalog.planner.group import FILES, LEAVES, RESOURCES, REWRITE, SECONDS, Problem, prepare, prices, solve
+from gpcatalog.planner.policy import Weights
+from gpcatalog.planner.sets import CHUNK, Reader
+
+Floats = npt.NDArray[np.float64]
+
+# Sweep of the price on what is gained: 0 leaves everything, the last counts nothing but the gain.
+GAINS = (0.0, 1 / 64, 1 / 16, 1 / 4, 1 / 2, 1.0, 2.0, 8.0, 64.0, 1e6)
+ROUNDS = 8  # of column generation, where the problems fit in memory
+_WAYS = {"leaves": LEAVES, "files": FILES, "rewrite": REWRITE, "seconds": SECONDS}
+
+
+@dataclass
+class Curves:
+    """Points of all tables.
+
+    columns: [resource, point] the prices each point is optimal for
+    totals:  [table, resource, point], tables in the reader's order
+    problems: the problems themselves where they fit in memory, else None
+    """
+
+    columns: Floats
+    totals: Floats
+    problems: list[Problem] | None
+
+
+@dataclass
+class Outcome:
+    """The chosen points.
+
+    choice:  [table] number of the column of prices
+    cost:    points; bound: no grouping of any table can cost less under the limits (over all groupings where `true_bound`,
+             else over the points of the curves); gap: their distance as a share of the cost
+    exact:   the choice is the cheapest among the points
+    """
+
+    choice: npt.NDArray[np.int64]
+    cost: float
+    bound: float
+    true_bound: bool
+    exact: bool
+    multipliers: Floats
+
+    @property
+    def gap(self) -> float:
+        return 0.0 if abs(self.cost) < 1e-9 else max(0.0, self.cost - self.bound) / abs(self.cost)
+
+
+def sweep(weights: Weights, *, targets: bool) -> Floats:
+    """The columns of prices that every table is solved for.
+
+    Without targets the price of a point is 1 and the sweep shows what a different taste would do; with targets, rows and files
+    are pressed on apart, since a conversion saves files and a merge both.
+    """
+    found = [prices(weights, gain) for gain in GAINS]
+    if targets:
+        found += [prices(weights, gain, rows=0.0, files=1.0) for gain in GAINS[2:-1:2]]
+        for press in (1.0, 10.0, 100.0, 1e6):
+            column = prices(weights, 0.0)
+            column[LEAVES] = press
+            found.append(column)
+    return np.stack(found, axis=1)
+
+
+def build(
+    reader: Reader, *, rate: float, headroom: float | None, lock_limit: float | None, targets: bool, progress: Callable[[str], None]
+) -> Curves:
+    """Solve every table for every column of prices, a chunk at a time."""
+    columns = sweep(reader.policy.weights, targets=targets)
+    keep = sum(r.leaves for r in reader.roots) <= CHUNK
+    problems: list[Problem] = []
+    parts: list[Floats] = []
+    done = 0
+    for chunk in reader.chunks():
+        problem = prepare(
+            chunk, now=reader.now, column_share=reader.policy.workload.column_share, rate=rate, headroom=headroom, lock_limit=lock_limit
+        )
+        parts.append(solve(problem, columns).totals)
+        if keep:
+            problems.append(problem)
+        done += len(chunk.roots)
+        progress(f"planned {done} of {len(reader.roots)} tables")
+    totals = np.concatenate(parts) if parts else np.zeros((0, len(RESOURCES), columns.shape[1]))
+    return Curves(columns, totals, problems if keep else None)
+
+
+def decide(curves: Curves, objective: Floats, limits: dict[str, float]) -> Outcome:
+    """One point for every table: the cheapest by `objective` (prices) that keeps the limits.
+
+    limits: "leaves", "files", "rewrite", "seconds" → what the tables may sum up to. Raises budget.Infeasible.
+    Where the problems are at hand new points are made at the multipliers found, until the bound over all groupings is met.
+    """
+    names = list(limits)
+    ways = [_WAYS[n] for n in names]
+    limit = np.array([limits[n] for n in names])
+
+    def master(nodes: int) -> budget.Chosen:
+        cost = np.einsum("trp,r->tp", curves.totals, objective)
+        use = curves.totals[:, ways, :].transpose(0, 2, 1) if ways else np.zeros((*cost.shape, 0))
+        return budget.choose(cost, use, limit, nodes=nodes)
+
+    best_bound = -np.inf
+    for attempt in range(ROUNDS if names and curves.problems else 0):
+        upper: float | None = None
+        try:
+            chosen = master(0)
+            multipliers, upper = chosen.multipliers, chosen.cost
+        except budget.Infeasible as e:
+            # press hard on what is limited: perhaps other points reach it
+            if attempt > 1 or (attempt and e.alone):
+                raise
+            multipliers = 1e9 / np.maximum(np.abs(limit), 1.0)
+        price = objective.copy()
+        for way, m in zip(ways, multipliers.tolist(), strict=True):
+            price[way] += m
+        made = np.concatenate([solve(p, price[:, None]).totals for p in curves.problems or ()])
+        best_bound = max(best_bound, float(np.einsum("trp,r->", made, price)) - float(multipliers @ limit))
+        known = np.abs(curves.totals - made).max(axis=1).min(axis=1)
+        curves.columns = np.concatenate([curves.columns, price[:, None]], axis=1)
+        curves.totals = np.concatenate([curves.totals, made], axis=2)
+        if upper is not None and (upper - best_bound <= 1e-6 * max(1.0, abs(upper)) or not (known > 1e-6).any()):
+            break
+    chosen = master(budget.NODES)
+    true_bound = not names or best_bound > -np.inf
+    bound = chosen.cost if not names else min(best_bound, chosen.cost) if true_bound else chosen.bound
+    return Outcome(chosen.choice, chosen.cost, bound, true_bound, chosen.exact, chosen.multipliers)

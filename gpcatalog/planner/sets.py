@@ -1,0 +1,717 @@
+"""Partition sets of a snapshot as columns: units in order on their axis, the leaves under them, and where merging must stop."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gpcatalog.capacity.generation import Generation
+from gpcatalog.capacity.model import Cluster, Index
+from gpcatalog.model.storage import Storage
+from gpcatalog.planner import grid
+from gpcatalog.planner.bounds import (
+    DAY,
+    INFINITY,
+    MINUS_INFINITY,
+    OPEN_HIGH,
+    OPEN_LOW,
+    BoundKind,
+    Family,
+    TermKind,
+    axis,
+    family,
+    interval,
+    parse,
+    timestamp_axis,
+)
+from gpcatalog.planner.costs import LeafClass, RootShape, Table, model_generation
+from gpcatalog.planner.policy import Policy, Wishes, rule_key, wishes_for
+from gpcatalog.store.snapshot import Snapshot
+
+CHUNK = 500_000  # leaves read and planned at a time: bounds memory
+SLOTS = 9  # widths of cells a set may have: 1..6 are the calendar's grains, integer keys use up to 8 round multiples
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+
+
+class Why(IntEnum):
+    """Why a unit is left as it is, whatever the optimiser would like."""
+
+    FREE = 0
+    DEFAULT = 1
+    UNPARSED = 2
+    HOT = 3
+    EXTERNAL = 4
+    HANGS_ON = 5
+    UNKNOWN_SIZE = 6
+    PAST_RETENTION = 7
+    OTHER_DISTRIBUTION = 8
+
+
+WHY_TEXT = {
+    Why.DEFAULT: "the default partition is never merged",
+    Why.UNPARSED: "its bound is not understood",
+    Why.HOT: "inside the hot window",
+    Why.EXTERNAL: "external, foreign or of an unknown storage",
+    Why.HANGS_ON: "a view, rule or publication hangs on it",
+    Why.UNKNOWN_SIZE: "holds rows, but the snapshot does not say how many bytes",
+    Why.PAST_RETENTION: "older than its retention: the owner's clean-up will remove it",
+    Why.OTHER_DISTRIBUTION: "distributed otherwise than its table",
+}
+
+
+@dataclass
+class Key:
+    """One level of a partition key, as the snapshot has it."""
+
+    level: int
+    strategy: str
+    key: str
+    key_types: str
+    has_template: bool
+
+
+@dataclass
+class Root:
+    """One partitioned table.
+
+    level:   depth of the units that are put together (1 below the root), 0 where none are
+    reason:  why the whole table is left alone; empty where it is planned
+    lists:   units are list values put in order, cut by numbers of values
+    widths:  integer keys: widths of the cells, in slots 0…; calendar keys use grains
+    digits:  8 or 6 where integers spell dates (20240131, 202401)
+    shift:   microseconds that the calendar is moved by: local midnights of a timestamptz key
+    """
+
+    oid: int
+    schema: str
+    name: str
+    storage: str
+    options: str
+    depth: int
+    leaves: int
+    keys: list[Key]
+    wishes: Wishes
+    facts: dict[str, list[tuple[int, str]]] = field(default_factory=dict)
+    level: int = 0
+    reason: str = ""
+    family: Family = Family.OTHER
+    lists: bool = False
+    widths: tuple[int, ...] = ()
+    digits: int = 0
+    shift: int = 0
+    index: int = 0
+
+    @property
+    def calendar(self) -> bool:
+        """True where the axis is time."""
+        return self.family.time or self.digits > 0
+
+    @property
+    def key(self) -> str:
+        """Column that the planned level is cut by."""
+        return next((k.key for k in self.keys if k.level == self.level - 1), "")
+
+
+def _root_shape(facts: dict[str, list[tuple[int, str]]]) -> RootShape:
+    columns = json.loads(facts["columns"][0][1]) if "columns" in facts else {}
+    indexes = tuple(Index(int(i["columns"]), bool(i["constraint"])) for i in (json.loads(d) for _, d in facts.get("index", ())))
+    return RootShape(int(columns.get("not_null", 0)), int(columns.get("defaults", 0)), int(columns.get("checks", 0)), indexes)
+
+
+def _choose_level(root: Root) -> None:
+    """Which level is put together: the first range level of one time column, else the first of a number, else lists if asked."""
+    best: tuple[int, int] | None = None
+    for k in root.keys:
+        kind = family(k.key_types)
+        if k.strategy == "range" and "," not in k.key and kind in (Family.DATE, Family.TIMESTAMP, Family.TIMESTAMPTZ, Family.INTEGER, Family.NUMERIC):
+            rank = (0 if kind.time else 1, k.level)
+            if best is None or rank < best:
+                best = rank
+    if best is not None:
+        root.level = best[1] + 1
+        root.family = family(next(k for k in root.keys if k.level == best[1]).key_types)
+        if root.family is Family.NUMERIC:
+            root.family = Family.INTEGER  # whole numbers only; a fraction in a bound leaves that leaf alone
+        return
+    strategies = {k.strategy for k in root.keys}
+    if root.wishes.merge_lists > 1 and root.keys and root.keys[-1].strategy == "list":
+        root.level, root.lists, root.family = root.keys[-1].level + 1, True, Family.INTEGER
+        doublings, n = [], 2
+        while n <= root.wishes.merge_lists and len(doublings) < SLOTS - 1:
+            doublings.append(n)
+            n *= 2
+        root.widths = tuple(doublings)
+        return
+    if not root.keys:
+        root.reason = "its partition key was not read"
+    elif "hash" in strategies:
+        root.reason = "hash partitions cannot be put together"
+    elif strategies == {"list"}:
+        root.reason = "list values are put together only where a policy says so (merge_lists)"
+    elif any("(expression)" in k.key for k in root.keys):
+        root.reason = "its key is an expression, whose order is not known"
+    elif any("," in k.key for k in root.keys):
+        root.reason = "its range key has several columns"
+    else:
+        kinds = ", ".join(sorted({k.key_types for k in root.keys if k.strategy == "range"}))
+        root.reason = f"range keys of type {kinds} lie on no calendar and no whole numbers"
+
+
+def _table_obstacles(root: Root, lock_limit: float | None, indexes: int) -> None:
+    facts = root.facts
+    if root.wishes.skip:
+        root.reason = "the policy says skip"
+    elif any(detail == "REPLICATED" for _, detail in facts.get("distribution", ())):
+        root.reason = "replicated: partitions of a replicated table are not exchanged"
+    elif "foreign key" in facts or "referenced by foreign key" in facts:
+        names = ", ".join(sorted({d for f in ("foreign key", "referenced by foreign key") for _, d in facts.get(f, ())})[:3])
+        root.reason = f"foreign keys hang on it ({names})"
+    elif lock_limit is not None and root.level:
+        # LOCK TABLE of the root reaches every leaf, and what is dropped takes its indexes along
+        needed = 1 + root.leaves
+        if needed > lock_limit:
+            root.reason = f"one lock for each of its {root.leaves} leaves does not fit {lock_limit:.0f} lock slots"
+    if root.reason:
+        root.level = 0
+
+
+def load_roots(snapshot: Snapshot, policy: Policy, lock_limit: float | None) -> list[Root]:
+    """Every partitioned table of the snapshot, by oid, with the level to plan or the reason for none. Raises CatalogError."""
+    keys: dict[int, list[Key]] = {}
+    for r in snapshot.rows('SELECT root, level, strategy, "key", key_types, has_template FROM partition_key ORDER BY root, level'):
+        keys.setdefault(r["root"], []).append(Key(r["level"], r["strategy"], r["key"] or "", r["key_types"] or "", bool(r["has_template"])))
+    facts: dict[int, dict[str, list[tuple[int, str]]]] = {}
+    for r in snapshot.rows("SELECT root, oid, fact, detail FROM partition_fact ORDER BY root, fact, oid, detail"):
+        facts.setdefault(r["root"], {}).setdefault(r["fact"], []).append((r["oid"], r["detail"] or ""))
+    memo: dict[tuple[int, ...], Wishes] = {}
+    roots: list[Root] = []
+    for r in snapshot.rows("""
+        SELECT t.oid, t."schema", t.name, t.storage, t.options, t.indexes, s.depth, s.leaves
+          FROM relation t JOIN (SELECT root, max(level)::INTEGER AS depth, count(*) FILTER (kind = 'leaf') AS leaves
+                                  FROM relation WHERE kind IN ('leaf', 'intermediate') GROUP BY root) s ON s.root = t.oid
+         WHERE t.kind = 'root' ORDER BY t.oid"""):
+        rule = rule_key(policy, r["schema"], r["name"])
+        if rule not in memo:
+            memo[rule] = wishes_for(policy, r["schema"], r["name"])
+        root = Root(
+            r["oid"], r["schema"], r["name"], r["storage"], r["options"] or "", r["depth"], r["leaves"],
+            keys.get(r["oid"], []), memo[rule], facts.get(r["oid"], {}), index=len(roots),
+        )  # fmt: skip
+        _choose_level(root)
+        _table_obstacles(root, lock_limit, r["indexes"])
+        roots.append(root)
+    return roots
+
+
+_M1, _M2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+
+
+def _mix(x: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """splitmix64's finaliser: sums of it stand for sets."""
+    x = (x ^ (x >> np.uint64(30))) * _M1
+    x = (x ^ (x >> np.uint64(27))) * _M2
+    return np.asarray(x ^ (x >> np.uint64(31)), dtype=np.uint64)
+
+
+class Bounds:
+    """The distinct bounds of a snapshot and, parsed on demand, where they lie on a family's axis."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        found = snapshot.columns(
+            "SELECT hash(bound) AS h, any_value(bound) AS bound, count(DISTINCT bound) AS n FROM relation WHERE bound IS NOT NULL AND bound <> ''"
+            " GROUP BY 1 ORDER BY 1"
+        )
+        assert not len(found["n"]) or int(np.max(found["n"])) == 1, "two bounds share a 64-bit hash"
+        self.hashes: npt.NDArray[np.uint64] = np.asarray(found["h"], dtype=np.uint64)
+        self.texts: npt.NDArray[Any] = np.asarray(found["bound"], dtype=object)
+        self._memo: dict[Family, tuple[Ints, Ints, Bools, Bools]] = {}
+        self._reasons: dict[tuple[Family, int], str] = {}
+
+    def codes(self, hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
+        """Position of each hash among the distinct bounds; the length of the list for none."""
+        at = np.searchsorted(self.hashes, hashes)
+        missing = at >= len(self.hashes)
+        at[missing] = 0
+        if len(self.hashes):
+            missing |= self.hashes[at] != hashes
+        at[missing] = len(self.hashes)
+        return at
+
+    def intervals(self, kind: Family, codes: npt.NDArray[np.int64]) -> tuple[Ints, Ints, Bools]:
+        """lower, upper and whether they are known, for bounds by code. Each distinct bound is parsed once a family."""
+        n = len(self.texts)
+        if kind not in self._memo:
+            self._memo[kind] = (np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64), np.zeros(n + 1, np.bool_), np.zeros(n + 1, np.bool_))
+        low, high, good, done = self._memo[kind]
+        for code in np.unique(codes[~done[codes]]).tolist():
+            done[code] = True
+            if code == n:
+                self._reasons[kind, code] = "it has no bound"
+                continue
+            try:
+                low[code], high[code] = interval(parse(self.texts[code]), kind)
+                good[code] = True
+            except ValueError as e:
+                self._reasons[kind, code] = str(e)
+        return low[codes], high[codes], good[codes]
+
+    def reason(self, kind: Family, code: int) -> str:
+        """Why a bound has no place on the axis."""
+        return self._reasons.get((kind, int(code)), "")
+
+
+@dataclass
+class Chunk:
+    """Some tables' partition sets, all arrays in order: units by (table, set, axis), leaves by (run, lane, unit).
+
+    A unit is a partition of the planned level; a lane is one subpartition position below it (one lane where the units are leaves);
+    a run is a stretch of units that may be put together; sets are the units of one parent.
+
+    Units: oid, root (index), set, low, high (axis), cal_low, cal_high (the same on the calendar), code (bound), leaves, bytes,
+           segment (bytes on the fullest segment, lanes added up), rows, files (catalog rows, files of one segment), catalog
+           (estimated catalog bytes on all instances), rate (questions
+           a day for it alone), scanned (bytes that one question reads now), why (Why), empty, droppable, unknown
+    Leaves: leaf_oid, leaf_unit, leaf_class, leaf_bytes (-1 unknown), leaf_segment, leaf_filled (1, 0, -1 unknown)
+    Runs: run_unit (first unit), run_length, run_lanes, run_leaf (first leaf)
+    """
+
+    roots: list[Root]
+    table: Table
+    classes: list[LeafClass]
+    oid: npt.NDArray[np.uint32]
+    root: npt.NDArray[np.int32]
+    set: npt.NDArray[np.int32]
+    low: Ints
+    high: Ints
+    cal_low: Ints
+    cal_high: Ints
+    code: Ints
+    leaves: Ints
+    bytes: Floats
+    segment: Floats
+    rows: Floats
+    files: Floats
+    catalog: Floats
+    rate: Floats
+    scanned: Floats
+    why: npt.NDArray[np.int8]
+    empty: Bools
+    droppable: Bools
+    unknown: Bools
+    run: npt.NDArray[np.int32]
+    run_unit: Ints
+    run_length: Ints
+    run_lanes: Ints
+    run_leaf: Ints
+    leaf_oid: npt.NDArray[np.uint32]
+    leaf_unit: Ints
+    leaf_class: npt.NDArray[np.int32]
+    leaf_bytes: Floats
+    leaf_segment: Floats
+    leaf_filled: npt.NDArray[np.int8]
+    hot_edge: Ints  # by unit: nothing that ends after it is touched
+
+
+class Reader:
+    """Reads partition sets out of a snapshot, a chunk of tables at a time."""
+
+    def __init__(self, snapshot: Snapshot, policy: Policy, *, lock_limit: float | None = None, now: datetime | None = None) -> None:
+        self.snapshot = snapshot
+        self.policy = policy
+        self.generation: Generation = model_generation(snapshot.header["generation"])
+        nodes = snapshot.one(
+            "SELECT count(*) FILTER (content >= 0 AND role = 'p') AS primaries, count(*) FILTER (content >= 0 AND role = 'm') AS mirrors,"
+            " count(*) FILTER (content = -1 AND role = 'm') AS standby FROM instance"
+        )
+        self.cluster = Cluster(int(nodes["primaries"]), mirrors=nodes["mirrors"] > 0, standby=nodes["standby"] > 0)
+        self.segments = max(1, self.cluster.segments)
+        moment = now or snapshot.header["taken_at"].replace(tzinfo=UTC)
+        self.now = int(moment.timestamp() * 1_000_000)
+        self.roots = load_roots(snapshot, policy, lock_limit)
+        self.bounds = Bounds(snapshot)
+        self.shapes = [_root_shape(r.facts) for r in self.roots]
+        self._classes: dict[LeafClass, int] = {}
+        self._oids = np.array([r.oid for r in self.roots], dtype=np.int64)
+        rows = snapshot.rows("""
+            SELECT hash(storage, "columns", toast, indexes, index_columns, owner, tablespace, options, persistence) AS h, any_value(storage) AS storage,
+                   any_value("columns") AS "columns", any_value(toast) AS toast, any_value(indexes) AS indexes,
+                   any_value(index_columns) AS index_columns, any_value(owner) AS owner, any_value(tablespace) AS tablespace,
+                   any_value(options) AS options, any_value(persistence) AS persistence
+              FROM relation WHERE kind IN ('leaf', 'intermediate') GROUP BY 1 ORDER BY 1""")
+        self._shape_hashes = np.array([r["h"] for r in rows], dtype=np.uint64)
+        self._shape_rows = rows
+
+    def chunks(self, only: set[int] | None = None) -> Iterator[Chunk]:
+        """Chunks of whole tables, in order of oid; `only` names indexes of roots."""
+        batch: list[Root] = []
+        size = 0
+        for root in self.roots:
+            if only is not None and root.index not in only:
+                continue
+            batch.append(root)
+            size += root.leaves
+            if size >= CHUNK:
+                yield self._chunk(batch)
+                batch, size = [], 0
+        if batch:
+            yield self._chunk(batch)
+
+    def _read(self, batch: list[Root]) -> dict[str, npt.NDArray[Any]]:
+        block = int(self.snapshot.header["block_size"])
+        # without a directory listing bytes are the server's estimate, pages; an empty table needs no estimate
+        size = f"coalesce(bytes, CASE WHEN filled = false THEN 0 WHEN pages > 0 THEN pages * {block} ELSE -1 END)"
+        segment = (
+            "coalesce(max_segment_bytes, CASE WHEN filled = false THEN 0"
+            f" WHEN pages > 0 THEN ceil(pages * {block} / {self.segments}.0) ELSE -1 END)"
+        )
+        lo, hi = batch[0].oid, batch[-1].oid
+        found = self.snapshot.columns(
+            f"""SELECT oid, root, coalesce(parent, 0)::UINTEGER AS parent, level, (kind = 'leaf') AS leaf, is_default,
+                       coalesce(filled::TINYINT, -1::TINYINT) AS filled, {size}::BIGINT AS bytes, {segment}::BIGINT AS segment,
+                       hash(storage, "columns", toast, indexes, index_columns, owner, tablespace, options, persistence) AS shape, hash(coalesce(bound, '')) AS bound
+                  FROM relation WHERE kind IN ('leaf', 'intermediate') AND root BETWEEN {lo} AND {hi} ORDER BY root, level, oid"""
+        )
+        arrays = {name: np.asarray(values) for name, values in found.items()}
+        wanted = np.isin(arrays["root"], np.array([r.oid for r in batch], dtype=arrays["root"].dtype))
+        if not wanted.all():
+            arrays = {name: values[wanted] for name, values in arrays.items()}
+        return arrays
+
+    def _classify(self, shape: npt.NDArray[np.uint64], root: npt.NDArray[np.int64], bounds: Ints, leaf: Bools) -> npt.NDArray[np.int32]:
+        """Class of every relation: what it looks like, how many bounds lie on its path, whose columns it has."""
+        at = np.searchsorted(self._shape_hashes, shape)
+        packed = ((root * 64 + bounds) * 2 + leaf) * (len(self._shape_rows) + 1) + at
+        distinct, first, inverse = np.unique(packed, return_index=True, return_inverse=True)
+        codes = np.empty(len(distinct), dtype=np.int32)
+        for n, i in enumerate(first.tolist()):
+            r = self._shape_rows[int(at[i])]
+            one = LeafClass(
+                Storage(r["storage"]) if r["storage"] in set(Storage) else Storage.OTHER, int(r["columns"]), bool(r["toast"]),
+                int(r["indexes"]), int(r["index_columns"]), int(r["owner"] or 0), int(r["tablespace"] or 0), r["options"] or "",
+                r["persistence"] or "", int(bounds[i]), bool(leaf[i]), int(root[i]),
+            )  # fmt: skip
+            codes[n] = self._classes.setdefault(one, len(self._classes))
+        return codes[inverse]
+
+    def _chunk(self, batch: list[Root]) -> Chunk:
+        a = self._read(batch)
+        n = len(a["oid"])
+        oid, leaf, level = a["oid"].astype(np.int64), a["leaf"].astype(np.bool_), a["level"].astype(np.int64)
+        # dictionary look-ups by binary search: oids of this chunk → rows, roots → index
+        by_oid = np.argsort(oid, kind="stable")
+        sorted_oid = oid[by_oid]
+        parent_at = np.searchsorted(sorted_oid, a["parent"].astype(np.int64))
+        parent_at[parent_at >= n] = 0
+        has_parent = sorted_oid[parent_at] == a["parent"] if n else np.zeros(0, np.bool_)
+        parent = np.where(has_parent, by_oid[parent_at], -1) if n else np.zeros(0, np.int64)
+        batch_oids = np.array([r.oid for r in batch], dtype=np.int64)
+        batch_index = np.array([r.index for r in batch], dtype=np.int64)
+        batch_level = np.array([r.level or 1 for r in batch], dtype=np.int64)
+        local_root = np.searchsorted(batch_oids, a["root"].astype(np.int64))
+        root = batch_index[local_root]
+        unit_level = batch_level[local_root]
+
+        # climb to the planned level, collecting the path below it and how many bounds lie on it
+        bounded = (~a["is_default"].astype(np.bool_)).astype(np.int64)
+        unit = np.arange(n, dtype=np.int64)
+        path = np.zeros(n, dtype=np.uint64)
+        with np.errstate(over="ignore"):
+            while True:
+                below = level[unit] > unit_level
+                if not below.any():
+                    break
+                i = np.flatnonzero(below)
+                path[i] = _mix(path[i] + a["bound"][unit[i]] + np.uint64(1))
+                unit[i] = parent[unit[i]]
+            nbounds, at = bounded.copy(), parent.copy()
+            while (at >= 0).any():
+                i = np.flatnonzero(at >= 0)
+                nbounds[i] += bounded[at[i]]
+                at[i] = parent[at[i]]
+            klass = self._classify(a["shape"], root, nbounds, leaf)
+            table = Table.of(self.generation, self.cluster, list(self._classes), self.shapes)
+            # what lies under a unit, as a number: equal numbers mean equal subpartitions of equal shape
+            shape_key = klass.astype(np.uint64) * np.uint64(2) + leaf.astype(np.uint64)
+            is_unit = level == unit_level
+            signature = _mix(path ^ _mix(np.where(is_unit & ~leaf, np.uint64(0), shape_key) + np.uint64(7)))
+
+        units = np.flatnonzero(is_unit)
+        number = np.full(n, -1, dtype=np.int64)
+        number[units] = np.arange(len(units))
+        of = np.where(level >= unit_level, number[unit], -1)  # unit number of every relation at or below the level
+        inside = of >= 0
+        u_root = root[units]
+        u_sig = np.zeros(len(units), dtype=np.uint64)
+        with np.errstate(over="ignore"):
+            np.add.at(u_sig, of[inside], signature[inside])
+
+        filled = a["filled"].astype(np.int8)
+        size, segment = a["bytes"].astype(np.float64), a["segment"].astype(np.float64)
+        is_leaf = inside & leaf
+        li = np.flatnonzero(is_leaf)
+        unknown_leaf = (size[li] < 0) & (filled[li] != 0)
+        clean = np.maximum(size[li], 0)
+        clean_segment = np.maximum(segment[li], 0)
+
+        def total(values: Floats) -> Floats:
+            return np.bincount(of[li], weights=values, minlength=len(units))
+
+        cost_rows = np.nan_to_num(table.rows[:, 0])
+        file_now = np.where(filled == 1, table.filled[klass, 0], table.empty[klass, 0])
+        file_now = np.nan_to_num(np.where(leaf, file_now, table.empty[klass, 0]))
+        u_rows = np.bincount(of[inside], weights=cost_rows[klass[inside]], minlength=len(units))
+        u_files = np.bincount(of[inside], weights=file_now[inside], minlength=len(units))
+        u_catalog = np.bincount(of[inside], weights=np.nan_to_num(table.catalog[klass[inside], 0]), minlength=len(units))
+        u_leaves = np.bincount(of[li], minlength=len(units)).astype(np.int64)
+        u_bytes, u_segment = total(clean), total(clean_segment)
+        share = np.where(table.column_stored[klass[li]], self.policy.workload.column_share, 1.0)
+        u_scanned = total(clean * share)
+        u_unknown = total(unknown_leaf.astype(np.float64)) > 0
+        u_empty = (total((filled[li] != 0).astype(np.float64)) == 0) & (u_leaves > 0)
+
+        code = self.bounds.codes(np.asarray(a["bound"][units], dtype=np.uint64))
+        low, high, cal_low, cal_high, why = self._axes(batch, u_root, code, a["is_default"][units].astype(np.bool_), units, a)
+        stored = np.array([c.storage in self.generation.storages for c in self._classes], dtype=np.bool_)
+        odd = total((~stored[klass[li]]).astype(np.float64)) > 0
+        why[(why == Why.FREE) & odd] = Why.EXTERNAL
+        hung, otherwise = self._hanging(batch, oid, of, n)
+        why[(why == Why.FREE) & np.isin(np.arange(len(units)), hung)] = Why.HANGS_ON
+        why[(why == Why.FREE) & np.isin(np.arange(len(units)), otherwise)] = Why.OTHER_DISTRIBUTION
+
+        set_key = parent[units]
+        set_key = np.where(set_key < 0, -1 - u_root, set_key)
+        order = np.lexsort((oid[units], low, why == Why.UNPARSED, set_key, u_root))
+        back = np.empty(len(units), dtype=np.int64)
+        back[order] = np.arange(len(units))
+        u_root, set_key, low, high, cal_low, cal_high, why = (x[order] for x in (u_root, set_key, low, high, cal_low, cal_high, why))
+        u_sig, u_empty, u_unknown = u_sig[order], u_empty[order], u_unknown[order]
+        new_set = np.ones(len(units), dtype=np.bool_)
+        new_set[1:] = (set_key[1:] != set_key[:-1]) | (u_root[1:] != u_root[:-1])
+        sets = (np.cumsum(new_set) - 1).astype(np.int32)
+
+        edge, droppable, past = self._ages(batch, u_root, sets, low, high, cal_low, cal_high, why, u_empty)
+        why[(why == Why.FREE) & past] = Why.PAST_RETENTION
+        why[(why == Why.FREE) & (cal_high > edge)] = Why.HOT
+        why[(why == Why.FREE) & u_unknown & ~self._named(batch, u_root)] = Why.UNKNOWN_SIZE
+        stop = new_set.copy()
+        free = why == Why.FREE
+        stop[1:] |= ~free[1:] | ~free[:-1] | (high[:-1] != low[1:]) | (u_sig[1:] != u_sig[:-1])
+        self._stops(batch, u_root, cal_low, cal_high, stop)
+        run = (np.cumsum(stop) - 1).astype(np.int32)
+        run_unit = np.flatnonzero(stop)
+        run_length = np.diff(np.append(run_unit, len(units)))
+        u_leaves = u_leaves[order]
+        run_lanes = u_leaves[run_unit] if len(units) else np.zeros(0, np.int64)
+
+        leaf_unit = back[of[li]]
+        leaf_order = np.lexsort((leaf_unit, path[li], run[leaf_unit]))
+        li, leaf_unit = li[leaf_order], leaf_unit[leaf_order]
+        run_leaf = np.concatenate([[0], np.cumsum(run_length * run_lanes)])[:-1] if len(units) else np.zeros(0, np.int64)
+        rate = self._rates(batch, u_root, sets, low, high, cal_low, cal_high)
+        return Chunk(
+            batch, table, list(self._classes), oid[units][order].astype(np.uint32), u_root.astype(np.int32), sets, low, high, cal_low,
+            cal_high, code[order], u_leaves, u_bytes[order], u_segment[order], u_rows[order], u_files[order], u_catalog[order], rate, u_scanned[order],
+            why, u_empty, droppable, u_unknown, run, run_unit, run_length, run_lanes, run_leaf, oid[li].astype(np.uint32), leaf_unit,
+            klass[li], size[li], segment[li], filled[li], edge,
+        )  # fmt: skip
+
+    def _axes(
+        self, batch: list[Root], root: Ints, code: Ints, default: Bools, units: Ints, a: dict[str, npt.NDArray[Any]]
+    ) -> tuple[Ints, Ints, Ints, Ints, npt.NDArray[np.int8]]:
+        """Where every unit lies, and why some lie nowhere. Sets digits, shift and widths of the roots."""
+        n = len(root)
+        low, high = np.zeros(n, np.int64), np.ones(n, np.int64)
+        why = np.zeros(n, dtype=np.int8)
+        starts = np.searchsorted(root, [r.index for r in batch]) if _sorted(root) else None
+        assert starts is not None
+        ends = np.append(starts[1:], n)
+        cal_low, cal_high = low.copy(), high.copy()
+        for r, s, e in zip(batch, starts.tolist(), ends.tolist(), strict=True):
+            if s == e:
+                continue
+            here = slice(s, e)
+            why[here][default[here]] = Why.DEFAULT
+            if not r.level:
+                why[here] = Why.UNPARSED
+                continue
+            if r.lists:
+                self._list_order(here, code, default, low, high, why, a["parent"][units[here]])
+                cal_low[here], cal_high[here] = low[here], high[here]
+                continue
+            lo, hi, good = self.bounds.intervals(r.family, code[here])
+            why[here][~good & ~default[here]] = Why.UNPARSED
+            lo, hi = np.where(good, lo, 0), np.where(good, hi, 1)
+            low[here], high[here] = lo, hi
+            cal_low[here], cal_high[here] = self._calendar(r, lo, hi, good)
+        return low, high, cal_low, cal_high, why
+
+    def _list_order(
+        self, here: slice, code: Ints, default: Bools, low: Ints, high: Ints, why: npt.NDArray[np.int8], parents: npt.NDArray[Any]
+    ) -> None:
+        """Lists have no axis: values in the order of their text stand one after another, set by set."""
+        texts: list[tuple[int, str, int]] = []
+        for i, (c, p) in enumerate(zip(code[here].tolist(), parents.tolist(), strict=True)):
+            bound = parse(self.bounds.texts[c]) if c < len(self.bounds.texts) else parse(None)
+            if bound.kind is BoundKind.LIST and not any(t.kind is TermKind.NULL for t in bound.values):
+                texts.append((p, bound.values[0].value, i))
+            elif not default[here][i]:
+                why[here.start + i] = Why.UNPARSED
+        for position, (_, _, i) in enumerate(sorted(texts)):
+            low[here.start + i], high[here.start + i] = position, position + 1
+
+    def _calendar(self, r: Root, lo: Ints, hi: Ints, good: Bools) -> tuple[Ints, Ints]:
+        """The units' ends on the calendar (or as they are for plain numbers)."""
+        closed = good & (lo > MINUS_INFINITY) & (hi < INFINITY)
+        if r.family.time:
+            width = hi[closed] - lo[closed]
+            if len(width) and int(np.median(width)) >= 20 * 3600 * 1_000_000:
+                # local midnights: the remainder most starts share is the calendar's origin
+                values, counts = np.unique(lo[closed] % DAY, return_counts=True)
+                r.shift = int(values[int(np.argmax(counts))])
+            return _moved(lo, -r.shift), _moved(hi, -r.shift)
+        if not closed.any():
+            return lo, hi
+        for digits in (8, 6):
+            at, fits = grid.dates_from_numbers(lo, digits)
+            to, fits_too = grid.dates_from_numbers(hi, digits)
+            # an end such as 20240132 or 20240100 is no date: three of four must be, the others lie nowhere
+            if closed.sum() >= 2 and (fits & fits_too)[closed].mean() >= 0.75:
+                r.digits = digits
+                at = np.where(fits, at, np.where(lo <= MINUS_INFINITY, lo, OPEN_LOW))
+                to = np.where(fits_too, to, np.where(hi >= INFINITY, hi, OPEN_HIGH))
+                return at, to
+        widths, counts = np.unique((hi - lo)[closed], return_counts=True)
+        width = int(widths[int(np.argmax(counts))])
+        span = int(hi[closed].max()) - int(lo[closed].min())
+        r.widths = tuple(grid.round_multiples(width, max(span, width * 2), SLOTS - 1))
+        return lo, hi
+
+    def _hanging(self, batch: list[Root], oid: Ints, of: Ints, n: int) -> tuple[list[int], list[int]]:
+        """Units that something hangs on, and units distributed otherwise."""
+        hung: list[int] = []
+        otherwise: list[int] = []
+        for r in batch:
+            for fact, into in (("view", hung), ("rule", hung), ("publication", hung), ("other distribution", otherwise)):
+                for one, _ in r.facts.get(fact, ()):
+                    if one != r.oid:
+                        into += [int(of[i]) for i in np.flatnonzero(oid == one).tolist() if of[i] >= 0]
+        return hung, otherwise
+
+    def _ages(
+        self, batch: list[Root], root: Ints, sets: npt.NDArray[np.int32], low: Ints, high: Ints, cal_low: Ints, cal_high: Ints,
+        why: npt.NDArray[np.int8], empty: Bools,
+    ) -> tuple[Ints, Bools, Bools]:  # fmt: skip
+        """By unit: the edge of the hot window, whether an empty one may be dropped, whether it is past its retention."""
+        n = len(root)
+        edge = np.full(n, OPEN_HIGH, dtype=np.int64)
+        drop, past = np.zeros(n, np.bool_), np.zeros(n, np.bool_)
+        starts = np.searchsorted(root, [r.index for r in batch])
+        ends = np.append(starts[1:], n)
+        for r, s, e in zip(batch, starts.tolist(), ends.tolist(), strict=True):
+            if s == e or not r.level:
+                continue
+            here = slice(s, e)
+            w = r.wishes
+            usable = (why[here] != Why.UNPARSED) & (why[here] != Why.DEFAULT) & (why[here] != Why.HANGS_ON) & (why[here] != Why.EXTERNAL)
+            if r.calendar:
+                hot = int(self.now - r.shift - w.hot_days * DAY)
+                edge[here] = hot
+                ahead = int(self.now - r.shift + w.premade_days * DAY)
+                # an open end takes what no other leaf does: it is never dropped
+                closed = (cal_low[here] > MINUS_INFINITY) & (cal_high[here] < INFINITY)
+                drop[here] = empty[here] & usable & closed & ((cal_high[here] <= hot) | (cal_low[here] >= ahead))
+                if w.keep is not None:
+                    past[here] = usable & (cal_high[here] <= self.now - r.shift - int(w.keep * DAY))
+            elif not r.lists:
+                # numbers have no clock: the highest leaf with rows is where writing goes on
+                for at in np.unique(sets[here]).tolist():
+                    i = np.flatnonzero(sets[here] == at) + s
+                    full = i[~empty[i] & (why[i] != Why.DEFAULT) & (why[i] != Why.UNPARSED)]
+                    some = i[(why[i] != Why.DEFAULT) & (why[i] != Why.UNPARSED)]
+                    if len(some):
+                        edge[i] = cal_low[full].max() if len(full) else cal_low[some].max()
+                    if len(full):  # a set that never held rows tells nothing about what is past
+                        closed = (cal_low[i] > MINUS_INFINITY) & (cal_high[i] < INFINITY)
+                        drop[i] = empty[i] & usable[i - s] & closed & (cal_high[i] <= edge[i])
+            if w.empty != "drop":
+                drop[here] = False
+            kept = np.flatnonzero(~drop[here])
+            if not len(kept):  # a table keeps its last partition
+                drop[e - 1] = False
+        return edge, drop, past
+
+    def _named(self, batch: list[Root], root: Ints) -> Bools:
+        """Units of tables whose grains a policy names: merged by the calendar even where sizes are unknown."""
+        named = {r.index: r.wishes.grains_named for r in batch}
+        flags = np.zeros((max(named) + 1) if named else 1, dtype=np.bool_)
+        for index, flag in named.items():
+            flags[index] = flag
+        return np.asarray(flags[root], dtype=np.bool_)
+
+    def _stops(self, batch: list[Root], root: Ints, cal_low: Ints, cal_high: Ints, stop: Bools) -> None:
+        """Retention units and boundaries that no merged leaf may span."""
+        n = len(root)
+        starts = np.searchsorted(root, [r.index for r in batch])
+        ends = np.append(starts[1:], n)
+        for r, s, e in zip(batch, starts.tolist(), ends.tolist(), strict=True):
+            if s == e or not r.level:
+                continue
+            w = r.wishes
+            if w.retention_unit is not None and r.calendar:
+                grain = grid.Grain(w.retention_unit)
+                safe = np.clip(cal_low[s:e], -(2**60), 2**60)
+                cell = grid.cells(grain, safe)
+                stop[s + 1 : e] |= cell[1:] != cell[:-1]
+            for text in w.boundaries:
+                try:
+                    at = timestamp_axis(text) - r.shift if r.calendar else int(text)
+                except ValueError:
+                    continue
+                stop[s + 1 : e] |= cal_low[s + 1 : e] == at
+                # a boundary inside a leaf cannot be kept by merging its neighbours apart; the leaf itself spans it already
+
+    def _rates(
+        self, batch: list[Root], root: Ints, sets: npt.NDArray[np.int32], low: Ints, high: Ints, cal_low: Ints, cal_high: Ints
+    ) -> Floats:
+        """Questions a day that ask for one unit alone, from the stated default workload."""
+        w = self.policy.workload
+        n = len(root)
+        rate = np.zeros(n)
+        starts = np.searchsorted(root, [r.index for r in batch])
+        ends = np.append(starts[1:], n)
+        for r, s, e in zip(batch, starts.tolist(), ends.tolist(), strict=True):
+            if s == e or not r.level:
+                continue
+            if r.calendar:
+                lo = np.clip(cal_low[s:e], -(2**60), 2**60).astype(np.float64)
+                hi = np.clip(cal_high[s:e], -(2**60), 2**60).astype(np.float64)
+                wide = np.clip((hi - lo) / DAY, 0, 3660)
+                age = np.clip((self.now - r.shift - hi) / DAY, 0, 36500)
+            else:
+                # a number's age is how many leaves came after it
+                wide = np.ones(e - s)
+                age = np.arange(e - s, 0, -1, dtype=np.float64)
+            rate[s:e] = w.fresh_per_day * wide * np.exp2(-age / w.half_life)
+        return rate
+
+
+def _sorted(values: Ints) -> bool:
+    return bool(np.all(values[1:] >= values[:-1])) if len(values) else True
+
+
+def _moved(values: Ints, by: int) -> Ints:
+    """Values moved on the axis; open ends stay where they are."""
+    if by == 0:
+        return values
+    ends = (values <= MINUS_INFINITY) | (values >= INFINITY)
+    return np.where(ends, values, values + np.where(ends, 0, by))
