@@ -586,7 +586,7 @@ class Core(Reader):
         while True:
             kind = kinds[self.i]
             found = levels.get(kind)
-            if found is None or found[0] < least:
+            if found is None or (found[0] < least and kind != "not"):
                 self.note("an operator")
                 return left
             if b and kind not in _B_EXPR:
@@ -597,8 +597,11 @@ class Core(Reader):
                 if after not in ("between", "in", "like", "ilike", "similar"):
                     return left
                 level, association = levels[after]
-                if level < least:
+                # the 9.4 grammar weighs the word NOT itself, as in NOT x
+                if (3 if self.say.old else level) < least:
                     return left
+                if self.say.old:
+                    barred = 99
             if level == barred:
                 return left
             node = _NODES.get(kind)
@@ -608,14 +611,17 @@ class Core(Reader):
                 before = self.i
                 if kind not in ("and", "or") and self._quantified(kind):
                     left = self._subquery_comparison(left)
+                    barred = 99
                     continue
                 if node is not None:
                     self.i += 1
                     operator = None
                 else:
                     operator = self.wrapped_operator() if kind == "operator" else self.any_op()
-                    if self.edition.base < 14 and kinds[self.i] not in self.say.starts:
+                    # NOT binds looser than a postfix operator, so the server never reads it as the right side
+                    if self.edition.base < 14 and (kinds[self.i] not in self.say.starts or kinds[self.i] == "not"):
                         left = gx.OperatorCall(this=left, operator=operator)
+                        barred = 99
                         continue
                 try:
                     right = self.expr(level if association == "r" else level + 1, b)
@@ -1920,6 +1926,8 @@ class Core(Reader):
                 alias = self.alias()
                 if alias is not None:
                     query.set("alias", alias)
+                elif self.edition.base < 16:
+                    raise self.miss("an alias")
                 return gx.FromItem(this=query, lateral=True) if lateral else query
             if lateral:
                 raise self.miss("a query in parentheses")

@@ -136,6 +136,10 @@ class SubpartitionDefinition(PartitionDefinition):
     """One element of a classic subpartition list or template."""
 
 
+class TemplateElement(PartitionDefinition):
+    """One element of a subpartition template."""
+
+
 class PartitionRange(exp.Expression):
     """START (…) … END (…) … EVERY (…)."""
 
@@ -541,3 +545,9 @@ class SqlBody(exp.Expression):
     """RETURN expression, or BEGIN ATOMIC statements END."""
 
     arg_types = {"expressions": True, "atomic": False}
+
+
+class AttributeSpec(exp.Expression):
+    """Attributes of a constraint, in a row."""
+
+    arg_types = {"expressions": True}

@@ -184,9 +184,32 @@ class Grammar:
         if p.kinds[p.i] != END:
             p.note("end of statement")
             return None
+        refused = _refusal(node)
+        if refused:
+            p.i = p.far = len(p.tokens) - 1
+            p.wanted = {refused: None}
+            return None
         meta = node.meta
         meta["start"], meta["end"] = p.starts[0], p.ends[p.i - 1]
         return node
+
+
+def _refusal(node: exp.Expression) -> str:
+    """What the server's grammar refuses in a statement of the right shape, or ""."""
+    name = type(node).__name__
+    args = node.args
+    if name == "CreateTrigger":
+        events = [args["event"], *(e.this for e in args.get("events") or ())]
+        kinds = [next(str(v).split()[0] for k, v in e.args.items() if k.startswith("form")) for e in events]
+        return "each trigger event once" if len(set(kinds)) < len(kinds) else ""
+    if name == "CreateFunction" and args.get("columns"):
+        modes = [a.this.args.get(k) for a in args.get("args") or () for k in ("mode", "mode_after")]
+        return "no OUT argument beside RETURNS TABLE" if any(m and "OUT" in m for m in modes) else ""
+    if name == "Copy" and args.get("where") is not None and not any(v == "FROM" for v in args.values()):
+        return "no WHERE with COPY TO"
+    if name == "DeclareCursor" and args["query"].find(gx.IntoTarget):
+        return "no INTO in this query"
+    return ""
 
 
 @cache

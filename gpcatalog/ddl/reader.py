@@ -17,7 +17,7 @@ class Reader:
     def __init__(self, tokens: Tokens) -> None:
         self.tokens = tokens
         self.text = tokens.text
-        self.kinds = tokens.kinds
+        self.kinds = [*tokens.kinds, END, END]  # looking two ahead is always possible
         self.values = tokens.values
         self.starts = tokens.starts
         self.ends = tokens.ends

@@ -60,8 +60,8 @@ role_option = PASSWORD NULL | PASSWORD value:string | ENCRYPTED PASSWORD value:s
     | RESOURCE GROUP queue:any_name | CREATEEXTTABLE [ auth:ext_auth ] | NOCREATEEXTTABLE [ auth:ext_auth ]
     | DENY BETWEEN start:deny_point AND end:deny_point | DENY point:deny_point | DROP DENY FOR point:deny_point
     | USER roles:role,+ | SYSID id:integer | ADMIN roles:role,+ | ROLE roles:role,+ | IN ROLE roles:role,+ | IN GROUP roles:role,+
-    | SUPERUSER | NOSUPERUSER | CREATEDB | NOCREATEDB | CREATEROLE | NOCREATEROLE | CREATEUSER | NOCREATEUSER | LOGIN | NOLOGIN
-    | REPLICATION | NOREPLICATION | BYPASSRLS | NOBYPASSRLS
+    | SUPERUSER | NOSUPERUSER | CREATEDB | NOCREATEDB | CREATEROLE | NOCREATEROLE | @gp6 CREATEUSER | @gp6 NOCREATEUSER | LOGIN | NOLOGIN
+    | REPLICATION | NOREPLICATION | @!gp6 BYPASSRLS | @!gp6 NOBYPASSRLS
 auth_ident = USER | @gp6 CURRENT_USER | this:role
 
 # privileges
@@ -131,6 +131,7 @@ copy_target = PROGRAM command:string | STDIN | STDOUT | file:string
 reject_limit = SEGMENT REJECT LIMIT limit:integer [ kind:( ROWS | PERCENT ) ]
 error_handling = [ LOG ERRORS [ INTO errors:table_name ] ] reject:reject_limit
 option_name = ANALYZE | ANALYSE | this:nonreserved
+vacuum_word = ANALYZE | ANALYSE | VERBOSE | FREEZE | FULL
 explain_option = this:option_name [ value:setting ]
 vacuum_target = this:vacuum_relation [ columns:name_list ]
 fetch_direction = NEXT | PRIOR | FIRST | LAST | ABSOLUTE count:signed_integer | RELATIVE count:signed_integer
@@ -168,10 +169,16 @@ subpartition_element:SubpartitionDefinition = encoding:column_encoding
     | default:( DEFAULT ) role:( SUBPARTITION ) this:partition_name [ @gp6 bound:classic_bound ] [ ( @gp6 WITH options:definition | @gp7 WITH options:relopts | @gp7 WITHOUT OIDS ) ] [ TABLESPACE tablespace:name ] encodings:column_encoding* [ '(' partitions:subpartition_element,+ ')' ]
     | role:( SUBPARTITION ) this:partition_name [ bound:classic_bound ] [ ( @gp6 WITH options:definition | @gp7 WITH options:relopts | @gp7 WITHOUT OIDS ) ] [ TABLESPACE tablespace:name ] encodings:column_encoding* [ '(' partitions:subpartition_element,+ ')' ]
     | bound:classic_bound [ ( @gp6 WITH options:definition | @gp7 WITH options:relopts | @gp7 WITHOUT OIDS ) ] [ TABLESPACE tablespace:name ] encodings:column_encoding* [ '(' partitions:subpartition_element,+ ')' ]
-partition_by:PartitionBy = PARTITION BY ( @gp6 kind:old_strategy '(' expressions:name,+ ')' | @!gp6 kind:strategy '(' expressions:partition_key,+ ')' )
-    [ @gp subpartition:subpartition_by ] [ @gp '(' partitions:partition_element,+ ')' ]
-subpartition_by:SubpartitionBy = SUBPARTITION BY ( @gp6 kind:old_strategy '(' expressions:name,+ ')' | @!gp6 kind:strategy '(' expressions:partition_key,+ ')' )
-    [ SUBPARTITION TEMPLATE '(' template:subpartition_element,+ ')' ] [ subpartition:subpartition_by ]
+template_element:TemplateElement = encoding:column_encoding
+    | default:( DEFAULT ) role:( SUBPARTITION ) this:partition_name [ @gp6 bound:classic_bound ] [ ( @gp6 WITH options:definition | @gp7 WITH options:relopts | @gp7 WITHOUT OIDS ) ] [ TABLESPACE tablespace:name ] encodings:column_encoding*
+    | role:( SUBPARTITION ) this:partition_name [ bound:classic_bound ] [ ( @gp6 WITH options:definition | @gp7 WITH options:relopts | @gp7 WITHOUT OIDS ) ] [ TABLESPACE tablespace:name ] encodings:column_encoding*
+    | bound:classic_bound [ ( @gp6 WITH options:definition | @gp7 WITH options:relopts | @gp7 WITHOUT OIDS ) ] [ TABLESPACE tablespace:name ] encodings:column_encoding*
+partition_by:PartitionBy = @gp6 PARTITION BY kind:old_strategy '(' expressions:name,+ ')' [ subpartition:subpartition_by ] [ '(' partitions:partition_element,+ ')' ]
+    | @gp7 PARTITION BY kind:strategy '(' expressions:plain_partition_key,+ ')' subpartition:subpartition_by [ '(' partitions:partition_element,+ ')' ]
+    | @gp7 PARTITION BY kind:strategy '(' expressions:plain_partition_key,+ ')' '(' partitions:partition_element,+ ')'
+    | @!gp6 PARTITION BY kind:strategy '(' expressions:partition_key,+ ')'
+subpartition_by:SubpartitionBy = SUBPARTITION BY ( @gp6 kind:old_strategy '(' expressions:name,+ ')' | @!gp6 kind:strategy '(' expressions:plain_partition_key,+ ')' )
+    [ SUBPARTITION TEMPLATE '(' template:template_element,+ ')' ] [ subpartition:subpartition_by ]
 ~old_strategy = RANGE | LIST
 hash_bound_item = this:nonreserved value:integer
 bound_with:BoundWith = FOR VALUES WITH '(' expressions:hash_bound_item,+ ')'
@@ -184,9 +191,11 @@ distribution_key:DistributionKey = this:name opclass:any_name
 boundary_value_list = '(' values:boundary_value,+ ')'
 partition_ref = FOR '(' RANK '(' rank:number ')' ')' | FOR values:boundary_value_list | this:partition_name
 partition_target = PARTITION ref:partition_ref | default:default_partition
-identity_option = RESTART [ WITH ] value:number | RESTART | SET option:seq_option | SET GENERATED when:generated_when
+identity_option = RESTART [ WITH ] value:number | RESTART | SET option:identity_seq_option | SET GENERATED when:generated_when
 ~generated_when = ALWAYS | BY DEFAULT
 ~split_item = list_values | boundary_value
+identity_seq_option = CACHE value:number | CYCLE | NO CYCLE | INCREMENT [ BY ] value:number | MAXVALUE value:number | MINVALUE value:number
+    | NO MAXVALUE | NO MINVALUE | START [ WITH ] value:number
 split_into = INTO '(' ( @gp6 first:partition_target | @gp7 first:partition_target_named ) ',' ( @gp6 second:partition_target | @gp7 second:default_partition | @gp7 second:partition_target_named ) ')'
 split_into_named = INTO '(' first:partition_target_named ',' second:partition_target_named ')'
 partition_target_named = PARTITION this:partition_name
@@ -208,7 +217,7 @@ split_partition:SplitPartition = SPLIT DEFAULT PARTITION start:partition_start e
     | SPLIT DEFAULT PARTITION AT '(' at:split_item,+ ')' [ into:split_into ]
     | SPLIT PARTITION ref:partition_ref AT '(' at:split_item,+ ')' [ into_named:split_into_named ]
 alter_partition:AlterPartition = ALTER this:partition_target action:alter_table_action
-set_template:SetSubpartitionTemplate = SET SUBPARTITION TEMPLATE '(' ')' | SET SUBPARTITION TEMPLATE '(' partitions:subpartition_element,+ ')'
+set_template:SetSubpartitionTemplate = SET SUBPARTITION TEMPLATE '(' ')' | SET SUBPARTITION TEMPLATE '(' partitions:template_element,+ ')'
 alter_column:AlterColumnAction = ALTER [ COLUMN ] this:column_ref ( SET DEFAULT default:expr | DROP DEFAULT | DROP NOT NULL | SET NOT NULL
     | SET STATISTICS statistics:signed_integer | @v17 SET STATISTICS DEFAULT | @gp7 SET ENCODING encoding:definition | SET STORAGE storage:storage_word
     | @v14 SET COMPRESSION compression:storage_word | SET options:relopts | RESET options:relopts
@@ -217,7 +226,7 @@ alter_column:AlterColumnAction = ALTER [ COLUMN ] this:column_ref ( SET DEFAULT 
     | @v10 DROP IDENTITY [ IF EXISTS ] | [ SET DATA ] TYPE kind:typename [ COLLATE collate:any_name ] [ USING using:expr ]
     | generic:alter_generic_options | @v10 identity:identity_option+ )
 drop_column:DropColumn = DROP [ COLUMN ] [ IF EXISTS ] this:name [ behavior ]
-alter_constraint:AlterConstraint = ALTER CONSTRAINT this:name attributes:constraint_attribute*
+alter_constraint:AlterConstraint = ALTER CONSTRAINT this:name [ attributes:attribute_spec ]
 validate_constraint:ValidateConstraint = VALIDATE CONSTRAINT this:name
 drop_constraint:DropConstraint = DROP CONSTRAINT [ IF EXISTS ] this:name [ behavior ]
 set_table:SetTable = SET WITHOUT OIDS | @gp6 SET WITH OIDS | SET WITHOUT CLUSTER | SET LOGGED | SET UNLOGGED | SET TABLESPACE tablespace:name
@@ -316,10 +325,10 @@ fdw_option = HANDLER handler:any_name | NO HANDLER | VALIDATOR handler:any_name 
 alter_group = ALTER GROUP this:role ( ( ADD | DROP ) USER users:role,+ | RENAME TO rename:role )
 alter_language = ALTER [ PROCEDURAL ] LANGUAGE this:name ( RENAME TO rename:name | OWNER TO owner:role )
 alter_large_object = ALTER LARGE OBJECT this:number OWNER TO owner:role
-alter_policy = ALTER POLICY [ IF EXISTS ] this:name ON table:table_name ( RENAME TO rename:name
-    | [ TO roles:role,+ ] [ USING '(' using:expr ')' ] [ WITH CHECK '(' check:expr ')' ] )
+alter_policy = @v10 ALTER POLICY [ IF EXISTS ] this:name ON table:table_name RENAME TO rename:name
+    | @v10 ALTER POLICY this:name ON table:table_name ( [ TO roles:role,+ ] [ USING '(' using:expr ')' ] [ WITH CHECK '(' check:expr ')' ] )
 alter_protocol = ALTER PROTOCOL this:any_name ( RENAME TO rename:name | OWNER TO owner:role )
-alter_publication = ALTER PUBLICATION this:name ( RENAME TO rename:name | OWNER TO owner:role | SET TABLE tables:publication_table,+
+alter_publication = @v10 ALTER PUBLICATION this:name ( RENAME TO rename:name | OWNER TO owner:role | SET TABLE tables:publication_table,+
     | ADD TABLE tables:publication_table,+ | DROP TABLE tables:publication_table,+ | @v15 ( SET | ADD | DROP ) objects:publication_object,+ | SET options:definition )
 alter_resource_queue = ALTER RESOURCE QUEUE this:nonreserved options:queue_option* [ WITH with:definition ] [ WITHOUT without:definition ]
 alter_resource_group = ALTER RESOURCE GROUP this:name SET option:group_option
@@ -329,8 +338,8 @@ alter_rule = ALTER RULE this:name ON table:table_name RENAME TO rename:name
 alter_schema = ALTER SCHEMA this:name ( RENAME TO rename:name | OWNER TO owner:role )
 alter_server = ALTER SERVER this:name ( RENAME TO rename:name | OWNER TO owner:role
     | [ VERSION ( NULL | version:string ) ] generic:alter_generic_options | VERSION ( NULL | version:string ) )
-alter_statistics = ALTER STATISTICS this:any_name ( RENAME TO rename:name | SET SCHEMA schema:name | OWNER TO owner:role | @v13 SET STATISTICS target:signed_integer )
-alter_subscription = ALTER SUBSCRIPTION this:name ( RENAME TO rename:name | OWNER TO owner:role | CONNECTION connection:string
+alter_statistics = @v10 ALTER STATISTICS this:any_name ( RENAME TO rename:name | SET SCHEMA schema:name | OWNER TO owner:role | @v13 SET STATISTICS target:signed_integer )
+alter_subscription = @v10 ALTER SUBSCRIPTION this:name ( RENAME TO rename:name | OWNER TO owner:role | CONNECTION connection:string
     | REFRESH PUBLICATION [ options:with_definition ] | SET PUBLICATION publications:label,+ [ options:with_definition ]
     | @v14 ( ADD | DROP ) PUBLICATION publications:label,+ [ options:with_definition ] | SET set:definition | ENABLE | DISABLE | @v15 SKIP set:definition )
 alter_system = ALTER SYSTEM ( SET setting:generic_set | RESET ALL | RESET this:variable )
@@ -344,9 +353,9 @@ alter_text_search = ALTER TEXT SEARCH CONFIGURATION this:any_name ( ADD MAPPING 
 alter_trigger = ALTER TRIGGER this:name ON table:table_name ( RENAME TO rename:name | @v10 depends:depends_on )
 alter_user_mapping = ALTER USER MAPPING FOR user:auth_ident SERVER server:name generic:alter_generic_options
 
-create_access_method = CREATE ACCESS METHOD this:name TYPE ( INDEX | TABLE ) HANDLER handler:any_name
+create_access_method = @v10 CREATE ACCESS METHOD this:name TYPE ( INDEX | TABLE ) HANDLER handler:any_name
 create_aggregate = CREATE [ @v10 OR REPLACE ] [ @gp ORDERED ] AGGREGATE this:function_name ( args:aggregate_args options:definition | '(' old:old_aggregate_option,+ ')' )
-create_assertion = CREATE ASSERTION this:any_name CHECK '(' check:expr ')' attributes:constraint_attribute*
+create_assertion = CREATE ASSERTION this:any_name CHECK '(' check:expr ')' [ attributes:attribute_spec ]
 create_cast = CREATE CAST cast:cast_ref ( WITH FUNCTION function:function_ref | WITHOUT FUNCTION | WITH INOUT ) [ context:( AS IMPLICIT | AS ASSIGNMENT ) ]
 create_collation = CREATE COLLATION [ @v10 IF NOT EXISTS ] this:any_name ( options:definition | FROM source:any_name )
 create_conversion = CREATE [ DEFAULT ] CONVERSION this:any_name FOR source:string TO target:string FROM function:any_name
@@ -365,10 +374,10 @@ create_language = CREATE [ OR REPLACE ] [ TRUSTED ] [ PROCEDURAL ] LANGUAGE this
 create_operator_class = CREATE OPERATOR CLASS this:any_name [ DEFAULT ] FOR TYPE kind:typename USING method:name [ FAMILY family:any_name ] AS items:opclass_item,+
 create_operator_family = CREATE OPERATOR FAMILY this:any_name USING method:name
 create_operator = CREATE OPERATOR this:operator options:definition
-create_policy = CREATE POLICY this:name ON table:table_name [ AS permissive:ident ] [ FOR ( ALL | SELECT | INSERT | UPDATE | DELETE ) ] [ TO roles:role,+ ]
+create_policy = @v10 CREATE POLICY this:name ON table:table_name [ AS which:( PERMISSIVE | RESTRICTIVE ) ] [ FOR ( ALL | SELECT | INSERT | UPDATE | DELETE ) ] [ TO roles:role,+ ]
     [ USING '(' using:expr ')' ] [ WITH CHECK '(' check:expr ')' ]
-create_protocol = CREATE [ OR REPLACE ] [ TRUSTED ] PROTOCOL this:name options:definition
-create_publication = CREATE PUBLICATION this:name [ ( FOR ALL TABLES | FOR TABLE tables:publication_table,+ | @v15 FOR objects:publication_object,+ ) ] [ options:with_definition ]
+create_protocol = @gp CREATE [ TRUSTED ] PROTOCOL this:name options:definition
+create_publication = @v10 CREATE PUBLICATION this:name [ ( FOR ALL TABLES | FOR TABLE tables:publication_table,+ | @v15 FOR objects:publication_object,+ ) ] [ options:with_definition ]
 create_resource_queue = CREATE RESOURCE QUEUE this:nonreserved options:queue_option* [ WITH with:definition ]
 create_resource_group = CREATE RESOURCE GROUP this:name WITH with:definition
 create_role = CREATE ( ROLE | USER ) this:role [ WITH ] options:role_option*
@@ -377,16 +386,16 @@ create_rule = CREATE [ OR REPLACE ] RULE this:name AS ON event:( SELECT | UPDATE
 create_schema = CREATE SCHEMA [ IF NOT EXISTS ] ( [ this:name ] AUTHORIZATION owner:role elements:schema_element* | this:name elements:schema_element* )
 create_sequence = CREATE [ temporary:temp_word ] SEQUENCE [ @v10 IF NOT EXISTS ] this:table_name options:seq_option*
 create_server = CREATE SERVER [ IF NOT EXISTS ] this:name [ TYPE type:string ] [ VERSION ( NULL | version:string ) ] FOREIGN DATA WRAPPER wrapper:name [ options:generic_options ]
-create_statistics = CREATE STATISTICS [ IF NOT EXISTS ] this:any_name [ kinds:name_list ] ON expressions:statistics_item,+ FROM source:from_items
-create_subscription = CREATE SUBSCRIPTION this:name CONNECTION connection:string PUBLICATION publications:label,+ [ options:with_definition ]
+create_statistics = @v10 CREATE STATISTICS [ IF NOT EXISTS ] this:any_name [ kinds:name_list ] ON expressions:statistics_item,+ FROM source:from_items
+create_subscription = @v10 CREATE SUBSCRIPTION this:name CONNECTION connection:string PUBLICATION publications:label,+ [ options:with_definition ]
 create_tablespace = CREATE TABLESPACE this:name [ OWNER owner:role ] LOCATION location:string [ WITH options:relopts ]
 create_text_search = CREATE TEXT SEARCH ( PARSER | DICTIONARY | TEMPLATE | CONFIGURATION ) this:any_name options:definition
-create_transform = CREATE [ OR REPLACE ] TRANSFORM FOR kind:typename LANGUAGE language:name '(' items:transform_item,+ ')'
+create_transform = @v10 CREATE [ OR REPLACE ] TRANSFORM FOR kind:typename LANGUAGE language:name '(' items:transform_item,+ ')'
 create_trigger = CREATE [ @v14 OR REPLACE ] TRIGGER this:name timing:( BEFORE | AFTER | INSTEAD OF ) event:trigger_event events:or_event* ON table:table_name
     [ REFERENCING transitions:transition+ ] [ FOR [ EACH ] level:( ROW | STATEMENT ) ] [ WHEN '(' when:expr ')' ]
     EXECUTE ( PROCEDURE | @v11 FUNCTION ) function:function_name '(' args:trigger_arg,* ')'
     | CREATE [ @v14 OR REPLACE ] CONSTRAINT TRIGGER this:name AFTER event:trigger_event events:or_event* ON table:table_name [ FROM source:table_name ]
-    attributes:constraint_attribute* FOR EACH ROW [ WHEN '(' when:expr ')' ]
+    [ attributes:attribute_spec ] FOR EACH ROW [ WHEN '(' when:expr ')' ]
     EXECUTE ( PROCEDURE | @v11 FUNCTION ) function:function_name '(' args:trigger_arg,* ')'
 create_type = CREATE TYPE this:any_name ( AS '(' attributes:typed_name,* ')' | AS ENUM '(' values:string,* ')' | AS RANGE options:definition | options:definition )
     | CREATE TYPE this:any_name
@@ -401,7 +410,7 @@ drop_object = DROP kind:( TABLE | SEQUENCE | VIEW | MATERIALIZED VIEW | FOREIGN 
     | @gp6 DROP kind:( FOREIGN DATA WRAPPER | SERVER ) exists:[ IF EXISTS ] this:name [ behavior ]
     | DROP INDEX [ CONCURRENTLY ] exists:[ IF EXISTS ] indexes:any_name,+ [ behavior ]
     | DROP kind:( @v10 POLICY | RULE | TRIGGER ) exists:[ IF EXISTS ] this:name ON table:any_name [ behavior ]
-drop_assertion = DROP ASSERTION this:name [ behavior ]
+drop_assertion = @gp6 DROP ASSERTION this:name [ behavior ]
 drop_aggregate = DROP AGGREGATE exists:[ IF EXISTS ] ( @v10 aggregates:aggregate_ref,+ | aggregates:aggregate_ref ) [ behavior ]
 drop_cast = DROP CAST exists:[ IF EXISTS ] cast:cast_ref [ behavior ]
 drop_database = DROP DATABASE exists:[ IF EXISTS ] this:name [ @v13 [ WITH ] '(' options:force_word,+ ')' ]
@@ -416,9 +425,9 @@ drop_operator = DROP OPERATOR ( CLASS | FAMILY ) exists:[ IF EXISTS ] class:any_
 drop_owned = DROP OWNED BY roles:role,+ [ behavior ]
 drop_resource = DROP RESOURCE ( QUEUE | GROUP ) this:nonreserved
 drop_role = DROP ( ROLE | USER | GROUP ) exists:[ IF EXISTS ] roles:role,+
-drop_subscription = DROP SUBSCRIPTION exists:[ IF EXISTS ] this:name [ behavior ]
+drop_subscription = @v10 DROP SUBSCRIPTION exists:[ IF EXISTS ] this:name [ behavior ]
 drop_tablespace = DROP TABLESPACE exists:[ IF EXISTS ] this:name
-drop_transform = DROP TRANSFORM exists:[ IF EXISTS ] FOR kind:typename LANGUAGE language:name [ behavior ]
+drop_transform = @v10 DROP TRANSFORM exists:[ IF EXISTS ] FOR kind:typename LANGUAGE language:name [ behavior ]
 drop_user_mapping = DROP USER MAPPING exists:[ IF EXISTS ] FOR user:auth_ident SERVER server:name
 
 truncate = TRUNCATE [ TABLE ] tables:relation,+ [ ( CONTINUE IDENTITY | RESTART IDENTITY ) ] [ behavior ]
@@ -460,7 +469,7 @@ discard = DISCARD what:( ALL | TEMPORARY | TEMP | PLANS | @v10 SEQUENCES | SEQUE
 analyze = ( ANALYZE | ANALYSE ) ( @!gp6 '(' options:explain_option,+ ')' [ targets:vacuum_target,+ ] | [ VERBOSE ] ( @gp ROOTPARTITION ALL | @gp6 ROOTPARTITION target:vacuum_target
     | @gp7 ROOTPARTITION targets:vacuum_target,+ | @gp6 FULLSCAN target:vacuum_target | @gp7 FULLSCAN targets:vacuum_target,+ | @gp6 target:vacuum_target
     | @!gp6 targets:vacuum_target,+ ) | [ VERBOSE ] )
-vacuum = VACUUM '(' options:explain_option,+ ')' [ ( @gp6 target:vacuum_target | targets:vacuum_target,+ ) ]
+vacuum = VACUUM '(' ( @gp6 words:vacuum_word,+ | @!gp6 options:explain_option,+ ) ')' [ ( @gp6 target:vacuum_target | targets:vacuum_target,+ ) ]
     | @gp6 VACUUM [ FULL ] [ FREEZE ] [ VERBOSE ] ( analyze:analyze | table:table_name )
     | @gp6 VACUUM [ FULL ] [ FREEZE ] [ VERBOSE ]
     | @!gp6 VACUUM [ FULL ] [ FREEZE ] [ VERBOSE ] [ ( ANALYZE | ANALYSE ) ] [ @gp7 AO_AUX_ONLY ] [ targets:vacuum_target,+ ]
@@ -481,18 +490,18 @@ copy = COPY '(' query:copy_query ')' TO target:copy_target ( [ WITH ] '(' option
     ( [ WITH ] '(' options:copy_option,+ ')' | [ WITH ] words:copy_word* ) [ @v12 WHERE where:expr ] [ @gp errors:error_handling ] [ @gp6 IGNORE EXTERNAL PARTITIONS ]
 do_block = DO parts:do_part+
 do_part = body:string | LANGUAGE language:word_or_string
-call_procedure = CALL this:call
+call_procedure = @v11 CALL this:call
 prepare = PREPARE this:name [ types:type_list ] AS statement:statement_body
 execute = EXECUTE this:name [ '(' args:expr,+ ')' ]
-deallocate = DEALLOCATE [ PREPARE ] ( ALL | this:name )
+deallocate = DEALLOCATE PREPARE ALL | DEALLOCATE PREPARE this:name | DEALLOCATE ALL | DEALLOCATE this:name
 declare_cursor = DECLARE this:name options:cursor_option* CURSOR [ hold:( WITH HOLD | WITHOUT HOLD ) ] FOR query:select
 cursor_option = NO SCROLL | SCROLL | BINARY | INSENSITIVE | @gp7 PARALLEL RETRIEVE | @v14 ASENSITIVE
-retrieve = RETRIEVE ( ALL | count:signed_integer ) FROM ENDPOINT endpoint:name
+retrieve = @gp7 RETRIEVE ( ALL | count:signed_integer ) FROM ENDPOINT endpoint:name
 fetch = ( FETCH | MOVE ) args:fetch_args
 close_cursor = CLOSE ( ALL | this:name )
 explain = EXPLAIN '(' options:explain_option,+ ')' statement:explainable
     | EXPLAIN ( ANALYZE | ANALYSE ) [ VERBOSE ] [ @gp DXL ] statement:explainable
     | EXPLAIN VERBOSE [ @gp DXL ] statement:explainable
     | EXPLAIN statement:explainable
-import_foreign_schema = IMPORT FOREIGN SCHEMA this:name [ ( LIMIT TO | EXCEPT ) '(' tables:relation,+ ')' ] FROM SERVER server:name INTO schema:name [ options:generic_options ]
+import_foreign_schema = @v10 IMPORT FOREIGN SCHEMA this:name [ ( LIMIT TO | EXCEPT ) '(' tables:relation,+ ')' ] FROM SERVER server:name INTO schema:name [ options:generic_options ]
 """

@@ -60,7 +60,7 @@ class Tables(Core):
         if self.kinds[self.i] != "default" or self.peek(1) != "partition":
             raise self.miss("default")
         after = self.peek(2)
-        if after in self.say.partition or after == "for":
+        if (after in self.say.partition and after != "set") or after == "for":
             self.i += 2
             raise self.miss("no name for a default partition")
         self.i += 2
@@ -102,8 +102,8 @@ class Tables(Core):
             return exp.Identifier(this=kind.upper(), quoted=False)
         if kind == "interval":
             found = self._typed_literal()
-            if found is None:
-                raise self.miss("an interval constant")
+            if found is None or found.args.get("fields") not in (None, "HOUR", "HOUR TO MINUTE"):
+                raise self.miss("an interval of hours")
             return found
         if kind in (ICONST, FCONST, "+", "-"):
             return self.number()
@@ -224,6 +224,31 @@ class Tables(Core):
         self.i += 1
         return gx.SqlBody(expressions=found, atomic=True)
 
+    def attribute_spec(self) -> exp.Expression:
+        """ConstraintAttributeSpec: attributes that do not contradict each other."""
+        found: list[exp.Expression] = []
+        seen: set[str] = set()
+        while True:
+            start = self.i
+            trait = self.maybe("constraint_attribute")
+            if trait is None:
+                break
+            words = " ".join(self.kinds[start : self.i])
+            other = {
+                "deferrable": ("not deferrable",),
+                "not deferrable": ("deferrable", "initially deferred"),
+                "initially deferred": ("initially immediate", "not deferrable"),
+                "initially immediate": ("initially deferred",),
+            }.get(words, ())
+            if seen.intersection(other):
+                self.i = start
+                raise self.miss("no contradicting property")
+            seen.add(words)
+            found.append(trait)
+        if not found:
+            raise Mismatch
+        return gx.AttributeSpec(expressions=found)
+
     # --- options ---
 
     def def_arg(self) -> exp.Expression:
@@ -333,6 +358,13 @@ class Tables(Core):
                 return name
             return gx.PartitionKey(this=found)
         return gx.PartitionKey(**element.args)
+
+    def plain_partition_key(self) -> exp.Expression:
+        """A column as partition key: the classic syntax takes no expressions."""
+        found = self.partition_key()
+        if isinstance(found, exp.Identifier) or isinstance(found.this, exp.Column):
+            return found
+        raise self.miss("a column")
 
     def index_element_core(self) -> exp.Expression:
         """Column or expression with collation and operator class."""
@@ -532,13 +564,8 @@ class Tables(Core):
             if name is None:
                 self.i = start
             raise Mismatch
-        attributes: list[exp.Expression] = []
-        while True:
-            found = self.maybe("constraint_attribute")
-            if found is None:
-                break
-            attributes.append(found)
-        node = gx.TableConstraint(this=name, kind=kind, attributes=attributes or None)
+        attributes = self.maybe("attribute_spec")
+        node = gx.TableConstraint(this=name, kind=kind, attributes=attributes)
         node.meta["start"], node.meta["end"] = self.starts[start], self.ends[self.i - 1]
         return node
 
@@ -839,6 +866,8 @@ class Tables(Core):
             self._with_data(mine)
         else:
             query = self.select()
+            if query.find(gx.IntoTarget):
+                raise self.miss("no INTO in this query")
             self._with_data(mine)
             if not args.get("exists") or not self.edition.greenplum:
                 self._distribution(mine)

@@ -822,6 +822,7 @@ WRITERS: dict[type[exp.Expression], Writer] = {
     gx.ExternalFormat: _external_format,
     gx.PartitionKey: _partition_key,
     gx.ConstraintAttribute: _simple("{this}"),
+    gx.AttributeSpec: lambda g, e: " ".join(text(g, a) for a in e.expressions),
     gx.EncodingConstraint: _simple("ENCODING {this}"),
     gx.CheckConstraint: lambda g, e: f"CHECK ({text(g, e.this)})" + (" NO INHERIT" if e.args.get("no_inherit") else ""),
     gx.KeyConstraint: _key,
