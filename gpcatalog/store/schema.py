@@ -32,7 +32,7 @@ TABLES: dict[str, str] = {
     """,
     # bytes of a tuple of each catalog and of an entry of each index, from a sample; names ending in _index are indexes
     "catalog_width": "relation VARCHAR NOT NULL, catalog VARCHAR NOT NULL, bytes DOUBLE, sample BIGINT",
-    # relations of an instance by kind
+    # relations of an instance by kind; storage and persistence are told for the entry instance only
     "class_count": """
         content INTEGER NOT NULL, relkind VARCHAR NOT NULL, storage VARCHAR, persistence VARCHAR, relations BIGINT NOT NULL,
         attributes BIGINT NOT NULL
@@ -70,3 +70,12 @@ TABLES: dict[str, str] = {
     # what was read and what was not; status: read, denied, timed out, busy, segment down, failed, not applicable
     "coverage": "probe VARCHAR NOT NULL, status VARCHAR NOT NULL, reason VARCHAR, needs VARCHAR, seconds DOUBLE, origin VARCHAR",
 }
+
+
+def columns_of(table: str) -> list[str]:
+    """Names of a table's columns, in order.
+
+    >>> columns_of("temp_schema")
+    ['schema', 'relations', 'alive']
+    """
+    return [part.split()[0].strip('"') for part in TABLES[table].split(",")]

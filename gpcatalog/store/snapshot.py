@@ -14,10 +14,17 @@ from typing import Any, Self
 import duckdb
 
 from gpcatalog.errors import CatalogError
-from gpcatalog.store.schema import SCHEMA_VERSION, TABLES
+from gpcatalog.store.packing import PACKED, pack, unpack
+from gpcatalog.store.schema import SCHEMA_VERSION, TABLES, columns_of
 
 SUFFIX = ".gpcatalog"
 _BLOCK_SIZE = 16384  # DuckDB's smallest: a snapshot of a small database stays small
+_LARGE_BLOCK_SIZE = 262144  # its usual one: each block carries dictionaries of its own, so many rows pack better in large ones
+_LARGE_ROWS = 100_000
+
+
+def _sql_path(path: Path) -> str:
+    return "'" + str(path).replace("'", "''") + "'"
 
 
 def _disk_error(path: Path, e: BaseException) -> CatalogError:
@@ -33,9 +40,18 @@ def _disk_error(path: Path, e: BaseException) -> CatalogError:
     )
 
 
+def _csv(value: Any) -> str:
+    """One CSV field: NULL is nothing at all, everything else is quoted."""
+    if value is None:
+        return ""
+    text = str(value)
+    return '"' + text.replace('"', '""') + '"'
+
+
 class Writer:
     """Builds a snapshot under a temporary name in the target's folder and renames it when `finish` is called.
 
+    Rows gather in a work file; the draft is written in one go at the end, packed, without the holes that updates leave.
     Anything else, an exception or a kill, leaves the target as it was.
     """
 
@@ -48,8 +64,8 @@ class Writer:
                 raise CatalogError(f"cannot write {target}: it is a folder", hint="name a file")
             _sweep(target.parent)
             self._db = duckdb.connect(":memory:", config={"threads": "2", "preserve_insertion_order": "true"})
-            self._db.execute(f"ATTACH '{str(self._draft).replace(chr(39), chr(39) * 2)}' AS s (BLOCK_SIZE {_BLOCK_SIZE})")
-            self._db.execute("USE s")
+            self._db.execute(f"ATTACH {_sql_path(self.scratch('work'))} AS w")
+            self._db.execute("USE w")
             for name, columns in TABLES.items():
                 self._db.execute(f"CREATE TABLE {name} ({columns})")
         except (duckdb.Error, OSError) as e:
@@ -67,10 +83,20 @@ class Writer:
             return
         columns = list(batch[0])
         names = ", ".join(f'"{c}"' for c in columns)
-        marks = ", ".join("?" for _ in columns)
-        self._do(
-            lambda: self._db.executemany(f"INSERT INTO {table} ({names}) VALUES ({marks})", [[r.get(c) for c in columns] for r in batch])
-        )
+        # one statement a row is slow, and a file of CSV is the fastest way in
+        file = self.scratch(f"{table}.csv")
+        try:
+            with file.open("w", encoding="utf-8", newline="") as out:
+                for row in batch:
+                    out.write(",".join(_csv(row.get(c)) for c in columns) + "\n")
+        except OSError as e:
+            raise _disk_error(self.target, e) from None
+        kinds = {name: kind for name, kind in self._columns(table).items() if name in columns}
+        self.load_csv(f"INSERT INTO {table} ({names}) SELECT * FROM {{csv}}", file, {name: kinds[name] for name in columns})
+        file.unlink(missing_ok=True)
+
+    def _columns(self, table: str) -> dict[str, str]:
+        return {name: kind for _, name, kind, *_ in self._db.execute(f"PRAGMA table_info('{table}')").fetchall()}
 
     def load_csv(self, statement: str, file: Path, columns: dict[str, str]) -> None:
         """Run `statement` (an INSERT) with `{csv}` standing for the rows of a CSV file as PostgreSQL's COPY writes it."""
@@ -95,9 +121,7 @@ class Writer:
     def finish(self) -> Path:
         """Close the draft and give it its name, atomically. Returns the target."""
         try:
-            self._db.execute("CHECKPOINT s")
-            self._db.execute("USE memory")
-            self._db.execute("DETACH s")
+            self._write_draft()
             self._db.close()
             with self._draft.open("rb") as f:
                 os.fsync(f.fileno())
@@ -113,6 +137,25 @@ class Writer:
             raise _disk_error(self.target, e) from None
         self.abandon()
         return self.target
+
+    def _write_draft(self) -> None:
+        count = self._db.execute("SELECT count(*) FROM relation").fetchall()[0][0]
+        block = _LARGE_BLOCK_SIZE if count >= _LARGE_ROWS else _BLOCK_SIZE
+        self._db.execute(f"ATTACH {_sql_path(self._draft)} AS s (BLOCK_SIZE {block})")
+        for name, columns in TABLES.items():
+            if name == "relation":
+                wanted = columns_of(name)
+                self._db.execute(f"CREATE TABLE s.main.{PACKED} AS {pack(wanted)}")
+                self._db.execute("USE s")  # a view names what it reads as its own file does
+                self._db.execute(f"CREATE VIEW relation AS {unpack(wanted, PACKED)}")
+                self._db.execute("USE w")
+            else:
+                self._db.execute(f"CREATE TABLE s.main.{name} ({columns})")
+                self._db.execute(f"INSERT INTO s.main.{name} SELECT * FROM {name}")
+        self._db.execute("CHECKPOINT s")
+        self._db.execute("USE memory")
+        self._db.execute("DETACH s")
+        self._db.execute("DETACH w")
 
     def abandon(self) -> None:
         """Remove everything temporary; never raises."""
@@ -187,9 +230,11 @@ class Snapshot:
             kinds = {
                 row["table_name"]: row["table_type"] for row in self._rows("SELECT table_name, table_type FROM information_schema.tables")
             }
-            lacking = [name for name in TABLES if kinds.get(name) != "BASE TABLE"]
+            lacking = [name for name in TABLES if kinds.get(PACKED if name == "relation" else name) != "BASE TABLE"]
             if lacking:
                 raise CatalogError(f"{self.path} is not a readable snapshot: no table {lacking[0]}", hint="take a new one")
+            # our own view hides the file's: what a stranger wrote there is never run
+            self._db.execute(f"CREATE TEMP VIEW relation AS {unpack(columns_of('relation'), f'main.{PACKED}')}")
             return self._rows("SELECT * FROM snapshot")[0]
         except duckdb.Error as e:
             raise self._damaged(e) from None

@@ -1,0 +1,48 @@
+"""How a snapshot keeps its largest table: names and bounds as few forms and many numbers, put together again by a view."""
+
+from __future__ import annotations
+
+PACKED = "relation_packed"  # the stored table behind the view `relation`
+
+# text column → how many numbers of it are kept apart; a text with more, or with one of over 18 digits, stays whole in its form
+_NUMBERS = {"name": 6, "bound": 12}
+_LONGEST = 18  # digits that a BIGINT holds for certain
+
+
+def _numbers(column: str) -> list[str]:
+    return [f"{column}_{n}" for n in range(1, _NUMBERS[column] + 1)]
+
+
+def _form(column: str) -> str:
+    """SQL: a printf format with a directive in place of each number; "%04d" where zeros lead, so that no digit is lost."""
+    runs, between = f"{column}_runs", f"{column}_between"
+    return (
+        f"CASE WHEN {runs} IS NULL THEN replace({column}, '%', '%%') ELSE array_to_string(list_transform(range(len({between})),"
+        f" lambda i: replace({between}[i + 1], '%', '%%') || CASE WHEN i >= len({runs}) THEN ''"
+        f" WHEN {runs}[i + 1] LIKE '0_%' THEN '%0' || length({runs}[i + 1]) || 'd' ELSE '%d' END), '') END"
+    )
+
+
+def pack(columns: list[str]) -> str:
+    """SELECT over `relation` with the given columns that yields the rows of the packed table, sorted so that neighbours are alike."""
+    split, out = [], []
+    for column in columns:
+        if column not in _NUMBERS:
+            out.append(f'"{column}"')
+            continue
+        few = (
+            f"len(regexp_extract_all({column}, '[0-9]+')) <= {_NUMBERS[column]} AND NOT regexp_matches({column}, '[0-9]{{{_LONGEST + 1}}}')"
+        )
+        split.append(f"CASE WHEN {few} THEN regexp_extract_all({column}, '[0-9]+') END AS {column}_runs")
+        split.append(f"string_split_regex({column}, '[0-9]+') AS {column}_between")
+        out.append(f"{_form(column)} AS {column}_form")
+        out += [f"coalesce({column}_runs[{n}]::BIGINT, 0) AS {name}" for n, name in enumerate(_numbers(column), 1)]
+    return f"SELECT {', '.join(out)} FROM (SELECT *, {', '.join(split)} FROM relation) ORDER BY root, level, oid"
+
+
+def unpack(columns: list[str], table: str) -> str:
+    """SELECT over the packed table that yields the rows of `relation` again."""
+    out = [
+        f"printf({column}_form, {', '.join(_numbers(column))}) AS {column}" if column in _NUMBERS else f'"{column}"' for column in columns
+    ]
+    return f"SELECT {', '.join(out)} FROM {table}"

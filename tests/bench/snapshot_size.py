@@ -1,0 +1,39 @@
+"""Bytes a leaf of a snapshot with a million leaves, and what each column takes: python -m tests.bench.snapshot_size [LEAVES]."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from gpcatalog.lab.synthetic import published, write
+from gpcatalog.store.snapshot import Snapshot
+
+GOAL = 25.0  # bytes a leaf
+
+
+def main(leaves: int) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        for generation in ("gp6", "gp7"):
+            begun = time.perf_counter()
+            path = write(Path(folder) / f"{generation}.gpcatalog", published(leaves), generation=generation)
+            took = time.perf_counter() - begun
+            with Snapshot(path) as snapshot:
+                count = snapshot.one("SELECT count(*) AS n FROM relation")["n"]
+                each = path.stat().st_size / count
+                verdict = "meets" if each <= GOAL else "misses"
+                print(
+                    f"{generation}: {count:,} rows, {path.stat().st_size:,} bytes, {each:.1f} a row ({verdict} the goal of {GOAL:.0f}), {took:.1f} s"
+                )
+                columns = snapshot.rows(
+                    "SELECT column_name AS name, count(DISTINCT block_id) * any_value((SELECT block_size FROM pragma_database_size() LIMIT 1))"
+                    " AS bytes, string_agg(DISTINCT compression) AS how"
+                    " FROM pragma_storage_info('relation_packed') WHERE segment_type <> 'VALIDITY' GROUP BY 1 ORDER BY 2 DESC"
+                )
+                for column in columns[:12]:
+                    print(f"  {column['name']:20} {column['bytes'] / count:6.1f} bytes a row  {column['how']}")
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000)
