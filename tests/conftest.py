@@ -18,6 +18,19 @@ for name in list(os.environ):
         del os.environ[name]
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """With several workers, tests of one server go to one worker: no server is started twice."""
+    for item in items:
+        words = [*getattr(item, "fixturenames", ()), *(str(v) for v in getattr(getattr(item, "callspec", None), "params", {}).values())]
+        for server in ("gp6", "gp7", "pg"):
+            if any(
+                word.startswith(f"{server}_") or (word.startswith(server) and word.endswith(("_dsn", "_server", "_cluster")))
+                for word in words
+            ):
+                item.add_marker(pytest.mark.xdist_group(server))
+                break
+
+
 def missing(what: str, how: str) -> None:
     """Skip with the reason, or fail where GPCATALOG_TEST_REQUIRE names the server (gp6,gp7,pg15,…)."""
     if what in os.environ.get("GPCATALOG_TEST_REQUIRE", "").split(","):

@@ -5,9 +5,8 @@ from __future__ import annotations
 import contextlib
 import secrets
 import time
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -15,27 +14,17 @@ from typing import Any
 import msgspec
 
 import gpcatalog
-from gpcatalog.capacity import bloat
 from gpcatalog.capacity.limits import lock_slots
 from gpcatalog.errors import CatalogError, Exit
 from gpcatalog.model.timing import Timing
 from gpcatalog.probes import latency, library
+from gpcatalog.probes.catalogs import CatalogSection
 from gpcatalog.probes.connection import ProbeFailed, Session
 from gpcatalog.store.schema import SCHEMA_VERSION
 from gpcatalog.store.snapshot import Writer
 
 Progress = Callable[[str], None]
 
-# Catalogs that are always counted: they grow with tables, leaves and columns. Any other is counted once it is large.
-COUNTED = frozenset(
-    """
-    pg_class pg_attribute pg_type pg_depend pg_index pg_attribute_encoding pg_appendonly pg_statistic pg_inherits pg_constraint
-    pg_attrdef pg_partition pg_partition_rule pg_partition_encoding pg_partitioned_table gp_distribution_policy gp_fastsequence
-    gp_partition_template pg_stat_last_operation pg_stat_last_shoperation pg_shdepend pg_description pg_rewrite pg_trigger pg_proc
-    """.split()
-)
-LARGE = 1 << 20  # bytes on one instance from which on any catalog is counted
-SAMPLE_ROWS = 20_000  # rows aimed at when the width of a tuple is sampled
 NONEMPTY_BATCH = 20_000  # tables opened by one statement where directories may not be listed
 
 # COPY columns of the probe relations, as DuckDB reads them
@@ -63,22 +52,6 @@ _RELATION_CSV = {
     "partition_name": "VARCHAR",
     "is_default": "BOOLEAN",
 }
-
-
-@dataclass
-class _Catalog:
-    """What was measured of one catalog: sizes by instance, widths of its tuples and index entries."""
-
-    name: str
-    shared: bool
-    indexes: dict[int, tuple[str, bloat.IndexKey, bool]] = field(default_factory=dict)  # oid → name, key, unique
-    toast_oids: set[int] = field(default_factory=set)
-    oid: int = 0
-    rows: dict[int, int] = field(default_factory=dict)
-    basis: dict[int, str] = field(default_factory=dict)
-    tuple_bytes: float | None = None
-    entry_bytes: dict[int, float] = field(default_factory=dict)
-    sample: int = 0
 
 
 @dataclass(frozen=True)
@@ -167,7 +140,7 @@ class Collector:
         with self._covered("settings"):
             self.writer.insert("setting", self.session.rows("settings"))
         self.progress("catalogs")
-        self._catalogs()
+        CatalogSection(self.session, self.writer, self._covered, self.contents).run()
         self.progress("tables and partitions")
         self._relations()
         self.progress("files")
@@ -226,176 +199,6 @@ class Collector:
             rows = self.session.rows("instances")
             self.writer.insert("instance", rows)
             self.contents = sorted({row["content"] for row in rows if row["role"] == "p"})
-
-    # -- the catalog section ---------------------------------------------------------------------------------------------
-
-    def _catalogs(self) -> None:
-        catalogs: dict[str, _Catalog] = {}
-        sizes: dict[int, dict[int, dict[str, Any]]] = defaultdict(dict)  # content → oid → row
-        with self._covered("catalog_relations"):
-            for row in self.session.rows("catalog_relations"):
-                one = catalogs.setdefault(row["catalog"], _Catalog(row["catalog"], row["shared"]))
-                if row["toast"]:
-                    one.toast_oids.add(row["oid"])
-                elif row["relkind"] == "i":
-                    one.indexes[row["oid"]] = (row["relation"], bloat.IndexKey.parse(row["key"]), row["is_unique"])
-                else:
-                    one.oid = row["oid"]
-        with self._covered("catalog_sizes"):
-            for row in self.session.rows("catalog_sizes"):
-                sizes[row["content"]][row["oid"]] = row
-        if self.session.server.greenplum:
-            with self._covered("catalog_sizes_all"):
-                for row in self.session.rows("catalog_sizes_all"):
-                    elsewhere = sum(
-                        sizes[content][row["oid"]]["bytes"] for content in sizes if content >= 0 and row["oid"] in sizes[content]
-                    )
-                    sizes[-1][row["oid"]] = row | {"bytes": max(0, row["bytes"] - elsewhere)}
-        self._class_counts(catalogs)
-        shares_keys = "catalog_duplicates" in library.names(self.session.server)
-        for one in catalogs.values():
-            largest = max((by_oid[o]["bytes"] for by_oid in sizes.values() for o in (one.oid, *one.indexes) if o in by_oid), default=0)
-            if one.oid and (one.name in COUNTED or largest >= LARGE):
-                self._count(one, largest)
-                if shares_keys and one.entry_bytes:
-                    self._duplicates(one, largest)
-        self._write_catalogs(catalogs, sizes)
-
-    def _class_counts(self, catalogs: dict[str, _Catalog]) -> None:
-        """Relations by kind, and with them the rows of pg_class and, derived, of pg_attribute on every instance."""
-        with self._covered("class_counts"):
-            rows = self.session.rows("class_counts")
-            self.writer.insert("class_count", rows)
-            for name, column, basis in (("pg_class", "relations", "counted"), ("pg_attribute", "attributes", "derived")):
-                one = catalogs.get(name)
-                for row in rows if one else ():
-                    assert one is not None
-                    one.rows[row["content"]] = one.rows.get(row["content"], 0) + int(row[column])
-                    one.basis[row["content"]] = basis
-
-    def _count(self, one: _Catalog, largest: int) -> None:
-        """Rows of one catalog on every instance, and the width of its tuples and index entries from a sample."""
-        if -1 in one.rows:  # pg_class and pg_attribute are known from class_counts
-            with self._covered("catalog_sample", f"catalog_sample {one.name}"):
-                self._sample(one, largest)
-            return
-        with self._covered("catalog_widths", f"catalog_widths {one.name}"):
-            self._widths(one, largest)
-        if -1 in one.rows and self.session.server.greenplum:
-            with self._covered("catalog_rows", f"catalog_rows {one.name}"):
-                for row in self.session.rows("catalog_rows", catalog=one.name):
-                    one.rows[row["content"]] = row["rows"]
-                    one.basis[row["content"]] = "counted"
-                for content in self.contents:
-                    if content >= 0 and content not in one.rows:  # GROUP BY gives no row for an instance without any
-                        one.rows[content], one.basis[content] = 0, "counted"
-
-    def _entries(self, one: _Catalog, condition: str) -> tuple[str, list[int]]:
-        oids = list(one.indexes)
-        parts = []
-        for n, oid in enumerate(oids):
-            expression = one.indexes[oid][1].entry_sql()
-            value = f"CASE WHEN {condition} THEN {expression} END" if condition else expression
-            parts.append(f"pg_catalog.avg({value})::float8 AS e{n}")
-        return ", ".join(parts) or "NULL::float8 AS none", oids
-
-    @staticmethod
-    def _sampled(column: str | None, largest: int) -> str:
-        """Condition that leaves about SAMPLE_ROWS rows of at least 64 bytes; hashed, since oids are handed out in patterns."""
-        modulus = 1 << max(0, (largest // 64 // SAMPLE_ROWS).bit_length())
-        return f"(pg_catalog.hashoid(t.{column}) & {modulus - 1}) = 0" if column and modulus > 1 else "true"
-
-    def _duplicates(self, one: _Catalog, largest: int) -> None:
-        """Indexes that are not unique take less where equal keys share a posting list."""
-        for oid, (name, key, unique) in one.indexes.items():
-            if unique or not one.rows.get(-1):
-                continue
-            with self._covered("catalog_duplicates", f"catalog_duplicates {name}"):
-                row = self.session.rows(
-                    "catalog_duplicates",
-                    catalog=one.name,
-                    entry=key.entry_sql(),
-                    keys=", ".join(f"t.{column}" for column, _ in key.columns),
-                    posting=str(self.session.facts["block_size"] // 10 // 6 - 4),
-                    sampled=self._sampled(key.sample_column(), largest),
-                )[0]
-                if row["entry_bytes"] is not None:
-                    one.entry_bytes[oid] = row["entry_bytes"]
-
-    def _widths(self, one: _Catalog, largest: int) -> None:
-        key = next((column for _, k, _ in one.indexes.values() if (column := k.sample_column())), None)
-        condition = self._sampled(key, largest)
-        entries, oids = self._entries(one, condition)
-        row = self.session.rows(
-            "catalog_widths", catalog=one.name, sampled=condition, entries=entries, toast_target=str(self.session.facts["block_size"] // 4)
-        )[0]
-        one.rows[-1], one.basis[-1] = row["rows"], "counted"
-        self._keep_widths(one, row, oids)
-
-    def _sample(self, one: _Catalog, largest: int) -> None:
-        key = "attrelid" if one.name == "pg_attribute" else "oid"
-        entries, oids = self._entries(one, "")
-        modulus = 1 << max(0, (one.rows[-1] // 32 // 1000).bit_length())
-        row = self.session.rows(
-            "catalog_sample", catalog=one.name, key=key, entries=entries, toast_target=str(self.session.facts["block_size"] // 4),
-            picked=f"(pg_catalog.hashoid(c.oid) & {modulus - 1}) = 0",
-        )[0]  # fmt: skip
-        self._keep_widths(one, row, oids)
-
-    @staticmethod
-    def _keep_widths(one: _Catalog, row: dict[str, Any], oids: list[int]) -> None:
-        one.sample, one.tuple_bytes = row["sample"] or 0, row["tuple_bytes"]
-        one.entry_bytes = {oid: row[f"e{n}"] for n, oid in enumerate(oids) if row[f"e{n}"] is not None}
-
-    def _write_catalogs(self, catalogs: dict[str, _Catalog], sizes: dict[int, dict[int, dict[str, Any]]]) -> None:
-        block = self.session.facts["block_size"]
-        rows, widths = [], []
-        for one in sorted(catalogs.values(), key=lambda c: c.name):
-            if not one.oid:
-                continue
-            if one.tuple_bytes is not None:
-                widths.append({"relation": one.name, "catalog": one.name, "bytes": one.tuple_bytes, "sample": one.sample})
-                for oid, bytes_ in one.entry_bytes.items():
-                    widths.append({"relation": one.indexes[oid][0], "catalog": one.name, "bytes": bytes_, "sample": one.sample})
-            for content, by_oid in sorted(sizes.items()):
-                if one.oid not in by_oid:
-                    continue
-                heap = by_oid[one.oid]
-                index = sum(by_oid[o]["bytes"] for o in one.indexes if o in by_oid)
-                toast = sum(by_oid[o]["bytes"] for o in one.toast_oids if o in by_oid)
-                live = one.rows.get(content)
-                counted = live is not None
-                if not counted and heap["reltuples"] > 0:
-                    live = int(heap["reltuples"])
-                needed = counted and one.tuple_bytes is not None
-                heap_needed = index_needed = None
-                if live is not None and (needed or live == 0) and counted:
-                    heap_needed = min(heap["bytes"], bloat.heap_bytes(live, one.tuple_bytes or block, block))
-                    index_needed = sum(
-                        min(by_oid[o]["bytes"], bloat.btree_bytes(live, one.entry_bytes.get(o, 16), block))
-                        for o in one.indexes
-                        if o in by_oid
-                    )
-                vacuumed = heap["last_vacuum"]
-                rows.append(
-                    {
-                        "content": content,
-                        "relation": one.name,
-                        "shared": one.shared,
-                        "rows": live,
-                        "rows_basis": one.basis.get(content) or ("estimate" if live is not None else None),
-                        "heap_bytes": heap["bytes"],
-                        "toast_bytes": toast,
-                        "index_bytes": index,
-                        "heap_needed": heap_needed,
-                        "toast_needed": None,
-                        "index_needed": index_needed,
-                        "dead_tuples": heap["dead_tuples"],
-                        "last_vacuum": vacuumed.astimezone(UTC).replace(tzinfo=None) if vacuumed else None,
-                    }
-                )
-        self.writer.insert("catalog", rows)
-        self.writer.insert("catalog_width", widths)
 
     # -- the census ------------------------------------------------------------------------------------------------------
 
@@ -519,7 +322,6 @@ class Collector:
                 self.writer.insert("horizon", [{"holder": "prepared transaction", **row} for row in rows])
         with self._covered("temp_schemas"):
             self.writer.insert("temp_schema", self.session.rows("temp_schemas"))
-
 
     # -- how long things take ------------------------------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -77,9 +78,11 @@ class Session:
         facts: dict[str, Any],
         timeouts: Timeouts,
         again: Callable[[], Session] | None = None,
+        dial: Callable[[str], psycopg.Connection[Any]] | None = None,
     ) -> None:
         self._conn = conn
         self._again = again
+        self._dial = dial
         self.server = server
         self.facts = facts
         self.timeouts = timeouts
@@ -141,6 +144,20 @@ class Session:
         if self._again is None:
             raise CatalogError("this session cannot be opened again", exit_code=Exit.INTERNAL)
         return self._again()
+
+    def utility(self) -> Session | None:
+        """A second session on the entry instance alone, in utility mode; None where the server refuses it.
+
+        As read-only and as guarded as this one.
+        """
+        if self._dial is None:
+            return None
+        setting = "gp_session_role" if self.server.classic_partitions else "gp_role"
+        try:
+            conn = self._dial(f"-c {setting}=utility")
+        except psycopg.Error:
+            return None
+        return Session(conn, self.server, self.facts, self.timeouts)
 
     def cancel(self) -> None:
         """Ask the server to drop the statement under way; never raises."""
@@ -212,27 +229,36 @@ def connect(conninfo: str = "", *, timeouts: Timeouts | None = None, **overrides
         ) from None
     guards = (
         f"-c default_transaction_read_only=on -c statement_timeout={limits.statement_ms} -c lock_timeout={limits.lock_ms}"
+        " -c random_page_cost=1.1"  # Greenplum's 100 reads a whole catalog for a few rows of it
         " -c DateStyle=ISO,MDY -c TimeZone=UTC -c IntervalStyle=postgres -c extra_float_digits=0"
     )
-    wanted = {
+    wanted: dict[str, Any] = {
         "application_name": APPLICATION_NAME,
         "connect_timeout": limits.connect_s,
         **params,
         "client_encoding": "UTF8",
-        "options": f"{params.get('options') or ''} {guards}".strip(),
     }
+    own = str(params.get("options") or os.environ.get("PGOPTIONS") or "")
+
+    def dial(more: str) -> psycopg.Connection[Any]:
+        options = " ".join(part for part in (own, guards, more) if part)
+        return psycopg.connect(_conninfo.make_conninfo("", **wanted, options=options), autocommit=True, prepare_threshold=None)
+
+    wanted.pop("options", None)
     try:
-        conn = psycopg.connect(_conninfo.make_conninfo("", **wanted), autocommit=True, prepare_threshold=None)
+        conn = dial("")
     except (psycopg.Error, UnicodeError) as e:
         raise _refusal(e, params) from None
     try:
-        return _introduce(conn, limits, lambda: connect(conninfo, timeouts=limits, **overrides))
+        return _introduce(conn, limits, lambda: connect(conninfo, timeouts=limits, **overrides), dial)
     except BaseException:
         conn.close()
         raise
 
 
-def _introduce(conn: psycopg.Connection[Any], limits: Timeouts, again: Callable[[], Session]) -> Session:
+def _introduce(
+    conn: psycopg.Connection[Any], limits: Timeouts, again: Callable[[], Session], dial: Callable[[str], psycopg.Connection[Any]]
+) -> Session:
     """Confirm the guards and find out which server it is."""
     guard = conn.execute("SHOW default_transaction_read_only").fetchone()
     if guard is None or guard[0] != "on":
@@ -258,4 +284,4 @@ def _introduce(conn: psycopg.Connection[Any], limits: Timeouts, again: Callable[
             hint="Greenplum 6 and 7, their kin on PostgreSQL 9.4, 12 or 14, and PostgreSQL 12 and later are supported",
             exit_code=Exit.UNREACHABLE,
         ) from None
-    return Session(conn, server, facts, limits, again)
+    return Session(conn, server, facts, limits, again, dial)

@@ -15,7 +15,7 @@ from gpcatalog.model.server import Server
 _SEARCH_PATH = {
     "gp6": ("gp6", "gp", "any"),
     "gp7": ("gp7", "gp", "pg12", "any"),
-    "cb2": ("cb2", "gp7", "gp", "pg12", "any"),
+    "cb2": ("cb2", "gp7", "gp", "pg13", "pg12", "any"),
 }
 
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")

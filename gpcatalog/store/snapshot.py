@@ -230,11 +230,12 @@ class Snapshot:
             kinds = {
                 row["table_name"]: row["table_type"] for row in self._rows("SELECT table_name, table_type FROM information_schema.tables")
             }
-            lacking = [name for name in TABLES if kinds.get(PACKED if name == "relation" else name) != "BASE TABLE"]
+            packed = kinds.get(PACKED) == "BASE TABLE"
+            lacking = [name for name in TABLES if kinds.get(name) != "BASE TABLE" and not (name == "relation" and packed)]
             if lacking:
                 raise CatalogError(f"{self.path} is not a readable snapshot: no table {lacking[0]}", hint="take a new one")
-            # our own view hides the file's: what a stranger wrote there is never run
-            self._db.execute(f"CREATE TEMP VIEW relation AS {unpack(columns_of('relation'), f'main.{PACKED}')}")
+            if packed:  # our own view hides the file's: what a stranger wrote there is never run
+                self._db.execute(f"CREATE TEMP VIEW relation AS {unpack(columns_of('relation'), f'main.{PACKED}')}")
             return self._rows("SELECT * FROM snapshot")[0]
         except duckdb.Error as e:
             raise self._damaged(e) from None

@@ -1,4 +1,4 @@
--- Rows of one catalog on this server, counted, and the bytes of a tuple there from a sample of its rows.
+-- Rows of one catalog on the entry instance, counted.
 -- needs: SELECT on the catalog (pg_statistic and a few more: superuser only)
 -- locks: AccessShareLock on the catalog
 -- cost: one scan of the catalog

@@ -1,0 +1,367 @@
+"""The catalog section: rows, bytes and needed bytes of every system catalog on every instance."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import contextlib
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from datetime import UTC
+from typing import Any
+
+from gpcatalog.capacity import bloat
+from gpcatalog.probes import library
+from gpcatalog.probes.connection import Session
+from gpcatalog.store.snapshot import Writer
+
+Covered = Callable[..., AbstractContextManager[None]]
+
+# Catalogs that are always counted: they grow with tables, leaves and columns. Any other is counted once it is large.
+COUNTED = frozenset(
+    """
+    pg_class pg_attribute pg_type pg_depend pg_index pg_attribute_encoding pg_appendonly pg_statistic pg_inherits pg_constraint
+    pg_attrdef pg_partition pg_partition_rule pg_partition_encoding pg_partitioned_table gp_distribution_policy gp_fastsequence
+    gp_partition_template pg_stat_last_operation
+    """.split()
+)
+LARGE = 1 << 20  # bytes on one instance from which on any catalog is counted
+LARGE_SHARE = 0.02  # provided it is this share of that instance's catalog bytes
+BY_INDEX = 2 << 20  # heap bytes from which on widths come from the rows of sampled relations, found by index
+SAMPLE_ROWS = 20_000  # rows aimed at where a scan samples
+
+# Catalogs with an index that leads with a relation's oid (or, for pg_type, the oid of its row type)
+_KEYED = {
+    "pg_class": "oid",
+    "pg_attribute": "attrelid",
+    "pg_attribute_encoding": "attrelid",
+    "pg_statistic": "starelid",
+    "pg_index": "indexrelid",
+    "pg_constraint": "conrelid",
+    "pg_appendonly": "relid",
+    "pg_inherits": "inhrelid",
+    "pg_partition_rule": "parchildrelid",
+    "gp_distribution_policy": "localoid",
+    "gp_fastsequence": "objid",
+    "pg_type": "oid",
+}
+
+
+@dataclass
+class Index:
+    """One index of a catalog."""
+
+    oid: int
+    name: str
+    key: bloat.IndexKey
+    unique: bool
+
+
+@dataclass
+class Catalog:
+    """What was measured of one catalog: rows by instance, widths of its tuples and index entries."""
+
+    name: str
+    oid: int
+    shared: bool
+    fixed: bool = False  # every column has a fixed width: one row tells all
+    indexes: list[Index] = field(default_factory=list)
+    toast_oids: set[int] = field(default_factory=set)
+    rows: dict[int, int] = field(default_factory=dict)
+    basis: dict[int, str] = field(default_factory=dict)
+    tuple_bytes: float | None = None
+    entry_bytes: dict[int, float] = field(default_factory=dict)
+    sample: int = 0
+
+
+Sizes = dict[int, dict[int, dict[str, Any]]]  # content → oid → row of catalog_sizes
+
+
+class CatalogSection:
+    """Measures the catalogs of one session's server into a writer.
+
+    On Greenplum the entry instance is asked over a connection of its own in utility mode, beside the segments: a coordinator
+    session would add up all instances. Where that connection is refused the main session does both, one after the other.
+    """
+
+    def __init__(self, session: Session, writer: Writer, covered: Covered, contents: list[int]) -> None:
+        self.session = session
+        self.writer = writer
+        self.covered = covered
+        self.contents = contents
+        self.catalogs: dict[str, Catalog] = {}
+        self.sizes: Sizes = defaultdict(dict)
+        self.class_counts: list[dict[str, Any]] = []
+        self.sampled: tuple[str, str] | None = None  # oids of relations, and of their row types, as SQL arrays
+
+    def run(self) -> None:
+        """The whole section."""
+        with self._entry() as entry:
+            self._relations(entry)
+            self._sizes(entry)
+            wanted = self._wanted()
+            if entry is self.session:
+                self._measure_entry(entry, wanted)
+                self._measure_segments(wanted)
+            else:
+                with concurrent.futures.ThreadPoolExecutor(1) as pool:
+                    beside = pool.submit(self._measure_entry, entry, wanted)
+                    try:
+                        self._measure_segments(wanted)
+                    except BaseException:
+                        entry.cancel()
+                        raise
+                    beside.result()
+        self._write()
+
+    @contextlib.contextmanager
+    def _entry(self) -> Iterator[Session]:
+        """The session that answers for the entry instance alone."""
+        if not self.session.server.greenplum:
+            yield self.session
+            return
+        alone = self.session.utility()
+        if alone is None:
+            yield self.session
+            return
+        with alone:
+            yield alone
+
+    def _relations(self, entry: Session) -> None:
+        with self.covered("catalog_relations"):
+            relations = {row["oid"]: row for row in entry.rows("catalog_relations")}
+        with self.covered("catalog_columns"):
+            columns: dict[int, dict[int, dict[str, Any]]] = defaultdict(dict)
+            oids = ",".join(str(oid) for oid, row in relations.items() if row["relkind"] == "r" and row["namespace"] == 11)
+            for row in entry.rows("catalog_columns", oids=f"'{{{oids}}}'::oid[]"):
+                columns[row["oid"]][row["number"]] = row
+        by_oid = {}
+        for oid, row in relations.items():
+            if row["relkind"] == "r" and row["namespace"] == 11:
+                one = Catalog(row["relation"], oid, row["shared"])
+                one.fixed = all(c["length"] > 0 for number, c in columns[oid].items() if number > 0)
+                self.catalogs[one.name] = by_oid[oid] = one
+                if row["toast_oid"]:
+                    one.toast_oids.add(row["toast_oid"])
+                    by_oid[row["toast_oid"]] = one
+        for oid, row in relations.items():
+            owner = by_oid.get(row["indexed_oid"] or 0)
+            if row["relkind"] != "i" or owner is None:
+                continue
+            if row["indexed_oid"] != owner.oid:
+                owner.toast_oids.add(oid)
+                continue
+            of = columns[owner.oid]
+            key = tuple((of[n]["name"], of[n]["type"]) for n in map(int, row["key"].split()) if n in of)
+            owner.indexes.append(Index(oid, row["relation"], bloat.IndexKey(key), row["is_unique"]))
+
+    def _sizes(self, entry: Session) -> None:
+        greenplum = self.session.server.greenplum
+        if greenplum:
+            with self.covered("segment_catalog_sizes"):
+                for row in self.session.rows("segment_catalog_sizes"):
+                    self.sizes[row["content"]][row["oid"]] = row
+        if greenplum and entry is self.session:
+            with self.covered("catalog_sizes_all"):
+                for row in self.session.rows("catalog_sizes_all"):
+                    elsewhere = sum(of[row["oid"]]["bytes"] for content, of in self.sizes.items() if content >= 0 and row["oid"] in of)
+                    self.sizes[-1][row["oid"]] = row | {"bytes": max(0, row["bytes"] - elsewhere)}
+            return
+        with self.covered("catalog_sizes"):
+            for row in entry.rows("catalog_sizes"):
+                self.sizes[-1][row["oid"]] = row
+
+    def _bytes(self, one: Catalog, of: dict[int, dict[str, Any]]) -> int:
+        return sum(of[oid]["bytes"] for oid in (one.oid, *(i.oid for i in one.indexes)) if oid in of)
+
+    def _largest_heap(self, one: Catalog) -> int:
+        return max((of[one.oid]["bytes"] for of in self.sizes.values() if one.oid in of), default=0)
+
+    def _wanted(self) -> list[Catalog]:
+        """Catalogs to count: those that grow with tables, and whatever else is large somewhere."""
+        total = {content: sum(row["bytes"] for row in of.values()) for content, of in self.sizes.items()}
+        out = []
+        for one in self.catalogs.values():
+            large = any(
+                self._bytes(one, of) >= max(LARGE, LARGE_SHARE * total[content]) for content, of in self.sizes.items() if one.oid in of
+            )
+            if one.name in COUNTED or large:
+                out.append(one)
+        return out
+
+    # -- the entry instance ------------------------------------------------------------------------------------------------
+
+    def _measure_entry(self, entry: Session, wanted: list[Catalog]) -> None:
+        """Rows on the entry instance, and widths: definitions, hence rows and their widths, are alike on all instances."""
+        self._class_counts(entry, "class_counts")
+        self._draw(entry)
+        shares_keys = "catalog_duplicates" in library.names(entry.server)
+        for one in wanted:
+            heap = self._largest_heap(one)
+            if -1 not in one.rows and not self._by_index(one, heap):
+                with self.covered("catalog_widths", f"catalog_widths {one.name}"):
+                    self._widths(entry, one, heap)
+            else:
+                if -1 not in one.rows:
+                    with self.covered("catalog_rows", f"catalog_rows {one.name}"):
+                        one.rows[-1], one.basis[-1] = entry.rows("catalog_rows", catalog=one.name)[0]["rows"], "counted"
+                with self.covered("catalog_sample", f"catalog_sample {one.name}"):
+                    self._sample(entry, one)
+            if shares_keys and one.entry_bytes:
+                self._duplicates(entry, one, heap)
+
+    def _by_index(self, one: Catalog, heap: int) -> bool:
+        return heap >= BY_INDEX and (one.fixed or (one.name in _KEYED and self.sampled is not None))
+
+    def _class_counts(self, session: Session, probe: str) -> None:
+        """Relations by kind, and with them the rows of pg_class and, derived, of pg_attribute."""
+        with self.covered(probe):
+            rows = session.rows(probe)
+            self.class_counts += rows
+            for name, column, basis in (("pg_class", "relations", "counted"), ("pg_attribute", "attributes", "derived")):
+                one = self.catalogs.get(name)
+                for row in rows if one is not None else ():
+                    assert one is not None
+                    one.rows[row["content"]] = one.rows.get(row["content"], 0) + int(row[column])
+                    one.basis[row["content"]] = basis
+
+    def _draw(self, entry: Session) -> None:
+        relations = self.catalogs["pg_class"].rows.get(-1, 0) if "pg_class" in self.catalogs else 0
+        mask = (1 << max(0, (relations // 500).bit_length())) - 1
+        with self.covered("sampled_relations"):
+            rows = entry.rows("sampled_relations", mask=str(mask))
+            if rows:
+                oids = ",".join(str(row["oid"]) for row in rows)
+                types = ",".join(str(row["type_oid"]) for row in rows if row["type_oid"])
+                self.sampled = f"'{{{oids}}}'::oid[]", f"'{{{types}}}'::oid[]"
+
+    def _entries(self, one: Catalog, condition: str = "") -> str:
+        parts = []
+        for n, index in enumerate(one.indexes):
+            expression = index.key.entry_sql()
+            parts.append(f"pg_catalog.avg({f'CASE WHEN {condition} THEN {expression} END' if condition else expression})::float8 AS e{n}")
+        return ", ".join(parts) or "NULL::float8 AS none"
+
+    def _toast_target(self) -> str:
+        return str(self.session.facts["block_size"] // 4)
+
+    @staticmethod
+    def _every(column: str | None, heap: int) -> str:
+        """Condition that leaves about SAMPLE_ROWS rows of at least 64 bytes; hashed, since oids are handed out in patterns."""
+        modulus = 1 << max(0, (heap // 64 // SAMPLE_ROWS).bit_length())
+        return f"(pg_catalog.hashoid(t.{column}) & {modulus - 1}) = 0" if column and modulus > 1 else "true"
+
+    def _widths(self, entry: Session, one: Catalog, heap: int) -> None:
+        key = next((column for index in one.indexes if (column := index.key.sample_column())), None)
+        condition = self._every(key, heap)
+        row = entry.rows(
+            "catalog_widths",
+            catalog=one.name,
+            sampled=condition,
+            entries=self._entries(one, condition if condition != "true" else ""),
+            toast_target=self._toast_target(),
+        )[0]
+        one.rows[-1], one.basis[-1] = row["rows"], "counted"
+        self._keep(one, row)
+
+    def _sample(self, entry: Session, one: Catalog) -> None:
+        source = f"pg_catalog.{one.name}"
+        name = _KEYED.get(one.name)
+        oid = ", x.oid" if name == "oid" else ""  # on Greenplum 6 a system column
+        if self.sampled is not None and name is not None and not one.fixed:
+            rows = f"SELECT x.*{oid} FROM {source} x WHERE x.{name} = ANY ({self.sampled[one.name == 'pg_type']})"
+        else:
+            rows = f"SELECT x.* FROM {source} x LIMIT 1000"
+        if not self.session.server.classic_partitions:
+            rows = rows.replace(", x.oid", "")
+        row = entry.rows("catalog_sample", rows=rows, entries=self._entries(one), toast_target=self._toast_target())[0]
+        self._keep(one, row)
+
+    def _duplicates(self, entry: Session, one: Catalog, heap: int) -> None:
+        """Indexes that are not unique take less where equal keys share a posting list."""
+        for index in one.indexes:
+            if index.unique or not one.rows.get(-1):
+                continue
+            with self.covered("catalog_duplicates", f"catalog_duplicates {index.name}"):
+                row = entry.rows(
+                    "catalog_duplicates",
+                    catalog=one.name,
+                    entry=index.key.entry_sql(),
+                    keys=", ".join(f"t.{column}" for column, _ in index.key.columns),
+                    posting=str(self.session.facts["block_size"] // 10 // 6 - 4),
+                    sampled=self._every(index.key.sample_column(), heap),
+                )[0]
+                if row["entry_bytes"] is not None:
+                    one.entry_bytes[index.oid] = row["entry_bytes"]
+
+    @staticmethod
+    def _keep(one: Catalog, row: dict[str, Any]) -> None:
+        one.sample, one.tuple_bytes = row["sample"] or 0, row["tuple_bytes"]
+        one.entry_bytes = {index.oid: row[f"e{n}"] for n, index in enumerate(one.indexes) if row[f"e{n}"] is not None}
+
+    # -- the segments ------------------------------------------------------------------------------------------------------
+
+    def _measure_segments(self, wanted: list[Catalog]) -> None:
+        if not self.session.server.greenplum:
+            return
+        self._class_counts(self.session, "segment_class_counts")
+        for one in wanted:
+            if one.name in ("pg_class", "pg_attribute"):
+                continue
+            with self.covered("segment_catalog_rows", f"segment_catalog_rows {one.name}"):
+                for row in self.session.rows("segment_catalog_rows", catalog=one.name):
+                    one.rows[row["content"]] = row["rows"]
+                    one.basis[row["content"]] = "counted"
+                for content in self.contents:
+                    if content >= 0 and content not in one.rows:  # GROUP BY gives no row for an instance without any
+                        one.rows[content], one.basis[content] = 0, "counted"
+
+    # -- into the snapshot -------------------------------------------------------------------------------------------------
+
+    def _write(self) -> None:
+        rows, widths = [], []
+        for one in sorted(self.catalogs.values(), key=lambda c: c.name):
+            if one.tuple_bytes is not None:
+                widths.append({"relation": one.name, "catalog": one.name, "bytes": one.tuple_bytes, "sample": one.sample})
+                for index in one.indexes:
+                    if index.oid in one.entry_bytes:
+                        entry = {"relation": index.name, "catalog": one.name, "bytes": one.entry_bytes[index.oid], "sample": one.sample}
+                        widths.append(entry)
+            for content, of in sorted(self.sizes.items()):
+                if one.oid in of:
+                    rows.append(self._row(one, content, of))
+        self.writer.insert("class_count", self.class_counts)
+        self.writer.insert("catalog", rows)
+        self.writer.insert("catalog_width", widths)
+
+    def _row(self, one: Catalog, content: int, of: dict[int, dict[str, Any]]) -> dict[str, Any]:
+        block = self.session.facts["block_size"]
+        heap = of[one.oid]
+        indexes = [index for index in one.indexes if index.oid in of]
+        live = one.rows.get(content)
+        basis = one.basis.get(content)
+        heap_needed = index_needed = None
+        if live is not None and (one.tuple_bytes is not None or live == 0):
+            heap_needed = min(heap["bytes"], bloat.heap_bytes(live, one.tuple_bytes or block, block))
+            index_needed = sum(
+                min(of[index.oid]["bytes"], bloat.btree_bytes(live, one.entry_bytes.get(index.oid, 16), block)) for index in indexes
+            )
+        if live is None and heap["reltuples"] > 0:
+            live, basis = int(heap["reltuples"]), "estimate"
+        vacuumed = heap["last_vacuum"]
+        return {
+            "content": content,
+            "relation": one.name,
+            "shared": one.shared,
+            "rows": live,
+            "rows_basis": basis,
+            "heap_bytes": heap["bytes"],
+            "toast_bytes": sum(of[oid]["bytes"] for oid in one.toast_oids if oid in of),
+            "index_bytes": sum(of[index.oid]["bytes"] for index in indexes),
+            "heap_needed": heap_needed,
+            "toast_needed": None,
+            "index_needed": index_needed,
+            "dead_tuples": heap["dead_tuples"],
+            "last_vacuum": vacuumed.astimezone(UTC).replace(tzinfo=None) if vacuumed else None,
+        }

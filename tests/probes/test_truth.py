@@ -1,0 +1,143 @@
+"""What the probes say equals what the server holds: rows counted, pg_attribute derived, bytes given back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from gpcatalog.audit.build import build
+from gpcatalog.probes.collect import collect
+from gpcatalog.probes.connection import connect
+from gpcatalog.store.snapshot import Snapshot
+from tests.conftest import fresh_database
+from tests.probes import zoo
+
+SERVERS = ["gp6_dsn", "gp7_dsn", "pg_dsn", "pgnew_dsn"]
+
+
+@pytest.fixture(params=SERVERS)
+def database(request: pytest.FixtureRequest) -> str:
+    """Conninfo of an empty database on each server."""
+    return fresh_database(request.getfixturevalue(request.param), "truth")
+
+
+def snapshot_of(dsn: str, folder: Path) -> Snapshot:
+    with connect(dsn) as session:
+        return Snapshot(collect(session, folder / "now.gpcatalog"))
+
+
+def counted(conn: psycopg.Connection, relation: str, segments: bool) -> dict[int, int]:
+    """Rows of a catalog by content id, the slow and plain way."""
+    here = conn.execute(f"SELECT count(*) FROM pg_catalog.{relation}").fetchone()[0]
+    rows = {-1: here}
+    if segments:
+        found = dict(conn.execute(f"SELECT gp_segment_id, count(*) FROM gp_dist_random('pg_catalog.{relation}') GROUP BY 1").fetchall())
+        rows |= {content: found.get(content, 0) for content in range(3)}
+    return rows
+
+
+def test_rows_equal_count(database: str, tmp_path: Path) -> None:
+    with psycopg.connect(database, autocommit=True) as conn:
+        zoo.make(conn)
+        with snapshot_of(database, tmp_path) as snapshot:
+            segments = snapshot.header["generation"].startswith("gp")
+            compared = 0
+            rows = snapshot.rows("SELECT content, relation, rows, rows_basis FROM catalog WHERE rows_basis IN ('counted', 'derived')")
+            for relation in sorted({row["relation"] for row in rows}):
+                said = {row["content"]: row["rows"] for row in rows if row["relation"] == relation}
+                assert said == counted(conn, relation, segments), relation
+                compared += len(said)
+            assert not snapshot.rows("SELECT * FROM coverage WHERE status <> 'read'")
+    print(f"compared {compared} rows of instance × catalog")
+    assert compared >= (60 if segments else 15)
+
+
+def test_attribution_is_exact(database: str, tmp_path: Path) -> None:
+    """What the tables own and what they do not own add up to pg_class and pg_attribute."""
+    with psycopg.connect(database, autocommit=True) as conn:
+        zoo.make(conn)
+        with snapshot_of(database, tmp_path) as snapshot:
+            owned = snapshot.one("SELECT sum(class_rows) AS c, sum(attribute_rows) AS a FROM root_total")
+        # what no table owns: the system's own relations, views, sequences, composite types, and what belongs to them
+        rest = conn.execute("""
+            SELECT count(*), sum((SELECT count(*) FROM pg_catalog.pg_attribute a WHERE a.attrelid = c.oid))
+              FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+             WHERE c.oid < 16384 OR c.relkind IN ('v', 'c', 'S') OR n.nspname IN ('gp_toolkit', 'pg_ext_aux')
+        """).fetchone()
+        every = conn.execute("SELECT (SELECT count(*) FROM pg_catalog.pg_class), (SELECT count(*) FROM pg_catalog.pg_attribute)").fetchone()
+    assert (int(owned["c"]) + rest[0], int(owned["a"]) + rest[1]) == every
+
+
+@pytest.mark.parametrize("vacuumed", [False, True])
+def test_empty_leaves_are_told(database: str, tmp_path: Path, vacuumed: bool) -> None:
+    with psycopg.connect(database, autocommit=True) as conn:
+        zoo.make(conn)
+        if vacuumed:
+            conn.execute("VACUUM")
+        names = [r[0] for r in conn.execute("SELECT c.oid::regclass::text FROM pg_catalog.pg_class c WHERE relname ~ '^sales_'"
+                                            " AND relkind IN ('r') AND relname <> 'sales'").fetchall()]  # fmt: skip
+        with snapshot_of(database, tmp_path) as snapshot:
+            said = {r["name"]: r["filled"] for r in snapshot.rows("SELECT name, filled FROM relation WHERE kind = 'leaf'")}
+        for name in names:
+            holds = conn.execute(f"SELECT EXISTS (SELECT 1 FROM {name})").fetchone()[0]
+            assert said[name] == holds, name
+    assert {True, False} <= set(said.values())
+
+
+# pg_class last: rewriting the others updates its rows
+BLOATED = ("pg_attribute", "pg_depend", "pg_type", "pg_index", "pg_class")
+
+
+def catalog_bytes(dsn: str, folder: Path) -> dict[tuple[str, int], tuple[int, int]]:
+    """(relation, content) → bytes, reclaimable bytes as the audit reports them."""
+    with snapshot_of(dsn, folder) as snapshot:
+        report = build(snapshot)
+    return {
+        (r.relation, r.content): (r.heap_bytes + r.toast_bytes + r.index_bytes, r.reclaimable_bytes or 0)
+        for r in report.catalogs
+        if r.relation in BLOATED
+    }
+
+
+def test_reclaimable_is_what_vacuum_full_gives_back(database: str, tmp_path: Path) -> None:
+    """At about 0, 30, 70 and 95 % dead rows: ask the audit, then VACUUM FULL and REINDEX, and compare, within 5 % of the catalog's size."""
+    greenplum = "gpadmin" in database
+    page = 32768 if greenplum else 8192
+    worst = 0.0
+    with psycopg.connect(database, autocommit=True) as conn:
+        conn.execute("SET client_min_messages = error")
+        _leaves(conn, "kept", 50 if greenplum else 300, greenplum)
+        for dead, rounds in ((0, 0), (30, 1), (70, 3), (95, 12)):
+            for _ in range(rounds):
+                _leaves(conn, "gone", 50 if greenplum else 300, greenplum)
+                conn.execute("DROP TABLE gone")
+            before = catalog_bytes(database, tmp_path)
+            for relation in BLOATED:
+                conn.execute(f"VACUUM FULL pg_catalog.{relation}")
+                conn.execute(f"REINDEX TABLE pg_catalog.{relation}")
+            after = catalog_bytes(database, tmp_path)
+            for key, (size, reclaimable) in before.items():
+                gained = size - after[key][0]
+                # a page either way is a page, whatever share of a small catalog that is
+                off = max(0, abs(gained - reclaimable) - 2 * page) / size
+                worst = max(worst, abs(gained - reclaimable) / size)
+                print(f"{dead:>3} % {key[0]:<14} content {key[1]:>2}: {size:>9} bytes, said {reclaimable:>9}, given back {gained:>9}")
+                assert off <= 0.05, (dead, key, size, reclaimable, gained)
+    print(f"largest difference {worst:.2%} of a catalog's size")
+
+
+def _leaves(conn: psycopg.Connection, name: str, leaves: int, greenplum: bool) -> None:
+    columns = "k int, a int, b text, c text, d numeric, e int, f int, g text"
+    if greenplum:
+        conn.execute(
+            f"CREATE TABLE {name} ({columns}) WITH (appendonly=true, orientation=column) DISTRIBUTED BY (a)"
+            f" PARTITION BY RANGE (k) (START (0) END ({leaves}) EVERY (1))"
+        )
+        return
+    conn.execute(f"CREATE TABLE {name} ({columns}) PARTITION BY RANGE (k)")
+    conn.execute(
+        f"DO $$ BEGIN FOR n IN 0..{leaves - 1} LOOP EXECUTE format('CREATE TABLE {name}_%s PARTITION OF {name}"
+        f" FOR VALUES FROM (%s) TO (%s)', n, n, n + 1); END LOOP; END $$"
+    )

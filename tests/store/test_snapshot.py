@@ -1,0 +1,214 @@
+"""Snapshot files: whole or not at all, read-only, and suspicious of what they are given."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from gpcatalog.errors import CatalogError, Exit
+from gpcatalog.store import series
+from gpcatalog.store.schema import SCHEMA_VERSION
+from gpcatalog.store.snapshot import Snapshot, Writer
+
+HEADER = {
+    "schema_version": SCHEMA_VERSION,
+    "snapshot_id": "ab" * 8,
+    "gpcatalog_version": "0",
+    "taken_at": "2026-11-21 10:00:00",
+    "banner": "PostgreSQL 15.1",
+    "product": "PostgreSQL",
+    "version": "15.1",
+    "generation": "pg15",
+    "version_num": 150001,
+    "database": 'we"ird, name\n\\N',
+    "database_oid": 5,
+    "block_size": 8192,
+    "grain": "leaf",
+}
+
+
+def make(path: Path, **more: object) -> Path:
+    with Writer(path) as writer:
+        writer.insert("snapshot", [HEADER | more])
+        return writer.finish()
+
+
+def test_text_survives_as_it_is(tmp_path: Path) -> None:
+    hostile = ["", "plain", 'a"b', "a,b", "line\nbreak\r\n", "\\N", "tab\t", "é日本\u202e", "'; DROP TABLE x; --", " NULL ", None]
+    with Writer(tmp_path / "s.gpcatalog") as writer:
+        writer.insert("snapshot", [HEADER])
+        writer.insert("setting", [{"name": str(n), "setting": text} for n, text in enumerate(hostile)])
+        path = writer.finish()
+    with Snapshot(path) as snapshot:
+        assert [r["setting"] for r in snapshot.rows("SELECT setting FROM setting ORDER BY name::int")] == hostile
+        assert snapshot.header["database"] == HEADER["database"]
+
+
+def test_an_abandoned_draft_leaves_nothing(tmp_path: Path) -> None:
+    target = make(tmp_path / "s.gpcatalog")
+    before = target.read_bytes()
+    with pytest.raises(RuntimeError), Writer(target) as writer:
+        writer.insert("snapshot", [HEADER])
+        raise RuntimeError
+    assert target.read_bytes() == before
+    assert [p.name for p in tmp_path.iterdir()] == ["s.gpcatalog"]
+
+
+def test_a_killed_writer_harms_nothing(tmp_path: Path) -> None:
+    """SIGKILL in the middle of a save: the old file stays, and the next save sweeps the draft away."""
+    target = make(tmp_path / "s.gpcatalog")
+    before = target.read_bytes()
+    code = (
+        "import sys, time; from pathlib import Path; from gpcatalog.store.snapshot import Writer\n"
+        f"w = Writer(Path({str(target)!r})); w.insert('setting', [{{'name': 'x', 'setting': 'y' * 100000}}])\n"
+        "print('ready', flush=True); time.sleep(60)"
+    )
+    child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    assert child.stdout is not None
+    assert child.stdout.readline() == "ready\n"
+    child.send_signal(signal.SIGKILL)
+    child.wait()
+    assert target.read_bytes() == before
+    assert len(list(tmp_path.iterdir())) > 1
+    make(tmp_path / "other.gpcatalog")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["other.gpcatalog", "s.gpcatalog"]
+
+
+@pytest.mark.parametrize("keep", [0, 1, 100, 4096, 20000, 60000])
+def test_a_truncated_file_is_told(tmp_path: Path, keep: int) -> None:
+    path = make(tmp_path / "s.gpcatalog")
+    path.write_bytes(path.read_bytes()[:keep])
+    with pytest.raises(CatalogError, match="not a readable snapshot") as told:
+        Snapshot(path)
+    assert told.value.exit_code == Exit.USAGE
+    assert told.value.hint
+
+
+def test_corruption_is_told_or_harmless(tmp_path: Path) -> None:
+    """Every 512th byte turned over in turn: a clear message or the right answer, never anything else."""
+    path = make(tmp_path / "s.gpcatalog")
+    whole = path.read_bytes()
+    told = 0
+    for at in range(0, len(whole), max(512, len(whole) // 60)):
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 0xFF]) + whole[at + 1 :])
+        try:
+            with Snapshot(path) as snapshot:
+                assert snapshot.header["snapshot_id"] == HEADER["snapshot_id"]
+                snapshot.rows("SELECT * FROM relation")
+        except CatalogError:
+            told += 1
+    assert told > 0
+
+
+def test_something_else_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("these are not the bytes you are looking for\n" * 1000)
+    with pytest.raises(CatalogError, match="not a readable snapshot"):
+        Snapshot(path)
+    with duckdb.connect(str(tmp_path / "other.db")) as other:
+        other.execute("CREATE TABLE snapshot (schema_version INTEGER)")
+    with pytest.raises(CatalogError, match="not a readable snapshot"):
+        Snapshot(tmp_path / "other.db")
+
+
+def test_a_newer_schema_is_told(tmp_path: Path) -> None:
+    path = make(tmp_path / "s.gpcatalog", schema_version=SCHEMA_VERSION + 1)
+    with pytest.raises(CatalogError, match="newer gpcatalog") as told:
+        Snapshot(path)
+    assert "update" in told.value.hint
+
+
+def test_a_view_cannot_pose_as_a_table(tmp_path: Path) -> None:
+    """A stranger's snapshot must not run SQL of its own choosing when it is read."""
+    path = make(tmp_path / "s.gpcatalog")
+    with duckdb.connect(str(path)) as db:
+        db.execute("DROP TABLE setting")
+        db.execute("CREATE VIEW setting AS SELECT content AS name FROM read_text('/etc/passwd')")
+    with pytest.raises(CatalogError, match="not a readable snapshot"):
+        Snapshot(path)
+
+
+def test_reading_reaches_nothing_else(tmp_path: Path) -> None:
+    with Snapshot(make(tmp_path / "s.gpcatalog")) as snapshot, pytest.raises(duckdb.PermissionException):
+        snapshot.rows("SELECT * FROM read_text('/etc/passwd')")
+
+
+def test_a_full_disk_is_told(tmp_path: Path) -> None:
+    """A file size limit stands for the full disk: writes fail in the same places."""
+    target = make(tmp_path / "s.gpcatalog")
+    before = target.read_bytes()
+    code = (
+        "import resource, signal, sys; from pathlib import Path; from gpcatalog.errors import CatalogError\n"
+        "from gpcatalog.store.snapshot import Writer\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN); resource.setrlimit(resource.RLIMIT_FSIZE, (300000, 300000))\n"
+        "try:\n"
+        f"    w = Writer(Path({str(target)!r}))\n"
+        "    with w:\n"
+        "        w.insert('setting', [{'name': str(n), 'setting': str(n * 7919 % 104729) * 40} for n in range(20000)]); w.finish()\n"
+        "except CatalogError as e:\n"
+        "    print(e.message, '|', e.hint)\n"
+    )
+    assert resource.RLIMIT_FSIZE is not None
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert said.returncode == 0, said.stderr[-2000:]
+    assert "cannot write" in said.stdout
+    assert "untouched" in said.stdout
+    assert target.read_bytes() == before
+    assert [p.name for p in tmp_path.iterdir()] == ["s.gpcatalog"]
+
+
+def test_a_folder_is_no_target(tmp_path: Path) -> None:
+    with pytest.raises(CatalogError, match="it is a folder"):
+        Writer(tmp_path)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_forbidden_folder_is_told(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    with pytest.raises(CatalogError, match="cannot write"):
+        make(tmp_path / "s.gpcatalog")
+
+
+def test_many_readers_and_a_writer_share_a_series(tmp_path: Path) -> None:
+    path = make(tmp_path / "s.gpcatalog")
+    code = (
+        "import time; from pathlib import Path; from gpcatalog.store.snapshot import Snapshot\n"
+        f"with Snapshot(Path({str(path)!r})): print('open', flush=True); time.sleep(30)"
+    )
+    child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    try:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "open\n"
+        with Snapshot(path) as mine:
+            assert mine.header["version"] == "15.1"
+        make(path, version="15.2")
+        with Snapshot(path) as mine:
+            assert mine.header["version"] == "15.2"
+    finally:
+        child.kill()
+        child.wait()
+
+
+def test_series_names(home: Path) -> None:
+    from datetime import UTC, datetime
+
+    place = series.folder("../../etc", 5432, "a/../b")
+    assert place.is_relative_to(home)
+    assert ".." not in place.relative_to(home).parts
+    now = datetime(2026, 11, 21, 10, 0, 0, tzinfo=UTC)
+    first = make(series.new_path(place, now))
+    second = make(series.new_path(place, now))
+    assert first != second
+    listed = list(series.snapshots())
+    assert [s.path for s in listed] == sorted([first, second])
+    assert listed[0].taken_at == now
+    assert series.find(first.name) == first
+    with pytest.raises(CatalogError, match="no snapshot file"):
+        series.find("nothing-like-it")

@@ -1,0 +1,88 @@
+"""Who may import whom: cli → parts → model → errors, parts only along the flow, heavy libraries only in their rooms."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parent.parent / "gpcatalog"
+
+# room → rooms it may import; every room may import model, errors and the package itself
+ALLOWED: dict[str, set[str]] = {
+    "errors": set(),
+    "model": set(),
+    "capacity": set(),
+    "store": {"capacity"},
+    "probes": {"store", "capacity"},
+    "audit": {"store", "capacity"},
+    "rules": {"audit", "capacity"},
+    "planner": {"store", "capacity", "audit", "ddl"},
+    "ddl": {"store", "capacity"},
+    "growth": {"store", "capacity", "audit"},
+    "latency": {"store", "capacity", "audit"},
+    "migration": {"audit", "planner", "capacity", "ddl", "store"},
+    "lab": {"store", "capacity", "probes"},
+    "emit": {"audit", "rules", "planner", "ddl", "growth", "latency", "capacity", "migration", "store"},
+    "cli": {"probes", "store", "audit", "rules", "planner", "ddl", "growth", "latency", "migration", "lab", "emit", "capacity"},
+    "__main__": {"cli"},
+}
+# library → the only rooms that may import it
+OWNERS = {
+    "psycopg": {"probes", "lab", "cli"},
+    "duckdb": {"store"},
+    "rich": {"emit"},
+    "sqlglot": {"ddl", "planner"},
+    "typer": {"cli"},
+}
+# command.py of a room is its door to the command line: it may use the edge (probes, emit) and typer
+DOOR = {"probes", "emit", "lab", "store", "audit", "rules", "capacity", "planner", "growth", "latency", "migration", "ddl"}
+
+
+def room(file: Path) -> str:
+    return file.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imports(file: Path) -> set[str]:
+    found = set()
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found.add(node.module)
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return found
+
+
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda f: str(f.relative_to(PACKAGE)))
+def test_imports(file: Path) -> None:
+    here = room(file)
+    if here == "__init__":
+        return
+    door = file.name in ("command.py", "report_command.py")
+    for name in imports(file):
+        top = name.split(".")[0]
+        if top in OWNERS and not (door and top in ("typer",)):
+            assert here in OWNERS[top], f"{file.name} imports {name}"
+        if top == "gpcatalog" and "." in name:
+            other = name.split(".")[1]
+            if other in (here, "model", "errors", "__version__"):
+                continue
+            allowed = ALLOWED.get(here, set()) | (DOOR if door else set())
+            assert other in allowed, f"{here} imports {other}"
+
+
+def test_rooms_are_listed() -> None:
+    assert {room(f) for f in FILES} - {"__init__", "report_command"} <= set(ALLOWED)
+
+
+def test_help_needs_no_heavy_library() -> None:
+    code = "import sys, gpcatalog.cli; print([m for m in ('psycopg', 'duckdb', 'sqlglot', 'numpy', 'rich.table') if m in sys.modules])"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert said.strip() == "[]"

@@ -1,0 +1,386 @@
+"""The command as its user meets it: exit codes, messages, formats."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from gpcatalog.lab.postgres import PrivateServer, free_port
+from tests.conftest import fresh_database
+from tests.probes import zoo
+
+FIXTURE = Path(__file__).parent.parent / "fixtures" / "greenplum6.gpcatalog"
+
+
+def run(*words: str, env: dict[str, str] | None = None, timeout: float = 120) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "gpcatalog", *words],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=timeout,
+        stdin=subprocess.DEVNULL,
+        env={**os.environ, "COLUMNS": "80", **(env or {})},
+    )
+
+
+def one_message(said: subprocess.CompletedProcess[str], code: int, pattern: str) -> str:
+    """The command failed with this code and one clear message, with a hint and without a traceback."""
+    assert said.returncode == code, (said.returncode, said.stderr)
+    assert "Traceback" not in said.stderr
+    lines = said.stderr.strip().splitlines()
+    assert lines[0].startswith("gpcatalog: "), said.stderr
+    assert re.search(pattern, lines[0]), said.stderr
+    assert len(lines) <= 2, said.stderr
+    assert said.stdout == ""
+    return said.stderr
+
+
+# -- bad input ---------------------------------------------------------------------------------------------------------
+
+
+def test_nobody_answers() -> None:
+    said = one_message(run("audit", f"host=127.0.0.1 port={free_port()} dbname=x"), 3, "cannot connect: .*refused")
+    assert "hint: check host and port" in said
+
+
+def test_host_unknown() -> None:
+    one_message(run("audit", "host=no-such-host.invalid dbname=x"), 3, "cannot connect")
+
+
+@pytest.mark.parametrize("text", ["host=", "dbname='unclosed", "postgresql://[bad", "hots=127.0.0.1 dbname=x"])
+def test_not_a_connection_string(text: str) -> None:
+    said = run("audit", text)
+    assert said.returncode in (2, 3)
+    one_message(said, said.returncode, "not a connection string|cannot connect")
+
+
+def test_secrets_are_not_repeated() -> None:
+    for text in (
+        f"host=127.0.0.1 port={free_port()} password=s3cr3t-xyz",
+        "password=s3cr3t-xyz hots=1",
+        "postgresql://u:s3cr3t-xyz@127.0.0.1:1/x?bad=1",
+    ):
+        said = run("audit", text)
+        assert said.returncode in (2, 3)
+        assert "s3cr3t-xyz" not in said.stdout + said.stderr
+
+
+class Liar(threading.Thread):
+    """A TCP server that greets every client with bytes that are no PostgreSQL's, and hangs up."""
+
+    def __init__(self, greeting: bytes) -> None:
+        super().__init__(daemon=True)
+        self.greeting = greeting
+        self.socket = socket.create_server(("127.0.0.1", 0))
+        self.port = self.socket.getsockname()[1]
+
+    def run(self) -> None:
+        while True:
+            try:
+                client, _ = self.socket.accept()
+            except OSError:
+                return
+            with client:
+                client.recv(1024)
+                client.sendall(self.greeting)
+
+
+@pytest.mark.parametrize(
+    "greeting", [b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n", b"220 mail ESMTP\r\n", b"\x00\xff" * 64, b""]
+)
+def test_something_else_answers(greeting: bytes) -> None:
+    liar = Liar(greeting)
+    liar.start()
+    try:
+        one_message(run("audit", f"host=127.0.0.1 port={liar.port} dbname=x connect_timeout=5"), 3, "no PostgreSQL answers|cannot connect")
+    finally:
+        liar.socket.close()
+
+
+def test_database_and_role_missing(pg15_server: PrivateServer) -> None:
+    said = one_message(run("audit", pg15_server.conninfo("no_such_db")), 3, 'database "no_such_db" does not exist')
+    assert "psql -l" in said
+    one_message(run("audit", pg15_server.conninfo().replace("user=postgres", "user=nobody_here")), 3, 'role "nobody_here" does not exist')
+
+
+def test_wrong_password(pg15_server: PrivateServer, tmp_path: Path) -> None:
+    hba = pg15_server.data / "pg_hba.conf"
+    before = hba.read_text()
+    with psycopg.connect(pg15_server.conninfo(), autocommit=True) as conn:
+        conn.execute("DROP ROLE IF EXISTS careful")
+        conn.execute("CREATE ROLE careful LOGIN PASSWORD 'right-one'")
+        hba.write_text("host all careful 127.0.0.1/32 scram-sha-256\n" + before)
+        conn.execute("SELECT pg_reload_conf()")
+        time.sleep(0.3)
+        try:
+            target = pg15_server.conninfo().replace("user=postgres", "user=careful")
+            said = one_message(run("audit", f"{target} password=wrong-one"), 3, "password authentication failed")
+            assert ".pgpass" in said
+            assert "wrong-one" not in said
+            assert run("snapshot", "take", f"{target} password=right-one").returncode == 0
+            passfile = tmp_path / "pgpass"
+            passfile.write_text("127.0.0.1:*:*:careful:right-one\n")
+            passfile.chmod(0o600)
+            assert run("snapshot", "take", target, env={"PGPASSFILE": str(passfile)}).returncode == 0
+        finally:
+            hba.write_text(before)
+            conn.execute("SELECT pg_reload_conf()")
+
+
+def test_pgbouncer_in_between(pg15_server: PrivateServer, tmp_path: Path) -> None:
+    import shutil
+
+    from gpcatalog.lab import process
+
+    binary = shutil.which("pgbouncer") or shutil.which("/usr/sbin/pgbouncer")
+    if binary is None:
+        pytest.skip("no pgbouncer installed")
+    for extra, pattern in (("", "pooler"), ("ignore_startup_parameters = options", "not read-only")):
+        port = free_port()
+        config = tmp_path / f"bouncer{port}.ini"
+        (tmp_path / "users.txt").write_text('"postgres" ""\n')
+        config.write_text(
+            f"[databases]\n* = host=127.0.0.1 port={pg15_server.port}\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\n"
+            f"auth_type = any\nunix_socket_dir =\npool_mode = transaction\nlogfile =\npidfile =\n{extra}\n"
+        )
+        config.write_text(config.read_text().replace("* = host", "postgres = user=postgres host"))
+        for path in (tmp_path, config, *tmp_path.parents[:2]):
+            path.chmod(0o755)
+        bouncer = subprocess.Popen([binary, str(config)], stderr=subprocess.PIPE, **process.unprivileged())
+        try:
+            for _ in range(100):
+                with socket.socket() as s:
+                    if s.connect_ex(("127.0.0.1", port)) == 0:
+                        break
+                time.sleep(0.05)
+            one_message(run("audit", f"host=127.0.0.1 port={port} user=postgres dbname=postgres"), 3, pattern)
+        finally:
+            bouncer.kill()
+            bouncer.wait()
+
+
+@pytest.mark.parametrize(
+    ("words", "pattern"),
+    [
+        (("audit", "--snapshot", "nowhere/x.gpcatalog"), "no snapshot file"),
+        (("audit", "x", "--snapshot", "y"), "give one of"),
+        (("audit", "--snapshot", "README.md"), "not a readable snapshot"),
+        (("audit", "--demo", "--only", "no-such-rule"), "no rule is called no-such-rule"),
+        (("audit", "--snapshot", "x", "--all-databases"), "--all-databases goes with"),
+        (("rules", "no-such-rule"), "no rule is called"),
+        (("probes", "no-such-probe"), "no probe named"),
+        (("snapshot", "export", "nowhere", "/tmp"), "no snapshot file"),
+    ],
+)
+def test_wrong_words(words: tuple[str, ...], pattern: str) -> None:
+    one_message(run(*words), 2, pattern)
+
+
+@pytest.mark.parametrize(
+    "words", [("audit", "--no-such-option"), ("no-such-command",), ("audit", "--format", "xml"), ("audit", "--statement-timeout", "no")]
+)
+def test_usage_errors_exit_2(words: tuple[str, ...]) -> None:
+    said = run(*words)
+    assert said.returncode == 2
+    assert "Traceback" not in said.stderr
+
+
+def test_a_server_too_slow(pg_dsn: str) -> None:
+    """A timeout too short for any probe: told, not a traceback."""
+    said = run("audit", pg_dsn, "--statement-timeout", "0.1", "--lock-timeout", "0.01", "--no-store")
+    assert said.returncode in (0, 3)
+    assert "Traceback" not in said.stderr
+
+
+def test_interrupt_leaves_nothing(pg15_server: PrivateServer, tmp_path: Path) -> None:
+    """SIGINT while a probe waits behind a lock on a catalog: exit 130, no session, no file."""
+    dsn = fresh_database(pg15_server.conninfo(), "interrupted")
+    with psycopg.connect(dsn) as holder:
+        holder.execute("LOCK TABLE pg_catalog.pg_depend IN ACCESS EXCLUSIVE MODE")
+        target = tmp_path / "folder" / "s.gpcatalog"
+        child = subprocess.Popen(
+            [sys.executable, "-m", "gpcatalog", "audit", dsn, "--save", str(target), "--lock-timeout", "60"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        waiting = (
+            "SELECT count(*) FROM pg_catalog.pg_locks l JOIN pg_catalog.pg_stat_activity a USING (pid)"
+            " WHERE NOT granted AND application_name = 'gpcatalog'"
+        )
+        for _ in range(200):
+            if holder.execute(waiting).fetchone()[0]:
+                break
+            time.sleep(0.05)
+        child.send_signal(signal.SIGINT)
+        out, err = child.communicate(timeout=30)
+        assert child.returncode == 130, err
+        assert err.strip().splitlines()[-1] == "gpcatalog: interrupted; nothing was left behind"
+        assert out == ""
+        time.sleep(0.3)
+        left = holder.execute("SELECT count(*) FROM pg_catalog.pg_stat_activity WHERE application_name = 'gpcatalog'").fetchone()[0]
+        assert left == 0
+        holder.rollback()
+    assert list(target.parent.iterdir()) == []
+
+
+def test_a_locked_catalog_is_told(pg15_server: PrivateServer, tmp_path: Path) -> None:
+    dsn = fresh_database(pg15_server.conninfo(), "locked")
+    with psycopg.connect(dsn) as holder:
+        holder.execute("LOCK TABLE pg_catalog.pg_depend IN ACCESS EXCLUSIVE MODE")
+        said = run("audit", dsn, "--format", "json", "--lock-timeout", "0.2", "--no-store")
+        holder.rollback()
+    assert said.returncode == 0, said.stderr
+    report = json.loads(said.stdout)
+    lost = [c for c in report["coverage"] if c["status"] != "read"]
+    assert {c["status"] for c in lost} == {"busy"}
+    assert any("pg_depend" in c["probe"] for c in lost)
+
+
+# -- what is printed ------------------------------------------------------------------------------------------------------
+
+
+def test_a_live_audit_in_both_formats(pg_dsn: str) -> None:
+    with psycopg.connect(pg_dsn, autocommit=True) as conn:
+        if not conn.execute("SELECT to_regclass('plain')").fetchone()[0]:
+            zoo.make(conn)
+    text = run("audit", pg_dsn)
+    assert text.returncode == 0, text.stderr
+    assert text.stderr == ""
+    assert all(len(line) <= 80 for line in text.stdout.splitlines())
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f\u2500-\u257f]", text.stdout)
+    assert re.fullmatch(r".* · [\d,]+ relations · \d+ probes? not read of \d+", text.stdout.splitlines()[-1])
+    said = run("audit", pg_dsn, "--format", "json")
+    report = json.loads(said.stdout)
+    assert report["schema"] == "gpcatalog.audit/1"
+    keys = {"content", "relation", "rows", "heap_bytes", "index_bytes", "needed_bytes", "reclaimable_bytes"}
+    assert report["catalogs"]
+    assert all(keys <= set(row) for row in report["catalogs"])
+    listed = run("snapshot", "list", "--format", "json")
+    assert len(json.loads(listed.stdout)["snapshots"]) == 2
+
+
+def test_hostile_names_stay_harmless(pg15_server: PrivateServer) -> None:
+    dsn = fresh_database(pg15_server.conninfo(), "hostile")
+    names = [
+        "a\x1b[31mred",
+        "new\nline",
+        'quo"te',
+        "<script>",
+        "\u202ertl",
+        "x" * 63,
+        "日本" * 10,
+        "back\\slash",
+        "[bold]not[/bold]",
+        ":smile:",
+    ]
+    with psycopg.connect(dsn, autocommit=True) as conn:
+        for n, name in enumerate(names):
+            quoted = psycopg.sql.Identifier(name)
+            conn.execute(psycopg.sql.SQL("CREATE TABLE {} (a int) PARTITION BY RANGE (a)").format(quoted))
+            conn.execute(
+                psycopg.sql.SQL("CREATE TABLE {} PARTITION OF {} FOR VALUES FROM (1) TO (2)").format(
+                    psycopg.sql.Identifier(f"l{n}{name}"), quoted
+                )
+            )
+    said = run("audit", dsn)
+    assert said.returncode == 0, said.stderr
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f\u202e]", said.stdout)
+    flat = "".join(said.stdout.split())
+    for shown in ("a\\x1b[31mred", "new\\x0aline", "<script>", "[bold]not[/bold]", ":smile:"):
+        assert shown in flat, shown
+
+
+def test_all_databases(pgnew_server: PrivateServer) -> None:
+    for name in ("first", "second"):
+        fresh_database(pgnew_server.conninfo(), name)
+    said = run("audit", pgnew_server.conninfo(), "--all-databases", "--format", "json")
+    assert said.returncode == 0, said.stderr
+    cluster = json.loads(said.stdout)
+    assert cluster["schema"] == "gpcatalog.cluster/1"
+    assert {"first", "second", "postgres"} <= {r["server"]["database"] for r in cluster["databases"]}
+    assert cluster["class_rows"] == sum(t["class_rows"] for r in cluster["databases"] for t in r["instance_totals"])
+    text = run("audit", pgnew_server.conninfo(), "--all-databases")
+    assert text.returncode == 0
+    assert "second" in text.stdout
+
+
+def test_fail_on_and_only() -> None:
+    words = ("audit", "--snapshot", str(FIXTURE))
+    assert run(*words).returncode == 0
+    assert run(*words, "--fail-on", "warning").returncode == 1
+    assert run(*words, "--fail-on", "never").returncode == 0
+    only = json.loads(run(*words, "--only", "empty-leaves", "--format", "json").stdout)
+    assert {f["rule"] for f in only["findings"]} == {"empty-leaves"}
+
+
+def test_the_fixture_prints_as_recorded(request: pytest.FixtureRequest) -> None:
+    """The Greenplum 6 picture, offline; GPCATALOG_UPDATE=1 writes it anew."""
+    golden = FIXTURE.with_suffix(".txt")
+    said = run("audit", "--snapshot", str(FIXTURE))
+    assert said.returncode == 0, said.stderr
+    if os.environ.get("GPCATALOG_TEST_UPDATE"):
+        golden.write_text(said.stdout)
+    assert said.stdout == golden.read_text()
+
+
+def test_every_rule_has_its_four_parts() -> None:
+    from gpcatalog import rules
+
+    for name in rules.every():
+        assert re.fullmatch(r"[a-z]+(-[a-z0-9]+)+", name)
+        assert list(rules.page(name)) == ["", *rules.PARTS], name
+        assert all(rules.page(name).values()), name
+
+
+def test_every_probe_has_its_header() -> None:
+    from gpcatalog.model.server import named
+    from gpcatalog.probes import library
+
+    for word in ("greenplum6", "greenplum7", "cloudberry2", "postgres12", "postgres15", "postgres18"):
+        server = named(word)
+        assert server is not None
+        for name in library.names(server):
+            probe = library.probe(name, server)
+            assert probe.prose, name
+            assert all(probe.header(key) for key in ("needs", "locks", "cost")), name
+
+
+def test_help_of_every_command_has_an_example() -> None:
+    for words in (("audit",), ("snapshot", "take"), ("snapshot", "list"), ("snapshot", "export"), ("rules",), ("probes",), ("lab",)):
+        said = run(*words, "--help")
+        assert said.returncode == 0
+        assert "Example: gpcatalog" in said.stdout, words
+
+
+def test_probes_prints_what_would_run() -> None:
+    said = run("probes", "relations", "--server", "greenplum6")
+    assert "pg_partition_rule" in said.stdout
+    assert "pg_partition_rule" not in run("probes", "relations", "--server", "postgres15").stdout
+    assert "segment_catalog_rows" in run("probes").stdout
+
+
+def test_demo(tmp_path: Path) -> None:
+    """The README's first command: a report of real bloat, and nothing left."""
+    said = run("audit", "--demo", "--format", "json", "--maintenance", str(tmp_path / "m.sql"), env={"TMPDIR": str(tmp_path)}, timeout=300)
+    assert said.returncode == 0, said.stderr
+    report = json.loads(said.stdout)
+    assert report["census"]["partitioned_tables"] > 150
+    assert report["census"]["leaves"] > 5000
+    assert report["census"]["empty_leaves"] > 2000
+    found = {f["rule"] for f in report["findings"]}
+    assert {"empty-leaves", "segment-catalog-bloat", "autovacuum-off", "default-partition-holds-rows"} <= found
+    assert "pg_catalog.pg_attribute" in (tmp_path / "m.sql").read_text()
+    assert [p.name for p in tmp_path.iterdir() if p.name.startswith("gpcatalog-")] == []
