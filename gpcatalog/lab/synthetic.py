@@ -88,7 +88,11 @@ def _add(writer: Writer, spec: Spec, generation: str, oid: int, segments: int) -
     first = root + 1
     filled = f"(i < {int(spec.leaves * spec.filled)} AND i % {spec.every_filled} = 0)"
     # sizes differ from leaf to leaf, the same way on every run
-    size = "NULL" if spec.bytes is None else f"CASE WHEN {filled} THEN ({spec.bytes} * (0.5 + (hash(i * 31 + {root}) % 1000) / 1000.0))::BIGINT ELSE 0 END"
+    size = (
+        "NULL"
+        if spec.bytes is None
+        else f"CASE WHEN {filled} THEN ({spec.bytes} * (0.5 + (hash(i * 31 + {root}) % 1000) / 1000.0))::BIGINT ELSE 0 END"
+    )
     files = "NULL" if spec.bytes is None else f"{segments} * CASE WHEN {filled} THEN 1 + {spec.columns} ELSE 1 END"
     known = f"{filled}, {files}, {size}, ({size} / {segments} * 1.1)::BIGINT"
     rows = "0" if spec.bytes is None else f"CASE WHEN {filled} THEN {max(1, spec.bytes // 200)}.0 ELSE 0.0 END"
@@ -132,18 +136,39 @@ def _head(writer: Writer, generation: str, segments: int, basis: str, settings: 
         "snapshot",
         [
             {
-                "schema_version": SCHEMA_VERSION, "snapshot_id": secrets.token_hex(8), "gpcatalog_version": gpcatalog.__version__,
-                "taken_at": TAKEN_AT, "seconds": 0.0, "banner": banner, "product": product, "version": version,
-                "generation": generation, "version_num": number, "host": "nowhere", "port": 5432, "database": "synthetic",
-                "database_oid": 1, "encoding": "UTF8", "block_size": block, "standby": False, "started_at": None, "role": "gpadmin",
-                "superuser": True, "database_bytes": None, "filled_basis": basis, "grain": "leaf",
+                "schema_version": SCHEMA_VERSION,
+                "snapshot_id": secrets.token_hex(8),
+                "gpcatalog_version": gpcatalog.__version__,
+                "taken_at": TAKEN_AT,
+                "seconds": 0.0,
+                "banner": banner,
+                "product": product,
+                "version": version,
+                "generation": generation,
+                "version_num": number,
+                "host": "nowhere",
+                "port": 5432,
+                "database": "synthetic",
+                "database_oid": 1,
+                "encoding": "UTF8",
+                "block_size": block,
+                "standby": False,
+                "started_at": None,
+                "role": "gpadmin",
+                "superuser": True,
+                "database_bytes": None,
+                "filled_basis": basis,
+                "grain": "leaf",
             }
         ],
-    )  # fmt: skip
-    instances: list[dict[str, Any]] = [{"dbid": 1, "content": -1, "role": "p", "preferred_role": "p", "status": "u", "hostname": "coordinator"}]
+    )
+    instances: list[dict[str, Any]] = [
+        {"dbid": 1, "content": -1, "role": "p", "preferred_role": "p", "status": "u", "hostname": "coordinator"}
+    ]
     if generation != "pg15":
         instances += [
-            {"dbid": 2 + n, "content": n, "role": "p", "preferred_role": "p", "status": "u", "hostname": f"host{n % 4}"} for n in range(segments)
+            {"dbid": 2 + n, "content": n, "role": "p", "preferred_role": "p", "status": "u", "hostname": f"host{n % 4}"}
+            for n in range(segments)
         ]
     writer.insert("instance", instances)
     writer.insert("setting", [{"name": k, "setting": str(v), "unit": None, "source": "default"} for k, v in settings.items()])
@@ -153,7 +178,9 @@ def _head(writer: Writer, generation: str, segments: int, basis: str, settings: 
 LOCKS = {"max_locks_per_transaction": 4096, "max_connections": 250, "max_prepared_transactions": 250}
 
 
-def write(path: Path, specs: Iterable[Spec], *, generation: str = "gp6", segments: int = 32, settings: dict[str, int] | None = None) -> Path:
+def write(
+    path: Path, specs: Iterable[Spec], *, generation: str = "gp6", segments: int = 32, settings: dict[str, int] | None = None
+) -> Path:
     """A snapshot file at `path` holding these tables, as a server of that generation would give it. Returns the path.
 
     Raises CatalogError when the file cannot be written.
@@ -189,8 +216,12 @@ def published(leaves: int = 5_400_000, tables: int = 331) -> list[Spec]:
             shape = replace(shape, start=date(2026 - each // 365, 12, 31) if each > 730 else date(2025, 1, 1))
         found.append(
             replace(
-                shape, name=f"{shape.name}_{n}", columns=100, filled=0.9, every_filled=3 if n % 2 else 1,
+                shape,
+                name=f"{shape.name}_{n}",
+                columns=100,
+                filled=0.9,
+                every_filled=3 if n % 2 else 1,
                 bytes=(64 << 20) if n % 3 else (2 << 20),
             )
-        )  # fmt: skip
+        )
     return found

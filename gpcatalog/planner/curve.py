@@ -11,7 +11,7 @@ import numpy.typing as npt
 from gpcatalog.planner import budget
 from gpcatalog.planner.group import FILES, LEAVES, RESOURCES, REWRITE, SECONDS, Problem, prepare, prices, solve
 from gpcatalog.planner.policy import Weights
-from gpcatalog.planner.sets import CHUNK, Reader
+from gpcatalog.planner.sets import CHUNK, Reader, Why
 
 Floats = npt.NDArray[np.float64]
 
@@ -28,11 +28,13 @@ class Curves:
     columns: [resource, point] the prices each point is optimal for
     totals:  [table, resource, point], tables in the reader's order
     problems: the problems themselves where they fit in memory, else None
+    stays:   [table, Why] leaves that stay as they are for each reason
     """
 
     columns: Floats
     totals: Floats
     problems: list[Problem] | None
+    stays: npt.NDArray[np.int64]
 
 
 @dataclass
@@ -81,18 +83,21 @@ def build(
     keep = sum(r.leaves for r in reader.roots) <= CHUNK
     problems: list[Problem] = []
     parts: list[Floats] = []
+    stays = np.zeros((len(reader.roots), len(Why)), dtype=np.int64)
     done = 0
     for chunk in reader.chunks():
         problem = prepare(
             chunk, now=reader.now, column_share=reader.policy.workload.column_share, rate=rate, headroom=headroom, lock_limit=lock_limit
         )
         parts.append(solve(problem, columns).totals)
+        kept = ~chunk.droppable
+        np.add.at(stays, (chunk.root[kept], chunk.why[kept].astype(np.int64)), chunk.leaves[kept])
         if keep:
             problems.append(problem)
         done += len(chunk.roots)
         progress(f"planned {done} of {len(reader.roots)} tables")
     totals = np.concatenate(parts) if parts else np.zeros((0, len(RESOURCES), columns.shape[1]))
-    return Curves(columns, totals, problems if keep else None)
+    return Curves(columns, totals, problems if keep else None, stays)
 
 
 def decide(curves: Curves, objective: Floats, limits: dict[str, float]) -> Outcome:

@@ -39,7 +39,8 @@ GRAINS: dict[str, Grain] = {g.word: g for g in Grain}
 
 def _months(at: Ints) -> Ints:
     """Months since 1970-01 of a time axis."""
-    return np.asarray(at, dtype=np.int64).astype("datetime64[us]").astype("datetime64[M]").astype(np.int64)
+    months: Ints = np.asarray(at, dtype=np.int64).astype("datetime64[us]").astype("datetime64[M]").astype(np.int64)
+    return months
 
 
 def cells(grain: Grain, at: Ints) -> Ints:
@@ -75,7 +76,8 @@ def cell_start(grain: Grain, cell: int) -> int:
 
 
 def _month_starts(month: Ints) -> Ints:
-    return month.astype("datetime64[M]").astype("datetime64[us]").astype(np.int64)
+    starts: Ints = month.astype("datetime64[M]").astype("datetime64[us]").astype(np.int64)
+    return starts
 
 
 def cell_ends(grain: Grain, cell: Ints) -> Ints:
@@ -143,7 +145,7 @@ def number_from_date(at: int, digits: int) -> int:
     (19700101, 197001)
     """
     moment = np.datetime64(at, "us").astype("datetime64[D]").item()
-    return moment.year * 10000 + moment.month * 100 + moment.day if digits == 8 else moment.year * 100 + moment.month
+    return int(moment.year * 10000 + moment.month * 100 + moment.day if digits == 8 else moment.year * 100 + moment.month)
 
 
 def shown(at: int) -> str:
@@ -182,5 +184,3 @@ def label(grain: Grain, start: int) -> str:
     if grain is Grain.QUARTER:
         return f"{moment:%Y}q{(moment.month + 2) // 3}"
     return f"{moment:%Y}"
-
-

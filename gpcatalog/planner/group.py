@@ -8,6 +8,7 @@ Costs add up over groups, so the cheapest grouping is a shortest path; it is fou
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -102,9 +103,19 @@ def _expand(lanes: Ints) -> tuple[Ints, Ints, Ints]:
 
 
 def _evaluate(
-    chunk: Chunk, start: Ints, end: Ints, slot: npt.NDArray[np.int8], cumulated: tuple[Ints, Ints, Ints], unit_leaf_files: Floats,
-    *, column_share: float, rate: float, headroom: float | None, lock_limit: float | None, alone: bool,
-) -> Options:  # fmt: skip
+    chunk: Chunk,
+    start: Ints,
+    end: Ints,
+    slot: npt.NDArray[np.int8],
+    cumulated: tuple[Ints, Ints, Ints],
+    unit_leaf_files: Floats,
+    *,
+    column_share: float,
+    rate: float,
+    headroom: float | None,
+    lock_limit: float | None,
+    alone: bool,
+) -> Options:
     """Resources of every group under every storage target, and which targets it may take."""
     table, n = chunk.table, len(start)
     run = chunk.run[start]
@@ -195,7 +206,9 @@ def _evaluate(
         if not possible.any():
             comps.append(None)
             continue
-        columnar = table.column_stored[klass] if option == KEEP else np.where(same[klass], table.column_stored[klass], target == "ao_column")
+        columnar = (
+            table.column_stored[klass] if option == KEEP else np.where(same[klass], table.column_stored[klass], target == "ao_column")
+        )
         share = np.where(columnar, column_share, 1.0)
         found = np.zeros((n, len(RESOURCES)))
         found[:, ROWS] = rows_above + np.nan_to_num(add(lane_rows))
@@ -324,9 +337,12 @@ def prepare(
     order = np.argsort(groups.start, kind="stable")
     if len(order) and (order[1:] < order[:-1]).any():
         groups = Options(
-            groups.start[order], groups.end[order], groups.slot[order],
-            [None if c is None else c[order] for c in groups.comps], [a[order] for a in groups.allowed],
-        )  # fmt: skip
+            groups.start[order],
+            groups.end[order],
+            groups.slot[order],
+            [None if c is None else c[order] for c in groups.comps],
+            [a[order] for a in groups.allowed],
+        )
         group_edges = np.searchsorted(groups.start, unit_edges)
     return Problem(chunk, alone, groups, unit_edges, group_edges, indexes)
 
@@ -415,7 +431,7 @@ def _shortest(groups: Options, base: Floats, cost: Floats, single: Bools, made: 
     new[1:] = (position_s[1:] != position_s[:-1]) | (slot_s[1:] != slot_s[:-1])
     cuts = np.append(np.flatnonzero(new), len(order)).tolist()
     by_position: dict[int, list[tuple[int, int, int]]] = {}
-    for a, b in zip(cuts[:-1], cuts[1:], strict=True):
+    for a, b in pairwise(cuts):
         by_position.setdefault(int(position_s[a]), []).append((a, b, int(slot_s[a])))
     c_s, origin_s = c[order], origin[order]
     cost_s = cost[order]
@@ -462,7 +478,7 @@ def _totals(
             if comps is None:
                 continue
             mask = used & (which == option)
-            for t, (s, e) in enumerate(zip(edges[:-1], edges[1:], strict=True)):
+            for t, (s, e) in enumerate(pairwise(edges)):
                 if s != e:
                     totals[t] += comps[s:e].T @ mask[s:e].astype(np.float64)
     return totals

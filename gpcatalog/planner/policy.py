@@ -6,19 +6,30 @@ import fnmatch
 import re
 import tomllib
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
 from gpcatalog.capacity import limits
-from gpcatalog.errors import CatalogError, Exit
+from gpcatalog.errors import CatalogError
 from gpcatalog.planner.grid import GRAINS, Grain
 
 GIB = limits.GIB
 MIB = limits.MIB
 
 _UNITS = {"": 1, "b": 1, "kb": 1024, "mb": MIB, "gb": GIB, "tb": 1024 * GIB, "kib": 1024, "mib": MIB, "gib": GIB, "tib": 1024 * GIB}
-_SPANS = {"h": 1 / 24, "hour": 1 / 24, "d": 1, "day": 1, "w": 7, "week": 7, "month": 30.436875, "quarter": 91.310625, "y": 365.2425, "year": 365.2425}
+_SPANS = {
+    "h": 1 / 24,
+    "hour": 1 / 24,
+    "d": 1,
+    "day": 1,
+    "w": 7,
+    "week": 7,
+    "month": 30.436875,
+    "quarter": 91.310625,
+    "y": 365.2425,
+    "year": 365.2425,
+}
 
 
 def size(text: str | int) -> int:
@@ -327,12 +338,19 @@ def loads(text: str, origin: str = "policy") -> Policy:
         unknown = re.search(r"unknown field `([^`]*)`(?: - at `\$\.?([^`]*)`)?", said)
         if unknown:
             where = (unknown[2] or "").split("[")[0].split(".")[0]
-            kinds = {"": Policy, "limits": Limits, "weights": Weights, "workload": Workload, "default": Rule, "table": Rule}
+            kinds: dict[str, Any] = {
+                "": Policy,
+                "limits": Limits,
+                "weights": Weights,
+                "workload": Workload,
+                "default": Rule,
+                "table": Rule,
+            }
             keys = ", ".join(f.name for f in msgspec.structs.fields(kinds.get(where, Policy)))
             place = f"[{unknown[2]}]" if unknown[2] else "the top level"
-            raise CatalogError(f"{origin}: unknown key {unknown[1]!r} in {place}", hint=f"known there: {keys}", exit_code=Exit.USAGE) from None
+            raise CatalogError(f"{origin}: unknown key {unknown[1]!r} in {place}", hint=f"known there: {keys}") from None
         place = said.replace(" - at `$.", " in `").replace(" - at `$", " in `")
-        raise CatalogError(f"{origin}: {place}", hint="see `gpcatalog plan --help` for the keys", exit_code=Exit.USAGE) from None
+        raise CatalogError(f"{origin}: {place}", hint="see `gpcatalog plan --help` for the keys") from None
     _wishes([("default", found.default)])
     for n, rule in enumerate(found.table):
         _wishes([("default", found.default), (f"table[{n}]", rule)])

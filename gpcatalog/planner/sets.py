@@ -25,7 +25,6 @@ from gpcatalog.planner.bounds import (
     BoundKind,
     Family,
     TermKind,
-    axis,
     family,
     interval,
     parse,
@@ -33,6 +32,7 @@ from gpcatalog.planner.bounds import (
 )
 from gpcatalog.planner.costs import LeafClass, RootShape, Table, model_generation
 from gpcatalog.planner.policy import Policy, Wishes, rule_key, wishes_for
+from gpcatalog.planner.workload import Workload
 from gpcatalog.store.snapshot import Snapshot
 
 CHUNK = 500_000  # leaves read and planned at a time: bounds memory
@@ -55,6 +55,7 @@ class Why(IntEnum):
     UNKNOWN_SIZE = 6
     PAST_RETENTION = 7
     OTHER_DISTRIBUTION = 8
+    EXTERNALISE = 9
 
 
 WHY_TEXT = {
@@ -66,6 +67,7 @@ WHY_TEXT = {
     Why.UNKNOWN_SIZE: "holds rows, but the snapshot does not say how many bytes",
     Why.PAST_RETENTION: "older than its retention: the owner's clean-up will remove it",
     Why.OTHER_DISTRIBUTION: "distributed otherwise than its table",
+    Why.EXTERNALISE: "old enough to live in files outside: proposed",
 }
 
 
@@ -133,7 +135,11 @@ def _choose_level(root: Root) -> None:
     best: tuple[int, int] | None = None
     for k in root.keys:
         kind = family(k.key_types)
-        if k.strategy == "range" and "," not in k.key and kind in (Family.DATE, Family.TIMESTAMP, Family.TIMESTAMPTZ, Family.INTEGER, Family.NUMERIC):
+        if (
+            k.strategy == "range"
+            and "," not in k.key
+            and kind in (Family.DATE, Family.TIMESTAMP, Family.TIMESTAMPTZ, Family.INTEGER, Family.NUMERIC)
+        ):
             rank = (0 if kind.time else 1, k.level)
             if best is None or rank < best:
                 best = rank
@@ -146,7 +152,8 @@ def _choose_level(root: Root) -> None:
     strategies = {k.strategy for k in root.keys}
     if root.wishes.merge_lists > 1 and root.keys and root.keys[-1].strategy == "list":
         root.level, root.lists, root.family = root.keys[-1].level + 1, True, Family.INTEGER
-        doublings, n = [], 2
+        doublings: list[int] = []
+        n = 2
         while n <= root.wishes.merge_lists and len(doublings) < SLOTS - 1:
             doublings.append(n)
             n *= 2
@@ -204,9 +211,18 @@ def load_roots(snapshot: Snapshot, policy: Policy, lock_limit: float | None) -> 
         if rule not in memo:
             memo[rule] = wishes_for(policy, r["schema"], r["name"])
         root = Root(
-            r["oid"], r["schema"], r["name"], r["storage"], r["options"] or "", r["depth"], r["leaves"],
-            keys.get(r["oid"], []), memo[rule], facts.get(r["oid"], {}), index=len(roots),
-        )  # fmt: skip
+            r["oid"],
+            r["schema"],
+            r["name"],
+            r["storage"],
+            r["options"] or "",
+            r["depth"],
+            r["leaves"],
+            keys.get(r["oid"], []),
+            memo[rule],
+            facts.get(r["oid"], {}),
+            index=len(roots),
+        )
         _choose_level(root)
         _table_obstacles(root, lock_limit, r["indexes"])
         roots.append(root)
@@ -325,7 +341,16 @@ class Chunk:
 class Reader:
     """Reads partition sets out of a snapshot, a chunk of tables at a time."""
 
-    def __init__(self, snapshot: Snapshot, policy: Policy, *, lock_limit: float | None = None, now: datetime | None = None) -> None:
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        policy: Policy,
+        *,
+        lock_limit: float | None = None,
+        now: datetime | None = None,
+        workload: Workload | None = None,
+    ) -> None:
+        self.workload = workload
         self.snapshot = snapshot
         self.policy = policy
         self.generation: Generation = model_generation(snapshot.header["generation"])
@@ -396,10 +421,19 @@ class Reader:
         for n, i in enumerate(first.tolist()):
             r = self._shape_rows[int(at[i])]
             one = LeafClass(
-                Storage(r["storage"]) if r["storage"] in set(Storage) else Storage.OTHER, int(r["columns"]), bool(r["toast"]),
-                int(r["indexes"]), int(r["index_columns"]), int(r["owner"] or 0), int(r["tablespace"] or 0), r["options"] or "",
-                r["persistence"] or "", int(bounds[i]), bool(leaf[i]), int(root[i]),
-            )  # fmt: skip
+                Storage(r["storage"]) if r["storage"] in set(Storage) else Storage.OTHER,
+                int(r["columns"]),
+                bool(r["toast"]),
+                int(r["indexes"]),
+                int(r["index_columns"]),
+                int(r["owner"] or 0),
+                int(r["tablespace"] or 0),
+                r["options"] or "",
+                r["persistence"] or "",
+                int(bounds[i]),
+                bool(leaf[i]),
+                int(root[i]),
+            )
             codes[n] = self._classes.setdefault(one, len(self._classes))
         return codes[inverse]
 
@@ -464,14 +498,17 @@ class Reader:
         clean_segment = np.maximum(segment[li], 0)
 
         def total(values: Floats) -> Floats:
-            return np.bincount(of[li], weights=values, minlength=len(units))
+            return np.asarray(np.bincount(of[li], weights=values, minlength=len(units)), dtype=np.float64)
 
         cost_rows = np.nan_to_num(table.rows[:, 0])
         file_now = np.where(filled == 1, table.filled[klass, 0], table.empty[klass, 0])
         file_now = np.nan_to_num(np.where(leaf, file_now, table.empty[klass, 0]))
-        u_rows = np.bincount(of[inside], weights=cost_rows[klass[inside]], minlength=len(units))
-        u_files = np.bincount(of[inside], weights=file_now[inside], minlength=len(units))
-        u_catalog = np.bincount(of[inside], weights=np.nan_to_num(table.catalog[klass[inside], 0]), minlength=len(units))
+
+        def total_all(values: Floats) -> Floats:
+            return np.asarray(np.bincount(of[inside], weights=values[inside], minlength=len(units)), dtype=np.float64)
+
+        u_rows, u_files = total_all(cost_rows[klass]), total_all(file_now)
+        u_catalog = total_all(np.nan_to_num(table.catalog[klass, 0]))
         u_leaves = np.bincount(of[li], minlength=len(units)).astype(np.int64)
         u_bytes, u_segment = total(clean), total(clean_segment)
         share = np.where(table.column_stored[klass[li]], self.policy.workload.column_share, 1.0)
@@ -493,7 +530,8 @@ class Reader:
         order = np.lexsort((oid[units], low, why == Why.UNPARSED, set_key, u_root))
         back = np.empty(len(units), dtype=np.int64)
         back[order] = np.arange(len(units))
-        u_root, set_key, low, high, cal_low, cal_high, why = (x[order] for x in (u_root, set_key, low, high, cal_low, cal_high, why))
+        u_root, set_key, low, high = u_root[order], set_key[order], low[order], high[order]
+        cal_low, cal_high, why = cal_low[order], cal_high[order], why[order]
         u_sig, u_empty, u_unknown = u_sig[order], u_empty[order], u_unknown[order]
         new_set = np.ones(len(units), dtype=np.bool_)
         new_set[1:] = (set_key[1:] != set_key[:-1]) | (u_root[1:] != u_root[:-1])
@@ -519,11 +557,42 @@ class Reader:
         run_leaf = np.concatenate([[0], np.cumsum(run_length * run_lanes)])[:-1] if len(units) else np.zeros(0, np.int64)
         rate = self._rates(batch, u_root, sets, low, high, cal_low, cal_high)
         return Chunk(
-            batch, table, list(self._classes), oid[units][order].astype(np.uint32), u_root.astype(np.int32), sets, low, high, cal_low,
-            cal_high, code[order], u_leaves, u_bytes[order], u_segment[order], u_rows[order], u_files[order], u_catalog[order], rate, u_scanned[order],
-            why, u_empty, droppable, u_unknown, run, run_unit, run_length, run_lanes, run_leaf, oid[li].astype(np.uint32), leaf_unit,
-            klass[li], size[li], segment[li], filled[li], edge,
-        )  # fmt: skip
+            batch,
+            table,
+            list(self._classes),
+            oid[units][order].astype(np.uint32),
+            u_root.astype(np.int32),
+            sets,
+            low,
+            high,
+            cal_low,
+            cal_high,
+            code[order],
+            u_leaves,
+            u_bytes[order],
+            u_segment[order],
+            u_rows[order],
+            u_files[order],
+            u_catalog[order],
+            rate,
+            u_scanned[order],
+            why,
+            u_empty,
+            droppable,
+            u_unknown,
+            run,
+            run_unit,
+            run_length,
+            run_lanes,
+            run_leaf,
+            oid[li].astype(np.uint32),
+            leaf_unit,
+            klass[li],
+            size[li],
+            segment[li],
+            filled[li],
+            edge,
+        )
 
     def _axes(
         self, batch: list[Root], root: Ints, code: Ints, default: Bools, units: Ints, a: dict[str, npt.NDArray[Any]]
@@ -573,8 +642,8 @@ class Reader:
         """The units' ends on the calendar (or as they are for plain numbers)."""
         closed = good & (lo > MINUS_INFINITY) & (hi < INFINITY)
         if r.family.time:
-            width = hi[closed] - lo[closed]
-            if len(width) and int(np.median(width)) >= 20 * 3600 * 1_000_000:
+            lengths = hi[closed] - lo[closed]
+            if len(lengths) and int(np.median(lengths)) >= 20 * 3600 * 1_000_000:
                 # local midnights: the remainder most starts share is the calendar's origin
                 values, counts = np.unique(lo[closed] % DAY, return_counts=True)
                 r.shift = int(values[int(np.argmax(counts))])
@@ -590,8 +659,8 @@ class Reader:
                 at = np.where(fits, at, np.where(lo <= MINUS_INFINITY, lo, OPEN_LOW))
                 to = np.where(fits_too, to, np.where(hi >= INFINITY, hi, OPEN_HIGH))
                 return at, to
-        widths, counts = np.unique((hi - lo)[closed], return_counts=True)
-        width = int(widths[int(np.argmax(counts))])
+        spans, counts = np.unique((hi - lo)[closed], return_counts=True)
+        width = int(spans[int(np.argmax(counts))])
         span = int(hi[closed].max()) - int(lo[closed].min())
         r.widths = tuple(grid.round_multiples(width, max(span, width * 2), SLOTS - 1))
         return lo, hi
@@ -608,9 +677,17 @@ class Reader:
         return hung, otherwise
 
     def _ages(
-        self, batch: list[Root], root: Ints, sets: npt.NDArray[np.int32], low: Ints, high: Ints, cal_low: Ints, cal_high: Ints,
-        why: npt.NDArray[np.int8], empty: Bools,
-    ) -> tuple[Ints, Bools, Bools]:  # fmt: skip
+        self,
+        batch: list[Root],
+        root: Ints,
+        sets: npt.NDArray[np.int32],
+        low: Ints,
+        high: Ints,
+        cal_low: Ints,
+        cal_high: Ints,
+        why: npt.NDArray[np.int8],
+        empty: Bools,
+    ) -> tuple[Ints, Bools, Bools]:
         """By unit: the edge of the hot window, whether an empty one may be dropped, whether it is past its retention."""
         n = len(root)
         edge = np.full(n, OPEN_HIGH, dtype=np.int64)
@@ -630,6 +707,9 @@ class Reader:
                 # an open end takes what no other leaf does: it is never dropped
                 closed = (cal_low[here] > MINUS_INFINITY) & (cal_high[here] < INFINITY)
                 drop[here] = empty[here] & usable & closed & ((cal_high[here] <= hot) | (cal_low[here] >= ahead))
+                if w.externalise_after is not None and self.generation.greenplum:
+                    old = (why[here] == Why.FREE) & ~empty[here] & (cal_high[here] <= self.now - r.shift - int(w.externalise_after * DAY))
+                    why[here][old] = Why.EXTERNALISE
                 if w.keep is not None:
                     past[here] = usable & (cal_high[here] <= self.now - r.shift - int(w.keep * DAY))
             elif not r.lists:

@@ -1,0 +1,251 @@
+"""The command `gpcatalog plan`: from a server or a snapshot to a plan on the terminal or in a file."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterator
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gpcatalog.errors import CatalogError
+
+if TYPE_CHECKING:
+    from gpcatalog.planner.plan import Planned
+    from gpcatalog.planner.sets import Root
+    from gpcatalog.store.snapshot import Snapshot
+
+
+class Form(StrEnum):
+    """What comes out."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+class ColorChoice(StrEnum):
+    """When to colour."""
+
+    AUTO = "auto"
+    ALWAYS = "always"
+    NEVER = "never"
+
+
+@contextlib.contextmanager
+def _snapshot_of(conninfo: str, snapshot: str, demo: bool) -> Iterator[Path]:
+    """The snapshot file to plan: the one named, or a new one that is removed afterwards."""
+    import tempfile
+
+    if sum((bool(conninfo), bool(snapshot), demo)) > 1:
+        raise CatalogError("give one of CONNINFO, --snapshot and --demo")
+    if snapshot:
+        from gpcatalog.store import series
+
+        yield series.find(snapshot)
+        return
+    from gpcatalog.probes.collect import collect
+    from gpcatalog.probes.connection import connect
+
+    with contextlib.ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gpcatalog-plan-")))
+        if demo:
+            from gpcatalog.lab.demo import demo_server
+
+            conninfo = stack.enter_context(demo_server(_progress)).conninfo()
+        with connect(conninfo) as session:
+            path = collect(session, folder / "now.gpcatalog", _progress)
+        yield path
+
+
+def _progress(line: str) -> None:
+    if sys.stderr.isatty():
+        print(f"\r\x1b[K{line}", end="", file=sys.stderr, flush=True)
+
+
+def _progress_done() -> None:
+    if sys.stderr.isatty():
+        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+def _root_named(planned: Planned, name: str) -> Root:
+    """The partitioned table that a user means by schema.table or table. Raises CatalogError."""
+    roots = planned.reader.roots
+    found = [r for r in roots if name in (f"{r.schema}.{r.name}", r.name)] or [
+        r for r in roots if planned.table_plans[r.index].name == name
+    ]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise CatalogError(f"{name} is in several schemas", hint="say " + " or ".join(f"{r.schema}.{r.name}" for r in found[:5]))
+    import difflib
+
+    near = difflib.get_close_matches(name, [f"{r.schema}.{r.name}" for r in roots] + [r.name for r in roots], n=3)
+    raise CatalogError(
+        f"no partitioned table is called {name!r} in this snapshot",
+        hint=f"perhaps {', '.join(near)}" if near else "the plan's text lists them",
+    )
+
+
+def _left(planned: Planned) -> dict[str, int]:
+    from gpcatalog.planner.sets import WHY_TEXT, Why
+
+    found: dict[str, int] = {}
+    for root in planned.reader.roots:
+        if root.reason:
+            found[root.reason] = found.get(root.reason, 0) + root.leaves
+            continue
+        for why in Why:
+            n = int(planned.curves.stays[root.index, int(why)])
+            if n and why is not Why.FREE:
+                found[WHY_TEXT[why]] = found.get(WHY_TEXT[why], 0) + n
+    return found
+
+
+def run(
+    snapshot: Snapshot,
+    *,
+    policy_file: Path | None,
+    workload_file: str,
+    overrides: dict[str, object],
+    rate: str,
+) -> Planned:
+    """Plan one open snapshot under a policy file and the limits of the call. Raises CatalogError."""
+    import msgspec
+
+    from gpcatalog.planner import plan as planning
+    from gpcatalog.planner import policy, workload
+
+    rules = policy.read(policy_file) if policy_file else policy.Policy()
+    limits = msgspec.structs.replace(rules.limits, **{k: v for k, v in overrides.items() if v is not None and v != ""})
+    policy.check_limits(limits)
+    request = planning.Request(limits)
+    if rate:
+        try:
+            bytes_a_second = policy.size(rate)
+        except ValueError as e:
+            raise CatalogError(f"--rate: {e}") from None
+        if bytes_a_second <= 0:
+            raise CatalogError("--rate must be more than 0 bytes a second")
+        request = planning.Request(limits, float(bytes_a_second), True)
+    asked = workload.read(workload_file, snapshot) if workload_file else None
+    return planning.make(snapshot, rules, request, workload=asked, progress=_progress)
+
+
+def plan(
+    conninfo: Annotated[
+        str, typer.Argument(metavar="[CONNINFO]", help="As psql takes it; PG* variables, .pgpass and services count.", show_default=False)
+    ] = "",
+    snapshot: Annotated[
+        str, typer.Option("--snapshot", metavar="FILE", help="Use this snapshot; no server is contacted.", show_default=False)
+    ] = "",
+    demo: Annotated[
+        bool, typer.Option("--demo", help="Plan a private PostgreSQL filled with a bad catalog; it is removed afterwards.")
+    ] = False,
+    policy: Annotated[
+        str,
+        typer.Option(
+            "--policy", metavar="FILE", help="Wishes by table: grains by age, keep, storage, hot days (toml).", show_default=False
+        ),
+    ] = "",
+    workload: Annotated[
+        str,
+        typer.Option(
+            "--workload",
+            metavar="FILE",
+            help="Queries that tell what is read together: a file of SQL, or pg_stat_statements as CSV.",
+            show_default=False,
+        ),
+    ] = "",
+    target_leaves: Annotated[
+        int | None,
+        typer.Option("--target-leaves", metavar="N", help="Leaves and plain tables at most, afterwards.", min=0, show_default=False),
+    ] = None,
+    target_files: Annotated[
+        int | None, typer.Option("--target-files", metavar="N", help="Files on one segment at most, afterwards.", min=0, show_default=False)
+    ] = None,
+    max_rewrite: Annotated[
+        str, typer.Option("--max-rewrite", metavar="SIZE", help="Bytes rewritten at most, such as 2TB.", show_default=False)
+    ] = "",
+    window: Annotated[
+        str, typer.Option("--window", metavar="TIME", help="Time that all steps may take, such as 6h.", show_default=False)
+    ] = "",
+    max_lock: Annotated[
+        int | None,
+        typer.Option(
+            "--max-lock", metavar="N", help="Locks that one step may hold; default half the lock table.", min=1, show_default=False
+        ),
+    ] = None,
+    headroom: Annotated[
+        str, typer.Option("--headroom", metavar="SIZE", help="Free bytes on the fullest segment: no step copies more.", show_default=False)
+    ] = "",
+    rate: Annotated[
+        str,
+        typer.Option("--rate", metavar="SIZE", help="Bytes a second that one segment copies; default 50MB, assumed.", show_default=False),
+    ] = "",
+    explain: Annotated[
+        str, typer.Option("--explain", metavar="TABLE", help="Draw the grouping of one table and say why.", show_default=False)
+    ] = "",
+    format: Annotated[Form, typer.Option("--format", help="Output format; json is the plan file.")] = Form.TEXT,
+    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="Write to this file.", show_default=False)] = "",
+    color: Annotated[ColorChoice, typer.Option("--color", help="When to colour.")] = ColorChoice.AUTO,
+) -> None:
+    """Which partitions to merge, convert and drop, under one budget, with the gain and the price of every step.
+
+    Reads a snapshot, or takes one with a read-only session. It never changes anything: `gpcatalog migrate` writes the SQL.
+    Without a target it goes as far as the weights of the policy say it pays; with one it does no more than the target asks.
+
+    Example: gpcatalog plan "host=mdw dbname=sales" --target-leaves 300000 --format json -o plan.json
+    """
+    from gpcatalog.store.snapshot import Snapshot
+
+    overrides: dict[str, object] = {
+        "target_leaves": target_leaves,
+        "target_files": target_files,
+        "max_rewrite": max_rewrite,
+        "window": window,
+        "max_lock": max_lock,
+        "headroom": headroom,
+    }
+    with _snapshot_of(conninfo, snapshot, demo) as path, Snapshot(path) as opened:
+        planned = run(opened, policy_file=Path(policy) if policy else None, workload_file=workload, overrides=overrides, rate=rate)
+        _progress_done()
+        root = _root_named(planned, explain) if explain else None
+        with _destination(output) as stream:
+            if format is Form.JSON:
+                from gpcatalog.emit import plan_json
+
+                plan_json.write(planned.plan, planned.tables({root.index} if root else None), stream.write)
+                return
+            from gpcatalog.emit import plan_text
+            from gpcatalog.emit.terminal import Color, console
+
+            out = console(Color(color.value))
+            if output:
+                out.file = stream
+                out.no_color = True
+            if root is None:
+                plan_text.show(planned.plan, planned.table_plans, _left(planned), out)
+            else:
+                from gpcatalog.planner.explain import Explainer
+
+                plan_text.explain(next(iter(planned.tables({root.index}))), Explainer(planned, root).rows(), out)
+
+
+@contextlib.contextmanager
+def _destination(output: str) -> Iterator[typer.FileTextWrite]:
+    if not output:
+        yield sys.stdout  # type: ignore[misc]
+        return
+    target = Path(output)
+    draft = target.with_name(f".{target.name}.partial")
+    try:
+        with draft.open("w", encoding="utf-8") as stream:
+            yield stream  # type: ignore[misc]
+        draft.replace(target)
+    except OSError as e:
+        raise CatalogError(f"cannot write {output}: {e.strerror or e}") from None
+    finally:
+        draft.unlink(missing_ok=True)

@@ -1,0 +1,411 @@
+"""From the chosen groups of one table to the steps of its plan, with names, bounds and everything a migration needs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gpcatalog.model.names import NAMEDATALEN, cut, qualified
+from gpcatalog.model.storage import Storage
+from gpcatalog.planner import grid
+from gpcatalog.planner.bounds import INFINITY, MINUS_INFINITY, Bound, BoundKind, Family, Term, interval, joined_list, merged_text, parse
+from gpcatalog.planner.costs import KEEP, TARGETS, Table
+from gpcatalog.planner.group import CATALOG, DROP, FILES, LEAVES, ROWS, SCAN, SECONDS, Options, Problem, Solved
+from gpcatalog.planner.operations import AnyStep, Convert, DropEmpty, End, Gain, Leaf, Merge, NewLeaf, Price, Unit, step_id
+from gpcatalog.planner.sets import Reader, Root
+
+
+def option_pairs(text: str) -> dict[str, str]:
+    """Storage options as the snapshot has them ("a=1, b=2") as pairs.
+
+    >>> option_pairs("appendonly=true, compresstype=zstd")
+    {'appendonly': 'true', 'compresstype': 'zstd'}
+    """
+    return dict(part.split("=", 1) for part in re.split(r",\s*", text) if "=" in part)
+
+
+def target_options(options: str, storage: Storage, *, classic: bool) -> dict[str, str]:
+    """Options of a leaf that is stored anew: what the target cannot have goes, compression stays.
+
+    >>> target_options("appendonly=true, orientation=column, compresstype=rle_type", Storage.AO_ROW, classic=True)
+    {'appendonly': 'true', 'orientation': 'row', 'compresstype': 'zlib', 'compresslevel': '1'}
+    """
+    found = option_pairs(options)
+    ao = storage in (Storage.AO_ROW, Storage.AO_COLUMN)
+    found = {k: v for k, v in found.items() if k not in ("appendonly", "appendoptimized", "orientation")}
+    if not ao:
+        return {k: v for k, v in found.items() if k not in ("compresstype", "compresslevel", "blocksize", "checksum")}
+    if storage is Storage.AO_ROW and found.get("compresstype") == "rle_type":
+        found |= {"compresstype": "zlib", "compresslevel": "1"}  # run-length encoding exists for columns alone
+    if not classic:  # the access method says it there
+        return found
+    return {"appendonly": "true", "orientation": "column" if storage is Storage.AO_COLUMN else "row"} | found
+
+
+def relation_name(parent: str, level: int, partition: str, *, classic: bool, taken: set[str]) -> str:
+    """Name of a new partition's relation: Greenplum 6 calls it parent_LEVEL_prt_NAME, elsewhere parent_NAME; the parent's part is cut.
+
+    >>> relation_name("t" * 70, 1, "2024m01", classic=True, taken=set())[-20:]
+    'ttttt_1_prt_2024m01'...
+    """
+    tail = f"_{level}_prt_{partition}" if classic else f"_{partition}"
+    for n in range(1, 10_000):
+        end = tail if n == 1 else f"{tail}_{n}"
+        name = cut(parent, NAMEDATALEN - len(cut(end).encode())) + cut(end)
+        if name not in taken:
+            return name
+    raise AssertionError("ten thousand names are taken")
+
+
+class Scribe:
+    """Writes the steps of one table."""
+
+    def __init__(self, reader: Reader, root: Root, problem: Problem) -> None:
+        self.reader = reader
+        self.root = root
+        self.problem = problem
+        self.chunk = problem.chunk
+        self.classic = bool(reader.generation.rule_catalogs)
+        self.table = qualified(root.schema, root.name)
+        rows = reader.snapshot.rows(
+            """SELECT oid, "schema", name, parent, level, kind, storage, options, tablespace, tuples, bound, partition_name, is_default,
+                      filled, bytes, max_segment_bytes, indexes FROM relation WHERE root = ?""",
+            [root.oid],
+        )
+        self.relation: dict[int, dict[str, Any]] = {r["oid"]: r for r in rows}
+        self.taken = {r["name"] for r in rows if r["schema"] == root.schema}
+        self.partitions = {r["partition_name"] for r in rows if r["partition_name"]}
+        self._parsed: dict[str, Bound] = {}
+        leaf_lo = np.searchsorted(self.problem.unit_edges, 0)
+        del leaf_lo
+
+    def bound(self, oid: int) -> Bound:
+        """The parsed bound of a relation."""
+        text = self.relation[oid]["bound"] or ""
+        if text not in self._parsed:
+            self._parsed[text] = parse(text)
+        return self._parsed[text]
+
+    def end(self, term: tuple[Term, ...] | None, inclusive: bool, at: int) -> End:
+        if not term:
+            return End()
+        return End(term[0].value, term[0].sql, inclusive, None if at <= MINUS_INFINITY or at >= INFINITY else at)
+
+    def ends(self, first: int, last: int) -> tuple[End | None, End | None]:
+        """Typed ends from the start of one unit to the end of another; None for lists."""
+        low, high = self.bound(first), self.bound(last)
+        if low.kind is not BoundKind.RANGE or high.kind is not BoundKind.RANGE:
+            return None, None
+        try:
+            at, _ = interval(low, self.root.family)
+            _, to = interval(high, self.root.family)
+        except ValueError:
+            return None, None
+        return self.end(low.lower, low.lower_inclusive, at), self.end(high.upper, high.upper_inclusive, to)
+
+    def unit(self, oid: int) -> Unit:
+        r = self.relation[oid]
+        low, high = self.ends(oid, oid)
+        return Unit(oid, r["name"], r["partition_name"] or "", r["bound"] or "", low, high)
+
+    def leaf(self, oid: int, unit: int, lane: int) -> Leaf:
+        r = self.relation[oid]
+        return Leaf(
+            oid,
+            r["name"],
+            r["schema"],
+            r["partition_name"] or "",
+            r["bound"] or "",
+            unit,
+            lane,
+            r["storage"],
+            r["options"] or "",
+            r["tablespace"] or 0,
+            max(0.0, float(r["tuples"] or 0)),
+            r["bytes"],
+            r["max_segment_bytes"],
+            r["filled"],
+        )
+
+    def lanes(self, start: int, end: int) -> list[list[int]]:
+        """Oids of the leaves of units start…end of one run, lane by lane, in the units' order."""
+        c = self.chunk
+        run = int(c.run[start])
+        first, length, count = int(c.run_unit[run]), int(c.run_length[run]), int(c.run_lanes[run])
+        at = int(c.run_leaf[run])
+        return [c.leaf_oid[at + n * length + start - first : at + n * length + end - first].tolist() for n in range(count)]
+
+    def path(self, leaf: int, unit: int) -> list[dict[str, Any]]:
+        """Relations from just below the unit down to the leaf."""
+        found: list[dict[str, Any]] = []
+        at = self.relation[leaf]
+        while at["oid"] != unit:
+            found.append(at)
+            at = self.relation[at["parent"]]
+        return found[::-1]
+
+    def new_leaves(self, lanes: list[list[int]], unit: int, name: str, partition: str, option: int) -> tuple[NewLeaf, ...]:
+        """The leaves that a merged or converted unit has, one a lane."""
+        found = []
+        for lane in lanes:
+            like = self.relation[lane[-1]]
+            target = TARGETS[option]
+            storage = Storage(like["storage"]) if target is None else target
+            options = option_pairs(like["options"] or "")
+            if target is not None and target != like["storage"]:
+                options = target_options(like["options"] or "", storage, classic=self.classic)
+            path = self.path(lane[-1], unit)
+            new, label = name, partition
+            for step in path:
+                own = step["partition_name"] or re.sub(r"\W+", "_", ", ".join(t.value for t in self.bound(step["oid"]).values)) or "part"
+                if step["is_default"] and not step["partition_name"]:
+                    own = "default"
+                label = step["partition_name"] or ""
+                new = relation_name(new, step["level"], own, classic=self.classic, taken=self.taken)
+            if path:
+                self.taken.add(new)
+            sizes = [self.relation[o]["bytes"] for o in lane]
+            segments = [self.relation[o]["max_segment_bytes"] for o in lane]
+            found.append(
+                NewLeaf(
+                    new,
+                    label,
+                    path[-1]["bound"] or "" if path else "",
+                    tuple(p["partition_name"] or p["bound"] or "" for p in path),
+                    storage.value,
+                    options,
+                    like["tablespace"] or 0,
+                    None if None in sizes else sum(sizes),
+                    None if None in segments else sum(segments),
+                    lane[-1],
+                )
+            )
+        return tuple(found)
+
+    def gain(self, before: Any, after: Any, rows_coordinator: int) -> Gain:
+        return Gain(
+            round(float(before[LEAVES] - after[LEAVES])),
+            round(float(before[ROWS] - after[ROWS])),
+            rows_coordinator,
+            round(float(before[FILES] - after[FILES])),
+            round(float(before[CATALOG] - after[CATALOG])),
+        )
+
+    def coordinator_rows(self, table: Table, leaves: Sequence[int], after: Sequence[int], option: int) -> int:
+        """Catalog rows fewer on the coordinator: of all `leaves` before, of one leaf like each in `after` afterwards (positions)."""
+
+        def rows(at: int, target: int) -> float:
+            line = table.costs[int(self.chunk.leaf_class[at])]
+            cost = line[target] or line[KEEP]
+            return sum(cost.coordinator.values()) if cost else 0.0
+
+        return round(sum(rows(x, KEEP) for x in leaves) - sum(rows(x, option) for x in after))
+
+    def positions(self, start: int, end: int) -> list[list[int]]:
+        """Positions in the chunk's leaf arrays, lane by lane."""
+        c = self.chunk
+        run = int(c.run[start])
+        first, length, count = int(c.run_unit[run]), int(c.run_length[run]), int(c.run_lanes[run])
+        at = int(c.run_leaf[run])
+        return [list(range(at + n * length + start - first, at + n * length + end - first)) for n in range(count)]
+
+    def price(self, comps: Any, leaves: list[int], *, copied: bool) -> Price:
+        rows = [self.relation[o] for o in leaves]
+        unknown = any(r["bytes"] is None and r["filled"] is not False for r in rows)
+        size = None if unknown else sum(r["bytes"] or 0 for r in rows)
+        segment = None if unknown else sum(r["max_segment_bytes"] or 0 for r in rows)
+        locks = 1 + self.root.leaves + sum(r["indexes"] + 4 for r in rows)
+        return Price(size if copied else 0, segment if copied else 0, round(float(comps[SECONDS]), 3), locks, round(float(comps[SCAN]), 1))
+
+    def rests(self, *more: str) -> tuple[str, ...]:
+        facts = self.root.facts
+        found = list(more)
+        if any(r["is_default"] for r in self.relation.values()):
+            found.append("the default partition holds no rows of the new range")
+        if "grants of leaves" in facts:
+            found.append(f"grants of {facts['grants of leaves'][0][1]} of its partitions differ from the table's")
+        if "comments of leaves" in facts:
+            found.append(f"{facts['comments of leaves'][0][1]} of its partitions have comments")
+        return tuple(found)
+
+    def new_partition(self, slot: int, start: int, first: Bound) -> str:
+        """Name of a merged partition: the calendar's name of its cell, or the numbers it begins with."""
+        if self.root.lists:
+            stem = "g_" + re.sub(r"\W+", "_", first.values[0].value if first.values else "")[:20]
+        elif self.root.calendar:
+            stem = grid.label(grid.Grain(slot), int(self.chunk.cal_low[start]))
+        else:
+            low = int(self.chunk.low[start])
+            stem = f"n{low}" if low >= 0 else f"m{-low}"
+        stem = f"p{stem}"
+        name, n = stem, 1
+        while name in self.partitions:
+            n += 1
+            name = f"{stem}_{n}"
+        self.partitions.add(name)
+        return name
+
+    def grain(self, slot: int) -> str:
+        if self.root.lists:
+            return f"{self.root.widths[slot - 1]} values"
+        return grid.Grain(slot).word if self.root.calendar else str(self.root.widths[slot - 1])
+
+    def merge(self, start: int, end: int, slot: int, option: int, comps: Any, before: Any) -> Merge:
+        units = self.chunk.oid[start:end].tolist()
+        lanes, at = self.lanes(start, end), self.positions(start, end)
+        first, last = self.bound(units[0]), self.bound(units[-1])
+        text = (
+            joined_list([self.bound(o) for o in units], classic=self.classic)
+            if self.root.lists
+            else merged_text(first, last, classic=self.classic)
+        )
+        low, high = self.ends(units[0], units[-1])
+        parent = self.relation[units[0]]["parent"] or self.root.oid
+        parent_name = self.relation[parent]["name"] if parent in self.relation else self.root.name
+        partition = self.new_partition(slot, start, first)
+        name = relation_name(parent_name, self.root.level, partition, classic=self.classic, taken=self.taken)
+        self.taken.add(name)
+        new = self.new_leaves(lanes, units[-1], name, partition, option)
+        number = {o: n for n, o in enumerate(units)}
+        of = self.chunk.leaf_unit
+        leaves = tuple(
+            self.leaf(o, number[int(self.chunk.oid[int(of[p])])], n)
+            for n, (lane, places) in enumerate(zip(lanes, at, strict=True))
+            for o, p in zip(lane, places, strict=True)
+        )
+        target = TARGETS[option]
+        every = [o for lane in lanes for o in lane]
+        fewer = self.coordinator_rows(self.chunk.table, [p for lane in at for p in lane], [lane[-1] for lane in at], option)
+        stored = f", stored as {target.value}" if target else ""
+        return Merge(
+            id=step_id("merge", self.table, text, target.value if target else "", *(str(parent_name),)),
+            explanation=f"{len(units)} partitions become one {self.grain(slot)}{stored}",
+            gain=self.gain(before, comps, fewer),
+            cost=self.price(comps, every, copied=True),
+            rests_on=self.rests("the leaves hold the same rows when they are swapped"),
+            parent=parent,
+            parent_name=parent_name,
+            grain=self.grain(slot),
+            partition=partition,
+            name=name,
+            bound=text,
+            lower=low,
+            upper=high,
+            units=tuple(self.unit(o) for o in units),
+            leaves=leaves,
+            new=new,
+        )
+
+    def convert(self, start: int, option: int, comps: Any, before: Any) -> Convert:
+        oid = int(self.chunk.oid[start])
+        lanes, at = self.lanes(start, start + 1), self.positions(start, start + 1)
+        target = TARGETS[option]
+        assert target is not None
+        every = [o for lane in lanes for o in lane]
+        new = tuple(
+            NewLeaf(
+                self.relation[lane[0]]["name"],
+                self.relation[lane[0]]["partition_name"] or "",
+                self.relation[lane[0]]["bound"] or "",
+                tuple(p["partition_name"] or p["bound"] or "" for p in self.path(lane[0], oid)),
+                target.value,
+                target_options(self.relation[lane[0]]["options"] or "", target, classic=self.classic),
+                self.relation[lane[0]]["tablespace"] or 0,
+                self.relation[lane[0]]["bytes"],
+                self.relation[lane[0]]["max_segment_bytes"],
+                lane[0],
+            )
+            for lane in lanes
+        )
+        parent = self.relation[oid]["parent"] or self.root.oid
+        fewer = self.coordinator_rows(self.chunk.table, [p for lane in at for p in lane], [lane[0] for lane in at], option)
+        return Convert(
+            id=step_id("convert", self.table, self.relation[oid]["name"], self.relation[oid]["bound"] or "", target.value),
+            explanation=f"{self.relation[every[0]]['storage']} becomes {target.value}: its column files are small",
+            gain=self.gain(before, comps, fewer),
+            cost=self.price(comps, every, copied=True),
+            rests_on=self.rests("the leaf holds the same rows when it is swapped")[:1],
+            parent=parent,
+            parent_name=self.relation[parent]["name"] if parent in self.relation else self.root.name,
+            units=(self.unit(oid),),
+            leaves=tuple(self.leaf(o, 0, n) for n, lane in enumerate(lanes) for o in lane),
+            new=new,
+        )
+
+    def drop(self, places: list[int], comps: Any, before: Any) -> DropEmpty:
+        """A stretch of neighbouring empty units goes in one step."""
+        units = self.chunk.oid[places[0] : places[-1] + 1].tolist()
+        lanes = [(n, o) for n, p in enumerate(places) for lane in self.lanes(p, p + 1) for o in lane]
+        spots = [x for p in places for lane in self.positions(p, p + 1) for x in lane]
+        past = not self.root.calendar or int(self.chunk.cal_low[places[0]]) < self.reader.now
+        names = ", ".join(str(self.relation[o]["bound"]) for o in (units[0], units[-1]))
+        basis = self.reader.snapshot.header["filled_basis"] or "nothing"
+        parent = self.relation[units[0]]["parent"] or self.root.oid
+        return DropEmpty(
+            id=step_id("drop-empty", self.table, names, str(len(units)), *(str(self.relation[units[0]]["name"]),)),
+            explanation=f"{len(lanes)} empty leaves "
+            + ("in the past" if past else f"premade more than {self.root.wishes.premade_days:g} days ahead"),
+            gain=self.gain(before, comps, self.coordinator_rows(self.chunk.table, spots, [], KEEP)),
+            cost=self.price(comps, [o for _, o in lanes], copied=False),
+            rests_on=(
+                f"the leaves are empty: told by {basis}, to be looked at again under the lock",
+                "no rows of these ranges arrive later",
+            ),
+            parent=parent,
+            parent_name=self.relation[parent]["name"] if parent in self.relation else self.root.name,
+            where="past" if past else "premade",
+            units=tuple(self.unit(o) for o in units),
+            leaves=tuple(self.leaf(o, n, 0) for n, o in lanes),
+        )
+
+    def steps(self, solved: Solved, column: int = 0) -> list[AnyStep]:
+        """Merges, conversions and drops of this table, in the order of the axis."""
+        place = int(np.searchsorted(self.problem.roots, self.root.index))
+        s, e = int(self.problem.unit_edges[place]), int(self.problem.unit_edges[place + 1])
+        gs, ge = int(self.problem.group_edges[place]), int(self.problem.group_edges[place + 1])
+        singles, groups = self.problem.singles, self.problem.groups
+        stay = singles.comps[KEEP]
+        assert stay is not None
+        found: list[tuple[int, AnyStep]] = []
+        for g in (np.flatnonzero(solved.group[gs:ge, column]) + gs).tolist():
+            option = int(solved.group_option[g, column])
+            a, b = int(groups.start[g]), int(groups.end[g])
+            comps = _comps(groups, option)[g]
+            found.append((a, self.merge(a, b, int(groups.slot[g]), option, comps, stay[a:b].sum(axis=0))))
+        alone = np.flatnonzero(solved.single[s:e, column] & (solved.single_option[s:e, column] != KEEP)) + s
+        options = solved.single_option[alone, column]
+        gone: list[int] = []
+
+        def close() -> None:
+            if gone:
+                comps = _comps(singles, DROP)[gone].sum(axis=0)
+                found.append((gone[0], self.drop(list(gone), comps, stay[gone].sum(axis=0))))
+                gone.clear()
+
+        for u, option in zip(alone.tolist(), options.tolist(), strict=True):
+            if option == DROP:
+                if gone and (u != gone[-1] + 1 or self.chunk.set[u] != self.chunk.set[gone[-1]]):
+                    close()
+                gone.append(u)
+            else:
+                found.append((u, self.convert(u, option, _comps(singles, option)[u], stay[u])))
+        close()
+        return [step for _, step in sorted(found, key=lambda pair: pair[0])]
+
+
+def _comps(options: Options, option: int) -> Any:
+    comps = options.comps[option]
+    assert comps is not None
+    return comps
+
+
+def family_word(root: Root) -> str:
+    """How the planned key is read, for people."""
+    if root.lists:
+        return "list values"
+    if root.digits:
+        return f"dates as {root.digits}-digit numbers"
+    return root.family.value if root.family is not Family.OTHER else "-"
