@@ -99,9 +99,10 @@ class Greenplum(Postgres):
     class Parser(PostgresParser):
         """Reads whole statements by the grammar; fragments (`into=`) by sqlglot's PostgreSQL parser."""
 
-        def parse(self, raw_tokens: Any, sql: str) -> list[exp.Expr | None]:  # type: ignore[override]
+        def parse(self, raw_tokens: Any, sql: str) -> list[exp.Expr | None]:
             """Every statement of the text."""
-            return self.dialect.parse(sql)  # type: ignore[no-any-return]
+            found: list[exp.Expr | None] = self.dialect.parse(sql)
+            return found
 
     class Generator(PostgresGenerator):
         """Writes what the server reads back as the same tree."""

@@ -27,6 +27,11 @@ class Edition:
         return keywords.partition_names_refused(self._table)
 
     @property
+    def classic(self) -> bool:
+        """True where partitions are the server's own classic ones, with no declarative syntax beneath (Greenplum 6)."""
+        return self.greenplum and self.base < 12
+
+    @property
     def _table(self) -> str:
         if self.greenplum:
             return "gp6" if self.base < 12 else "gp7"

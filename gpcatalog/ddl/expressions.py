@@ -146,6 +146,10 @@ class PartitionRange(exp.Expression):
     arg_types = {"start": False, "end": False, "every": False}
 
 
+class AddedRange(PartitionRange):
+    """START (…) END (…) of ADD PARTITION."""
+
+
 class PartitionStart(exp.Expression):
     """START (values) with INCLUSIVE (the default) or EXCLUSIVE."""
 

@@ -26,6 +26,9 @@ _PARTS.definitions.update(_STATEMENTS.definitions)
 _PARTS.words.update(_STATEMENTS.words)
 SYNOPSES = _PARTS
 
+for _name, _node in NODES.items():  # classes that the synopses made are importable like those written out
+    setattr(gx, _name, _node)
+
 _MORE_WORDS = frozenset(
     """nfc nfd nfkc nfkd locked ties others ordinality plans scalar indent relopt am columns finalize stored overlaps
     comments compression statistics generated identity noinherit rank""".split()

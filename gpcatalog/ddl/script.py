@@ -128,7 +128,7 @@ def _reads_stdin(tokens: Tokens) -> bool:
 
 def _drop(tokens: Tokens) -> None:
     for column in (tokens.kinds, tokens.values, tokens.starts, tokens.ends):
-        column.pop()  # type: ignore[attr-defined]
+        column.pop()
 
 
 def _join(first: Tokens | None, more: Tokens) -> Tokens:

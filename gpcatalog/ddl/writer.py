@@ -42,7 +42,7 @@ _TYPE_NAMES = {
 _ZONED = {DType.TIMESTAMP: ("TIMESTAMP", ""), DType.TIMESTAMPTZ: ("TIMESTAMP", " WITH TIME ZONE"), DType.TIME: ("TIME", ""),
           DType.TIMETZ: ("TIME", " WITH TIME ZONE")}  # fmt: skip
 # functions that are keywords: bare in a call, whatever their case
-_BINARY = {
+_BINARY: dict[Any, str] = {
     exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Mod: "%", exp.Pow: "^", exp.LT: "<", exp.GT: ">", exp.EQ: "=",
     exp.LTE: "<=", exp.GTE: ">=", exp.NEQ: "<>",
 }  # fmt: skip
@@ -238,7 +238,7 @@ def _lock(g: Any, e: gx.LockClause) -> str:
     out = "FOR " + e.args["strength"]
     if e.expressions:
         out += " OF " + _listed(g, e.expressions)
-    return out + (" " + e.args["wait"] if e.args.get("wait") else "")
+    return str(out + (" " + e.args["wait"] if e.args.get("wait") else ""))
 
 
 def _tail(g: Any, e: exp.Expression) -> str:

@@ -1,0 +1,172 @@
+"""Predictions of what DDL makes against live servers: rows of every catalog, files and names, and they have to be equal."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from gpcatalog.capacity.model import Instance
+from gpcatalog.ddl.dialect import editions, read_statement
+from gpcatalog.ddl.edition import Edition
+from gpcatalog.ddl.grammar import WORDS
+from gpcatalog.ddl.lexer import scan
+from gpcatalog.ddl.world import World
+from tests.capacity.live import Live, added, own_database
+
+STORAGES = {
+    "gp6": ("", " WITH (appendonly=true)", " WITH (appendonly=true, orientation=column)"),
+    "gp7": ("", " WITH (appendonly=true)", " USING ao_column", " WITH (appendoptimized=true, orientation=column, compresstype=zlib)"),
+    "pg": ("",),
+}
+COLUMNS = (
+    "a int, d date, r text",
+    "a int, d date, r varchar(10), n numeric(10,2), t timestamp",
+    "a bigint not null default 1, d date, r char(3), check (a > 0)",
+)
+# {0} the table's name; the key of the range is d (a date) or a (a number)
+CLASSIC = (
+    "PARTITION BY RANGE (d) (START (date '2020-01-31') END (date '2020-06-30') EVERY (interval '1 month'))",
+    "PARTITION BY RANGE (d) (START (date '2020-01-01') INCLUSIVE END (date '2020-01-31') INCLUSIVE EVERY (interval '1 week'), DEFAULT PARTITION o)",
+    "PARTITION BY RANGE (a) (START (1) END (10) EVERY (4))",
+    "PARTITION BY RANGE (a) (START (1) EXCLUSIVE END (10) INCLUSIVE EVERY (3))",
+    "PARTITION BY RANGE (a) (PARTITION p START (1) END (3), START (3) END (10) EVERY (4), PARTITION z START (10) END (12))",
+    "PARTITION BY RANGE (d) (PARTITION y START (date '2020-01-01') END (date '2020-01-04') EVERY (1), DEFAULT PARTITION o)",
+    "PARTITION BY LIST (r) (VALUES ('a'), PARTITION b VALUES ('b', 'c'), DEFAULT PARTITION x)",
+    "PARTITION BY RANGE (a) (START (0) WITH (appendonly=true), START (10) WITH (appendonly=true, orientation=column), START (20) END (30))",
+    "PARTITION BY RANGE (a) SUBPARTITION BY LIST (r) SUBPARTITION TEMPLATE (SUBPARTITION u VALUES ('u'), VALUES ('x'), DEFAULT SUBPARTITION o) "
+    "(START (1) END (3) EVERY (1), DEFAULT PARTITION d)",
+    "PARTITION BY RANGE (a) SUBPARTITION BY LIST (r) (PARTITION one START (1) END (2) (SUBPARTITION u VALUES ('u'), VALUES ('v')), "
+    "START (2) END (3) (VALUES ('q')))",
+    "PARTITION BY RANGE (d) SUBPARTITION BY RANGE (a) SUBPARTITION TEMPLATE (START (1) END (3) EVERY (1)) "
+    "SUBPARTITION BY LIST (r) SUBPARTITION TEMPLATE (VALUES ('1'), DEFAULT SUBPARTITION o) "
+    "(START (date '2020-01-01') END (date '2020-03-01') EVERY (interval '1 month'))",
+)
+AFTER = (
+    "CREATE INDEX i ON {0} (a)",
+    "ALTER TABLE {0} ADD COLUMN extra int",
+    "CREATE INDEX j ON {0} (d, a)",
+)
+
+
+def scripts(server: str) -> Iterator[list[str]]:
+    """Scripts, each about a table of its own name."""
+    number = 0
+    family = server if server.startswith("gp") else "pg"
+    distributed = " DISTRIBUTED BY (a)" if family != "pg" else ""
+    for storage in STORAGES[family]:
+        for columns in COLUMNS:
+            number += 1
+            yield [f"CREATE TABLE t{number} ({columns}){storage}{distributed}", *(a.format(f"t{number}") for a in AFTER), f"DROP TABLE t{number}"]
+        if family == "pg":
+            continue
+        for columns in COLUMNS[:2]:
+            for partition in CLASSIC:
+                number += 1
+                name = f"t{number}"
+                script = [f"CREATE TABLE {name} ({columns}){storage}{distributed} {partition}"]
+                if "SUBPARTITION" not in partition:
+                    script.append(f"CREATE INDEX i{number} ON {name} (a)")
+                if "(d) (START (date '2020-01-31')" in partition:
+                    script.append(f"ALTER TABLE {name} ADD PARTITION late START (date '2020-07-01') END (date '2020-08-01')")
+                    script.append(f"ALTER TABLE {name} DROP PARTITION late")
+                if "EVERY (4))" in partition:
+                    script.append(f"ALTER TABLE {name} ADD PARTITION p9 START (10) END (20){' WITH (appendonly=true)' if storage else ''}")
+                    script.append(f"ALTER TABLE {name} ADD DEFAULT PARTITION o")
+                script.append(f"DROP TABLE {name}")
+                yield script
+    if family != "gp6":
+        for storage in STORAGES[family]:
+            for key, parts in (
+                ("RANGE (a)", ("FROM (1) TO (5)", "FROM (5) TO (9)")),
+                ("LIST (r)", ("IN ('a')", "IN ('b', 'c')")),
+                ("HASH (a)", ("WITH (modulus 2, remainder 0)", "WITH (modulus 2, remainder 1)")),
+            ):
+                number += 1
+                name = f"t{number}"
+                yield [
+                    f"CREATE TABLE {name} (a int, d date, r text) PARTITION BY {key}{storage}{distributed}",
+                    *(f"CREATE TABLE {name}_{i} PARTITION OF {name} FOR VALUES {bound}" for i, bound in enumerate(parts)),
+                    *([f"CREATE TABLE {name}_d PARTITION OF {name} DEFAULT"] if "HASH" not in key else []),
+                ]
+
+
+def names(live: Live) -> set[str]:
+    return {str(n) for (n,) in live.rows("SELECT relname FROM pg_catalog.pg_class WHERE relkind IN ('r', 'p') AND relnamespace = 2200")}
+
+
+def walk(live: Live, edition: Edition) -> tuple[int, list[str]]:
+    """Comparisons made, and those that differ."""
+    compared, differences = 0, []
+    live.work.execute("SET client_min_messages = error")
+    live.work.execute("SET TimeZone = 'UTC'")
+    for script in scripts(live.generation):
+        world = World(edition, ZoneInfo("UTC"))
+        for sql in script:
+            tree, _ = read_statement(scan(sql, 0, WORDS)[0], (edition,))
+            before, names_before = live.count(), names(live)
+            effect = world.apply(tree)
+            try:
+                live.work.execute(sql.encode())
+            except Exception as e:
+                if "END INCLUSIVE not supported" in str(e) or "primary key" in str(e):
+                    break
+                raise AssertionError(f"{sql}: {e}") from None
+            if "DROP" in sql or "ADD COLUMN" in sql:
+                for conn in live.instances.values():  # the files of what was dropped go with the next checkpoint
+                    conn.execute("CHECKPOINT")
+            found = added(before, live.count())
+            assert not effect.unknown, (sql, effect.unknown)
+            for content, rows in found.items():
+                instance = Instance.COORDINATOR if content < 0 else Instance.SEGMENT
+                wanted = Counter(effect.rows(edition, instance))
+                wanted["files"] = effect.files(edition, instance=instance)
+                wanted = Counter({k: v for k, v in wanted.items() if v})
+                if edition.greenplum and content < 0 and (
+                    sql.startswith("ALTER") or (sql.startswith("DROP") and any(x.startswith("ALTER") for x in script))
+                ):
+                    # what was done to a table is noted on the coordinator, once a kind of deed
+                    wanted.pop("pg_stat_last_operation", None)
+                    rows.pop("pg_stat_last_operation", None)
+                compared += 1
+                if wanted != rows:
+                    off = {k: (wanted.get(k, 0), rows.get(k, 0)) for k in {**wanted, **rows} if wanted.get(k, 0) != rows.get(k, 0)}
+                    differences.append(f"{edition.name} content {content}: {sql}: (predicted, counted) {off}")
+            if sql.startswith(("CREATE TABLE", "ALTER TABLE")) and effect.table is not None and " ADD COLUMN" not in sql:
+                new = names(live) - names_before
+                said = {p.name for top in effect.new_parts for p in top.walk()} | ({effect.table.name} if sql.startswith("CREATE") else set())
+                compared += 1
+                if new != said:
+                    differences.append(f"{edition.name} names: {sql}: predicted {sorted(said - new)[:5]}, made {sorted(new - said)[:5]}")
+    return compared, differences
+
+
+def check(dsn: str, least: int) -> None:
+    with own_database(dsn, "gpcatalog_ddl") as live:
+        (edition,) = editions(live.generation)
+        compared, differences = walk(live, edition)
+        print(f"{edition.name}: {compared} predictions compared, {len(differences)} differ")
+        assert not differences, "\n".join(differences[:10])
+        assert compared >= least
+
+
+@pytest.mark.greenplum
+def test_greenplum_6(gp6_dsn: str) -> None:
+    check(gp6_dsn, 300)
+
+
+@pytest.mark.greenplum
+def test_greenplum_7(gp7_dsn: str) -> None:
+    check(gp7_dsn, 300)
+
+
+@pytest.mark.postgres
+def test_postgresql_15(pg_dsn: str) -> None:
+    check(pg_dsn, 30)
+
+
+@pytest.mark.postgres
+def test_newest_postgresql(pgnew_dsn: str) -> None:
+    check(pgnew_dsn, 30)
