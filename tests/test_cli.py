@@ -207,7 +207,8 @@ def test_a_server_too_slow(pg_dsn: str) -> None:
 def test_interrupt_leaves_nothing(pg15_server: PrivateServer, tmp_path: Path) -> None:
     """SIGINT while a probe waits behind a lock on a catalog: exit 130, no session, no file."""
     dsn = fresh_database(pg15_server.conninfo(), "interrupted")
-    with psycopg.connect(dsn) as holder:
+    # the watcher commits at once: a transaction would see pg_stat_activity as it first saw it
+    with psycopg.connect(dsn) as holder, psycopg.connect(dsn, autocommit=True) as watcher:
         holder.execute("LOCK TABLE pg_catalog.pg_depend IN ACCESS EXCLUSIVE MODE")
         target = tmp_path / "folder" / "s.gpcatalog"
         child = subprocess.Popen(
@@ -221,16 +222,18 @@ def test_interrupt_leaves_nothing(pg15_server: PrivateServer, tmp_path: Path) ->
             " WHERE NOT granted AND application_name = 'gpcatalog'"
         )
         for _ in range(200):
-            if holder.execute(waiting).fetchone()[0]:
+            if watcher.execute(waiting).fetchone()[0]:
                 break
             time.sleep(0.05)
+        else:
+            pytest.fail("the audit never came to wait")
         child.send_signal(signal.SIGINT)
         out, err = child.communicate(timeout=30)
         assert child.returncode == 130, err
         assert err.strip().splitlines()[-1] == "gpcatalog: interrupted; nothing was left behind"
         assert out == ""
         time.sleep(0.3)
-        left = holder.execute("SELECT count(*) FROM pg_catalog.pg_stat_activity WHERE application_name = 'gpcatalog'").fetchone()[0]
+        left = watcher.execute("SELECT count(*) FROM pg_catalog.pg_stat_activity WHERE application_name = 'gpcatalog'").fetchone()[0]
         assert left == 0
         holder.rollback()
     assert list(target.parent.iterdir()) == []

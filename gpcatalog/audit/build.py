@@ -25,6 +25,7 @@ from gpcatalog.audit.report import (
 )
 from gpcatalog.audit.verdicts import verdicts
 from gpcatalog.capacity import limits
+from gpcatalog.model.quantity import plural
 from gpcatalog.store.snapshot import Snapshot
 
 TOP = 20  # tables and schemas listed
@@ -221,7 +222,7 @@ def _owners(snapshot: Snapshot, needed: int, class_rows: int) -> tuple[tuple[Own
     )
     return (
         tuple(owner(row, row["name"], row["storage"]) for row in tables),
-        tuple(owner(row, f"{row['n']:,} tables", "") for row in schemas),
+        tuple(owner(row, plural(row["n"], "table"), "") for row in schemas),
     )
 
 

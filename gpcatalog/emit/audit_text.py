@@ -12,7 +12,7 @@ from rich.text import Text
 from gpcatalog.audit.report import CatalogRow, Report, Verdict
 from gpcatalog.emit.terminal import table, text
 from gpcatalog.model.finding import Finding, Severity
-from gpcatalog.model.quantity import count, duration, size
+from gpcatalog.model.quantity import count, duration, plural, size
 
 _STYLE = {Severity.CRITICAL: "bold red", Severity.WARNING: "yellow", Severity.NOTICE: "cyan", Severity.INFO: "dim"}
 _STATE = {"over": "bold red", "near": "yellow", "ok": "green", "not measured": "dim"}
@@ -36,10 +36,6 @@ def _heading(out: Console, words: str) -> None:
     out.print(Text(words, style="bold"))
 
 
-def _plural(n: int, word: str) -> str:
-    return f"{count(n)} {word}" + ("" if n == 1 else "s")
-
-
 def headline(report: Report) -> Text:
     """One line: what was looked at, where and when."""
     server = report.server
@@ -52,8 +48,8 @@ def _server(report: Report, out: Console) -> None:
     server = report.server
     parts = []
     if server.segments:
-        parts.append(f"coordinator and {_plural(server.segments, 'segment')} on {_plural(server.hosts, 'host')}")
-        parts.append(_plural(server.mirrors, "mirror") if server.mirrors else "no mirrors")
+        parts.append(f"coordinator and {plural(server.segments, 'segment')} on {plural(server.hosts, 'host')}")
+        parts.append(plural(server.mirrors, "mirror") if server.mirrors else "no mirrors")
     if server.standby:
         parts.append("standby")
     parts.append(f"{size(server.block_size)} blocks")
@@ -135,9 +131,9 @@ def _catalogs(report: Report, out: Console) -> None:
         styles.append("bold")
     out.print()
     heads = (
-        ("Catalog", "live rows", "coordin.", "median", "worst", "seg", "reclaim.", "bloat")
+        ("Catalog", "rows", "coord.", "median", "worst", "seg", "reclaim", "bloat")
         if segments
-        else ("Catalog", "live rows", "bytes", "reclaimable", "bloat")
+        else ("Catalog", "rows", "bytes", "reclaimable", "bloat")
     )
     out.print(table("", heads, rows, styles=styles))
     notes = ["bytes of heap, TOAST and indexes; live rows counted (pg_attribute derived from pg_class)"]
@@ -152,9 +148,9 @@ def _census(report: Report, out: Console) -> None:
     census = report.census
     _heading(out, "Tables and partitions")
     line = (
-        f"{_plural(census.partitioned_tables, 'partitioned table')} with {_plural(census.leaves, 'leaf partition')}"
+        f"{plural(census.partitioned_tables, 'partitioned table')} with {plural(census.leaves, 'leaf partition')}"
         f" (median {count(census.leaves_per_table_median)}, most {count(census.leaves_per_table_max)} a table), "
-        f"{_plural(census.unpartitioned, 'plain table')}: partitions metric {count(census.partitions_metric)}"
+        f"{plural(census.unpartitioned, 'plain table')}: partitions metric {count(census.partitions_metric)}"
     )
     out.print(text(line))
     if census.empty_leaves is not None and census.leaves:
@@ -228,10 +224,10 @@ def _holders(report: Report, out: Console) -> None:
     alive = sum(t.relations for t in report.temp_schemas if t.alive is not False)
     if dead:
         out.print(
-            text(f"{_plural(len(dead), 'temporary schema')} of dead sessions with {_plural(sum(t.relations for t in dead), 'relation')}")
+            text(f"{plural(len(dead), 'temporary schema')} of dead sessions with {plural(sum(t.relations for t in dead), 'relation')}")
         )
     if alive:
-        out.print(text(f"{_plural(alive, 'temporary relation')} of living sessions", "dim"))
+        out.print(text(f"{plural(alive, 'temporary relation')} of living sessions", "dim"))
 
 
 def _forecasts(report: Report, out: Console) -> None:
@@ -262,11 +258,11 @@ def _coverage(report: Report, out: Console) -> None:
 def last_line(report: Report) -> Text:
     """Counts of findings, relations and probes."""
     by = Counter(f.severity for f in report.findings)
-    plural = {Severity.CRITICAL: "critical", Severity.WARNING: "warnings", Severity.NOTICE: "notices", Severity.INFO: "infos"}
-    words = ", ".join(f"{by[s]} {plural[s] if by[s] > 1 else s.word}" for s in reversed(Severity) if by[s]) or "no findings"
+    many = {Severity.CRITICAL: "critical", Severity.WARNING: "warnings", Severity.NOTICE: "notices", Severity.INFO: "infos"}
+    words = ", ".join(plural(by[s], s.word, many[s]) for s in reversed(Severity) if by[s]) or "no findings"
     relations = sum(report.census.relations_by_kind.values())
     failed = sum(1 for c in report.coverage if c.status != "read")
-    return text(f"{words} · {count(relations)} relations · {_plural(failed, 'probe')} not read of {len(report.coverage)}", "bold")
+    return text(f"{words} · {count(relations)} relations · {plural(failed, 'probe')} not read of {len(report.coverage)}", "bold")
 
 
 def show(report: Report, out: Console) -> None:

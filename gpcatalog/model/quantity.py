@@ -12,6 +12,15 @@ def count(value: float) -> str:
     return f"{round(value):,}"
 
 
+def plural(value: float, word: str, many: str = "") -> str:
+    """A count with its noun.
+
+    >>> plural(1, "leaf", "leaves"), plural(2000, "leaf", "leaves"), plural(0, "table")
+    ('1 leaf', '2,000 leaves', '0 tables')
+    """
+    return f"{count(value)} {word if round(value) == 1 else many or word + 's'}"
+
+
 def size(value: float) -> str:
     """Bytes in binary units, three figures.
 

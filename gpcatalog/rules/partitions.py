@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from gpcatalog.audit.report import Report, Verdict
 from gpcatalog.capacity import limits
 from gpcatalog.model.finding import Confidence, Figure, Finding, Severity
-from gpcatalog.model.quantity import count, size
+from gpcatalog.model.quantity import count, plural, size
 from gpcatalog.rules import rule
 
-EMPTY_SHARE = 0.2  # share of empty leaves from which on they are told as a warning
+EMPTY_SHARE = 0.1  # share of empty leaves from which on they are told as a warning
 TINY_LEAVES = 100  # leaves from which on a table is looked at for emptiness
 
 
@@ -76,7 +76,7 @@ def table_has_too_many_leaves(report: Report) -> Iterator[Finding]:
 def empty_leaves(report: Report) -> Iterator[Finding]:
     """Many leaf partitions hold no row.
 
-    What it finds: databases in which at least a fifth of the leaves, and at least 100, are empty; the tables that own most of them.
+    What it finds: databases in which at least a tenth of the leaves, and at least 100, are empty; the tables that own most of them.
     Why it matters: an empty leaf costs the same catalog rows as a full one; past gaps and far-ahead premaking are pure cost.
     How sure it is: high where the files were listed; medium from segment file lists, low from statistics.
     What to do: drop those that nothing will fill, make fewer ahead: `gpcatalog plan`.
@@ -121,7 +121,7 @@ def default_partition_holds_rows(report: Report) -> Iterator[Finding]:
             rule="default-partition-holds-rows",
             severity=Severity.NOTICE,
             confidence=Confidence.HIGH if report.taken.filled_basis == "files" else Confidence.LOW,
-            title=f"{count(census.default_partitions_filled_total)} default partitions hold rows",
+            title=f"{plural(census.default_partitions_filled_total, 'default partition')} with rows",
             detail="the largest first: " + ", ".join(census.default_partitions_filled[:3]) + ".",
             remedy="find the key values that land there and make partitions for them",
             relations=census.default_partitions_filled[:10],

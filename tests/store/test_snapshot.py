@@ -54,9 +54,14 @@ def test_text_survives_as_it_is(tmp_path: Path) -> None:
 def test_an_abandoned_draft_leaves_nothing(tmp_path: Path) -> None:
     target = make(tmp_path / "s.gpcatalog")
     before = target.read_bytes()
-    with pytest.raises(RuntimeError), Writer(target) as writer:
-        writer.insert("snapshot", [HEADER])
-        raise RuntimeError
+
+    def fails() -> None:
+        with Writer(target) as writer:
+            writer.insert("snapshot", [HEADER])
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fails()
     assert target.read_bytes() == before
     assert [p.name for p in tmp_path.iterdir()] == ["s.gpcatalog"]
 
