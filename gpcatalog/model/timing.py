@@ -32,6 +32,19 @@ class Timing(msgspec.Struct, frozen=True):
     leaves: int | None = None
 
 
+class Curve(msgspec.Struct, frozen=True):
+    """One timing against leaves. points: (leaves, median ms); slope: own, ms for every 10,000 leaves; None with too few points."""
+
+    what: str
+    points: tuple[tuple[float, float], ...]
+    slope: float | None
+    slope_low: float | None
+    slope_high: float | None
+    base: float | None
+    published: float
+    source: str
+
+
 def percentile(values: Sequence[float], share: float) -> float:
     """The nearest-rank percentile: a value that was measured. With fewer than 20 values the 95th is the largest.
 

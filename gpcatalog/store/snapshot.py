@@ -199,8 +199,10 @@ class Snapshot:
                 read_only=True,
                 config={"autoload_known_extensions": "false", "autoinstall_known_extensions": "false", "threads": "2"},
             )
-            self._db.execute("SET enable_external_access = false")
-            self._db.execute("SET lock_configuration = true")
+            # a second reader of the same file in this process meets settings that are locked already
+            if not self._db.execute("SELECT current_setting('lock_configuration')").fetchall()[0][0]:
+                self._db.execute("SET enable_external_access = false")
+                self._db.execute("SET lock_configuration = true")
         except (duckdb.Error, OSError) as e:
             raise self._damaged(e) from None
         try:

@@ -27,8 +27,8 @@ def main(leaves: int) -> None:
                     f"{generation}: {count:,} rows, {path.stat().st_size:,} bytes, {each:.1f} a row ({verdict} the goal of {GOAL:.0f}), {took:.1f} s"
                 )
                 columns = snapshot.rows(
-                    "SELECT column_name AS name, count(DISTINCT block_id) * any_value((SELECT block_size FROM pragma_database_size() LIMIT 1))"
-                    " AS bytes, string_agg(DISTINCT compression) AS how"
+                    "SELECT column_name AS name, count(DISTINCT block_id)"
+                    " * any_value((SELECT block_size FROM pragma_database_size() LIMIT 1)) AS bytes, string_agg(DISTINCT compression) AS how"
                     " FROM pragma_storage_info('relation_packed') WHERE segment_type <> 'VALIDITY' GROUP BY 1 ORDER BY 2 DESC"
                 )
                 for column in columns[:12]:

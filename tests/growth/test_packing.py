@@ -11,8 +11,9 @@ from gpcatalog.store.schema import columns_of
 from gpcatalog.store.snapshot import Snapshot, Writer
 
 HOSTILE = [
-    "", "a", "007", "0", "a0b00c000d", "%", "%d", "%%s%04d", "{}", "{0}", "x" * 63, "9" * 18, "9" * 19, "a" + "1" * 30, "1a2b3c4d5e6f7g8h9i",
-    "²³", "٣", "日本7", "a\nb\t1", "it's \"q\" \\ 5", "\x01 1", "-5", "1_prt_2_2_prt_3", "START ('2020-01-01'::date) END ('2020-02-01'::date)",
+    "", "a", "007", "0", "a0b00c000d", "%", "%d", "%%s%04d", "{}", "{0}", "x" * 63, "9" * 18, "9" * 19, "a" + "1" * 30,
+    "1a2b3c4d5e6f7g8h9i", "²³", "٣", "日本7", "a\nb\t1", "it's \"q\" \\ 5", "\x01 1", "-5", "1_prt_2_2_prt_3",
+    "START ('2020-01-01'::date) END ('2020-02-01'::date)",
     "FOR VALUES IN (" + ", ".join(str(n) for n in range(40)) + ")",
 ]  # fmt: skip
 
@@ -29,7 +30,7 @@ def relation(oid: int, name: str, bound: str | None) -> dict[str, object]:
 def stored(path: Path, rows: list[dict[str, object]]) -> list[dict[str, object]]:
     with Writer(path) as writer:
         writer.insert("relation", rows)
-        header = {c: None for c in columns_of("snapshot")}
+        header: dict[str, object] = dict.fromkeys(columns_of("snapshot"))
         writer.insert(
             "snapshot",
             [

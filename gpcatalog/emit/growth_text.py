@@ -1,0 +1,190 @@
+"""Growth for people: what grew, who, and when limits come."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Console
+
+from gpcatalog.emit.spark import spark
+from gpcatalog.emit.terminal import table, text
+from gpcatalog.growth.result import Forecast, Growth, Series
+from gpcatalog.model.quantity import count, duration, size
+from gpcatalog.model.timing import Curve
+
+TABLES_SHOWN = 8
+SEGMENTS_SHOWN = 8
+
+
+def amount(value: float | None, unit: str) -> str:
+    """A number as its unit wants it.
+
+    >>> amount(1536, "bytes"), amount(1500, "rows"), amount(None, "rows"), amount(0.25, "leaves")
+    ('1.5 KB', '1,500', '?', '0.2')
+    """
+    if value is None:
+        return "?"
+    if unit == "bytes":
+        return size(value)
+    return f"{value:.1f}" if 0 < abs(value) < 10 and value != round(value) else count(value)
+
+
+def signed(value: float | None, unit: str) -> str:
+    """A change: always with its sign."""
+    if value is None:
+        return "?"
+    return f"{'+' if value >= 0 else '-'}{amount(abs(value), unit)}"
+
+
+def _band(s: Series) -> str:
+    if s.per_day_low is None or s.per_day_high is None:
+        return "too few"
+    if amount(s.per_day_low, s.unit) == amount(s.per_day_high, s.unit):
+        return "none"
+    return f"{signed(s.per_day_low, s.unit)} … {signed(s.per_day_high, s.unit)}"
+
+
+def when(f: Forecast) -> str:
+    """When a limit will be reached, in words."""
+    if f.state != "reached":
+        words = {"over": "over it now", "far": "not within 20 years", "too few points": f"too few points ({f.points} of 5)"}
+        found = words.get(f.state, f.state)
+        return f"{found}, {f.earliest} at the earliest" if f.earliest is not None else found
+    end = str(f.latest) if f.latest is not None else "never at the band's slow end"
+    return f"{f.expected} ({f.earliest} … {end})"
+
+
+def show(growth: Growth, out: Console) -> None:
+    """Print the whole of it; spark lines only where a person looks."""
+    first, last = growth.taken_at[0], growth.taken_at[-1]
+    out.print(text(f"{growth.product} {growth.version} · {growth.database} on {growth.host or 'local'}:{growth.port}", "bold"))
+    span = duration(growth.days * 86400)
+    out.print(text(f"{count(len(growth.taken_at))} snapshots, {first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M} UTC ({span})"))
+    for name, reason in growth.skipped[:5]:
+        out.print(text(f"left out: {name}: {reason}", "yellow"))
+    if len(growth.taken_at) < 2:
+        out.print(text("one snapshot has no growth: take another, a day later.", "yellow"))
+        return
+    if growth.days < 1:
+        out.print(text("less than a day lies between them: changes are told, rates a day are not.", "yellow"))
+    _series(growth, out)
+    _leaves(growth, out)
+    _segments(growth, out)
+    _churn(growth, out)
+    _forecasts(growth, out)
+    curves(growth.curves, out)
+
+
+def _series(growth: Growth, out: Console) -> None:
+    long = growth.days >= 1
+    looked_at = out.is_terminal
+    rows = []
+    for s in growth.series:
+        then = next(v for v in s.values if v is not None)
+        row = [s.what, amount(then, s.unit), amount(s.now, s.unit)]
+        row += [signed(s.per_day, s.unit), signed(s.per_day * 7 if s.per_day is not None else None, s.unit)] if long else [
+            signed(s.change, s.unit)
+        ]  # fmt: skip
+        if looked_at:
+            row.append(spark(s.values, 12))
+        rows.append(row)
+    heads = ["Growth", "then", "now", *(("a day", "a week") if long else ("change",)), *(("",) if looked_at else ())]
+    out.print()
+    out.print(table("", heads, rows))
+    if long:
+        out.print(text(f"rates are estimates: {growth.method}.", "dim"))
+
+
+def _leaves(growth: Growth, out: Console) -> None:
+    out.print()
+    exact = "" if growth.leaves_compared == len(growth.taken_at) - 1 else " (partly from totals: what came and went unseen is not in it)"
+    out.print(text(f"leaves added {count(growth.leaves_added)}, dropped {count(growth.leaves_dropped)}{exact}"))
+    if not growth.tables:
+        return
+    rows = [
+        (
+            f"{t.schema}.{t.name}" + ("" if t.state == "there" else f" ({t.state})"),
+            count(t.leaves_now),
+            f"+{count(t.added)}" if t.added else "0",
+            f"-{count(t.dropped)}" if t.dropped else "0",
+            signed(t.rows, "rows"),
+            signed(t.files, "files") if t.files is not None else "?",
+            signed(t.bytes, "bytes") if t.bytes is not None else "?",
+        )
+        for t in growth.tables[:TABLES_SHOWN]
+    ]
+    out.print(table("", ("Changed most", "leaves", "added", "dropped", "rows", "files", "bytes"), rows))
+    out.print(text("rows: of pg_class and pg_attribute together, on each instance; files and bytes of all segments.", "dim"))
+    if len(growth.schemas) > 1:
+        by_schema = [(s.schema, s.name, count(s.added), count(s.dropped), signed(s.rows, "rows")) for s in growth.schemas[:5]]
+        out.print(table("", ("by schema", "", "added", "dropped", "rows"), by_schema, left=2))
+
+
+def _segments(growth: Growth, out: Console) -> None:
+    if not any(i.content >= 0 for i in growth.instances):
+        return
+    out.print()
+    if not growth.diverging:
+        out.print(text("the segments' catalogs are alike: none is more than a quarter and 1 MB away from the median.", "dim"))
+        return
+    rows = [
+        (
+            d.relation,
+            str(d.content),
+            size(d.bytes),
+            size(d.median),
+            f"{d.ratio:.2f} ×",
+            f"{d.shrank_at:%Y-%m-%d %H:%M}" if d.shrank_at else "",
+        )
+        for d in growth.diverging[:SEGMENTS_SHOWN]
+    ]
+    out.print(table("", ("Diverging segments", "seg", "bytes", "median", "of median", "shrank alone"), rows))
+    if len(growth.diverging) > SEGMENTS_SHOWN:
+        out.print(text(f"{count(len(growth.diverging) - SEGMENTS_SHOWN)} more are in --format json", "dim"))
+
+
+def _churn(growth: Growth, out: Console) -> None:
+    rows = []
+    for relation in ("pg_class", "pg_attribute"):
+        of = [c for c in growth.churn if c.relation == relation]
+        if not of:
+            continue
+        entry = next((c for c in of if c.content == -1), of[0])
+        most = max(of, key=lambda c: (c.passing or 0, -c.content))
+        for c in [entry, *([most] if most is not entry and most.passing != entry.passing else [])]:
+            rate = [signed(c.per_day, "rows")] if growth.days >= 1 else []
+            where = "entry" if c.content == -1 else str(c.content)
+            rows.append((relation, where, count(c.inserted), count(c.updated), count(c.deleted), amount(c.passing, "rows"), *rate))
+    if rows:
+        heads = ("Rows written", "on", "inserted", "updated", "deleted", "did not stay", *(("a day",) if growth.days >= 1 else ()))
+        out.print()
+        out.print(table("", heads, rows))
+        out.print(text("counted by the server's statistics: temporary tables, dropped tables and DDL that was rolled back.", "dim"))
+
+
+def _forecasts(growth: Growth, out: Console) -> None:
+    if not growth.forecasts:
+        return
+    sources: list[str] = []
+    rows = []
+    for f in growth.forecasts:
+        if f.limit_source not in sources:
+            sources.append(f.limit_source)
+        mark = chr(ord("a") + sources.index(f.limit_source))
+        rows.append((f.what, amount(f.now, f.unit), amount(f.limit, f.unit), mark, when(f)))
+    out.print()
+    out.print(table("", ("Forecast (estimate)", "now", "limit", "", "reached"), rows))
+    out.print(text("; ".join(f"{chr(ord('a') + n)}: {source}" for n, source in enumerate(sources)) + ".", "dim"))
+
+
+def curves(found: Sequence[Curve], out: Console) -> None:
+    """Slopes of this server beside the published one."""
+    rows = []
+    for c in found:
+        own = f"{c.slope:.1f} ms" if c.slope is not None else f"too few points ({len({x for x, _ in c.points})} of 3)"
+        band = f"{c.slope_low:.1f} … {c.slope_high:.1f}" if c.slope_low is not None and c.slope_high is not None else ""
+        rows.append((c.what, f"{c.points[-1][1]:.1f} ms", own, band, f"{c.published:.0f} ms"))
+    if rows:
+        out.print()
+        out.print(table("", ("For every 10,000 leaves", "last", "this server", "band", "published"), rows))
+        out.print(text(f"{found[0].source}: one vendor's stand; a measurement of your own server wins.", "dim"))

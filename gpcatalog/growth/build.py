@@ -1,0 +1,364 @@
+"""Points in time to growth, rates and forecast."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from datetime import date, datetime, timedelta
+from typing import Any
+
+from gpcatalog.capacity import limits
+from gpcatalog.capacity.fit import FEW, METHOD, Line, fit
+from gpcatalog.capacity.limits import Limit
+from gpcatalog.growth.points import Point, Root
+from gpcatalog.growth.result import Churn, Diverging, Forecast, Grower, Growth, InstanceGrowth, Series
+from gpcatalog.model.timing import Curve, Timing
+
+DAY = 86400.0
+TOP = 50  # tables and schemas kept
+APART = 1.25  # ratio to the median segment from which on a segment diverges
+APART_BYTES = 1 << 20  # and at least by so much
+SHRANK = 0.8
+SHORTEST = 1.0  # days of a series below which nothing is forecast: a day's rhythm is not in it
+FAR = timedelta(days=20 * 365)
+CURVES = {
+    "scan": "catalog scan, entry instance",
+    "scan dispatched": "catalog scan, all segments",
+    "describe": r"\d without a name",
+}
+
+
+def _days(points: Sequence[Point]) -> list[float]:
+    return [(p.taken_at - points[0].taken_at).total_seconds() / DAY for p in points]
+
+
+def _line(days: Sequence[float], values: Sequence[float | None]) -> Line | None:
+    known = [(x, y) for x, y in zip(days, values, strict=True) if y is not None]
+    return fit([x for x, _ in known], [y for _, y in known]) if len(known) > 1 else None
+
+
+def _series(what: str, unit: str, days: Sequence[float], values: Sequence[float | None]) -> Series | None:
+    known = [v for v in values if v is not None]
+    if not known:
+        return None
+    line = _line(days, values)
+    return Series(
+        what,
+        unit,
+        tuple(values),
+        known[-1],
+        known[-1] - known[0],
+        line.slope if line else None,
+        line.low if line else None,
+        line.high if line else None,
+        line.points if line else len(known),
+    )
+
+
+def _median(values: Sequence[int]) -> int:
+    return sorted(values)[(len(values) - 1) // 2]
+
+
+def _all_series(points: Sequence[Point], days: Sequence[float]) -> list[Series]:
+    def segments(p: Point) -> list[int]:
+        return [p.bytes_of(c) for c in p.contents if c >= 0]
+
+    out = [
+        _series("partitions (leaves and plain tables)", "leaves", days, [float(p.partitions) for p in points]),
+        _series("leaf partitions", "leaves", days, [float(p.leaves) for p in points]),
+        _series("column-oriented leaves", "leaves", days, [float(p.leaves_ao_column) for p in points]),
+        _series("pg_class rows, entry instance", "rows", days, [p.relations.get(-1, (None, None))[0] for p in points]),
+        _series("pg_attribute rows, entry instance", "rows", days, [p.relations.get(-1, (None, None))[1] for p in points]),
+        _series("catalog bytes, entry instance", "bytes", days, [float(p.bytes_of(-1)) for p in points]),
+    ]
+    if any(segments(p) for p in points):
+        out.append(_series("catalog bytes, median segment", "bytes", days, [_median(s) if (s := segments(p)) else None for p in points]))
+        out.append(_series("catalog bytes, largest segment", "bytes", days, [max(segments(p), default=None) for p in points]))
+    reclaimable = [
+        float(sum(max(0, h.bytes - h.needed) for h in p.held.values() if h.needed is not None)) if p.held else None for p in points
+    ]
+    out.append(_series("reclaimable catalog bytes, all instances", "bytes", days, reclaimable))
+    out.append(_series("data files, all segments", "files", days, [float(p.files) if p.files is not None else None for p in points]))
+    out.append(_series("database bytes", "bytes", days, [p.header["database_bytes"] for p in points]))
+    out.append(_series("temporary relations", "rows", days, [float(p.temporary) for p in points]))
+    return [s for s in out if s is not None]
+
+
+def _instances(first: Point, last: Point, days: float) -> list[InstanceGrowth]:
+    out = []
+    for content, relation in sorted(last.held, key=lambda k: (k[1], k[0])):
+        now = last.held[content, relation]
+        then = first.held.get((content, relation))
+        rows = now.rows - then.rows if then and now.rows is not None and then.rows is not None else None
+        out.append(
+            InstanceGrowth(
+                content,
+                relation,
+                then.rows if then else None,
+                now.rows,
+                then.bytes if then else 0,
+                now.bytes,
+                rows / days if rows is not None and days > 0 else None,
+                (now.bytes - then.bytes) / days if then and days > 0 else None,
+            )
+        )
+    return out
+
+
+def _diverging(points: Sequence[Point]) -> list[Diverging]:
+    last = points[-1]
+    relations = sorted({relation for _, relation in last.held})
+    by_point = []  # relation → (median bytes, content → bytes) of each point
+    for p in points:
+        grouped: dict[str, dict[int, int]] = defaultdict(dict)
+        for (content, relation), held in p.held.items():
+            if content >= 0:
+                grouped[relation][content] = held.bytes
+        by_point.append({r: (_median(list(of.values())), of) for r, of in grouped.items()})
+    out = []
+    for relation in relations:
+        median, of = by_point[-1].get(relation, (0, {}))
+        for content, bytes_ in sorted(of.items()):
+            if len(of) < 3 or abs(bytes_ - median) < APART_BYTES or 1 / APART < bytes_ / max(1, median) < APART:
+                continue
+            first = by_point[0].get(relation)
+            then = first[1][content] / first[0] if first and first[0] and content in first[1] else None
+            shrank: datetime | None = None
+            for n in range(1, len(points)):
+                before, after = by_point[n - 1].get(relation), by_point[n].get(relation)
+                if before is None or after is None or content not in before[1] or content not in after[1]:
+                    continue
+                if after[1][content] < SHRANK * before[1][content] and after[0] >= SHRANK * before[0]:
+                    shrank = points[n].taken_at
+            out.append(Diverging(relation, content, bytes_, median, bytes_ / max(1, median), then, shrank))
+    return sorted(out, key=lambda d: (-abs(d.bytes - d.median), d.relation, d.content))
+
+
+def _moves(points: Sequence[Point]) -> tuple[Counter[int], Counter[int], int]:
+    """Leaves added and dropped by root between snapshots that both list their leaves, and how many such pairs there were."""
+    import numpy as np
+
+    added: Counter[int] = Counter()
+    dropped: Counter[int] = Counter()
+    pairs = 0
+    for old, new in itertools.pairwise(points):
+        if old.leaf_oids is None or new.leaf_oids is None:  # by totals: what came and went in between is not seen
+            for root in {**old.roots, **new.roots}:
+                net = (new.roots[root].leaves if root in new.roots else 0) - (old.roots[root].leaves if root in old.roots else 0)
+                (added if net > 0 else dropped)[root] += abs(net)
+            continue
+        pairs += 1
+        for counter, one, other in ((added, new, old), (dropped, old, new)):
+            only = ~np.isin(one.leaf_oids, other.leaf_oids, assume_unique=True)
+            roots, counts = np.unique(one.leaf_roots[only], return_counts=True)
+            for root, n in zip(roots.tolist(), counts.tolist(), strict=True):
+                counter[root] += n
+    return +added, +dropped, pairs
+
+
+def _difference(then: Any, now: Any) -> int | None:
+    return now - then if then is not None and now is not None else None
+
+
+def _growers(points: Sequence[Point], added: Counter[int], dropped: Counter[int]) -> tuple[list[Grower], list[Grower]]:
+    first, last = points[0].roots, points[-1].roots
+    seen: dict[int, Root] = {}
+    for p in points:
+        seen.update(p.roots)
+    tables = []
+    for root, known in seen.items():
+        then, now = first.get(root), last.get(root)
+        state = "there" if then and now else "new" if now else "dropped"
+        tables.append(
+            Grower(
+                known.schema,
+                known.name,
+                state,
+                then.leaves if then else 0,
+                now.leaves if now else 0,
+                added[root],
+                dropped[root],
+                sum(s * (r.class_rows + r.attribute_rows) for s, r in ((1, now), (-1, then)) if r is not None),
+                _difference(then.files if then else 0, now.files if now else 0),
+                _difference(then.bytes if then else 0, now.bytes if now else 0),
+            )
+        )
+    schemas: dict[str, list[Grower]] = defaultdict(list)
+    for t in tables:
+        schemas[t.schema].append(t)
+
+    def total(of: list[Grower], column: str) -> int | None:
+        known = [v for g in of if (v := getattr(g, column)) is not None]
+        return sum(known) if known else None
+
+    by_schema = [
+        Grower(
+            name,
+            f"{len(of):,} tables",
+            "there",
+            leaves_then=total(of, "leaves_then") or 0,
+            leaves_now=total(of, "leaves_now") or 0,
+            added=total(of, "added") or 0,
+            dropped=total(of, "dropped") or 0,
+            rows=total(of, "rows") or 0,
+            files=total(of, "files"),
+            bytes=total(of, "bytes"),
+        )
+        for name, of in schemas.items()
+    ]
+
+    def weight(g: Grower) -> tuple[float, float, str, str]:
+        return (-abs(g.rows), -(g.added + g.dropped), g.schema, g.name)
+
+    moved = [t for t in tables if t.rows or t.added or t.dropped or t.files or t.bytes]
+    return sorted(moved, key=weight)[:TOP], sorted((s for s in by_schema if s.rows or s.added or s.dropped), key=weight)[:TOP]
+
+
+def _churn(points: Sequence[Point], days: float) -> list[Churn]:
+    """What passed through pg_class and pg_attribute; counters that went back (a restart, a reset) start anew."""
+    counted: dict[tuple[int, str], Counter[str]] = defaultdict(Counter)
+    for old, new in itertools.pairwise(points):
+        before = {(t.what, t.content, t.subject): t.n for t in old.timings if t.what.startswith("rows ")}
+        for t in new.timings:
+            earlier = before.get((t.what, t.content, t.subject))
+            if earlier is None or t.content is None:
+                continue
+            counted[t.content, t.subject][t.what.removeprefix("rows ")] += t.n - earlier if t.n >= earlier else t.n
+    first, last = points[0], points[-1]
+    out = []
+    for (content, relation), n in sorted(counted.items(), key=lambda item: (item[0][1], item[0][0])):
+        place = 0 if relation == "pg_class" else 1
+        net = None
+        if content in first.relations and content in last.relations:
+            net = last.relations[content][place] - first.relations[content][place]
+        passing = max(0, n["inserted"] - net) if net is not None else None
+        rate = passing / days if passing is not None and days > 0 else None
+        out.append(Churn(content, relation, n["inserted"], n["updated"], n["deleted"], net, passing, rate))
+    return out
+
+
+def reach(now: float, limit: float, line: Line | None, last: datetime, x: float) -> tuple[str, date | None, date | None, date | None]:
+    """State, expected, earliest and latest day for a limit; x: the last point's day, where the line starts from its fitted value.
+
+    >>> reach(80, 100, Line(1, 0, None, None, 3), datetime(2026, 1, 1), 80.0)[0]
+    'too few points'
+    """
+    if now >= limit:
+        return "over", None, None, None
+    if line is None or line.points < FEW or line.low is None or line.high is None:
+        return "too few points", None, None, None
+    if x < SHORTEST:
+        return "too short a time", None, None, None
+
+    def day(slope: float) -> date | None:
+        if slope <= 0:
+            return None
+        left = timedelta(days=min((limit - max(now, line.at(x))) / slope, FAR.days + 1.0))
+        return (last + max(left, timedelta())).date() if left <= FAR else None
+
+    if line.high <= 0 or (line.slope <= 0 and day(line.high) is None):
+        return "not growing", None, None, None
+    expected = day(line.slope)
+    earliest = day(line.high)
+    if expected is None:
+        return ("not growing" if line.slope <= 0 else "far"), None, earliest, None
+    return "reached", expected, earliest, day(line.low)
+
+
+def _forecasts(points: Sequence[Point], days: Sequence[float]) -> list[Forecast]:
+    last = points[-1]
+    greenplum = not last.header["generation"].startswith("pg")
+    wanted: list[tuple[str, list[float | None], Limit]] = []
+    if greenplum:
+        wanted.append(("column-oriented leaves", [float(p.leaves_ao_column) for p in points], limits.LEAVES_CEILING_AOCO))
+        wanted.append(("partitions: leaves and plain tables", [float(p.partitions) for p in points], limits.LEAVES_CEILING_AO_ROW))
+        wanted.append(
+            ("leaves of the widest table", [float(max((r.leaves for r in p.roots.values()), default=0)) for p in points],
+             limits.LEAVES_PER_TABLE)
+        )  # fmt: skip
+        if last.files is not None:
+            wanted.append(
+                ("data files a segment host (a lower bound: no auxiliary files)",
+                 [p.files / p.hosts if p.files is not None else None for p in points], limits.FILES_PER_HOST)
+            )  # fmt: skip
+    if last.slots:
+        slots = Limit(
+            "lock-slots", last.slots, "locks",
+            "max_locks_per_transaction × (max_connections + max_prepared_transactions) of this server", "shared by all sessions",
+        )  # fmt: skip
+        wanted.append(
+            ("locks that DROP of the widest table may take",
+             [float(max((r.class_rows for r in p.roots.values()), default=0)) for p in points], slots)
+        )  # fmt: skip
+    out = []
+    for what, values, limit in wanted:
+        line = _line(days, values)
+        now = next(v for v in reversed(values) if v is not None)
+        state, expected, earliest, latest = reach(now, limit.value, line, last.taken_at, days[-1])
+        out.append(
+            Forecast(
+                what, limit.unit, now, limit.value, limit.source, limit.note, state,
+                line.slope if line else None, line.low if line else None, line.high if line else None,
+                expected, earliest, latest, line.points if line else len(set(days)),
+            )
+        )  # fmt: skip
+    return out
+
+
+def curves(series: Sequence[Sequence[Timing]]) -> list[Curve]:
+    """Timings of catalog queries against leaves, with the slope of this server beside the published one (ms for every 10,000)."""
+    out = []
+    published = limits.CATALOG_QUERY_SLOPE
+    for what, title in CURVES.items():
+        found = [
+            (float(t.leaves), t.median_ms) for timings in series for t in timings if t.what == what and t.leaves is not None and t.median_ms
+        ]
+        if not found:
+            continue
+        line = fit([x for x, _ in found], [y for _, y in found]) if len({x for x, _ in found}) >= 3 else None
+        per = 10_000
+        out.append(
+            Curve(
+                title,
+                tuple(sorted(found)),
+                line.slope * per if line else None,
+                line.low * per if line and line.low is not None else None,
+                line.high * per if line and line.high is not None else None,
+                line.base if line else None,
+                published.value,
+                published.source,
+            )
+        )
+    return out
+
+
+def build(points: Sequence[Point], skipped: Sequence[tuple[str, str]] = ()) -> Growth:
+    """Growth over at least one point; with one alone there is no rate and no forecast."""
+    first, last = points[0], points[-1]
+    days = _days(points)
+    added, dropped, pairs = _moves(points)
+    tables, schemas = _growers(points, added, dropped)
+    head = last.header
+    return Growth(
+        product=head["product"],
+        version=head["version"],
+        host=head["host"] or "",
+        port=head["port"] or 0,
+        database=head["database"],
+        taken_at=tuple(p.taken_at for p in points),
+        days=days[-1],
+        method=METHOD,
+        series=tuple(_all_series(points, days)),
+        instances=tuple(_instances(first, last, days[-1])),
+        diverging=tuple(_diverging(points)),
+        leaves_added=sum(added.values()),
+        leaves_dropped=sum(dropped.values()),
+        leaves_compared=pairs,
+        tables=tuple(tables),
+        schemas=tuple(schemas),
+        churn=tuple(_churn(points, days[-1])),
+        forecasts=tuple(_forecasts(points, days)),
+        curves=tuple(curves([p.timings for p in points])),
+        skipped=tuple(skipped),
+    )

@@ -1,0 +1,190 @@
+"""A snapshot reduced to what growth needs: one point in time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gpcatalog.capacity.limits import lock_slots
+from gpcatalog.errors import CatalogError
+from gpcatalog.model.timing import Timing
+from gpcatalog.store.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    import numpy as np
+
+LEAVES_COMPARED = 31  # the newest snapshots whose leaves are compared one by one; older ones by their totals
+
+
+@dataclass(frozen=True)
+class Held:
+    """One catalog on one instance: rows (None when not known), bytes of heap, TOAST and indexes, bytes needed."""
+
+    rows: int | None
+    bytes: int
+    needed: int | None
+
+
+@dataclass(frozen=True)
+class Root:
+    """Totals of one partitioned or plain table. catalog rows: of pg_class and pg_attribute on each instance."""
+
+    schema: str
+    name: str
+    kind: str
+    storage: str
+    leaves: int
+    class_rows: int
+    attribute_rows: int
+    files: int | None
+    bytes: int | None
+
+
+@dataclass
+class Point:
+    """One snapshot. leaf_oids and leaf_roots: of its leaves, sorted by oid; None where the snapshot was pruned or is too old."""
+
+    path: Path
+    taken_at: datetime
+    header: dict[str, Any]
+    held: dict[tuple[int, str], Held]
+    relations: dict[int, tuple[int, int]]  # content → rows of pg_class and pg_attribute
+    temporary: int
+    roots: dict[int, Root]
+    timings: list[Timing]
+    leaves_ao_column: int
+    hosts: int
+    slots: int | None
+    leaf_oids: Any = field(default=None, repr=False)
+    leaf_roots: Any = field(default=None, repr=False)
+
+    @property
+    def leaves(self) -> int:
+        """Leaf partitions."""
+        return sum(r.leaves for r in self.roots.values())
+
+    @property
+    def partitions(self) -> int:
+        """The partitions metric: leaves and plain tables."""
+        return self.leaves + sum(1 for r in self.roots.values() if r.kind == "table")
+
+    @property
+    def files(self) -> int | None:
+        """Data files on all segments; None when not read."""
+        known = [r.files for r in self.roots.values() if r.files is not None]
+        return sum(known) if known else None
+
+    def bytes_of(self, content: int) -> int:
+        """Bytes of all catalogs of one instance."""
+        return sum(h.bytes for (c, _), h in self.held.items() if c == content)
+
+    @property
+    def contents(self) -> list[int]:
+        """Instances that were read, the coordinator first."""
+        return sorted({content for content, _ in self.held})
+
+
+def timings_of(snapshot: Snapshot) -> list[Timing]:
+    """Everything timed in a snapshot."""
+    return [Timing(**row) for row in snapshot.rows("SELECT * FROM timing")]
+
+
+def _slots(snapshot: Snapshot) -> int | None:
+    found = {r["name"]: r["setting"] for r in snapshot.rows("SELECT name, setting FROM setting WHERE name LIKE 'max%'")}
+    try:
+        return lock_slots(*(int(found[f"max_{what}"]) for what in ("locks_per_transaction", "connections", "prepared_transactions")))
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+def point(snapshot: Snapshot, *, leaves: bool) -> Point:
+    """The point of one open snapshot; leaves: keep the oids of its leaves for comparing."""
+    held = {
+        (r["content"], r["relation"]): Held(
+            r["rows"],
+            r["bytes"],
+            None if r["heap_needed"] is None or r["index_needed"] is None else r["heap_needed"] + r["index_needed"] + (r["toast"] or 0),
+        )
+        for r in snapshot.rows(
+            'SELECT content, relation, "rows", coalesce(heap_bytes, 0) + coalesce(toast_bytes, 0) + coalesce(index_bytes, 0) AS bytes,'
+            " heap_needed, index_needed, coalesce(toast_needed, toast_bytes) AS toast FROM catalog"
+        )
+    }
+    relations = {
+        r["content"]: (int(r["r"]), int(r["a"]))
+        for r in snapshot.rows("SELECT content, sum(relations) AS r, sum(attributes) AS a FROM class_count GROUP BY content")
+    }
+    temporary = snapshot.one("SELECT coalesce(sum(relations), 0) AS n FROM class_count WHERE content = -1 AND persistence = 't'")["n"]
+    roots = {
+        r["root"]: Root(
+            r["schema"], r["name"], r["kind"], r["storage"], int(r["leaves"]), int(r["class_rows"]), int(r["attribute_rows"]),
+            int(r["files"]) if r["files"] is not None else None, int(r["bytes"]) if r["bytes"] is not None else None,
+        )
+        for r in snapshot.rows("SELECT * FROM root_total")
+    }  # fmt: skip
+    hosts = snapshot.one("SELECT count(DISTINCT hostname) AS n FROM instance WHERE content >= 0 AND role = 'p'")["n"]
+    oids: np.ndarray[Any, Any] | None = None
+    owners = None
+    if snapshot.header["grain"] == "leaf":
+        column = snapshot.one("SELECT count(*) AS n FROM relation WHERE kind = 'leaf' AND storage = 'ao_column'")["n"]
+        if leaves:
+            found = snapshot.columns("SELECT oid, root FROM relation WHERE kind = 'leaf' ORDER BY oid")
+            oids, owners = found["oid"], found["root"]
+    else:
+        column = sum(r.leaves for r in roots.values() if r.storage == "ao_column")
+    return Point(
+        path=snapshot.path,
+        taken_at=snapshot.header["taken_at"].replace(tzinfo=UTC),
+        header=dict(snapshot.header),
+        held=held,
+        relations=relations,
+        temporary=int(temporary),
+        roots=roots,
+        timings=timings_of(snapshot),
+        leaves_ao_column=int(column),
+        hosts=int(hosts) or 1,
+        slots=_slots(snapshot),
+        leaf_oids=oids,
+        leaf_roots=owners,
+    )
+
+
+def points(paths: list[Path], *, since: timedelta | None = None) -> tuple[list[Point], list[tuple[str, str]]]:
+    """Points of the snapshots of one database, oldest first, and the files left out with the reason.
+
+    Left out are files that cannot be read and snapshots of another database: one that was dropped and made anew has another oid.
+    Raises CatalogError when no file is left.
+    """
+    opened: list[tuple[datetime, Path]] = []
+    lost: list[tuple[str, str]] = []
+    newest: tuple[datetime, Any] | None = None
+    identity: dict[Path, Any] = {}
+    for path in paths:
+        try:
+            with Snapshot(path) as snapshot:
+                head = snapshot.header
+        except CatalogError as e:
+            lost.append((path.name, e.message))
+            continue
+        taken = head["taken_at"].replace(tzinfo=UTC)
+        identity[path] = (head["database_oid"], head["generation"])
+        opened.append((taken, path))
+        if newest is None or taken >= newest[0]:
+            newest = (taken, identity[path])
+    if newest is None:
+        reason = f": {lost[0][1]}" if lost else ""
+        raise CatalogError(f"no snapshot to compare{reason}", hint="take some with `gpcatalog snapshot take`, one a day")
+    opened.sort(key=lambda pair: (pair[0], pair[1].name))
+    wanted = []
+    for taken, path in opened:
+        if identity[path] != newest[1]:
+            lost.append((path.name, "another database than the newest snapshot's: dropped and made anew, or another server"))
+        elif since is None or newest[0] - taken <= since:
+            wanted.append(path)
+    out = []
+    for number, path in enumerate(wanted):
+        with Snapshot(path) as snapshot:
+            out.append(point(snapshot, leaves=len(wanted) - number <= LEAVES_COMPARED))
+    return out, lost

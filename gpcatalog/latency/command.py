@@ -1,0 +1,263 @@
+"""The command `latency`: how long the catalog makes people wait, measured without and, only when asked, with DDL of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterator
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gpcatalog.errors import CatalogError, Exit
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gpcatalog.capacity.footprint import Subject
+    from gpcatalog.latency.result import Activity, Left
+    from gpcatalog.model.timing import Curve, Timing
+    from gpcatalog.probes.connection import Session
+    from gpcatalog.probes.latency import Probed
+    from gpcatalog.store.snapshot import Snapshot
+
+
+class Format(StrEnum):
+    """Output format."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+class ColorChoice(StrEnum):
+    """When to colour."""
+
+    AUTO = "auto"
+    ALWAYS = "always"
+    NEVER = "never"
+
+
+class LeafStorage(StrEnum):
+    """Storage of the probe's table with leaves."""
+
+    HEAP = "heap"
+    AO_ROW = "ao_row"
+    AO_COLUMN = "ao_column"
+
+
+def predicted(generation: str, subjects: Sequence[Subject], rounds: int, contents: Sequence[int], *, owned: bool) -> list[Left]:
+    """What the probe will leave on each instance, not yet counted."""
+    from gpcatalog.capacity.footprint import footprint
+    from gpcatalog.capacity.model import Instance
+    from gpcatalog.latency.result import Left
+
+    out = []
+    for content in contents:
+        where = Instance.COORDINATOR if content == -1 else Instance.SEGMENT
+        found = footprint(generation, subjects, where, rounds=rounds, owned=owned)
+        out.append(Left(content, dict(found.rows), found.total, found.bytes, None, None, False))
+    return out
+
+
+def _forecast_line(left: Sequence[Left], rounds: int) -> str:
+    from gpcatalog.model.quantity import count, size
+
+    parts = []
+    for one in (*left[:1], *{o.predicted_total: o for o in left[1:]}.values()):
+        who = "the coordinator" if one.content == -1 and len(left) > 1 else "the server" if one.content == -1 else "each segment"
+        parts.append(f"{count(one.predicted_total)} dead rows (about {size(one.predicted_bytes)}) on {who}")
+    return f"{rounds} rounds of rolled-back DDL will leave {', '.join(parts)} in the catalogs"
+
+
+def _active(
+    session: Session, conninfo: str, subjects: Sequence[Subject], rounds: int, lock_timeout: float, statement_timeout: float
+) -> tuple[Probed, list[Left]]:
+    import msgspec
+
+    from gpcatalog.probes import latency as probe
+
+    contents = probe.instances(session)
+    owned = probe.owned(session)
+    generation = session.server.generation
+    before = predicted(generation, subjects, rounds, contents, owned=owned)
+    print(_forecast_line(before, rounds), file=sys.stderr, flush=True)
+    done = probe.active(
+        session, conninfo, subjects, rounds=rounds, statement_ms=round(statement_timeout * 1000), lock_ms=round(lock_timeout * 1000)
+    )
+    after = []
+    for one in predicted(generation, subjects, done.rounds, contents, owned=owned):
+        counted = done.left.get(one.content)
+        whole = counted is not None and not done.stopped
+        after.append(
+            msgspec.structs.replace(
+                one,
+                counted=counted if whole else None,
+                counted_total=sum(counted.values()) if counted is not None and whole else None,
+                equal=whole and counted == one.predicted,
+            )
+        )
+    return done, after
+
+
+def _curves(snapshot: Snapshot, current: Sequence[Timing]) -> tuple[Curve, ...]:
+    """Curves of the series that the snapshot belongs to, itself included."""
+    from gpcatalog.growth.build import curves
+    from gpcatalog.growth.points import timings_of
+    from gpcatalog.store import series
+    from gpcatalog.store.snapshot import Snapshot
+
+    head = snapshot.header
+    found = [list(current)]
+    for stored in series.snapshots(series.folder(head["host"] or "local", head["port"] or 0, head["database"])):
+        if stored.path.resolve() == snapshot.path.resolve():
+            continue
+        with contextlib.suppress(CatalogError), Snapshot(stored.path) as other:
+            if other.header["database_oid"] == head["database_oid"]:
+                found.append(timings_of(other))
+    return tuple(curves(found))
+
+
+@contextlib.contextmanager
+def _place(session: Session, store: bool) -> Iterator[Path]:
+    import tempfile
+    from datetime import UTC, datetime
+
+    from gpcatalog.store import series
+    from gpcatalog.store.snapshot import SUFFIX
+
+    if store:
+        target = session.target
+        yield series.new_path(series.folder(target["host"] or "local", target["port"], target["dbname"]), datetime.now(UTC))
+        return
+    with tempfile.TemporaryDirectory(prefix="gpcatalog-") as folder:
+        yield Path(folder) / f"latency{SUFFIX}"
+
+
+def _emit(
+    path: Path,
+    activity: tuple[Activity, ...],
+    done: Probed | None,
+    left: Sequence[Left],
+    calibrate: bool,
+    format: Format,
+    color: ColorChoice,
+) -> None:
+    from datetime import UTC
+
+    from gpcatalog.growth.points import timings_of
+    from gpcatalog.latency.locks import arithmetic
+    from gpcatalog.latency.result import Latency
+    from gpcatalog.store.snapshot import Snapshot
+
+    with Snapshot(path) as snapshot:
+        head = snapshot.header
+        timings = timings_of(snapshot)
+        found = _curves(snapshot, timings)
+        if calibrate and not any(c.slope is not None for c in found):
+            most = max((len({x for x, _ in c.points}) for c in found), default=0)
+            raise CatalogError(
+                f"too few points to calibrate: {most} different numbers of leaves, 3 are needed",
+                hint="take snapshots while the number of leaves changes: `gpcatalog snapshot take`, one a day",
+            )
+        partitions = snapshot.one("SELECT coalesce(sum(CASE WHEN kind = 'table' THEN 1 ELSE leaves END), 0) AS n FROM root_total")["n"]
+        lost = snapshot.rows(
+            "SELECT probe, status || ': ' || coalesce(reason, '') AS reason FROM coverage WHERE status <> 'read' AND (probe LIKE 'plan %'"
+            " OR probe IN ('plan', 'scan_class', 'scan_class_dispatched', 'describe', 'connect', 'ddl_activity', 'statements'))"
+        )
+        result = Latency(
+            product=head["product"],
+            version=head["version"],
+            host=head["host"] or "",
+            port=head["port"] or 0,
+            database=head["database"],
+            taken_at=head["taken_at"].replace(tzinfo=UTC),
+            partitions=int(partitions),
+            timings=tuple(timings),
+            activity=activity,
+            locks=arithmetic(snapshot),
+            rounds=done.rounds if done else 0,
+            left=tuple(left),
+            stopped=done.stopped if done else "",
+            curves=found,
+            not_read=tuple((r["probe"], r["reason"]) for r in lost),
+        )
+    if format is Format.JSON:
+        from gpcatalog.emit.as_json import encode
+
+        sys.stdout.write(encode(result))
+        return
+    from gpcatalog.emit import growth_text, latency_text
+    from gpcatalog.emit.terminal import Color, console
+
+    out = console(Color(color.value))
+    latency_text.show(result, out)
+    if calibrate:
+        growth_text.curves(result.curves, out)
+
+
+def latency(
+    conninfo: Annotated[str, typer.Argument(metavar="[CONNINFO]", help="As psql takes it.", show_default=False)] = "",
+    snapshot: Annotated[
+        str, typer.Option("--snapshot", metavar="FILE", help="Use this snapshot; no server is contacted.", show_default=False)
+    ] = "",
+    allow_ddl: Annotated[
+        bool, typer.Option("--allow-ddl", help="Also create, alter and drop tables of its own, always rolled back; dead catalog rows stay.")
+    ] = False,
+    rounds: Annotated[int, typer.Option("--rounds", help="Rounds of the active probe.", min=1, max=1000)] = 5,
+    leaves: Annotated[int, typer.Option("--leaves", help="Leaves of its partitioned table; 0: none.", min=0, max=20000)] = 100,
+    storage: Annotated[
+        LeafStorage | None, typer.Option("--storage", help="Storage of that table; ao_column where there is.", show_default=False)
+    ] = None,
+    calibrate: Annotated[
+        bool, typer.Option("--calibrate", help="Fit this server's slope over the series and show it beside the published one.")
+    ] = False,
+    store: Annotated[bool, typer.Option("--store/--no-store", help="Keep the snapshot in the series of this database.")] = True,
+    format: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.TEXT,
+    color: Annotated[ColorChoice, typer.Option("--color", help="When to colour.")] = ColorChoice.AUTO,
+    statement_timeout: Annotated[float, typer.Option(metavar="SECONDS", help="Longest that one statement may take.", min=0.1)] = 60.0,
+    lock_timeout: Annotated[float, typer.Option(metavar="SECONDS", help="Longest wait for a lock.", min=0.01)] = 1.0,
+) -> None:
+    """How long the catalog makes people wait, and which statements would not find enough lock slots.
+
+    Takes a snapshot as an audit does: connect, catalog scans, planning of the widest tables, DDL that others run. It writes
+    nothing, unless --allow-ddl is given: then tables of its own are created, altered and dropped in transactions that are always
+    rolled back. What that leaves dead in the catalogs is said before and counted afterwards.
+
+    Example: gpcatalog latency "host=mdw dbname=sales" --calibrate
+    """
+    if snapshot:
+        from gpcatalog.store import series
+
+        if conninfo or allow_ddl:
+            raise CatalogError("--snapshot goes without a connection and without --allow-ddl")
+        _emit(series.find(snapshot), (), None, (), calibrate, format, color)
+        return
+    from gpcatalog.capacity.footprint import subjects as subjects_of
+    from gpcatalog.latency.result import activity_of
+    from gpcatalog.model.storage import Storage
+    from gpcatalog.probes import latency as probe
+    from gpcatalog.probes.collect import collect
+    from gpcatalog.probes.connection import ProbeFailed, Timeouts, connect
+    from gpcatalog.probes.target import as_conninfo
+
+    meant = as_conninfo(conninfo)
+    limits = Timeouts(statement_ms=round(statement_timeout * 1000), lock_ms=round(lock_timeout * 1000))
+    with connect(meant, timeouts=limits) as session:
+        done: Probed | None = None
+        left: list[Left] = []
+        if allow_ddl:
+            chosen = subjects_of(session.server.generation, leaves=leaves, storage=Storage(storage.value) if storage else None)
+            try:
+                probe.refuse(session, allow_ddl, chosen)
+            except ProbeFailed as e:
+                raise CatalogError(f"the server's settings cannot be read: {e.reason}", exit_code=Exit.REFUSED) from None
+            done, left = _active(session, meant, chosen, rounds, lock_timeout, statement_timeout)
+        try:
+            activity = activity_of(probe.activity(session))
+        except ProbeFailed:
+            activity = ()
+        with _place(session, store) as path:
+            collect(session, path, timings=done.timings if done else ())
+            _emit(path, activity, done, left, calibrate, format, color)

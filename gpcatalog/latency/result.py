@@ -1,0 +1,69 @@
+"""The shape of what `latency` says; `--format json` prints it as it stands here."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from gpcatalog.latency.locks import Slots
+from gpcatalog.model.timing import Curve, Timing
+
+SCHEMA = "gpcatalog.latency/1"
+
+
+class Left(msgspec.Struct, frozen=True):
+    """Dead catalog rows on one instance: predicted by the cost model, and counted in the probe's own transactions before each ROLLBACK.
+
+    counted: None where the instance could not be counted; predicted_bytes: an estimate, indexes included
+    """
+
+    content: int
+    predicted: dict[str, int]
+    predicted_total: int
+    predicted_bytes: float
+    counted: dict[str, int] | None
+    counted_total: int | None
+    equal: bool
+
+
+class Activity(msgspec.Struct, frozen=True):
+    """DDL of one session at that moment; command: its first words; blocked_by: pid (role, state) of the sessions it waits for."""
+
+    pid: int
+    role: str
+    database: str
+    command: str
+    state: str
+    seconds: float
+    blocked_by: str
+
+
+class Latency(msgspec.Struct, frozen=True):
+    """How long things took, what DDL would lock, and what the active probe left behind."""
+
+    product: str
+    version: str
+    host: str
+    port: int
+    database: str
+    taken_at: datetime
+    partitions: int
+    timings: tuple[Timing, ...]
+    activity: tuple[Activity, ...]
+    locks: Slots
+    rounds: int
+    left: tuple[Left, ...]
+    stopped: str
+    curves: tuple[Curve, ...]
+    not_read: tuple[tuple[str, str], ...]
+    schema: str = SCHEMA
+
+
+def activity_of(rows: list[dict[str, Any]]) -> tuple[Activity, ...]:
+    """The rows of the probe `ddl_activity`."""
+    return tuple(
+        Activity(r["pid"], r["role"], r["database"], r["command"] or "?", r["state"], max(0.0, r["seconds"] or 0.0), r["blocked_by"] or "")
+        for r in rows
+    )

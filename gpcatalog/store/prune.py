@@ -1,0 +1,101 @@
+"""Thinning a series: all of the last days, then one a week, then only totals a root."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from pathlib import Path
+
+from gpcatalog.errors import CatalogError
+from gpcatalog.store.schema import TABLES, columns_of
+from gpcatalog.store.series import Stored
+from gpcatalog.store.snapshot import Snapshot, Writer
+
+
+class Fate(StrEnum):
+    """What pruning does with one snapshot."""
+
+    KEEP = "keep"
+    TOTALS = "totals only"
+    REMOVE = "remove"
+
+
+@dataclass(frozen=True)
+class Decision:
+    """One snapshot and its fate. bytes: of the file before."""
+
+    stored: Stored
+    fate: Fate
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Policy:
+    """all_days: every snapshot younger is kept; after them one a week; totals_days: older ones lose their leaves."""
+
+    all_days: int = 30
+    totals_days: int = 180
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.all_days <= self.totals_days:
+            raise CatalogError(
+                f"cannot keep all for {self.all_days} days and leaves for {self.totals_days}",
+                hint="days must not be negative, nor more for all than for leaves",
+            )
+
+
+def decide(stored: Iterable[Stored], now: datetime, policy: Policy) -> list[Decision]:
+    """The fate of every snapshot of one series. The newest is always kept whole; of a week, the first of it."""
+    ordered = sorted(stored, key=lambda s: (s.taken_at, s.path.name))
+    weeks: set[tuple[int, int]] = set()
+    out = []
+    for one in ordered:
+        age = now - one.taken_at
+        week = one.taken_at.isocalendar()[:2]
+        if one is ordered[-1] or age <= timedelta(days=policy.all_days):
+            fate = Fate.KEEP
+        elif week in weeks:
+            fate = Fate.REMOVE
+        else:
+            fate = Fate.TOTALS if age > timedelta(days=policy.totals_days) else Fate.KEEP
+        weeks.add(week)
+        out.append(Decision(one, fate, one.bytes))
+    return out
+
+
+def totals_only(path: Path) -> bool:
+    """Rewrite a snapshot without its leaves, atomically: totals a root stay. False when it was so already, or has no totals.
+
+    Raises CatalogError when it cannot be read or written; the file is then as it was.
+    """
+    with Snapshot(path) as old:
+        if old.header["grain"] == "root" or not old.one("SELECT count(*) AS n FROM root_total")["n"]:
+            return False
+        with Writer(path) as writer:
+            for table in TABLES:
+                if table == "relation":
+                    continue
+                rows = old.rows(f"SELECT * FROM {table}")
+                if table == "snapshot":
+                    rows = [row | {"grain": "root"} for row in rows]
+                writer.insert(table, [{column: row[column] for column in columns_of(table)} for row in rows])
+            writer.finish()
+    return True
+
+
+def prune(decisions: Iterable[Decision]) -> tuple[int, list[tuple[Path, str]]]:
+    """Carry decisions out; bytes given back, and the files that could not be thinned with the reason. Safe to interrupt and to repeat."""
+    freed, failed = 0, []
+    for decision in decisions:
+        path = decision.stored.path
+        try:
+            if decision.fate is Fate.REMOVE:
+                path.unlink(missing_ok=True)
+                freed += decision.bytes
+            elif decision.fate is Fate.TOTALS and totals_only(path):
+                freed += decision.bytes - path.stat().st_size
+        except (CatalogError, OSError) as e:
+            failed.append((path, e.message if isinstance(e, CatalogError) else str(e.strerror)))
+    return freed, failed
