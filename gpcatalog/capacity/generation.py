@@ -38,11 +38,13 @@ class Generation:
     statistics_on_segments: ANALYZE writes pg_statistic on segments too
     leaf_index_depend:  pg_depend rows more for the index of a leaf that belongs to an index of its parent
     leaf_constraint_depend: the same for a primary key or unique constraint, the index included
+    coordinator_segment_list: the coordinator keeps the list of segfiles too (it hands out their numbers)
     vacuum_opens_segfile: VACUUM of a filled ao relation opens a segfile more even where nothing is hidden
     ao_index_lock_on_segments: creating an indexed ao relation locks one auxiliary relation more on segments
     select_locks_leaf_indexes: SELECT over a partitioned root locks the indexes of its leaves
     select_locks_root_indexes: … and those of root and intermediates
-    insert_locks_all_leaves: INSERT through the root locks every leaf on the coordinator (PostgreSQL: the leaves hit)
+    scans_lock_intermediates: SELECT through the root locks intermediates, INSERT does on segments
+    first_insert_locks_segment_list: the first INSERT into an ao relation locks its list of segfiles on segments
     drop_locks_leaves:  DROP of a root holds a lock on every leaf to its end
     leaf_aux_locks_on_create: CREATE of a partitioned table holds locks on TOAST and index relations of its leaves
     row_bytes:          bytes of one row with its share of the catalog's indexes, by catalog; estimates
@@ -71,11 +73,13 @@ class Generation:
     statistics_on_segments: bool
     leaf_index_depend: int
     leaf_constraint_depend: int
+    coordinator_segment_list: bool
     vacuum_opens_segfile: bool
     ao_index_lock_on_segments: bool
     select_locks_leaf_indexes: bool
     select_locks_root_indexes: bool
-    insert_locks_all_leaves: bool
+    scans_lock_intermediates: bool
+    first_insert_locks_segment_list: bool
     drop_locks_leaves: bool
     leaf_aux_locks_on_create: bool
     row_bytes: Mapping[str, int] = field(repr=False)
@@ -113,11 +117,13 @@ GP6 = Generation(
     statistics_on_segments=False,
     leaf_index_depend=1,
     leaf_constraint_depend=2,
+    coordinator_segment_list=True,
     vacuum_opens_segfile=True,
     ao_index_lock_on_segments=False,
     select_locks_leaf_indexes=False,
     select_locks_root_indexes=False,
-    insert_locks_all_leaves=True,
+    scans_lock_intermediates=False,
+    first_insert_locks_segment_list=True,
     drop_locks_leaves=False,
     leaf_aux_locks_on_create=False,
     row_bytes=MappingProxyType(
@@ -165,11 +171,13 @@ GP7 = Generation(
     statistics_on_segments=True,
     leaf_index_depend=2,
     leaf_constraint_depend=4,
+    coordinator_segment_list=False,
     vacuum_opens_segfile=False,
     ao_index_lock_on_segments=True,
     select_locks_leaf_indexes=True,
     select_locks_root_indexes=False,
-    insert_locks_all_leaves=True,
+    scans_lock_intermediates=True,
+    first_insert_locks_segment_list=False,
     drop_locks_leaves=True,
     leaf_aux_locks_on_create=True,
     row_bytes=MappingProxyType(
@@ -216,11 +224,13 @@ PG15 = Generation(
     statistics_on_segments=True,
     leaf_index_depend=2,
     leaf_constraint_depend=4,
+    coordinator_segment_list=False,
     vacuum_opens_segfile=False,
     ao_index_lock_on_segments=False,
     select_locks_leaf_indexes=True,
     select_locks_root_indexes=False,
-    insert_locks_all_leaves=False,
+    scans_lock_intermediates=True,
+    first_insert_locks_segment_list=False,
     drop_locks_leaves=True,
     leaf_aux_locks_on_create=True,
     row_bytes=MappingProxyType(

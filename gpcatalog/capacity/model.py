@@ -108,7 +108,7 @@ class Use:
     rows:     rows have arrived
     segfiles: ao segfile numbers in use from 1 up: as many as writers that were at work at the same time
     segment_zero: rows written by the transaction that created the table (CREATE TABLE AS): they lie in segfile 0
-    hidden:   more than a tenth of the rows were deleted before VACUUM ran
+    hidden:   ao segfiles of which more than a tenth of the rows were deleted before VACUUM ran
     vacuumed: VACUUM has run since rows arrived
     bytes:    heap: bytes of the main fork; one page where 0
     """
@@ -116,7 +116,7 @@ class Use:
     rows: bool = False
     segfiles: int = 1
     segment_zero: bool = False
-    hidden: bool = False
+    hidden: int = 0
     vacuumed: bool = False
     bytes: int = 0
 
@@ -175,7 +175,7 @@ def _auxiliary(gen: Generation, rows: Counter[str], columns: int, index_columns:
 def relation_rows(server: Generation | str, shape: Shape, instance: Instance | str = Instance.SEGMENT, use: Use = EMPTY) -> dict[str, int]:
     """Rows that one relation, with its auxiliary relations and indexes, takes in every catalog of one instance.
 
-    Catalogs without rows are left out. Of `use` only ao segfiles matter (rows of gp_fastsequence). Raises CatalogError (usage) for
+    Catalogs without rows are left out. Of `use` only ao segfiles and VACUUM leave rows. Raises CatalogError (usage) for
     a shape the server cannot have.
 
     >>> relation_rows("gp6", Shape(Storage.AO_COLUMN, 100))["pg_attribute"]
@@ -211,8 +211,10 @@ def relation_rows(server: Generation | str, shape: Shape, instance: Instance | s
         if shape.indexes:
             _auxiliary(gen, rows, BLOCK_DIRECTORY_COLUMNS, BLOCK_DIRECTORY_INDEX_COLUMNS)
             owners += 1
-        if use.rows and on_segment:
-            rows["gp_fastsequence"] += max(0, _segfiles(gen, use) - gen.fastsequence_first)
+        if use.rows and (on_segment or gen.coordinator_segment_list):
+            # the coordinator hears of the segfiles that take rows, not of one that VACUUM opens and leaves empty
+            numbers = _segfiles(gen, use) if on_segment else use.segfiles + (use.hidden if use.vacuumed else 0)
+            rows["gp_fastsequence"] += max(0, numbers - gen.fastsequence_first)
 
     for index in shape.indexes:
         rows["pg_class"] += 1
@@ -252,8 +254,9 @@ def relation_rows(server: Generation | str, shape: Shape, instance: Instance | s
         if on_segment:
             rows["pg_stat_last_operation"] = len(shape.indexes) if gen.index_operation_on_segments else 0
         else:
-            # CREATE, PARTITION of a child, one an index, ANALYZE
+            # CREATE, PARTITION of a child, one an index, ANALYZE, VACUUM
             rows["pg_stat_last_operation"] = 1 + shape.place.child + len(shape.indexes) + shape.analyzed
+            rows["pg_stat_last_operation"] += use.vacuumed and _stored(gen, shape)
             if gen.rule_catalogs:
                 if shape.place is Place.ROOT:
                     rows["pg_partition"] = shape.levels + len(shape.templates)
@@ -278,15 +281,20 @@ def catalog_bytes(server: Generation | str, rows: Mapping[str, float]) -> float:
 
 
 def _segfiles(gen: Generation, use: Use) -> int:
-    """Segfile numbers from 1 up that exist for a filled ao relation."""
-    opened = use.vacuumed and (gen.vacuum_opens_segfile or use.hidden)
-    return use.segfiles + (1 if opened else 0)
+    """Segfile numbers from 1 up that a filled ao relation has on a segment."""
+    if not use.vacuumed:
+        return use.segfiles
+    if gen.vacuum_opens_segfile:
+        # one to compact each segfile into, and one more when there was a segfile to leave alone
+        return use.segfiles + use.hidden + (1 if use.hidden < use.segfiles else 0)
+    return use.segfiles + (1 if use.hidden else 0)
 
 
-def relation_files(server: Generation | str, shape: Shape, use: Use = EMPTY) -> int:
+def relation_files(server: Generation | str, shape: Shape, use: Use = EMPTY, instance: Instance | str = Instance.SEGMENT) -> int:
     """Files of one relation, its auxiliary relations, indexes and forks on one instance.
 
     TOAST is taken as empty and indexes as one file each; a heap's free space map exists from its second page on, or after VACUUM.
+    Rows of tables arrive on segments alone: Greenplum's coordinator keeps the empty files.
 
     >>> [relation_files("gp6", Shape(Storage.AO_COLUMN, 100), use) for use in (EMPTY, FILLED, SECOND_WRITER)]
     [4, 104, 204]
@@ -299,6 +307,8 @@ def relation_files(server: Generation | str, shape: Shape, use: Use = EMPTY) -> 
     files += 2 if _toasted(gen, shape) else 0
     if ao:
         files += 3 + (2 if shape.indexes else 0)
+    if gen.greenplum and instance == Instance.COORDINATOR:
+        return files + (2 if ao and gen.coordinator_segment_list and use.rows and use.vacuumed else 0)
     if not use.rows:
         return files
     if not ao:
@@ -311,7 +321,6 @@ def relation_files(server: Generation | str, shape: Shape, use: Use = EMPTY) -> 
     numbers = _segfiles(gen, use)
     if use.segment_zero:
         files += each - 1  # segfile 0 of the first column is the relation's bare file
-        numbers -= 1
     files += numbers * each
     if use.vacuumed:
         # forks of the segment file list, the block directory and a visibility map that holds rows
@@ -386,12 +395,15 @@ class Statement(StrEnum):
     BACKUP = "backup"  # pg_dump: LOCK TABLE … IN ACCESS SHARE MODE
 
 
-def locks(server: Generation | str, shape: Shape, leaves: int = 0, intermediates: int = 0) -> dict[Statement, tuple[int, int]]:
+def locks(
+    server: Generation | str, shape: Shape, leaves: int = 0, intermediates: int = 0, *, filled: bool = True
+) -> dict[Statement, tuple[int, int]]:
     """Relations locked at the end of a statement over a whole table: (coordinator, segment), heavyweight locks on its own relations.
 
-    leaves, intermediates: 0 for a table without partitions. SELECT and INSERT reach every leaf (a pruned one is less); what they
-    hold only while they run, such as the indexes of a leaf written to, is not in it, nor are locks on catalogs. Counted with the
-    planner of PostgreSQL (optimizer=off) and the global deadlock detector off; PostgreSQL has one number, twice.
+    leaves, intermediates: 0 for a table without partitions; filled: rows are there already. SELECT and INSERT reach every leaf (a
+    pruned statement locks less). What they hold only while they run, such as the indexes of a leaf written to, is not in it, nor are
+    locks on catalogs or those of an automatic ANALYZE. Counted with the planner of PostgreSQL (optimizer=off) and the global deadlock
+    detector off. PostgreSQL has one number, given twice.
 
     >>> locks("gp6", Shape(Storage.HEAP, 5), leaves=1000)[Statement.SELECT]
     (1001, 1000)
@@ -401,12 +413,13 @@ def locks(server: Generation | str, shape: Shape, leaves: int = 0, intermediates
     shape = replace(shape, place=Place.PLAIN)
     whole = relation_rows(gen, shape)["pg_class"]
     made = 1 + indexes + (2 if _toasted(gen, shape) else 0)
+    listed = gen.first_insert_locks_segment_list and shape.storage.append_optimized and not filled
     guarded = 1 if gen.ao_index_lock_on_segments and shape.storage.append_optimized and indexes else 0
     if not leaves:
         held = {
             Statement.CREATE: (made, made + guarded),
             Statement.SELECT: (1 + indexes, 1),
-            Statement.INSERT: (1, 1),
+            Statement.INSERT: (1, 1 + listed),
             Statement.TRUNCATE: (whole, whole),
             Statement.DROP: (whole, whole),
             Statement.BACKUP: (1, 1),
@@ -416,7 +429,8 @@ def locks(server: Generation | str, shape: Shape, leaves: int = 0, intermediates
         every = parents + leaves
         hollow = relation_rows(gen, replace(shape, place=Place.ROOT))["pg_class"]
         create = parents * (1 + indexes) + leaves * made if gen.leaf_aux_locks_on_create else made + intermediates + leaves
-        select = every
+        scanned = every if gen.scans_lock_intermediates else 1 + leaves
+        select = scanned
         if gen.select_locks_leaf_indexes:
             select += leaves * indexes
         if gen.select_locks_root_indexes:
@@ -426,7 +440,7 @@ def locks(server: Generation | str, shape: Shape, leaves: int = 0, intermediates
         held = {
             Statement.CREATE: (create, create + leaves * guarded),
             Statement.SELECT: (select, leaves),
-            Statement.INSERT: (every, every),
+            Statement.INSERT: (every, scanned + every * listed),
             Statement.TRUNCATE: (truncate, truncate),
             Statement.DROP: (drop, drop),
             Statement.BACKUP: (every, every),

@@ -1,0 +1,106 @@
+"""Predicted locks against those that live servers hold at the end of a statement."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+
+from gpcatalog.capacity.generation import Generation, generation
+from gpcatalog.capacity.model import Index, Place, Shape, Statement, locks
+
+from .live import Live, own_database
+from .test_matrix import Case, Keys, Table
+
+_HELD = """
+    SELECT {content}, count(DISTINCT relation) FROM pg_catalog.pg_locks
+    WHERE locktype = 'relation' AND relation >= 16384 AND database = (SELECT oid FROM pg_catalog.pg_database
+    WHERE datname = current_database()) AND {session} GROUP BY 1
+"""
+
+
+def cases(gen: Generation) -> Iterator[Case]:
+    for storage in gen.storages:
+        for toastable in (False, True):
+            for indexes in ((), (Index(1),), (Index(2), Index(1))):
+                shape = Shape(storage, 5, toastable, indexes=indexes)
+                yield Case(shape)
+                for parts, defaults in (((3,), (False,)), ((2, 2), (True, False))):
+                    yield Case(shape, parts, defaults, declarative=not gen.greenplum)
+
+
+def held(live: Live, session: psycopg.Connection[tuple[object, ...]]) -> dict[int, int]:
+    """Relations of ours that a session has locked: by content id."""
+    if live.server.greenplum:
+        (number,) = session.execute("SHOW gp_session_id").fetchone() or (0,)
+        query = _HELD.format(content="gp_segment_id", session=f"mppsessionid = {int(str(number))}")
+    else:
+        query = _HELD.format(content="-1", session=f"pid = {session.info.backend_pid}")
+    return {int(str(content)): int(str(n)) for content, n in live.work.execute(query.encode())}
+
+
+def check(dsn: str) -> None:
+    compared, differences = 0, []
+    with own_database(dsn, "capacity_locks") as live:
+        gen = generation(live.generation)
+        keys = Keys(live)
+        for number, case in enumerate(cases(gen)):
+            table = Table(case, f"l{number}", gen, keys)
+            made = "; ".join(table.create())
+            relations = case.relations()
+            leaves = sum(n for x, n in relations.items() if x.place is Place.LEAF)
+            intermediates = sum(n for x, n in relations.items() if x.place is Place.INTERMEDIATE)
+            statements = {
+                Statement.CREATE: made,
+                Statement.SELECT: f"SELECT * FROM {table.name}",
+                Statement.INSERT: table.insert(),
+                Statement.TRUNCATE: f"TRUNCATE {table.name}",
+                Statement.DROP: f"DROP TABLE {table.name}",
+                Statement.BACKUP: f"LOCK TABLE {table.name} IN ACCESS SHARE MODE",
+            }
+            for filled in (False, True):
+                predicted = locks(gen, case.shape, leaves, intermediates, filled=filled)
+                assert statements.keys() == predicted.keys()
+                for statement, text in statements.items():
+                    if statement is Statement.CREATE and filled:
+                        continue
+                    with live.session() as session:
+                        session.execute(text.encode())
+                        found = held(live, session)
+                        session.rollback()
+                    if statement is Statement.CREATE:
+                        live.work.execute(made.encode())
+                    coordinator, segment = predicted[statement]
+                    for content in live.instances:
+                        compared += 1
+                        wanted, got = segment if content >= 0 else coordinator, found.get(content, 0)
+                        if got != wanted:
+                            state = "filled" if filled else "empty"
+                            differences.append(f"{gen.name} {case}, {state}, {statement}, {content}: predicted {wanted}, held {got}")
+                if not filled:
+                    live.work.execute(table.insert().encode())
+            live.work.execute(f"DROP TABLE {table.name}".encode())
+    print(f"{gen.name}: locks of {compared} statements compared, {len(differences)} differences")
+    assert differences == []
+    assert compared >= 100
+
+
+@pytest.mark.greenplum
+def test_locks_of_greenplum_6(gp6_dsn: str) -> None:
+    check(gp6_dsn)
+
+
+@pytest.mark.greenplum
+def test_locks_of_greenplum_7(gp7_dsn: str) -> None:
+    check(gp7_dsn)
+
+
+@pytest.mark.postgres
+def test_locks_of_postgresql_15(pg_dsn: str) -> None:
+    check(pg_dsn)
+
+
+@pytest.mark.postgres
+def test_locks_of_the_newest_postgresql(pgnew_dsn: str) -> None:
+    check(pgnew_dsn)
