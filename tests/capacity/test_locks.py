@@ -45,6 +45,7 @@ def check(dsn: str) -> None:
     with own_database(dsn, "capacity_locks") as live:
         gen = generation(live.generation)
         keys = Keys(live)
+        session = live.stack.enter_context(live.session())
         for number, case in enumerate(cases(gen)):
             table = Table(case, f"l{number}", gen, keys)
             made = "; ".join(table.create())
@@ -65,10 +66,9 @@ def check(dsn: str) -> None:
                 for statement, text in statements.items():
                     if statement is Statement.CREATE and filled:
                         continue
-                    with live.session() as session:
-                        session.execute(text.encode())
-                        found = held(live, session)
-                        session.rollback()
+                    session.execute(text.encode())
+                    found = held(live, session)
+                    session.rollback()
                     if statement is Statement.CREATE:
                         live.work.execute(made.encode())
                     coordinator, segment = predicted[statement]

@@ -41,6 +41,7 @@ class Case:
     declarative: bool = False
     ctas: bool = False
     deleted: int = 0  # segfiles in which rows are deleted before VACUUM
+    brief: bool = False  # only compared while empty: what it is about shows in its catalog rows
 
     def relations(self) -> dict[Shape, int]:
         if not self.parts:
@@ -69,10 +70,9 @@ def shapes(gen: Generation) -> Iterator[Case]:
     for storage in gen.storages:
         ao = storage.append_optimized
         plain, one, two = (), (Index(1),), (Index(2), Index(1))
-        for columns in (3, 20, 100):
-            for toastable in (False, True):
-                for indexes in (plain, two) if columns == 100 else (plain, one, two):
-                    yield Case(Shape(storage, columns, toastable, indexes=indexes))
+        for columns, toastable, indexed in ((3, False, two), (3, True, one), (20, False, one), (20, True, two), (100, True, one)):
+            yield Case(Shape(storage, columns, toastable))
+            yield Case(Shape(storage, columns, toastable, indexes=indexed))
         basic = Shape(storage, 6, toastable=True)
         unique = not (gen.rule_catalogs and ao)
         constraints = (Index(1, constraint=True), Index(3, constraint=True)) if unique else ()
@@ -81,35 +81,36 @@ def shapes(gen: Generation) -> Iterator[Case]:
             yield Case(replace(basic, indexes=(index, Index(2))))
         yield Case(replace(basic, dropped=2))
         yield Case(replace(basic, dropped=1, indexes=(Index(1),)))
-        yield Case(replace(basic, not_null=2))
-        yield Case(replace(basic, defaults=3))
-        yield Case(replace(basic, checks=2))
-        yield Case(replace(basic, owned=True))
-        yield Case(replace(basic, owned=True, indexes=(Index(2),)))
+        yield Case(replace(basic, not_null=2), brief=True)
+        yield Case(replace(basic, defaults=3), brief=True)
+        yield Case(replace(basic, checks=2), brief=True)
+        yield Case(replace(basic, owned=True), brief=True)
+        yield Case(replace(basic, owned=True, indexes=(Index(2),)), brief=True)
         yield Case(replace(basic, analyzed=True))
         yield Case(basic, ctas=True)
         for deleted in (1, 2, 3):
             yield Case(basic, deleted=deleted)
             yield Case(replace(basic, indexes=(Index(1),)), deleted=deleted)
         trees: list[Case] = []
-        for toastable, indexes in ((False, plain), (True, one), (True, two)):
+        for toastable, indexes in ((False, plain), (True, two)):
             shape = Shape(storage, 5, toastable, indexes=indexes)
             trees += [Case(shape, (3,), (False,)), Case(shape, (2,), (True,)), Case(shape, (2, 2), (False, False))]
-        trees += [Case(replace(basic, indexes=(x,)), (2,), (True,)) for x in constraints]
         # a unique key holds every partition key
-        trees += [Case(replace(basic, indexes=(x,)), (2, 2), (True, False)) for x in constraints if x.columns > 1]
-        trees += [
+        odd = [Case(replace(basic, indexes=(x,)), (2,), (True,)) for x in constraints]
+        odd += [Case(replace(basic, indexes=(x,)), (2, 2), (True, False)) for x in constraints if x.columns > 1]
+        odd += [
             Case(replace(basic, not_null=2, defaults=2, checks=1), (2,), (False,)),
             Case(replace(basic, owned=True), (2,), (False,)),
-            Case(basic, (2, 2), (True, True)),
+            Case(replace(basic, indexes=(Index(1),)), (2, 2), (True, True)),
             Case(basic, (2, 1, 2), (False, False, True)),
         ]
         if gen.greenplum:
-            trees += [
+            odd += [
                 Case(basic, (2, 2), (False, False), template=True),
                 Case(basic, (2, 1), (True, True), template=True),
                 Case(basic, (2, 2, 1), (False, False, True), template=True),
             ]
+        trees += [replace(x, brief=True) for x in odd]
         if gen.rule_catalogs:
             yield from trees
         else:
@@ -337,6 +338,8 @@ class Walk:
             self.compare(case, name, "analyzed", Use(rows=True))
             return
         self.compare(case, name, "empty", EMPTY)
+        if case.brief:
+            return
         run(table.insert().encode())
         self.compare(case, name, "filled", Use(rows=True))
         if self.gen.greenplum:
@@ -374,7 +377,7 @@ def check(dsn: str) -> None:
     assert walk.differences == []
     # no catalog grew that the walk did not look at
     assert others <= {*RELATION_CATALOGS, "files"}
-    assert walk.compared >= (200 if walk.gen.greenplum else 100)
+    assert walk.compared >= (200 if walk.gen.greenplum else 60)
 
 
 @pytest.mark.greenplum
