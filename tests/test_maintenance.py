@@ -43,7 +43,7 @@ def test_gives_back_what_it_promised(server: str, request: pytest.FixtureRequest
     dsn = fresh_database(request.getfixturevalue(server), "tired")
     with psycopg.connect(dsn, autocommit=True) as conn:
         conn.execute("SET client_min_messages = error")
-        for _ in range(12 if "gpadmin" in dsn else 150):
+        for _ in range(16 if "gpadmin" in dsn else 150):
             conn.execute(LOADS if "gpadmin" in dsn else CHURN * 20)
     before = report_of(dsn, tmp_path / "before.gpcatalog")
     todo = treatments(before)
