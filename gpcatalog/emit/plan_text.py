@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
@@ -132,10 +134,11 @@ def show(plan: Plan, tables: list[TablePlan], left: dict[str, int], out: Console
     )
     if plan.limits:
         _heading(out, "Limits")
+        shown: dict[str, Callable[[float], str]] = {"bytes": size, "s": duration}
         rows = []
         for x in plan.limits:
-            shown = (lambda v: size(v)) if x.unit == "bytes" else (lambda v: duration(v)) if x.unit == "s" else (lambda v: count(v))
-            rows.append((f"{x.name} ({x.source})", shown(x.before), shown(x.after), shown(x.limit), "kept" if x.kept else "over"))
+            say = shown.get(x.unit, count)
+            rows.append((f"{x.name} ({x.source})", say(x.before), say(x.after), say(x.limit), "kept" if x.kept else "over"))
         out.print(Padding(table("", ("limit", "before", "after", "limit", ""), rows), (0, 0, 0, 2)))
     _tables(tables, out)
     _curve(plan.curve, out)

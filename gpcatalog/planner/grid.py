@@ -50,13 +50,13 @@ def cells(grain: Grain, at: Ints) -> Ints:
     [0, 0, 1]
     """
     if grain is Grain.HOUR:
-        return np.floor_divide(at, HOUR)
+        return at // HOUR
     if grain is Grain.DAY:
-        return np.floor_divide(at, DAY)
+        return at // DAY
     if grain is Grain.WEEK:
-        return np.floor_divide(np.floor_divide(at, DAY) + 3, 7)
+        return (at // DAY + 3) // 7
     per = {Grain.MONTH: 1, Grain.QUARTER: 3, Grain.YEAR: 12}[grain]
-    return np.floor_divide(_months(at), per)
+    return _months(at) // per
 
 
 def cell_start(grain: Grain, cell: int) -> int:

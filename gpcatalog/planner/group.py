@@ -102,6 +102,16 @@ def _expand(lanes: Ints) -> tuple[Ints, Ints, Ints]:
     return of, np.arange(len(of)) - first[of], first
 
 
+def _overlaps(chunk: Chunk, start: Ints, end: Ints) -> Floats:
+    """Calls a day that ask for a range overlapping units start…end, where a workload says so."""
+    found = np.zeros(len(start))
+    for index, intervals in chunk.intervals.items():
+        at = np.flatnonzero(chunk.root[start] == index)
+        if len(at):
+            found[at] = intervals.overlapping(chunk.low[start[at]], chunk.high[end[at] - 1])
+    return found
+
+
 def _evaluate(
     chunk: Chunk,
     start: Ints,
@@ -172,7 +182,9 @@ def _evaluate(
     seconds = ddl + segment_sum / rate
     edges = np.concatenate([[0.0], np.cumsum(chunk.rate)])
     asked = edges[end] - edges[start]
-    before = np.concatenate([[0.0], np.cumsum(chunk.rate * chunk.scanned)])
+    alone_rate = chunk.rate + _overlaps(chunk, np.arange(len(chunk.root)), np.arange(len(chunk.root)) + 1)
+    asked = asked + _overlaps(chunk, start, end)
+    before = np.concatenate([[0.0], np.cumsum(alone_rate * chunk.scanned)])
     reads_now = before[end] - before[start]
 
     comps: list[Floats | None] = []

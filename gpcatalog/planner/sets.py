@@ -24,7 +24,9 @@ from gpcatalog.planner.bounds import (
     OPEN_LOW,
     BoundKind,
     Family,
+    Term,
     TermKind,
+    axis,
     family,
     interval,
     parse,
@@ -336,6 +338,36 @@ class Chunk:
     leaf_segment: Floats
     leaf_filled: npt.NDArray[np.int8]
     hot_edge: Ints  # by unit: nothing that ends after it is touched
+    intervals: dict[int, Intervals]
+
+
+@dataclass
+class Intervals:
+    """Intervals that queries ask one table for: how many calls a day overlap a stretch of its axis."""
+
+    total: float
+    starts: Ints
+    calls_by_start: Floats
+    ends: Ints
+    calls_by_end: Floats
+
+    @classmethod
+    def of(cls, asked: list[tuple[int, int, float]]) -> Intervals:
+        starts = sorted((s, c) for s, _, c in asked)
+        ends = sorted((e, c) for _, e, c in asked)
+        return cls(
+            sum(c for _, _, c in asked),
+            np.array([s for s, _ in starts], dtype=np.int64),
+            np.concatenate([[0.0], np.cumsum([c for _, c in starts])]),
+            np.array([e for e, _ in ends], dtype=np.int64),
+            np.concatenate([[0.0], np.cumsum([c for _, c in ends])]),
+        )
+
+    def overlapping(self, low: Ints, high: Ints) -> Floats:
+        """Calls a day whose interval [start, end) overlaps [low, high)."""
+        before = self.calls_by_end[np.searchsorted(self.ends, low, side="right")]
+        after = self.total - self.calls_by_start[np.searchsorted(self.starts, high, side="left")]
+        return np.asarray(self.total - before - after, dtype=np.float64)
 
 
 class Reader:
@@ -366,6 +398,7 @@ class Reader:
         self.bounds = Bounds(snapshot)
         self.shapes = [_root_shape(r.facts) for r in self.roots]
         self._classes: dict[LeafClass, int] = {}
+        self.intervals: dict[int, Intervals] = {}  # by index of the root, where a workload asks for ranges
         self._oids = np.array([r.oid for r in self.roots], dtype=np.int64)
         rows = snapshot.rows("""
             SELECT hash(storage, "columns", toast, indexes, index_columns, owner, tablespace, options, persistence) AS h, any_value(storage) AS storage,
@@ -592,6 +625,7 @@ class Reader:
             segment[li],
             filled[li],
             edge,
+            self.intervals,
         )
 
     def _axes(
@@ -760,6 +794,28 @@ class Reader:
                 stop[s + 1 : e] |= cal_low[s + 1 : e] == at
                 # a boundary inside a leaf cannot be kept by merging its neighbours apart; the leaf itself spans it already
 
+    def _asked(self, r: Root) -> tuple[list[tuple[int, int, float]], float] | None:
+        """Intervals on the table's axis and calls for one unknown value, a day; None where no workload was given."""
+        if self.workload is None or not r.key or r.lists:
+            return None
+        found: list[tuple[int, int, float]] = []
+        points = 0.0
+        step = r.family.step or 1
+        for one in self.workload.of(r.schema, r.name, r.key):
+            if one.point or (one.low is None and one.high is None):
+                points += one.calls if one.point else 0.0
+                continue
+            try:
+                low = OPEN_LOW if one.low is None else axis(Term(TermKind.VALUE, "", one.low), r.family)
+                high = OPEN_HIGH if one.high is None else axis(Term(TermKind.VALUE, "", one.high), r.family)
+            except ValueError:
+                continue
+            low += 0 if one.low_inclusive or one.low is None else step
+            high += step if one.high_inclusive and one.high is not None else 0
+            if low < high:
+                found.append((low, high, one.calls))
+        return found, points
+
     def _rates(
         self, batch: list[Root], root: Ints, sets: npt.NDArray[np.int32], low: Ints, high: Ints, cal_low: Ints, cal_high: Ints
     ) -> Floats:
@@ -781,7 +837,16 @@ class Reader:
                 # a number's age is how many leaves came after it
                 wide = np.ones(e - s)
                 age = np.arange(e - s, 0, -1, dtype=np.float64)
-            rate[s:e] = w.fresh_per_day * wide * np.exp2(-age / w.half_life)
+            likely = wide * np.exp2(-age / w.half_life)
+            asked = self._asked(r)
+            if asked is None:
+                rate[s:e] = w.fresh_per_day * likely
+                continue
+            # one unknown value is as likely anywhere as the default has it; known ranges say themselves what they overlap
+            total = float(likely.sum())
+            rate[s:e] = asked[1] * likely / total if total > 0 else 0.0
+            if asked[0]:
+                self.intervals[r.index] = Intervals.of(asked[0])
         return rate
 
 

@@ -2,23 +2,287 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import re
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-Interval = tuple[str | None, str | None, float]  # from (inclusive), to (exclusive), calls a day; None: no end
+from gpcatalog.errors import CatalogError
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+LARGEST = 64 * 1024 * 1024  # bytes of a workload file
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One predicate on one column of one table.
+
+    low, high: texts of the ends, None where there is none; inclusive flags as in a bound
+    calls:     how often, a day
+    point:     an equality with a value that is not known ($1): one value of the key is asked for, which one is not known
+    """
+
+    low: str | None
+    high: str | None
+    low_inclusive: bool
+    high_inclusive: bool
+    calls: float
+    point: bool = False
 
 
 @dataclass
 class Workload:
-    """Intervals asked for, by table name (schema.table where the query says so, else the bare name) and column.
+    """Predicates by table (lower-case "schema.table" where the query says so, else "table") and column.
 
+    statements, understood: statements read, and those that ask for a part of some table by its key
     said: one sentence on where it comes from and how much was understood
     """
 
-    intervals: dict[str, dict[str, list[Interval]]] = field(default_factory=dict)
-    whole: dict[str, float] = field(default_factory=dict)
+    asked: dict[tuple[str, str], list[Asked]] = field(default_factory=dict)
+    statements: int = 0
+    understood: int = 0
     said: str = ""
 
+    def of(self, schema: str, name: str, column: str) -> list[Asked]:
+        """What is asked of one table's key."""
+        return [
+            *self.asked.get((f"{schema}.{name}".lower(), column.lower()), ()),
+            *self.asked.get((name.lower(), column.lower()), ()),
+        ]
 
-def read(path: str, snapshot: object) -> Workload:
-    """Not yet."""
-    return Workload(said=path)
+
+def _statements(path: Path) -> list[tuple[str, float]]:
+    try:
+        if path.stat().st_size > LARGEST:
+            raise CatalogError(f"{path} is larger than {LARGEST >> 20} MB", hint="give the statements that matter, most calls first")
+        content = path.read_text(encoding="utf-8")
+    except OSError as e:
+        raise CatalogError(f"cannot read the workload {path}: {e.strerror or e}") from None
+    except UnicodeDecodeError:
+        raise CatalogError(f"cannot read the workload {path}: not UTF-8 text") from None
+    first = content.lstrip("\ufeff").splitlines()[0] if content.strip() else ""
+    heads = [h.strip().strip('"').lower() for h in first.split(",")]
+    if "query" in heads:
+        csv.field_size_limit(LARGEST)
+        found = []
+        for row in csv.DictReader(io.StringIO(content.lstrip("\ufeff"))):
+            line = {(k or "").strip().lower(): v for k, v in row.items() if isinstance(v, str)}
+            try:
+                calls = float(line.get("calls") or 1)
+            except ValueError:
+                calls = 1.0
+            found.append((line.get("query") or "", calls))
+        return found
+    return [(s, 1.0) for s in _split(content) if s.strip()]
+
+
+def _split(content: str) -> list[str]:
+    """Statements of a file of SQL, cut at semicolons outside quotes and comments."""
+    token = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|\$(\w*)\$.*?\$\1\$|--[^\n]*|/\*.*?\*/|;", re.S)
+    found, at = [], 0
+    for m in token.finditer(content):
+        if m[0] == ";":
+            found.append(content[at : m.start()])
+            at = m.end()
+    found.append(content[at:])
+    return found
+
+
+def read(path: str, snapshot: Any) -> Workload:
+    """The predicates of a workload file: a CSV with columns query and calls (as \\copy of pg_stat_statements gives it), or SQL.
+
+    Calls of a CSV are taken as a day's; a statement of a file of SQL counts once a day. Raises CatalogError when the file cannot
+    be read or nothing in it asks for a partitioned table by its key.
+    """
+    now: datetime = snapshot.header["taken_at"]
+    keys = {
+        (r["schema"].lower(), r["name"].lower()): {k.strip().lower() for k in (r["keys"] or "").split(",")}
+        for r in snapshot.rows(
+            'SELECT t."schema", t.name, string_agg(k."key", \',\') AS keys FROM relation t JOIN partition_key k ON k.root = t.oid GROUP BY ALL'
+        )
+    }
+    found = Workload()
+    for sql, calls in _statements(Path(path)):
+        found.statements += 1
+        if _one(sql, calls, keys, now, found):
+            found.understood += 1
+    found.said = (
+        f"read from {Path(path).name}, {found.understood:,} of {found.statements:,} statements ask for a key; calls taken as a day's"
+    )
+    if not found.understood:
+        raise CatalogError(
+            f"{path}: none of its {found.statements:,} statements asks for a partitioned table by its key",
+            hint="is it of this database? without --workload a stated default is used",
+        )
+    return found
+
+
+def _one(sql: str, calls: float, keys: dict[tuple[str, str], set[str]], now: datetime, into: Workload) -> bool:
+    import sqlglot
+    from sqlglot import exp
+    from sqlglot.errors import SqlglotError
+
+    try:
+        tree = sqlglot.parse_one(sql, read="postgres")
+    except (SqlglotError, RecursionError, ValueError):
+        return False
+    hit = False
+    for select in tree.find_all(exp.Select, exp.Delete, exp.Update):
+        tables = _tables(select, keys)
+        if not tables:
+            continue
+        ranges: dict[tuple[str, str], list[Asked]] = {}
+        for part in _conjuncts(select):
+            for alias, column, one in _predicate(part, calls, now):
+                owners = [t for t in tables if (not alias or alias in t[0]) and column in t[2]]
+                if len(owners) == 1:
+                    ranges.setdefault((owners[0][1], column), []).append(one)
+        for place, parts in ranges.items():
+            into.asked.setdefault(place, []).append(_narrowed(parts))
+            hit = True
+    return hit
+
+
+def _tables(select: exp.Expression, keys: dict[tuple[str, str], set[str]]) -> list[tuple[set[str], str, set[str]]]:
+    """Partitioned tables of a statement: names they go by, name for `Workload.asked`, key columns."""
+    from sqlglot import exp
+
+    found = []
+    for table in select.find_all(exp.Table):
+        if table.find_ancestor(exp.Select, exp.Delete, exp.Update) is not select:
+            continue
+        name, schema = table.name.lower(), table.db.lower()
+        columns: set[str] = set()
+        for (s, n), k in keys.items():
+            if n == name and (not schema or s == schema):
+                columns |= k
+        if columns:
+            found.append(({x for x in (table.alias.lower(), name) if x}, f"{schema}.{name}" if schema else name, columns))
+    return found
+
+
+def _conjuncts(select: exp.Expression) -> list[exp.Expression]:
+    from sqlglot import exp
+
+    found: list[exp.Expression] = []
+    where = select.args.get("where")
+    roots = [where.this] if where is not None else []
+    roots += [join.args["on"] for join in select.args.get("joins") or [] if join.args.get("on") is not None]
+    while roots:
+        at = roots.pop()
+        if isinstance(at, exp.And):
+            roots += [at.left, at.right]
+        elif isinstance(at, exp.Paren):
+            roots.append(at.this)
+        else:
+            found.append(at)
+    return found
+
+
+def _column(node: Any) -> tuple[str, str] | None:
+    from sqlglot import exp
+
+    while isinstance(node, (exp.Cast, exp.Paren)):
+        node = node.this
+    return (node.table.lower(), node.name.lower()) if isinstance(node, exp.Column) else None
+
+
+def _value(node: Any, now: datetime) -> tuple[bool, str | None]:
+    """Whether a node is a value that stands still while the query runs, and its text where that is known."""
+    from sqlglot import exp
+
+    while isinstance(node, (exp.Cast, exp.Paren, exp.TsOrDsToDate, exp.Date, exp.Timestamp)) and node.this is not None:
+        node = node.this
+    if isinstance(node, exp.Literal):
+        return True, node.name
+    if isinstance(node, exp.Neg) and isinstance(node.this, exp.Literal):
+        return True, f"-{node.this.name}"
+    if isinstance(node, (exp.Parameter, exp.Placeholder)):
+        return True, None
+    if isinstance(node, exp.CurrentDate):
+        return True, now.strftime("%Y-%m-%d")
+    if isinstance(node, (exp.CurrentTimestamp, exp.CurrentDatetime)):
+        return True, now.strftime("%Y-%m-%d %H:%M:%S")
+    if isinstance(node, (exp.Add, exp.Sub)):
+        known, text = _value(node.left, now)
+        span = _span(node.right)
+        if known and text and span is not None:
+            try:
+                moment = datetime.fromisoformat(text) + (span if isinstance(node, exp.Add) else -span)
+            except ValueError:
+                return True, None
+            return True, moment.strftime("%Y-%m-%d %H:%M:%S")
+    return False, None
+
+
+def _span(node: Any) -> timedelta | None:
+    from sqlglot import exp
+
+    if isinstance(node, exp.Literal) and not node.is_string:
+        return timedelta(days=float(node.name))
+    if not isinstance(node, exp.Interval) or node.this is None:
+        return None
+    words = f"{node.this.name} {node.args['unit'].name if node.args.get('unit') else ''}".lower()
+    m = re.match(r"\s*(\d+(?:\.\d+)?)\s*(hour|day|week|month|year)s?", words)
+    per = {"hour": 1 / 24, "day": 1, "week": 7, "month": 30.436875, "year": 365.2425}
+    return timedelta(days=float(m[1]) * per[m[2]]) if m else None
+
+
+def _predicate(node: Any, calls: float, now: datetime) -> list[tuple[str, str, Asked]]:
+    """Column and interval of one comparison; empty where it is none."""
+    from sqlglot import exp
+
+    if isinstance(node, exp.Between):
+        column = _column(node.this)
+        low, high = _value(node.args["low"], now), _value(node.args["high"], now)
+        if column and low[0] and high[0]:
+            return [(*column, Asked(low[1], high[1], True, True, calls))]
+        return []
+    if isinstance(node, exp.In):
+        column = _column(node.this)
+        values = [_value(v, now) for v in node.expressions]
+        if column and values and all(known for known, _ in values):
+            texts = sorted(t for _, t in values if t is not None)
+            if texts and len(texts) == len(values):
+                return [(*column, Asked(texts[0], texts[-1], True, True, calls))]
+            return [(*column, Asked(None, None, True, True, calls, point=True))]
+        return []
+    flips = {exp.GT: exp.LT, exp.GTE: exp.LTE, exp.LT: exp.GT, exp.LTE: exp.GTE, exp.EQ: exp.EQ}
+    kind = type(node)
+    if kind not in flips:
+        return []
+    left, right = _column(node.left), _column(node.right)
+    if left and not right:
+        column, (known, text) = left, _value(node.right, now)
+    elif right and not left:
+        column, (known, text), kind = right, _value(node.left, now), flips[kind]
+    else:
+        return []
+    if not known:
+        return []
+    if kind is exp.EQ:
+        return [(*column, Asked(text, text, True, True, calls, point=text is None))]
+    if kind in (exp.GT, exp.GTE):
+        return [(*column, Asked(text, None, kind is exp.GTE, True, calls))]
+    return [(*column, Asked(None, text, True, kind is exp.LTE, calls))]
+
+
+def _narrowed(parts: list[Asked]) -> Asked:
+    """Several conditions on one column as one: the last that names an end wins; an equality stands for itself."""
+    for one in parts:
+        if one.point or (one.low is not None and one.low == one.high):
+            return one
+    low = next((p for p in reversed(parts) if p.low is not None), None)
+    high = next((p for p in reversed(parts) if p.high is not None), None)
+    return Asked(
+        low.low if low else None,
+        high.high if high else None,
+        low.low_inclusive if low else True,
+        high.high_inclusive if high else True,
+        parts[0].calls,
+    )
