@@ -1,0 +1,531 @@
+"""One self-contained page: the verdict, then charts that answer questions, then tables to sort and search."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from gpcatalog import __version__
+from gpcatalog.audit.report import Report
+from gpcatalog.capacity.fit import METHOD, fit
+from gpcatalog.capacity.limits import CATALOG_QUERY_SLOPE, FILE_BUCKETS, FILE_BUCKETS_SOURCE, LEAVES_CEILING_AO_ROW
+from gpcatalog.emit.growth_text import amount, signed, when
+from gpcatalog.emit.svg import Bar, Column, Curve, Lines, bars, columns, legend, lines, safe
+from gpcatalog.growth.picture import Picture
+from gpcatalog.growth.points import Point
+from gpcatalog.growth.result import Growth
+from gpcatalog.latency.locks import Slots
+from gpcatalog.model.finding import Finding, Severity
+from gpcatalog.model.quantity import count, duration, size
+
+TABLES_BYTES = 200_000  # of the page that the list of tables may take; what is left out is summed up in its last row
+FINDINGS_SHOWN = 60
+SEGMENTS_SHOWN = 64
+_DAY = 86400.0
+
+
+def _plural(n: float, word: str) -> str:
+    return f"{count(n)} {word}" + ("" if n == 1 else "s")
+
+
+def _short(text: str, letters: int) -> str:
+    return text if len(text) <= letters else text[: letters - 1] + "…"
+
+
+# --- tables --------------------------------------------------------------------------------------------------------------
+
+
+Cell = str | tuple[str, str]  # words, or words and a small line below them
+
+
+def _cell(cell: Cell) -> str:
+    if isinstance(cell, str):
+        return safe(cell)
+    return safe(cell[0]) + (f"<small>{safe(cell[1])}</small>" if cell[1] else "")
+
+
+def _table(
+    heads: Sequence[str],
+    rows: Iterable[Sequence[Cell]],
+    *,
+    name: str = "",
+    left: int = 1,
+    budget: int = 1 << 20,
+    classes: Sequence[str] | None = None,
+    foot: Sequence[str] = (),
+) -> str:
+    """A table; cells are texts, escaped here. The first `left` columns are words. name: sortable and searchable under this id."""
+
+    def kind(n: int) -> str:
+        return " class=l" if 0 < n < left else ""
+
+    head = "".join(f"<th{kind(n)}>{safe(h)}" for n, h in enumerate(heads))
+    body, used = [], 0
+    for number, row in enumerate(rows):
+        style = f" class={classes[number]}" if classes and classes[number] else ""
+        line = f"<tr{style}>" + "".join(f"<td{kind(n)}>{_cell(cell)}" for n, cell in enumerate(row))
+        used += len(line.encode())
+        if used > budget:
+            break
+        body.append(line)
+    tail = "<tfoot><tr>" + "".join(f"<td{kind(n)}>{safe(cell)}" for n, cell in enumerate(foot)) + "</tfoot>" if foot else ""
+    search = f'<input type=search data-for="{name}" placeholder="Search…" aria-label="Search" hidden>' if name else ""
+    sortable = f' class=sortable id="{name}"' if name else ""
+    return f"{search}<div class=wide><table{sortable}><thead><tr>{head}</thead><tbody>{''.join(body)}</tbody>{tail}</table></div>"
+
+
+def _figure(title: str, says: str, chart: str, source: str = "") -> str:
+    if not chart:
+        return ""
+    below = f'<p class="source">{safe(source)}</p>' if source else ""
+    return f"<figure><h3>{safe(title)}</h3><p>{safe(says)}</p>{chart}{below}</figure>"
+
+
+# --- the verdict ---------------------------------------------------------------------------------------------------------
+
+
+def _verdict(report: Report) -> str:
+    found = report.findings
+    by = Counter(f.severity for f in found)
+    words = {Severity.CRITICAL: "critical", Severity.WARNING: "warning", Severity.NOTICE: "notice", Severity.INFO: "info"}
+    worst = max(by, default=Severity.INFO)
+    tally = ", ".join(f"{by[s]} {words[s]}{'s' if by[s] > 1 and s is not Severity.CRITICAL else ''}" for s in reversed(Severity) if by[s])
+    headline = _short(found[0].title, 240) if found else "Nothing found: the catalog is in order by every limit that was checked."
+    lines_ = [f"<b>{safe(headline)}</b>"]
+    if found:
+        lines_.append(f"<p>→ {safe(_short(found[0].remedy, 400))}</p>")
+        lines_.append(f"<p class=dim>{safe(tally)} in all</p>")
+    lost = [c for c in report.coverage if c.status != "read"]
+    if lost:
+        lines_.append(
+            f"<p class=dim>{_plural(len(lost), 'probe')} of {len(report.coverage)} could not be read: what they would tell is unknown</p>"
+        )
+    return f'<div class="verdict {worst.word if found else ""}">{"".join(lines_)}</div>'
+
+
+def _facts(report: Report) -> str:
+    census = report.census
+    total = sum(t.bytes for t in report.instance_totals)
+    reclaimable = sum(t.reclaimable_bytes for t in report.instance_totals)
+    empty = census.empty_leaves
+    cells = [
+        (count(census.partitions_metric), "partitions: leaves and plain tables"),
+        (count(census.leaves), f"leaves of {_plural(census.partitioned_tables, 'table')}"),
+        (f"{empty / census.leaves:.0%}" if empty is not None and census.leaves else "?", "of the leaves are empty"),
+        (size(total), "catalog bytes, all instances"),
+        (size(reclaimable), "of them reclaimable (estimate)"),
+        (size(report.server.database_bytes) if report.server.database_bytes is not None else "?", "database"),
+    ]
+    return "<div class=facts>" + "".join(f"<div><b>{safe(value)}</b><span>{safe(what)}</span></div>" for value, what in cells) + "</div>"
+
+
+def _limits(report: Report) -> str:
+    rows: list[tuple[Cell, ...]] = []
+    classes = []
+    for v in report.verdicts:
+        share = f"{v.share:.0%}" if v.share is not None else "?"
+        value = "?" if v.value is None else f"{v.value:.1f} ×" if v.unit == "x" else amount(v.value, v.unit)
+        limit = f"{v.limit:.1f} ×" if v.unit == "x" else amount(v.limit, v.unit)
+        rows.append(((v.what, v.source + (f"; {v.note}" if v.note else "")), value, limit, share, v.state))
+        classes.append(v.state if v.state in ("over", "near") else "")
+    if not rows:
+        return ""
+    return "<h2>Against the limits</h2>" + _table(("limit of", "now", "limit", "share", "state"), rows, classes=classes)
+
+
+def _finding(f: Finding) -> str:
+    relations = ", ".join(f.relations[:5]) + (f" and {count(f.relations_total - 5)} more" if f.relations_total > 5 else "")
+    parts = [f"<span class=tag>{f.severity.word}</span><b>{safe(_short(f.title, 300))}</b>"]
+    if f.detail:
+        parts.append(f"<p>{safe(_short(f.detail, 600))}</p>")
+    if relations:
+        parts.append(f"<p class=dim>{safe(_short(relations, 400))}</p>")
+    parts.append(f"<p>→ {safe(_short(f.remedy, 600))}</p>")
+    source = f", source: {f.source}" if f.source else ""
+    parts.append(f'<p class="source">{safe(f"{f.rule}, confidence {f.confidence.value}{source}")}</p>')
+    return f'<div class="finding {f.severity.word}">{"".join(parts)}</div>'
+
+
+def _findings(report: Report) -> str:
+    if not report.findings:
+        return ""
+    shown = "".join(_finding(f) for f in report.findings[:FINDINGS_SHOWN])
+    rest = len(report.findings) - FINDINGS_SHOWN
+    more = f"<p class=dim>{count(rest)} more, none worse, are in the audit's own output.</p>" if rest > 0 else ""
+    return f"<h2>Findings</h2>{shown}{more}"
+
+
+# --- charts --------------------------------------------------------------------------------------------------------------
+
+
+def _day(moment: float) -> str:
+    return f"{datetime.fromtimestamp(moment, UTC):%Y-%m-%d}"
+
+
+def _clock(points: Sequence[Point]) -> tuple[float, ...]:
+    return tuple(p.taken_at.timestamp() for p in points)
+
+
+def _moment_text(points: Sequence[Point]) -> str:
+    return "%Y-%m-%d" if (points[-1].taken_at - points[0].taken_at) > timedelta(days=2) else "%H:%M"
+
+
+def _segments_chart(points: Sequence[Point]) -> str:
+    if len(points) < 2:
+        return ""
+    form = _moment_text(points)
+    segments = sorted({c for p in points for c in p.contents if c >= 0})
+    entry = Curve(
+        "coordinator" if segments else "server", [(p.taken_at.timestamp(), float(p.bytes_of(-1))) for p in points if -1 in p.contents], "a"
+    )
+    found = [entry]
+    if 0 < len(segments) <= 5:
+        found += [
+            Curve(f"segment {c}", [(p.taken_at.timestamp(), float(p.bytes_of(c))) for p in points if c in p.contents], "bcdef"[n])
+            for n, c in enumerate(segments)
+        ]
+    elif segments:
+        of = [(p.taken_at.timestamp(), sorted(float(p.bytes_of(c)) for c in p.contents if c >= 0)) for p in points]
+        for label, kind, pick in (("largest segment", "e", -1), ("median segment", "c", None), ("smallest segment", "f", 0)):
+            found.append(Curve(label, [(t, v[(len(v) - 1) // 2 if pick is None else pick]) for t, v in of if v], kind))
+    return _figure(
+        "Do all segments' catalogs grow alike?",
+        "catalog bytes of each instance over time; a line that falls alone was vacuumed alone.",
+        lines(
+            Lines("catalog bytes of each instance over time", found, lambda x: f"{datetime.fromtimestamp(x, UTC):{form}}", size, base=1024)
+        ),
+    )
+
+
+def _catalogs_chart(report: Report) -> str:
+    live: dict[str, int] = defaultdict(int)
+    dead: dict[str, int] = defaultdict(int)
+    for row in report.catalogs:
+        total = row.heap_bytes + row.toast_bytes + row.index_bytes
+        live[row.relation] += total - (row.reclaimable_bytes or 0)
+        dead[row.relation] += row.reclaimable_bytes or 0
+    names = sorted(live, key=lambda r: (-(live[r] + dead[r]), r))[:10]
+    chart = bars(
+        "live and reclaimable bytes of each catalog",
+        [Bar(r, ((live[r], "a"), (dead[r], "b")), f"{size(dead[r])} of {size(live[r] + dead[r])}") for r in names],
+        label_letters=22,
+    )
+    return _figure(
+        "Which catalogs would give space back?",
+        "all instances together, heap and indexes; what VACUUM FULL and REINDEX would leave, and what they would free (estimate).",
+        chart and chart + legend([("needed", "a"), ("reclaimable", "b")]),
+    )
+
+
+def _instances_chart(report: Report) -> str:
+    totals = report.instance_totals
+    if len(totals) < 2:
+        return ""
+    shown = sorted(totals, key=lambda t: (-t.bytes, t.content))[:12]
+    rows = [
+        Bar(
+            "coordinator" if t.content == -1 else f"segment {t.content}",
+            ((t.needed_bytes, "a"), (t.reclaimable_bytes, "b")),
+            f"{size(t.bytes)}, {t.bloat:.1f} ×",
+        )
+        for t in shown
+    ]
+    rest = f" The {len(shown)} largest of {len(totals)}." if len(totals) > len(shown) else ""
+    return _figure(
+        "Which instance is worst?",
+        f"needed and reclaimable catalog bytes now, with bytes / bytes needed.{rest}",
+        bars("catalog bytes of each instance", rows) + legend([("needed", "a"), ("reclaimable", "b")]),
+    )
+
+
+def _files_chart(seen: Picture) -> str:
+    rows = []
+    for f in seen.files:
+        rows.append(Bar(f"{f.storage} now", ((f.now, "a"),), count(f.now)))
+        if f.full != f.now:
+            rows.append(Bar("all leaves filled", ((f.full, "b"),), count(f.full)))
+        if f.storage == "ao_column":
+            rows.append(Bar("as ao_row instead", ((f.as_row, "c"),), count(f.as_row)))
+    return _figure(
+        "How many files a segment, and how many would there be?",
+        "derived from the tables' columns, indexes and auxiliary relations by the cost model (estimate).",
+        bars("files of one segment by storage", rows),
+    )
+
+
+def _sizes_chart(seen: Picture) -> str:
+    total = sum(seen.sizes)
+    if not total:
+        return ""
+    found = [
+        Column(b.label, n / total, b.published, f"{n / total:.0%}" if n / total >= 0.005 or not n else "<1%")
+        for b, n in zip(FILE_BUCKETS, seen.sizes, strict=True)
+    ]
+    entries = '<p class="legend"><span><i class="key a"></i>here</span><span><i class="key o"></i>published</span></p>'
+    return _figure(
+        "Are the files too small?",
+        f"share of {_plural(total, 'data file')} by size; each leaf counts with its average.",
+        columns("share of files by size", found) + entries,
+        FILE_BUCKETS_SOURCE,
+    )
+
+
+def _grains_chart(seen: Picture) -> str:
+    rows = [Bar(g.grain, ((g.leaves, "a"),), f"{count(g.leaves)} in {count(g.tables)}, most {count(g.most)}") for g in seen.grains]
+    return _figure(
+        "Where do the leaves come from?",
+        "leaves by the grain of their table's first level, in how many tables, and the most of one.",
+        bars("leaves by grain", rows, label_letters=9),
+    )
+
+
+def _latency_chart(growth: Growth) -> str:
+    wanted = [c for c in growth.curves if c.what.startswith("catalog scan")]
+    if not wanted:
+        return ""
+    found, says = [], []
+    widest = max(x for c in wanted for x, _ in c.points) or 10_000
+    for kind, c in zip("ac", wanted, strict=False):
+        found.append(Curve(c.what, c.points, kind, dots=True))
+        if c.slope is not None and c.base is not None:
+            ends = (min(x for x, _ in c.points), widest)
+            found.append(Curve(f"own slope {c.slope:.1f} ms / 10,000", [(x, c.base + c.slope * x / 10_000) for x in ends], kind))
+            says.append(f"{c.slope:.1f} ms")
+    start = min((y for c in wanted for x, y in c.points if x == min(x for x, _ in c.points)), default=0.0)
+    low = min(x for c in wanted for x, _ in c.points)
+    published = [(x, start + CATALOG_QUERY_SLOPE.value * (x - low) / 10_000) for x in (low, widest)]
+    if widest > low:
+        found.append(Curve(f"published: {CATALOG_QUERY_SLOPE.value:.0f} ms / 10,000", published, "b", dashed=True))
+    own = (
+        f"own slope {' and '.join(says)} for every 10,000 leaves" if says else "too few different numbers of leaves for a slope of its own"
+    )
+    return _figure(
+        "How long does one scan of the catalog take?",
+        f"median of each snapshot against leaves; {own}.",
+        lines(Lines("catalog scan against leaves", found, count, lambda y: f"{y:.0f} ms" if y < 10_000 else f"{y / 1000:.0f} s")),
+        f"{CATALOG_QUERY_SLOPE.source}; {CATALOG_QUERY_SLOPE.note}. One vendor's stand: your own measurement wins.",
+    )
+
+
+def _forecast_chart(growth: Growth, points: Sequence[Point]) -> str:
+    series = next((s for s in growth.series if s.what.startswith("partitions")), None)
+    if series is None or len(points) < 2:
+        return ""
+    known = [(t, v) for t, v in zip(_clock(points), series.values, strict=True) if v is not None]
+    begun = known[0][0]
+    line = fit([(t - begun) / _DAY for t, _ in known], [v for _, v in known])
+    last = known[-1][0]
+    span = last - begun
+    found = [Curve("counted", known, "a")]
+    band: list[tuple[float, float, float]] = []
+    if line is not None and line.low is not None and line.high is not None and span >= _DAY:
+        ahead = last + span
+        x0 = (last - begun) / _DAY
+        start = line.at(x0)
+        days = span / _DAY
+        found.append(Curve("by the line", [(last, start), (ahead, start + line.slope * days)], "b", dashed=True))
+        band = [(last, start, start), (ahead, start + line.low * days, start + line.high * days)]
+        says = f"as far ahead as the series goes back ({duration(span)})."
+    else:
+        says = "too few points or too short a time for a band: five snapshots over more than a day are needed."
+    limit = LEAVES_CEILING_AO_ROW
+    top = max([v for _, v in known] + [h for _, _, h in band])
+    near = (
+        (limit.value, f"{count(limit.value)}: {limit.source}")
+        if 3 * top > limit.value and points[-1].header["generation"][:2] != "pg"
+        else None
+    )
+    form = _moment_text(points)
+    return _figure(
+        "Where do the partitions go?",
+        says,
+        lines(
+            Lines(
+                "partitions over time with a forecast",
+                found,
+                lambda x: f"{datetime.fromtimestamp(x, UTC):{form}}",
+                count,
+                band=band,
+                limit=near,
+            )
+        ),
+        f"{METHOD}. An estimate." if band else "",
+    )
+
+
+# --- sections ------------------------------------------------------------------------------------------------------------
+
+
+def _growth(growth: Growth) -> str:
+    if len(growth.taken_at) < 2:
+        return "<h2>Growth</h2><p class=dim>One snapshot has no growth: take one a day.</p>"
+    long = growth.days >= 1
+    rows: list[tuple[Cell, ...]] = []
+    for s in growth.series:
+        then = next(v for v in s.values if v is not None)
+        row: tuple[Cell, ...] = (s.what, amount(then, s.unit), amount(s.now, s.unit), signed(s.change, s.unit))
+        if long:
+            band = f"{signed(s.per_day_low, s.unit)} … {signed(s.per_day_high, s.unit)}" if s.per_day_low is not None else "too few points"
+            row += (signed(s.per_day, s.unit), band)
+        rows.append(row)
+    out = [
+        f"<h2>Growth</h2><p>{_plural(len(growth.taken_at), 'snapshot')} in {duration(growth.days * _DAY)}; leaves added "
+        f"{count(growth.leaves_added)}, dropped {count(growth.leaves_dropped)}.</p>",
+        _table(("", "then", "now", "change", *(("a day (estimate)", "band") if long else ())), rows),
+    ]
+    if growth.forecasts:
+        reached: list[tuple[Cell, ...]] = [
+            ((f.what, f.limit_source), amount(f.now, f.unit), amount(f.limit, f.unit), when(f)) for f in growth.forecasts
+        ]
+        out.append("<h3>When limits are reached (estimate)</h3>" + _table(("limit of", "now", "limit", "reached"), reached))
+    if growth.diverging:
+        diverging = [
+            (
+                d.relation,
+                str(d.content),
+                size(d.bytes),
+                size(d.median),
+                f"{d.ratio:.2f} ×",
+                f"{d.shrank_at:%Y-%m-%d %H:%M}" if d.shrank_at else "",
+            )
+            for d in growth.diverging[:SEGMENTS_SHOWN]
+        ]
+        out.append(
+            "<h3>Diverging segments</h3>" + _table(("catalog", "segment", "bytes", "median", "of median", "shrank alone"), diverging)
+        )
+    if growth.tables:
+        changed = [
+            (f"{t.schema}.{t.name}", t.state, count(t.leaves_now), count(t.added), count(t.dropped), signed(t.rows, "rows"),
+             signed(t.files, "files") if t.files is not None else "?", signed(t.bytes, "bytes") if t.bytes is not None else "?")
+            for t in growth.tables[:30]
+        ]  # fmt: skip
+        out.append(
+            "<h3>Tables that changed most</h3>"
+            + _table(("table", "", "leaves", "added", "dropped", "catalog rows", "files", "bytes"), changed, name="changed", left=2)
+        )
+    return "".join(out)
+
+
+def _locks(slots: Slots) -> str:
+    if not slots.needs:
+        return ""
+    have = count(slots.slots) if slots.slots is not None else "?"
+    rows = [(f"{n.statement} {n.table}", count(n.locks), f"{n.share:.1%}" if n.share is not None else "?") for n in slots.needs]
+    classes = ["over" if (n.share or 0) > 1 else "near" if (n.share or 0) > 0.8 else "" for n in slots.needs]
+    return (
+        f"<h2>Locks</h2><p>{have} lock slots on the entry instance, shared by all sessions; needs are derived by the cost model.</p>"
+        + _table(("statement", "locks", "of the slots"), rows, classes=classes)
+        + f'<p class="source">{safe(slots.source)}</p>'
+    )
+
+
+def _tables(seen: Picture) -> str:
+    if not seen.tables:
+        return ""
+    heads = ("table", "storage", "leaves", "empty", "pg_class rows", "pg_attribute rows", "files", "bytes")
+
+    def known(value: int | None) -> str:
+        return count(value) if value is not None else "?"
+
+    rows, used = [], 0
+    for t in seen.tables:
+        row = (
+            f"{t.schema}.{t.name}", t.storage, count(t.leaves), known(t.empty), count(t.class_rows), count(t.attribute_rows),
+            known(t.files), size(t.bytes) if t.bytes is not None else "?",
+        )  # fmt: skip
+        used += sum(len(safe(cell).encode()) + 4 for cell in row) + 12
+        if used > TABLES_BYTES:
+            break
+        rows.append(row)
+    rest = seen.tables[len(rows) :]
+    foot: tuple[str, ...] = ()
+    if rest:
+        foot = (
+            f"{_plural(len(rest), 'smaller table')} together", "", count(sum(t.leaves for t in rest)), "",
+            count(sum(t.class_rows for t in rest)), count(sum(t.attribute_rows for t in rest)), "", "",
+        )  # fmt: skip
+    return (
+        f"<h2>Tables</h2><p>{_plural(len(rows), 'table')}, those that own most catalog rows first; catalog rows are of each instance, "
+        "files and bytes of all segments.</p>" + _table(heads, rows, name="tables", left=2, foot=foot)
+    )
+
+
+def _catalog_table(report: Report) -> str:
+    rows = [
+        (
+            s.relation,
+            count(s.coordinator_rows) if s.coordinator_rows is not None else "?",
+            size(s.coordinator_bytes),
+            size(s.median_bytes),
+            size(s.worst_bytes),
+            str(s.worst_content),
+            size(s.worst_reclaimable) if s.worst_reclaimable is not None else "?",
+            f"{s.worst_bloat:.1f}" if s.worst_bloat is not None else "?",
+        )
+        for s in report.catalog_summary
+    ]
+    heads = ("catalog", "live rows", "coordinator", "median segment", "worst", "its content id", "reclaimable there", "bloat there")
+    return "<h2>Catalogs</h2>" + _table(heads, rows, name="catalogs", budget=60_000) if rows else ""
+
+
+def _not_read(report: Report) -> str:
+    lost = [c for c in report.coverage if c.status != "read"]
+    if not lost:
+        return ""
+    rows = [(c.probe, c.status, _short(c.reason, 200), c.needs) for c in lost]
+    return "<h2>Not read</h2>" + _table(("probe", "status", "reason", "needs"), rows, left=4, budget=20_000)
+
+
+def page(report: Report, growth: Growth, points: Sequence[Point], seen: Picture, slots: Slots) -> str:
+    """The whole page as text: under 500 KB whatever the cluster's size, no reference to anything outside."""
+    here = Path(__file__).parent
+    style = (here / "page.css").read_text(encoding="utf-8")
+    script = (here / "page.js").read_text(encoding="utf-8")
+    allowed = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{allowed}'"
+    server = report.server
+    where = f"{server.database} on {server.host or 'local'}:{server.port}"
+    title = f"{where} · gpcatalog"
+    cluster = f"coordinator and {_plural(server.segments, 'segment')} on {_plural(server.hosts, 'host')}, " if server.segments else ""
+    subtitle = (
+        f"{server.product} {server.version}, {cluster}{report.taken.taken_at:%Y-%m-%d %H:%M} UTC, read in {duration(report.taken.seconds)} "
+        f"as {server.role}"
+    )
+    charts = "".join(
+        (
+            _catalogs_chart(report),
+            _instances_chart(report),
+            _segments_chart(points),
+            _forecast_chart(growth, points),
+            _grains_chart(seen),
+            _files_chart(seen),
+            _sizes_chart(seen),
+            _latency_chart(growth),
+        )
+    )
+    body = "".join(
+        (
+            f"<h1>{safe(where)}</h1><p class=dim>{safe(subtitle)}</p>",
+            _verdict(report),
+            _facts(report),
+            _limits(report),
+            f"<h2>Charts</h2><div class=charts>{charts}</div>",
+            _findings(report),
+            _growth(growth),
+            _locks(slots),
+            _tables(seen),
+            _catalog_table(report),
+            _not_read(report),
+            f"<footer>gpcatalog {safe(__version__)}, snapshot {safe(report.taken.snapshot_id)}. What is called an estimate is one; "
+            "published figures are one vendor's stand.</footer>",
+        )
+    )
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+        f"<title>{safe(title)}</title><style>{style}</style></head><body>{body}<script>{script}</script></body></html>\n"
+    )

@@ -1,0 +1,167 @@
+"""OpenMetrics text of a report: a bounded number of series, whatever the number of leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from gpcatalog.audit.report import Report
+from gpcatalog.model.finding import Severity
+from gpcatalog.model.names import printable
+from gpcatalog.model.timing import Timing
+
+CATALOGS = 12  # catalogs with series of their own on each instance; the others are summed up as "other"
+
+
+def label(text: str) -> str:
+    r"""A label's value: controls spelled out, then escaped as the format wants it.
+
+    >>> print(label('a"b\\c' + chr(10)))
+    a\"b\\c\\x0a
+    """
+    return printable(text).replace("\\", "\\\\").replace('"', '\\"')
+
+
+@dataclass
+class _Family:
+    """One metric family. unit: the suffix of its name, or empty."""
+
+    name: str
+    help: str
+    unit: str = ""
+    kind: str = "gauge"
+    samples: list[tuple[dict[str, str], float]] = field(default_factory=list)
+
+    def add(self, value: float | None, **labels: str) -> None:
+        """One sample; an unknown value is left out, not made 0."""
+        if value is not None:
+            self.samples.append((labels, float(value)))
+
+    def text(self) -> str:
+        if not self.samples:
+            return ""
+        lines = [f"# TYPE {self.name} {self.kind}"]
+        if self.unit:
+            lines.append(f"# UNIT {self.name} {self.unit}")
+        lines.append(f"# HELP {self.name} {self.help}")
+        suffix = "_total" if self.kind == "counter" else ""
+        for labels, value in self.samples:
+            inside = ",".join(f'{key}="{label(text)}"' for key, text in labels.items())
+            number = repr(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)
+            lines.append(f"{self.name}{suffix}{{{inside}}} {number}" if inside else f"{self.name}{suffix} {number}")
+        return "\n".join(lines) + "\n"
+
+
+def _catalogs(report: Report, database: str) -> list[_Family]:
+    sizes = _Family("gpcatalog_catalog_bytes", "Bytes of a catalog with its TOAST and indexes on one instance.", "bytes")
+    reclaimable = _Family("gpcatalog_catalog_reclaimable_bytes", "Of those, what VACUUM FULL and REINDEX would free (estimate).", "bytes")
+    rows = _Family("gpcatalog_catalog_rows", "Live rows of a catalog on one instance.")
+    shown = {s.relation for s in report.catalog_summary[:CATALOGS]}
+    other: dict[int, list[int]] = {}
+    for row in report.catalogs:
+        total = row.heap_bytes + row.toast_bytes + row.index_bytes
+        where = {"database": database, "content": str(row.content)}
+        if row.relation in shown:
+            sizes.add(total, **where, catalog=row.relation)
+            reclaimable.add(row.reclaimable_bytes, **where, catalog=row.relation)
+            rows.add(row.rows, **where, catalog=row.relation)
+        else:
+            sums = other.setdefault(row.content, [0, 0])
+            sums[0] += total
+            sums[1] += row.reclaimable_bytes or 0
+    for content, (total, free) in sorted(other.items()):
+        sizes.add(total, database=database, content=str(content), catalog="other")
+        reclaimable.add(free, database=database, content=str(content), catalog="other")
+    return [sizes, reclaimable, rows]
+
+
+def _census(report: Report, database: str) -> list[_Family]:
+    leaves = _Family("gpcatalog_leaves", "Leaf partitions by storage.")
+    empty = _Family("gpcatalog_empty_leaves", "Leaf partitions without rows by storage.")
+    tables = _Family("gpcatalog_plain_tables", "Tables without partitions by storage.")
+    for c in report.census.counts:
+        if c.kind == "leaf":
+            leaves.add(c.relations, database=database, storage=c.storage)
+            empty.add(c.empty, database=database, storage=c.storage)
+        elif c.kind == "table":
+            tables.add(c.relations, database=database, storage=c.storage)
+    partitioned = _Family("gpcatalog_partitioned_tables", "Partitioned tables.")
+    partitioned.add(report.census.partitioned_tables, database=database)
+    widest = _Family("gpcatalog_widest_table_leaves", "Leaves of the table that has most.")
+    widest.add(report.census.leaves_per_table_max, database=database)
+    temporary = _Family("gpcatalog_temporary_relations", "Temporary relations on the entry instance.")
+    temporary.add(report.temporary_relations, database=database)
+    bytes_ = _Family("gpcatalog_database_bytes", "Bytes of the database on all primaries.", "bytes")
+    bytes_.add(report.server.database_bytes, database=database)
+    return [leaves, empty, tables, partitioned, widest, temporary, bytes_]
+
+
+def _judged(report: Report, database: str) -> list[_Family]:
+    limits = _Family("gpcatalog_limit_ratio", "Where the database stands against a limit; 1 is the limit.", "ratio")
+    for v in report.verdicts:
+        limits.add(v.share, database=database, limit=v.id)
+    findings = _Family("gpcatalog_findings", "Findings of an audit by severity.")
+    for severity in Severity:
+        findings.add(sum(1 for f in report.findings if f.severity is severity), database=database, severity=severity.word)
+    probes = _Family("gpcatalog_probes", "Probes of the snapshot by what became of them.")
+    for status in sorted({"read", *(c.status for c in report.coverage)}):
+        probes.add(sum(1 for c in report.coverage if c.status == status), database=database, status=status)
+    held = _Family("gpcatalog_horizon_transactions", "Transactions begun since the oldest thing that keeps dead rows alive.")
+    held.add(max((h.xid_age for h in report.holders if h.xid_age is not None), default=0), database=database)
+    return [limits, findings, probes, held]
+
+
+def _top(report: Report, database: str, top: int) -> list[_Family]:
+    leaves = _Family("gpcatalog_table_leaves", f"Leaves of the {top} tables that own most catalog rows.")
+    rows = _Family("gpcatalog_table_catalog_rows", f"Rows in pg_class and pg_attribute of the {top} tables that own most.")
+    for t in report.tables[:top]:
+        leaves.add(t.leaves, database=database, schema=t.schema, table=t.name)
+        rows.add(t.class_rows + t.attribute_rows, database=database, schema=t.schema, table=t.name)
+    return [leaves, rows]
+
+
+def _timings(timings: Sequence[Timing], database: str) -> list[_Family]:
+    seconds = _Family("gpcatalog_latency_seconds", "Least, median and 95th percentile of what was timed.", "seconds")
+    ddl = _Family("gpcatalog_ddl_sessions", "Sessions that run DDL or wait with it.")
+    written = _Family(
+        "gpcatalog_catalog_rows_written", "Rows written to a catalog of one instance, as its statistics count.", kind="counter"
+    )
+    for t in timings:
+        if t.what.startswith("rows "):
+            kind = t.what.removeprefix("rows ")
+            written.add(t.n, database=database, content=str(t.content), catalog=t.subject, kind=kind)
+        elif t.what in ("running ddl", "waiting ddl"):
+            ddl.add(t.n, database=database, state=t.what.removesuffix(" ddl"))
+        elif not t.subject:  # tables have no series here
+            for statistic, value in (("min", t.min_ms), ("median", t.median_ms), ("p95", t.p95_ms)):
+                if value is not None:
+                    seconds.add(value / 1000, database=database, what=t.what, statistic=statistic)
+    return [seconds, ddl, written]
+
+
+def exposition(report: Report, timings: Sequence[Timing], *, top: int = 10) -> str:
+    """OpenMetrics text ending in `# EOF`; also fit for a textfile collector, which takes its last line for a comment.
+
+    top: tables with two series each. Series grow with instances (3 a catalog, of 12 catalogs), never with tables or leaves.
+    """
+    server, database = report.server, report.server.database
+    who = _Family("gpcatalog_server", "Which server and database this is; always 1.")
+    who.add(
+        1, database=database, product=server.product, version=server.version, generation=server.generation, host=server.host,
+        port=str(server.port),
+    )  # fmt: skip
+    taken = _Family("gpcatalog_snapshot_timestamp_seconds", "When the snapshot was taken.", "seconds")
+    taken.add(report.taken.taken_at.timestamp(), database=database)
+    took = _Family("gpcatalog_snapshot_duration_seconds", "How long reading it took.", "seconds")
+    took.add(report.taken.seconds, database=database)
+    families = [
+        who,
+        taken,
+        took,
+        *_catalogs(report, database),
+        *_census(report, database),
+        *_judged(report, database),
+        *_top(report, database, top),
+        *_timings(timings, database),
+    ]
+    return "".join(f.text() for f in families) + "# EOF\n"

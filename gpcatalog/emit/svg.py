@@ -1,0 +1,198 @@
+"""Charts as inline SVG: lines with a band, stacked bars, columns. Colours come from the page's style sheet by class."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from html import escape
+
+from gpcatalog.model.names import printable
+
+WIDTH = 400  # units of the view box; the page scales it, and on a phone it is about one to one
+_LETTER = 6.9  # width of a wide letter of the 11 px font, in the same units: better a gap than a word cut off
+
+
+def safe(text: str) -> str:
+    """Text of unknown origin as HTML text or attribute: controls spelled out, markup escaped."""
+    return escape(printable(text), quote=True)
+
+
+def cut(text: str, letters: int) -> str:
+    """The text, cut in its middle to so many letters.
+
+    >>> cut("pg_attribute_encoding", 12)
+    'pg_att…oding'
+    """
+    if len(text) <= letters:
+        return text
+    head = (letters - 1 + 1) // 2
+    return f"{text[:head]}…{text[len(text) - (letters - 1 - head) :]}"
+
+
+def nice(top: float, *, parts: int = 4, base: float = 10) -> list[float]:
+    """Round marks of an axis from 0 to at least `top`; base 1024 for bytes.
+
+    >>> nice(87), nice(3 * 1024**2, base=1024)
+    ([0.0, 25.0, 50.0, 75.0, 100.0], [0.0, 1048576.0, 2097152.0, 3145728.0])
+    """
+    if not top > 0:
+        return [0.0, 1.0]
+    if base == 1024:
+        unit = 1024.0 ** max(0, math.floor(math.log(top, 1024)))
+        return [m * unit for m in nice(top / unit, parts=parts)]
+    rough = top / parts
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(m * power for m in (1, 2, 2.5, 5, 10) if m * power >= rough * 0.999)
+    return [n * step for n in range(math.ceil(top / step - 1e-9) + 1)]
+
+
+def _svg(height: float, title: str, body: Sequence[str]) -> str:
+    return f'<svg viewBox="0 0 {WIDTH} {height:g}" role="img" aria-label="{safe(title)}"><title>{safe(title)}</title>{"".join(body)}</svg>'
+
+
+def _text(x: float, y: float, words: str, *, anchor: str = "", kind: str = "") -> str:
+    where = f' text-anchor="{anchor}"' if anchor else ""
+    style = f' class="{kind}"' if kind else ""
+    return f'<text x="{x:.0f}" y="{y:.0f}"{where}{style}>{safe(words)}</text>'
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One line of a chart. kind: CSS class "a" … "f"; dashed: an estimate or a published figure; dots: points shown as such."""
+
+    label: str
+    points: Sequence[tuple[float, float]]
+    kind: str = "a"
+    dashed: bool = False
+    dots: bool = False
+
+
+@dataclass(frozen=True)
+class Lines:
+    """A chart of lines. band: (x, low, high); limit: a horizontal line with its words; x_text, y_text: how marks are written."""
+
+    title: str
+    curves: Sequence[Curve]
+    x_text: Callable[[float], str]
+    y_text: Callable[[float], str]
+    band: Sequence[tuple[float, float, float]] = ()
+    limit: tuple[float, str] | None = None
+    base: float = 10
+    x_marks: Sequence[float] = field(default_factory=tuple)
+
+
+def lines(chart: Lines) -> str:
+    """The chart as SVG; the y axis starts at 0, so that a change looks as large as it is."""
+    height, left, right, top, bottom = 230.0, 56.0, 10.0, 12.0, 22.0
+    known = [p for c in chart.curves for p in c.points]
+    xs = [x for x, _ in known] + [x for x, _, _ in chart.band]
+    ys = [y for _, y in known] + [h for _, _, h in chart.band] + ([chart.limit[0]] if chart.limit else [])
+    if not xs:
+        return ""
+    low_x, high_x = min(xs), max(xs)
+    marks = nice(max(ys), base=chart.base)
+
+    def x_at(x: float) -> float:
+        return left + (x - low_x) / ((high_x - low_x) or 1) * (WIDTH - left - right)
+
+    def y_at(y: float) -> float:
+        return height - bottom - max(0.0, y) / marks[-1] * (height - top - bottom)
+
+    body = []
+    for m in marks:
+        y = y_at(m)
+        body.append(f'<path class="grid" d="M{left:g} {y:.1f}H{WIDTH - right:g}"/>')
+        body.append(_text(left - 6, y + 4, chart.y_text(m), anchor="end"))
+    ends = chart.x_marks or ([low_x, (low_x + high_x) / 2, high_x] if high_x > low_x else [low_x])
+    for n, x in enumerate(ends):
+        anchor = "start" if n == 0 and len(ends) > 1 else "end" if n == len(ends) - 1 and len(ends) > 1 else "middle"
+        body.append(_text(x_at(x), height - 5, chart.x_text(x), anchor=anchor))
+    if chart.band:
+        upper = " ".join(f"{x_at(x):.1f},{y_at(h):.1f}" for x, _, h in chart.band)
+        lower = " ".join(f"{x_at(x):.1f},{y_at(low):.1f}" for x, low, _ in reversed(chart.band))
+        body.append(f'<polygon class="band" points="{upper} {lower}"/>')
+    if chart.limit:
+        y = y_at(chart.limit[0])
+        body.append(f'<path class="limit" d="M{left:g} {y:.1f}H{WIDTH - right:g}"/>')
+        body.append(_text(WIDTH - right, y - 4 if y > 24 else y + 12, cut(chart.limit[1], 52), anchor="end", kind="limit-text"))
+    for c in chart.curves:
+        path = " ".join(f"{x_at(x):.1f},{y_at(y):.1f}" for x, y in c.points)
+        if len(c.points) > 1 and not c.dots:
+            body.append(f'<polyline class="line {c.kind}{" dash" if c.dashed else ""}" points="{path}"/>')
+        if c.dots or len(c.points) == 1:
+            body += [f'<circle class="dot {c.kind}" cx="{x_at(x):.1f}" cy="{y_at(y):.1f}" r="2.6"/>' for x, y in c.points]
+    return _svg(height, chart.title, body) + legend([(c.label, c.kind + (" dash" if c.dashed else "")) for c in chart.curves])
+
+
+def legend(entries: Sequence[tuple[str, str]]) -> str:
+    """Labels with the colour each belongs to, as HTML below the chart."""
+    if len(entries) < 2:
+        return ""
+    return '<p class="legend">' + "".join(f'<span><i class="key {kind}"></i>{safe(label)}</span>' for label, kind in entries) + "</p>"
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One horizontal bar: parts in order, each (value, class); note: words at its end."""
+
+    label: str
+    parts: Sequence[tuple[float, str]]
+    note: str = ""
+
+
+def bars(title: str, rows: Sequence[Bar], *, label_letters: int = 20) -> str:
+    """Horizontal stacked bars, one a row, all on one scale."""
+    if not rows:
+        return ""
+    step, height = 22.0, 22.0 * len(rows) + 4
+    longest = max(len(cut(r.label, label_letters)) for r in rows)
+    left = min(WIDTH * 0.42, longest * _LETTER + 8)
+    room = max(len(r.note) for r in rows) * _LETTER + 8
+    most = max(sum(max(0.0, v) for v, _ in r.parts) for r in rows) or 1
+    span = WIDTH - left - room
+    body = []
+    for n, row in enumerate(rows):
+        y = n * step + 4
+        body.append(_text(left - 6, y + 12, cut(row.label, label_letters), anchor="end"))
+        x = left
+        for value, kind in row.parts:
+            width = max(0.0, value) / most * span
+            if width > 0:
+                body.append(f'<rect class="bar {kind}" x="{x:.1f}" y="{y:.1f}" width="{max(width, 0.6):.1f}" height="15"/>')
+            x += width
+        if row.note:
+            body.append(_text(x + 5, y + 12, row.note, kind="note"))
+    return _svg(height, title, body)
+
+
+@dataclass(frozen=True)
+class Column:
+    """One bucket of a histogram. share and published: 0..1; published None: none to compare with."""
+
+    label: str
+    share: float
+    published: float | None
+    note: str
+
+
+def columns(title: str, rows: Sequence[Column]) -> str:
+    """A histogram of shares, with the published share of each bucket as an outline."""
+    if not rows:
+        return ""
+    height, top, bottom = 190.0, 18.0, 20.0
+    most = max([r.share for r in rows] + [r.published or 0 for r in rows]) or 1
+    step = WIDTH / len(rows)
+    body = []
+    for n, row in enumerate(rows):
+        x = n * step + step * 0.12
+        width = step * 0.76
+        tall = row.share / most * (height - top - bottom)
+        base = height - bottom
+        body.append(f'<rect class="bar a" x="{x:.1f}" y="{base - tall:.1f}" width="{width:.1f}" height="{tall:.1f}"/>')
+        if row.published is not None:
+            outline = row.published / most * (height - top - bottom)
+            body.append(f'<rect class="outline" x="{x:.1f}" y="{base - outline:.1f}" width="{width:.1f}" height="{outline:.1f}"/>')
+        body.append(_text(x + width / 2, min(base - tall, base) - 4, row.note, anchor="middle", kind="note"))
+        body.append(_text(x + width / 2, height - 5, row.label, anchor="middle"))
+    return _svg(height, title, body)

@@ -1,0 +1,143 @@
+"""What the charts of the page need from one snapshot: files by storage, file sizes, leaves by grain, all tables."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import msgspec
+
+from gpcatalog.capacity.generation import GENERATIONS
+from gpcatalog.capacity.limits import FILE_BUCKETS
+from gpcatalog.capacity.model import EMPTY, FILLED, Index, Place, Shape, relation_files
+from gpcatalog.model.storage import Storage
+from gpcatalog.store.snapshot import Snapshot
+
+GRAINS = ("hour", "day", "week", "month", "quarter", "year", "longer", "list", "number", "other")
+
+
+class FilesOf(msgspec.Struct, frozen=True):
+    """Files of one storage on one segment, derived by the cost model, indexes and auxiliary relations included.
+
+    now: as filled as it is; full: every leaf and table held rows; as_row: those of now, append-optimized ones stored as ao_row
+    """
+
+    storage: str
+    relations: int
+    now: int
+    full: int
+    as_row: int
+
+
+class Grain(msgspec.Struct, frozen=True):
+    """Partitioned tables whose first level is cut alike. median, most: leaves of a table."""
+
+    grain: str
+    tables: int
+    leaves: int
+    median: int
+    most: int
+
+
+class TableLine(msgspec.Struct, frozen=True):
+    """One table; rows of pg_class and pg_attribute on each instance; files and bytes of all segments, None when not read."""
+
+    schema: str
+    name: str
+    storage: str
+    leaves: int
+    empty: int | None
+    class_rows: int
+    attribute_rows: int
+    files: int | None
+    bytes: int | None
+
+
+class Picture(msgspec.Struct, frozen=True):
+    """Of one snapshot. sizes: files by bucket of limits.FILE_BUCKETS, each leaf with its average file; empty when sizes were not read."""
+
+    files: tuple[FilesOf, ...]
+    sizes: tuple[int, ...]
+    grains: tuple[Grain, ...]
+    tables: tuple[TableLine, ...]
+
+
+def _files(snapshot: Snapshot) -> tuple[FilesOf, ...]:
+    generation = snapshot.header["generation"]
+    if generation not in GENERATIONS:
+        return ()
+    gen = GENERATIONS[generation]
+    found: dict[str, list[int]] = {}
+    rows = snapshot.rows(
+        'SELECT storage, "columns", toast, indexes, coalesce(filled, false) AS filled, count(*) AS n FROM relation'
+        " WHERE storage IN ('heap', 'ao_row', 'ao_column') AND kind IN ('leaf', 'table') GROUP BY ALL"
+    )
+    for row in rows:
+        storage = Storage(row["storage"])
+        if storage not in gen.storages:
+            continue
+        shape = Shape(storage, row["columns"], toastable=row["toast"], indexes=(Index(),) * row["indexes"], place=Place.LEAF)
+        use = FILLED if row["filled"] else EMPTY
+        as_row = replace(shape, storage=Storage.AO_ROW) if storage is Storage.AO_COLUMN else shape
+        totals = found.setdefault(storage.value, [0, 0, 0, 0])
+        for n, files in enumerate(
+            (1, relation_files(gen, shape, use), relation_files(gen, shape, FILLED), relation_files(gen, as_row, use))
+        ):
+            totals[n] += files * row["n"]
+    return tuple(FilesOf(storage, *totals) for storage, totals in sorted(found.items(), key=lambda item: -item[1][1]))
+
+
+def _sizes(snapshot: Snapshot) -> tuple[int, ...]:
+    if not snapshot.one("SELECT count(*) AS n FROM relation WHERE files > 0 AND bytes IS NOT NULL")["n"]:
+        return ()
+    cases = " ".join(f"WHEN bytes <= {b.upper} * files THEN {n}" for n, b in enumerate(FILE_BUCKETS) if b.upper is not None)
+    last = len(FILE_BUCKETS) - 1
+    rows = snapshot.rows(
+        f"SELECT CASE {cases} ELSE {last} END AS bucket, sum(files) AS n FROM relation WHERE files > 0 AND bytes IS NOT NULL GROUP BY 1"
+    )
+    counts = {r["bucket"]: int(r["n"]) for r in rows}
+    return tuple(counts.get(n, 0) for n in range(len(FILE_BUCKETS)))
+
+
+def _grains(snapshot: Snapshot) -> tuple[Grain, ...]:
+    rows = snapshot.rows(r"""
+        WITH first AS (
+            SELECT root, bound, regexp_extract_all(bound, '\d{4}-\d{2}-\d{2}(?: \d{2}:\d{2}:\d{2})?') AS ends
+              FROM relation WHERE level = 1 AND NOT is_default AND bound IS NOT NULL
+        ), widths AS (
+            SELECT root, median(epoch(TRY_CAST(ends[2] AS TIMESTAMP)) - epoch(TRY_CAST(ends[1] AS TIMESTAMP)))
+                             FILTER (len(ends) = 2) AS width,
+                   bool_or(bound LIKE 'VALUES (%' OR bound LIKE '% IN (%') AS listed, bool_or(regexp_matches(bound, '\d')) AS numbered
+              FROM first GROUP BY root
+        ), kinds AS (
+            SELECT root, CASE WHEN listed THEN 'list' WHEN width IS NULL AND numbered THEN 'number' WHEN width IS NULL THEN 'other'
+                              WHEN width <= 43200 THEN 'hour' WHEN width <= 1.5 * 86400 THEN 'day' WHEN width <= 10 * 86400 THEN 'week'
+                              WHEN width <= 45 * 86400 THEN 'month' WHEN width <= 125 * 86400 THEN 'quarter'
+                              WHEN width <= 400 * 86400 THEN 'year' ELSE 'longer' END AS grain
+              FROM widths
+        ), counted AS (SELECT root, count(*) AS leaves FROM relation WHERE kind = 'leaf' GROUP BY root)
+        SELECT coalesce(grain, 'other') AS grain, count(*) AS tables, sum(leaves) AS leaves, median(leaves) AS middle, max(leaves) AS most
+          FROM counted LEFT JOIN kinds USING (root) GROUP BY 1""")
+    found = {r["grain"]: Grain(r["grain"], r["tables"], int(r["leaves"]), int(r["middle"]), int(r["most"])) for r in rows}
+    return tuple(found[g] for g in GRAINS if g in found)
+
+
+def picture(snapshot: Snapshot) -> Picture:
+    """The picture of one snapshot; a pruned one has its tables alone."""
+    rows = snapshot.rows('SELECT * FROM root_total ORDER BY attribute_rows DESC, "schema", name')
+    tables = tuple(
+        TableLine(
+            r["schema"],
+            r["name"],
+            r["storage"],
+            int(r["leaves"]),
+            int(r["empty_leaves"]) if r["empty_leaves"] is not None else None,
+            int(r["class_rows"]),
+            int(r["attribute_rows"]),
+            int(r["files"]) if r["files"] is not None else None,
+            int(r["bytes"]) if r["bytes"] is not None else None,
+        )
+        for r in rows
+    )
+    if snapshot.header["grain"] != "leaf":
+        return Picture((), (), (), tables)
+    return Picture(_files(snapshot), _sizes(snapshot), _grains(snapshot), tables)
