@@ -329,7 +329,13 @@ class World:
         effect.exclusive = (table is None or (table.schema, table.name) in self.before) and any(
             type(a).__name__ not in gentle for a in actions
         )
+        if any(type(a).__name__ == "AddPartition" for a in actions):
+            effect.verb = "add partition"
         if table is None:
+            effect.rewritten = any(
+                type(a).__name__ == "SplitPartition" or (type(a).__name__ == "AlterColumnAction" and a.args.get("kind") is not None)
+                for a in actions
+            )
             effect.unknown.append(f"the table {tree.this.sql('greenplum')}, which is not known")
             return effect
         for action in actions:
@@ -405,7 +411,9 @@ class World:
     def _grow(self, table: Table, elements: list[exp.Expression], effect: Effect) -> list[Partition]:
         grower = Grower(self.edition, table, self.zone, table.options)
         number = sum(1 for p in table.parts) + 1
-        return grower.level(elements, 0, table.name, table.storage, 0, first=number)
+        # Greenplum 6 makes what is added heap unless it is told otherwise, whatever the table is
+        above = Storage.HEAP if self.edition.classic else table.storage
+        return grower.level(elements, 0, table.name, above, 0, first=number)
 
     def _add_partition(self, table: Table, action: exp.Expression, effect: Effect) -> None:
         effect.verb = "add partition"

@@ -72,6 +72,8 @@ def scripts(server: str) -> Iterator[list[str]]:
                 if "(d) (START (date '2020-01-31')" in partition:
                     script.append(f"ALTER TABLE {name} ADD PARTITION late START (date '2020-07-01') END (date '2020-08-01')")
                     script.append(f"ALTER TABLE {name} DROP PARTITION late")
+                if "RANGE (d) SUBPARTITION" in partition:
+                    script.append(f"ALTER TABLE {name} ADD PARTITION late START (date '2020-07-01') END (date '2020-08-01')")
                 if "EVERY (4))" in partition:
                     script.append(f"ALTER TABLE {name} ADD PARTITION p9 START (10) END (20){' WITH (appendonly=true)' if storage else ''}")
                     script.append(f"ALTER TABLE {name} ADD DEFAULT PARTITION o")

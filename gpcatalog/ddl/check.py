@@ -1,0 +1,403 @@
+"""Files of DDL checked before they run: every statement read, its cost worked out, the rules asked, the budgets held."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import date
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import msgspec
+
+from gpcatalog.capacity.model import Instance
+from gpcatalog.ddl.edition import Edition, edition
+from gpcatalog.ddl.script import Outcome, Source, Statement, statements
+from gpcatalog.ddl.settings import Budget, Settings
+from gpcatalog.ddl.world import Effect, World
+from gpcatalog.errors import CatalogError
+from gpcatalog.model.finding import Confidence, Figure, Finding, Severity
+
+SCHEMA = "gpcatalog.check/1"
+_IGNORE = re.compile(r"--[ \t]*gpcatalog:[ \t]*ignore\b[ \t]*([a-z0-9-]+(?:[ \t]*,[ \t]*[a-z0-9-]+)*)?[ \t]*([^\r\n]*)")
+
+
+class Located(msgspec.Struct, frozen=True):
+    """A finding with its place; columns and lines count from 1, the end is behind the last character."""
+
+    finding: Finding
+    file: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    source_line: str
+    statement: int
+
+
+class Cost(msgspec.Struct, frozen=True):
+    """What one statement, or the whole change, adds.
+
+    rows_coordinator, rows_segment: catalog rows on one instance; files_*: on one segment
+    """
+
+    leaves: int = 0
+    relations: int = 0
+    rows_coordinator: dict[str, int] = {}
+    rows_segment: dict[str, int] = {}
+    files_empty: int = 0
+    files_filled: int = 0
+    complete: bool = True
+
+
+class Judged(msgspec.Struct, frozen=True):
+    """One statement as the report has it."""
+
+    number: int
+    file: str
+    line: int
+    outcome: str
+    kind: str
+    table: str
+    cost: Cost
+    unknown: tuple[str, ...] = ()
+
+
+class CheckReport(msgspec.Struct, frozen=True):
+    """The result of a check."""
+
+    server: str
+    segments: int
+    hosts: int
+    files: tuple[str, ...]
+    statements: tuple[Judged, ...]
+    findings: tuple[Located, ...]
+    total: Cost
+    typed: int
+    not_understood: int
+    errors: int
+    ignored: int
+    schema: str = SCHEMA
+    baseline: dict[str, float] = {}
+
+
+@dataclass
+class Subject:
+    """What a rule looks at: one statement with its effect, and the world around it."""
+
+    statement: Statement
+    effect: Effect
+    world: World
+    settings: Settings
+    edition: Edition
+    number: int
+    guarded: bool  # a lock_timeout is in force
+    today: date
+    findings: list[tuple[Finding, int, int]] = field(default_factory=list)
+
+    def find(
+        self,
+        rule: str,
+        severity: Severity,
+        title: str,
+        detail: str,
+        remedy: str,
+        *,
+        at: object = None,
+        confidence: Confidence = Confidence.MEDIUM,
+        figures: tuple[Figure, ...] = (),
+        source: str = "",
+        relation: str = "",
+    ) -> None:
+        """Record a finding, at a node's place in the file or at the statement."""
+        start, end = self.statement.start, self.statement.end
+        meta = getattr(at, "_meta", None) or {}
+        if "start" in meta:
+            start, end = meta["start"], meta["end"]
+        title_of = relation or (self.effect.table.title if self.effect.table is not None else "")
+        finding = Finding(
+            rule,
+            severity,
+            confidence,
+            title,
+            detail,
+            remedy,
+            (title_of,) if title_of else (),
+            1 if title_of else 0,
+            figures,
+            source,
+        )
+        self.findings.append((finding, start, end))
+
+
+@dataclass
+class Ignore:
+    """One `-- gpcatalog: ignore RULE reason`."""
+
+    rules: tuple[str, ...]
+    reason: str
+    start: int
+    end: int
+    used: set[str] = field(default_factory=set)
+
+
+def server_edition(name: str) -> Edition:
+    """The grammar and cost model that a --server value names: greenplum6, gp7, cloudberry2, postgres17, …
+
+    >>> server_edition("greenplum6").name, server_edition("postgres17").name
+    ('gp6', 'pg17')
+    """
+    from gpcatalog.capacity.generation import generation
+
+    plain = name.lower().replace(" ", "").replace("_", "")
+    newer = re.fullmatch(r"(?:pg|postgres|postgresql)(\d+)", plain)
+    if newer and int(newer[1]) >= 19:
+        return edition(f"pg{newer[1]}")
+    return edition(generation(name).name)
+
+
+def cost_edition(one: Edition) -> Edition:
+    """The edition whose measured costs stand in for this one's."""
+    return edition("pg18") if not one.greenplum and one.base > 18 else one
+
+
+def _cost(effect: Effect, by: Edition) -> Cost:
+    return Cost(
+        effect.leaves_made - effect.leaves_gone,
+        effect.relations() - sum(effect.gone.values()),
+        dict(effect.rows(by, Instance.COORDINATOR)),
+        dict(effect.rows(by, Instance.SEGMENT)),
+        effect.files(by, filled=False),
+        effect.files(by, filled=True),
+        not effect.unknown,
+    )
+
+
+def _sum(costs: Iterable[Cost]) -> Cost:
+    coordinator: Counter[str] = Counter()
+    segment: Counter[str] = Counter()
+    leaves = relations = empty = filled = 0
+    complete = True
+    for cost in costs:
+        coordinator.update(cost.rows_coordinator)
+        segment.update(cost.rows_segment)
+        leaves += cost.leaves
+        relations += cost.relations
+        empty += cost.files_empty
+        filled += cost.files_filled
+        complete = complete and cost.complete
+    kept = ({k: v for k, v in rows.items() if v} for rows in (coordinator, segment))
+    return Cost(leaves, relations, *kept, empty, filled, complete)
+
+
+def _in_token(statement: Statement, starts: list[int], ends: list[int], at: int) -> bool:
+    from bisect import bisect_right
+
+    number = bisect_right(starts, at) - 1
+    return number >= 0 and starts[number] <= at < ends[number]
+
+
+def _ignores(source: Source, found: list[Statement]) -> dict[int, list[Ignore]]:
+    """Ignore comments by the index of the statement they speak of: the one they stand in, or the next."""
+    out: dict[int, list[Ignore]] = {}
+    if "gpcatalog:" not in source.text:
+        return out
+    from gpcatalog.ddl.grammar import WORDS
+    from gpcatalog.ddl.lexer import LexError, scan
+
+    for hit in _IGNORE.finditer(source.text):
+        index = next((i for i, s in enumerate(found) if s.end > hit.start()), len(found) - 1)
+        if index < 0:
+            continue
+        statement = found[index]
+        if statement.start < hit.start() < statement.end:
+            try:
+                tokens, _ = scan(source.text, statement.start, WORDS, script=True)
+            except LexError:
+                continue
+            if _in_token(statement, tokens.starts, tokens.ends, hit.start()):
+                continue  # inside a string
+        elif index > 0 and source.place(found[index - 1].end).line == source.place(hit.start()).line:
+            index -= 1  # behind a statement, on its line
+        names = tuple(n.strip() for n in (hit[1] or "").split(",") if n.strip())
+        out.setdefault(index, []).append(Ignore(names, hit[2].strip(), hit.start(), hit.end()))
+    return out
+
+
+def _sets_lock_timeout(statement: Statement) -> bool | None:
+    """Whether a statement sets (True) or ends (False) a lock_timeout; None when it does neither."""
+    if statement.words[:1] not in (("set",), ("reset",)):
+        return None
+    text = statement.text.lower()
+    if "lock_timeout" not in text:
+        return None
+    if statement.words[0] == "reset":
+        return False
+    value = re.search(r"(?:=|\bto\b)\s*'?\s*(\w+)", text)
+    return not (value and value[1] in ("0", "default"))
+
+
+def run(
+    sources: Iterable[Source],
+    settings: Settings,
+    *,
+    changed: dict[str, list[tuple[int, int]]] | None = None,
+    world: World | None = None,
+    today: date | None = None,
+    baseline: dict[str, float] | None = None,
+) -> CheckReport:
+    """Check files in order, as one change.
+
+    changed: only statements that touch these line ranges are judged; the others are still learnt from.
+    """
+    from gpcatalog.ddl import checks
+
+    by = server_edition(settings.server)
+    try:
+        zone = ZoneInfo(settings.time_zone)
+    except (ZoneInfoNotFoundError, ValueError):
+        raise CatalogError(f"no time zone {settings.time_zone!r}", hint='an IANA name such as "Europe/Berlin" or "UTC"') from None
+    costs = cost_edition(by)
+    world = world or World(costs, zone)
+    world.before = set(world.tables)
+    judged: list[Judged] = []
+    located: list[Located] = []
+    outcomes: Counter[Outcome] = Counter()
+    names: list[str] = []
+    ignored = 0
+    number = 0
+    active = checks.every()
+    for unknown in (*settings.disable, *settings.severity):
+        if unknown not in active:
+            raise CatalogError(f"no rule is called {unknown}", hint="`gpcatalog check --rules` lists them")
+    guarded = False
+    subjects: list[Subject] = []
+    for source in sources:
+        names.append(source.file)
+        found = list(statements(source, (by,)))
+        ignores = _ignores(source, found)
+        ranges = None if changed is None else changed.get(source.file, [])
+        for index, statement in enumerate(found):
+            number += 1
+            outcomes[statement.outcome] += 1
+            effect = world.apply(statement.tree) if statement.tree is not None else Effect()
+            timeout = _sets_lock_timeout(statement)
+            guarded = guarded if timeout is None else timeout
+            first, last = statement.place.line, source.place(max(statement.end - 1, statement.start)).line
+            if ranges is not None and not any(a <= last and b >= first for a, b in ranges):
+                continue
+            subject = Subject(statement, effect, world, settings, costs, number, guarded, today or date.today())
+            subjects.append(subject)
+            for name, check in active.items():
+                if name not in settings.disable:
+                    check(subject)
+            here = ignores.get(index, [])
+            kept: list[tuple[Finding, int, int]] = []
+            for finding, start, end in subject.findings:
+                excuse = next((i for i in here if finding.rule in i.rules and i.reason), None)
+                if excuse is not None and finding.rule not in checks.NEVER_IGNORED:
+                    excuse.used.add(finding.rule)
+                    ignored += 1
+                    continue
+                kept.append((finding, start, end))
+            subject.findings = []
+            for ignore in here:
+                checks.judge_ignore(subject, ignore)
+            kept += subject.findings
+            located += [_locate(source, settings, f, start, end, number) for f, start, end in kept]
+            judged.append(
+                Judged(
+                    number,
+                    source.file,
+                    first,
+                    statement.outcome.value,
+                    type(statement.tree).__name__ if statement.tree is not None else "",
+                    effect.table.title if effect.table is not None else "",
+                    _cost(effect, costs),
+                    tuple(effect.unknown),
+                )
+            )
+    total = _sum(j.cost for j in judged)
+    located += _whole(settings, total, judged, baseline or {}, subjects)
+    located.sort(key=lambda x: (names.index(x.file) if x.file in names else 0, x.line, x.column, x.finding.rule))
+    return CheckReport(
+        by.name,
+        settings.segments,
+        settings.hosts,
+        tuple(names),
+        tuple(judged),
+        tuple(located),
+        total,
+        outcomes[Outcome.TYPED],
+        outcomes[Outcome.NOT_UNDERSTOOD],
+        outcomes[Outcome.ERROR],
+        ignored,
+        baseline=baseline or {},
+    )
+
+
+def _locate(source: Source, settings: Settings, finding: Finding, start: int, end: int, number: int) -> Located:
+    wanted = settings.severity.get(finding.rule)
+    if wanted is not None:
+        finding = msgspec.structs.replace(finding, severity=Severity[wanted.upper()])
+    begin, finish = source.place(start), source.place(max(end, start))
+    return Located(finding, source.file, begin.line, begin.column, finish.line, finish.column, source.line(begin.line), number)
+
+
+def _whole(
+    settings: Settings, total: Cost, judged: list[Judged], baseline: dict[str, float], subjects: list[Subject]
+) -> list[Located]:
+    """Findings about the change as a whole, placed at the statement that adds most."""
+    if not judged or "budget-exceeded" in settings.disable:
+        return []
+    out: list[Located] = []
+    wholes: list[tuple[str, Budget, Cost, dict[str, float]]] = [("the change", settings.change, total, {})]
+    if baseline:
+        wholes.append(("the cluster after the change", settings.total, total, baseline))
+    for what, budget, cost, base in wholes:
+        for finding in over_budget(what, budget, cost, settings, base):
+            heaviest = max(judged, key=lambda j: j.cost.leaves if "leaves" in finding.title else j.cost.files_filled)
+            subject = next(s for s in subjects if s.number == heaviest.number)
+            out.append(
+                _locate(subject.statement.source, settings, finding, subject.statement.start, subject.statement.end, heaviest.number)
+            )
+    return out
+
+
+def over_budget(what: str, budget: Budget, cost: Cost, settings: Settings, base: dict[str, float] | None = None) -> list[Finding]:
+    """A finding for every part of a budget that a cost exceeds."""
+    from gpcatalog.model.quantity import count
+
+    base = base or {}
+    segments_a_host = -(-settings.segments // max(settings.hosts, 1))
+    amounts = {
+        "leaves": (cost.leaves + base.get("leaves", 0), budget.leaves, "leaves"),
+        "files a segment": (cost.files_filled + base.get("files", 0), budget.files, "files"),
+        "files a host": (
+            cost.files_filled * segments_a_host + base.get("files", 0) * segments_a_host,
+            budget.files_per_host,
+            "files",
+        ),
+        "catalog rows an instance": (
+            max(sum(cost.rows_segment.values()), sum(cost.rows_coordinator.values())) + base.get("rows", 0),
+            budget.rows,
+            "rows",
+        ),
+    }
+    out = []
+    for name, (amount, limit, unit) in amounts.items():
+        if limit is not None and amount > limit:
+            out.append(
+                Finding(
+                    "budget-exceeded",
+                    Severity.CRITICAL,
+                    Confidence.HIGH if cost.complete else Confidence.MEDIUM,
+                    f"{what} takes {count(amount)} {name}, the budget is {count(limit)}",
+                    f"that is {amount / limit:.1f} × the budget" + ("" if cost.complete else "; some statements could not be weighed, so it is more"),
+                    "make coarser partitions, drop what is empty, or raise the budget on purpose",
+                    figures=(Figure("found", amount, unit, "derived"), Figure("budget", limit, unit, "limit")),
+                    source="the budget in this project's settings",
+                )
+            )
+    return out

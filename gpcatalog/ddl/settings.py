@@ -1,0 +1,112 @@
+"""Settings of the check, from pyproject.toml or gpcatalog.toml, with errors that name the key."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
+
+from gpcatalog.errors import CatalogError
+
+Word = Literal["info", "notice", "warning", "critical"]
+Positive = Annotated[int, msgspec.Meta(ge=1)]
+NotNegative = Annotated[int, msgspec.Meta(ge=0)]
+
+
+class Budget(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Upper bounds; what is left out is not bounded. Files and rows are of one segment (of one host where it says so)."""
+
+    leaves: NotNegative | None = None
+    files: NotNegative | None = None
+    files_per_host: NotNegative | None = None
+    rows: NotNegative | None = None
+
+
+class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Everything that can be set.
+
+    server:    greenplum6, greenplum7, cloudberry2 or postgresNN
+    segments, hosts: primaries of the cluster, and hosts they live on
+    time_zone: of the session that will run the DDL; ranges of timestamptz depend on it
+    table, change, total: budgets of one table, of the whole change, and of the cluster with a baseline
+    every_parts: partitions that one EVERY may make, and cross_leaves: leaves that levels may multiply to, before it is told
+    lock_slots: relations one statement may lock before it is told (0: Greenplum's defaults, 128 × 250)
+    premake_days: how far ahead of today partitions may be made
+    filled_columns: files on one segment that one columnar table may come to when filled
+    disable, severity: rules switched off, and rules with another severity
+    exclude:   glob patterns of files to leave out
+    """
+
+    server: str = "greenplum7"
+    segments: Positive = 1
+    hosts: Positive = 1
+    time_zone: str = "UTC"
+    table: Budget = Budget()
+    change: Budget = Budget()
+    total: Budget = Budget()
+    every_parts: Positive = 1000
+    cross_leaves: Positive = 1000
+    lock_slots: NotNegative = 0
+    premake_days: Positive = 731
+    filled_columns: Positive = 20_000
+    disable: tuple[str, ...] = ()
+    severity: dict[str, Word] = {}
+    exclude: tuple[str, ...] = ()
+    fail_on: Literal["info", "notice", "warning", "critical", "never"] = "warning"
+
+
+def _explain(file: Path, prefix: str, error: msgspec.ValidationError, raw: dict[str, object]) -> CatalogError:
+    text = str(error)
+    where = re.search(r" - at `\$?\.?([^`]*)`", text)
+    said = text[: where.start()] if where else text
+    unknown = re.match(r"Object contains unknown field `([^`]+)`", said)
+    key = ".".join(k for k in (prefix, where[1] if where else "") if k)
+    if unknown:
+        key = ".".join(k for k in (key, unknown[1]) if k)
+        known = Budget if where and where[1] in ("table", "change", "total") else Settings
+        return CatalogError(f"{file}: {key} is no setting", hint="one of: " + ", ".join(f.name for f in msgspec.structs.fields(known)))
+    said = said[0].lower() + said[1:]
+    return CatalogError(f"{file}: {key}: {said}", hint="`gpcatalog check --help` and the README tell the settings")
+
+
+def read(file: Path) -> Settings | None:
+    """Settings in a file, or None when it has none. Raises CatalogError naming the key that is wrong."""
+    try:
+        data = tomllib.loads(file.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as e:
+        raise CatalogError(f"{file}: {e}") from None
+    except (OSError, UnicodeDecodeError) as e:
+        raise CatalogError(f"cannot read {file}: {e}") from None
+    prefix = "check" if file.name != "pyproject.toml" else "tool.gpcatalog.check"
+    table: object = data
+    for key in prefix.split("."):
+        table = table.get(key) if isinstance(table, dict) else None
+    if table is None:
+        return None
+    if not isinstance(table, dict):
+        raise CatalogError(f"{file}: {prefix} must be a table")
+    plain = {k.replace("-", "_"): v for k, v in table.items()}
+    for name in ("table", "change", "total"):
+        if isinstance(plain.get(name), dict):
+            plain[name] = {k.replace("-", "_"): v for k, v in plain[name].items()}
+    try:
+        return msgspec.convert(plain, Settings, strict=True)
+    except msgspec.ValidationError as e:
+        raise _explain(file, prefix, e, plain) from None
+
+
+def discover(start: Path) -> tuple[Settings, Path | None]:
+    """Settings of the nearest gpcatalog.toml or pyproject.toml with [tool.gpcatalog.check], from a folder upwards."""
+    for folder in (start, *start.parents):
+        for name in ("gpcatalog.toml", "pyproject.toml"):
+            file = folder / name
+            if file.is_file():
+                found = read(file)
+                if found is not None:
+                    return found, file
+        if (folder / ".git").exists():
+            break
+    return Settings(), None
