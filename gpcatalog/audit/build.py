@@ -26,6 +26,7 @@ from gpcatalog.audit.report import (
 from gpcatalog.audit.verdicts import verdicts
 from gpcatalog.capacity import limits
 from gpcatalog.model.quantity import plural
+from gpcatalog.model.timing import Timing
 from gpcatalog.store.snapshot import Snapshot
 
 TOP = 20  # tables and schemas listed
@@ -346,5 +347,6 @@ def build(snapshot: Snapshot, older: Snapshot | None = None) -> Report:
         forecasts=_forecasts(_figures(snapshot), older, days),
         coverage=coverage,
         catalogs=rows,
+        timings=tuple(Timing(**row) for row in snapshot.rows("SELECT * FROM timing")),
     )
     return verdicts(report)

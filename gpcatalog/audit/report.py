@@ -7,6 +7,7 @@ from datetime import datetime
 import msgspec
 
 from gpcatalog.model.finding import Finding
+from gpcatalog.model.timing import Timing
 
 SCHEMA = "gpcatalog.audit/1"
 
@@ -241,5 +242,6 @@ class Report(msgspec.Struct, frozen=True):
     forecasts: tuple[Forecast, ...]
     coverage: tuple[Coverage, ...]
     catalogs: tuple[CatalogRow, ...]
+    timings: tuple[Timing, ...] = ()
     findings: tuple[Finding, ...] = ()
     schema: str = SCHEMA
