@@ -187,8 +187,9 @@ def _sum(costs: Iterable[Cost]) -> Cost:
         empty += cost.files_empty
         filled += cost.files_filled
         complete = complete and cost.complete
-    kept = ({k: v for k, v in rows.items() if v} for rows in (coordinator, segment))
-    return Cost(leaves, relations, *kept, empty, filled, complete)
+    on_coordinator = {k: v for k, v in coordinator.items() if v}
+    on_segment = {k: v for k, v in segment.items() if v}
+    return Cost(leaves, relations, on_coordinator, on_segment, empty, filled, complete)
 
 
 def _in_token(statement: Statement, starts: list[int], ends: list[int], at: int) -> bool:

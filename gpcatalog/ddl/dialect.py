@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlglot import exp
 from sqlglot.dialects.postgres import Postgres
-from sqlglot.errors import ErrorLevel, ParseError
+from sqlglot.errors import ParseError
 from sqlglot.generators.postgres import PostgresGenerator
 from sqlglot.parsers.postgres import PostgresParser
 
@@ -118,7 +118,5 @@ class Greenplum(Postgres):
         try:
             return [*read_all(sql, editions(self.settings.get("version")))]
         except SyntaxFault as found:
-            error = _as_parse_error(sql, found)
-            if opts.get("error_level") in (ErrorLevel.IGNORE, ErrorLevel.WARN):
-                return super().parse(sql, **opts) if type(self).parse is not Greenplum.parse else []
-            raise error from None
+            # whatever the error level: half a tree would be taken for a whole one
+            raise _as_parse_error(sql, found) from None

@@ -73,9 +73,11 @@ class Effect:
 
     def files(self, edition: Edition, *, filled: bool = False, instance: Instance = Instance.SEGMENT) -> int:
         """Files that appear on one segment (or the coordinator), tables empty or filled by one writer."""
-        use = FILLED if filled else model.EMPTY
         return sum(
-            sign * model.relation_files(edition.name, shape, use, instance) * number
+            # rows go to leaves: parents stay empty where they are tables at all
+            sign
+            * model.relation_files(edition.name, shape, FILLED if filled and not shape.place.parent else model.EMPTY, instance)
+            * number
             for sign, shapes in ((1, self.made), (-1, self.gone))
             for shape, number in shapes.items()
         )
@@ -421,6 +423,9 @@ class World:
             effect.unknown.append(f"the partitioning of {table.title}")
             effect.leaves_made += 1
             return
+        if table.baseline_shapes is not None:
+            self._add_to_baseline(table, action, effect)
+            return
         try:
             parts = self._grow(table, [action], effect)
         except Unknown as e:
@@ -434,6 +439,24 @@ class World:
         effect.new_parts += parts
         effect.leaves_made += sum(1 for p in parts for x in p.walk() if not x.children)
         self._keep(table)
+
+    def _add_to_baseline(self, table: Table, action: exp.Expression, effect: Effect) -> None:
+        """ADD PARTITION to a table that only a baseline knows: one more of its commonest leaf."""
+        assert table.baseline_shapes is not None
+        leaves = Counter({s: n for s, n in table.baseline_shapes.items() if s.place is model.Place.LEAF})
+        if not leaves or len(table.levels) > 1:
+            effect.leaves_made += 1
+            effect.unknown.append(f"the subpartitions that {table.title} gives a new partition")
+            return
+        shape = leaves.most_common(1)[0][0]
+        options = action.args.get("options")
+        fallback = Storage.HEAP if self.edition.classic else shape.storage
+        storage = storage_of(options_of(options), "", fallback, self.edition) if options is not None else fallback
+        new = replace(shape, storage=storage, indexes=shape.indexes)
+        effect.made[new] += 1
+        table.baseline_shapes[new] += 1
+        effect.leaves_made += 1
+        table.parts.append(Partition(child_name(table.name, 1, fold(action.args.get("this"))), "", False, storage, 1))
 
     def _drop_partition(self, table: Table, action: exp.Expression, effect: Effect) -> None:
         effect.verb = "drop partition"

@@ -1,0 +1,94 @@
+"""What a snapshot knows that a check can build on: the server, its instances, its tables as shapes, the totals."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gpcatalog.capacity.model import Index, Place, Shape
+from gpcatalog.ddl.expansion import Level, Table
+from gpcatalog.ddl.world import known_table
+from gpcatalog.errors import CatalogError
+from gpcatalog.model.storage import Storage
+
+_PLACES = {"root": Place.ROOT, "intermediate": Place.INTERMEDIATE, "leaf": Place.LEAF}
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """generation, primaries and hosts of the cluster; tables; totals of the fullest instance; lock slots."""
+
+    generation: str
+    segments: int
+    hosts: int
+    tables: tuple[Table, ...]
+    totals: dict[str, float]
+    lock_slots: int
+
+
+def _shape(row: dict[str, Any]) -> Shape:
+    indexes, index_columns = int(row["indexes"] or 0), int(row["index_columns"] or 0)
+    each = [index_columns // indexes + (1 if i < index_columns % indexes else 0) for i in range(indexes)] if indexes else []
+    place = _PLACES.get(str(row["kind"]), Place.PLAIN)
+    return Shape(
+        Storage(row["storage"]),
+        min(int(row["columns"]), 1600),
+        toastable=bool(row["toast"]),
+        indexes=tuple(Index(n) for n in each),
+        place=place,
+        bounds=0 if row["is_default"] or place in (Place.ROOT, Place.PLAIN) else max(1, int(row["level"])),
+    )
+
+
+def load(path: Path) -> Baseline:
+    """A snapshot as a baseline. Raises CatalogError when the file is no snapshot, or only totals were kept in it."""
+    from gpcatalog.store.snapshot import Snapshot
+
+    with Snapshot(path) as snapshot:
+        header = snapshot.header
+        instances = snapshot.rows("SELECT DISTINCT content, hostname FROM instance WHERE role = 'p' OR role IS NULL")
+        segments = [i for i in instances if int(i["content"]) >= 0]
+        grouped = snapshot.rows(
+            'SELECT root, kind, storage, level, "columns", toast, indexes, index_columns, is_default, count(*) AS number '
+            "FROM relation GROUP BY ALL"
+        )
+        names = {
+            int(r["oid"]): (str(r["schema"]), str(r["name"]))
+            for r in snapshot.rows('SELECT oid, "schema", name FROM relation WHERE oid = root')
+        }
+        keys = snapshot.rows('SELECT root, level, strategy, "key" FROM partition_key ORDER BY root, level')
+        rows = snapshot.rows('SELECT content, sum("rows") AS number FROM catalog GROUP BY content')
+        files = snapshot.rows("SELECT sum(files) AS number FROM relation")
+        settings = {str(s["name"]): str(s["setting"]) for s in snapshot.rows("SELECT name, setting FROM setting")}
+    if not grouped and header.get("grain") not in (None, "leaf", "whole", "relation"):
+        raise CatalogError(f"{path} keeps totals only", hint="a pruned snapshot cannot be a baseline; take a fresh one")
+    shapes: dict[int, Counter[Shape]] = {}
+    for row in grouped:
+        try:
+            shapes.setdefault(int(row["root"]), Counter())[_shape(row)] += int(row["number"])
+        except ValueError:
+            continue  # views and foreign tables keep nothing
+    levels: dict[int, list[Level]] = {}
+    for row in keys:
+        levels.setdefault(int(row["root"]), []).append(Level(str(row["strategy"]).lower(), tuple(str(row["key"] or "").split(", "))))
+    tables = []
+    for root, counted in shapes.items():
+        if root not in names:
+            continue
+        schema, name = names[root]
+        first = next(iter(counted))
+        leaves = sum(n for s, n in counted.items() if s.place is Place.LEAF)
+        tables.append(known_table(schema, name, first.storage, first.columns, leaves, counted, levels.get(root, [])))
+    totals = {
+        "leaves": float(sum(max(1, len(t.parts)) if t.levels else 1 for t in tables)),
+        "rows": float(max((r["number"] or 0 for r in rows), default=0)),
+        "files": float((files[0]["number"] or 0) if files else 0) / max(1, len(segments)),
+    }
+    slots = 0
+    if settings.get("max_locks_per_transaction", "").isdigit():
+        sessions = int(settings.get("max_connections", "0") or 0) + int(settings.get("max_prepared_transactions", "0") or 0)
+        slots = int(settings["max_locks_per_transaction"]) * sessions
+    hosts = {str(i["hostname"]) for i in segments}
+    return Baseline(str(header["generation"]), max(1, len(segments)), max(1, len(hosts)), tuple(tables), totals, slots)

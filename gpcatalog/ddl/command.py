@@ -1,0 +1,184 @@
+"""The command `check`: files of DDL against rules and a budget."""
+
+from __future__ import annotations
+
+import os
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gpcatalog.errors import CatalogError, Exit
+
+
+class CheckFormat(StrEnum):
+    """Output format."""
+
+    TEXT = "text"
+    JSON = "json"
+    SARIF = "sarif"
+    GITHUB = "github"
+    GITLAB = "gitlab"
+    JUNIT = "junit"
+
+
+class CheckColor(StrEnum):
+    """When to colour."""
+
+    AUTO = "auto"
+    ALWAYS = "always"
+    NEVER = "never"
+
+
+class CheckFailOn(StrEnum):
+    """Severity from which on findings make the exit code 1."""
+
+    INFO = "info"
+    NOTICE = "notice"
+    WARNING = "warning"
+    CRITICAL = "critical"
+    NEVER = "never"
+
+
+def _list_rules() -> None:
+    from gpcatalog.ddl.checks import PARTS, every, page
+
+    for name in every():
+        parts = page(name)
+        print(f"{name}: {parts['']}")
+        for part in PARTS:
+            print(f"  {part}: {parts.get(part, '')}")
+
+
+def check(
+    files: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="FILES…", help="SQL files, folders (their *.sql), globs, or - for standard input.", show_default=False),
+    ] = None,
+    server: Annotated[
+        str, typer.Option(metavar="NAME", help="greenplum6, greenplum7, cloudberry2 or postgresNN.", show_default="greenplum7")
+    ] = "",
+    segments: Annotated[int, typer.Option(metavar="N", help="Primary segments of the cluster.", min=0, show_default="1")] = 0,
+    hosts: Annotated[int, typer.Option(metavar="N", help="Segment hosts.", min=0, show_default="1")] = 0,
+    baseline: Annotated[
+        Path | None, typer.Option(metavar="SNAPSHOT", help="Count from this snapshot: new totals, changes to tables it knows.")
+    ] = None,
+    diff: Annotated[str, typer.Option(metavar="REF", help="Judge only statements that git says changed since REF (or in A..B).")] = "",
+    output_format: Annotated[CheckFormat, typer.Option("--format", help="Output format.")] = CheckFormat.TEXT,
+    output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write here instead of standard output.")] = None,
+    config: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Settings; else gpcatalog.toml or pyproject.toml upwards from here.")
+    ] = None,
+    max_leaves: Annotated[int, typer.Option(metavar="N", help="Budget: leaves the whole change may add.", min=-1)] = -1,
+    max_files: Annotated[int, typer.Option(metavar="N", help="Budget: files on a segment, filled, the change may add.", min=-1)] = -1,
+    max_rows: Annotated[int, typer.Option(metavar="N", help="Budget: catalog rows on an instance the change may add.", min=-1)] = -1,
+    disable: Annotated[list[str] | None, typer.Option(metavar="RULE", help="Switch a rule off; may be repeated.")] = None,
+    time_zone: Annotated[str, typer.Option(metavar="ZONE", help="Time zone of the session that will run it.", show_default="UTC")] = "",
+    fail_on: Annotated[
+        CheckFailOn | None, typer.Option(help="Lowest severity that makes the exit code 1.", show_default="warning")
+    ] = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Add to each finding how sure it is.")] = False,
+    rules: Annotated[bool, typer.Option("--rules", help="Print every rule's page and stop.")] = False,
+    color: Annotated[CheckColor, typer.Option(help="When to colour.")] = CheckColor.AUTO,
+) -> None:
+    """Work out what files of DDL will cost before they run, and hold it against rules and a budget.
+
+    Reads the files (and a snapshot with --baseline); never contacts a server and never changes a file. Exit code 1: findings at
+    or above --fail-on; 2: a file, a setting or the call is wrong.
+
+    Example: gpcatalog check migrations/ --server greenplum6 --segments 32 --hosts 4
+    """
+    if rules:
+        _list_rules()
+        return
+    if not files:
+        if not diff:
+            raise CatalogError("no file to check", hint="name files or folders, - for standard input, or give --diff REF")
+        files = []
+    import msgspec
+
+    from gpcatalog.ddl import inputs
+    from gpcatalog.ddl.check import run
+    from gpcatalog.ddl.settings import discover, read
+    from gpcatalog.model.finding import Severity
+
+    if config is not None:
+        settings = read(config)
+        if settings is None:
+            raise CatalogError(f"{config} has no settings of the check", hint="[check] in gpcatalog.toml, [tool.gpcatalog.check] in pyproject.toml")
+    else:
+        settings, _ = discover(Path.cwd())
+    known = None
+    changes: dict[str, object] = {}
+    if baseline is not None:
+        from gpcatalog.ddl.baseline import load
+
+        known = load(baseline)
+        changes = {"server": known.generation, "segments": known.segments, "hosts": known.hosts}
+        if known.lock_slots and not settings.lock_slots:
+            changes["lock_slots"] = known.lock_slots
+    if server:
+        changes["server"] = server
+    if segments:
+        changes["segments"] = segments
+    if hosts:
+        changes["hosts"] = hosts
+    if time_zone:
+        changes["time_zone"] = time_zone
+    if disable:
+        changes["disable"] = (*settings.disable, *disable)
+    bounds = {name: value for name, value in (("leaves", max_leaves), ("files", max_files), ("rows", max_rows)) if value >= 0}
+    if bounds:
+        changes["change"] = msgspec.structs.replace(settings.change, **bounds)
+    settings = msgspec.structs.replace(settings, **changes)
+
+    touched = inputs.changed(diff) if diff else None
+    if diff and not files:
+        assert touched is not None
+        files = sorted(touched)
+    sources = inputs.gather(files, settings.exclude)
+    if touched is not None:
+        touched = {str(Path(name)): ranges for name, ranges in touched.items()}
+        here = Path.cwd()
+        for source in sources:  # as git names them, from this folder
+            path = Path(source.file)
+            if path.is_absolute() and path.is_relative_to(here):
+                source.file = str(path.relative_to(here))
+            else:
+                source.file = str(path)
+    world = None
+    if known is not None:
+        from zoneinfo import ZoneInfo
+
+        from gpcatalog.ddl.check import cost_edition, server_edition
+        from gpcatalog.ddl.world import World
+
+        world = World(cost_edition(server_edition(settings.server)), ZoneInfo(settings.time_zone))
+        for table in known.tables:
+            world.tables[table.schema, table.name] = table
+    report = run(sources, settings, changed=touched, world=world, baseline=known.totals if known is not None else None)
+
+    if output_format is CheckFormat.TEXT:
+        from gpcatalog.emit import check_text
+
+        wanted = color is CheckColor.ALWAYS or (
+            color is CheckColor.AUTO and output is None and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+        )
+        text = check_text.render(report, color=wanted, explain=explain)
+    else:
+        import importlib
+
+        text = importlib.import_module(f"gpcatalog.emit.check_{output_format.value}").render(report)
+    if output is None:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    else:
+        try:
+            output.write_text(text, encoding="utf-8")
+        except OSError as e:
+            raise CatalogError(f"cannot write {output}: {e.strerror}") from None
+    limit = fail_on.value if fail_on is not None else settings.fail_on
+    if limit != "never" and any(f.finding.severity >= Severity[limit.upper()] for f in report.findings):
+        raise typer.Exit(Exit.FINDINGS)

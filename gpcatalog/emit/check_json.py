@@ -1,0 +1,11 @@
+"""The check as JSON, versioned by its `schema`."""
+
+from __future__ import annotations
+
+from gpcatalog.ddl.check import CheckReport
+from gpcatalog.emit.as_json import encode
+
+
+def render(report: CheckReport) -> str:
+    """The whole report."""
+    return encode(report)

@@ -1,0 +1,42 @@
+"""The check as JUnit XML: one test case a file and rule that fired, one that passes for each clean file."""
+
+from __future__ import annotations
+
+import re
+from xml.sax.saxutils import escape, quoteattr
+
+from gpcatalog.ddl.check import CheckReport, Located
+
+# characters that XML 1.0 cannot hold, not even escaped
+_FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def _clean(text: str) -> str:
+    return _FORBIDDEN.sub("\ufffd", text)
+
+
+def _case(found: Located) -> str:
+    finding = found.finding
+    name = quoteattr(_clean(f"{finding.rule} at line {found.line}"))
+    body = escape(_clean(f"{found.file}:{found.line}:{found.column}\n{found.source_line}\n{finding.detail}\n{finding.remedy}"))
+    return (
+        f"  <testcase classname={quoteattr(_clean(found.file))} name={name}>\n"
+        f"   <failure type={quoteattr(finding.severity.word)} message={quoteattr(_clean(finding.title))}>{body}</failure>\n"
+        "  </testcase>\n"
+    )
+
+
+def render(report: CheckReport) -> str:
+    """A suite with failures."""
+    fired = {found.file for found in report.findings}
+    clean = [file for file in report.files if file not in fired]
+    cases = "".join(_case(found) for found in report.findings) + "".join(
+        f'  <testcase classname={quoteattr(_clean(file))} name="clean"/>\n' for file in clean
+    )
+    tests, failures = len(report.findings) + len(clean), len(report.findings)
+    return (
+        '<?xml version="1.0" encoding="UTF-8"?>\n'
+        f'<testsuites tests="{tests}" failures="{failures}">\n'
+        f' <testsuite name="gpcatalog check" tests="{tests}" failures="{failures}" errors="0" skipped="0">\n'
+        f"{cases} </testsuite>\n</testsuites>\n"
+    )

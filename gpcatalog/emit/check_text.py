@@ -1,0 +1,78 @@
+"""The check as text: each finding with its source line and a caret, then the totals."""
+
+from __future__ import annotations
+
+import unicodedata
+
+from gpcatalog.ddl.check import CheckReport, Located
+from gpcatalog.ddl.checks import page
+from gpcatalog.model.finding import Severity
+from gpcatalog.model.names import printable
+from gpcatalog.model.quantity import count, plural
+
+_COLOURS = {Severity.CRITICAL: "1;31", Severity.WARNING: "33", Severity.NOTICE: "36", Severity.INFO: "2"}
+_LONGEST = 100  # characters of a source line that are shown
+
+
+def _width(text: str) -> int:
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+
+
+def excerpt(found: Located) -> list[str]:
+    """The source line, cut around the place, and a line with the caret under it."""
+    line = found.source_line.expandtabs(1)
+    start = found.column - 1
+    stop = found.end_column - 1 if found.end_line == found.line else len(line)
+    first = max(0, start - 40) if len(line) > _LONGEST else 0
+    shown = line[first : first + _LONGEST]
+    before = ("…" if first else "") + printable(shown[: start - first])
+    marked = printable(shown[start - first : max(stop - first, start - first + 1)])
+    after = printable(shown[max(stop - first, start - first + 1) :]) + ("…" if first + _LONGEST < len(line) else "")
+    number = str(found.line)
+    return [
+        f"  {number} | {before}{marked}{after}",
+        f"  {' ' * len(number)} | {' ' * _width(before)}{'^' * max(1, _width(marked))}",
+    ]
+
+
+def render(report: CheckReport, *, color: bool = False, explain: bool = False) -> str:
+    """The whole report."""
+
+    def paint(code: str, text: str) -> str:
+        return f"\x1b[{code}m{text}\x1b[0m" if color else text
+
+    out: list[str] = []
+    for found in report.findings:
+        finding = found.finding
+        out.append(
+            f"{printable(found.file)}:{found.line}:{found.column}: "
+            f"{paint(_COLOURS[finding.severity], finding.severity.word)} {paint('1', finding.rule)}: {printable(finding.title)}"
+        )
+        out += excerpt(found)
+        out.append(f"      why: {printable(finding.detail)}" + (f" ({finding.source})" if finding.source else ""))
+        out.append(f"      do:  {printable(finding.remedy)}")
+        if explain:
+            out.append(f"      sure: {page(finding.rule).get('How sure it is', finding.confidence.value)}")
+        out.append("")
+    total = report.total
+    least = "" if total.complete else " at least"
+    rows = max(sum(total.rows_segment.values()), sum(total.rows_coordinator.values()))
+    out.append(
+        f"the change on {report.server}:{least} {plural(total.leaves, 'leaf', 'leaves')}, {count(rows)} catalog rows an instance, "
+        f"{count(total.files_empty)} files a segment empty, {count(total.files_filled)} filled"
+    )
+    if report.segments > 1 or report.hosts > 1:
+        host = -(-report.segments // report.hosts)
+        out.append(
+            f"on {plural(report.segments, 'segment')} of {plural(report.hosts, 'host')}: {count(total.files_empty * host)} files a host empty, "
+            f"{count(total.files_filled * host)} filled"
+        )
+    for name, value in report.baseline.items():
+        more = {"leaves": total.leaves, "files": total.files_filled, "rows": rows}.get(name, 0)
+        out.append(f"with the baseline: {count(value)} {name} before, {count(value + more)} after")
+    out.append(
+        f"{plural(len(report.findings), 'finding')}, {plural(report.ignored, 'ignored')[:-1] if report.ignored != 1 else '1 ignored'}, "
+        f"{plural(len(report.files), 'file')}, {plural(report.typed + report.not_understood + report.errors, 'statement')} "
+        f"({count(report.typed)} typed, {count(report.not_understood)} not understood, {count(report.errors)} in error)"
+    )
+    return "\n".join(out) + "\n"
