@@ -1012,6 +1012,8 @@ class Core(Reader):
             return gx.FunctionCall(this=name)
         if self.kinds[self.i] == "*" and self.peek(1) == ")":
             self.i += 2
+            if isinstance(name, exp.Identifier) and name.this.lower() == "count" and not name.args["quoted"]:
+                return exp.Count(this=exp.Star())
             return gx.FunctionCall(this=name, star=True)
         quantifier = self.accept_any("all", "distinct")
         arguments = [self._argument(not quantifier)]
@@ -1025,6 +1027,8 @@ class Core(Reader):
             raise self.miss("each name once, after the positional arguments")
         order = self.order_by() if self.kinds[self.i] == "order" else None
         self.expect(")")
+        if not quantifier and order is None and not names and isinstance(name, exp.Identifier) and not name.args["quoted"]:
+            return exp.Anonymous(this=name.this, expressions=arguments)  # what every dialect of sqlglot can write
         return gx.FunctionCall(this=name, expressions=arguments, quantifier=quantifier.upper() or None, order=order)
 
     def _argument(self, variadic: bool) -> exp.Expression:

@@ -8,9 +8,11 @@ from typing import Any
 from sqlglot import exp
 from sqlglot.dialects.postgres import Postgres
 from sqlglot.errors import ParseError
+from sqlglot.generator import Generator
 from sqlglot.generators.postgres import PostgresGenerator
 from sqlglot.parsers.postgres import PostgresParser
 
+from gpcatalog.ddl import expressions as gx
 from gpcatalog.ddl.edition import ANY, Edition, edition
 from gpcatalog.ddl.grammar import WORDS, SyntaxFault, fault, grammar
 from gpcatalog.ddl.lexer import LexError, Tokens, scan
@@ -86,6 +88,29 @@ def _as_parse_error(sql: str, found: SyntaxFault) -> ParseError:
     )
 
 
+_PROPERTIES = [node for node in vars(gx).values() if isinstance(node, type) and issubclass(node, exp.Property)]
+
+
+class _Faithful(PostgresGenerator):
+    """Writes trees that this dialect read: every node in the shape the parser gave it."""
+
+    TRANSFORMS = {**PostgresGenerator.TRANSFORMS, **WRITERS}  # type: ignore[dict-item]  # noqa: RUF012
+
+    def plain(self, expression: exp.Expr) -> str:
+        """SQL text; nothing in the tree is changed, so it need not be copied."""
+        return self.sql(expression).strip()
+
+
+def _tell_other_dialects() -> None:
+    """Let sqlglot's other generators leave out our properties with a warning, as they do with properties they know of."""
+    pending: list[type[Generator]] = [Generator]
+    while pending:
+        one = pending.pop()
+        pending += one.__subclasses__()
+        for node in _PROPERTIES:
+            one.PROPERTIES_LOCATION.setdefault(node, exp.Properties.Location.UNSUPPORTED)
+
+
 class Greenplum(Postgres):
     """PostgreSQL with Greenplum's DDL.
 
@@ -105,13 +130,25 @@ class Greenplum(Postgres):
             return found
 
     class Generator(PostgresGenerator):
-        """Writes what the server reads back as the same tree."""
+        """Writes what the server reads back as the same tree; trees of other dialects go sqlglot's PostgreSQL way."""
 
-        TRANSFORMS = {**PostgresGenerator.TRANSFORMS, **WRITERS}  # type: ignore[dict-item]  # noqa: RUF012
+        TRANSFORMS = {  # noqa: RUF012
+            **PostgresGenerator.TRANSFORMS,
+            **{node: writer for node, writer in WRITERS.items() if node.__module__ == gx.__name__},
+            exp.DistributedByProperty: WRITERS[exp.DistributedByProperty],
+        }
+        PROPERTIES_LOCATION = {  # noqa: RUF012
+            **PostgresGenerator.PROPERTIES_LOCATION,
+            **dict.fromkeys(_PROPERTIES, exp.Properties.Location.POST_SCHEMA),
+            exp.DistributedByProperty: exp.Properties.Location.POST_SCHEMA,
+        }
 
-        def preprocess(self, expression: exp.Expr) -> exp.Expr:
-            """Nothing is moved: every WITH may stay where it is."""
-            return expression
+        def generate(self, expression: exp.Expr, copy: bool = True) -> str:
+            """SQL text."""
+            if expression.root().meta.get("greenplum"):
+                faithful = _Faithful(dialect=self.dialect, pretty=self.pretty, identify=self.identify, comments=self.comments)
+                return faithful.plain(expression)
+            return super().generate(expression, copy=copy)
 
     def parse(self, sql: str, **opts: Any) -> list[exp.Expr | None]:
         """Trees of the statements in `sql`; raises sqlglot's ParseError with line, column and what was expected."""
@@ -120,3 +157,6 @@ class Greenplum(Postgres):
         except SyntaxFault as found:
             # whatever the error level: half a tree would be taken for a whole one
             raise _as_parse_error(sql, found) from None
+
+
+_tell_other_dialects()

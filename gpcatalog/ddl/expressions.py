@@ -3,7 +3,17 @@
 # ruff: noqa: RUF012 - arg_types is how sqlglot declares a node
 from __future__ import annotations
 
+from typing import Any
+
 from sqlglot import exp
+
+
+class Node(exp.Expression):
+    """A node that writes itself in its own dialect unless another is named."""
+
+    def sql(self, dialect: Any = None, **opts: Any) -> str:  # type: ignore[override]
+        """SQL text."""
+        return str(super().sql(dialect or "greenplum", **opts))
 
 # --- table properties -------------------------------------------------------------------------------------------------
 
@@ -14,7 +24,7 @@ class StorageOptions(exp.Property):
     arg_types = {"expressions": True}
 
 
-class StorageOption(exp.Expression):
+class StorageOption(Node):
     """One name, name = value or namespace.name = value."""
 
     arg_types = {"this": True, "namespace": False, "value": False}
@@ -65,7 +75,7 @@ class WithData(exp.Property):
     arg_types = {"no": False}
 
 
-class DistributionKey(exp.Expression):
+class DistributionKey(Node):
     """A distribution column with an operator class."""
 
     arg_types = {"this": True, "opclass": False}
@@ -77,43 +87,43 @@ class PartitionBy(exp.Property):
     arg_types = {"kind": False, "expressions": True, "subpartition": False, "partitions": False}
 
 
-class SubpartitionBy(exp.Expression):
+class SubpartitionBy(Node):
     """SUBPARTITION BY kind (keys) [SUBPARTITION TEMPLATE (…)] and the level below it."""
 
     arg_types = {"kind": False, "expressions": True, "template": False, "subpartition": False}
 
 
-class PartitionKey(exp.Expression):
+class PartitionKey(Node):
     """A column or an expression of a partition key, with collation and operator class."""
 
     arg_types = {"this": True, "collate": False, "opclass": False}
 
 
-class BoundIn(exp.Expression):
+class BoundIn(Node):
     """FOR VALUES IN (…)."""
 
     arg_types = {"expressions": True}
 
 
-class BoundFromTo(exp.Expression):
+class BoundFromTo(Node):
     """FOR VALUES FROM (…) TO (…)."""
 
     arg_types = {"lower": True, "upper": True}
 
 
-class BoundWith(exp.Expression):
+class BoundWith(Node):
     """FOR VALUES WITH (modulus, remainder)."""
 
     arg_types = {"expressions": True}
 
 
-class BoundDefault(exp.Expression):
+class BoundDefault(Node):
     """DEFAULT."""
 
     arg_types = {}
 
 
-class PartitionDefinition(exp.Expression):
+class PartitionDefinition(Node):
     """One element of a classic partition list.
 
     role: "PARTITION", "SUBPARTITION" or "" when unnamed; default: True for DEFAULT …; bound: PartitionValues or PartitionRange.
@@ -140,7 +150,7 @@ class TemplateElement(PartitionDefinition):
     """One element of a subpartition template."""
 
 
-class PartitionRange(exp.Expression):
+class PartitionRange(Node):
     """START (…) … END (…) … EVERY (…)."""
 
     arg_types = {"start": False, "end": False, "every": False}
@@ -150,45 +160,45 @@ class AddedRange(PartitionRange):
     """START (…) END (…) of ADD PARTITION."""
 
 
-class PartitionStart(exp.Expression):
+class PartitionStart(Node):
     """START (values) with INCLUSIVE (the default) or EXCLUSIVE."""
 
     arg_types = {"expressions": True, "inclusive": False}
 
 
-class PartitionEnd(exp.Expression):
+class PartitionEnd(Node):
     """END (values) with EXCLUSIVE (the default) or INCLUSIVE."""
 
     arg_types = {"expressions": True, "inclusive": False}
 
 
-class PartitionEvery(exp.Expression):
+class PartitionEvery(Node):
     """EVERY (steps)."""
 
     arg_types = {"expressions": True}
 
 
-class PartitionValues(exp.Expression):
+class PartitionValues(Node):
     """VALUES (…), each a value or a tuple."""
 
     arg_types = {"expressions": True}
 
 
-class ColumnEncoding(exp.Expression):
+class ColumnEncoding(Node):
     """COLUMN name ENCODING (…), or DEFAULT COLUMN ENCODING (…) when there is no name."""
 
     arg_types = {"this": False, "encoding": True}
 
 
-class EncodingConstraint(exp.Expression, exp.ColumnConstraintKind):
+class EncodingConstraint(Node, exp.ColumnConstraintKind):
     """ENCODING (…) of a column."""
 
 
-class ConstraintAttribute(exp.Expression, exp.ColumnConstraintKind):
+class ConstraintAttribute(Node, exp.ColumnConstraintKind):
     """DEFERRABLE, INITIALLY DEFERRED, NOT VALID, NO INHERIT, …"""
 
 
-class KeyConstraint(exp.Expression, exp.ColumnConstraintKind):
+class KeyConstraint(Node, exp.ColumnConstraintKind):
     """UNIQUE or PRIMARY KEY, of a column or of a table."""
 
     arg_types = {
@@ -203,19 +213,19 @@ class KeyConstraint(exp.Expression, exp.ColumnConstraintKind):
     }
 
 
-class ReferencesConstraint(exp.Expression, exp.ColumnConstraintKind):
+class ReferencesConstraint(Node, exp.ColumnConstraintKind):
     """[FOREIGN KEY (…)] REFERENCES table (…) MATCH … ON …"""
 
     arg_types = {"columns": False, "this": True, "expressions": False, "match": False, "actions": False, "period": False}
 
 
-class ReferenceAction(exp.Expression):
+class ReferenceAction(Node):
     """ON DELETE or ON UPDATE action."""
 
     arg_types = {"event": True, "action": True, "expressions": False}
 
 
-class ExcludeConstraint(exp.Expression, exp.ColumnConstraintKind):
+class ExcludeConstraint(Node, exp.ColumnConstraintKind):
     """EXCLUDE USING … (element WITH operator, …)."""
 
     arg_types = {
@@ -228,37 +238,37 @@ class ExcludeConstraint(exp.Expression, exp.ColumnConstraintKind):
     }
 
 
-class ExcludeElement(exp.Expression):
+class ExcludeElement(Node):
     """element WITH operator."""
 
     arg_types = {"this": True, "operator": True}
 
 
-class CheckConstraint(exp.Expression, exp.ColumnConstraintKind):
+class CheckConstraint(Node, exp.ColumnConstraintKind):
     """CHECK (…)."""
 
     arg_types = {"this": True}
 
 
-class GeneratedConstraint(exp.Expression, exp.ColumnConstraintKind):
+class GeneratedConstraint(Node, exp.ColumnConstraintKind):
     """GENERATED … AS IDENTITY (…) or AS (expression) STORED."""
 
     arg_types = {"when": True, "this": False, "options": False, "stored": False, "identity": False}
 
 
-class TableConstraint(exp.Expression):
+class TableConstraint(Node):
     """A constraint of a table: name, kind and attributes."""
 
     arg_types = {"this": False, "kind": True, "attributes": False}
 
 
-class LikeClause(exp.Expression):
+class LikeClause(Node):
     """LIKE table INCLUDING … EXCLUDING …; expressions: "INCLUDING ALL", …"""
 
     arg_types = {"this": True, "expressions": False}
 
 
-class IndexElement(exp.Expression):
+class IndexElement(Node):
     """A column or expression of an index, with collation, operator class and order."""
 
     arg_types = {"this": True, "collate": False, "opclass": False, "options": False, "order": False, "nulls": False}
@@ -267,47 +277,47 @@ class IndexElement(exp.Expression):
 # --- names, types, expressions ----------------------------------------------------------------------------------------
 
 
-class RelationName(exp.Expression):
+class RelationName(Node):
     """[ONLY] name [*], where it is not plain."""
 
     arg_types = {"this": True, "only": False, "star": False, "parens": False}
 
 
-class SetOf(exp.Expression):
+class SetOf(Node):
     """SETOF type."""
 
 
-class ColumnType(exp.Expression):
+class ColumnType(Node):
     """table.column%TYPE."""
 
     arg_types = {"this": True, "setof": False}
 
 
-class Operator(exp.Expression):
+class Operator(Node):
     """An operator by name: op, schema.op or OPERATOR(schema.op)."""
 
     arg_types = {"this": True, "schema": False, "wrapped": False}
 
 
-class OperatorCall(exp.Expression, exp.Condition):
+class OperatorCall(Node, exp.Condition):
     """left op right for operators sqlglot has no class for; prefix without left, postfix without right."""
 
     arg_types = {"this": False, "operator": True, "expression": False}
 
 
-class Predicate(exp.Expression, exp.Condition):
+class Predicate(Node, exp.Condition):
     """Keyword predicates: IS NULL, LIKE … ESCAPE, BETWEEN SYMMETRIC, OVERLAPS, AT TIME ZONE, COLLATE, …"""
 
     arg_types = {"this": False, "words": True, "expressions": False, "joiner": False}
 
 
-class SubqueryComparison(exp.Expression, exp.Condition):
+class SubqueryComparison(Node, exp.Condition):
     """left op ANY | SOME | ALL (query or array)."""
 
     arg_types = {"this": True, "operator": True, "quantifier": True, "expression": True}
 
 
-class FunctionCall(exp.Expression, exp.Condition):
+class FunctionCall(Node, exp.Condition):
     """name(arguments), with what PostgreSQL allows between and behind."""
 
     arg_types = {"this": True, "expressions": False, "quantifier": False, "order": False, "star": False}
@@ -318,59 +328,59 @@ class FunctionCall(exp.Expression, exp.Condition):
         return str(self.this.name)
 
 
-class NamedArgument(exp.Expression):
+class NamedArgument(Node):
     """name := value or name => value."""
 
     arg_types = {"this": True, "expression": True, "op": True}
 
 
-class VariadicArgument(exp.Expression):
+class VariadicArgument(Node):
     """VARIADIC value."""
 
 
-class SpecialCall(exp.Expression, exp.Condition):
+class SpecialCall(Node, exp.Condition):
     """Functions with a grammar of their own: EXTRACT, OVERLAY, TRIM, XMLELEMENT, CAST, …; parts: words and nodes in order."""
 
     arg_types = {"this": True, "expressions": False}
 
 
-class TypedLiteral(exp.Expression, exp.Condition):
+class TypedLiteral(Node, exp.Condition):
     """type 'text', e.g. date '2020-01-01' or interval '1' year."""
 
     arg_types = {"this": True, "to": True, "fields": False}
 
 
-class Subscript(exp.Expression, exp.Condition):
+class Subscript(Node, exp.Condition):
     """value[i] or value[lower:upper]."""
 
     arg_types = {"this": True, "lower": False, "upper": False, "slice": False}
 
 
-class RowValue(exp.Expression, exp.Condition):
+class RowValue(Node, exp.Condition):
     """ROW(…) or (a, b)."""
 
     arg_types = {"expressions": False, "explicit": False}
 
 
-class ArrayValue(exp.Expression, exp.Condition):
+class ArrayValue(Node, exp.Condition):
     """ARRAY[…], nested brackets without the word, or ARRAY(query)."""
 
     arg_types = {"expressions": False, "query": False, "nested": False}
 
 
-class EscapeString(exp.Expression, exp.Condition):
+class EscapeString(Node, exp.Condition):
     """E'…' as written."""
 
 
-class PsqlVariable(exp.Expression, exp.Condition):
+class PsqlVariable(Node, exp.Condition):
     """:name, :'name' or :"name" in a psql script."""
 
 
-class CurrentOf(exp.Expression, exp.Condition):
+class CurrentOf(Node, exp.Condition):
     """CURRENT OF cursor."""
 
 
-class DefaultValue(exp.Expression, exp.Condition):
+class DefaultValue(Node, exp.Condition):
     """DEFAULT where a value is asked for."""
 
     arg_types = {}
@@ -379,13 +389,13 @@ class DefaultValue(exp.Expression, exp.Condition):
 # --- queries ----------------------------------------------------------------------------------------------------------
 
 
-class TableQuery(exp.Expression, exp.Query):
+class TableQuery(Node, exp.Query):
     """TABLE name as a query."""
 
     arg_types = {"this": True, **exp.QUERY_MODIFIERS, "with_": False}
 
 
-class FromItem(exp.Expression):
+class FromItem(Node):
     """An item of FROM that is more than a table or subquery with an alias: LATERAL, functions, TABLESAMPLE, column definitions."""
 
     arg_types = {
@@ -398,43 +408,43 @@ class FromItem(exp.Expression):
     }
 
 
-class JoinedTable(exp.Expression):
+class JoinedTable(Node):
     """A join inside parentheses, or as the right side of another join."""
 
     arg_types = {"this": True, "joins": True, "alias": False, "parens": False}
 
 
-class TableSampling(exp.Expression):
+class TableSampling(Node):
     """TABLESAMPLE method (…) REPEATABLE (…)."""
 
     arg_types = {"this": True, "expressions": True, "seed": False}
 
 
-class RowsFrom(exp.Expression):
+class RowsFrom(Node):
     """ROWS FROM (f(…), …)."""
 
     arg_types = {"expressions": True}
 
 
-class RowsFromItem(exp.Expression):
+class RowsFromItem(Node):
     """f(…) AS (name type, …)."""
 
     arg_types = {"this": True, "definitions": False}
 
 
-class TypedName(exp.Expression):
+class TypedName(Node):
     """name type [COLLATE c]."""
 
     arg_types = {"this": True, "kind": True, "collate": False}
 
 
-class IntoTarget(exp.Expression):
+class IntoTarget(Node):
     """INTO [TEMP | UNLOGGED] [TABLE] name."""
 
     arg_types = {"this": True, "kind": False, "table": False}
 
 
-class GroupingItem(exp.Expression):
+class GroupingItem(Node):
     """ROLLUP, CUBE, GROUPING SETS or ()."""
 
     arg_types = {"this": True, "expressions": False}
@@ -446,53 +456,53 @@ class SortKey(exp.Ordered):
     arg_types = {"this": True, "using": False, "nulls": False}
 
 
-class LimitClause(exp.Expression):
+class LimitClause(Node):
     """LIMIT, OFFSET or FETCH as written."""
 
     arg_types = {"kind": True, "this": False, "rows": False}
 
 
-class LockClause(exp.Expression):
+class LockClause(Node):
     """FOR UPDATE … OF … NOWAIT."""
 
     arg_types = {"strength": True, "expressions": False, "wait": False}
 
 
-class WindowDefinition(exp.Expression):
+class WindowDefinition(Node):
     """(base PARTITION BY … ORDER BY … frame), with a name in the WINDOW clause."""
 
     arg_types = {"this": False, "base": False, "partition": False, "order": False, "frame": False}
 
 
-class WindowFrame(exp.Expression):
+class WindowFrame(Node):
     """ROWS BETWEEN … AND … EXCLUDE …; words and nodes in order."""
 
     arg_types = {"expressions": True}
 
 
-class WindowCall(exp.Expression, exp.Condition):
+class WindowCall(Node, exp.Condition):
     """call WITHIN GROUP (…) FILTER (WHERE …) OVER …"""
 
     arg_types = {"this": True, "within": False, "filter": False, "over": False, "nulls": False}
 
 
-class ScatteredQuery(exp.Expression):
+class ScatteredQuery(Node):
     """TABLE (query SCATTER BY …) as a function's argument."""
 
     arg_types = {"this": True, "expressions": False, "randomly": False}
 
 
-class SetColumns(exp.Expression):
+class SetColumns(Node):
     """SET column = value or (columns) = value."""
 
     arg_types = {"columns": True, "this": True, "wrapped": False}
 
 
-class Words(exp.Expression):
+class Words(Node):
     """Keywords in a list of parts."""
 
 
-class MergeRows(exp.Expression):
+class MergeRows(Node):
     """MERGE INTO …; words and nodes in order."""
 
     arg_types = {"expressions": True, "with_": False}
@@ -525,7 +535,7 @@ class ExternalFormat(exp.Property):
     arg_types = {"this": True, "options": False}
 
 
-class IndexBody(exp.Expression):
+class IndexBody(Node):
     """What follows the table in CREATE INDEX."""
 
     arg_types = {
@@ -539,19 +549,19 @@ class IndexBody(exp.Expression):
     }
 
 
-class ColumnStorage(exp.Expression, exp.ColumnConstraintKind):
+class ColumnStorage(Node, exp.ColumnConstraintKind):
     """STORAGE or COMPRESSION of a column."""
 
     arg_types = {"kind": True, "this": True}
 
 
-class SqlBody(exp.Expression):
+class SqlBody(Node):
     """RETURN expression, or BEGIN ATOMIC statements END."""
 
     arg_types = {"expressions": True, "atomic": False}
 
 
-class AttributeSpec(exp.Expression):
+class AttributeSpec(Node):
     """Attributes of a constraint, in a row."""
 
     arg_types = {"expressions": True}

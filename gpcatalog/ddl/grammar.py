@@ -19,8 +19,8 @@ from gpcatalog.ddl.tables import Tables
 NODES: dict[str, type[exp.Expression]] = {
     name: value for name, value in vars(gx).items() if isinstance(value, type) and issubclass(value, exp.Expression)
 }
-_PARTS = Synopses(statements.PARTS, NODES, "gpcatalog.ddl.expressions")
-_STATEMENTS = Synopses(statements.STATEMENTS, NODES, "gpcatalog.ddl.expressions")
+_PARTS = Synopses(statements.PARTS, NODES, gx.Node)
+_STATEMENTS = Synopses(statements.STATEMENTS, NODES, gx.Node)
 # one room for all definitions: a statement's synopsis refers to parts and the other way round
 _PARTS.definitions.update(_STATEMENTS.definitions)
 _PARTS.words.update(_STATEMENTS.words)
@@ -194,6 +194,7 @@ class Grammar:
             return None
         meta = node.meta
         meta["start"], meta["end"] = p.starts[0], p.ends[p.i - 1]
+        meta["greenplum"] = True  # the generator may write it with this dialect's own shapes
         return node
 
 

@@ -188,7 +188,7 @@ def _arguments(body: Choice, into: dict[str, bool]) -> None:
 class Synopses:
     """A grammar: definitions by name, compiled for one edition at a time."""
 
-    def __init__(self, text: str, classes: dict[str, type[exp.Expression]], module: str) -> None:
+    def __init__(self, text: str, classes: dict[str, type[exp.Expression]], base: type[exp.Expression]) -> None:
         self.definitions: dict[str, Definition] = {}
         self.words: set[str] = set()
         text = re.sub(r"^#.*$", "", text, flags=re.MULTILINE)
@@ -216,7 +216,7 @@ class Synopses:
                 if node is None:
                     arguments: dict[str, bool] = {}
                     _arguments(body, arguments)
-                    node = type(class_name, (exp.Expression,), {"arg_types": arguments, "__module__": module, "__doc__": ""})
+                    node = type(class_name, (base,), {"arg_types": arguments, "__module__": base.__module__, "__doc__": ""})
                     classes[class_name] = node
             self.definitions[name] = Definition(name, body, node)
             self._collect(body)

@@ -776,6 +776,8 @@ WRITERS: dict[type[exp.Expression], Writer] = {
         f"{text(g, e.this)} {text(g, e.args['operator'])} {e.args['quantifier']} {text(g, e.expression)}"
     ),
     gx.FunctionCall: _call,
+    exp.Anonymous: lambda g, e: f"{text(g, e.this)}({_listed(g, e.expressions)})",
+    exp.Count: lambda g, e: f"count({text(g, e.this)})",
     gx.SpecialCall: _special,
     gx.NamedArgument: lambda g, e: f"{text(g, e.this)} {e.args['op']} {text(g, e.expression)}",
     gx.VariadicArgument: _simple("VARIADIC {this}"),
