@@ -495,6 +495,26 @@ def probes_command(
     console(Color(color.value)).print(table("", ("probe", "from", "reads"), rows, left=3))
 
 
+@app.command("schema")
+def schema_command(
+    name: Annotated[str, typer.Argument(metavar="audit|cluster", help="Which output.")] = "audit",
+) -> None:
+    """Print the JSON Schema of a `--format json` output.
+
+    Reads nothing but this program.
+
+    Example: gpcatalog schema audit
+    """
+    from gpcatalog.audit.cluster import Cluster
+    from gpcatalog.audit.report import Report
+    from gpcatalog.emit.as_json import json_schema
+
+    kinds = {"audit": Report, "cluster": Cluster}
+    if name not in kinds:
+        raise CatalogError(f"no output is called {name}", hint="one of: " + ", ".join(kinds))
+    _write_out(json_schema(kinds[name]))
+
+
 @app.command("lab")
 def lab_command(
     folder: Annotated[

@@ -24,7 +24,10 @@ class Taken(msgspec.Struct, frozen=True):
 
 
 class ServerFacts(msgspec.Struct, frozen=True):
-    """Which server and database it is. database_bytes: all instances, mirrors not counted; None when not read."""
+    """Which server and database it is. database_bytes: all instances, mirrors not counted; None when not read.
+
+    Where directories were listed it is the sum of the main forks, else what pg_database_size() says.
+    """
 
     product: str
     version: str

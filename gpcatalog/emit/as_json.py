@@ -26,3 +26,14 @@ def _words(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_words(v) for v in value]
     return value
+
+
+def json_schema(kind: type[msgspec.Struct]) -> str:
+    """The JSON Schema of a result, as `encode` writes it."""
+    from gpcatalog.model.finding import Severity
+
+    schema = msgspec.json.schema(kind)
+    for one in schema.get("$defs", {}).values():
+        if one.get("title") == "Severity":
+            one["enum"] = [s.word for s in Severity]
+    return msgspec.json.format(msgspec.json.encode(schema), indent=1).decode() + "\n"

@@ -27,6 +27,7 @@ from gpcatalog.probes.connection import APPLICATION_NAME, ProbeFailed, Session
 
 ROUNDS = 3  # of each passive measurement
 WIDEST = 3  # roots that are planned
+PLANNING_SECONDS = 0.3  # once planning took this long no further root is planned
 LOCK_SHARE = 0.1  # of the lock slots that one measurement may take for a moment
 
 Clock = Callable[[], float]

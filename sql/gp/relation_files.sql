@@ -1,5 +1,6 @@
 -- Files and bytes of every table on all segments, from the data directories: what is there, not what the catalog says.
--- One row a table that has a file; a table with bytes 0 is empty. Auxiliary relations and indexes are not counted here.
+-- One row a table that has a file; a table with bytes 0 is empty. The row without oid is everything else in the folder:
+-- indexes, TOAST, auxiliary relations, catalogs. Main forks only.
 -- Files meet their relation by one grouping instead of a join: the planner cannot know how many files there are, and
 -- would send every file's row to every segment.
 -- needs: superuser, or EXECUTE on pg_ls_dir(text) and pg_stat_file(text, boolean)
@@ -19,5 +20,5 @@ SELECT m.oid AS oid,
                   FROM gp_dist_random('pg_catalog.pg_class')
                  WHERE oid >= 16384 AND relkind IN ('r', 'm') AND reltablespace = {tablespace}) u
          GROUP BY content, node) m
- WHERE m.oid IS NOT NULL AND m.files > 0
+ WHERE m.files > 0
  GROUP BY m.oid
