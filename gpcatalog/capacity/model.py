@@ -376,7 +376,8 @@ def tree(shape: Shape, parts: Iterable[int], *, defaults: Iterable[bool] = (), t
             children[bounds] += number * default
         for bounds, number in children.items():
             if number:
-                found[replace(shape, place=place, bounds=bounds, levels=1, templates=())] = number
+                child = replace(shape, place=place, bounds=bounds, levels=1, templates=())
+                found[child] = found.get(child, 0) + number  # below a default partition, levels can look alike
         parents = {bounds: number for bounds, number in children.items() if number}
     return found
 

@@ -102,7 +102,7 @@ def shapes(gen: Generation) -> Iterator[Case]:
             Case(replace(basic, not_null=2, defaults=2, checks=1), (2,), (False,)),
             Case(replace(basic, owned=True), (2,), (False,)),
             Case(replace(basic, indexes=(Index(1),)), (2, 2), (True, True)),
-            Case(basic, (2, 1, 2), (False, False, True)),
+            Case(basic, (2, 1, 2), (False, True, False)),
         ]
         if gen.greenplum:
             odd += [

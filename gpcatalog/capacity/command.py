@@ -1,0 +1,283 @@
+"""The command `estimate`: what tables of a shape, or a table of a live database, cost in each storage."""
+
+from __future__ import annotations
+
+import re
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gpcatalog.errors import CatalogError, Exit
+
+if TYPE_CHECKING:
+    from gpcatalog.capacity.estimate import Estimate, Rates
+    from gpcatalog.capacity.model import Shape
+
+
+class Format(StrEnum):
+    """Output format."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+class ColorChoice(StrEnum):
+    """When to colour."""
+
+    AUTO = "auto"
+    ALWAYS = "always"
+    NEVER = "never"
+
+
+def levels(text: str) -> tuple[int, ...]:
+    """Partitions level by level from the command line: "365" or "12x31".
+
+    >>> levels("12x31"), levels("")
+    ((12, 31), ())
+    """
+    if not text:
+        return ()
+    words = text.lower().split("x")
+    if not all(word.isdecimal() for word in words):
+        raise CatalogError(f"--partitions {text!r} is not like 365 or 12x31", exit_code=Exit.USAGE)
+    found = tuple(int(word) for word in words)
+    if 0 in found:
+        raise CatalogError(f"--partitions {text!r}: a level has at least 1 partition", exit_code=Exit.USAGE)
+    return found
+
+
+def shaped(
+    server: str,
+    storage: str,
+    columns: int,
+    *,
+    dropped: int,
+    toastable: bool,
+    indexes: list[int],
+    unique: list[int],
+    partitions: tuple[int, ...],
+    default: bool,
+    tables: int,
+) -> dict[Shape, int]:
+    """Shapes with their number for what the flags say. Raises CatalogError (usage) for what no server has."""
+    from gpcatalog.capacity.model import Index, Shape, known, tree
+    from gpcatalog.model.storage import Storage
+
+    try:
+        kind = Storage(storage.lower().replace("-", "_"))
+    except ValueError:
+        raise CatalogError(f"no storage is called {storage!r}", hint="one of: heap, ao_row, ao_column", exit_code=Exit.USAGE) from None
+    if columns < 1:
+        raise CatalogError(f"--columns must be 1 or more, not {columns}", exit_code=Exit.USAGE)
+    for option, widths in (("--index", indexes), ("--unique", unique)):
+        for width in widths:
+            if not 1 <= width <= columns:
+                raise CatalogError(f"{option} {width}: an index has 1 to {columns} columns of this table", exit_code=Exit.USAGE)
+    made = (*(Index(n) for n in indexes), *(Index(n, constraint=True) for n in unique))
+    shape = Shape(kind, columns, toastable, dropped, made)
+    known(server, shape)
+    if not partitions:
+        return {shape: tables}
+    defaults = (False,) * (len(partitions) - 1) + (default,)
+    return {relation: n * tables for relation, n in tree(shape, partitions, defaults=defaults).items()}
+
+
+def estimate(
+    conninfo: Annotated[
+        str, typer.Argument(metavar="[CONNINFO]", help="With --table: the database it is in, as psql takes it.", show_default=False)
+    ] = "",
+    table: Annotated[
+        str,
+        typer.Option("--table", metavar="SCHEMA.NAME", help="A table of a live database instead of a shape by flags.", show_default=False),
+    ] = "",
+    server: Annotated[
+        str,
+        typer.Option(
+            "--server", metavar="NAME", help="greenplum6, greenplum7, cloudberry2, postgresql12 … postgresql18.", show_default=False
+        ),
+    ] = "",
+    storage: Annotated[str, typer.Option("--storage", metavar="NAME", help="heap, ao_row or ao_column; heap on PostgreSQL.")] = "heap",
+    columns: Annotated[int, typer.Option("--columns", metavar="N", help="Columns of a table.")] = 20,
+    leaves: Annotated[int, typer.Option("--leaves", metavar="N", help="Leaf partitions of a table; 0 for none.", min=0)] = 0,
+    partitions: Annotated[
+        str, typer.Option("--partitions", metavar="NxM", help="Partitions level by level instead of --leaves.", show_default=False)
+    ] = "",
+    default: Annotated[bool, typer.Option("--default", help="A default partition besides, on the lowest level.")] = False,
+    tables: Annotated[int, typer.Option("--tables", metavar="N", help="How many such tables.", min=1)] = 1,
+    toast: Annotated[
+        bool, typer.Option("--toast/--no-toast", help="Whether a column calls for a TOAST relation (text, numeric, …).")
+    ] = True,
+    dropped: Annotated[int, typer.Option("--dropped", metavar="N", help="Columns dropped since the table was made.", min=0)] = 0,
+    index: Annotated[
+        list[int] | None,
+        typer.Option("--index", metavar="COLUMNS", help="An index of so many columns; may be repeated.", show_default=False),
+    ] = None,
+    unique: Annotated[
+        list[int] | None,
+        typer.Option("--unique", metavar="COLUMNS", help="A primary key or unique constraint; may be repeated.", show_default=False),
+    ] = None,
+    segments: Annotated[int, typer.Option("--segments", metavar="N", help="Primary segments of the cluster.", min=0)] = 0,
+    mirrors: Annotated[bool, typer.Option("--mirrors", help="Every segment has a mirror.")] = False,
+    hosts: Annotated[
+        int | None, typer.Option("--hosts", metavar="N", help="Segment hosts, for files a host.", min=1, show_default=False)
+    ] = None,
+    unlink_rate: Annotated[
+        Path | None,
+        typer.Option(
+            "--unlink-rate",
+            metavar="PATH",
+            help="Measure how fast files are made and removed in this directory: up to 20,000 small files, removed again.",
+            show_default=False,
+        ),
+    ] = None,
+    format: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.TEXT,
+    color: Annotated[ColorChoice, typer.Option("--color", help="When to colour.")] = ColorChoice.AUTO,
+) -> None:
+    """What tables cost: catalog rows, bytes, files and locks, in the storage asked for and in the others.
+
+    Computes from a shape given by flags, or reads the catalog of a live database for one table. It never writes to a server;
+    --unlink-rate makes and removes files of its own in the directory named.
+
+    Example: gpcatalog estimate --server greenplum6 --storage ao_column --columns 100 --leaves 1000 --segments 32
+    """
+    from gpcatalog.capacity.estimate import estimate as estimated
+    from gpcatalog.capacity.generation import generation
+
+    if table or conninfo:
+        result = _live(conninfo, table, hosts, unlink_rate)
+    else:
+        if not server:
+            raise CatalogError("which server?", hint="--server greenplum6, or a connection and --table", exit_code=Exit.USAGE)
+        if leaves and partitions:
+            raise CatalogError("give --leaves or --partitions, not both", exit_code=Exit.USAGE)
+        parts = levels(partitions) or ((leaves,) if leaves else ())
+        if default and not parts:
+            raise CatalogError("--default goes with --leaves or --partitions", exit_code=Exit.USAGE)
+        relations = shaped(
+            generation(server).name,
+            storage,
+            columns,
+            dropped=dropped,
+            toastable=toast,
+            indexes=list(index or []),
+            unique=list(unique or []),
+            partitions=parts,
+            default=default,
+            tables=tables,
+        )
+        result = estimated(
+            server,
+            relations,
+            segments=segments,
+            mirrors=mirrors,
+            hosts=hosts,
+            tables=tables,
+            level=max(parts, default=0) + default,
+            rates=_rates(unlink_rate),
+        )
+    if format is Format.JSON:
+        from gpcatalog.emit.as_json import encode
+
+        sys.stdout.write(encode(result))
+        return
+    from gpcatalog.emit import estimate as emitter
+    from gpcatalog.emit.terminal import Color, console
+
+    emitter.show(result, console(Color(color.value)))
+
+
+def _rates(path: Path | None) -> Rates | None:
+    if path is None:
+        return None
+    from gpcatalog.capacity.unlink import measure
+
+    return measure(path)
+
+
+def _live(conninfo: str, table: str, hosts: int | None, unlink_rate: Path | None) -> Estimate:
+    """The estimate for one table of a live database and everything below it."""
+    from gpcatalog.capacity.estimate import estimate as estimated
+    from gpcatalog.capacity.live import shapes
+    from gpcatalog.probes.connection import ProbeFailed, connect
+    from gpcatalog.probes.library import probe
+    from gpcatalog.probes.target import as_conninfo
+
+    if not table:
+        raise CatalogError("which table?", hint="--table schema.name, or a shape by flags and no connection", exit_code=Exit.USAGE)
+    schema, name = split_name(table)
+    with connect(as_conninfo(conninfo)) as session:
+        try:
+            found = session.query(_NAMED, [name, schema, schema])
+            if len(found) != 1:
+                said = "no table" if not found else f"{len(found)} tables"
+                raise CatalogError(
+                    f"{said} named {table} in {session.target['dbname']}", hint="name it as schema.table", exit_code=Exit.USAGE
+                )
+            oid = found[0]["oid"]
+            relations = session.query(f"SELECT * FROM ({probe('relations', session.server).statement()}) r WHERE %s IN (oid, root)", [oid])
+            columns = session.query(_COLUMNS, [oid])
+            indexes = session.query(_INDEXES, [oid])
+            checks = session.query(_CHECKS, [oid])
+            instances = session.rows("instances") if session.server.greenplum else []
+        except ProbeFailed as e:
+            raise CatalogError(f"cannot read {table}: {e.reason}", exit_code=Exit.UNREACHABLE) from None
+        generation = session.server.generation
+    primaries = [x for x in instances if x["role"] == "p" and x["content"] >= 0]
+    return estimated(
+        generation,
+        shapes(generation, oid, relations, columns, indexes, checks[0]["checks"]),
+        segments=len(primaries),
+        mirrors=any(x["role"] == "m" and x["content"] >= 0 for x in instances),
+        hosts=hosts or (len({x["hostname"] for x in primaries}) or None),
+        table=f"{found[0]['schema']}.{name}",
+        rates=_rates(unlink_rate),
+    )
+
+
+def split_name(text: str) -> tuple[str, str]:
+    """Schema ("" where not named) and name of a table as SQL spells it: folded to lower case but for what is quoted.
+
+    >>> split_name("Sales.Orders"), split_name('"My.Schema"."A""b"'), split_name("t")
+    (('sales', 'orders'), ('My.Schema', 'A"b'), ('', 't'))
+    """
+    word = r'(?:"(?:[^"]|"")+"|[^".]+)'
+    found = re.fullmatch(rf"(?:({word})\.)?({word})", text.strip())
+    if not found:
+        raise CatalogError(
+            f"--table {text!r} is not a table's name", hint='as in SQL: schema.name or "Schema"."Name"', exit_code=Exit.USAGE
+        )
+    schema, name = (x[1:-1].replace('""', '"') if x.startswith('"') else x.lower() for x in (found[1] or "", found[2]))
+    return schema, name
+
+
+# one table only: what the probes, which read all of them, leave out
+_NAMED = """
+SELECT c.oid::int8 AS oid, n.nspname::text AS schema
+  FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+ WHERE c.relname = %s AND (n.nspname = %s OR (%s = '' AND pg_catalog.pg_table_is_visible(c.oid))) AND c.relkind IN ('r', 'p', 'm')
+"""
+_COLUMNS = """
+SELECT COALESCE(b.typname, t.typname)::text AS type,
+       (CASE WHEN b.oid IS NULL THEN a.atttypmod ELSE t.typtypmod END)::int4 AS typmod,
+       (a.attstorage = 'p' AND a.attlen < 0) AS plain, a.attisdropped AS dropped, a.attnotnull AS not_null, a.atthasdef AS has_default
+  FROM pg_catalog.pg_attribute a
+  LEFT JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
+  LEFT JOIN pg_catalog.pg_type b ON b.oid = t.typbasetype
+ WHERE a.attrelid = %s::int8::oid AND a.attnum > 0
+ ORDER BY a.attnum
+"""
+_INDEXES = """
+SELECT i.indnatts::int4 AS columns,
+       EXISTS (SELECT 1 FROM pg_catalog.pg_constraint k WHERE k.conindid = i.indexrelid AND k.contype IN ('p', 'u')) AS owned
+  FROM pg_catalog.pg_index i
+ WHERE i.indrelid = %s::int8::oid
+ ORDER BY i.indexrelid
+"""
+_CHECKS = """
+SELECT pg_catalog.count(*)::int4 AS checks
+  FROM pg_catalog.pg_constraint k
+ WHERE k.conrelid = %s::int8::oid AND k.contype = 'c'
+"""

@@ -1,0 +1,275 @@
+"""What tables of one shape cost, in each storage the server has: the result that `gpcatalog estimate` prints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+import msgspec
+
+from gpcatalog.capacity import limits
+from gpcatalog.capacity.generation import Generation, generation
+from gpcatalog.capacity.limits import Limit
+from gpcatalog.capacity.model import FILLED, Cluster, Place, Shape, known, locks, relation_files, tree_cost
+from gpcatalog.errors import CatalogError, Exit
+from gpcatalog.model.storage import Storage
+
+SCHEMA = "gpcatalog.estimate/1"
+
+
+class Files(msgspec.Struct, frozen=True):
+    """Files in four states: no rows; rows of one writer in every leaf; of two writers at the same time; of one, then VACUUM."""
+
+    empty: int
+    filled: int
+    second_writer: int
+    vacuumed: int
+
+
+class Held(msgspec.Struct, frozen=True):
+    """Relations that a statement over one whole table has locked at its end, on the coordinator and on each segment."""
+
+    statement: str
+    coordinator: int
+    segment: int
+
+
+class Removal(msgspec.Struct, frozen=True):
+    """How long removing files takes: files / files_per_second, on one file system by itself."""
+
+    files: int
+    files_per_second: float
+    seconds: float
+    source: str
+
+
+class Rates(msgspec.Struct, frozen=True):
+    """Creation and removal of small files, measured: files a second, and how many files it was tried with."""
+
+    path: str
+    files: int
+    created_per_second: float
+    removed_per_second: float
+
+
+class StorageCost(msgspec.Struct, frozen=True):
+    """The cost of all tables in one storage.
+
+    coordinator, segment: rows by catalog, on the coordinator and on each segment; *_rows: their sums
+    coordinator_bytes, segment_bytes: catalog bytes on one of them; cluster_bytes: on all; estimates
+    segment_files:  on one segment; cluster_files: on all instances, mirrors and coordinator included
+    host_files:     on one segment host, filled, mirrors included; None where the number of hosts is not known
+    empty_bytes:    bytes of files without a row, on one instance; cluster_empty_bytes: on all
+    times_heap:     filled files of a leaf (or plain table) against heap
+    removal:        removing one segment's filled files, as DROP or a rewrite does
+    """
+
+    storage: str
+    coordinator: dict[str, int]
+    segment: dict[str, int]
+    coordinator_rows: int
+    segment_rows: int
+    coordinator_bytes: int
+    segment_bytes: int
+    cluster_bytes: int
+    segment_files: Files
+    cluster_files: Files
+    host_files: int | None
+    empty_bytes: int
+    cluster_empty_bytes: int
+    times_heap: float
+    locks: list[Held]
+    removal: list[Removal]
+
+
+class Estimate(msgspec.Struct, frozen=True):
+    """An estimate: counts of rows, files and locks follow the cost model, bytes and seconds are estimates.
+
+    server: generation; source: where the counts come from; measured: counted on a live server of this very generation
+    leaves, intermediates: of one table; leaf_rows: rows of pg_class and pg_attribute that all leaves of all tables take, an instance
+    storages: the one asked for first
+    """
+
+    server: str
+    title: str
+    source: str
+    bytes_source: str
+    measured: bool
+    table: str
+    tables: int
+    leaves: int
+    intermediates: int
+    columns: int
+    dropped: int
+    toastable: bool
+    indexes: int
+    segments: int
+    mirrors: bool
+    hosts: int | None
+    leaf_rows: dict[str, int]
+    storages: list[StorageCost]
+    query_ms: float
+    query_source: str
+    notes: list[str]
+    unlink_rate: Rates | None = None
+    schema: str = SCHEMA
+
+
+def _whole(rows: Mapping[str, float]) -> dict[str, int]:
+    return {catalog: round(n) for catalog, n in sorted(rows.items(), key=lambda item: (-item[1], item[0]))}
+
+
+def _in_storage(relations: Mapping[Shape, int], storage: Storage) -> dict[Shape, int]:
+    """The same relations in another storage."""
+    found: dict[Shape, int] = {}
+    for shape, number in relations.items():
+        moved = replace(shape, storage=storage)
+        found[moved] = found.get(moved, 0) + number
+    return found
+
+
+def _leaf(relations: Mapping[Shape, int]) -> Shape:
+    """The shape that most leaves (or plain tables) have."""
+    data = {shape: n for shape, n in relations.items() if not shape.place.parent} or relations
+    return max(data, key=lambda shape: data[shape])
+
+
+def _storage_cost(
+    gen: Generation,
+    relations: Mapping[Shape, int],
+    leaf: Shape,
+    cluster: Cluster,
+    hosts: int | None,
+    tables: int,
+    rates: Iterable[Limit],
+) -> StorageCost:
+    cost = tree_cost(gen, relations)
+    on_segment = [cost.files, cost.filled, cost.second_writer, cost.vacuumed]
+    leaves = sum(n for shape, n in relations.items() if shape.place is Place.LEAF)
+    intermediates = sum(n for shape, n in relations.items() if shape.place is Place.INTERMEDIATE)
+    held = locks(gen, leaf, leaves // tables, intermediates // tables)
+    filled = relation_files(gen, leaf, FILLED)
+    removal = [
+        Removal(
+            round(cost.filled),
+            rate.value,
+            limits.removal_seconds(cost.filled, rate),
+            f"{rate.source}{', ' if rate.note else ''}{rate.note}",
+        )
+        for rate in rates
+    ]
+    heap = relation_files(gen, replace(leaf, storage=Storage.HEAP), FILLED)
+    return StorageCost(
+        storage=leaf.storage.value,
+        coordinator=_whole(cost.coordinator),
+        segment=_whole(cost.segment),
+        coordinator_rows=round(sum(cost.coordinator.values())),
+        segment_rows=round(sum(cost.segment.values())),
+        coordinator_bytes=round(cost.coordinator_bytes),
+        segment_bytes=round(cost.segment_bytes),
+        cluster_bytes=round(cluster.catalog_bytes(cost)),
+        segment_files=Files(*map(round, on_segment)),
+        cluster_files=Files(*(round(cluster.files(cost.files, n)) for n in on_segment)),
+        host_files=round(cost.filled * cluster.data_instances / hosts) if hosts and cluster.segments else None,
+        empty_bytes=round(cost.empty_bytes),
+        cluster_empty_bytes=round(cost.empty_bytes * (cluster.entry_instances + cluster.data_instances)),
+        times_heap=filled / heap,
+        locks=[Held(statement.value, coordinator, segment) for statement, (coordinator, segment) in held.items()],
+        removal=removal,
+    )
+
+
+def _notes(gen: Generation, costs: list[StorageCost], leaves: int, level: int, tables: int, segments: int) -> list[str]:
+    found = []
+    if not gen.measured:
+        found.append(f"{gen.title}: {gen.source}")
+    if leaves > limits.LEAVES_PER_TABLE.value:
+        limit = limits.LEAVES_PER_TABLE
+        found.append(f"{leaves:,} leaves a table: over {limit.value:,}, {limit.note} ({limit.source})")
+    if level > limits.LEAVES_PER_LEVEL.value and gen.greenplum:
+        limit = limits.LEAVES_PER_LEVEL
+        found.append(f"{level:,} partitions of one parent: over {limit.value:,}, {limit.note} ({limit.source})")
+    chosen = costs[0]
+    ceiling = {"ao_column": limits.LEAVES_CEILING_AOCO, "ao_row": limits.LEAVES_CEILING_AO_ROW}.get(chosen.storage)
+    if ceiling and leaves * tables > ceiling.value:
+        found.append(f"{leaves * tables:,} leaves: over {ceiling.value:,}, {ceiling.note} ({ceiling.source})")
+    for cost in costs:
+        if cost.host_files is not None and cost.host_files > limits.FILES_PER_HOST.value:
+            limit = limits.FILES_PER_HOST
+            found.append(
+                f"{cost.storage}: {cost.host_files:,} files a segment host when filled: guideline {limit.value:,} ({limit.source})"
+            )
+    if gen.greenplum and not segments:
+        found.append("number of segments not given: figures for all instances count the coordinator alone")
+    return found
+
+
+def estimate(
+    server: Generation | str,
+    relations: Mapping[Shape, int],
+    *,
+    segments: int,
+    mirrors: bool = False,
+    hosts: int | None = None,
+    tables: int = 1,
+    table: str = "",
+    level: int = 0,
+    rates: Rates | None = None,
+) -> Estimate:
+    """The estimate for tables given as shapes with their number.
+
+    relations: of all tables together (`tree` times the number of tables); the storage that most have comes first in the result, then
+               the others the server has
+    segments:  primaries; mirrors: each has one; hosts: segment hosts, None where not known
+    level:     most partitions of one parent, for the limit a level has
+    rates:     removal as measured; without it the published rates are used
+    Raises CatalogError (usage) for a shape that the server cannot have, or numbers that make no sense.
+    """
+    gen = server if isinstance(server, Generation) else generation(server)
+    if not relations or tables < 1:
+        raise CatalogError("nothing to estimate: no table", exit_code=Exit.USAGE)
+    leaf = _leaf(relations)
+    known(gen, leaf)
+    if segments < 0 or (hosts is not None and hosts < 1):
+        raise CatalogError(f"segments must be 0 or more and hosts 1 or more, not {segments} and {hosts}", exit_code=Exit.USAGE)
+    cluster = Cluster(segments if gen.greenplum else 0, mirrors)
+    others = [x for x in (Storage.AO_COLUMN, Storage.AO_ROW, Storage.HEAP) if x in gen.storages and x is not leaf.storage]
+    used: Iterable[Limit] = limits.REMOVAL_RATES
+    if rates is not None:
+        used = [Limit("unlink-rate", rates.removed_per_second, "files/s", f"measured in {rates.path}")]
+    costs = []
+    for storage in (leaf.storage, *others):
+        # a live table may have leaves of several storages: as it is, and then as if all had one
+        moved = relations if storage is leaf.storage else _in_storage(relations, storage)
+        try:
+            known(gen, replace(leaf, storage=storage))
+        except CatalogError:
+            continue  # a unique index that this storage cannot have
+        costs.append(_storage_cost(gen, moved, replace(leaf, storage=storage), cluster, hosts, tables, used))
+    leaves = sum(n for shape, n in relations.items() if shape.place is Place.LEAF)
+    alone = tree_cost(gen, {shape: n for shape, n in relations.items() if shape.place is Place.LEAF})
+    query = limits.catalog_query_ms(leaves or tables)
+    return Estimate(
+        server=gen.name,
+        title=gen.title,
+        source=gen.source,
+        bytes_source=gen.row_bytes_source,
+        measured=gen.measured,
+        table=table,
+        tables=tables,
+        leaves=leaves // tables,
+        intermediates=sum(n for shape, n in relations.items() if shape.place is Place.INTERMEDIATE) // tables,
+        columns=leaf.columns,
+        dropped=leaf.dropped,
+        toastable=leaf.toastable,
+        indexes=len(leaf.indexes),
+        segments=cluster.segments,
+        mirrors=mirrors,
+        hosts=hosts,
+        leaf_rows={catalog: round(alone.segment.get(catalog, 0)) for catalog in ("pg_class", "pg_attribute")} if leaves else {},
+        storages=costs,
+        query_ms=query.value,
+        query_source=query.source,
+        notes=_notes(gen, costs, leaves // tables, level, tables, cluster.segments),
+        unlink_rate=rates,
+    )

@@ -1,0 +1,84 @@
+"""Shapes of a live table and everything below it, from rows that probes read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gpcatalog.capacity.generation import generation
+from gpcatalog.capacity.model import Index, Place, Shape
+from gpcatalog.capacity.toast import needs_toast
+from gpcatalog.model.storage import Storage
+
+BOOTSTRAP = 10  # oid of the role that initdb makes; what it owns has no row in pg_shdepend
+
+_PLACES = {"table": Place.PLAIN, "root": Place.ROOT, "intermediate": Place.INTERMEDIATE, "leaf": Place.LEAF}
+
+
+def shapes(
+    server: str,
+    oid: int,
+    relations: Sequence[Mapping[str, Any]],
+    columns: Sequence[Mapping[str, Any]],
+    indexes: Sequence[Mapping[str, Any]],
+    checks: int,
+) -> dict[Shape, int]:
+    """The table `oid` and its partitions as shapes with their number.
+
+    relations: rows of the probe `relations`, of this table and what has it for a root
+    columns:   type, typmod, plain, dropped, not_null, has_default of the table's columns
+    indexes:   columns and owned (by a constraint) of the table's indexes
+    checks:    its CHECK constraints, those that the server made of its bounds included
+    Defaults, NOT NULL and CHECKs of partitions are taken to be the table's own, partition keys to have one column; subpartition
+    templates (a few rows on the coordinator) are not read.
+    """
+    gen = generation(server)
+    live = [x for x in columns if not x["dropped"]]
+    dropped = len(columns) - len(live)
+    needed = needs_toast(gen, [(x["type"], x["typmod"]) for x in live], plain={x["type"] for x in live if x["plain"]})
+    own = tuple(Index(x["columns"], constraint=x["owned"]) for x in indexes)
+    by_oid = {x["oid"]: x for x in relations}
+    storages = [Storage(x["storage"]) for x in relations if x["kind"] in ("table", "leaf")]
+    common = max(set(storages), key=storages.count, default=Storage.HEAP)
+    levels = max((x["level"] for x in relations), default=1)
+
+    def bounds(row: Mapping[str, Any] | None) -> int:
+        found = 0
+        while row is not None and row["level"] > 0:
+            found += not row["is_default"]
+            row = by_oid.get(row["parent"])
+        return found
+
+    if gen.rule_catalogs:
+        checks = max(0, checks - bounds(by_oid.get(oid)))  # a partition's bounds are not its table's CHECKs
+
+    found: dict[Shape, int] = {}
+    for row in relations:
+        place = _PLACES[row["kind"]]
+        storage = Storage(row["storage"])
+        if place.parent and storage not in gen.storages:
+            storage = common  # a PostgreSQL root stores nothing
+        lost = min(dropped, row["columns"])
+        shape = Shape(
+            storage,
+            row["columns"] - lost,
+            row["toast"] if storage in gen.toast and (gen.root_is_table or not place.parent) else needed,
+            lost,
+            own if row["indexes"] == len(own) else _split(row["indexes"], row["index_columns"]),
+            place,
+            bounds(row) if place.child else 0 if place is Place.ROOT else 1,
+            levels=max(levels, 1) if place is Place.ROOT else 1,
+            not_null=sum(x["not_null"] for x in live),
+            defaults=sum(x["has_default"] for x in live),
+            checks=checks,
+            owned=row["owner"] != BOOTSTRAP,
+        )
+        found[shape] = found.get(shape, 0) + 1
+    return found
+
+
+def _split(indexes: int, columns: int) -> tuple[Index, ...]:
+    """Plain indexes with so many columns together: costs are linear, so how they are spread does not matter."""
+    if not indexes:
+        return ()
+    return (Index(columns - indexes + 1), *(Index(1) for _ in range(indexes - 1)))

@@ -1,0 +1,245 @@
+"""The command `estimate`: flags, a live table, text, JSON, and a file system's rates."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from gpcatalog.capacity import unlink
+from gpcatalog.capacity.command import estimate, levels, split_name
+from gpcatalog.capacity.model import Index, Instance, Shape, relation_rows, tree, tree_cost
+from gpcatalog.errors import CatalogError, Exit
+from gpcatalog.model.storage import Storage
+
+from .live import Live, added, own_database
+from .test_matrix import Case, Keys, Table, generation
+
+app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
+app.command()(estimate)
+HUNDRED = ("--server", "greenplum6", "--storage", "ao_column", "--columns", "100", "--leaves", "1095", "--segments", "32")
+
+
+def run(*words: str) -> str:
+    found = CliRunner().invoke(app, words, env={"COLUMNS": "80", "NO_COLOR": "1"})
+    if found.exception is not None and not isinstance(found.exception, SystemExit):
+        raise found.exception
+    assert found.exit_code == 0, found.output
+    return found.stdout
+
+
+def as_json(*words: str) -> dict[str, object]:
+    said = json.loads(run(*words, "--format", "json"))
+    assert isinstance(said, dict)
+    return said
+
+
+def test_the_sentence_of_the_issue() -> None:
+    said = " ".join(run(*HUNDRED).split())
+    assert "1 table, 1,095 leaves, 100 columns, ao_column on 32 segments: 6,576 pg_class and 158,920 pg_attribute rows an instance" in said
+    assert "(the leaves alone 6,570 and 158,775)" in said
+    assert "116,076 files a segment and 3,721,008 in all when filled; as ao_row: 6,576 pg_class" in said
+
+
+def test_text_fits_a_terminal_and_calls_estimates_estimates() -> None:
+    said = run(*HUNDRED, "--hosts", "4", "--mirrors", "--index", "2", "--tables", "331")
+    assert max(map(len, said.splitlines())) <= 80
+    assert said.startswith("Estimate for Greenplum 6")
+    assert "bytes are estimates" in said
+    assert "guideline 100,000 (Greenplum documentation)" in " ".join(said.split())
+
+
+def test_json_agrees_with_the_model() -> None:
+    said = as_json(*HUNDRED)
+    cost = tree_cost("gp6", tree(Shape(Storage.AO_COLUMN, 100, toastable=True), (1095,)))
+    assert said["schema"] == "gpcatalog.estimate/1"
+    chosen, *others = said["storages"]  # type: ignore[misc]
+    assert [chosen["storage"], *(x["storage"] for x in others)] == ["ao_column", "ao_row", "heap"]
+    assert chosen["coordinator"] == cost.coordinator
+    assert chosen["segment"] == cost.segment
+    assert chosen["segment_files"]["filled"] == cost.filled
+    assert chosen["cluster_files"]["filled"] == cost.filled * 32 + cost.files
+    assert chosen["times_heap"] == pytest.approx(106 / 3)
+    assert {x["source"] for x in chosen["removal"]} >= {"published: XFS on one 7200 rpm disk, the same objects"}
+
+
+def test_tables_multiply_and_partitions_nest() -> None:
+    one, ten = (as_json(*HUNDRED, "--tables", n)["storages"][0] for n in ("1", "10"))  # type: ignore[index]
+    assert ten["segment"] == {c: n * 10 for c, n in one["segment"].items()}
+    assert ten["locks"] == one["locks"]  # of a statement over one of them
+    nested = as_json("--server", "pg18", "--columns", "5", "--partitions", "12x31", "--default")
+    assert (nested["leaves"], nested["intermediates"]) == (12 * 32, 12)
+    assert [x["storage"] for x in nested["storages"]] == ["heap"]  # type: ignore[union-attr, index]
+
+
+def test_limits_are_told_with_their_source() -> None:
+    notes = " ".join(as_json("--server", "cb2", "--storage", "ao_row", "--leaves", "40000")["notes"])  # type: ignore[arg-type]
+    for said in ("40,000 leaves a table: over 20,000", "over 32,767, hard limit a level", "not measured, as Greenplum 7"):
+        assert said in notes
+    assert as_json("--server", "pg15")["notes"] == []
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((), "which server"),
+        (("--server", "oracle"), "no cost model for the server 'oracle'"),
+        (("--server", "gp6", "--storage", "parquet"), "no storage is called 'parquet'"),
+        (("--server", "pg15", "--storage", "ao_row"), "PostgreSQL 15 has no ao_row tables"),
+        (("--server", "gp6", "--columns", "0"), "--columns must be 1 or more"),
+        (("--server", "gp6", "--columns", "5000"), "1600 columns"),
+        (("--server", "gp6", "--columns", "3", "--index", "4"), "--index 4: an index has 1 to 3 columns"),
+        (("--server", "gp6", "--storage", "ao_row", "--unique", "1"), "no unique indexes on ao_row"),
+        (("--server", "gp6", "--leaves", "3", "--partitions", "3"), "not both"),
+        (("--server", "gp6", "--partitions", "3x"), "not like 365 or 12x31"),
+        (("--server", "gp6", "--partitions", "3x0"), "at least 1 partition"),
+        (("--server", "gp6", "--default"), "--default goes with"),
+        (("--table", "a.b.c"), "is not a table's name"),
+        (("dbname=x",), "which table"),
+        (("--server", "gp6", "--unlink-rate", "/nowhere/at/all"), "cannot measure in /nowhere/at/all: No such file"),
+    ],
+)
+def test_wrong_calls_are_told_precisely(words: tuple[str, ...], said: str) -> None:
+    with pytest.raises(CatalogError, match=said) as told:
+        run(*words)
+    assert told.value.exit_code is Exit.USAGE
+
+
+def test_a_storage_that_cannot_have_the_index_is_left_out() -> None:
+    said = as_json("--server", "gp6", "--storage", "heap", "--unique", "1")
+    assert [x["storage"] for x in said["storages"]] == ["heap"]  # type: ignore[union-attr, index]
+
+
+def test_names_and_levels() -> None:
+    assert split_name('"Odd.Schema".T') == ("Odd.Schema", "t")
+    assert levels("2x3X4") == (2, 3, 4)
+
+
+# --- the file system -----------------------------------------------------------------------------------------------------
+
+
+def test_rates_are_measured_and_nothing_stays(tmp_path: Path) -> None:
+    rates = unlink.measure(tmp_path, files=1234)
+    assert rates.files == 1234
+    assert rates.created_per_second > 0
+    assert rates.removed_per_second > 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_time_bounds_the_number_of_files(tmp_path: Path) -> None:
+    assert unlink.measure(tmp_path, files=10**9, seconds=0).files == unlink.BATCH
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("when", ["making", "removing"])
+def test_ctrl_c_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, when: str) -> None:
+    done = 0
+
+    def interrupting(real):  # type: ignore[no-untyped-def]
+        def both(*args: object, **names: object) -> object:
+            nonlocal done
+            done += 1
+            if done == 50:
+                raise KeyboardInterrupt
+            return real(*args, **names)
+
+        return both
+
+    if when == "removing":
+        monkeypatch.setattr(unlink.os, "unlink", interrupting(os.unlink))
+    else:
+        monkeypatch.setattr(unlink, "open", interrupting(open), raising=False)
+    with pytest.raises(KeyboardInterrupt):
+        unlink.measure(tmp_path, files=500)
+    assert done >= 50
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_measured_rate_replaces_the_published_ones(tmp_path: Path) -> None:
+    said = as_json(*HUNDRED, "--unlink-rate", str(tmp_path))
+    (removal,) = said["storages"][0]["removal"]  # type: ignore[index]
+    rates = said["unlink_rate"]
+    assert isinstance(rates, dict)
+    assert removal["source"] == f"measured in {tmp_path}"
+    assert removal["seconds"] == pytest.approx(116_076 / rates["removed_per_second"])
+
+
+# --- a live table --------------------------------------------------------------------------------------------------------
+
+
+def check(dsn: str) -> None:
+    """What the command says of a live table is what making it added to the catalogs."""
+    with own_database(dsn, "capacity_estimate") as live:
+        gen = generation(live.generation)
+        keys = Keys(live)
+        storages = gen.storages[::-1]
+        cases = [
+            Case(Shape(storages[0], 7, toastable=True, indexes=(Index(2),), dropped=1, not_null=1, defaults=2, checks=1)),
+            Case(Shape(Storage.HEAP, 5, indexes=(Index(1, constraint=True), Index(2)))),
+            Case(
+                Shape(storages[0], 6, toastable=True, indexes=(Index(1),), not_null=2, checks=1),
+                (2, 2),
+                (True, False),
+                declarative=not gen.greenplum,
+            ),
+            Case(
+                Shape(Storage.HEAP, 6, toastable=True, indexes=(Index(3, constraint=True),)), (3,), (False,), declarative=not gen.greenplum
+            ),
+        ]
+        for number, case in enumerate(cases):
+            before = live.count()
+            for statement in Table(case, f"e{number}", gen, keys).create():
+                live.work.execute(statement.encode())
+            found = added(before, live.count())
+            said = as_json(live.dsn, "--table", f"public.e{number}")
+            _equal(live, case, said, found)
+        live.work.execute("CREATE SCHEMA other; CREATE TABLE other.e0 (i int)")
+        with pytest.raises(CatalogError, match="no table named none in capacity_estimate"):
+            run(live.dsn, "--table", "none")
+        live.work.execute("CREATE VIEW seen AS SELECT 1 AS one")
+        with pytest.raises(CatalogError, match=r"no table named public\.seen"):
+            run(live.dsn, "--table", "public.seen")
+
+
+def _equal(live: Live, case: Case, said: dict[str, object], found: dict[int, dict[str, int]]) -> None:
+    chosen = said["storages"][0]  # type: ignore[index]
+    assert chosen["storage"] == case.shape.storage
+    assert said["segments"] == (len(live.instances) - 1 if live.server.greenplum else 0)
+    for content, rows in found.items():
+        counted = {k: n for k, n in rows.items() if k != "files"}
+        if case.shape.dropped and content < 0 and live.server.greenplum:
+            counted["pg_stat_last_operation"] -= 1  # of the ALTER
+        predicted = chosen[Instance.COORDINATOR if content < 0 else Instance.SEGMENT]
+        assert predicted == counted, f"{case} on {content}"
+        assert chosen["segment_files"]["empty"] == rows.get("files", 0)
+
+
+@pytest.mark.greenplum
+def test_live_table_of_greenplum_6(gp6_dsn: str) -> None:
+    check(gp6_dsn)
+
+
+@pytest.mark.greenplum
+def test_live_table_of_greenplum_7(gp7_dsn: str) -> None:
+    check(gp7_dsn)
+
+
+@pytest.mark.postgres
+def test_live_table_of_postgresql_15(pg_dsn: str) -> None:
+    check(pg_dsn)
+
+
+@pytest.mark.postgres
+def test_live_table_of_the_newest_postgresql(pgnew_dsn: str) -> None:
+    check(pgnew_dsn)
+
+
+def test_rows_by_hand_for_one_leaf() -> None:
+    # the model is tested elsewhere; this holds that the command hands it the TOAST flag
+    bare, toasted = (as_json("--server", "gp6", "--columns", "3", flag)["storages"][0]["segment"] for flag in ("--no-toast", "--toast"))  # type: ignore[index]
+    assert bare == relation_rows("gp6", Shape(Storage.HEAP, 3))
+    assert toasted == relation_rows("gp6", Shape(Storage.HEAP, 3, toastable=True))
