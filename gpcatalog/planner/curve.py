@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpcatalog.planner import budget
+from gpcatalog.planner.costs import KEEP
 from gpcatalog.planner.group import FILES, LEAVES, RESOURCES, REWRITE, SECONDS, Problem, prepare, prices, solve
 from gpcatalog.planner.policy import Weights
 from gpcatalog.planner.sets import CHUNK, Reader, Why
@@ -28,12 +29,14 @@ class Curves:
     columns: [resource, point] the prices each point is optimal for
     totals:  [table, resource, point], tables in the reader's order
     problems: the problems themselves where they fit in memory, else None
+    before:  [table, resource] with everything left as it is
     stays:   [table, Why] leaves that stay as they are for each reason
     """
 
     columns: Floats
     totals: Floats
     problems: list[Problem] | None
+    before: Floats
     stays: npt.NDArray[np.int64]
 
 
@@ -83,6 +86,7 @@ def build(
     keep = sum(r.leaves for r in reader.roots) <= CHUNK
     problems: list[Problem] = []
     parts: list[Floats] = []
+    before = np.zeros((len(reader.roots), len(RESOURCES)))
     stays = np.zeros((len(reader.roots), len(Why)), dtype=np.int64)
     done = 0
     for chunk in reader.chunks():
@@ -90,6 +94,9 @@ def build(
             chunk, now=reader.now, column_share=reader.policy.workload.column_share, rate=rate, headroom=headroom, lock_limit=lock_limit
         )
         parts.append(solve(problem, columns).totals)
+        stay = problem.singles.comps[KEEP]
+        assert stay is not None
+        np.add.at(before, chunk.root, stay)
         kept = ~chunk.droppable
         np.add.at(stays, (chunk.root[kept], chunk.why[kept].astype(np.int64)), chunk.leaves[kept])
         if keep:
@@ -97,7 +104,7 @@ def build(
         done += len(chunk.roots)
         progress(f"planned {done} of {len(reader.roots)} tables")
     totals = np.concatenate(parts) if parts else np.zeros((0, len(RESOURCES), columns.shape[1]))
-    return Curves(columns, totals, problems if keep else None, stays)
+    return Curves(columns, totals, problems if keep else None, before, stays)
 
 
 def decide(curves: Curves, objective: Floats, limits: dict[str, float]) -> Outcome:

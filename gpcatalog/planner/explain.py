@@ -53,7 +53,7 @@ def _bars(problem: Problem, start: int, end: int, highest: float) -> str:
 
 def _where(root: Root, problem: Problem, reader_texts: list[str], start: int, end: int) -> str:
     c = problem.chunk
-    if root.lists or not root.level:
+    if root.lists or not root.level or Why(int(c.why[start])) in (Why.DEFAULT, Why.UNPARSED):
         return reader_texts[0] if end - start == 1 else f"{reader_texts[0]} … {reader_texts[-1]}"
     low, high = int(c.cal_low[start]), int(c.cal_high[end - 1])
 
@@ -140,7 +140,7 @@ class Explainer:
             if int(grain) not in ages:
                 return f"the policy has no {grain.word}s"
             after = int(grid.cell_ends(grain, cell)[0])
-            if after > now_at - ages[int(grain)] * DAY:
+            if ages[int(grain)] and after > now_at - ages[int(grain)] * DAY:
                 return f"its {grain.word} is younger than {ages[int(grain)]:g} days"
             if after > int(c.hot_edge[start]):
                 return f"its {grain.word} is not cold to the end"

@@ -132,7 +132,10 @@ class Step(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="operation
 
 
 class Merge(Step, frozen=True, omit_defaults=True, tag="merge", kw_only=True):
-    """Adjacent units become one: bound is the merged one, lower and upper its ends, grain the width of the cell it lies in."""
+    """Adjacent units become one: bound is the merged one, lower and upper its ends, grain the width of the cell it lies in.
+
+    whole: these are all partitions of the parent (a server never drops the last one: another must stand meanwhile)
+    """
 
     grain: str
     partition: str
@@ -140,6 +143,7 @@ class Merge(Step, frozen=True, omit_defaults=True, tag="merge", kw_only=True):
     bound: str
     lower: End | None
     upper: End | None
+    whole: bool = False
     units: tuple[Unit, ...]
     leaves: tuple[Leaf, ...]
     new: tuple[NewLeaf, ...]

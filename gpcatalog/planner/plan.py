@@ -493,9 +493,9 @@ def _reconfigured(scribe: Scribe, steps: list[AnyStep]) -> list[AnyStep]:
     merged = [s.grain for s in steps if isinstance(s, Merge)]
     if not merged:
         return []
-    # merges grow coarser with age: what new leaves should be is the finest of them, not the oldest's
+    # merges grow coarser with age: new leaves should be as the finest of them, and never wider than a month, which is hot for a month
     order = [g.word for g in grid.Grain]
-    grain = min(merged, key=lambda g: order.index(g) if g in order else len(order))
+    grain = min([*merged, "month"] if root.calendar else merged, key=lambda g: order.index(g) if g in order else len(order))
     nothing = Gain(0, 0, 0, 0, 0)
     free = Price(0, 0, 0.0, 1, 0.0)
     if "pg_partman" in root.facts:
@@ -750,7 +750,7 @@ def make(
         targets=targets,
         progress=progress,
     )
-    before = curves.totals[:, :, 0].sum(axis=0)  # the first column of prices leaves everything as it is
+    before = curves.before.sum(axis=0)
     rest = _rest(reader, round(float(before[LEAVES])))
     aside = {"leaves": float(rest.leaves + rest.tables), "files": rest.files}
     room = {n: v - aside.get(n, 0.0) for n, v in asked.items()}
@@ -771,7 +771,7 @@ def _fill(planned: Planned, source: Source, rest: Rest, asked: dict[str, float],
     tables: list[TablePlan] = []
     after = np.zeros_like(before)
     for root in reader.roots:
-        was, will = curves.totals[root.index, :, 0], curves.totals[root.index, :, int(outcome.choice[root.index])].copy()
+        was, will = curves.before[root.index], curves.totals[root.index, :, int(outcome.choice[root.index])].copy()
         if root.index in planned.whole:
             will[:] = 0.0
             will[LEAVES], will[ROWS], will[FILES], will[CATALOG] = _whole_after(reader, root, planned.whole[root.index])

@@ -18,6 +18,7 @@ from gpcatalog.model.storage import Storage
 from gpcatalog.planner import grid
 from gpcatalog.planner.bounds import (
     DAY,
+    HOUR,
     INFINITY,
     MINUS_INFINITY,
     OPEN_HIGH,
@@ -677,10 +678,12 @@ class Reader:
         closed = good & (lo > MINUS_INFINITY) & (hi < INFINITY)
         if r.family.time:
             lengths = hi[closed] - lo[closed]
-            if len(lengths) and int(np.median(lengths)) >= 20 * 3600 * 1_000_000:
+            if len(lengths) and int(np.median(lengths)) >= 20 * HOUR:
                 # local midnights: the remainder most starts share is the calendar's origin
                 values, counts = np.unique(lo[closed] % DAY, return_counts=True)
+                # midnights at 21:00 UTC are those of a zone three hours ahead, not of one 21 hours behind
                 r.shift = int(values[int(np.argmax(counts))])
+                r.shift -= DAY if r.shift > 12 * HOUR else 0
             return _moved(lo, -r.shift), _moved(hi, -r.shift)
         if not closed.any():
             return lo, hi

@@ -79,8 +79,6 @@ class Scribe:
         self.taken = {r["name"] for r in rows if r["schema"] == root.schema}
         self.partitions = {r["partition_name"] for r in rows if r["partition_name"]}
         self._parsed: dict[str, Bound] = {}
-        leaf_lo = np.searchsorted(self.problem.unit_edges, 0)
-        del leaf_lo
 
     def bound(self, oid: int) -> Bound:
         """The parsed bound of a relation."""
@@ -220,10 +218,11 @@ class Scribe:
         locks = 1 + self.root.leaves + sum(r["indexes"] + 4 for r in rows)
         return Price(size if copied else 0, segment if copied else 0, round(float(comps[SECONDS]), 3), locks, round(float(comps[SCAN]), 1))
 
-    def rests(self, *more: str) -> tuple[str, ...]:
+    def rests(self, *more: str, parent: int = 0) -> tuple[str, ...]:
+        """What a step rests on; with `parent`, also that a default partition beside the merged one holds none of its rows."""
         facts = self.root.facts
         found = list(more)
-        if any(r["is_default"] for r in self.relation.values()):
+        if parent and any(r["is_default"] and r["parent"] == parent for r in self.relation.values()):
             found.append("the default partition holds no rows of the new range")
         if "grants of leaves" in facts:
             found.append(f"grants of {facts['grants of leaves'][0][1]} of its partitions differ from the table's")
@@ -285,7 +284,8 @@ class Scribe:
             explanation=f"{len(units)} partitions become one {self.grain(slot)}{stored}",
             gain=self.gain(before, comps, fewer),
             cost=self.price(comps, every, copied=True),
-            rests_on=self.rests("the leaves hold the same rows when they are swapped"),
+            rests_on=self.rests("the leaves hold the same rows when they are swapped", parent=parent),
+            whole=len(units) == sum(r["parent"] == parent for r in self.relation.values()),
             parent=parent,
             parent_name=parent_name,
             grain=self.grain(slot),

@@ -92,7 +92,9 @@ def test_gap_to_exact_optimum(cases: list[list[Piece]], kind: str, tightness: fl
     assert curves.problems
     ways = [_groupings(curves.problems[0], t) for t in range(len(cases))]
     objective = group.prices(weights, 0.0 if targets else 1.0)
-    names = {"leaves": {"leaves": LEAVES}, "files": {"files": FILES}, "rewrite": {"rewrite": REWRITE}}.get(kind, {"leaves": LEAVES, "rewrite": REWRITE})
+    names = {"leaves": {"leaves": LEAVES}, "files": {"files": FILES}, "rewrite": {"rewrite": REWRITE}}.get(
+        kind, {"leaves": LEAVES, "rewrite": REWRITE}
+    )
     limits = {}
     for name, r in names.items():
         low = sum(min(float(w[r]) for w in table) for table in ways)

@@ -1,0 +1,355 @@
+"""Whole plans: what they cover, what they never do, golden outputs, and every refusal."""
+
+from __future__ import annotations
+
+import json
+import os
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Any, cast
+
+import msgspec
+import pytest
+import typer
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from rich.console import Console
+from typer.testing import CliRunner
+
+from gpcatalog.emit import plan_json, plan_text
+from gpcatalog.errors import CatalogError
+from gpcatalog.lab import synthetic
+from gpcatalog.planner import plan, policy
+from gpcatalog.planner.bounds import Family, interval, parse
+from gpcatalog.planner.command import plan as command
+from gpcatalog.planner.operations import Convert, DropEmpty, Externalise, Flatten, Merge, Reconfigure, Unpartition
+from gpcatalog.planner.plan import Plan, Request
+from gpcatalog.planner.policy import Limits, Policy, Rule
+from gpcatalog.store.snapshot import Snapshot
+from tests.planner.made import MadeLeaf, MadeSnapshot, MadeTable, day_range
+from tests.planner.test_group import GRAINS, WEIGHTS, Piece, made, tables
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+def check_plan(full: Plan, snapshot: Any) -> None:
+    """What holds for every plan: leaves once, bounds whole, no gaps, defaults untouched, names that fit, sums that add up."""
+    for table in full.tables:
+        seen: set[int] = set()
+        kept = {r["oid"]: r for r in snapshot.rows("SELECT * FROM relation WHERE root = ?", [table.oid])}
+        names = {r["name"] for r in kept.values()}
+        leaves = table.leaves
+        for step in table.steps:
+            if isinstance(step, Reconfigure):
+                continue
+            mine = {leaf.oid for leaf in step.leaves}
+            assert not mine & seen, "a leaf is covered twice"
+            seen |= mine
+            assert len(mine) == len(step.leaves)
+            assert not any(kept[o]["is_default"] and kept[o]["level"] == table.level for o in mine)
+            if isinstance(step, Merge):
+                leaves -= len(step.leaves) - len(step.new)
+                assert sum(leaf.bytes or 0 for leaf in step.leaves) == sum(n.bytes or 0 for n in step.new)
+                for new in step.new:
+                    assert len(new.name.encode()) <= 63
+                    assert new.name not in names
+                    names.add(new.name)
+                if step.lower is None:
+                    continue
+                # neighbours touch, and the merged bound is exactly their union
+                kind = Family.DATE if "date" in step.bound or "-" in (step.lower.value or "") else Family.INTEGER
+                kind = Family.TIMESTAMP if ":" in (step.lower.value or "") else kind
+                kind = Family.INTEGER if (step.lower.value or "").lstrip("-").isdigit() else kind
+                ends = [interval(parse(u.bound), kind) for u in step.units]
+                assert all(a[1] == b[0] for a, b in zip(ends[:-1], ends[1:], strict=True))
+                assert interval(parse(step.bound), kind) == (ends[0][0], ends[-1][1])
+            elif isinstance(step, DropEmpty):
+                leaves -= len(step.leaves)
+                assert all(leaf.filled is False for leaf in step.leaves)
+            elif isinstance(step, Unpartition):
+                leaves = 0
+        assert leaves == table.leaves_after
+        gains = [s.gain for s in table.steps]
+        assert sum(g.leaves for g in gains) == table.leaves - table.leaves_after
+        assert abs(sum(g.rows for g in gains) - (table.rows - table.rows_after)) <= len(gains)
+        assert abs(sum(g.files for g in gains) - (table.files - table.files_after)) <= len(gains)
+        ids = [s.id for s in table.steps]
+        assert len(set(ids)) == len(ids)
+    every = [s.id for t in full.tables for s in t.steps]
+    assert len(set(every)) == len(every)
+    assert sum(t.leaves_after for t in full.tables) <= full.after.leaves
+
+
+def make(snapshot: Any, rules: Policy | None = None, **limits: Any) -> plan.Planned:
+    return plan.make(cast(Snapshot, snapshot), rules, Request(Limits(**limits)))
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    st.lists(tables(), min_size=1, max_size=12), GRAINS, WEIGHTS, st.sampled_from([None, "week", "month"]), st.sampled_from([None, "90d"])
+)
+def test_plans_hold_what_they_promise(
+    cases: list[list[Piece]], grains: dict[str, int], weights: policy.Weights, unit: str | None, keep: str | None
+) -> None:
+    snapshot = MadeSnapshot([made(pieces, f"t{n}") for n, pieces in enumerate(cases)])
+    rules = Policy(default=Rule(grains=dict(grains), retention_unit=unit, keep=keep), weights=weights)
+    full = make(snapshot, rules).full()
+    check_plan(full, snapshot)
+    hot = (date(2026, 7, 1) - timedelta(days=31)).isoformat()
+    for table in full.tables:
+        for step in table.steps:
+            if isinstance(step, (Merge, Convert, DropEmpty)):
+                assert all(u.upper is not None and str(u.upper.value) <= hot for u in step.units), "the hot window was touched"
+            if isinstance(step, Merge) and unit == "month":
+                assert len({str(u.lower.value)[:7] for u in step.units if u.lower}) == 1, "a merge outlives its retention unit"
+            if isinstance(step, Merge) and keep:
+                assert all(str(u.upper.value) > "2026-04-02" for u in step.units if u.upper)
+    again = make(snapshot, rules).full()
+    assert [s.id for t in again.tables for s in t.steps] == [s.id for t in full.tables for s in t.steps]
+    assert again.id == full.id
+    snapshot.close()
+
+
+def daily(n: int, first: date = date(2026, 1, 1), **more: Any) -> list[MadeLeaf]:
+    return [MadeLeaf(day_range(str(first + timedelta(days=i)), str(first + timedelta(days=i + 1))), **more) for i in range(n)]
+
+
+def zoo() -> MadeSnapshot:
+    two = [MadeLeaf(day_range(f"2026-01-{d:02d}", f"2026-01-{d + 1:02d}"), lanes=[1 << 20, 0]) for d in range(1, 29)]
+    return MadeSnapshot(
+        [
+            MadeTable("days", [*daily(170), MadeLeaf("DEFAULT", False, 0, default=True)]),
+            MadeTable("levels", two),
+            MadeTable("values", [MadeLeaf(f"VALUES ('{c}'::text)") for c in "abc"], key_type="text", strategy="list"),
+            MadeTable("garbled", [*daily(5), MadeLeaf("START (now()) END (later())")]),
+            MadeTable(
+                "numbers", [MadeLeaf(f"START ({n * 10}) END ({n * 10 + 10})") for n in range(30)], key_type="integer", storage="heap"
+            ),
+            MadeTable("hash", [MadeLeaf("FOR VALUES WITH (modulus 2, remainder 0)")], strategy="hash"),
+            MadeTable("copied", daily(3), facts=[("distribution", "REPLICATED")]),
+            MadeTable("keyed", daily(3), facts=[("foreign key", "fk1")]),
+            MadeTable("seen", daily(28), leaf_facts=[(9, "view", "v")]),
+            MadeTable("Odd\x1b]0;x\x07 Name" + "é" * 26, daily(28)),
+        ],
+        plain=2,
+    )
+
+
+def golden(name: str, text: str) -> None:
+    file = GOLDEN / name
+    if os.environ.get("WRITE_GOLDEN"):
+        GOLDEN.mkdir(exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    assert text == file.read_text(encoding="utf-8"), f"differs from {file.name}; WRITE_GOLDEN=1 rewrites it"
+
+
+def rendered(write: Any) -> str:
+    out = Console(width=80, file=open(os.devnull, "w"), record=True, no_color=True, highlight=False, markup=False, emoji=False)  # noqa: SIM115
+    write(out)
+    text = "\n".join(line.rstrip() for line in out.export_text().splitlines()) + "\n"
+    assert "\x1b" not in text
+    assert max(len(line) for line in text.splitlines()) <= 80
+    return text
+
+
+def test_golden_text() -> None:
+    from gpcatalog.planner.command import _left
+
+    planned = make(zoo())
+    golden("plan.txt", rendered(lambda out: plan_text.show(planned.plan, planned.table_plans, _left(planned), out)))
+
+
+@pytest.mark.parametrize("name", ["days", "levels", "garbled", "numbers", "seen"])
+def test_golden_explain(name: str) -> None:
+    from gpcatalog.planner.explain import Explainer
+
+    planned = make(zoo(), max_rewrite="4GB")
+    root = next(r for r in planned.reader.roots if r.name == name)
+    found = next(iter(planned.tables({root.index})))
+    golden(f"explain_{name}.txt", rendered(lambda out: plan_text.explain(found, Explainer(planned, root).rows(), out)))
+
+
+def test_golden_json() -> None:
+    # a few leaves of every kind of step
+    small = MadeSnapshot(
+        [
+            MadeTable("days", [*daily(4, date(2026, 3, 1)), *daily(2, date(2026, 3, 9), filled=False, bytes=0), *daily(1, date(2026, 6, 29))]),
+            MadeTable("levels", [MadeLeaf(x.bound, lanes=[1 << 20, 0]) for x in daily(2)]),
+            MadeTable("large", daily(1, bytes=20 << 20)),
+        ]
+    )
+    planned = make(small)
+    pieces: list[str] = []
+    plan_json.write(planned.plan, planned.tables(), pieces.append)
+    raw = json.loads("".join(pieces))
+    raw["made_at"] = "2026-07-01T12:00:00Z"
+    golden("plan.json", json.dumps(raw, indent=1, ensure_ascii=False) + "\n")
+    full = plan_json.read("".join(pieces))
+    check_plan(full, planned.reader.snapshot)
+    assert msgspec.json.decode(msgspec.json.encode(full), type=Plan) == full
+
+
+def test_left_alone_with_reasons() -> None:
+    found = {t.table: t for t in make(zoo()).tables()}
+    assert "hash" in found["hash"].alone
+    assert "replicated" in found["copied"].alone
+    assert "fk1" in found["keyed"].alone
+    assert "merge_lists" in found["values"].alone
+    unread = next(x for x in found["garbled"].left if "not understood" in x.reason)
+    assert "a value was expected at 'now()'" in unread.examples[0]
+    assert any("view" in x.reason for x in found["seen"].left)
+
+
+def test_lists_join_where_a_policy_says_so() -> None:
+    snapshot = MadeSnapshot(
+        [MadeTable("v", [MadeLeaf(f"VALUES ('{c}'::text)", bytes=1 << 20) for c in "dbacfe"], key_type="text", strategy="list")]
+    )
+    (table,) = make(snapshot, Policy(default=Rule(merge_lists=4))).full().tables
+    merges = [s for s in table.steps if isinstance(s, Merge)]
+    assert [m.bound for m in merges] == ["VALUES ('a'::text, 'b'::text, 'c'::text, 'd'::text)", "VALUES ('e'::text, 'f'::text)"]
+
+
+def test_unpartition_flatten_externalise() -> None:
+    snapshot = MadeSnapshot([MadeTable("small", daily(20, bytes=1000))])
+    full = make(snapshot, Policy(default=Rule(unpartition_below="1MB"))).full()
+    (step,) = full.tables[0].steps
+    assert isinstance(step, Unpartition)
+    assert full.after.leaves == 0
+    assert full.after.tables == 1
+    check_plan(full, snapshot)
+    flat = MadeSnapshot([MadeTable("flat", [MadeLeaf(x.bound, lanes=[1 << 20]) for x in daily(20)])])
+    (step,) = make(flat, Policy(default=Rule(flatten=True))).full().tables[0].steps
+    assert isinstance(step, Flatten)
+    assert [n.bound for n in step.new] == [u.bound for u in step.units]
+    full = make(MadeSnapshot([MadeTable("old", daily(170))]), Policy(default=Rule(externalise_after="90d"))).full()
+    outside = [s for s in full.tables[0].steps if isinstance(s, Externalise)]
+    assert len(outside) == 91
+    assert all(s.proposal for s in outside)
+
+
+def test_partman_follows() -> None:
+    config = json.dumps({"parent_table": "s.p", "partition_interval": "1 day", "premake": 4, "retention": None})
+    leaves = [MadeLeaf(day_range(x.bound.split("'")[1], x.bound.split("'")[3], classic=False)) for x in daily(150)]
+    snapshot = MadeSnapshot(
+        [MadeTable("p", leaves, storage="heap", facts=[("pg_partman", config), ("pg_partman version", "5.2.4")])], generation="pg15"
+    )
+    (table,) = make(snapshot, Policy(default=Rule(grains={"month": 40}))).full().tables
+    step = table.steps[-1]
+    assert isinstance(step, Reconfigure)
+    assert step.wanted == {"partition_interval": "1 month"}
+    assert step.now["partition_interval"] == "1 day"
+
+
+def test_locks_that_cannot_fit() -> None:
+    full = make(MadeSnapshot([MadeTable("t", daily(150))]), max_lock=100).full()
+    assert "does not fit 100 lock slots" in full.tables[0].alone
+    narrow = make(MadeSnapshot([MadeTable("t", daily(150))]), max_lock=200).full()
+    assert all(s.cost.locks <= 200 for s in narrow.tables[0].steps)
+    assert any(isinstance(s, Merge) for s in narrow.tables[0].steps)
+
+
+def test_limits_are_kept_and_the_least_is_done() -> None:
+    snapshot = MadeSnapshot([MadeTable(f"t{n}", daily(150, bytes=(n + 1) << 24)) for n in range(6)])
+    all_of_it = make(snapshot).plan
+    some = make(snapshot, target_leaves=600).plan
+    assert some.after.leaves + some.after.tables <= 600
+    assert some.effort.rewrite < all_of_it.effort.rewrite
+    both = make(snapshot, target_leaves=700, max_rewrite="10GB").plan
+    assert all(x.kept for x in both.limits if x.source == "asked for")
+    headed = make(snapshot, headroom="200MB").full()
+    assert all((s.cost.segment_bytes or 0) <= 200 << 20 for t in headed.tables for s in t.steps)
+
+
+def failure(*words: Any, **more: Any) -> CatalogError:
+    with pytest.raises(CatalogError) as caught:
+        make(*words, **more)
+    return caught.value
+
+
+def test_refusals() -> None:
+    snapshot = MadeSnapshot([MadeTable("t", daily(150, bytes=1 << 30))])
+    e = failure(snapshot, target_leaves=3)
+    assert "target_leaves = 3 cannot be reached" in e.message
+    assert "at least" in e.message
+    e = failure(snapshot, target_leaves=45, max_rewrite="1GB")
+    assert e.message == "these limits contradict each other: target_leaves = 45 and max_rewrite = 1.0 GiB"
+    assert "leaves can be reached" in e.hint
+    assert "no partitioned tables" in failure(MadeSnapshot([], plain=3)).message
+    assert "10 apples" in failure(snapshot, max_rewrite="10 apples").message
+    assert "window" in failure(snapshot, window="soon").message or "soon" in failure(snapshot, window="soon").message
+    thin = MadeSnapshot([MadeTable("t", daily(3))])
+    thin.header["grain"] = "root"
+    assert "thinned" in failure(thin).message
+
+
+def test_without_sizes() -> None:
+    leaves = [MadeLeaf(x.bound, n % 3 == 0, None) for n, x in enumerate(daily(150))]
+    snapshot = MadeSnapshot([MadeTable("t", leaves)], basis="segment file lists")
+    found = make(snapshot)
+    assert found.plan.source.sizes == "none"
+    assert "no sizes" in found.plan.notes[0]
+    full = found.full()
+    assert all(isinstance(s, (DropEmpty, Merge)) and not any(leaf.filled for leaf in s.leaves) for s in full.tables[0].steps)
+    assert full.after.leaves < full.before.leaves
+    named = make(snapshot, Policy(default=Rule(grains={"month": 0}))).full()
+    merges = [s for s in named.tables[0].steps if isinstance(s, Merge)]
+    assert len(merges) == 5 - 1  # May holds the hot edge
+    assert all(m.cost.bytes is None for m in merges)
+    assert "has no sizes" in failure(snapshot, max_rewrite="1TB").message
+
+
+@pytest.fixture
+def app() -> typer.Typer:
+    found = typer.Typer()
+    found.command()(command)
+    return found
+
+
+def test_command(app: typer.Typer, tmp_path: Path) -> None:
+    file = synthetic.write(tmp_path / "s.gpcatalog", synthetic.published(4000, 5))
+    runner = CliRunner()
+    result = runner.invoke(app, ["--snapshot", str(file)])
+    assert result.exit_code == 0, result.output
+    assert "partitioned tables change." in result.output
+    result = runner.invoke(app, ["--snapshot", str(file), "--explain", "numbers_4"])
+    assert "one character a partition" in result.output
+    out = tmp_path / "plan.json"
+    result = runner.invoke(app, ["--snapshot", str(file), "--format", "json", "-o", str(out), "--target-leaves", "3000"])
+    assert result.exit_code == 0, result.output
+    full = plan_json.read(out.read_bytes())
+    assert full.after.leaves <= 3000
+    with Snapshot(file) as snapshot:
+        check_plan(full, snapshot)
+    result = runner.invoke(app, ["--snapshot", str(file), "--explain", "numbers"])
+    assert isinstance(result.exception, CatalogError)
+    assert "numbers_4" in result.exception.hint
+    rules = tmp_path / "p.toml"
+    rules.write_text('[[table]]\nmatch = "synthetic.days*"\ngrian = {}\n')
+    result = runner.invoke(app, ["--snapshot", str(file), "--policy", str(rules)])
+    assert isinstance(result.exception, CatalogError)
+    assert "unknown key 'grian' in [table[0]]" in result.exception.message
+    result = runner.invoke(app, ["--snapshot", str(file), "--demo"])
+    assert isinstance(result.exception, CatalogError)
+
+
+def test_workload_decides(tmp_path: Path) -> None:
+    from gpcatalog.planner import workload
+
+    # AOCO files large enough that merging is about what queries read
+    snapshot = MadeSnapshot([MadeTable("t", daily(120, bytes=1 << 30))])
+    single = tmp_path / "single.sql"
+    single.write_text(";\n".join(f"SELECT 1 FROM s.t x WHERE x.d = date '2026-02-{d:02d}'" for d in [*range(1, 29)] * 40))
+    asked = workload.read(str(single), snapshot)
+    assert asked.understood == asked.statements >= 28
+    picky = plan.make(cast(Snapshot, snapshot), Policy(), workload=asked).full()
+    whole = tmp_path / "whole.csv"
+    whole.write_text("query,calls\n\"select sum(n) from t where d >= '2026-01-01' and d < '2026-05-01'\",500\n\"select 1\",3\n")
+    broad = plan.make(cast(Snapshot, snapshot), Policy(), workload=workload.read(str(whole), snapshot)).full()
+    february = [s for s in picky.tables[0].steps if isinstance(s, Merge) and any("2026-02" in u.bound for u in s.units)]
+    assert not february
+    assert broad.after.leaves < picky.after.leaves
+    assert broad.effort.scan_bytes_per_day <= 0.01
+    nothing = tmp_path / "nothing.sql"
+    nothing.write_text("SELECT 1; SELEKT")
+    with pytest.raises(CatalogError, match="none of its 2 statements"):
+        workload.read(str(nothing), snapshot)
