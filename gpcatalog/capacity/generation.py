@@ -249,13 +249,19 @@ PG15 = Generation(
     row_bytes_source="measured: PostgreSQL 15, 10,000 leaves of 21 columns with two indexes",
 )
 
+PG12 = replace(PG15, name="pg12", title="PostgreSQL 12", source="measured: PostgreSQL 12", row_type_of_aux=True)
+PG13 = replace(PG12, name="pg13", title="PostgreSQL 13", source="measured: PostgreSQL 13")
+# from 14 on TOAST relations have no row type
+PG14 = replace(PG15, name="pg14", title="PostgreSQL 14", source="measured: PostgreSQL 14")
+# from 16 on a plan looks at the indexes of partitioned tables
+PG16 = replace(PG15, name="pg16", title="PostgreSQL 16", source="measured: PostgreSQL 16", select_locks_root_indexes=True)
+PG17 = replace(PG16, name="pg17", title="PostgreSQL 17", source="measured: PostgreSQL 17")
 PG18 = replace(
-    PG15,
+    PG17,
     name="pg18",
     title="PostgreSQL 18",
     source="measured: PostgreSQL 18",
     not_null_constraints=True,
-    select_locks_root_indexes=True,
     row_bytes=MappingProxyType(
         {
             "pg_class": 595,
@@ -272,32 +278,10 @@ PG18 = replace(
     row_bytes_source="measured: PostgreSQL 18, 10,000 leaves of 21 columns with two indexes",
 )
 
+# PostgreSQL 14 with Greenplum 7's storage; up to 4 segfiles an insert there (gp_appendonly_insert_files)
+CB2 = replace(GP7, name="cb2", title="Cloudberry 2", source="not measured, as Greenplum 7", measured=False)
 
-def _like(base: Generation, name: str, title: str, *, row_type_of_aux: bool = False) -> Generation:
-    """A generation nobody measured here: the figures of its nearest measured kin, and said so."""
-    source = f"not measured, as {base.title}"
-    return replace(base, name=name, title=title, source=source, measured=False, row_type_of_aux=row_type_of_aux)
-
-
-GENERATIONS: Mapping[str, Generation] = MappingProxyType(
-    {
-        x.name: x
-        for x in (
-            GP6,
-            GP7,
-            # PostgreSQL 14 underneath; up to 4 segfiles an insert there (gp_appendonly_insert_files)
-            _like(GP7, "cb2", "Cloudberry 2"),
-            # before 14 a TOAST relation has a row type of its own
-            _like(PG15, "pg12", "PostgreSQL 12", row_type_of_aux=True),
-            _like(PG15, "pg13", "PostgreSQL 13", row_type_of_aux=True),
-            _like(PG15, "pg14", "PostgreSQL 14"),
-            PG15,
-            _like(PG15, "pg16", "PostgreSQL 16"),
-            _like(PG15, "pg17", "PostgreSQL 17"),
-            PG18,
-        )
-    }
-)
+GENERATIONS: Mapping[str, Generation] = MappingProxyType({x.name: x for x in (GP6, GP7, CB2, PG12, PG13, PG14, PG15, PG16, PG17, PG18)})
 
 # how people call them on a command line
 ALIASES: Mapping[str, str] = MappingProxyType(
