@@ -303,6 +303,8 @@ def columnar_file_explosion(s: Subject) -> None:
     columnar = sum(1 for p in table.leaves() if p.storage is Storage.AO_COLUMN) if table.parts else int(table.storage is Storage.AO_COLUMN)
     if not columnar:
         return
+    if not table.known:
+        return
     shape = table.shape(s.edition, Storage.AO_COLUMN)
     files = columnar * relation_files(s.edition.name, shape, FILLED)
     host = files * -(-s.settings.segments // s.settings.hosts)

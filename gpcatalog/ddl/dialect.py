@@ -25,11 +25,12 @@ if "sqlglotc" in sys.modules:  # pragma: no cover - the compiled classes cannot 
         hint="uninstall sqlglotc, or sqlglot[c], in this environment",
     )
 
-_VERSIONS = {"5": "gp6", "6": "gp6", "7": "gp7"}
+# products whose versions do not overlap: Cloudberry 2, Greenplum 5 to 7, PostgreSQL from 12 on
+_VERSIONS = {"2": "cb2", "5": "gp6", "6": "gp6", "7": "gp7", **{str(n): f"pg{n}" for n in range(12, 20)}}
 
 
 def editions(version: object = None) -> tuple[Edition, ...]:
-    """The editions that a setting names ("6", "7", "gp6", "cb2", "pg17"), or all of them in order of trial.
+    """The editions that a setting names ("6", "7", "gp6", "cb2", "17"), or all of them in order of trial.
 
     >>> [e.name for e in editions("6")], [e.name for e in editions()]
     (['gp6'], ['gp7', 'gp6', 'pg19'])
@@ -115,7 +116,7 @@ class Greenplum(Postgres):
     """PostgreSQL with Greenplum's DDL.
 
     `read="greenplum"` takes what any supported server takes; `read="greenplum, version=6"` only what that one does
-    (6, 7, cb2, pg12 … pg19).
+    (2 Cloudberry, 6 and 7 Greenplum, 12 … 19 PostgreSQL).
     """
 
     class Tokenizer(Postgres.Tokenizer):
@@ -153,7 +154,7 @@ class Greenplum(Postgres):
     def parse(self, sql: str, **opts: Any) -> list[exp.Expr | None]:
         """Trees of the statements in `sql`; raises sqlglot's ParseError with line, column and what was expected."""
         try:
-            return [*read_all(sql, editions(self.settings.get("version")))]
+            return [*read_all(sql, editions(None if self.version[0] == sys.maxsize else self.version[0]))]
         except SyntaxFault as found:
             # whatever the error level: half a tree would be taken for a whole one
             raise _as_parse_error(sql, found) from None

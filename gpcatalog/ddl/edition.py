@@ -27,6 +27,11 @@ class Edition:
         return keywords.partition_names_refused(self._table)
 
     @property
+    def whole(self) -> bool:
+        """True where the grammar was held against the server itself, statement by statement: nothing is missing in it."""
+        return self.name in ("gp6", "gp7")
+
+    @property
     def classic(self) -> bool:
         """True where partitions are the server's own classic ones, with no declarative syntax beneath (Greenplum 6)."""
         return self.greenplum and self.base < 12

@@ -134,14 +134,10 @@ class Grammar:
         """True when a statement may begin like this in this edition's grammar, whatever follows."""
         return (
             first in _BY_HAND
-            or first in self.by_first
+            or (first in self.by_first and first != "create")
             or (first, second) in self.by_pair
             or (first == "create" and second in _CREATES)
         )
-
-    def begins(self, first: str) -> bool:
-        """True when some statement begins with this word."""
-        return first in _BY_HAND or first in self.by_first or any(pair[0] == first for pair in self.by_pair)
 
     def reader(self, tokens: Tokens) -> Tables:
         """A reader of this edition over tokens."""

@@ -202,7 +202,7 @@ def _skip_space(text: str, at: int) -> int:
 def read(piece: Piece, wanted: tuple[Edition, ...]) -> Statement:
     """A statement read by the first of the editions that takes it.
 
-    A statement that begins as none does in these grammars is not understood; one that begins so and goes wrong is an error.
+    What a whole grammar does not take is an error. In the others a statement that begins as none there does is not understood.
     """
     from gpcatalog.ddl.dialect import read_statement
 
@@ -213,9 +213,8 @@ def read(piece: Piece, wanted: tuple[Edition, ...]) -> Statement:
         tree, by = read_statement(piece.tokens, wanted)
     except SyntaxFault as found:
         first, second = (*words, "", "")[:2]
-        known = any(grammar(each).known(first, second) for each in wanted)
-        starts = any(grammar(each).begins(first) for each in wanted)
-        outcome = Outcome.ERROR if known or not starts else Outcome.NOT_UNDERSTOOD
+        sure = any(each.whole or grammar(each).known(first, second) for each in wanted)
+        outcome = Outcome.ERROR if sure else Outcome.NOT_UNDERSTOOD
         return Statement(piece.source, piece.start, piece.end, outcome, fault=found, words=words)
     return Statement(piece.source, piece.start, piece.end, Outcome.TYPED, tree, by, words=words)
 

@@ -121,9 +121,18 @@ class World:
         if handler is None:
             return Effect()
         try:
-            return handler(self, tree)
+            effect = handler(self, tree)
         except Unknown as e:
             return Effect(unknown=[str(e)])
+        try:
+            for shape in (*effect.made, *effect.gone):
+                model.known(self.edition.name, shape)
+        except CatalogError as e:  # a table that this server cannot have
+            effect.made, effect.gone = Counter(), Counter()
+            effect.unknown.append(f"the server refuses it: {e.message}")
+            if effect.table is not None:
+                effect.table.known = False
+        return effect
 
     def _create(self, tree: exp.Create) -> Effect:
         kind = tree.args.get("kind")
@@ -513,6 +522,3 @@ def known_table(
     table.partitioned = bool(levels)
     table.parts = [Partition(f"{name}_{i}", "", False, storage, 1) for i in range(leaves)] if levels else []
     return table
-
-
-__all__ = ["CatalogError", "Effect", "World", "known_table"]

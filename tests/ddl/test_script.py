@@ -1,0 +1,77 @@
+"""Scripts cut into statements: what stands around SQL in real files, and places that stay right."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpcatalog.ddl.dialect import editions
+from gpcatalog.ddl.script import Outcome, Source, Statement, statements
+
+
+def read(text: str, server: str = "gp7") -> list[Statement]:
+    return list(statements(Source(text, "f.sql"), editions(server)))
+
+
+def test_psql_commands_and_copy_data() -> None:
+    text = (
+        "\\set ON_ERROR_STOP on\n\\i other.sql\nCREATE TABLE t (a int, b text) DISTRIBUTED BY (a);\n"
+        "COPY t (a, b) FROM stdin;\n1\tit's; not \"sql\"\n2\t\\N\n\\.\n\nSELECT 1 \\gset\nSELECT :'x', :y FROM :\"z\";\n\\q\n"
+    )
+    found = read(text)
+    assert [s.outcome for s in found] == [Outcome.TYPED] * 4
+    assert [s.place.line for s in found] == [3, 4, 9, 10]
+
+
+def test_copy_data_without_end() -> None:
+    assert [s.place.line for s in read("COPY t FROM STDIN;\n1\n2\n")] == [1]
+
+
+def test_quotes_comments_and_dollars() -> None:
+    text = (
+        "-- a; b\n/* c; /* nested; */ d; */ SELECT 'a;b', \"c;d\", $$e;f$$, $q$ $$ ; $q$, E'g\\';h';\n"
+        "DO $x$ BEGIN PERFORM 1; END $x$;\nCREATE FUNCTION f() RETURNS int AS 'SELECT 1;' LANGUAGE sql;;\n"
+    )
+    assert [(s.outcome, s.place.line) for s in read(text)] == [(Outcome.TYPED, 2), (Outcome.TYPED, 3), (Outcome.TYPED, 4)]
+
+
+def test_rule_and_atomic_bodies_hold_semicolons() -> None:
+    assert len(read("CREATE RULE r AS ON INSERT TO t DO (SELECT 1; SELECT 2); SELECT 3;")) == 2
+    body = "CREATE FUNCTION f() RETURNS int BEGIN ATOMIC SELECT CASE WHEN true THEN 1 END; SELECT 2; END; SELECT 3;"
+    assert [s.outcome for s in read(body, "pg17")] == [Outcome.TYPED] * 2
+
+
+def test_places_count_characters() -> None:
+    found = read("SELECT '日本語é';  SELEC 1;\r\n  SELECT 2 FROM WHERE;")
+    assert [str(s.place) for s in found] == ["f.sql:1:1", "f.sql:1:17", "f.sql:2:3"]
+    fault = found[2].fault
+    assert fault is not None
+    assert str(found[2].source.place(fault.offset)) == "f.sql:2:17"
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [("SELECT 'open;\n", 1), ("SELECT 1; SELECT $$open;\n", 1), ("/* open", 1), ('SELECT "open', 1), ('SELECT ""', 1)],
+)
+def test_what_is_never_closed(text: str, line: int) -> None:
+    last = read(text)[-1]
+    assert last.outcome is Outcome.ERROR
+    assert last.place.line == line
+
+
+def test_reading_goes_on_after_an_error() -> None:
+    found = read("CREATE TABLE t (a int,);\nDROP TABLE u;\nSELECT 'x\n;\nDROP TABLE v;")
+    assert [s.outcome for s in found][:2] == [Outcome.ERROR, Outcome.TYPED]
+
+
+def test_unknown_kinds_are_said_not_to_be_understood() -> None:
+    (one,) = read("CREATE WIDGET w;", "pg17")
+    assert one.outcome is Outcome.NOT_UNDERSTOOD
+    # the grammars of Greenplum 6 and 7 are whole: what is not in them the server refuses
+    (two,) = read("CREATE WIDGET w;", "gp7")
+    assert two.outcome is Outcome.ERROR
+
+
+def test_byte_order_mark_and_empty() -> None:
+    assert [s.outcome for s in read("\ufeffSELECT 1")] == [Outcome.TYPED]
+    assert read("") == []
+    assert read("-- nothing\n;;\n") == []
