@@ -14,7 +14,13 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from gpcatalog import __version__
+from gpcatalog.capacity.command import estimate
+from gpcatalog.ddl.command import check
 from gpcatalog.errors import CatalogError, Exit
+from gpcatalog.growth.command import growth
+from gpcatalog.latency.command import latency
+from gpcatalog.planner.command import plan
+from gpcatalog.report_command import metrics, report
 
 if TYPE_CHECKING:
     from gpcatalog.audit.report import Report
@@ -537,6 +543,15 @@ def lab_command(
         _say('ready: gpcatalog audit "' + server.conninfo("shop") + '" — Ctrl-C stops it')
         while True:
             time.sleep(3600)
+
+
+app.command("growth")(growth)
+app.command("latency")(latency)
+app.command("report")(report)
+app.command("metrics")(metrics)
+app.command("estimate")(estimate)
+app.command("plan")(plan)
+app.command("check")(check)
 
 
 def _version(value: bool) -> None:

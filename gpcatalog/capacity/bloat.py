@@ -14,16 +14,27 @@ LEAF_FREE = 0.10  # share of a leaf page that a fresh btree leaves free (fillfac
 INNER_FREE = 0.30  # and of an inner page (BTREE_NONLEAF_FILLFACTOR 70)
 
 
-def heap_bytes(rows: int, tuple_bytes: float, block_size: int) -> int:
-    """Bytes of a heap that holds `rows` tuples of on average `tuple_bytes` (header and alignment included), packed.
+def page_share(tuple_bytes: int, block_size: int) -> float:
+    """Share of a page that a tuple of this many bytes (header and alignment included) takes among others like it.
 
-    >>> heap_bytes(0, 100, 8192), heap_bytes(1000, 144, 8192)
+    >>> page_share(144, 8192) == 1 / 55, page_share(20000, 8192)
+    (True, 1.0)
+    """
+    return 1 / max(1, (block_size - PAGE_HEADER) // (tuple_bytes + LINE_POINTER))
+
+
+def page_share_sql(tuple_bytes: str, block_size: int) -> str:
+    """The same as SQL, for an integer expression."""
+    return f"1.0 / GREATEST(1, {block_size - PAGE_HEADER} / ({tuple_bytes} + {LINE_POINTER}))"
+
+
+def heap_bytes(rows: int, share: float, block_size: int) -> int:
+    """Bytes of a packed heap of `rows` tuples that take on average `share` of a page; neighbours are taken to be alike.
+
+    >>> heap_bytes(0, 0.1, 8192), heap_bytes(1000, page_share(144, 8192), 8192)
     (0, 155648)
     """
-    if rows <= 0:
-        return 0
-    per_page = max(1, int((block_size - PAGE_HEADER) // (tuple_bytes + LINE_POINTER)))
-    return math.ceil(rows / per_page) * block_size
+    return math.ceil(max(0, rows) * share - 1e-9) * block_size
 
 
 def btree_bytes(entries: float, entry_bytes: float, block_size: int) -> int:

@@ -71,6 +71,7 @@ class Catalog:
     rows: dict[int, int] = field(default_factory=dict)
     basis: dict[int, str] = field(default_factory=dict)
     tuple_bytes: float | None = None
+    page_share: float | None = None
     entry_bytes: dict[int, float] = field(default_factory=dict)
     sample: int = 0
 
@@ -243,6 +244,12 @@ class CatalogSection:
             parts.append(f"pg_catalog.avg({f'CASE WHEN {condition} THEN {expression} END' if condition else expression})::float8 AS e{n}")
         return ", ".join(parts) or "NULL::float8 AS none"
 
+    def _share(self, condition: str = "") -> str:
+        block = self.session.facts["block_size"]
+        width = f"((LEAST(pg_catalog.pg_column_size(t.*), {self._toast_target()}) + 7) / 8) * 8"
+        share = bloat.page_share_sql(width, block)
+        return f"pg_catalog.avg({f'CASE WHEN {condition} THEN {share} END' if condition else share})::float8"
+
     def _toast_target(self) -> str:
         return str(self.session.facts["block_size"] // 4)
 
@@ -260,6 +267,7 @@ class CatalogSection:
             catalog=one.name,
             sampled=condition,
             entries=self._entries(one, condition if condition != "true" else ""),
+            share=self._share(condition if condition != "true" else ""),
             toast_target=self._toast_target(),
         )[0]
         one.rows[-1], one.basis[-1] = row["rows"], "counted"
@@ -271,11 +279,13 @@ class CatalogSection:
         oid = ", x.oid" if name == "oid" else ""  # on Greenplum 6 a system column
         if self.sampled is not None and name is not None and not one.fixed:
             rows = f"SELECT x.*{oid} FROM {source} x WHERE x.{name} = ANY ({self.sampled[one.name == 'pg_type']})"
+            if one.rows.get(-1, 0) <= SAMPLE_ROWS:
+                rows = f"SELECT x.*{oid} FROM {source} x"  # small enough to be read whole
         else:
             rows = f"SELECT x.* FROM {source} x LIMIT 1000"
         if not self.session.server.classic_partitions:
             rows = rows.replace(", x.oid", "")
-        row = entry.rows("catalog_sample", rows=rows, entries=self._entries(one), toast_target=self._toast_target())[0]
+        row = entry.rows("catalog_sample", rows=rows, entries=self._entries(one), share=self._share(), toast_target=self._toast_target())[0]
         self._keep(one, row)
 
     def _duplicates(self, entry: Session, one: Catalog, heap: int) -> None:
@@ -297,7 +307,7 @@ class CatalogSection:
 
     @staticmethod
     def _keep(one: Catalog, row: dict[str, Any]) -> None:
-        one.sample, one.tuple_bytes = row["sample"] or 0, row["tuple_bytes"]
+        one.sample, one.tuple_bytes, one.page_share = row["sample"] or 0, row["tuple_bytes"], row["page_share"]
         one.entry_bytes = {index.oid: row[f"e{n}"] for n, index in enumerate(one.indexes) if row[f"e{n}"] is not None}
 
     # -- the segments ------------------------------------------------------------------------------------------------------
@@ -342,8 +352,8 @@ class CatalogSection:
         live = one.rows.get(content)
         basis = one.basis.get(content)
         heap_needed = index_needed = None
-        if live is not None and (one.tuple_bytes is not None or live == 0):
-            heap_needed = min(heap["bytes"], bloat.heap_bytes(live, one.tuple_bytes or block, block))
+        if live is not None and (one.page_share is not None or live == 0):
+            heap_needed = min(heap["bytes"], bloat.heap_bytes(live, one.page_share or 0.0, block))
             index_needed = sum(
                 min(of[index.oid]["bytes"], bloat.btree_bytes(live, one.entry_bytes.get(index.oid, 16), block)) for index in indexes
             )

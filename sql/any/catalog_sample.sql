@@ -5,5 +5,6 @@
 -- cost: some thousand rows
 SELECT pg_catalog.count(*) AS sample,
        pg_catalog.avg(((LEAST(pg_catalog.pg_column_size(t.*), {toast_target}) + 7) / 8) * 8)::float8 AS tuple_bytes,
+       {share} AS page_share,
        {entries}
   FROM ({rows}) t

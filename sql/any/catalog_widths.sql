@@ -6,5 +6,6 @@
 SELECT pg_catalog.count(*) AS rows,
        pg_catalog.sum(CASE WHEN {sampled} THEN 1 ELSE 0 END)::int8 AS sample,
        pg_catalog.avg(CASE WHEN {sampled} THEN ((LEAST(pg_catalog.pg_column_size(t.*), {toast_target}) + 7) / 8) * 8 END)::float8 AS tuple_bytes,
+       {share} AS page_share,
        {entries}
   FROM pg_catalog.{catalog} t
