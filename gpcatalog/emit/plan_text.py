@@ -130,7 +130,8 @@ def show(plan: Plan, tables: list[TablePlan], left: dict[str, int], out: Console
     _heading(out, "What it costs")
     _line(
         out,
-        f"{size(e.rewrite)} rewritten in about {duration(e.seconds)} (estimate), {size(e.scan_bytes_per_day)} a day read more by queries (estimate)",
+        f"{size(e.rewrite)} rewritten in about {duration(e.seconds)} (estimate), {size(e.scan_bytes_per_day)} a day read"
+        f" more by queries (estimate)",
     )
     if plan.limits:
         _heading(out, "Limits")
@@ -153,7 +154,8 @@ def show(plan: Plan, tables: list[TablePlan], left: dict[str, int], out: Console
     )
     _line(
         out,
-        f"weights in points: catalog row {w.row:g}, file {w.file:g}, MB rewritten {w.rewrite:g}, MB a day read more {w.scan:g}, empty leaf dropped {w.drop:g}",
+        f"weights in points: catalog row {w.row:g}, file {w.file:g}, MB rewritten {w.rewrite:g}, MB a day read more"
+        f" {w.scan:g}, empty leaf dropped {w.drop:g}",
     )
     for line in plan.basis:
         _line(out, line)

@@ -79,11 +79,13 @@ def _add(writer: Writer, spec: Spec, generation: str, oid: int, segments: int) -
     tail = f"{str(spec.indexes > 0 and spec.storage != 'heap').lower()}, 'p', 10, 0"
     storage, columns, toast, indexes, index_columns = common
     head = 'oid, "schema", name, root, parent, level, kind, storage, "columns", toast, indexes, index_columns, block_directory, persistence'
-    names = f"INSERT INTO relation ({head}, owner, tablespace, pages, tuples, options, bound, partition_name, is_default, filled, files, bytes, max_segment_bytes)"
+    rest = "owner, tablespace, pages, tuples, options, bound, partition_name, is_default, filled, files, bytes, max_segment_bytes"
+    names = f"INSERT INTO relation ({head}, {rest})"
     shape = f"{storage}, {columns}, {toast}, {indexes}, {index_columns}, {tail}"
     option = "'appendonly=true'" if spec.storage.startswith("ao") else "NULL"
     writer.execute(
-        f"{names} VALUES ({root}, '{spec.schema}', '{spec.name}', {root}, NULL, 0, 'root', {shape}, 0, 0, {option}, '', NULL, false, NULL, NULL, NULL, NULL)"
+        f"{names} VALUES ({root}, '{spec.schema}', '{spec.name}', {root}, NULL, 0, 'root', {shape}, 0, 0, {option}, '',"
+        f" NULL, false, NULL, NULL, NULL, NULL)"
     )
     first = root + 1
     filled = f"(i < {int(spec.leaves * spec.filled)} AND i % {spec.every_filled} = 0)"
@@ -98,25 +100,29 @@ def _add(writer: Writer, spec: Spec, generation: str, oid: int, segments: int) -
     rows = "0" if spec.bytes is None else f"CASE WHEN {filled} THEN {max(1, spec.bytes // 200)}.0 ELSE 0.0 END"
     if deep:
         writer.execute(
-            f"{names} SELECT {first} + i, '{spec.schema}', '{spec.name}_1_prt_' || (i + 1), {root}, {root}, 1, 'intermediate', {shape}, 0, 0, {option},"
+            f"{names} SELECT {first} + i, '{spec.schema}', '{spec.name}_1_prt_' || (i + 1), {root}, {root}, 1,"
+            f" 'intermediate', {shape}, 0, 0, {option},"
             f" {bound}, '', false, NULL, NULL, NULL, NULL FROM range({spec.leaves}) t(i)"
         )
         leaf = first + spec.leaves
         values = "'VALUES (''v' || j || '''::text)'" if generation == "gp6" else "'FOR VALUES IN (''v' || j || ''')'"
         writer.execute(
-            f"{names} SELECT {leaf} + i * {lists} + j, '{spec.schema}', '{spec.name}_1_prt_' || (i + 1) || '_2_prt_v' || j, {root}, {first} + i, 2, 'leaf',"
+            f"{names} SELECT {leaf} + i * {lists} + j, '{spec.schema}', '{spec.name}_1_prt_' || (i + 1) || '_2_prt_v' ||"
+            f" j, {root}, {first} + i, 2, 'leaf',"
             f" {shape}, 0, {rows}, {option}, {values}, 'v' || j, false, {known} FROM range({spec.leaves}) t(i), range({lists}) u(j)"
         )
         following = leaf + spec.leaves * lists
     else:
         writer.execute(
-            f"{names} SELECT {first} + i, '{spec.schema}', '{spec.name}_1_prt_' || (i + 1), {root}, {root}, 1, 'leaf', {shape}, 0, {rows}, {option},"
+            f"{names} SELECT {first} + i, '{spec.schema}', '{spec.name}_1_prt_' || (i + 1), {root}, {root}, 1, 'leaf',"
+            f" {shape}, 0, {rows}, {option},"
             f" {bound}, '', false, {known} FROM range({spec.leaves}) t(i)"
         )
         following = first + spec.leaves
     if spec.default:
         writer.execute(
-            f"{names} VALUES ({following}, '{spec.schema}', '{spec.name}_1_prt_other', {root}, {root}, 1, 'leaf', {shape}, 0, 0, {option}, 'DEFAULT',"
+            f"{names} VALUES ({following}, '{spec.schema}', '{spec.name}_1_prt_other', {root}, {root}, 1, 'leaf', {shape},"
+            f" 0, 0, {option}, 'DEFAULT',"
             f" 'other', true, false, {segments}, 0, 0)"
         )
         following += 1

@@ -557,7 +557,8 @@ def _rest(reader: Reader, planned_leaves: int) -> Rest:
     rows = files = catalog = 0.0
     tables = 0
     for r in reader.snapshot.rows(
-        'SELECT kind, storage, "columns", toast, indexes, index_columns, owner, coalesce(filled, true) AS filled, count(*) AS n FROM relation'
+        'SELECT kind, storage, "columns", toast, indexes, index_columns, owner, coalesce(filled, true) AS filled, count(*)'
+        " AS n FROM relation"
         " WHERE kind IN ('table', 'root') GROUP BY ALL ORDER BY ALL"
     ):
         if r["kind"] == "table":
@@ -676,8 +677,8 @@ def _impossible(e: budget.Infeasible, asked: dict[str, float], rest: dict[str, f
         }
         return CatalogError(
             f"{_said(name, asked[name])} cannot be reached: whatever is done, at least {least:,.0f} {what[name]}",
-            hint="hot, default and special leaves stay as they are: `gpcatalog plan --explain TABLE` says which; raise the limit, or relax the policy "
-            "(hot_days, max_leaf, grains)",
+            hint="hot, default and special leaves stay as they are: `gpcatalog plan --explain TABLE` says which;"
+            " raise the limit, or relax the policy (hot_days, max_leaf, grains)",
             exit_code=Exit.USAGE,
         )
     targets = [n for n in names if n in ("leaves", "files")] or names[:1]
@@ -693,7 +694,8 @@ def _impossible(e: budget.Infeasible, asked: dict[str, float], rest: dict[str, f
                 nodes=0,
             )
             least = within.cost + rest.get(targets[0], 0.0)
-            hint = f"within {' and '.join(_said(n, asked[n]) for n in others)} about {least:,.0f} {targets[0]} can be reached; raise one of them"
+            kept = " and ".join(_said(n, asked[n]) for n in others)
+            hint = f"within {kept} about {least:,.0f} {targets[0]} can be reached; raise one of them"
         except budget.Infeasible:
             pass
     return CatalogError(
@@ -738,7 +740,8 @@ def make(
     if source.sizes == "none" and ("rewrite" in asked or "seconds" in asked or asking.limits.headroom is not None):
         raise CatalogError(
             "this snapshot has no sizes, so max_rewrite, window and headroom cannot be kept",
-            hint="take a snapshot with a role that may list directories, or after ANALYZE; without these limits empty leaves can be planned",
+            hint="take a snapshot with a role that may list directories, or after ANALYZE; without these limits empty"
+            " leaves can be planned",
         )
     targets = "leaves" in asked or "files" in asked
     headroom = asking.limits.headroom
@@ -909,7 +912,8 @@ def _basis(planned: Planned, source: Source) -> list[str]:
         f"catalog bytes: estimate, {reader.generation.row_bytes_source}; live rows without bloat",
         f"sizes: {source.sizes}; emptiness told by {source.filled_basis}",
         f"time: estimate; copying at {rate}; DDL {costs.DDL_SOURCE}",
-        f"catalog query time: estimate, {known_limits.CATALOG_QUERY_SLOPE.value:.0f} ms a 10,000 leaves ({known_limits.CATALOG_QUERY_SLOPE.source})",
+        f"catalog query time: estimate, {known_limits.CATALOG_QUERY_SLOPE.value:.0f} ms a 10,000 leaves"
+        f" ({known_limits.CATALOG_QUERY_SLOPE.source})",
     ]
     if reader.workload is None:
         found.append(

@@ -247,7 +247,8 @@ class Bounds:
 
     def __init__(self, snapshot: Snapshot) -> None:
         found = snapshot.columns(
-            "SELECT hash(bound) AS h, any_value(bound) AS bound, count(DISTINCT bound) AS n FROM relation WHERE bound IS NOT NULL AND bound <> ''"
+            "SELECT hash(bound) AS h, any_value(bound) AS bound, count(DISTINCT bound) AS n FROM relation WHERE bound IS"
+            " NOT NULL AND bound <> ''"
             " GROUP BY 1 ORDER BY 1"
         )
         assert not len(found["n"]) or int(np.max(found["n"])) == 1, "two bounds share a 64-bit hash"
@@ -402,7 +403,8 @@ class Reader:
         self.intervals: dict[int, Intervals] = {}  # by index of the root, where a workload asks for ranges
         self._oids = np.array([r.oid for r in self.roots], dtype=np.int64)
         rows = snapshot.rows("""
-            SELECT hash(storage, "columns", toast, indexes, index_columns, owner, tablespace, options, persistence) AS h, any_value(storage) AS storage,
+            SELECT hash(storage, "columns", toast, indexes, index_columns, owner, tablespace, options, persistence) AS h,
+                   any_value(storage) AS storage,
                    any_value("columns") AS "columns", any_value(toast) AS toast, any_value(indexes) AS indexes,
                    any_value(index_columns) AS index_columns, any_value(owner) AS owner, any_value(tablespace) AS tablespace,
                    any_value(options) AS options, any_value(persistence) AS persistence
@@ -437,7 +439,8 @@ class Reader:
         found = self.snapshot.columns(
             f"""SELECT oid, root, coalesce(parent, 0)::UINTEGER AS parent, level, (kind = 'leaf') AS leaf, is_default,
                        coalesce(filled::TINYINT, -1::TINYINT) AS filled, {size}::BIGINT AS bytes, {segment}::BIGINT AS segment,
-                       hash(storage, "columns", toast, indexes, index_columns, owner, tablespace, options, persistence) AS shape, hash(coalesce(bound, '')) AS bound
+                       hash(storage, "columns", toast, indexes, index_columns, owner, tablespace, options, persistence) AS shape,
+                       hash(coalesce(bound, '')) AS bound
                   FROM relation WHERE kind IN ('leaf', 'intermediate') AND root BETWEEN {lo} AND {hi} ORDER BY root, level, oid"""
         )
         arrays = {name: np.asarray(values) for name, values in found.items()}

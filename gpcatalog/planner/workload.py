@@ -103,7 +103,8 @@ def read(path: str, snapshot: Any) -> Workload:
     keys = {
         (r["schema"].lower(), r["name"].lower()): {k.strip().lower() for k in (r["keys"] or "").split(",")}
         for r in snapshot.rows(
-            'SELECT t."schema", t.name, string_agg(k."key", \',\') AS keys FROM relation t JOIN partition_key k ON k.root = t.oid GROUP BY ALL'
+            'SELECT t."schema", t.name, string_agg(k."key", \',\') AS keys FROM relation t JOIN partition_key k ON k.root'
+            " = t.oid GROUP BY ALL"
         )
     }
     found = Workload()

@@ -20,15 +20,18 @@ def _days(classic: bool, first: date, n: int) -> str:
 
 GREENPLUM = [
     # daily, column-oriented, filled for the first 100 of 150 days
-    f"CREATE TABLE daily (id int, d date, t text, n numeric) WITH (appendonly=true, orientation=column, compresstype=zlib) DISTRIBUTED BY (id)"
+    f"CREATE TABLE daily (id int, d date, t text, n numeric) WITH (appendonly=true, orientation=column, compresstype=zlib)"
+    f" DISTRIBUTED BY (id)"
     f" PARTITION BY RANGE (d) ({_days(True, date(2025, 1, 1), 150)})",
     "INSERT INTO daily SELECT i, date '2025-01-01' + i % 100, repeat('x', 50), i FROM generate_series(1, 20000) i",
     # two levels with a template and a default
     "CREATE TABLE levels (id int, d date, r text) WITH (appendonly=true, orientation=row) DISTRIBUTED BY (id) PARTITION BY RANGE (d)"
-    " SUBPARTITION BY LIST (r) SUBPARTITION TEMPLATE (SUBPARTITION eu VALUES ('eu'), SUBPARTITION us VALUES ('us'), DEFAULT SUBPARTITION rest)"
+    " SUBPARTITION BY LIST (r) SUBPARTITION TEMPLATE (SUBPARTITION eu VALUES ('eu'), SUBPARTITION us VALUES ('us'),"
+    " DEFAULT SUBPARTITION rest)"
     f" ({_days(True, date(2025, 2, 1), 60)})",
     "INSERT INTO levels SELECT i, date '2025-02-01' + i % 60, (ARRAY['eu','us','xx'])[1 + i % 3] FROM generate_series(1, 9000) i",
-    "CREATE TABLE listed (id int, r text) DISTRIBUTED BY (id) PARTITION BY LIST (r) (PARTITION a VALUES ('a'), PARTITION b VALUES ('b', 'it''s'),"
+    "CREATE TABLE listed (id int, r text) DISTRIBUTED BY (id) PARTITION BY LIST (r) (PARTITION a VALUES ('a'), PARTITION b"
+    " VALUES ('b', 'it''s'),"
     " PARTITION c VALUES ('c'))",
     "INSERT INTO listed VALUES (1, 'a'), (2, 'c')",
     "CREATE TABLE defaulted (id int, d date) DISTRIBUTED BY (id) PARTITION BY RANGE (d)"
@@ -47,13 +50,17 @@ GREENPLUM = [
 # leaves of two forms in one table
 MIXED = {
     "gp6": [
-        "CREATE TABLE mixed (id int, d date) DISTRIBUTED BY (id) PARTITION BY RANGE (d) (PARTITION old START ('2025-01-01'::date) END ('2025-01-16'::date)"
-        " EVERY ('1 day'::interval) WITH (appendonly=true, orientation=column), PARTITION fresh START ('2025-01-16'::date) END ('2025-02-01'::date)"
+        "CREATE TABLE mixed (id int, d date) DISTRIBUTED BY (id) PARTITION BY RANGE (d) (PARTITION old START"
+        " ('2025-01-01'::date) END ('2025-01-16'::date)"
+        " EVERY ('1 day'::interval) WITH (appendonly=true, orientation=column), PARTITION fresh START ('2025-01-16'::date)"
+        " END ('2025-02-01'::date)"
         " EVERY ('1 day'::interval))",
     ],
     "gp7": [
-        "CREATE TABLE mixed (id int, d date) DISTRIBUTED BY (id) PARTITION BY RANGE (d) (PARTITION old START ('2025-01-01'::date) END ('2025-01-16'::date)"
-        " EVERY ('1 day'::interval) WITH (appendonly=true, orientation=column), PARTITION fresh START ('2025-01-16'::date) END ('2025-02-01'::date)"
+        "CREATE TABLE mixed (id int, d date) DISTRIBUTED BY (id) PARTITION BY RANGE (d) (PARTITION old START"
+        " ('2025-01-01'::date) END ('2025-01-16'::date)"
+        " EVERY ('1 day'::interval) WITH (appendonly=true, orientation=column), PARTITION fresh START ('2025-01-16'::date)"
+        " END ('2025-02-01'::date)"
         " EVERY ('1 day'::interval))",
     ],
 }
@@ -100,7 +107,7 @@ def fill(dsn: str, generation: str) -> None:
     statements = POSTGRES if generation == "pg" else GREENPLUM + MIXED[generation]
     with psycopg.connect(dsn, autocommit=True) as conn:
         for statement in statements:
-            conn.execute(statement)  # type: ignore[call-overload]
+            conn.execute(statement)
 
 
 def taken(dsn: str, file: Path) -> Snapshot:
@@ -112,5 +119,5 @@ def taken(dsn: str, file: Path) -> Snapshot:
 
 def value(dsn: str, statement: str) -> Any:
     with psycopg.connect(dsn, autocommit=True) as conn:
-        row = conn.execute(statement).fetchone()  # type: ignore[call-overload]
+        row = conn.execute(statement).fetchone()
         return row[0] if row else None

@@ -86,7 +86,8 @@ class MadeSnapshot:
         for n in range(plain):
             self._insert("relation", [self._relation(MadeTable(f"plain{n}", []), next(self.oid), f"plain{n}", "table", 0, None, None)])
         self._db.execute(
-            "INSERT INTO root_total SELECT root, 's', 'x', 'root', 'heap', count(*) FILTER (kind = 'leaf'), 0, 0, 0, 0, 0 FROM relation GROUP BY root"
+            "INSERT INTO root_total SELECT root, 's', 'x', 'root', 'heap', count(*) FILTER (kind = 'leaf'), 0, 0, 0, 0, 0"
+            " FROM relation GROUP BY root"
         )
 
     def _insert(self, table: str, rows: list[dict[str, Any]]) -> None:

@@ -81,7 +81,7 @@ class Brute:
     def rate(self, p: Piece) -> float:
         edge = p.high
         age = (NOW - edge).days + 0.5  # the snapshot is taken at noon
-        return (p.high - p.low).days * 2.0 ** (-max(0.0, age) / 60.0)
+        return float((p.high - p.low).days * 2.0 ** (-max(0.0, age) / 60.0))
 
     def legal(self, i: int, j: int) -> bool:
         """Whether pieces i…j-1 may become one."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 from datetime import date, timedelta
@@ -61,7 +62,7 @@ def check_plan(full: Plan, snapshot: Any) -> None:
                 kind = Family.TIMESTAMP if ":" in (step.lower.value or "") else kind
                 kind = Family.INTEGER if (step.lower.value or "").lstrip("-").isdigit() else kind
                 ends = [interval(parse(u.bound), kind) for u in step.units]
-                assert all(a[1] == b[0] for a, b in zip(ends[:-1], ends[1:], strict=True))
+                assert all(a[1] == b[0] for a, b in itertools.pairwise(ends))
                 assert interval(parse(step.bound), kind) == (ends[0][0], ends[-1][1])
             elif isinstance(step, DropEmpty):
                 leaves -= len(step.leaves)
@@ -173,7 +174,9 @@ def test_golden_json() -> None:
     # a few leaves of every kind of step
     small = MadeSnapshot(
         [
-            MadeTable("days", [*daily(4, date(2026, 3, 1)), *daily(2, date(2026, 3, 9), filled=False, bytes=0), *daily(1, date(2026, 6, 29))]),
+            MadeTable(
+                "days", [*daily(4, date(2026, 3, 1)), *daily(2, date(2026, 3, 9), filled=False, bytes=0), *daily(1, date(2026, 6, 29))]
+            ),
             MadeTable("levels", [MadeLeaf(x.bound, lanes=[1 << 20, 0]) for x in daily(2)]),
             MadeTable("large", daily(1, bytes=20 << 20)),
         ]
