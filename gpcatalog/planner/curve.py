@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from gpcatalog.planner import budget
+from gpcatalog.planner import budget, frontier
 from gpcatalog.planner.costs import KEEP
-from gpcatalog.planner.group import FILES, LEAVES, RESOURCES, REWRITE, SECONDS, Problem, prepare, prices, solve
+from gpcatalog.planner.group import FILES, LEAVES, RESOURCES, REWRITE, SECONDS, Problem, Solved, prepare, prices, solve
 from gpcatalog.planner.policy import Weights
 from gpcatalog.planner.sets import CHUNK, Reader, Why
 
@@ -31,6 +31,7 @@ class Curves:
     problems: the problems themselves where they fit in memory, else None
     before:  [table, resource] with everything left as it is
     stays:   [table, Why] leaves that stay as they are for each reason
+    picks:   by (table, point): the groups of points that were enumerated and have no prices
     """
 
     columns: Floats
@@ -38,6 +39,15 @@ class Curves:
     problems: list[Problem] | None
     before: Floats
     stays: npt.NDArray[np.int64]
+    picks: dict[tuple[int, int], tuple[frontier.Pick, ...]]
+
+    def settle(self, problem: Problem, solved: Solved, choice: npt.NDArray[np.int64]) -> Solved:
+        """The solution of one problem after points that were enumerated, not priced, are put in."""
+        for place, root in enumerate(problem.roots.tolist()):
+            picks = self.picks.get((root, int(choice[root])))
+            if picks is not None:
+                frontier.apply(solved, problem, place, picks)
+        return solved
 
 
 @dataclass
@@ -104,7 +114,34 @@ def build(
         done += len(chunk.roots)
         progress(f"planned {done} of {len(reader.roots)} tables")
     totals = np.concatenate(parts) if parts else np.zeros((0, len(RESOURCES), columns.shape[1]))
-    return Curves(columns, totals, problems if keep else None, before, stays)
+    return Curves(columns, totals, problems if keep else None, before, stays, {})
+
+
+def _enumerate(curves: Curves, objective: Floats, ways: list[int]) -> bool:
+    """Add every undominated grouping of small tables as points. Returns whether that was all tables that have a choice."""
+    if curves.problems is None or len(curves.totals) > frontier.TABLES:
+        return False
+    directions = np.stack([objective, *(np.eye(len(RESOURCES))[way] for way in ways)], axis=1)
+    found: dict[int, list[frontier.Way]] = {}
+    complete = True
+    for problem in curves.problems:
+        for place, root in enumerate(problem.roots.tolist()):
+            some = frontier.ways(problem, place, directions)
+            if some is None:
+                complete = False
+            else:
+                found[root] = some
+    most = max((len(w) for w in found.values()), default=0)
+    points = curves.totals.shape[2]
+    # tables with fewer groupings repeat their first point
+    more = np.repeat(curves.totals[:, :, :1], most, axis=2)
+    for root, some in found.items():
+        for n, way in enumerate(some):
+            more[root, :, n] = way.totals
+            curves.picks[root, points + n] = way.picks
+    curves.totals = np.concatenate([curves.totals, more], axis=2)
+    curves.columns = np.concatenate([curves.columns, np.repeat(curves.columns[:, :1], most, axis=1)], axis=1)
+    return complete
 
 
 def decide(curves: Curves, objective: Floats, limits: dict[str, float]) -> Outcome:
@@ -143,7 +180,10 @@ def decide(curves: Curves, objective: Floats, limits: dict[str, float]) -> Outco
         curves.totals = np.concatenate([curves.totals, made], axis=2)
         if upper is not None and (upper - best_bound <= 1e-6 * max(1.0, abs(upper)) or not (known > 1e-6).any()):
             break
+    complete = bool(names) and _enumerate(curves, objective, ways)
     chosen = master(budget.NODES)
     true_bound = not names or best_bound > -np.inf
     bound = chosen.cost if not names else min(best_bound, chosen.cost) if true_bound else chosen.bound
+    if complete and chosen.exact:  # every grouping that nothing beats was among the points
+        true_bound, bound = True, chosen.cost
     return Outcome(chosen.choice, chosen.cost, bound, true_bound, chosen.exact, chosen.multipliers)

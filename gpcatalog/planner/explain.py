@@ -73,7 +73,8 @@ class Explainer:
         self.root = root
         self.problem = next(planned._problems({root.index}))
         price = np.stack([planned.column(r) for r in self.problem.chunk.roots])
-        self.solved: Solved = solve(self.problem, price, per_table=True)
+        solved = solve(self.problem, price, per_table=True)
+        self.solved: Solved = planned.curves.settle(self.problem, solved, planned.outcome.choice)
         self.price = planned.column(root)
         place = int(np.searchsorted(self.problem.roots, root.index))
         self.units = int(self.problem.unit_edges[place]), int(self.problem.unit_edges[place + 1])

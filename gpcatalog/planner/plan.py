@@ -263,7 +263,7 @@ class Planned:
         wanted = only if only is not None else {r.index for r in self.reader.roots}
         for problem in self._problems(wanted):
             price = np.stack([self.column(r) for r in problem.chunk.roots])
-            solved = solve(problem, price, per_table=True)
+            solved = self.curves.settle(problem, solve(problem, price, per_table=True), self.outcome.choice)
             for root in problem.chunk.roots:
                 if root.index not in wanted:
                     continue

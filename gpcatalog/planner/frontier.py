@@ -1,0 +1,93 @@
+"""Every grouping of a small table that nothing beats: the points that no prices lead to, for an exact choice under limits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from gpcatalog.planner.group import Problem, Solved
+
+Floats = npt.NDArray[np.float64]
+
+UNITS = 40  # units of a table up to which its groupings are enumerated
+TABLES = 60  # tables of a plan up to which that is done at all
+CAP = 160  # undominated groupings of a stretch above which a table is given up: its curve must do
+
+Pick = tuple[bool, int, int]  # whether a candidate or a unit alone, which one, under which option
+
+
+@dataclass(frozen=True)
+class Way:
+    """One grouping: what it sums up to, and its groups."""
+
+    totals: Floats
+    picks: tuple[Pick, ...]
+
+
+def _kept(keys: Floats) -> npt.NDArray[np.int64]:
+    """Rows that no other row beats or equals in every column (the first of equals stays)."""
+    order = np.lexsort(keys.T[::-1])
+    rounded = np.round(keys[order], 9)
+    found: list[int] = []
+    for i in range(len(order)):
+        row = rounded[i]
+        if found and bool((rounded[found] <= row).all(axis=1).any()):
+            continue
+        found.append(i)
+    return np.asarray(order[found], dtype=np.int64)
+
+
+def ways(problem: Problem, table: int, directions: Floats) -> list[Way] | None:
+    """All groupings of a table undominated in every direction; None where there are too many.
+
+    table: place in the problem; directions: [resource, direction], such as the objective and each limited resource
+    """
+    s, e = int(problem.unit_edges[table]), int(problem.unit_edges[table + 1])
+    if not 0 < e - s <= UNITS:
+        return None
+    gs, ge = int(problem.group_edges[table]), int(problem.group_edges[table + 1])
+    arriving: dict[int, list[tuple[int, Pick, Floats]]] = {}
+    for u in range(s, e):
+        for option, (comps, allowed) in enumerate(zip(problem.singles.comps, problem.singles.allowed, strict=True)):
+            if comps is not None and allowed[u]:
+                arriving.setdefault(u + 1, []).append((u, (False, u, option), comps[u]))
+    for g in range(gs, ge):
+        for option, (comps, allowed) in enumerate(zip(problem.groups.comps, problem.groups.allowed, strict=True)):
+            if comps is not None and allowed[g]:
+                arriving.setdefault(int(problem.groups.end[g]), []).append((int(problem.groups.start[g]), (True, g, option), comps[g]))
+    totals: dict[int, Floats] = {s: np.zeros((1, directions.shape[0]))}
+    back: dict[int, list[tuple[int, int, Pick]]] = {s: []}
+    for u in range(s + 1, e + 1):
+        sums, origin = [], []
+        for start, pick, comps in arriving[u]:
+            here = totals[start] + comps
+            sums.append(here)
+            origin += [(start, n, pick) for n in range(len(here))]
+        every = np.concatenate(sums)
+        kept = _kept(every @ directions)
+        if len(kept) > CAP:
+            return None
+        totals[u], back[u] = every[kept], [origin[k] for k in kept.tolist()]
+    found = []
+    for n in range(len(totals[e])):
+        picks: list[Pick] = []
+        at, label = e, n
+        while at > s:
+            at, label, pick = back[at][label]
+            picks.append(pick)
+        found.append(Way(totals[e][n], tuple(picks[::-1])))
+    return found
+
+
+def apply(solved: Solved, problem: Problem, table: int, picks: tuple[Pick, ...]) -> None:
+    """Make one column of a solution say that this table is grouped so."""
+    s, e = int(problem.unit_edges[table]), int(problem.unit_edges[table + 1])
+    gs, ge = int(problem.group_edges[table]), int(problem.group_edges[table + 1])
+    solved.single[s:e, 0] = False
+    solved.group[gs:ge, 0] = False
+    for grouped, index, option in picks:
+        marks, options = (solved.group, solved.group_option) if grouped else (solved.single, solved.single_option)
+        marks[index, 0] = True
+        options[index, 0] = option

@@ -1,0 +1,77 @@
+"""How long a plan takes, beside the floor: reading the same columns of the same snapshot.
+
+Run it by hand: python -m tests.bench.plan_scale [LEAVES …]   (default 400000 5400000; needs about 3 GB of disk at most)
+Each plan is made in a process of its own, so that its peak memory is its own.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+FLOOR = """
+import json, sys, time
+from pathlib import Path
+from gpcatalog.store.snapshot import Snapshot
+begun = time.perf_counter()
+with Snapshot(Path(sys.argv[1])) as s:
+    wanted = "oid, root, parent, level, kind, storage, filled, bytes, max_segment_bytes, hash(bound) AS b"
+    n = len(s.columns(f"SELECT {wanted} FROM relation ORDER BY root, level, oid")["oid"])
+print(json.dumps({"seconds": time.perf_counter() - begun, "rows": n}))
+"""
+
+PLAN = """
+import json, resource, sys, time
+begun = time.perf_counter()
+from pathlib import Path
+from gpcatalog.planner.command import _left, run
+from gpcatalog.emit import plan_text
+from gpcatalog.emit.terminal import console
+from gpcatalog.store.snapshot import Snapshot
+with Snapshot(Path(sys.argv[1])) as s:
+    planned = run(s, policy_file=None, workload_file="", overrides=json.loads(sys.argv[2]), rate="")
+    out = console()
+    out.file = open("/dev/null", "w")
+    plan_text.show(planned.plan, planned.table_plans, _left(planned), out)
+    p = planned.plan
+    print(json.dumps({"seconds": time.perf_counter() - begun, "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+                      "before": p.before.leaves, "after": p.after.leaves, "gap": p.optimum.gap, "over": p.optimum.bound_over}))
+"""
+
+
+def measured(code: str, *words: str) -> dict[str, float]:
+    """What one process says about itself."""
+    done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=True)
+    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def main() -> None:
+    from gpcatalog.lab import synthetic
+
+    sizes = [int(word) for word in sys.argv[1:]] or [400_000, 5_400_000]
+    with tempfile.TemporaryDirectory() as folder:
+        for size in sizes:
+            begun = time.perf_counter()
+            file = synthetic.write(Path(folder) / f"{size}.gpcatalog", synthetic.published(size))
+            print(f"{size:,} leaves in 331 tables: {file.stat().st_size / 2**20:.0f} MB written in {time.perf_counter() - begun:.0f} s")
+            floor = measured(FLOOR, str(file))
+            print(f"  floor: reading the columns, {floor['seconds']:.2f} s")
+            for name, limits in (
+                ("no limits", {}),
+                ("target_leaves", {"target_leaves": size // 4}),
+                ("max_rewrite", {"max_rewrite": "1TB"}),
+            ):
+                p = measured(PLAN, str(file), json.dumps(limits))
+                print(
+                    f"  {name}: {p['seconds'] / floor['seconds']:.1f} × the floor ({p['seconds']:.2f} s), peak {p['peak'] / 2**30:.2f} GB;"
+                    f" {p['before']:,.0f} → {p['after']:,.0f} leaves, gap {p['gap']:.4%} over {p['over']}"
+                )
+
+
+if __name__ == "__main__":
+    main()
