@@ -423,7 +423,7 @@ _TEMP = re.compile(r"\bcreate\s+(?:local\s+|global\s+)?temp(?:orary)?\s+table\b"
 
 def _body(s: Subject) -> str:
     tree = s.statement.tree
-    if tree is None or type(tree).__name__ not in ("DoBlock", "CreateFunction"):
+    if tree is None or type(tree).__name__ not in ("DoBlock", "CreateFunction", "CreateProcedure"):
         return ""
     return "\n".join(str(h.this) for h in tree.find_all(exp.Heredoc)) or "\n".join(str(x.this) for x in tree.find_all(exp.Literal))
 

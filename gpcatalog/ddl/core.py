@@ -603,10 +603,10 @@ class Core(Reader):
                 if self.say.old:
                     barred = 99
             if level == barred:
-                return left
+                raise self.miss("an operator of another level")  # a < b < c: non-associative
             node = _NODES.get(kind)
             if kind == "is" and b and self.peek(1 + (self.peek(1) == "not")) not in ("distinct", "of", "document"):
-                return left
+                raise self.miss("distinct")
             if node is not None or kind in (OP, "operator", "=>"):
                 before = self.i
                 if kind not in ("and", "or") and self._quantified(kind):
@@ -766,7 +766,7 @@ class Core(Reader):
             low = self.b_expr()
             self.expect("and")
             high = self.b_expr() if self.say.old else self.expr(level + 1)
-            return gx.Predicate(this=left, words=words, expressions=[low, high], joiner="AND"), False
+            return gx.Predicate(this=left, words=words, expressions=[low, high], joiner="AND"), self.say.old
         words = negation + kind.upper()
         if kind == "similar":
             self.expect("to")

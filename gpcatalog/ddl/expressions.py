@@ -114,7 +114,7 @@ class BoundFromTo(Node):
 class BoundWith(Node):
     """FOR VALUES WITH (modulus, remainder)."""
 
-    arg_types = {"expressions": True}
+    arg_types = {"modulus": True, "remainder": True}
 
 
 class BoundDefault(Node):

@@ -7,7 +7,7 @@ PARTS = r"""
 ~behavior = CASCADE | RESTRICT
 
 function_ref = this:function_name ( '(' args:func_arg,* ')' | @v10 )
-func_arg = [ mode:( IN OUT | IN | OUT | INOUT | VARIADIC ) ] arg:arg_name mode_after:arg_mode kind:func_type
+func_arg = arg:arg_name mode_after:arg_mode kind:func_type
     | mode:arg_mode arg:arg_name kind:func_type
     | arg:arg_name kind:func_type
     | mode:arg_mode kind:func_type
@@ -27,10 +27,10 @@ name_list = '(' name,+ ')'
 # options
 generic_option = this:label value:string
 generic_options = OPTIONS '(' generic_option,+ ')'
-alter_generic_option = [ action:( SET | ADD ) ] option:generic_option | DROP this:label
+alter_generic_option = option:generic_option | ( SET | ADD ) option:generic_option | DROP this:label
 alter_generic_options = OPTIONS '(' alter_generic_option,+ ')'
-seq_option = AS kind:simple_type | CACHE value:number | CYCLE | NO CYCLE | INCREMENT [ BY ] value:number | MAXVALUE value:number
-    | MINVALUE value:number | NO MAXVALUE | NO MINVALUE | OWNED BY owner:any_name | SEQUENCE NAME owner:any_name
+seq_option = @v10 AS kind:simple_type | CACHE value:number | CYCLE | NO CYCLE | INCREMENT [ BY ] value:number | MAXVALUE value:number
+    | MINVALUE value:number | NO MAXVALUE | NO MINVALUE | OWNED BY owner:any_name | @v10 SEQUENCE NAME owner:any_name
     | START [ WITH ] value:number | RESTART [ WITH ] value:number | RESTART | @v15 LOGGED | @v15 UNLOGGED
 
 # settings
@@ -58,26 +58,29 @@ ext_auth = '(' key_value,+ ')'
 role_option = PASSWORD NULL | PASSWORD value:string | ENCRYPTED PASSWORD value:string | UNENCRYPTED PASSWORD value:string
     | INHERIT | NOINHERIT | CONNECTION LIMIT limit:signed_integer | VALID UNTIL value:string | RESOURCE QUEUE queue:any_name
     | RESOURCE GROUP queue:any_name | CREATEEXTTABLE [ auth:ext_auth ] | NOCREATEEXTTABLE [ auth:ext_auth ]
-    | DENY BETWEEN start:deny_point AND end:deny_point | DENY point:deny_point | DROP DENY FOR point:deny_point
-    | USER roles:role,+ | SYSID id:integer | ADMIN roles:role,+ | ROLE roles:role,+ | IN ROLE roles:role,+ | IN GROUP roles:role,+
+    | @gp DENY BETWEEN start:deny_point AND end:deny_point | @gp DENY point:deny_point | USER roles:role,+
     | SUPERUSER | NOSUPERUSER | CREATEDB | NOCREATEDB | CREATEROLE | NOCREATEROLE | @gp6 CREATEUSER | @gp6 NOCREATEUSER | LOGIN | NOLOGIN
     | REPLICATION | NOREPLICATION | @!gp6 BYPASSRLS | @!gp6 NOBYPASSRLS
+create_only_role_option = SYSID id:integer | ADMIN roles:role,+ | ROLE roles:role,+ | IN ROLE roles:role,+ | IN GROUP roles:role,+
+alter_only_role_option = @gp DROP DENY FOR point:deny_point
+~create_role_option = role_option | create_only_role_option
+~alter_role_option = role_option | alter_only_role_option
 auth_ident = USER | @gp6 CURRENT_USER | this:role
 
 # privileges
 privilege = ( SELECT | REFERENCES | CREATE ) [ columns:name_list ] | @v15 ALTER SYSTEM | this:name [ columns:name_list ]
 privileges = ALL [ PRIVILEGES ] [ columns:name_list ] | privilege,+
 only_table = ONLY this:table_name
-~maybe_only = only_table | table_name
+~maybe_only = @v10 only_table | table_name
 privilege_target = ( @v10 TABLE tables:maybe_only,+ | TABLE tables:table_name,+ ) | SEQUENCE sequences:table_name,+
     | FOREIGN DATA WRAPPER names:name,+ | FOREIGN SERVER names:name,+ | FUNCTION functions:function_ref,+
     | @v10 PROCEDURE functions:function_ref,+ | @v10 ROUTINE functions:function_ref,+ | DATABASE names:name,+
     | DOMAIN types:any_name,+ | LANGUAGE names:name,+ | LARGE OBJECT ids:number,+ | SCHEMA names:name,+ | TABLESPACE names:name,+
     | @gp PROTOCOL names:name,+ | TYPE types:any_name,+ | @v15 PARAMETER parameters:variable,+
-    | ALL kinds:( TABLES | SEQUENCES | FUNCTIONS | PROCEDURES | ROUTINES ) IN SCHEMA names:name,+
+    | ALL kinds:( TABLES | SEQUENCES | FUNCTIONS | @v10 PROCEDURES | @v10 ROUTINES ) IN SCHEMA names:name,+
     | tables:maybe_only,+
 grantee = [ GROUP ] this:role
-default_target = TABLES | FUNCTIONS | ROUTINES | SEQUENCES | TYPES | SCHEMAS
+default_target = TABLES | FUNCTIONS | @v10 ROUTINES | SEQUENCES | TYPES | @v10 SCHEMAS
 default_scope = IN SCHEMA schemas:name,+ | FOR ROLE roles:role,+ | FOR USER roles:role,+
 default_action = GRANT privileges ON target:default_target TO grantees:grantee,+ [ WITH GRANT OPTION ]
     | REVOKE GRANT OPTION FOR privileges ON target:default_target FROM grantees:grantee,+ [ behavior ]
@@ -85,11 +88,11 @@ default_action = GRANT privileges ON target:default_target TO grantees:grantee,+
 
 # functions
 function_option = AS this:string [ ',' symbol:string ] | LANGUAGE language:word_or_string | WINDOW
-    | TRANSFORM for_types:transform_type,+ | common:common_function_option | @v14 body:sql_body
+    | @v10 TRANSFORM for_types:transform_type,+ | common:common_function_option | @v14 body:sql_body
 transform_type = FOR TYPE kind:typename
 common_function_option = CALLED ON NULL INPUT | RETURNS NULL ON NULL INPUT | STRICT | IMMUTABLE | STABLE | VOLATILE
     | EXTERNAL SECURITY DEFINER | EXTERNAL SECURITY INVOKER | SECURITY DEFINER | SECURITY INVOKER | LEAKPROOF | NOT LEAKPROOF
-    | COST cost:number | ROWS rows:number | @v12 SUPPORT support:any_name | PARALLEL parallel:name | @gp NO SQL
+    | COST cost:number | ROWS rows:number | @v12 SUPPORT support:any_name | @v10 PARALLEL parallel:name | @gp NO SQL
     | @gp CONTAINS SQL | @gp READS SQL DATA | @gp MODIFIES SQL DATA | @gp EXECUTE ON ANY | @gp EXECUTE ON MASTER
     | @gp7 EXECUTE ON COORDINATOR | @gp EXECUTE ON INITPLAN | @gp EXECUTE ON ALL SEGMENTS | setting:function_set
 table_column = this:arg_name kind:func_type
@@ -102,7 +105,7 @@ transition = which:( NEW | OLD ) what:( TABLE | ROW ) [ AS ] this:name
 trigger_arg = number:trigger_number | text:string | word:label
 constraint_attribute:ConstraintTrait = NOT DEFERRABLE | DEFERRABLE | INITIALLY IMMEDIATE | INITIALLY DEFERRED | NOT VALID | NO INHERIT
     | @v18 ENFORCED | @v18 NOT ENFORCED
-rule_action = this:rule_statement [ ';' ]
+rule_tail = ';' [ this:rule_statement ]
 event_filter = this:name IN '(' string,+ ')'
 and_filter = AND this:event_filter
 
@@ -113,13 +116,15 @@ opclass_item = OPERATOR number:integer ref:operator_ref [ purpose:opclass_purpos
     | STORAGE kind:typename
 opclass_purpose = FOR SEARCH | FOR ORDER BY family:any_name
 opclass_drop = kind:( OPERATOR | FUNCTION ) number:integer types:type_list
-transform_item = side:( FROM | TO ) SQL WITH FUNCTION function:function_ref
 publication_object = TABLE [ ONLY ] tables:publication_table,+ | TABLES IN SCHEMA schemas:name,+
-publication_table = this:relation [ columns:name_list ] [ WHERE '(' where:expr ')' ]
+publication_table = this:relation [ @v15 columns:name_list ] [ @v15 WHERE '(' where:expr ')' ]
 
 # databases, copy, explain, maintenance
-database_option = ( CONNECTION LIMIT | ENCODING | LOCATION | OWNER | TABLESPACE | TEMPLATE | @gp6 LC_COLLATE | @gp6 LC_CTYPE ) [ '=' ] value:database_value
+database_option = @gp6 ( TABLESPACE | TEMPLATE | OWNER ) [ '=' ] ( DEFAULT | name:name ) | @gp6 ( LOCATION | LC_COLLATE | LC_CTYPE ) [ '=' ] ( DEFAULT | text:string )
+    | @gp6 ENCODING [ '=' ] ( DEFAULT | text:string | number:integer ) | @gp6 CONNECTION LIMIT [ '=' ] limit:signed_integer
+    | @!gp6 ( CONNECTION LIMIT | ENCODING | LOCATION | OWNER | TABLESPACE | TEMPLATE ) [ '=' ] value:database_value
     | @!gp6 this:ident [ '=' ] value:database_value
+database_limit = CONNECTION LIMIT [ '=' ] limit:signed_integer
 ~database_value = DEFAULT | signed_integer | truth_or_word
 copy_word = BINARY | @gp6 OIDS | FREEZE | DELIMITER [ AS ] value:string | NULL [ AS ] value:string | CSV | HEADER
     | QUOTE [ AS ] value:string | ESCAPE [ AS ] value:string | FORCE QUOTE '*' | FORCE QUOTE columns:name,+
@@ -131,6 +136,7 @@ copy_target = PROGRAM command:string | STDIN | STDOUT | file:string
 reject_limit = SEGMENT REJECT LIMIT limit:integer [ kind:( ROWS | PERCENT ) ]
 error_handling = [ LOG ERRORS [ INTO errors:table_name ] ] reject:reject_limit
 option_name = ANALYZE | ANALYSE | this:nonreserved
+reindex_word = VERBOSE
 vacuum_word = ANALYZE | ANALYSE | VERBOSE | FREEZE | FULL
 explain_option = this:option_name [ value:setting ]
 vacuum_target = this:vacuum_relation [ columns:name_list ]
@@ -156,8 +162,7 @@ every_step:PartitionEvery = EVERY '(' expressions:range_value,+ ')'
 range_bound:PartitionRange = start:partition_start [ end:partition_end ] [ every:every_step ] | end:partition_end [ every:every_step ]
 add_range:AddedRange = start:partition_start [ end:partition_end ] | end:partition_end
 value_tuple = '(' expressions:boundary_constant,+ ')'
-list_values:PartitionValues = VALUES '(' expressions:list_item,+ ')'
-~list_item = value_tuple | boundary_constant
+list_values:PartitionValues = VALUES '(' expressions:value_tuple,+ ')' | VALUES '(' expressions:boundary_constant,+ ')'
 ~classic_bound = list_values | range_bound
 ~add_bound = @gp6 classic_bound | list_values | add_range
 ~range_value = @gp6 boundary_value | @!gp6 expr
@@ -180,8 +185,7 @@ partition_by:PartitionBy = @gp6 PARTITION BY kind:old_strategy '(' expressions:n
 subpartition_by:SubpartitionBy = SUBPARTITION BY ( @gp6 kind:old_strategy '(' expressions:name,+ ')' | @!gp6 kind:strategy '(' expressions:plain_partition_key,+ ')' )
     [ SUBPARTITION TEMPLATE '(' template:template_element,+ ')' ] [ subpartition:subpartition_by ]
 ~old_strategy = RANGE | LIST
-hash_bound_item = this:nonreserved value:integer
-bound_with:BoundWith = FOR VALUES WITH '(' expressions:hash_bound_item,+ ')'
+bound_with:BoundWith = FOR VALUES WITH '(' MODULUS modulus:integer ',' REMAINDER remainder:integer ')' | FOR VALUES WITH '(' REMAINDER remainder:integer ',' MODULUS modulus:integer ')'
 bound_in:BoundIn = FOR VALUES IN '(' expressions:expr,+ ')'
 bound_from_to:BoundFromTo = FOR VALUES FROM '(' lower:expr,+ ')' TO '(' upper:expr,+ ')'
 bound_default:BoundDefault = DEFAULT
@@ -193,14 +197,13 @@ partition_ref = FOR '(' RANK '(' rank:number ')' ')' | FOR values:boundary_value
 partition_target = PARTITION ref:partition_ref | default:default_partition
 identity_option = RESTART [ WITH ] value:number | RESTART | SET option:identity_seq_option | SET GENERATED when:generated_when
 ~generated_when = ALWAYS | BY DEFAULT
-~split_item = list_values | boundary_value
 identity_seq_option = CACHE value:number | CYCLE | NO CYCLE | INCREMENT [ BY ] value:number | MAXVALUE value:number | MINVALUE value:number
     | NO MAXVALUE | NO MINVALUE | START [ WITH ] value:number
 split_into = INTO '(' ( @gp6 first:partition_target | @gp7 first:partition_target_named ) ',' ( @gp6 second:partition_target | @gp7 second:default_partition | @gp7 second:partition_target_named ) ')'
 split_into_named = INTO '(' first:partition_target_named ',' second:partition_target_named ')'
 partition_target_named = PARTITION this:partition_name
 
-add_column:AddColumn = ADD [ COLUMN ] [ IF NOT EXISTS ] this:column_definition
+add_column:AddColumn = ADD [ COLUMN ] [ @v10 IF NOT EXISTS ] this:column_definition
 add_constraint:AddTableConstraint = ADD this:table_constraint
 add_partition:AddPartition = ADD default:( DEFAULT ) PARTITION this:partition_name [ @gp6 bound:add_bound ] [ ( @gp6 WITH options:definition | @gp7 WITH options:relopts | @gp7 WITHOUT OIDS ) ] [ TABLESPACE tablespace:name ] [ '(' partitions:subpartition_element,+ ')' ]
     | ADD PARTITION bound:add_bound [ ( @gp6 WITH options:definition | @gp7 WITH options:relopts | @gp7 WITHOUT OIDS ) ] [ TABLESPACE tablespace:name ] [ '(' partitions:subpartition_element,+ ')' ]
@@ -213,9 +216,9 @@ exchange_partition:ExchangePartition = EXCHANGE this:partition_target WITH TABLE
 rename_partition:RenamePartition = RENAME this:partition_target TO to:ident
 truncate_partition:TruncatePartition = TRUNCATE this:partition_target [ behavior ]
 split_partition:SplitPartition = SPLIT DEFAULT PARTITION start:partition_start end:partition_end [ into:split_into ]
-    | @gp6 SPLIT this:partition_target AT '(' at:split_item,+ ')' [ into:split_into ]
-    | SPLIT DEFAULT PARTITION AT '(' at:split_item,+ ')' [ into:split_into ]
-    | SPLIT PARTITION ref:partition_ref AT '(' at:split_item,+ ')' [ into_named:split_into_named ]
+    | @gp6 SPLIT this:partition_target AT '(' ( values:list_values | at:boundary_value,+ ) ')' [ into:split_into ]
+    | SPLIT DEFAULT PARTITION AT '(' ( values:list_values | at:boundary_value,+ ) ')' [ into:split_into ]
+    | SPLIT PARTITION ref:partition_ref AT '(' ( values:list_values | at:boundary_value,+ ) ')' [ into_named:split_into_named ]
 alter_partition:AlterPartition = ALTER this:partition_target action:alter_table_action
 set_template:SetSubpartitionTemplate = SET SUBPARTITION TEMPLATE '(' ')' | SET SUBPARTITION TEMPLATE '(' partitions:template_element,+ ')'
 alter_column:AlterColumnAction = ALTER [ COLUMN ] this:column_ref ( SET DEFAULT default:expr | DROP DEFAULT | DROP NOT NULL | SET NOT NULL
@@ -229,7 +232,7 @@ drop_column:DropColumn = DROP [ COLUMN ] [ IF EXISTS ] this:name [ behavior ]
 alter_constraint:AlterConstraint = ALTER CONSTRAINT this:name [ attributes:attribute_spec ]
 validate_constraint:ValidateConstraint = VALIDATE CONSTRAINT this:name
 drop_constraint:DropConstraint = DROP CONSTRAINT [ IF EXISTS ] this:name [ behavior ]
-set_table:SetTable = SET WITHOUT OIDS | @gp6 SET WITH OIDS | SET WITHOUT CLUSTER | SET LOGGED | SET UNLOGGED | SET TABLESPACE tablespace:name
+set_table:SetTable = SET WITHOUT OIDS | @gp6 SET WITH OIDS | SET WITHOUT CLUSTER | @v10 SET LOGGED | @v10 SET UNLOGGED | SET TABLESPACE tablespace:name
     | @gp7 SET ACCESS METHOD method:name [ WITH options:relopts ] | @v15 SET ACCESS METHOD method:access_method_name
     | @gp SET WITH options:definition distribution:distributed | @gp SET WITH options:definition | @gp SET distribution:distributed
     | SET options:relopts | RESET options:relopts
@@ -262,6 +265,8 @@ rename_constraint:RenameConstraint = RENAME CONSTRAINT this:name TO to:name
 set_schema:SetSchema = SET SCHEMA this:name
 depends_on:DependsOn = [ @v13 NO ] DEPENDS ON EXTENSION this:name
 ~rename_or_move = rename_to | rename_constraint | rename_column | set_schema
+~view_move = rename_to | @v13 rename_column | set_schema
+~foreign_move = rename_to | rename_column | set_schema
 
 # types and domains
 attribute_action = ADD ATTRIBUTE attribute:typed_name [ behavior ] | DROP ATTRIBUTE [ IF EXISTS ] this:name [ behavior ]
@@ -286,13 +291,15 @@ STATEMENTS = r"""
 alter_table = ALTER TABLE exists:[ IF EXISTS ] this:relation ( actions:alter_table_action,+ | action:alone_table_action | move:rename_or_move )
     | ALTER TABLE ALL IN TABLESPACE name [ OWNED BY owners:role,+ ] SET TABLESPACE target:name [ NOWAIT ]
 alter_external_table = ALTER EXTERNAL TABLE this:relation actions:alter_table_action,+
-alter_foreign_table = ALTER FOREIGN TABLE exists:[ IF EXISTS ] this:relation ( actions:alter_table_action,+ | move:rename_or_move )
+alter_foreign_table = ALTER FOREIGN TABLE exists:[ IF EXISTS ] this:relation ( actions:alter_table_action,+ | move:foreign_move )
 alter_index = ALTER INDEX ALL IN TABLESPACE name [ OWNED BY owners:role,+ ] SET TABLESPACE target:name [ NOWAIT ]
-    | ALTER INDEX exists:[ IF EXISTS ] this:table_name ( actions:alter_table_action,+ | @v10 attach:attach_index | rename:rename_to | @v10 depends:depends_on )
+    | @v10 ALTER INDEX this:table_name ( attach:attach_index | depends:depends_on )
+    | ALTER INDEX exists:[ IF EXISTS ] this:table_name ( actions:alter_table_action,+ | rename:rename_to )
 alter_sequence = ALTER SEQUENCE exists:[ IF EXISTS ] this:table_name ( options:seq_option+ | actions:alter_table_action,+ | rename:rename_to | schema:set_schema )
-alter_view = ALTER VIEW exists:[ IF EXISTS ] this:table_name ( actions:alter_table_action,+ | move:rename_or_move )
+alter_view = ALTER VIEW exists:[ IF EXISTS ] this:table_name ( actions:alter_table_action,+ | move:view_move )
 alter_materialized_view = ALTER MATERIALIZED VIEW ALL IN TABLESPACE name [ OWNED BY owners:role,+ ] SET TABLESPACE target:name [ NOWAIT ]
-    | ALTER MATERIALIZED VIEW exists:[ IF EXISTS ] this:table_name ( actions:alter_table_action,+ | move:rename_or_move | depends:depends_on )
+    | ALTER MATERIALIZED VIEW exists:[ IF EXISTS ] this:table_name ( actions:alter_table_action,+ | move:foreign_move )
+    | @v10 ALTER MATERIALIZED VIEW this:table_name depends:depends_on
 alter_type = ALTER TYPE this:any_name ( @gp SET DEFAULT ENCODING encoding:definition | actions:attribute_action,+
     | ADD VALUE [ IF NOT EXISTS ] value:string [ ( BEFORE | AFTER ) neighbor:string ] | @v10 RENAME VALUE value:string TO new_value:string
     | RENAME TO rename:name | RENAME ATTRIBUTE attribute:name TO rename:name [ behavior ] | SET SCHEMA schema:name | OWNER TO owner:role
@@ -302,23 +309,23 @@ alter_domain = ALTER DOMAIN this:any_name ( action:domain_action | RENAME TO ren
 alter_function = ALTER kind:( FUNCTION | @v10 PROCEDURE | @v10 ROUTINE ) this:function_ref ( options:common_function_option+ [ RESTRICT ]
     | RENAME TO rename:name | SET SCHEMA schema:name | OWNER TO owner:role | @v10 depends:depends_on )
 alter_aggregate = ALTER AGGREGATE this:aggregate_ref ( RENAME TO rename:name | SET SCHEMA schema:name | OWNER TO owner:role )
-alter_operator = ALTER OPERATOR ( CLASS | FAMILY ) class:any_name USING method:name ( RENAME TO rename:name | SET SCHEMA schema:name
-    | OWNER TO owner:role | ADD items:opclass_item,+ | DROP drops:opclass_drop,+ )
+alter_operator = ALTER OPERATOR ( CLASS | FAMILY ) class:any_name USING method:name ( RENAME TO rename:name | SET SCHEMA schema:name | OWNER TO owner:role )
+    | ALTER OPERATOR FAMILY class:any_name USING method:name ( ADD items:opclass_item,+ | DROP drops:opclass_drop,+ )
     | ALTER OPERATOR this:operator_ref ( SET SCHEMA schema:name | OWNER TO owner:role | @v10 SET '(' options:operator_option,+ ')' )
 alter_collation = ALTER COLLATION this:any_name ( RENAME TO rename:name | SET SCHEMA schema:name | OWNER TO owner:role | @v10 REFRESH VERSION )
 alter_conversion = ALTER CONVERSION this:any_name ( RENAME TO rename:name | SET SCHEMA schema:name | OWNER TO owner:role )
 alter_database = ALTER DATABASE this:name ( RENAME TO rename:name | OWNER TO owner:role | SET TABLESPACE tablespace:name | setting:set_reset
-    | [ WITH ] options:database_option* | @v15 REFRESH COLLATION VERSION )
+    | @gp6 [ WITH ] options:database_limit* | @!gp6 [ WITH ] options:database_option* | @v15 REFRESH COLLATION VERSION )
 alter_default_privileges = ALTER DEFAULT PRIVILEGES scopes:default_scope* action:default_action
 alter_event_trigger = ALTER EVENT TRIGGER this:name ( ENABLE REPLICA | ENABLE ALWAYS | ENABLE | DISABLE | RENAME TO rename:name | OWNER TO owner:role )
-alter_extension = ALTER EXTENSION this:name UPDATE updates:extension_update* | ALTER EXTENSION this:any_name SET SCHEMA schema:name
+alter_extension = ALTER EXTENSION this:name UPDATE updates:extension_update* | @gp6 ALTER EXTENSION this:any_name SET SCHEMA schema:name | @!gp6 ALTER EXTENSION this:name SET SCHEMA schema:name
     | ALTER EXTENSION this:name ( ADD | DROP ) member:extension_member
 extension_update = TO version:word_or_string
-extension_member = ACCESS METHOD name | AGGREGATE aggregate:aggregate_ref | CAST cast:cast_ref | DOMAIN kind:typename
-    | ( FUNCTION | PROCEDURE | ROUTINE ) function:function_ref | [ PROCEDURAL ] LANGUAGE name | OPERATOR ( CLASS | FAMILY ) any_name USING method:name
+extension_member = ACCESS METHOD name | AGGREGATE aggregate:aggregate_ref | CAST cast:cast_ref | @gp6 DOMAIN any_name | @v10 DOMAIN kind:typename
+    | ( FUNCTION | @v10 PROCEDURE | @v10 ROUTINE ) function:function_ref | [ PROCEDURAL ] LANGUAGE name | OPERATOR ( CLASS | FAMILY ) any_name USING method:name
     | OPERATOR operator:operator_ref | SCHEMA name | EVENT TRIGGER name | ( TABLE | SEQUENCE | VIEW | MATERIALIZED VIEW | FOREIGN TABLE | COLLATION | CONVERSION
     | TEXT SEARCH PARSER | TEXT SEARCH DICTIONARY | TEXT SEARCH TEMPLATE | TEXT SEARCH CONFIGURATION ) any_name
-    | FOREIGN DATA WRAPPER name | SERVER name | TRANSFORM FOR kind:typename LANGUAGE name | TYPE kind:typename
+    | FOREIGN DATA WRAPPER name | SERVER name | @v10 TRANSFORM FOR kind:typename LANGUAGE name | @gp6 TYPE any_name | @v10 TYPE kind:typename
 alter_foreign_data_wrapper = ALTER FOREIGN DATA WRAPPER this:name ( RENAME TO rename:name | OWNER TO owner:role
     | handlers:fdw_option* generic:alter_generic_options | handlers:fdw_option+ )
 fdw_option = HANDLER handler:any_name | NO HANDLER | VALIDATOR handler:any_name | NO VALIDATOR
@@ -327,13 +334,13 @@ alter_language = ALTER [ PROCEDURAL ] LANGUAGE this:name ( RENAME TO rename:name
 alter_large_object = ALTER LARGE OBJECT this:number OWNER TO owner:role
 alter_policy = @v10 ALTER POLICY [ IF EXISTS ] this:name ON table:table_name RENAME TO rename:name
     | @v10 ALTER POLICY this:name ON table:table_name ( [ TO roles:role,+ ] [ USING '(' using:expr ')' ] [ WITH CHECK '(' check:expr ')' ] )
-alter_protocol = ALTER PROTOCOL this:any_name ( RENAME TO rename:name | OWNER TO owner:role )
+alter_protocol = @gp6 ALTER PROTOCOL this:any_name RENAME TO rename:name | @gp ALTER PROTOCOL this:name ( RENAME TO rename:name | OWNER TO owner:role )
 alter_publication = @v10 ALTER PUBLICATION this:name ( RENAME TO rename:name | OWNER TO owner:role | SET TABLE tables:publication_table,+
     | ADD TABLE tables:publication_table,+ | DROP TABLE tables:publication_table,+ | @v15 ( SET | ADD | DROP ) objects:publication_object,+ | SET options:definition )
 alter_resource_queue = ALTER RESOURCE QUEUE this:nonreserved options:queue_option* [ WITH with:definition ] [ WITHOUT without:definition ]
 alter_resource_group = ALTER RESOURCE GROUP this:name SET option:group_option
 alter_role = ALTER ( ROLE | USER ) ALL [ IN DATABASE database:name ] setting:set_reset
-    | ALTER ( ROLE | USER ) this:role ( [ IN DATABASE database:name ] setting:set_reset | RENAME TO rename:role | [ WITH ] options:role_option* )
+    | ALTER ( ROLE | USER ) this:role ( [ IN DATABASE database:name ] setting:set_reset | RENAME TO rename:role | [ WITH ] options:alter_role_option* )
 alter_rule = ALTER RULE this:name ON table:table_name RENAME TO rename:name
 alter_schema = ALTER SCHEMA this:name ( RENAME TO rename:name | OWNER TO owner:role )
 alter_server = ALTER SERVER this:name ( RENAME TO rename:name | OWNER TO owner:role
@@ -355,7 +362,7 @@ alter_user_mapping = ALTER USER MAPPING FOR user:auth_ident SERVER server:name g
 
 create_access_method = @v10 CREATE ACCESS METHOD this:name TYPE ( INDEX | TABLE ) HANDLER handler:any_name
 create_aggregate = CREATE [ @v10 OR REPLACE ] [ @gp ORDERED ] AGGREGATE this:function_name ( args:aggregate_args options:definition | '(' old:old_aggregate_option,+ ')' )
-create_assertion = CREATE ASSERTION this:any_name CHECK '(' check:expr ')' [ attributes:attribute_spec ]
+create_assertion = CREATE ASSERTION ( @gp6 this:name | @!gp6 this:any_name ) CHECK '(' check:expr ')' [ attributes:attribute_spec ]
 create_cast = CREATE CAST cast:cast_ref ( WITH FUNCTION function:function_ref | WITHOUT FUNCTION | WITH INOUT ) [ context:( AS IMPLICIT | AS ASSIGNMENT ) ]
 create_collation = CREATE COLLATION [ @v10 IF NOT EXISTS ] this:any_name ( options:definition | FROM source:any_name )
 create_conversion = CREATE [ DEFAULT ] CONVERSION this:any_name FOR source:string TO target:string FROM function:any_name
@@ -364,11 +371,12 @@ create_domain = CREATE DOMAIN this:any_name [ AS ] kind:typename constraints:col
 create_event_trigger = CREATE EVENT TRIGGER this:name ON event:label [ WHEN filter:event_filter filters:and_filter* ] EXECUTE ( PROCEDURE | @v11 FUNCTION )
     function:function_name '(' ')'
 create_extension = CREATE EXTENSION [ IF NOT EXISTS ] this:name [ WITH ] options:extension_option*
-extension_option = SCHEMA schema:name | VERSION version:word_or_string | FROM from:word_or_string | CASCADE
+extension_option = SCHEMA schema:name | VERSION version:word_or_string | FROM from:word_or_string | @v10 CASCADE
 create_foreign_data_wrapper = CREATE FOREIGN DATA WRAPPER this:name handlers:fdw_option* [ options:generic_options ]
-create_function = CREATE [ OR REPLACE ] kind:( FUNCTION | @v11 PROCEDURE ) this:function_name '(' args:func_arg_default,* ')'
+create_function = CREATE [ OR REPLACE ] FUNCTION this:function_name '(' args:func_arg_default,* ')'
     [ ( RETURNS TABLE '(' columns:table_column,+ ')' | RETURNS returns:func_type ) ] options:function_option+ [ with:with_definition ]
-create_group = CREATE GROUP this:role [ WITH ] options:role_option*
+create_procedure:CreateProcedure = @v11 CREATE [ OR REPLACE ] PROCEDURE this:function_name '(' args:func_arg_default,* ')' options:function_option+
+create_group = CREATE GROUP this:role [ WITH ] options:create_role_option*
 create_language = CREATE [ OR REPLACE ] [ TRUSTED ] [ PROCEDURAL ] LANGUAGE this:word_or_string
     [ HANDLER handler:any_name [ INLINE inline:any_name ] [ ( VALIDATOR validator:any_name | NO VALIDATOR ) ] ]
 create_operator_class = CREATE OPERATOR CLASS this:any_name [ DEFAULT ] FOR TYPE kind:typename USING method:name [ FAMILY family:any_name ] AS items:opclass_item,+
@@ -380,19 +388,19 @@ create_protocol = @gp CREATE [ TRUSTED ] PROTOCOL this:name options:definition
 create_publication = @v10 CREATE PUBLICATION this:name [ ( FOR ALL TABLES | FOR TABLE tables:publication_table,+ | @v15 FOR objects:publication_object,+ ) ] [ options:with_definition ]
 create_resource_queue = CREATE RESOURCE QUEUE this:nonreserved options:queue_option* [ WITH with:definition ]
 create_resource_group = CREATE RESOURCE GROUP this:name WITH with:definition
-create_role = CREATE ( ROLE | USER ) this:role [ WITH ] options:role_option*
+create_role = CREATE ( ROLE | USER ) this:role [ WITH ] options:create_role_option*
 create_rule = CREATE [ OR REPLACE ] RULE this:name AS ON event:( SELECT | UPDATE | DELETE | INSERT ) TO table:table_name [ WHERE where:expr ] DO [ which:( INSTEAD | ALSO ) ]
-    ( NOTHING | '(' actions:rule_action* ')' | action:rule_statement )
+    ( NOTHING | '(' [ first:rule_statement ] tails:rule_tail* ')' | action:rule_statement )
 create_schema = CREATE SCHEMA [ IF NOT EXISTS ] ( [ this:name ] AUTHORIZATION owner:role elements:schema_element* | this:name elements:schema_element* )
 create_sequence = CREATE [ temporary:temp_word ] SEQUENCE [ @v10 IF NOT EXISTS ] this:table_name options:seq_option*
-create_server = CREATE SERVER [ IF NOT EXISTS ] this:name [ TYPE type:string ] [ VERSION ( NULL | version:string ) ] FOREIGN DATA WRAPPER wrapper:name [ options:generic_options ]
+create_server = CREATE SERVER [ @v10 IF NOT EXISTS ] this:name [ TYPE type:string ] [ VERSION ( NULL | version:string ) ] FOREIGN DATA WRAPPER wrapper:name [ options:generic_options ]
 create_statistics = @v10 CREATE STATISTICS [ IF NOT EXISTS ] this:any_name [ kinds:name_list ] ON expressions:statistics_item,+ FROM source:from_items
 create_subscription = @v10 CREATE SUBSCRIPTION this:name CONNECTION connection:string PUBLICATION publications:label,+ [ options:with_definition ]
 create_tablespace = CREATE TABLESPACE this:name [ OWNER owner:role ] LOCATION location:string [ WITH options:relopts ]
 create_text_search = CREATE TEXT SEARCH ( PARSER | DICTIONARY | TEMPLATE | CONFIGURATION ) this:any_name options:definition
-create_transform = @v10 CREATE [ OR REPLACE ] TRANSFORM FOR kind:typename LANGUAGE language:name '(' items:transform_item,+ ')'
+create_transform = @v10 CREATE [ OR REPLACE ] TRANSFORM FOR kind:typename LANGUAGE language:name '(' ( FROM SQL WITH FUNCTION from:function_ref [ ',' TO SQL WITH FUNCTION to:function_ref ] | TO SQL WITH FUNCTION to:function_ref [ ',' FROM SQL WITH FUNCTION from:function_ref ] ) ')'
 create_trigger = CREATE [ @v14 OR REPLACE ] TRIGGER this:name timing:( BEFORE | AFTER | INSTEAD OF ) event:trigger_event events:or_event* ON table:table_name
-    [ REFERENCING transitions:transition+ ] [ FOR [ EACH ] level:( ROW | STATEMENT ) ] [ WHEN '(' when:expr ')' ]
+    [ @v10 REFERENCING transitions:transition+ ] [ FOR [ EACH ] level:( ROW | STATEMENT ) ] [ WHEN '(' when:expr ')' ]
     EXECUTE ( PROCEDURE | @v11 FUNCTION ) function:function_name '(' args:trigger_arg,* ')'
     | CREATE [ @v14 OR REPLACE ] CONSTRAINT TRIGGER this:name AFTER event:trigger_event events:or_event* ON table:table_name [ FROM source:table_name ]
     [ attributes:attribute_spec ] FOR EACH ROW [ WHEN '(' when:expr ')' ]
@@ -434,8 +442,8 @@ truncate = TRUNCATE [ TABLE ] tables:relation,+ [ ( CONTINUE IDENTITY | RESTART 
 comment_on = COMMENT ON ( @v10 TYPE kind:typename | @v10 DOMAIN kind:typename | AGGREGATE aggregate:aggregate_ref | FUNCTION function:function_ref | @v10 PROCEDURE function:function_ref
     | @v10 ROUTINE function:function_ref | OPERATOR CLASS class:any_name USING method:name | OPERATOR FAMILY class:any_name USING method:name | OPERATOR operator:operator_ref
     | @v10 CONSTRAINT name ON DOMAIN table:any_name | CONSTRAINT name ON table:any_name | @v10 POLICY name ON table:any_name | RULE name ON table:any_name | @gp6 RULE name
-    | TRIGGER name ON table:any_name | TRANSFORM FOR kind:typename LANGUAGE name | LARGE OBJECT id:number | CAST cast:cast_ref
-    | ( COLUMN | INDEX | SEQUENCE | STATISTICS | TABLE | VIEW | MATERIALIZED VIEW | COLLATION | CONVERSION | FOREIGN TABLE | TEXT SEARCH CONFIGURATION
+    | TRIGGER name ON table:any_name | @v10 TRANSFORM FOR kind:typename LANGUAGE name | LARGE OBJECT id:number | CAST cast:cast_ref
+    | ( COLUMN | INDEX | SEQUENCE | @v10 STATISTICS | TABLE | VIEW | MATERIALIZED VIEW | COLLATION | CONVERSION | FOREIGN TABLE | TEXT SEARCH CONFIGURATION
     | TEXT SEARCH DICTIONARY | TEXT SEARCH PARSER | TEXT SEARCH TEMPLATE ) object:any_name
     | @v10 ( ACCESS METHOD | DATABASE | EVENT TRIGGER | EXTENSION | FOREIGN DATA WRAPPER | PROCEDURAL LANGUAGE | LANGUAGE | PUBLICATION | ROLE | SCHEMA | SERVER | SUBSCRIPTION
     | TABLESPACE ) name
@@ -446,7 +454,7 @@ comment_on = COMMENT ON ( @v10 TYPE kind:typename | @v10 DOMAIN kind:typename | 
 security_label = SECURITY LABEL [ FOR provider:word_or_string ] ON ( @v10 TYPE kind:typename | @v10 DOMAIN kind:typename | AGGREGATE aggregate:aggregate_ref
     | FUNCTION function:function_ref | @v10 PROCEDURE function:function_ref | @v10 ROUTINE function:function_ref | LARGE OBJECT id:number
     | ( COLUMN | FOREIGN TABLE | SEQUENCE | TABLE | VIEW | MATERIALIZED VIEW ) object:any_name
-    | ( DATABASE | EVENT TRIGGER | PROCEDURAL LANGUAGE | LANGUAGE | PUBLICATION | ROLE | SCHEMA | SUBSCRIPTION | TABLESPACE ) name
+    | ( DATABASE | EVENT TRIGGER | PROCEDURAL LANGUAGE | LANGUAGE | @v10 PUBLICATION | ROLE | SCHEMA | @v10 SUBSCRIPTION | TABLESPACE ) name
     | @gp6 ( TYPE | DOMAIN ) object:any_name ) IS ( NULL | text:string )
 
 grant = GRANT privileges ON target:privilege_target TO grantees:grantee,+ [ WITH GRANT OPTION ] [ @v14 GRANTED BY grantor:role ]
@@ -457,7 +465,7 @@ revoke_role = REVOKE [ ( ADMIN OPTION FOR | @v16 option:label OPTION FOR ) ] rol
 reassign_owned = REASSIGN OWNED BY roles:role,+ TO target:role
 
 begin_work = ( BEGIN [ ( WORK | TRANSACTION ) ] | START TRANSACTION ) [ modes:transaction_modes ]
-end_work = ( COMMIT PREPARED gid:string | ROLLBACK PREPARED gid:string | PREPARE TRANSACTION gid:string | ROLLBACK [ ( WORK | TRANSACTION ) ] TO [ SAVEPOINT ] savepoint:name
+end_work = ( COMMIT PREPARED gid:string | ROLLBACK PREPARED gid:string | PREPARE TRANSACTION gid:string | ROLLBACK [ ( WORK | TRANSACTION ) ] TO SAVEPOINT savepoint:name | ROLLBACK [ ( WORK | TRANSACTION ) ] TO savepoint:name
     | ( COMMIT | END | ROLLBACK | ABORT ) [ ( WORK | TRANSACTION ) ] [ @v12 ( AND CHAIN | AND NO CHAIN ) ] )
 savepoint = SAVEPOINT this:name | RELEASE SAVEPOINT this:name | RELEASE this:name
 set_constraints = SET CONSTRAINTS ( ALL | names:table_name,+ ) ( DEFERRED | IMMEDIATE )
@@ -475,7 +483,7 @@ vacuum = VACUUM '(' ( @gp6 words:vacuum_word,+ | @!gp6 options:explain_option,+ 
     | @!gp6 VACUUM [ FULL ] [ FREEZE ] [ VERBOSE ] [ ( ANALYZE | ANALYSE ) ] [ @gp7 AO_AUX_ONLY ] [ targets:vacuum_target,+ ]
 cluster = CLUSTER [ VERBOSE ] ( index:name ON table:table_name | table:table_name [ USING using:name ] ) | CLUSTER [ VERBOSE ]
     | @v14 CLUSTER '(' options:explain_option,+ ')' [ table:table_name [ USING using:name ] ]
-reindex = REINDEX [ @v10 '(' options:explain_option,+ ')' ] ( ( INDEX | TABLE ) [ @v12 CONCURRENTLY ] this:table_name
+reindex = REINDEX [ ( @v14 '(' options:explain_option,+ ')' | @v10 '(' verbose:reindex_word,+ ')' ) ] ( ( INDEX | TABLE ) [ @v12 CONCURRENTLY ] this:table_name
     | @v10 ( SCHEMA | SYSTEM | DATABASE ) [ @v12 CONCURRENTLY ] name | @gp6 ( SYSTEM | DATABASE ) name ) [ @gp6 FORCE ]
 refresh = REFRESH MATERIALIZED VIEW [ CONCURRENTLY ] this:table_name [ ( WITH DATA | WITH NO DATA ) ]
 checkpoint = CHECKPOINT

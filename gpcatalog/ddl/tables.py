@@ -505,6 +505,8 @@ class Tables(Core):
             if self.accept("identity"):
                 options = self.maybe("seq_options") if self.kinds[self.i] == "(" else None
                 return gx.GeneratedConstraint(when=when, identity=True, options=options)
+            if when != "ALWAYS":
+                raise self.miss("identity")
             self.expect("(")
             value = self.expr()
             self.expect(")")
