@@ -61,7 +61,7 @@ def _created(gen: Generation, subject: Subject, shape: Shape, instance: Instance
 
 def _rewritten(gen: Generation, subject: Subject, shape: Shape) -> Counter[str]:
     """Row versions that the copy of one relation writes: Greenplum 6 copies an ao_row table to add a column."""
-    copy = Counter(relation_rows(gen, replace(shape, columns=shape.columns + 1, owned=False), Instance.SEGMENT))
+    copy = Counter(relation_rows(gen, replace(shape, columns=shape.columns + 1), Instance.SEGMENT))
     toast = 1 if subject.storage in gen.toast else 0
     del copy["gp_distribution_policy"]
     # files and auxiliary relations of copy and original are swapped, then the copy is dropped
@@ -70,12 +70,12 @@ def _rewritten(gen: Generation, subject: Subject, shape: Shape) -> Counter[str]:
     return copy
 
 
-def _column_added(gen: Generation, subject: Subject, instance: Instance) -> Counter[str]:
+def _column_added(gen: Generation, subject: Subject, shape: Shape, instance: Instance) -> Counter[str]:
     """Row versions that ALTER TABLE ADD COLUMN without a default writes."""
     leaves = subject.leaves
     relations = leaves + 1
     if subject.storage is Storage.AO_ROW and gen.rule_catalogs:
-        copied = _rewritten(gen, subject, subject.shape(owned=False))
+        copied = _rewritten(gen, subject, shape)
         copied["pg_stat_last_operation"] = 2 if instance is Instance.COORDINATOR else 0
         return Counter({catalog: n * relations for catalog, n in copied.items()})
     rows = Counter({"pg_attribute": relations, "pg_class": relations})
@@ -109,7 +109,7 @@ def versions(server: Generation | str, subject: Subject, instance: Instance, *, 
     if owned:
         rows["pg_shdepend"] = 1
     rows += _created(gen, subject, shape, where)
-    rows += _column_added(gen, subject, where)
+    rows += _column_added(gen, subject, shape, where)
     rows += _dropped(gen, subject)
     return {catalog: n for catalog, n in sorted(rows.items()) if n}
 

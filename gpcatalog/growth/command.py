@@ -106,3 +106,49 @@ def growth(
     from gpcatalog.emit.terminal import Color, console
 
     growth_text.show(result, console(Color(color.value)))
+
+
+def prune(
+    conninfo: Annotated[
+        str,
+        typer.Argument(
+            metavar="[CONNINFO]",
+            help="Whose series: as psql takes it. Only its host, port and database count; nothing is contacted.",
+            show_default=False,
+        ),
+    ] = "",
+    all_days: Annotated[int, typer.Option("--all-days", help="Keep every snapshot of the last days.", min=0)] = 30,
+    totals_days: Annotated[
+        int, typer.Option("--totals-days", help="Older ones, one a week, lose their leaves: totals a table stay.", min=0)
+    ] = 180,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")] = False,
+    folder: Annotated[
+        Path | None, typer.Option("--folder", metavar="FOLDER", help="Snapshots of this folder instead.", show_default=False)
+    ] = None,
+) -> None:
+    """Thin a series: all of the last days, then one a week, then only totals of each table. The newest is always kept.
+
+    Touches stored snapshots only; no server is contacted. Safe to interrupt, to repeat and to run beside readers.
+
+    Example: gpcatalog snapshot prune "host=mdw dbname=sales" --dry-run
+    """
+    from datetime import UTC, datetime
+
+    from gpcatalog.model.names import printable
+    from gpcatalog.model.quantity import size
+    from gpcatalog.store import prune as pruning
+    from gpcatalog.store import series
+
+    files = files_of(conninfo, folder)
+    places = sorted({file.parent for file in files})
+    stored = [one for place in places for one in series.snapshots(place)]
+    decisions = pruning.decide(stored, datetime.now(UTC), pruning.Policy(all_days, totals_days))
+    fates = {fate: [d for d in decisions if d.fate is fate] for fate in pruning.Fate}
+    for fate, of in fates.items():
+        sys.stdout.write(f"{fate.value}: {len(of)} snapshots, {size(sum(d.bytes for d in of))}\n")
+    if dry_run:
+        return
+    freed, failed = pruning.prune(decisions)
+    for path, reason in failed:
+        print(printable(f"left as it is: {path.name}: {reason}"), file=sys.stderr)
+    sys.stdout.write(f"{size(freed)} given back\n")

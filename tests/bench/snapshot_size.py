@@ -21,18 +21,18 @@ def main(leaves: int) -> None:
             took = time.perf_counter() - begun
             with Snapshot(path) as snapshot:
                 count = snapshot.one("SELECT count(*) AS n FROM relation")["n"]
-                each = path.stat().st_size / count
+                size = path.stat().st_size
+                each = size / count
                 verdict = "meets" if each <= GOAL else "misses"
-                print(
-                    f"{generation}: {count:,} rows, {path.stat().st_size:,} bytes, {each:.1f} a row ({verdict} the goal of {GOAL:.0f}), {took:.1f} s"
-                )
+                print(f"{generation}: {count:,} rows, {size:,} bytes, {each:.1f} a row ({verdict} {GOAL:.0f}), {took:.1f} s")
+                block = "(SELECT block_size FROM pragma_database_size() LIMIT 1)"
                 columns = snapshot.rows(
-                    "SELECT column_name AS name, count(DISTINCT block_id)"
-                    " * any_value((SELECT block_size FROM pragma_database_size() LIMIT 1)) AS bytes, string_agg(DISTINCT compression) AS how"
-                    " FROM pragma_storage_info('relation_packed') WHERE segment_type <> 'VALIDITY' GROUP BY 1 ORDER BY 2 DESC"
+                    f"SELECT column_name AS name, count(DISTINCT block_id) * any_value({block}) AS bytes,"
+                    " string_agg(DISTINCT compression) AS how FROM pragma_storage_info('relation_packed')"
+                    " WHERE segment_type <> 'VALIDITY' GROUP BY 1 ORDER BY 2 DESC"
                 )
                 for column in columns[:12]:
-                    print(f"  {column['name']:20} {column['bytes'] / count:6.1f} bytes a row  {column['how']}")
+                    print(f"  {column['name']:18} {column['bytes'] / count:6.1f} bytes a row  {column['how']}")
 
 
 if __name__ == "__main__":

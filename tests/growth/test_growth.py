@@ -1,0 +1,112 @@
+"""Growth, rates and forecast of made series: what was put in comes out."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+
+import pytest
+import typer
+from hypothesis import given
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from gpcatalog.capacity.fit import FEW, fit
+from gpcatalog.errors import CatalogError
+from gpcatalog.growth.build import build, reach
+from gpcatalog.growth.command import growth as growth_command
+from gpcatalog.growth.points import points
+from tests.growth import made
+
+app = typer.Typer()
+app.command()(growth_command)
+
+
+def test_series_says_what_happened(tmp_path: Path) -> None:
+    found, lost = points(made.series(tmp_path, 8))
+    assert not lost
+    g = build(found)
+    assert g.days == 7
+    assert g.leaves_compared == 7
+    assert (g.leaves_added, g.leaves_dropped) == (70, 5)
+    partitions = next(s for s in g.series if s.what.startswith("partitions"))
+    assert partitions.values[0] == 10
+    assert partitions.now == 75
+    assert partitions.per_day == pytest.approx(10, abs=1)
+    assert [(t.name, t.added, t.dropped, t.state) for t in g.tables] == [("orders", 70, 5, "there")]
+    entry = next(i for i in g.instances if i.content == 0 and i.relation == "pg_class")
+    assert entry.bytes_now - entry.bytes_then == 14 << 20
+    assert entry.bytes_per_day == 2 << 20
+    assert {(d.content, d.shrank_at) for d in g.diverging} == {(1, datetime(2026, 1, 4, 6, tzinfo=UTC))}
+    churn = next(c for c in g.churn if c.content == -1)
+    assert churn.inserted == 4900
+    assert churn.passing == 4900 - (churn.net or 0)
+
+
+def test_few_points_are_said(tmp_path: Path) -> None:
+    paths = made.series(tmp_path, 4)
+    assert {f.state for f in build(points(paths)[0]).forecasts} == {"too few points"}
+    alone = build(points(paths[:1])[0])
+    assert alone.days == 0
+    assert all(s.per_day is None for s in alone.series)
+
+
+def test_forecast_of_a_straight_line() -> None:
+    xs = [float(x) for x in range(10)]
+    line = fit(xs, [100 + 50 * x for x in xs])
+    state, expected, earliest, latest = reach(550, 1050, line, datetime(2026, 1, 10), 9.0)
+    assert (state, expected, earliest, latest) == ("reached", date(2026, 1, 20), date(2026, 1, 20), date(2026, 1, 20))
+    assert reach(1050, 1050, line, datetime(2026, 1, 10), 9.0)[0] == "over"
+    flat = fit(xs, [5.0] * 10)
+    assert reach(5, 10, flat, datetime(2026, 1, 10), 9.0)[0] == "not growing"
+    slow = fit(xs, [x / 1e6 for x in xs])
+    assert reach(0, 1e6, slow, datetime(2026, 1, 10), 9.0)[0] == "far"
+    assert reach(550, 1050, fit([x / 100 for x in xs], xs), datetime(2026, 1, 10), 0.09)[0] == "too short a time"
+
+
+@given(st.lists(st.floats(0, 1e9), min_size=FEW, max_size=30))
+def test_band_holds_the_slope(values: list[float]) -> None:
+    line = fit([float(n) for n in range(len(values))], values)
+    assert line is not None
+    assert line.low is not None
+    assert line.high is not None
+    assert line.low <= line.slope <= line.high
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=8, max_size=25), st.floats(1e3, 1e6))
+def test_one_wild_point_moves_little(noise: list[float], jump: float) -> None:
+    """A line through a steady growth is still there after one point went mad."""
+    xs = [float(n) for n in range(len(noise))]
+    steady = [7.0 * x for x in xs]
+    mad = list(steady)
+    mad[len(mad) // 2] += jump
+    line = fit(xs, mad)
+    assert line is not None
+    assert line.slope == pytest.approx(7.0)
+
+
+def test_another_database_is_left_out(tmp_path: Path) -> None:
+    paths = made.series(tmp_path, 3)
+    made.write(tmp_path / "20251201T000000Z.gpcatalog", made.Made(made.START - timedelta(days=30), database_oid=1))
+    (tmp_path / "20251202T000000Z.gpcatalog").write_bytes(b"not a snapshot at all")
+    found, lost = points(sorted(tmp_path.glob("*.gpcatalog")))
+    assert [p.path for p in found] == paths
+    assert [name for name, _ in lost] == ["20251202T000000Z.gpcatalog", "20251201T000000Z.gpcatalog"]
+    with pytest.raises(CatalogError, match="no snapshot to compare"):
+        points([tmp_path / "20251202T000000Z.gpcatalog"])
+
+
+def test_command(tmp_path: Path) -> None:
+    made.series(tmp_path, 8)
+    said = CliRunner().invoke(app, ["--folder", str(tmp_path)], env={"COLUMNS": "80"})
+    assert said.exit_code == 0, said.output
+    assert max(len(line) for line in said.output.splitlines()) <= 80
+    assert not set("▁▂▃▄▅▆▇█│┃─━┌┐└┘") & set(said.output)
+    assert "Theil–Sen" in said.output
+    assert "published" in said.output
+    assert "shrank alone" in said.output
+    as_json = CliRunner().invoke(app, ["--folder", str(tmp_path), "--format", "json"])
+    assert json.loads(as_json.output)["schema"] == "gpcatalog.growth/1"
+    none = CliRunner().invoke(app, ["--folder", str(tmp_path / "none")])
+    assert isinstance(none.exception, CatalogError)

@@ -1,0 +1,147 @@
+"""The active probe on live servers: what it leaves is what it said, on every instance; and where it refuses."""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import ExitStack
+from pathlib import Path
+
+import psycopg
+import pytest
+from psycopg.conninfo import make_conninfo
+
+from gpcatalog.capacity.footprint import Subject, footprint, subjects, versions
+from gpcatalog.capacity.model import Instance
+from gpcatalog.errors import CatalogError, Exit
+from gpcatalog.lab.postgres import PrivateServer
+from gpcatalog.model.storage import Storage
+from gpcatalog.probes import latency
+from gpcatalog.probes.connection import connect
+from tests.capacity.live import Live
+from tests.conftest import fresh_database
+
+SERVERS = ["gp6_dsn", "gp7_dsn", "pg_dsn", "pgnew_dsn"]
+
+
+def instance(content: int) -> Instance:
+    return Instance.COORDINATOR if content == -1 else Instance.SEGMENT
+
+
+@pytest.fixture(params=SERVERS)
+def database(request: pytest.FixtureRequest) -> str:
+    return fresh_database(request.getfixturevalue(request.param), "time_active")
+
+
+def test_left_is_what_was_predicted(database: str) -> None:
+    compared = 0
+    with connect(database) as session:
+        generation = session.server.generation
+        storages = (Storage.HEAP, Storage.AO_ROW, Storage.AO_COLUMN) if session.server.greenplum else (Storage.HEAP,)
+        for subject in [Subject(s, leaves) for s in storages for leaves in (0, 1, 7)]:
+            done = latency.active(session, database, [subject], rounds=2)
+            assert not done.stopped
+            assert done.rounds == 2
+            assert sorted(done.left) == latency.instances(session)
+            for content, counted in done.left.items():
+                assert counted == dict(footprint(generation, [subject], instance(content), rounds=2).rows), (subject, content)
+                compared += 1
+        assert {t.what for t in done.timings} == {"create", "add column", "drop", "rollback"}
+        assert all(t.n == 2 and t.min_ms <= t.median_ms <= t.p95_ms for t in done.timings if t.min_ms and t.median_ms and t.p95_ms)
+    with psycopg.connect(database) as conn:
+        assert conn.execute("SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'gpcatalog%'").fetchone() == (0,)
+        assert conn.execute("SELECT count(*) FROM pg_class WHERE oid >= 16384 AND relname LIKE 'probe%'").fetchone() == (0,)
+    assert compared == 3 * len(storages) * (4 if len(storages) == 3 else 1)
+
+
+def test_pgstattuple_counts_the_same(database: str) -> None:
+    """Another witness: dead tuples of the very pages, read on every instance by itself, before and after one subject.
+
+    One alone: the server tidies dead rows away while the next one's are written.
+    """
+    catalogs = ("pg_class", "pg_attribute", "pg_type", "pg_depend", "pg_index")
+    with ExitStack() as stack:
+        live = Live(database, stack)
+        live.work.execute("CREATE EXTENSION pgstattuple")
+
+        def dead() -> dict[int, Counter[str]]:
+            found = {}
+            for content, conn in live.instances.items():
+                rows = {
+                    c: conn.execute(f"SELECT dead_tuple_count FROM pgstattuple('pg_catalog.{c}')".encode()).fetchone() for c in catalogs
+                }
+                found[content] = Counter({c: int(str(row[0])) for c, row in rows.items() if row})
+            return found
+
+        for conn in live.instances.values():
+            for c in catalogs:
+                conn.execute(f"VACUUM pg_catalog.{c}".encode())
+        before = dead()
+        subject = Subject(Storage.AO_COLUMN if live.server.greenplum else Storage.HEAP)
+        with connect(database) as session:
+            done = latency.active(session, database, [subject], rounds=1)
+        after = dead()
+        assert not done.stopped
+        for content in before:
+            expected = versions(live.generation, subject, instance(content))
+            assert {c: after[content][c] - before[content][c] for c in catalogs} == {c: expected.get(c, 0) for c in catalogs}, content
+
+
+def test_ordinary_role(database: str) -> None:
+    with psycopg.connect(database, autocommit=True) as conn:
+        conn.execute("DROP ROLE IF EXISTS time_bob")
+        conn.execute("CREATE ROLE time_bob LOGIN")
+        try:
+            bob = make_conninfo(database, user="time_bob")
+            with connect(bob) as session:
+                assert latency.owned(session)
+                with pytest.raises(CatalogError, match="may not create") as refused:
+                    latency.refuse(session, True, [])
+                assert refused.value.exit_code == Exit.REFUSED
+            conn.execute("GRANT CREATE ON DATABASE time_active TO time_bob")
+            with connect(bob) as session:
+                chosen = subjects(session.server.generation, leaves=3)
+                latency.refuse(session, True, chosen)
+                done = latency.active(session, bob, chosen, rounds=1)
+                for content, counted in done.left.items():
+                    said = footprint(session.server.generation, chosen, instance(content), rounds=1, owned=True)
+                    assert counted == dict(said.rows), content
+        finally:
+            conn.execute("REVOKE ALL ON DATABASE time_active FROM time_bob")
+            conn.execute("DROP ROLE time_bob")
+
+
+def test_refusals(pg_dsn: str) -> None:
+    with connect(pg_dsn) as session:
+        with pytest.raises(CatalogError, match="off") as off:
+            latency.refuse(session, False, [])
+        assert off.value.exit_code == Exit.REFUSED
+        with pytest.raises(CatalogError, match="lock slots") as many:
+            latency.refuse(session, True, [Subject(Storage.HEAP, 5_000_000)])
+        assert many.value.exit_code == Exit.REFUSED
+
+
+def test_standby_is_refused(tmp_path: Path) -> None:
+    with PrivateServer() as server:
+        server.stop()
+        (server.data / "standby.signal").touch()
+        server.start()
+        with connect(server.conninfo()) as session:
+            assert session.facts["standby"]
+            with pytest.raises(CatalogError, match="standby") as refused:
+                latency.refuse(session, True, subjects(session.server.generation, leaves=2))
+            assert refused.value.exit_code == Exit.REFUSED
+
+
+def test_lock_timeout_ends_it_and_leaves_nothing_open(pg_dsn: str) -> None:
+    """A lock on pg_namespace makes CREATE SCHEMA wait: the probe gives up and rolls back."""
+    dsn = fresh_database(pg_dsn, "time_locked")
+    with psycopg.connect(dsn) as holder:
+        holder.execute("LOCK TABLE pg_catalog.pg_namespace IN SHARE MODE")
+        with connect(dsn) as session:
+            done = latency.active(session, dsn, [Subject(Storage.HEAP)], rounds=3, lock_ms=50)
+        assert "lock timeout" in done.stopped
+        assert done.rounds == 0
+        rows = holder.execute(
+            "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'gpcatalog latency' AND state LIKE 'idle in transaction%'"
+        ).fetchone()
+        assert rows == (0,)
