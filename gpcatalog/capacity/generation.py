@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -298,14 +299,23 @@ ALIASES: Mapping[str, str] = MappingProxyType(
 )
 
 
+NEWEST = max(int(name.removeprefix("pg")) for name in GENERATIONS if name.startswith("pg"))
+
+
 def generation(name: str) -> Generation:
     """The generation of that name: "gp6", "greenplum6", "pg15", "PostgreSQL 15". Raises CatalogError (usage) for others.
 
-    >>> generation("Greenplum 7").name, generation("postgres18").name
-    ('gp7', 'pg18')
+    A PostgreSQL newer than any known is taken as the newest, and says so.
+
+    >>> generation("Greenplum 7").name, generation("postgres18").name, generation("pg31").source
+    ('gp7', 'pg18', 'taken as PostgreSQL 18')
     """
     key = name.lower().replace(" ", "").replace("_", "")
     found = GENERATIONS.get(ALIASES.get(key, key))
+    newer = re.fullmatch(r"(?:pg|postgres(?:ql)?)(\d\d)", key)
+    if found is None and newer and int(newer[1]) > NEWEST:
+        known = GENERATIONS[f"pg{NEWEST}"]
+        found = replace(known, name=f"pg{newer[1]}", title=f"PostgreSQL {newer[1]}", measured=False, source=f"taken as {known.title}")
     if found is None:
         raise CatalogError(f"no cost model for the server {name!r}", hint="one of: " + ", ".join(GENERATIONS), exit_code=Exit.USAGE)
     return found

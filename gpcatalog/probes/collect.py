@@ -6,7 +6,6 @@ import contextlib
 import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -14,8 +13,18 @@ from typing import Any
 import msgspec
 
 import gpcatalog
+from gpcatalog.capacity.generation import (
+    BLOCK_DIRECTORY_COLUMNS,
+    BLOCK_DIRECTORY_INDEX_COLUMNS,
+    TOAST_COLUMNS,
+    TOAST_INDEX_COLUMNS,
+    VISIMAP_COLUMNS,
+    VISIMAP_INDEX_COLUMNS,
+    generation,
+)
 from gpcatalog.capacity.limits import lock_slots
 from gpcatalog.errors import CatalogError, Exit
+from gpcatalog.model.storage import Storage
 from gpcatalog.model.timing import Timing
 from gpcatalog.probes import latency, library
 from gpcatalog.probes.catalogs import CatalogSection
@@ -54,48 +63,24 @@ _RELATION_CSV = {
 }
 
 
-@dataclass(frozen=True)
-class _Generation:
-    """What the auxiliary relations of a table add, in rows of pg_attribute (their own columns and system columns).
-
-    ao_roots: roots and intermediates of append-optimized tables have auxiliary relations as their leaves do
-    """
-
-    system: int  # system columns of a heap relation
-    ao_system: int  # and of an append-optimized one
-    toast: int = 3  # chunk_id, chunk_seq, chunk_data
-    toast_index: int = 2
-    aoseg: int = 8
-    aocsseg: int = 7
-    visimap: int = 3
-    visimap_index: int = 2
-    block_directory: int = 4
-    block_directory_index: int = 3
-    ao_roots: bool = False
-
-
-_GENERATIONS = {
-    "gp6": _Generation(system=7, ao_system=7, ao_roots=True),
-    "gp7": _Generation(system=7, ao_system=3),
-    "cb2": _Generation(system=7, ao_system=3),
-}
-_POSTGRES = _Generation(system=6, ao_system=6)
-
-
-def attribution(generation: str) -> tuple[str, str]:
+def attribution(generation_name: str) -> tuple[str, str]:
     """SQL over `relation r`: the rows that one table, its indexes, TOAST and auxiliary relations have in pg_class and pg_attribute."""
-    g = _GENERATIONS.get(generation, _POSTGRES)
-    has_aux = "r.storage IN ('ao_row', 'ao_column')" + ("" if g.ao_roots else " AND r.kind IN ('leaf', 'table')")
+    g = generation(generation_name)
+    aux = g.heap_system_columns  # system columns of auxiliary and TOAST relations
+    ao = "r.storage IN ('ao_row', 'ao_column')"
+    has_aux = ao + ("" if g.root_is_table else " AND r.kind IN ('leaf', 'table')")
+    ao_system = g.system_columns.get(Storage.AO_ROW, aux)
+    segments = {storage: g.segment_columns.get(storage, 0) for storage in (Storage.AO_ROW, Storage.AO_COLUMN)}
     rows = (
         "1 + r.indexes + CASE WHEN r.toast THEN 2 ELSE 0 END"
         f" + CASE WHEN {has_aux} THEN 3 ELSE 0 END + CASE WHEN r.block_directory THEN 2 ELSE 0 END"
     )
     attributes = (
-        f"""r."columns" + r.index_columns + CASE WHEN r.storage IN ('ao_row', 'ao_column') THEN {g.ao_system} ELSE {g.system} END"""
-        f" + CASE WHEN r.toast THEN {g.toast + g.system + g.toast_index} ELSE 0 END"
-        f" + CASE WHEN {has_aux} THEN {g.visimap + g.system + g.visimap_index + g.system}"
-        f" + CASE r.storage WHEN 'ao_row' THEN {g.aoseg} ELSE {g.aocsseg} END ELSE 0 END"
-        f" + CASE WHEN r.block_directory THEN {g.block_directory + g.system + g.block_directory_index} ELSE 0 END"
+        f"""r."columns" + r.index_columns + CASE WHEN {ao} THEN {ao_system} ELSE {g.system_columns[Storage.HEAP]} END"""
+        f" + CASE WHEN r.toast THEN {TOAST_COLUMNS + aux + TOAST_INDEX_COLUMNS} ELSE 0 END"
+        f" + CASE WHEN {has_aux} THEN {VISIMAP_COLUMNS + aux + VISIMAP_INDEX_COLUMNS + aux}"
+        f" + CASE r.storage WHEN 'ao_row' THEN {segments[Storage.AO_ROW]} ELSE {segments[Storage.AO_COLUMN]} END ELSE 0 END"
+        f" + CASE WHEN r.block_directory THEN {BLOCK_DIRECTORY_COLUMNS + aux + BLOCK_DIRECTORY_INDEX_COLUMNS} ELSE 0 END"
     )
     return rows, attributes
 
