@@ -1,0 +1,224 @@
+"""The check: every rule fires where it should and not elsewhere; budgets, ignore comments, settings, totals."""
+
+from __future__ import annotations
+
+import inspect
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from gpcatalog.ddl import checks
+from gpcatalog.ddl.check import CheckReport, run
+from gpcatalog.ddl.checks import PARTS, every, page
+from gpcatalog.ddl.script import Source
+from gpcatalog.ddl.settings import Budget, Settings, read
+from gpcatalog.errors import CatalogError
+
+DAILY = "PARTITION BY RANGE (d) (START (date '2020-01-01') END (date '2024-01-01') EVERY (interval '1 day'))"
+MONTHLY = "PARTITION BY RANGE (d) (START (date '2024-01-01') END (date '2025-01-01') EVERY (interval '1 month'))"
+AOCO = "WITH (appendonly=true, orientation=column)"
+
+
+def check(sql: str, **settings: object) -> CheckReport:
+    return run([Source(sql, "f.sql")], Settings(**{"server": "greenplum6", **settings}), today=date(2026, 1, 1))  # type: ignore[arg-type]
+
+
+def fired(sql: str, **settings: object) -> set[str]:
+    return {f.finding.rule for f in check(sql, **settings).findings}
+
+
+# rule → SQL where it fires, SQL where it does not, settings
+CASES: list[tuple[str, str, str, dict[str, object]]] = [
+    ("syntax-error", "CREATE TABLE t (a int,) DISTRIBUTED BY (a);", "CREATE TABLE t (a int) DISTRIBUTED BY (a);", {}),
+    ("not-understood", "CREATE WIDGET w;", "CREATE TABLE w (a int);", {"server": "postgres17"}),
+    ("cost-unknown", "CREATE TABLE t AS SELECT 1 AS a DISTRIBUTED BY (a);", "CREATE TABLE t (a int) DISTRIBUTED BY (a);", {}),
+    (
+        "budget-exceeded",
+        f"CREATE TABLE t (a int, d date) {AOCO} DISTRIBUTED BY (a) {MONTHLY};",
+        "CREATE TABLE t (a int, d date) DISTRIBUTED BY (a);",
+        {"table": Budget(leaves=11)},
+    ),
+    (
+        "leaves-over-guideline",
+        "CREATE TABLE t (a int) DISTRIBUTED BY (a) PARTITION BY RANGE (a) (START (0) END (20001) EVERY (1));",
+        "CREATE TABLE t (a int) DISTRIBUTED BY (a) PARTITION BY RANGE (a) (START (0) END (19999) EVERY (1));",
+        {},
+    ),
+    ("grain-too-fine", f"CREATE TABLE t (a int, d date) DISTRIBUTED BY (a) {DAILY};", f"CREATE TABLE t (a int, d date) DISTRIBUTED BY (a) {MONTHLY};", {}),
+    (
+        "level-cross-product",
+        "CREATE TABLE t (a int, b int) DISTRIBUTED BY (a) PARTITION BY RANGE (a) SUBPARTITION BY RANGE (b) SUBPARTITION TEMPLATE "
+        "(START (0) END (40) EVERY (1)) (START (0) END (40) EVERY (1));",
+        "CREATE TABLE t (a int, b int) DISTRIBUTED BY (a) PARTITION BY RANGE (a) SUBPARTITION BY RANGE (b) SUBPARTITION TEMPLATE "
+        "(START (0) END (4) EVERY (1)) (START (0) END (4) EVERY (1));",
+        {},
+    ),
+    (
+        "columnar-file-explosion",
+        f"CREATE TABLE t (a int, d date, {', '.join(f'c{i} int' for i in range(60))}) {AOCO} DISTRIBUTED BY (a) {DAILY};",
+        f"CREATE TABLE t (a int, d date) {AOCO} DISTRIBUTED BY (a) {MONTHLY};",
+        {},
+    ),
+    (
+        "default-partition",
+        "CREATE TABLE t (a int) DISTRIBUTED BY (a) PARTITION BY RANGE (a) (START (1) END (2), DEFAULT PARTITION x);",
+        "CREATE TABLE t (a int) DISTRIBUTED BY (a) PARTITION BY RANGE (a) (START (1) END (2));",
+        {},
+    ),
+    (
+        "add-partition-without-storage",
+        f"CREATE TABLE t (a int, d date) {AOCO} DISTRIBUTED BY (a) {MONTHLY}; ALTER TABLE t ADD PARTITION p START ('2025-01-01') END ('2025-02-01');",
+        f"CREATE TABLE t (a int, d date) {AOCO} DISTRIBUTED BY (a) {MONTHLY}; "
+        f"ALTER TABLE t ADD PARTITION p START ('2025-01-01') END ('2025-02-01') {AOCO};",
+        {},
+    ),
+    (
+        "premade-far-ahead",
+        "CREATE TABLE t (a int, d date) DISTRIBUTED BY (a) PARTITION BY RANGE (d) (START (date '2026-01-01') END (date '2036-01-01') EVERY (interval '1 year'));",
+        f"CREATE TABLE t (a int, d date) DISTRIBUTED BY (a) {MONTHLY};",
+        {},
+    ),
+    (
+        "unbounded-premake",
+        "DO $$ BEGIN FOR i IN 1..9 LOOP EXECUTE 'ALTER TABLE t ADD PARTITION p'; END LOOP; END $$;",
+        "DO $$ BEGIN EXECUTE 'ALTER TABLE t ADD PARTITION p'; END $$;",
+        {},
+    ),
+    (
+        "temp-table-in-loop",
+        "DO $$ BEGIN LOOP CREATE TEMP TABLE x (a int); DROP TABLE x; END LOOP; END $$;",
+        "DO $$ BEGIN CREATE TEMP TABLE x (a int); LOOP DELETE FROM x; END LOOP; END $$;",
+        {},
+    ),
+    ("distribution-missing", "CREATE TABLE t (a int);", "CREATE TABLE t (a int) DISTRIBUTED RANDOMLY;", {}),
+    (
+        "distribution-random",
+        f"CREATE TABLE t (a int, d date) DISTRIBUTED RANDOMLY {MONTHLY};",
+        "CREATE TABLE t (a int, d date) DISTRIBUTED RANDOMLY;",
+        {},
+    ),
+    (
+        "distribution-key-mistake",
+        "CREATE TABLE t (a int, b int, PRIMARY KEY (b)) DISTRIBUTED BY (a);",
+        "CREATE TABLE t (a int, b int, PRIMARY KEY (a, b)) DISTRIBUTED BY (a);",
+        {},
+    ),
+    ("heap-fact", f"CREATE TABLE t (a int, d date) DISTRIBUTED BY (a) {MONTHLY};", f"CREATE TABLE t (a int, d date) WITH (appendonly=false) DISTRIBUTED BY (a) {MONTHLY};", {}),
+    (
+        "index-on-append-optimized",
+        f"CREATE TABLE t (a int, d date) {AOCO} DISTRIBUTED BY (a) {MONTHLY}; CREATE INDEX i ON t (a);",
+        f"CREATE TABLE t (a int, d date) DISTRIBUTED BY (a) {MONTHLY}; CREATE INDEX i ON t (a);",
+        {},
+    ),
+    (
+        "drop-wide-root",
+        "CREATE TABLE t (a int) DISTRIBUTED BY (a) PARTITION BY RANGE (a) (START (0) END (900) EVERY (1)); DROP TABLE t;",
+        "CREATE TABLE t (a int) DISTRIBUTED BY (a) PARTITION BY RANGE (a) (START (0) END (9) EVERY (1)); DROP TABLE t;",
+        {"lock_slots": 1000},
+    ),
+    (
+        "rewrite-of-leaves",
+        f"CREATE TABLE t (a int, d date) {AOCO} DISTRIBUTED BY (a) {MONTHLY}; ALTER TABLE t ALTER COLUMN a TYPE bigint;",
+        f"CREATE TABLE t (a int, d date) {AOCO} DISTRIBUTED BY (a) {MONTHLY}; ALTER TABLE t ALTER COLUMN a SET DEFAULT 1;",
+        {},
+    ),
+    ("exclusive-without-lock-timeout", "DROP TABLE t;", "SET lock_timeout = '5s'; DROP TABLE t;", {}),
+    ("name-cut", f"CREATE TABLE {'x' * 70} (a int) DISTRIBUTED BY (a);", "CREATE TABLE x (a int) DISTRIBUTED BY (a);", {}),
+    ("ignore-without-reason", "-- gpcatalog: ignore distribution-missing\nCREATE TABLE t (a int);", "CREATE TABLE t (a int);", {}),
+    (
+        "ignore-unused",
+        "-- gpcatalog: ignore distribution-missing it is fine\nCREATE TABLE t (a int) DISTRIBUTED BY (a);",
+        "-- gpcatalog: ignore distribution-missing it is fine\nCREATE TABLE t (a int);",
+        {},
+    ),
+    ("ignore-unknown-rule", "-- gpcatalog: ignore no-such-rule why\nSELECT 1;", "-- a comment\nSELECT 1;", {}),
+]
+
+
+@pytest.mark.parametrize(("rule", "yes", "no", "settings"), CASES, ids=[c[0] for c in CASES])
+def test_rule(rule: str, yes: str, no: str, settings: dict[str, object]) -> None:
+    assert rule in fired(yes, **settings)
+    assert rule not in fired(no, **settings)
+
+
+def test_every_rule_is_tried() -> None:
+    assert {case[0] for case in CASES} == set(every())
+
+
+@pytest.mark.parametrize("rule", sorted(every()))
+def test_page_has_its_four_parts(rule: str) -> None:
+    parts = page(rule)
+    assert [p for p in PARTS if parts.get(p)] == list(PARTS)
+    assert parts[""].endswith(".")
+
+
+def test_no_rule_prints_figures_without_source() -> None:
+    text = inspect.getsource(checks)
+    for invented in ("200 partitions", "24 partitions", "20 %"):
+        assert invented not in text
+
+
+def test_ignore_needs_a_reason_and_counts() -> None:
+    report = check("-- gpcatalog: ignore distribution-missing loaded by COPY once\nCREATE TABLE t (a int);\nCREATE TABLE u (a int);")
+    assert [(f.finding.rule, f.line) for f in report.findings] == [("distribution-missing", 3)]
+    assert report.ignored == 1
+    same_line = check("CREATE TABLE t (a int); -- gpcatalog: ignore distribution-missing it is small")
+    assert not same_line.findings
+    in_string = check("SELECT '-- gpcatalog: ignore distribution-missing x'; CREATE TABLE t (a int);")
+    assert {f.finding.rule for f in in_string.findings} == {"distribution-missing"}
+
+
+def test_budget_of_the_whole_change() -> None:
+    sql = "".join(f"CREATE TABLE t{i} (a int, d date) DISTRIBUTED BY (a) {MONTHLY};\n" for i in range(3))
+    report = check(sql, change=Budget(leaves=35), disable=("heap-fact", "premade-far-ahead"))
+    assert [(f.finding.rule, f.finding.title) for f in report.findings] == [("budget-exceeded", "the change takes 36 leaves, the budget is 35")]
+    assert report.total.leaves == 36
+    assert report.total.complete
+
+
+def test_places() -> None:
+    (found,) = check("SELECT 1;\n\nCREATE TABLE\n  t (a int);").findings
+    assert (found.line, found.column, found.end_line, found.end_column) == (4, 3, 4, 4)
+    assert found.source_line == "  t (a int);"
+
+
+def test_only_changed_statements_are_judged() -> None:
+    sql = "CREATE TABLE a (x int);\nCREATE TABLE b (x int);\n"
+    report = run([Source(sql, "f.sql")], Settings(), changed={"f.sql": [(2, 2)]})
+    assert [f.line for f in report.findings] == [2]
+
+
+def test_severity_and_disable() -> None:
+    report = check("CREATE TABLE t (a int);", severity={"distribution-missing": "info"})
+    assert report.findings[0].finding.severity.word == "info"
+    assert not check("CREATE TABLE t (a int);", disable=("distribution-missing",)).findings
+    with pytest.raises(CatalogError, match="no rule is called nonsense"):
+        check("SELECT 1;", disable=("nonsense",))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[check]\nsegmnts = 3\n", "check.segmnts is no setting"),
+        ('[check]\nsegments = "3"\n', "check.segments: expected `int`"),
+        ("[check.table]\nleaves = -1\n", "check.table.leaves: expected `int` >= 0"),
+        ("[check.table]\nleafs = 1\n", "check.table.leafs is no setting"),
+        ("[check\n", "gpcatalog.toml"),
+        ('[check]\nfail-on = "sometimes"\n', "check.fail_on: invalid enum value"),
+    ],
+)
+def test_settings_say_what_is_wrong(tmp_path: Path, text: str, message: str) -> None:
+    file = tmp_path / "gpcatalog.toml"
+    file.write_text(text)
+    with pytest.raises(CatalogError) as caught:
+        read(file)
+    assert message in caught.value.message
+
+
+def test_settings_from_pyproject(tmp_path: Path) -> None:
+    file = tmp_path / "pyproject.toml"
+    file.write_text('[tool.gpcatalog.check]\nserver = "greenplum6"\nsegments = 32\nevery-parts = 50\n[tool.gpcatalog.check.change]\nleaves = 100\n')
+    settings = read(file)
+    assert settings is not None
+    assert (settings.server, settings.segments, settings.every_parts, settings.change.leaves) == ("greenplum6", 32, 50, 100)

@@ -1,0 +1,160 @@
+"""The check's command and output formats: exit codes, valid documents, text that harms no terminal."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from gpcatalog.ddl.command import check
+from gpcatalog.errors import CatalogError
+
+app = typer.Typer()
+app.command("check")(check)
+app.command("other")(lambda: None)
+BAD = "CREATE TABLE t (a int);\n-- \x1b[31m\nSELECT 'é\x1b[2J' FROM WHERE;\nCREATE TABLE u (a int) DISTRIBUTED BY (a);\n"
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def call(*words: str, text: str | None = None) -> tuple[int, str]:
+    result = CliRunner().invoke(app, ["check", *words], input=text)
+    if isinstance(result.exception, CatalogError):
+        raise result.exception
+    return result.exit_code, result.stdout
+
+
+def test_text_has_line_caret_and_totals(here: Path) -> None:
+    (here / "bad.sql").write_text(BAD)
+    code, out = call("bad.sql")
+    assert code == 1
+    assert "bad.sql:1:14: warning distribution-missing:" in out
+    assert "  1 | CREATE TABLE t (a int);\n    |              ^\n" in out
+    assert "\x1b" not in out
+    assert "\\x1b[2J" in out
+    assert out.splitlines()[-1].startswith("2 findings")
+    assert "(2 typed, 0 not understood, 1 in error)" in out
+
+
+def test_exit_codes(here: Path) -> None:
+    (here / "good.sql").write_text("CREATE TABLE u (a int) DISTRIBUTED BY (a);")
+    (here / "bad.sql").write_text("CREATE TABLE u (a int);")
+    assert call("good.sql")[0] == 0
+    assert call("bad.sql")[0] == 1
+    assert call("bad.sql", "--fail-on", "critical")[0] == 0
+    assert call("bad.sql", "--fail-on", "never")[0] == 0
+    assert call("-", text="SELEC 1")[0] == 1
+    with pytest.raises(CatalogError, match="no such file"):
+        call("missing.sql")
+    with pytest.raises(CatalogError, match="no file to check"):
+        call()
+    with pytest.raises(CatalogError, match="no cost model"):
+        call("good.sql", "--server", "oracle")
+
+
+def test_json(here: Path) -> None:
+    (here / "bad.sql").write_text(BAD)
+    _, out = call("bad.sql", "--format", "json")
+    report = json.loads(out)
+    assert report["schema"] == "gpcatalog.check/1"
+    assert report["findings"][0]["finding"]["severity"] == "warning"
+    assert report["total"]["leaves"] == 2
+
+
+def test_sarif(here: Path) -> None:
+    (here / "bad name.sql").write_text(BAD)
+    log = json.loads(call("bad name.sql", "--format", "sarif")[1])
+    assert log["version"] == "2.1.0"
+    (run,) = log["runs"]
+    rules = run["tool"]["driver"]["rules"]
+    assert len({r["id"] for r in rules}) == len(rules)
+    for result in run["results"]:
+        assert rules[result["ruleIndex"]]["id"] == result["ruleId"]
+        assert result["level"] in ("error", "warning", "note")
+        location = result["locations"][0]["physicalLocation"]
+        assert location["artifactLocation"]["uri"] == "bad%20name.sql"
+        region = location["region"]
+        assert (region["startLine"], region["startColumn"]) < (region["endLine"], region["endColumn"])
+    marks = [r["partialFingerprints"]["gpcatalogCheck/v1"] for r in run["results"]]
+    assert len(set(marks)) == len(marks)
+
+
+def test_github(here: Path) -> None:
+    (here / "a,b.sql").write_text(BAD)
+    out = call("a,b.sql", "--format", "github")[1]
+    assert all(re.match(r"::(error|warning|notice) file=a%2Cb\.sql,line=\d+,endLine=\d+", line) for line in out.splitlines())
+    assert len(out.splitlines()) == 2
+
+
+def test_gitlab(here: Path) -> None:
+    (here / "bad.sql").write_text(BAD * 2)
+    issues = json.loads(call("bad.sql", "--format", "gitlab")[1])
+    assert len({i["fingerprint"] for i in issues}) == len(issues) == 4
+    assert {i["severity"] for i in issues} <= {"info", "minor", "major", "critical", "blocker"}
+
+
+def test_junit(here: Path) -> None:
+    (here / "bad.sql").write_text(BAD)
+    (here / "good.sql").write_text("SELECT 1;")
+    root = ET.fromstring(call("bad.sql", "good.sql", "--format", "junit")[1])
+    suite = root.find("testsuite")
+    assert suite is not None
+    assert (suite.get("tests"), suite.get("failures")) == ("3", "2")
+
+
+def test_folders_globs_placeholders_and_order(here: Path) -> None:
+    folder = here / "migrations"
+    folder.mkdir()
+    (folder / "V10__drop.sql").write_text("DROP TABLE ${schema}.t;")
+    (folder / "V2__make.sql").write_text("--liquibase formatted sql\n--changeset me:1\nCREATE TABLE ${schema}.t (a int) DISTRIBUTED BY (a);\n--rollback DROP TABLE t;\n")
+    code, out = call("migrations")
+    assert code == 0
+    assert "2 files, 2 statements (2 typed" in out  # what V2 makes V10 may drop: the order is that of versions
+    assert call("migrations/V*.sql")[1] == out
+    (here / "model.sql").write_text("SELECT * FROM {{ ref('x') }}")
+    with pytest.raises(CatalogError, match="dbt model"):
+        call("model.sql")
+
+
+def test_diff(here: Path) -> None:
+    def git(*words: str) -> None:
+        subprocess.run(["git", "-c", "user.name=t", "-c", "user.email=t@example.com", *words], cwd=here, check=True, capture_output=True)
+
+    git("init", "-q")
+    file = here / "x.sql"
+    file.write_text("CREATE TABLE a (x int);\n")
+    git("add", ".")
+    git("commit", "-qm", "one")
+    file.write_text("CREATE TABLE a (x int);\nCREATE TABLE b (x int);\n")
+    code, out = call("x.sql", "--diff", "HEAD")
+    assert code == 1
+    assert "x.sql:2:14" in out
+    assert "x.sql:1:" not in out
+    assert call("--diff", "HEAD")[1] == out
+    with pytest.raises(CatalogError, match="git diff"):
+        call("x.sql", "--diff", "nowhere")
+
+
+def test_settings_file_and_output(here: Path) -> None:
+    (here / "gpcatalog.toml").write_text("[check]\ndisable = ['distribution-missing']\n")
+    (here / "bad.sql").write_text("CREATE TABLE t (a int);")
+    assert call("bad.sql", "--output", "out.json", "--format", "json") == (0, "")
+    assert json.loads((here / "out.json").read_text())["findings"] == []
+    assert call("bad.sql", "--disable", "heap-fact")[0] == 0
+
+
+def test_rules_are_listed() -> None:
+    code, out = call("--rules")
+    assert code == 0
+    assert "budget-exceeded: " in out
+    assert out.count("What to do: ") > 20
