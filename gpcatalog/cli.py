@@ -503,7 +503,7 @@ def probes_command(
 
 @app.command("schema")
 def schema_command(
-    name: Annotated[str, typer.Argument(metavar="audit|cluster", help="Which output.")] = "audit",
+    name: Annotated[str, typer.Argument(metavar="audit|cluster|estimate|growth", help="Which output.")] = "audit",
 ) -> None:
     """Print the JSON Schema of a `--format json` output.
 
@@ -511,11 +511,15 @@ def schema_command(
 
     Example: gpcatalog schema audit
     """
+    import msgspec
+
     from gpcatalog.audit.cluster import Cluster
     from gpcatalog.audit.report import Report
+    from gpcatalog.capacity.estimate import Estimate
     from gpcatalog.emit.as_json import json_schema
+    from gpcatalog.growth.result import Growth
 
-    kinds = {"audit": Report, "cluster": Cluster}
+    kinds: dict[str, type[msgspec.Struct]] = {"audit": Report, "cluster": Cluster, "estimate": Estimate, "growth": Growth}
     if name not in kinds:
         raise CatalogError(f"no output is called {name}", hint="one of: " + ", ".join(kinds))
     _write_out(json_schema(kinds[name]))

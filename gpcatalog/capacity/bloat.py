@@ -57,7 +57,7 @@ def btree_bytes(entries: float, entry_bytes: float, block_size: int) -> int:
 
 
 # Width and alignment of the types that index keys of catalogs have; a name is stored as a cstring in a btree.
-_FIXED = {  # type: (bytes, alignment)
+_FIXED = {  # bytes, alignment
     "oid": (4, 4),
     "xid": (4, 4),
     "int4": (4, 4),
