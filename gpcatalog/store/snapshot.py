@@ -103,7 +103,8 @@ class Writer:
         shape = ", ".join(f"'{name}': '{kind}'" for name, kind in columns.items())
         source = (
             f"read_csv('{str(file).replace(chr(39), chr(39) * 2)}', columns={{{shape}}}, header=false, delim=',', quote='\"', escape='\"', "
-            "nullstr='', allow_quoted_nulls=false, auto_detect=false, parallel=false, max_line_size=16777216)"
+            "nullstr='', allow_quoted_nulls=false, auto_detect=false, parallel=false, max_line_size=16777216, "
+            "new_line='\\n')"  # not guessed: a name may hold a carriage return
         )
         self._do(lambda: self._db.execute(statement.format(csv=source)))
 

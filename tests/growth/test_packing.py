@@ -11,7 +11,7 @@ from gpcatalog.store.schema import columns_of
 from gpcatalog.store.snapshot import Snapshot, Writer
 
 HOSTILE = [
-    "", "a", "007", "0", "a0b00c000d", "%", "%d", "%%s%04d", "{}", "{0}", "x" * 63, "9" * 18, "9" * 19, "a" + "1" * 30,
+    "\r", "a\r\nb\r", "", "a", "007", "0", "a0b00c000d", "%", "%d", "%%s%04d", "{}", "{0}", "x" * 63, "9" * 18, "9" * 19, "a" + "1" * 30,
     "1a2b3c4d5e6f7g8h9i", "²³", "٣", "日本7", "a\nb\t1", "it's \"q\" \\ 5", "\x01 1", "-5", "1_prt_2_2_prt_3",
     "START ('2020-01-01'::date) END ('2020-02-01'::date)",
     "FOR VALUES IN (" + ", ".join(str(n) for n in range(40)) + ")",
