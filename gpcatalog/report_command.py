@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import msgspec
 import typer
 
 from gpcatalog.errors import CatalogError
@@ -68,6 +67,8 @@ def _snapshot(conninfo: str, snapshot: str, folder: Path | None, store: bool) ->
 
 
 def _judged(path: Path) -> Report:
+    import msgspec
+
     from gpcatalog import rules
     from gpcatalog.audit.build import build
     from gpcatalog.store.snapshot import Snapshot

@@ -24,6 +24,7 @@ from gpcatalog.model.quantity import count, duration, size
 
 TABLES_BYTES = 200_000  # of the page that the list of tables may take; what is left out is summed up in its last row
 FINDINGS_SHOWN = 60
+LOCKS_SHOWN = 12
 SEGMENTS_SHOWN = 64
 _DAY = 86400.0
 
@@ -44,7 +45,7 @@ Cell = str | tuple[str, str]  # words, or words and a small line below them
 
 def _cell(cell: Cell) -> str:
     if isinstance(cell, str):
-        return safe(cell)
+        return safe(cell if len(cell) > 14 else cell.replace(" ", "\u00a0"))  # a number stays with its unit
     return safe(cell[0]) + (f"<small>{safe(cell[1])}</small>" if cell[1] else "")
 
 
@@ -285,7 +286,7 @@ def _grains_chart(seen: Picture) -> str:
 
 def _latency_chart(growth: Growth) -> str:
     wanted = [c for c in growth.curves if c.what.startswith("catalog scan")]
-    if not wanted:
+    if len({x for c in wanted for x, _ in c.points}) < 2:
         return ""
     found, says = [], []
     widest = max(x for c in wanted for x, _ in c.points) or 10_000
@@ -410,11 +411,43 @@ def _growth(growth: Growth) -> str:
     return "".join(out)
 
 
+def _timings(report: Report) -> str:
+    rows: list[tuple[Cell, ...]] = []
+    for t in report.timings:
+        known = t.median_ms if t.median_ms is not None else t.mean_ms
+        if known is None:
+            continue
+        mean = "" if t.median_ms is not None else "mean"
+        rows.append(
+            (
+                (f"{t.what} {t.subject}".strip(), mean),
+                count(t.n),
+                _ms(t.min_ms),
+                _ms(known),
+                _ms(t.p95_ms),
+                count(t.leaves) if t.leaves is not None else "",
+            )
+        )
+    if not rows:
+        return ""
+    heads = ("what", "measurements", "least", "median", "p95", "leaves")
+    note = "<p>With fewer than 20 measurements p95 is the slowest of them.</p>"
+    return "<h2>Latency</h2>" + note + _table(heads, rows, name="timings", budget=30_000)
+
+
+def _ms(value: float | None) -> str:
+    if value is None:
+        return ""
+    return f"{value:.1f} ms" if value < 1000 else duration(value / 1000)
+
+
 def _locks(slots: Slots) -> str:
     if not slots.needs:
         return ""
     have = count(slots.slots) if slots.slots is not None else "?"
-    rows = [(f"{n.statement} {n.table}", count(n.locks), f"{n.share:.1%}" if n.share is not None else "?") for n in slots.needs]
+    rows = [
+        (f"{n.statement} {n.table}", count(n.locks), f"{n.share:.1%}" if n.share is not None else "?") for n in slots.needs[:LOCKS_SHOWN]
+    ]
     classes = ["over" if (n.share or 0) > 1 else "near" if (n.share or 0) > 0.8 else "" for n in slots.needs]
     return (
         f"<h2>Locks</h2><p>{have} lock slots on the entry instance, shared by all sessions; needs are derived by the cost model.</p>"
@@ -516,6 +549,7 @@ def page(report: Report, growth: Growth, points: Sequence[Point], seen: Picture,
             f"<h2>Charts</h2><div class=charts>{charts}</div>",
             _findings(report),
             _growth(growth),
+            _timings(report),
             _locks(slots),
             _tables(seen),
             _catalog_table(report),

@@ -15,15 +15,16 @@ for (const table of document.querySelectorAll("table.sortable")) {
     button.append(...head.childNodes);
     head.append(button);
     button.addEventListener("click", () => {
-      const down = head.getAttribute("aria-sort") === "descending";
-      heads.forEach(other => other.removeAttribute("aria-sort"));
-      head.setAttribute("aria-sort", down ? "ascending" : "descending");
       const words = head.classList.contains("l") || at === 0;
+      const now = head.getAttribute("aria-sort");
+      const up = now ? now === "descending" : words; // words from A on, numbers from the largest on
+      heads.forEach(other => other.removeAttribute("aria-sort"));
+      head.setAttribute("aria-sort", up ? "ascending" : "descending");
       const keyed = [...body.rows].map(row => [words ? row.cells[at].textContent : value(row.cells[at]), row]);
       keyed.sort(([x], [y]) => {
         if (x === null || y === null) return (x === null) - (y === null);
-        const order = words ? x.localeCompare(y) : x - y;
-        return down ? order : -order;
+        const order = words ? x.localeCompare(y, undefined, {numeric: true}) : x - y;
+        return up ? order : -order;
       });
       body.append(...keyed.map(([, row]) => row));
     });

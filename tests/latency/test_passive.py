@@ -29,7 +29,7 @@ app = typer.Typer()
 app.command()(latency_command)
 
 
-@pytest.fixture(params=SERVERS)
+@pytest.fixture(scope="module", params=SERVERS)
 def database(request: pytest.FixtureRequest) -> str:
     return fresh_database(request.getfixturevalue(request.param), "time_passive")
 
