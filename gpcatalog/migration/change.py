@@ -1,0 +1,152 @@
+"""Typed changes of one table: what a plan's step means on the live table, independent of a server's SQL."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from gpcatalog.migration.facts import Grant, Index, Relation
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A leaf that is built aside and then swapped in.
+
+    name: while it is built; final: its relation name afterwards; schema: of both
+    like: quoted name of the relation whose columns it copies; shape: the relation whose owner, comment and place it takes
+    explicit: storage, options and column encodings are said (a conversion, or a rollback to what was); else they are copied with LIKE
+    path: partitions from below the unit down to this leaf, as (partition name, bound, relation name); empty where the unit is the leaf
+    sources: leaves whose rows it takes, each with the predicate that picks them (empty: all)
+    predicate: what every row of it must satisfy
+    """
+
+    name: str
+    final: str
+    schema: str
+    like: str
+    shape: Relation
+    sources: tuple[tuple[str, str], ...]
+    predicate: str
+    grants: tuple[Grant, ...] = ()
+    comment: str = ""
+    storage: str = ""
+    options: tuple[tuple[str, str], ...] = ()
+    encodings: tuple[tuple[str, str], ...] = ()
+    explicit: bool = False
+    path: tuple[tuple[str, str, str], ...] = ()
+    indexes: tuple[tuple[Index, str], ...] = ()  # each with the name it has afterwards
+    statistics: tuple[tuple[str, int], ...] = ()  # columns with a target of their own
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A partition that goes: its relation, its leaves, and (Greenplum 6) how it is addressed behind ALTER TABLE … PARTITION."""
+
+    relation: Relation
+    leaves: tuple[Relation, ...]
+    address: str = ""
+
+
+@dataclass(frozen=True)
+class Made:
+    """A partition that comes: bound, name, and its leaves. `levels`: keys of what it is split by further, from the top."""
+
+    name: str
+    partition: str
+    bound: str
+    stages: tuple[Stage, ...]
+    key: str
+    like: Relation | None = None  # the old unit it is built like, where it has partitions of its own
+
+
+@dataclass(frozen=True)
+class Context:
+    """What all changes of one table share."""
+
+    plan: str
+    root: Relation
+    columns: tuple[str, ...]  # of every row, in the root's order, quoted
+    copied: tuple[str, ...]  # without generated ones
+    signature: str
+    checks: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Swap:
+    """Partitions of one parent are replaced by others that hold the same rows: a merge, a conversion, or the way back.
+
+    above: how to reach the parent on Greenplum 6 ("ALTER PARTITION x …"), empty at the first level
+    default: the parent's default partition with its leaves, None where there is none
+    all: nothing else would remain below the parent
+    """
+
+    id: str
+    title: str
+    parent: Relation
+    above: str
+    gone: tuple[Unit, ...]
+    made: tuple[Made, ...]
+    range_predicate: str
+    default: Unit | None = None
+    default_stages: tuple[Stage, ...] = ()
+    alone: bool = False
+    rows: int | None = None  # counted when the script was written
+    said: tuple[str, ...] = ()
+    limit_bytes: int | None = None
+
+
+@dataclass(frozen=True)
+class Drop:
+    """Empty partitions go."""
+
+    id: str
+    title: str
+    parent: Relation
+    above: str
+    gone: tuple[Unit, ...]
+    default: Unit | None = None
+    said: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Convert:
+    """One leaf gets another storage in place (Greenplum 7)."""
+
+    id: str
+    title: str
+    leaf: Relation
+    storage: str
+    options: tuple[tuple[str, str], ...]
+    encodings: tuple[tuple[str, str], ...] = ()
+    said: tuple[str, ...] = ()
+
+
+Change = Swap | Drop | Convert
+
+
+@dataclass
+class Refused:
+    """A step that is not turned into SQL, and why."""
+
+    id: str
+    table: str
+    operation: str
+    reason: str
+
+
+@dataclass
+class Work:
+    """Everything that is done to one table: forward and back, in order."""
+
+    context: Context
+    forward: list[Change] = field(default_factory=list)
+    back: list[Change] = field(default_factory=list)
+    refused: list[Refused] = field(default_factory=list)
+    gain: float = 0.0
+    seconds: float = 0.0
+    bytes: int = 0
+    segment_bytes: int = 0
+    locks: int = 0
+    leaves: int = 0
+    files: int = 0
+    advice: list[str] = field(default_factory=list)
+    initial: list[tuple[str, str]] = field(default_factory=list)

@@ -1,0 +1,152 @@
+"""Greenplum 6: placeholders are added and exchanged with tables built aside."""
+
+from __future__ import annotations
+
+from gpcatalog.migration.change import Context, Convert, Drop, Made, Stage, Swap
+from gpcatalog.migration.facts import grants
+from gpcatalog.migration.journal import SCHEMA
+from gpcatalog.migration.writer import Phase, Phases, Writer, block, call, grant_statements, literal, lock_list
+from gpcatalog.model.names import qualified
+from gpcatalog.model.names import quote_ident as quote
+
+
+def partition(name: str, value: str = "") -> str:
+    """How a partition is addressed behind PARTITION: by its name, or by a value that it holds."""
+    return quote(name) if name else f"FOR ({value})"
+
+
+class Classic(Writer):
+    """ADD PARTITION makes a heap leaf without encodings: it is a placeholder, the table built aside carries the storage."""
+
+    classic = True
+
+    def settings(self) -> list[str]:
+        return [
+            "SET gp_autostats_mode = none;",
+            "SET gp_default_storage_options = 'appendonly=false';",
+            "SET gp_enable_exchange_default_partition = on;",
+        ]
+
+    def stage_checks(self, context: Context) -> tuple[tuple[str, str], ...]:
+        return context.checks
+
+    def create_stage(self, context: Context, stage: Stage) -> str:
+        table = qualified(stage.schema, stage.name)
+        place = f" TABLESPACE {quote(stage.shape.tablespace)}" if stage.shape.tablespace else ""
+        if not stage.explicit:
+            return f"CREATE TABLE {table} (LIKE {stage.like} INCLUDING DEFAULTS INCLUDING STORAGE){place};"
+        # LIKE INCLUDING STORAGE and WITH exclude each other
+        inside = [f"LIKE {stage.like} INCLUDING DEFAULTS"]
+        inside += [f"COLUMN {column} ENCODING ({encoding})" for column, encoding in stage.encodings]
+        options = ", ".join(f"{k}={v}" for k, v in stage.options)
+        return f"CREATE TABLE {table} ({', '.join(inside)})" + (f" WITH ({options})" if options else "") + f"{place};"
+
+    def quiet(self, context: Context, swap: Swap) -> list[str]:
+        # writers through the root lock the root first, so the root and the leaves concerned are enough
+        return [context.root.sql, *(leaf.sql for leaf in self.leaves(swap))]
+
+    def _alter(self, context: Context, above: str, what: str) -> str:
+        return f"ALTER TABLE {context.root.sql} {above}{what};"
+
+    def _exchange(self, context: Context, above: str, top: str, stage: Stage) -> str:
+        path = [top, *(partition(name, "") if name else bound for name, bound, _ in stage.path)]
+        inner = "".join(f"ALTER PARTITION {p} " for p in path[:-1])
+        table = qualified(stage.schema, stage.name)
+        return self._alter(context, above, f"{inner}EXCHANGE PARTITION {path[-1]} WITH TABLE {table} WITHOUT VALIDATION")
+
+    def _subpartitions(self, context: Context, made: Made) -> str:
+        """An explicit list of what is below, one level deep; empty where the template says it."""
+        if made.like is None or made.like.has_template:
+            return ""
+        parts = []
+        for stage in made.stages:
+            name, bound, _ = stage.path[0]
+            label = quote(name) + " " if name else ""
+            parts.append(f"DEFAULT SUBPARTITION {quote(name)}" if bound == "DEFAULT" else f"SUBPARTITION {label}{bound}")
+        return f" ({', '.join(parts)})"
+
+    def exchange(self, context: Context, swap: Swap) -> Phases:
+        above = swap.above
+        default = swap.default
+        parked = swap.default_stages if default is not None else ()
+        ready: list[str] = []
+        for stage in self.stages(swap):
+            ready += self.seen_by_others(stage)
+            # EXCHANGE gives it the placeholder's grants, the root's, without their dependency rows: granted before, they are there
+            ready += grant_statements(qualified(stage.schema, stage.name), self._root_grants(context))
+        for stage in parked:
+            ready += self.make_stage(context, swap, stage) + self.indexes(stage)
+            ready += grant_statements(qualified(stage.schema, stage.name), grants(stage.shape.acl))
+        if default is not None:
+            for leaf in default.leaves:
+                ready.append(self._nothing_in_default(leaf.sql, swap.range_predicate))
+        moves: list[str] = []
+        if default is not None:
+            top = partition(default.relation.partition)
+            moves += [self._exchange(context, above, top, s) for s in parked]
+            moves.append(self._alter(context, above, "DROP DEFAULT PARTITION"))
+        moves += [self._alter(context, above, f"DROP PARTITION {unit.address}") for unit in swap.gone]
+        for made in swap.made:
+            bound = made.bound
+            moves.append(self._alter(context, above, f"ADD PARTITION {quote(made.partition)} {bound}{self._subpartitions(context, made)}"))
+            moves += [self._exchange(context, above, quote(made.partition), s) for s in made.stages]
+        if default is not None:
+            name = quote(default.relation.partition)
+            like = Made("", "", "", parked, "", default.relation if default.relation.kind != "leaf" else None)
+            moves.append(self._alter(context, above, f"ADD DEFAULT PARTITION {name}{self._subpartitions(context, like)}"))
+            moves += [self._exchange(context, above, name, s) for s in parked]
+        moves += [f"DROP TABLE {qualified(s.schema, s.name)};" for s in [*self.stages(swap), *parked]]
+        finish: list[str] = []
+        for stage in self.stages(swap):
+            finish += self.index_names(stage)
+            there = qualified(stage.schema, stage.final)
+            if set(stage.grants) != set(self._root_grants(context)):
+                finish += [call("strip", literal(there)), *grant_statements(there, stage.grants)]
+        return [
+            (Phase.PREPARE, ready),
+            (Phase.EXCLUSIVE, self.readers_out(context, swap)),
+            (Phase.SWAP, moves),
+            (Phase.FINISH, finish),
+        ]
+
+    def _root_grants(self, context: Context) -> list[object]:
+        return [g for g in grants(context.root.acl) if g.role != context.root.owner]
+
+    def _nothing_in_default(self, leaf: str, predicate: str) -> str:
+        said = literal(f"the default partition {leaf} holds rows of {predicate}: the server never checked it; move them first")
+        return f"IF EXISTS (SELECT 1 FROM ONLY {leaf} WHERE {predicate}) THEN RAISE EXCEPTION '%', {said}; END IF;"
+
+    def drop(self, context: Context, drop: Drop, *, whole: bool) -> list[str]:
+        leaves = [leaf for u in drop.gone for leaf in u.leaves]
+        guard = self.guard(context, drop, done="done", whole=whole, partitions=[u.relation for u in drop.gone])
+        names = [context.root.sql, *(leaf.sql for leaf in leaves)]
+        phases: Phases = [
+            (Phase.GUARD, guard),
+            (
+                Phase.EXCLUSIVE,
+                [
+                    call("lock", literal(f"LOCK TABLE {lock_list(names)} IN ACCESS EXCLUSIVE MODE")),
+                    "began := pg_catalog.clock_timestamp();",
+                    *guard,
+                ],
+            ),
+            (Phase.PROVE, [empty(leaf.sql) for leaf in leaves]),
+            (Phase.SWAP, [self._alter(context, drop.above, f"DROP PARTITION {u.address}") for u in drop.gone]),
+            (Phase.NOTE, self.note(context, drop, "done")),
+        ]
+        return [block(phases)]
+
+    def convert(self, context: Context, convert: Convert, *, done: str, whole: bool) -> list[str]:
+        raise NotImplementedError  # Greenplum 6 rebuilds and exchanges: see Swap
+
+    def after(self, context: Context) -> list[str]:
+        return [f"ANALYZE ROOTPARTITION {context.root.sql};"]
+
+
+def empty(leaf: str) -> str:
+    """Stops where a leaf that was to be empty holds rows."""
+    said = literal(f"changed since it was planned: {leaf} was empty and holds rows")
+    return f"IF EXISTS (SELECT 1 FROM ONLY {leaf}) THEN RAISE EXCEPTION '%', {said}; END IF;"
+
+
+__all__ = ["SCHEMA", "Classic", "empty", "partition"]

@@ -1,0 +1,167 @@
+"""The command `gpcatalog migrate`: from a plan file to a folder of SQL."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gpcatalog.errors import CatalogError, Exit
+from gpcatalog.migration.folder import Request, Runner
+from gpcatalog.migration.writer import Mode
+
+if TYPE_CHECKING:
+    from gpcatalog.migration.change import Refused, Work
+    from gpcatalog.planner.plan import Plan
+    from gpcatalog.probes.connection import Session
+
+
+def _read(path: str) -> Plan:
+    import msgspec
+
+    from gpcatalog.planner.plan import SCHEMA, Plan
+
+    try:
+        raw = Path(path).read_bytes()
+    except OSError as e:
+        raise CatalogError(f"cannot read {path}: {e.strerror or e}", hint="`gpcatalog plan --format json -o FILE` writes one") from None
+    try:
+        found = msgspec.json.decode(raw, type=Plan)
+    except (msgspec.ValidationError, msgspec.DecodeError, UnicodeDecodeError) as e:
+        raise CatalogError(f"{path} is no plan: {e}", hint="`gpcatalog plan --format json -o FILE` writes one") from None
+    if found.schema != SCHEMA:
+        raise CatalogError(f"{path} is a plan of schema {found.schema}, {SCHEMA} is understood", hint="plan again with this version")
+    return found
+
+
+def _counts(session: Session, plan: Plan, only: set[str]) -> dict[str, int]:
+    """Rows of every leaf that a step names, counted now."""
+    from gpcatalog.model.names import qualified
+    from gpcatalog.planner import operations as op
+
+    found: dict[str, int] = {}
+    for table in plan.tables:
+        if only and table.name not in only:
+            continue
+        for step in table.steps:
+            if isinstance(step, op.Merge | op.Convert):
+                for leaf in step.leaves:
+                    name = qualified(leaf.schema, leaf.name)
+                    found[name] = session.query(f"/* gpcatalog:count */ SELECT count(*) AS n FROM ONLY {name}")[0]["n"]
+    return found
+
+
+def build(
+    session: Session, plan: Plan, request: Request, *, count: bool = False, only: set[str] | None = None, growth: float = 1.5
+) -> tuple[dict[str, str], list[Work], list[Refused]]:
+    """Texts of all files, the work in them, and what was refused. Raises CatalogError (4) when nothing is left to do."""
+    from gpcatalog.migration.change import Refused
+    from gpcatalog.migration.folder import Folder
+    from gpcatalog.migration.order import order
+
+    source = plan.source
+    if session.server.generation != source.generation:
+        raise CatalogError(
+            f"the plan is for {source.product} {source.version}, this server is {session.server.product} {session.server.version}",
+            exit_code=Exit.REFUSED,
+        )
+    if session.target["dbname"] != source.database:
+        raise CatalogError(f"the plan is for database {source.database}, this is {session.target['dbname']}", exit_code=Exit.REFUSED)
+    # definitions come out with every schema named
+    session.query("SELECT pg_catalog.set_config('search_path', 'pg_catalog', false)")
+    wanted = only or set()
+    counts = _counts(session, plan, wanted) if count else None
+    done: list[Work] = []
+    refused: list[Refused] = []
+    for table in plan.tables:
+        if not table.steps or (wanted and table.name not in wanted and f"{table.schema}.{table.table}" not in wanted):
+            continue
+        found = order(session.rows, session.server, plan.id, table, counts=counts, growth=growth)
+        if isinstance(found, Refused):
+            refused.append(found)
+            continue
+        refused += found.refused
+        done.append(found)
+    return Folder(plan, session.server, done, refused, request).files(), done, refused
+
+
+def write(folder: Path, files: dict[str, str]) -> None:
+    """Write the files. Raises CatalogError where the folder is not empty or cannot be written."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if any(folder.iterdir()):
+            raise CatalogError(f"{folder} is not empty", hint="name a new folder: files of two plans must not mix")
+        for name, text in files.items():
+            place = folder / name
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text(text, encoding="utf-8")
+    except OSError as e:
+        raise CatalogError(f"cannot write {folder}: {e.strerror or e}") from None
+
+
+def migrate(
+    plan: Annotated[str, typer.Argument(metavar="PLAN", help="A plan file: `gpcatalog plan --format json -o PLAN`.")],
+    output: Annotated[str, typer.Option("--output", "-o", metavar="DIR", help="A new folder for the files.")],
+    conninfo: Annotated[
+        str,
+        typer.Option(
+            "--server", metavar="CONNINFO", help="The server, as psql takes it; default: where the plan was made.", show_default=False
+        ),
+    ] = "",
+    mode: Annotated[
+        Mode, typer.Option("--mode", help="locked: writers wait while leaves are copied; online: only while they are looked at again.")
+    ] = Mode.LOCKED,
+    runner: Annotated[Runner, typer.Option("--runner", help="psql, or plain for anything that sends SQL.")] = Runner.PSQL,
+    table: Annotated[
+        list[str] | None, typer.Option("--table", metavar="TABLE", help="Only this table; may be repeated.", show_default=False)
+    ] = None,
+    count: Annotated[
+        bool, typer.Option("--count", help="Count the rows of the leaves now; the scripts stop where the number has changed.")
+    ] = False,
+    new_leaves: Annotated[
+        bool, typer.Option("--accept-new-leaves", help="Go on where the table has got or lost partitions that no step touches.")
+    ] = False,
+    growth: Annotated[
+        float,
+        typer.Option("--growth", metavar="FACTOR", help="Stop where leaves have outgrown their planned bytes this many times.", min=1.0),
+    ] = 1.5,
+    lock_attempts: Annotated[int, typer.Option("--lock-attempts", metavar="N", help="How often a lock is tried for.", min=1)] = 300,
+    lock_wait: Annotated[int, typer.Option("--lock-wait", metavar="MS", help="How long one try waits, and lets others wait.", min=1)] = 300,
+) -> None:
+    """Write the SQL of a plan: one file a table, with index, verification, rollback and clean-up.
+
+    Reads the plan and, in a read-only session, the tables it names; changes nothing: you run the files. What cannot be done safely is
+    refused with its reason, and the exit code is 4.
+
+    Example: gpcatalog migrate plan.json -o sales-migration --server "host=mdw dbname=sales"
+    """
+    from gpcatalog.probes.connection import connect
+    from gpcatalog.probes.target import as_conninfo
+
+    read = _read(plan)
+    source = read.source
+    place = {"host": source.host, "port": str(source.port), "dbname": source.database} if not conninfo else {}
+    if mode is Mode.ONLINE:
+        raise CatalogError("online mode is not written yet", hint="use --mode locked", exit_code=Exit.REFUSED)
+    request = Request(mode, runner, not new_leaves, lock_attempts, lock_wait)
+    with connect(as_conninfo(conninfo), **{k: v for k, v in place.items() if v}) as session:
+        files, work, refused = build(session, read, request, count=count, only=set(table or ()), growth=growth)
+    steps = sum(len(w.forward) for w in work)
+    for r in refused:
+        print(f"refused: {r.table} {r.operation} {r.id}: {r.reason}".encode("ascii", "backslashreplace").decode(), file=sys.stderr)
+    if steps:
+        write(Path(output), files)
+        print(
+            f"{steps} steps of {sum(bool(w.forward) for w in work)} tables in {output}; start with {output}/0000_prepare.sql",
+            file=sys.stderr,
+        )
+    if refused:
+        raise CatalogError(
+            f"{len(refused)} steps were refused" + (f"; the other {steps} are written" if steps else ""),
+            hint="the reasons are above" + (" and in the index" if steps else ""),
+            exit_code=Exit.REFUSED,
+        )
+    if not steps:
+        print("the plan has no steps: nothing was written", file=sys.stderr)

@@ -1,0 +1,201 @@
+"""Greenplum 7 and PostgreSQL 12 to 18: old partitions are dropped, tables built aside are attached."""
+
+from __future__ import annotations
+
+from gpcatalog.migration.change import Context, Convert, Drop, Made, Stage, Swap
+from gpcatalog.migration.classic import empty
+from gpcatalog.migration.journal import SCHEMA
+from gpcatalog.migration.writer import Phase, Phases, Writer, block, call, grant_statements, literal, lock_list
+from gpcatalog.model.names import qualified
+from gpcatalog.model.names import quote_ident as quote
+
+BOUND = "gpcatalog_bound"  # name of the constraint that spares ATTACH its scan
+
+
+class Declarative(Writer):
+    """ATTACH scans under the lock unless a constraint says what it looks for: it is added, validated and dropped again."""
+
+    def __init__(self, *, greenplum: bool) -> None:
+        self.greenplum = greenplum
+
+    def settings(self) -> list[str]:
+        found = ["SET row_security = off;"]
+        if self.greenplum:
+            found += ["SET gp_autostats_mode = none;", "SET default_table_access_method = heap;"]
+        return found
+
+    def create_stage(self, context: Context, stage: Stage) -> str:
+        table = qualified(stage.schema, stage.name)
+        kind = "UNLOGGED TABLE" if stage.shape.persistence == "u" else "TABLE"
+        place = f" TABLESPACE {quote(stage.shape.tablespace)}" if stage.shape.tablespace else ""
+        options = ", ".join(f"{k}={v}" for k, v in stage.options)
+        if not self.greenplum:
+            with_ = f" WITH ({options})" if options else ""
+            am = f" USING {quote(stage.storage)}" if stage.storage not in ("", "heap") else ""
+            return f"CREATE {kind} {table} (LIKE {stage.like} INCLUDING ALL EXCLUDING INDEXES EXCLUDING IDENTITY){am}{with_}{place};"
+        if not stage.explicit:
+            return f"CREATE {kind} {table} (LIKE {stage.like} INCLUDING ALL EXCLUDING INDEXES EXCLUDING IDENTITY){place};"
+        inside = [f"LIKE {stage.like} INCLUDING ALL EXCLUDING INDEXES EXCLUDING IDENTITY EXCLUDING AM EXCLUDING ENCODING EXCLUDING RELOPT"]
+        inside += [f"COLUMN {column} ENCODING ({encoding})" for column, encoding in stage.encodings]
+        with_ = f" WITH ({options})" if options else ""
+        return f"CREATE {kind} {table} ({', '.join(inside)}) USING {quote(stage.storage)}{with_}{place};"
+
+    def quiet(self, context: Context, swap: Swap) -> list[str]:
+        return [leaf.sql for leaf in self.leaves(swap)]
+
+    def readers_out(self, context: Context, swap: Swap) -> list[str]:
+        # the parent first: who reads through it has locked it before any leaf, so nobody can wait for us crosswise
+        names = [swap.parent.sql, *(u.relation.sql for u in swap.gone), *self.quiet(context, swap), *self.below(swap.default)]
+        return [
+            call("lock", literal(f"LOCK TABLE {lock_list(names)} IN ACCESS EXCLUSIVE MODE")),
+            "began := pg_catalog.clock_timestamp();",
+        ]
+
+    def _default_constraint(self, swap: Swap) -> str:
+        return quote(f"{BOUND}_{swap.id.rsplit('-', 1)[-1]}")
+
+    def before(self, context: Context, swap: Swap, done: str) -> list[str]:
+        """A constraint on the default partition, so that ATTACH need not scan it: added at once, validated without keeping anybody out."""
+        if swap.default is None:
+            return []
+        table, name = swap.default.relation.sql, self._default_constraint(swap)
+        made = f"EXISTS (SELECT 1 FROM pg_catalog.pg_constraint c WHERE c.conrelid = {literal(table)}::pg_catalog.regclass AND c.conname = {literal(name.strip(chr(34)))}"
+        guard = self.guard(context, swap, done=done, whole=False, partitions=[u.relation for u in swap.gone])
+        first: Phases = [
+            (Phase.GUARD, [*guard, f"IF {made}) THEN RETURN; END IF;"]),
+            (
+                Phase.PREPARE,
+                [
+                    call("lock", literal(f"LOCK TABLE {lock_list([table])} IN ACCESS EXCLUSIVE MODE")),
+                    f"ALTER TABLE {table} ADD CONSTRAINT {name} CHECK ({swap.range_predicate} IS NOT TRUE) NOT VALID;",
+                ],
+            ),
+        ]
+        second: Phases = [
+            (Phase.GUARD, [*guard, f"IF NOT {made} AND NOT c.convalidated) THEN RETURN; END IF;"]),
+            (Phase.PREPARE, [f"ALTER TABLE {table} VALIDATE CONSTRAINT {name};"]),
+        ]
+        return [block(first), block(second)]
+
+    def _tree(self, context: Context, swap: Swap, made: Made) -> tuple[str, list[str]]:
+        """The table that is attached, and what makes it: the one stage, or a partitioned table over the stages."""
+        if made.like is None:
+            stage = made.stages[0]
+            return qualified(stage.schema, stage.name), []
+        schema = made.stages[0].schema
+        top = qualified(schema, f"{made.stages[0].name}_t")
+        like = made.like
+        columns = ", ".join(quote(k) for k in like.key)
+        found = [
+            f"CREATE TABLE {top} (LIKE {like.sql} INCLUDING ALL EXCLUDING INDEXES EXCLUDING IDENTITY)"
+            f" PARTITION BY {like.strategy.upper()} ({columns});",
+            call("staged", literal(context.plan), literal(swap.id), literal(top)),
+            f"ALTER TABLE {top} OWNER TO {quote(like.owner)};",
+            call("strip", literal(top)),
+            *grant_statements(top, made.stages[0].grants),
+        ]
+        for stage in made.stages:
+            found.append(f"ALTER TABLE {top} ATTACH PARTITION {qualified(stage.schema, stage.name)} {stage.path[0][1]};")
+        return top, found
+
+    def exchange(self, context: Context, swap: Swap) -> Phases:
+        ready: list[str] = []
+        moves: list[str] = []
+        finish: list[str] = []
+        for stage in self.stages(swap):
+            table = qualified(stage.schema, stage.name)
+            ready += self.seen_by_others(stage)
+            ready += grant_statements(table, stage.grants)
+            ready += self._identity(stage)
+        tops = []
+        for made in swap.made:
+            top, statements = self._tree(context, swap, made)
+            ready += statements
+            predicate = made.stages[0].predicate if made.like is None else made.key
+            ready.append(f"ALTER TABLE {top} ADD CONSTRAINT {BOUND} CHECK ({predicate});")
+            tops.append((made, top))
+        moves.append(f"DROP TABLE {', '.join(u.relation.sql for u in swap.gone)};")
+        for made, top in tops:
+            schema = made.stages[0].schema
+            if made.like is not None:
+                for stage in made.stages:
+                    moves.append(f"ALTER TABLE {qualified(stage.schema, stage.name)} RENAME TO {quote(stage.final)};")
+            moves.append(f"ALTER TABLE {top} RENAME TO {quote(made.name)};")
+            there = qualified(schema, made.name)
+            moves.append(f"ALTER TABLE {swap.parent.sql} ATTACH PARTITION {there} {made.bound};")
+            finish.append(f"ALTER TABLE {there} DROP CONSTRAINT {BOUND};")
+        for stage in self.stages(swap):
+            finish += self.index_names(stage)
+        if swap.default is not None:
+            finish.append(f"ALTER TABLE {swap.default.relation.sql} DROP CONSTRAINT IF EXISTS {self._default_constraint(swap)};")
+        return [
+            (Phase.PREPARE, ready),
+            (Phase.EXCLUSIVE, self.readers_out(context, swap)),
+            (Phase.SWAP, moves),
+            (Phase.FINISH, finish),
+        ]
+
+    def _identity(self, stage: Stage) -> list[str]:
+        table = qualified(stage.schema, stage.name)
+        words = {"f": "FULL", "n": "NOTHING"}
+        kind = stage.shape.replica_identity
+        if kind in words:
+            return [f"ALTER TABLE {table} REPLICA IDENTITY {words[kind]};"]
+        if kind == "i":
+            at = next((n for n, (i, _) in enumerate(stage.indexes, 1) if i.replica_identity), None)
+            if at is not None:
+                return [f"ALTER TABLE {table} REPLICA IDENTITY USING INDEX {quote(f'{stage.name}_i{at}')};"]
+        return []
+
+    def drop(self, context: Context, drop: Drop, *, whole: bool) -> list[str]:
+        leaves = [leaf for u in drop.gone for leaf in u.leaves]
+        guard = self.guard(context, drop, done="done", whole=whole, partitions=[u.relation for u in drop.gone])
+        names = [drop.parent.sql, *(u.relation.sql for u in drop.gone), *(leaf.sql for leaf in leaves), *self.below(drop.default)]
+        phases: Phases = [
+            (Phase.GUARD, guard),
+            (
+                Phase.EXCLUSIVE,
+                [
+                    call("lock", literal(f"LOCK TABLE {lock_list(names)} IN ACCESS EXCLUSIVE MODE")),
+                    "began := pg_catalog.clock_timestamp();",
+                    *guard,
+                ],
+            ),
+            (Phase.PROVE, [empty(leaf.sql) for leaf in leaves]),
+            (Phase.SWAP, [f"DROP TABLE {', '.join(u.relation.sql for u in drop.gone)};"]),
+            (Phase.NOTE, self.note(context, drop, "done")),
+        ]
+        return [block(phases)]
+
+    def convert(self, context: Context, convert: Convert, *, done: str, whole: bool) -> list[str]:
+        leaf = convert.leaf.sql
+        guard = self.guard(context, convert, done=done, whole=whole, partitions=[convert.leaf])
+        options = ", ".join(f"{k}={v}" for k, v in convert.options)
+        rewrite = f"ALTER TABLE {leaf} SET ACCESS METHOD {quote(convert.storage)}" + (f" WITH ({options})" if options else "") + ";"
+        encodings = [f"ALTER TABLE {leaf} ALTER COLUMN {c} SET ENCODING ({e});" for c, e in convert.encodings]
+        phases: Phases = [
+            (Phase.GUARD, guard),
+            (
+                Phase.EXCLUSIVE,
+                [
+                    call("lock", literal(f"LOCK TABLE {lock_list([leaf])} IN ACCESS EXCLUSIVE MODE")),
+                    "began := pg_catalog.clock_timestamp();",
+                    *guard,
+                ],
+            ),
+            (Phase.PROVE, [self.tally(context, convert, "old", leaf, f"ONLY {leaf}")]),
+            (Phase.SWAP, [rewrite, *encodings]),
+            (
+                Phase.FINISH,
+                [
+                    self.tally(context, convert, "new", leaf, f"ONLY {leaf}"),
+                    f"held := {SCHEMA}.compare({literal(context.plan)}, {literal(convert.id)}, 'old', 'new');",
+                    f"ANALYZE {leaf};",
+                ],
+            ),
+            (Phase.NOTE, self.note(context, convert, done)),
+        ]
+        return [block(phases)]
+
+    def after(self, context: Context) -> list[str]:
+        return [f"ANALYZE {context.root.sql};"] if not self.greenplum else [f"ANALYZE ROOTPARTITION {context.root.sql};"]

@@ -1,0 +1,307 @@
+"""What a migration must know of a live table: partitions, columns, indexes and what hangs on them, read by probes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from gpcatalog.model.names import qualified, quote_ident
+from gpcatalog.model.server import Server
+
+
+class Asker(Protocol):
+    """Who answers a probe by name: the rows as dictionaries."""
+
+    def __call__(self, name: str, /, **values: str) -> list[dict[str, Any]]: ...
+
+
+@dataclass(frozen=True)
+class Column:
+    """A live column; generated ones are computed by the server and never copied."""
+
+    name: str
+    type: str
+    not_null: bool
+    generated: bool
+    statistics: int
+    options: str
+    acl: str
+    encoding: str
+
+
+@dataclass(frozen=True)
+class Index:
+    """An index of one relation. `body` is its definition from USING on; constraint_kind: p primary, u unique, x exclusion."""
+
+    name: str
+    definition: str
+    constraint_kind: str
+    constraint_definition: str
+    comment: str
+    tablespace: str
+    replica_identity: bool
+    clustered: bool
+    valid: bool
+
+    @property
+    def unique(self) -> bool:
+        return self.definition.startswith("CREATE UNIQUE ")
+
+    @property
+    def body(self) -> str:
+        """The definition behind the table's name.
+
+        >>> Index("i", 'CREATE INDEX "i x" ON public."a USING b" USING btree (v)', "", "", "", "", False, False, True).body
+        'USING btree (v)'
+        """
+        name = r'(?:"(?:[^"]|"")*"|[^\s".(]+)'
+        found = re.match(rf"CREATE (?:UNIQUE )?INDEX {name} ON (?:ONLY )?{name}(?:\.{name})? (USING .*)\Z", self.definition, re.S)
+        if found is None:
+            raise ValueError(self.definition)
+        return found[1]
+
+
+@dataclass(frozen=True)
+class Grant:
+    """Privileges of one role; the empty role is PUBLIC."""
+
+    role: str
+    privileges: tuple[str, ...]
+    grantable: tuple[str, ...]
+
+
+_PRIVILEGES = {
+    "r": "SELECT",
+    "a": "INSERT",
+    "w": "UPDATE",
+    "d": "DELETE",
+    "D": "TRUNCATE",
+    "x": "REFERENCES",
+    "t": "TRIGGER",
+    "m": "MAINTAIN",
+}
+
+
+def _items(acl: str) -> Iterable[str]:
+    """Items of an aclitem[] as text: quotes of the array taken off.
+
+    >>> list(_items('{gpadmin=arwdDxt/gpadmin,"\\\\"a b\\\\"=r/gpadmin"}'))
+    ['gpadmin=arwdDxt/gpadmin', '"a b"=r/gpadmin']
+    """
+    body = acl.strip()[1:-1]
+    for m in re.finditer(r'"((?:[^"\\]|\\.)*)"|([^,]+)', body, re.S):
+        yield re.sub(r"\\(.)", r"\1", m[1], flags=re.S) if m[1] is not None else m[2]
+
+
+def grants(acl: str | None) -> tuple[Grant, ...]:
+    """Who may do what by an ACL; empty where it says nothing (the owner alone).
+
+    >>> grants('{me=arwdDxt/me,=r/me,"\\\\"a b\\\\"=r*w/me"}')[1:]
+    (Grant(role='', privileges=('SELECT',), grantable=()), Grant(role='a b', privileges=('SELECT', 'UPDATE'), grantable=('SELECT',)))
+    """
+    found: dict[str, tuple[set[str], set[str]]] = {}
+    for item in _items(acl) if acl else ():
+        m = re.match(r'(?P<role>"(?:[^"]|"")*"|[^=]*)=(?P<rights>[a-zA-Z*]*)/', item, re.S)
+        if m is None:
+            raise ValueError(f"grants that are not understood: {item}")
+        role = m["role"][1:-1].replace('""', '"') if m["role"].startswith('"') else m["role"]
+        plain, more = found.setdefault(role, (set(), set()))
+        for letter, star in re.findall(r"([a-zA-Z])(\*?)", m["rights"]):
+            word = _PRIVILEGES.get(letter)
+            if word is None:
+                raise ValueError(f"a privilege that is not understood: {letter}")
+            plain.add(word)
+            if star:
+                more.add(word)
+    order = list(_PRIVILEGES.values())
+    return tuple(Grant(r, tuple(sorted(p, key=order.index)), tuple(sorted(g, key=order.index))) for r, (p, g) in found.items())
+
+
+def common_grants(acls: list[str | None], owner: str) -> tuple[Grant, ...]:
+    """What all of several relations grant to others: a merged leaf never lets in anybody whom one of its parts kept out.
+
+    >>> common_grants(["{o=r/o,a=rw/o}", "{o=r/o,a=r/o,b=r/o}"], "o")
+    (Grant(role='a', privileges=('SELECT',), grantable=()),)
+    """
+    maps = [{g.role: g for g in grants(a) if g.role != owner} for a in acls]
+    found = []
+    for role, first in maps[0].items():
+        rest = [m.get(role) for m in maps[1:]]
+        if any(r is None for r in rest):
+            continue
+        rights = tuple(p for p in first.privileges if all(r and p in r.privileges for r in rest))
+        more = tuple(p for p in first.grantable if all(r and p in r.grantable for r in rest))
+        if rights:
+            found.append(Grant(role, rights, more))
+    return tuple(found)
+
+
+@dataclass(frozen=True)
+class Relation:
+    """One relation of a partitioned table: the root, an intermediate or a leaf. `key`: names of the columns it is split by."""
+
+    oid: int
+    parent: int | None
+    level: int
+    kind: str
+    schema: str
+    name: str
+    bound: str
+    partition: str
+    is_default: bool
+    owner: str
+    acl: str | None
+    storage: str
+    options: str
+    tablespace: str
+    persistence: str
+    comment: str
+    replica_identity: str
+    distribution: str
+    strategy: str
+    key: tuple[str, ...]
+    column_grants: bool
+    has_oids: bool
+    has_template: bool
+
+    @property
+    def sql(self) -> str:
+        """Its qualified name, quoted."""
+        return qualified(self.schema, self.name)
+
+
+@dataclass(frozen=True)
+class Hanging:
+    """Something that hangs on a relation: a view, a trigger, a foreign key, a publication …"""
+
+    oid: int
+    what: str
+    detail: str
+
+
+@dataclass
+class Table:
+    """A partitioned table as it is now. columns and indexes: by oid of the relations that were asked for."""
+
+    server: Server
+    root: Relation
+    relations: dict[int, Relation]
+    hanging: tuple[Hanging, ...]
+    columns: dict[int, tuple[Column, ...]] = field(default_factory=dict)
+    indexes: dict[int, tuple[Index, ...]] = field(default_factory=dict)
+
+    def children(self, oid: int) -> list[Relation]:
+        """Partitions right below a relation, oldest oid first."""
+        return [r for r in self.relations.values() if r.parent == oid]
+
+    def leaves(self, oid: int) -> list[Relation]:
+        """Leaves at or below a relation."""
+        here = self.relations[oid]
+        if here.kind == "leaf":
+            return [here]
+        return [leaf for child in self.children(oid) for leaf in self.leaves(child.oid)]
+
+    def below(self, oid: int, top: int) -> list[Relation]:
+        """Relations from just below `top` down to `oid`."""
+        found: list[Relation] = []
+        at = self.relations[oid]
+        while at.oid != top:
+            found.append(at)
+            assert at.parent is not None
+            at = self.relations[at.parent]
+        return found[::-1]
+
+    def default_of(self, parent: int) -> Relation | None:
+        """The default partition right below a relation."""
+        return next((r for r in self.children(parent) if r.is_default), None)
+
+    def path_key(self, oid: int) -> list[Relation]:
+        """Relations from below the root down to `oid`, itself included."""
+        return self.below(oid, self.root.oid)
+
+
+def column_signature(columns: tuple[Column, ...]) -> str:
+    """Columns as the guard compares them: quoted name, type, NOT NULL."""
+    return ", ".join(f"{quote_ident_always(c.name)} {c.type}{' NOT NULL' if c.not_null else ''}" for c in columns)
+
+
+def quote_ident_always(name: str) -> str:
+    """Quoted whether it needs it or not: the server's and this program's lists of keywords need not agree.
+
+    >>> quote_ident_always('a"b')
+    '"a""b"'
+    """
+    return '"' + name.replace('"', '""') + '"'
+
+
+def read(ask: Asker, server: Server, root: int) -> Table | None:
+    """The table as it is now; None where no partitioned table has this oid."""
+    rows = ask("migration_tree", root=str(root))
+    relations = {
+        r["oid"]: Relation(
+            oid=r["oid"],
+            parent=r["parent"],
+            level=r["level"],
+            kind=r["kind"],
+            schema=r["schema"],
+            name=r["name"],
+            bound=r["bound"] or "",
+            partition=r["partition_name"] or "",
+            is_default=r["is_default"],
+            owner=r["owner"],
+            acl=r["acl"],
+            storage=r["storage"],
+            options=r["options"],
+            tablespace=r["tablespace"],
+            persistence=r["persistence"],
+            comment=r["comment"],
+            replica_identity=r["replica_identity"],
+            distribution=r["distribution"] or "",
+            strategy=r["strategy"] or "",
+            key=tuple(r["key"].split("\x1f")) if r["key"] else (),
+            column_grants=r["column_grants"],
+            has_oids=r["has_oids"],
+            has_template=r["has_template"],
+        )
+        for r in rows
+    }
+    if root not in relations or len(relations) < 2:
+        return None
+    hanging = tuple(Hanging(r["oid"], r["what"], r["detail"] or "") for r in ask("migration_hanging", root=str(root)))
+    return Table(server, relations[root], relations, hanging)
+
+
+def read_details(ask: Asker, table: Table, oids: Iterable[int]) -> None:
+    """Columns and indexes of these relations and of the root, into `table`."""
+    wanted = sorted({*oids, table.root.oid} - table.columns.keys())
+    for start in range(0, len(wanted), 500):
+        part = wanted[start : start + 500]
+        text = ", ".join(map(str, part))
+        for oid in part:
+            table.columns[oid] = ()
+            table.indexes[oid] = ()
+        for r in ask("migration_columns", oids=text):
+            column = Column(
+                r["name"], r["type"], r["not_null"], r["generated"], r["statistics"], r["options"], r["acl"] or "", r["encoding"]
+            )
+            table.columns[r["oid"]] += (column,)
+        for r in ask("migration_indexes", oids=text):
+            index = Index(
+                r["name"],
+                r["definition"],
+                r["constraint_kind"],
+                r["constraint_definition"],
+                r["comment"],
+                r["tablespace"],
+                r["replica_identity"],
+                r["clustered"],
+                r["valid"],
+            )
+            table.indexes[r["oid"]] += (index,)
+
+
+def role_sql(role: str) -> str:
+    """A role in GRANT."""
+    return quote_ident(role) if role else "PUBLIC"

@@ -1,0 +1,272 @@
+"""The files of a migration: prepare, one a table, index, verify, rollback and clean-up."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+import gpcatalog
+from gpcatalog.migration import journal, writer
+from gpcatalog.migration.change import Change, Convert, Drop, Refused, Swap, Work
+from gpcatalog.migration.classic import Classic
+from gpcatalog.migration.declarative import Declarative
+from gpcatalog.migration.journal import SCHEMA
+from gpcatalog.migration.writer import Mode, Writer, array, literal
+from gpcatalog.model.names import printable
+from gpcatalog.model.quantity import count, duration, plural, size
+from gpcatalog.model.server import Server
+from gpcatalog.planner.plan import Plan
+
+
+class Runner(StrEnum):
+    """What runs the files: psql, or anything that sends plain SQL statement by statement."""
+
+    PSQL = "psql"
+    PLAIN = "plain"
+
+
+@dataclass(frozen=True)
+class Request:
+    """How the files are to be written."""
+
+    mode: Mode = Mode.LOCKED
+    runner: Runner = Runner.PSQL
+    strict: bool = True
+    attempts: int = 300
+    wait_ms: int = 300
+    pause_s: float = 1.0
+    window_s: float | None = None
+
+
+def writer_for(server: Server) -> Writer:
+    """The SQL of this server's generation."""
+    return Classic() if server.classic_partitions else Declarative(greenplum=server.greenplum)
+
+
+def comment(lines: list[str]) -> str:
+    """Lines as SQL comments; nothing in them can end the comment."""
+    return "".join(f"-- {printable(line)}".rstrip() + "\n" for line in lines)
+
+
+def file_name(number: int, schema: str, table: str) -> str:
+    """A plain file name for a table of any name.
+
+    >>> file_name(3, "public", 'Big "T"')
+    '0003_public_big_t.sql'
+    """
+    stem = re.sub(r"[^a-z0-9]+", "_", f"{schema}_{table}".lower()).strip("_")[:60] or "table"
+    return f"{number:04d}_{stem}.sql"
+
+
+class Folder:
+    """Writes the texts of all files; `files` maps names to texts."""
+
+    def __init__(self, plan: Plan, server: Server, work: list[Work], refused: list[Refused], request: Request) -> None:
+        self.plan = plan
+        self.server = server
+        self.request = request
+        self.refused = refused
+        self.writer = writer_for(server)
+        # most catalog rows a second first
+        self.work = sorted((w for w in work if w.forward), key=lambda w: -(w.gain / max(w.seconds, 0.01)))
+        self.names = [file_name(n, w.context.root.schema, w.context.root.name) for n, w in enumerate(self.work, 1)]
+
+    def files(self) -> dict[str, str]:
+        """Every file's text by its name."""
+        found = {"0000_prepare.sql": self.prepare()}
+        for work, name in zip(self.work, self.names, strict=True):
+            found[name] = self.forward(work, name)
+            found[f"rollback/{name}"] = self.back(work, name)
+        found["index.sql" if self.request.runner is Runner.PSQL else "index.txt"] = self.index()
+        found["verify.sql"] = self.verify()
+        found["cleanup.sql"] = self.cleanup()
+        return found
+
+    # --- parts -------------------------------------------------------------------------------------------------------
+
+    def _opening(self, lines: list[str]) -> str:
+        source = self.plan.source
+        head = [
+            *lines,
+            "",
+            f"written by gpcatalog {gpcatalog.__version__} for {self.server.product} {self.server.version},"
+            f" database {source.database}, from {self.plan.id}, which rests on snapshot {source.snapshot} of {source.taken_at}",
+        ]
+        return comment(head) + "\n"
+
+    def _settings(self) -> str:
+        r = self.request
+        lines = [
+            *(["\\set ON_ERROR_STOP on"] if r.runner is Runner.PSQL else []),
+            "SET search_path = pg_catalog;",
+            "SET client_encoding = 'UTF8';",
+            "SET standard_conforming_strings = on;",
+            "SET statement_timeout = 0;",
+            "SET lock_timeout = '60s';",
+            "SET client_min_messages = warning;",
+            "SET default_transaction_read_only = off;",
+            # hashes are of text: all of a value must show in it
+            "SET extra_float_digits = 3;",
+            "SET DateStyle = 'ISO, MDY';",
+            "SET TimeZone = 'UTC';",
+            "SET IntervalStyle = postgres;",
+            *self.writer.settings(),
+            f"SET {SCHEMA}.attempts = '{r.attempts}';",
+            f"SET {SCHEMA}.wait = '{r.wait_ms}ms';",
+            f"SET {SCHEMA}.pause = '{r.pause_s:g}';",
+        ]
+        return "\n".join(lines) + "\n\n"
+
+    def _there(self) -> str:
+        said = literal(f"schema {SCHEMA} is missing: run 0000_prepare.sql first")
+        body = (
+            "BEGIN\n"
+            f"    IF NOT EXISTS (SELECT 1 FROM pg_catalog.pg_namespace n WHERE n.nspname = '{SCHEMA}') THEN RAISE EXCEPTION '%', {said}; END IF;\n"
+            "END\n"
+        )
+        return f"DO $gpcatalog$\n{body}$gpcatalog$;\n\n"
+
+    def prepare(self) -> str:
+        head = [
+            f"Makes schema {SCHEMA}: the journal that lets a migration be run again, and the functions that guard, lock and compare.",
+            "Touches no other table. cleanup.sql removes it. Running it again changes nothing. Needs CREATE on the database.",
+        ]
+        return self._opening(head) + self._settings() + journal.prepare(self.server)
+
+    def _describe(self, change: Change) -> list[str]:
+        found = [f"{change.id}: {change.title}"]
+        if isinstance(change, Swap):
+            for made in change.made[:5]:
+                found.append(f"  {len(change.gone)} → {made.name} {made.bound}")
+            for u in change.gone[:3]:
+                found.append(f"  takes the place of {u.relation.name} {u.relation.bound}")
+            if len(change.gone) > 3:
+                found.append(f"  … and {len(change.gone) - 3} more")
+        elif isinstance(change, Drop):
+            found += [f"  {u.relation.name} {u.relation.bound}" for u in change.gone[:5]]
+            if len(change.gone) > 5:
+                found.append(f"  … and {len(change.gone) - 5} more")
+        elif isinstance(change, Convert):
+            found.append(f"  {change.leaf.name}: {change.leaf.storage} becomes {change.storage}")
+        found += [f"  rests on: {s}" for s in change.said]
+        return found
+
+    def _write(self, work: Work, change: Change, done: str) -> list[str]:
+        whole = self.request.strict and done == "done"
+        if isinstance(change, Swap):
+            return self.writer.swap(work.context, change, done=done, whole=whole)
+        if isinstance(change, Drop):
+            return self.writer.drop(work.context, change, whole=whole)
+        return self.writer.convert(work.context, change, done=done, whole=whole)
+
+    def _locks(self) -> list[str]:
+        if self.request.mode is Mode.ONLINE:
+            first = "Exclusive on the leaves of one step while they are looked at again: writers wait, readers go on"
+        else:
+            first = "Exclusive on the leaves of one step while they are copied: writers wait, readers go on"
+        return [
+            "Locks:",
+            f"  {first}" + (" (and on the root: the server locks it for every write)" if self.writer.classic else ""),
+            "  AccessExclusive on the parent, these leaves and the default partition for the swap: readers wait;",
+            f"  tried every {self.request.pause_s:g} s with a timeout of {self.request.wait_ms} ms, {self.request.attempts} times at most",
+        ]
+
+    def forward(self, work: Work, name: str) -> str:
+        root = work.context.root
+        head = [
+            f"{root.sql}: {plural(len(work.forward), 'step')}, {count(work.leaves)} leaves fewer",
+            "",
+            f"Gain (predicted): {count(work.gain)} catalog rows and {count(work.files)} files a segment.",
+            f"Copies {size(work.bytes)} in all; needs {size(work.segment_bytes)} free on the fullest segment at a time (its largest step).",
+            f"Time: about {duration(work.seconds)} (estimate of the plan: {next((b for b in self.plan.basis if b.startswith('time')), 'copying rate')}).",
+            f"At most {count(work.locks)} locks an instance in one transaction.",
+            "",
+            *self._locks(),
+            "",
+            f"Run 0000_prepare.sql before it, as owner of the table or superuser:  psql -X -v ON_ERROR_STOP=1 -f {name}"
+            if self.request.runner is Runner.PSQL
+            else "Run 0000_prepare.sql before it, as owner of the table or superuser, with a runner that knows dollar quotes and stops at an error.",
+            "Every step is a transaction: it can be stopped at any moment; run again, it does what is left.",
+            f"The way back: rollback/{name}.",
+        ]
+        if work.advice:
+            head += ["", *(f"Afterwards: {a}" for a in work.advice)]
+        skipped = [r for r in self.refused if r.table == root.sql]
+        if skipped:
+            head += ["", "Refused:", *(f"  {r.id}: {r.reason}" for r in skipped[:50])]
+        lines = [self._opening(head), self._settings(), self._there()]
+        names, bounds = [n for n, _ in work.initial], [b for _, b in work.initial]
+        lines.append(
+            "-- what the table is believed to have\n"
+            f"SELECT {SCHEMA}.begin({literal(work.context.plan)}, {literal(root.sql)}, {array(names)}, {array(bounds)});\n"
+        )
+        for n, change in enumerate(work.forward, 1):
+            lines.append("\n" + comment([f"===== {n} of {len(work.forward)} · " + self._describe(change)[0], *self._describe(change)[1:]]))
+            lines.append("\n".join(self._write(work, change, "done")))
+        lines.append("\n" + comment(["===== statistics of the whole table"]) + "\n".join(self.writer.after(work.context)) + "\n")
+        return "".join(lines)
+
+    def back(self, work: Work, name: str) -> str:
+        root = work.context.root
+        head = [
+            f"The way back for {root.sql}: partitions get the bounds, storage and grants they had before {name}.",
+            "Rows are copied under a lock that writers wait for; rows that came since are kept. Steps that were never done are passed over.",
+            f"Run it as {name} is run; it can be stopped and run again.",
+        ]
+        lines = [self._opening(head), self._settings(), self._there()]
+        for change in work.back:
+            lines.append("\n" + comment(self._describe(change)))
+            lines.append("\n".join(self._write(work, change, "undone")))
+        missing = [c for c in work.forward if not any(b.id == f"undo-{c.id}" for b in work.back)]
+        for change in missing:
+            lines.append("\n" + comment([f"{change.id}: no way back is written"]))
+        lines.append("\n" + "\n".join(self.writer.after(work.context)) + "\n")
+        return "".join(lines)
+
+    def index(self) -> str:
+        head = ["All files, most catalog rows given back a second first.", ""]
+        for work, name in zip(self.work, self.names, strict=True):
+            head.append(
+                f"{name}: {count(work.leaves)} leaves and {count(work.gain)} catalog rows fewer, {size(work.bytes)} copied, {duration(work.seconds)}"
+            )
+        head += ["", "verify.sql: is everything done, are the rows the same; cleanup.sql: removes the journal and what a crash left."]
+        if self.refused:
+            head += ["", "Refused:", *(f"  {r.table} {r.operation} {r.id}: {r.reason}" for r in self.refused)]
+        if self.request.runner is Runner.PLAIN:
+            return "\n".join([*head, "", "Order:", "0000_prepare.sql", *self.names, "verify.sql"]) + "\n"
+        return self._opening(head) + "\\set ON_ERROR_STOP on\n" + "".join(f"\\ir {n}\n" for n in ["0000_prepare.sql", *self.names])
+
+    def verify(self) -> str:
+        ids = [c.id for w in self.work for c in w.forward]
+        plan = literal(self.plan.id)
+        body = [self._opening(["Is every step done, and are the rows those that were there? Rows written since show as a difference."])]
+        body += [self._settings(), self._there()]
+        body.append(f"SELECT {SCHEMA}.finished({plan}, {array(ids)}, 'done');\n")
+        for work in self.work:
+            c = work.context
+            body.append(f"SELECT {SCHEMA}.expect({plan}, {literal(c.root.sql)}, {literal(c.signature)}, {literal(c.root.owner)}, true);\n")
+        body.append(f"SELECT step, relation, rows_then, rows_now, same FROM {SCHEMA}.review({plan}) ORDER BY 1, 2;\n")
+        return "".join(body)
+
+    def cleanup(self) -> str:
+        plan = literal(self.plan.id)
+        head = [
+            f"Removes what a crash left (tables built aside, constraints added for a moment) and the journal, schema {SCHEMA}.",
+            "Rows are never lost by it: a table built aside is a copy until it is swapped in. After it, unfinished files must be written anew.",
+        ]
+        tables = ("step", "tally", "tree", "stage")
+        deletes = "".join(f"    DELETE FROM {SCHEMA}.{t} WHERE plan = {plan};\n" for t in tables)
+        body = (
+            "BEGIN\n"
+            f"    IF NOT EXISTS (SELECT 1 FROM pg_catalog.pg_namespace n WHERE n.nspname = '{SCHEMA}') THEN RETURN; END IF;\n"
+            f"    PERFORM {SCHEMA}.sweep({plan});\n{deletes}"
+            "    -- plans of others may be under way\n"
+            f"    IF NOT EXISTS (SELECT 1 FROM {SCHEMA}.step) AND NOT EXISTS (SELECT 1 FROM {SCHEMA}.tree) THEN\n"
+            f"        DROP SCHEMA {SCHEMA} CASCADE;\n"
+            "    END IF;\nEND\n"
+        )
+        return self._opening(head) + self._settings() + f"BEGIN;\nDO $gpcatalog$\n{body}$gpcatalog$;\nCOMMIT;\n"
+
+
+__all__ = ["Folder", "Request", "Runner", "writer"]

@@ -1,0 +1,345 @@
+"""The journal: a schema of its own on the server that says what was done, with the functions that guard, lock and compare."""
+
+from __future__ import annotations
+
+import re
+
+from gpcatalog.model.server import Server
+
+SCHEMA = "gpcatalog_journal"
+VERSION = 1
+
+_LEAVES_CLASSIC = """\
+    SELECT '"' || pg_catalog.replace(n.nspname::text, '"', '""') || '"."' || pg_catalog.replace(c.relname::text, '"', '""') || '"',
+           CASE WHEN r.parisdefault THEN 'DEFAULT'
+                WHEN p.parkind = 'l' THEN 'VALUES (' || pg_catalog.pg_get_expr(r.parlistvalues, 0) || ')'
+                ELSE pg_catalog.btrim(
+                         COALESCE('START (' || pg_catalog.pg_get_expr(r.parrangestart, 0)
+                                  || CASE WHEN r.parrangestartincl THEN ')' ELSE ') EXCLUSIVE' END, '')
+                         || COALESCE(' END (' || pg_catalog.pg_get_expr(r.parrangeend, 0)
+                                  || CASE WHEN r.parrangeendincl THEN ') INCLUSIVE' ELSE ')' END, '')) END
+      FROM pg_catalog.pg_partition p
+      JOIN pg_catalog.pg_partition_rule r ON r.paroid = p.oid
+      JOIN pg_catalog.pg_class c ON c.oid = r.parchildrelid
+      JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+     WHERE p.parrelid = $1 AND NOT p.paristemplate
+"""
+_LEAVES = """\
+    WITH RECURSIVE tree AS (
+        SELECT i.inhrelid AS oid FROM pg_catalog.pg_inherits i WHERE i.inhparent = $1
+        UNION ALL
+        SELECT i.inhrelid FROM tree t JOIN pg_catalog.pg_inherits i ON i.inhparent = t.oid
+    )
+    SELECT '"' || pg_catalog.replace(n.nspname::text, '"', '""') || '"."' || pg_catalog.replace(c.relname::text, '"', '""') || '"',
+           COALESCE(pg_catalog.pg_get_expr(c.relpartbound, 0), '')
+      FROM tree t
+      JOIN pg_catalog.pg_class c ON c.oid = t.oid
+      JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+"""
+
+_TEMPLATE = """\
+CREATE SCHEMA IF NOT EXISTS @J;
+COMMENT ON SCHEMA @J IS 'what migrations written by gpcatalog have done; the clean-up script removes it';
+
+-- Rows are only ever added, so that migrations of several tables can run side by side.
+CREATE TABLE IF NOT EXISTS @J.step (
+    plan text NOT NULL, step text NOT NULL, state text NOT NULL, relation text NOT NULL, milliseconds bigint,
+    at timestamptz NOT NULL DEFAULT pg_catalog.clock_timestamp())@D;
+CREATE TABLE IF NOT EXISTS @J.tally (
+    plan text NOT NULL, step text NOT NULL, side text NOT NULL, relation text NOT NULL, rows bigint NOT NULL, hash numeric NOT NULL,
+    columns text NOT NULL,
+    at timestamptz NOT NULL DEFAULT pg_catalog.clock_timestamp())@D;
+CREATE TABLE IF NOT EXISTS @J.tree (
+    plan text NOT NULL, relation text NOT NULL, part text NOT NULL, bound text NOT NULL, change int NOT NULL,
+    at timestamptz NOT NULL DEFAULT pg_catalog.clock_timestamp())@D;
+-- tables that are built aside: what a crash may leave
+CREATE TABLE IF NOT EXISTS @J.stage (
+    plan text NOT NULL, step text NOT NULL, relation text NOT NULL,
+    at timestamptz NOT NULL DEFAULT pg_catalog.clock_timestamp())@D;
+
+-- The last state of a step: '' where it was never begun.
+CREATE OR REPLACE FUNCTION @J.state(of_plan text, of_step text) RETURNS text LANGUAGE sql AS $f$
+    SELECT COALESCE((SELECT s.state FROM @J.step s WHERE s.plan = $1 AND s.step = $2 ORDER BY s.at DESC LIMIT 1), '')
+$f$;
+
+-- Every partition below a table, with its bound.
+CREATE OR REPLACE FUNCTION @J.partitions(root pg_catalog.regclass, OUT part text, OUT bound text) RETURNS SETOF record
+LANGUAGE sql SET search_path = pg_catalog AS $f$
+@L$f$;
+
+-- Stops unless the table has the partitions, the columns and the owner that the plan rests on; says what changed.
+CREATE OR REPLACE FUNCTION @J.expect(of_plan text, root text, signature text, owner text, whole boolean) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog AS $f$
+DECLARE
+    oid_now pg_catalog.oid := pg_catalog.to_regclass(@C(root))::pg_catalog.oid;
+    found text;
+    lost text;
+BEGIN
+    IF pg_catalog.current_setting('transaction_isolation') <> 'read committed' THEN
+        RAISE EXCEPTION 'the transaction must be read committed: rows that arrive before a lock is had would be lost';
+    END IF;
+    IF oid_now IS NULL THEN
+        RAISE EXCEPTION 'changed since it was planned: table % is gone', root;
+    END IF;
+    SELECT pg_catalog.pg_get_userbyid(c.relowner) INTO found FROM pg_catalog.pg_class c WHERE c.oid = oid_now;
+    IF found <> owner THEN
+        RAISE EXCEPTION 'changed since it was planned: the owner of % is % and was %', root, found, owner;
+    END IF;
+    SELECT pg_catalog.string_agg('"' || pg_catalog.replace(a.attname::text, '"', '""') || '" ' || pg_catalog.format_type(a.atttypid, a.atttypmod)
+                                 || CASE WHEN a.attnotnull THEN ' NOT NULL' ELSE '' END, ', ' ORDER BY a.attnum) INTO found
+      FROM pg_catalog.pg_attribute a WHERE a.attrelid = oid_now AND a.attnum > 0 AND NOT a.attisdropped;
+    IF found <> signature THEN
+        RAISE EXCEPTION 'changed since it was planned: the columns of % are % and were %', root, found, signature;
+    END IF;
+    IF whole THEN
+        SELECT pg_catalog.string_agg(p.part || ' ' || p.bound, ', ' ORDER BY p.part) INTO found
+          FROM (SELECT p.part, p.bound FROM @J.partitions(oid_now) p
+                EXCEPT SELECT b.part, b.bound FROM @J.believed(of_plan, root) b) p;
+        SELECT pg_catalog.string_agg(p.part || ' ' || p.bound, ', ' ORDER BY p.part) INTO lost
+          FROM (SELECT b.part, b.bound FROM @J.believed(of_plan, root) b
+                EXCEPT SELECT p.part, p.bound FROM @J.partitions(oid_now) p) p;
+        IF found IS NOT NULL OR lost IS NOT NULL THEN
+            RAISE EXCEPTION 'changed since it was planned: partitions of %: new or different %, gone %', root, COALESCE(found, 'none'), COALESCE(lost, 'none');
+        END IF;
+    END IF;
+END
+$f$;
+
+-- Stops unless these partitions are there with these bounds.
+CREATE OR REPLACE FUNCTION @J.expect_partitions(root text, names text[], bounds text[]) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog AS $f$
+DECLARE
+    lost text;
+BEGIN
+    SELECT pg_catalog.string_agg(e.name || ' ' || e.bound, ', ') INTO lost
+      FROM (SELECT pg_catalog.unnest(names) AS name, pg_catalog.unnest(bounds) AS bound
+            EXCEPT SELECT p.part, p.bound FROM @J.partitions(root::pg_catalog.regclass) p) e;
+    IF lost IS NOT NULL THEN
+        RAISE EXCEPTION 'changed since it was planned: % has no such partitions any more: %', root, lost;
+    END IF;
+END
+$f$;
+
+-- Partitions that the table has by the journal: what was planned, and what finished steps changed.
+CREATE OR REPLACE FUNCTION @J.believed(of_plan text, of_relation text, OUT part text, OUT bound text) RETURNS SETOF record
+LANGUAGE sql AS $f$
+    SELECT p.part, p.bound FROM @J.tree p WHERE p.plan = $1 AND p.relation = $2
+     GROUP BY p.part, p.bound HAVING pg_catalog.sum(p.change) > 0
+$f$;
+
+-- Notes what the table is believed to have before the first step.
+CREATE OR REPLACE FUNCTION @J.begin(of_plan text, root text, names text[], bounds text[]) RETURNS void
+LANGUAGE plpgsql AS $f$
+BEGIN
+    IF NOT EXISTS (SELECT 1 FROM @J.tree p WHERE p.plan = of_plan AND p.relation = root) THEN
+        INSERT INTO @J.tree (plan, relation, part, bound, change)
+        SELECT of_plan, root, e.name, e.bound, 1
+          FROM (SELECT pg_catalog.unnest(names) AS name, pg_catalog.unnest(bounds) AS bound) e;
+    END IF;
+END
+$f$;
+
+-- Takes locks, again and again with a short timeout, so that nobody queues behind a lock that is not had.
+CREATE OR REPLACE FUNCTION @J.lock(statement text) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog AS $f$
+DECLARE
+    patience int := pg_catalog.current_setting('@J.attempts')::int;
+BEGIN
+    FOR n IN 1 .. patience LOOP
+        BEGIN
+            PERFORM pg_catalog.set_config('lock_timeout', pg_catalog.current_setting('@J.wait'), true);
+            EXECUTE statement;
+            PERFORM pg_catalog.set_config('lock_timeout', '60s', true);
+            RETURN;
+        EXCEPTION WHEN lock_not_available OR deadlock_detected THEN
+            PERFORM pg_catalog.pg_sleep(pg_catalog.current_setting('@J.pause')::double precision);
+        END;
+    END LOOP;
+    RAISE EXCEPTION 'the table was busy % times: nothing was changed, run this file again in a quieter moment', patience
+        USING DETAIL = statement, ERRCODE = 'lock_not_available';
+END
+$f$;
+
+-- Counts and hashes the rows of one relation, order left aside, and notes both; stops where rows lie outside a bound.
+CREATE OR REPLACE FUNCTION @J.tally(of_plan text, of_step text, of_side text, relation text, columns text, predicate text, source text) RETURNS void
+LANGUAGE plpgsql AS $f$
+DECLARE
+    number bigint;
+    total numeric;
+    stray bigint;
+BEGIN
+    EXECUTE 'SELECT pg_catalog.count(*), COALESCE(pg_catalog.sum(q.h), 0), COALESCE(pg_catalog.sum(q.o), 0) FROM (SELECT @H(ROW('
+            || columns || ')::text@S)::numeric AS h, CASE WHEN ' || predicate || ' THEN 0 ELSE 1 END AS o FROM ' || source || ') q'
+       INTO number, total, stray;
+    IF stray > 0 THEN
+        RAISE EXCEPTION '% of % rows of % lie outside %', stray, number, relation, predicate;
+    END IF;
+    INSERT INTO @J.tally (plan, step, side, relation, rows, hash, columns)
+    VALUES (of_plan, of_step, of_side, relation, number, total, columns);
+END
+$f$;
+
+-- The last tally of each relation on one side of a step.
+CREATE OR REPLACE FUNCTION @J.tallies(of_plan text, of_step text, of_side text, OUT relation text, OUT rows bigint, OUT hash numeric) RETURNS SETOF record
+LANGUAGE sql AS $f$
+    SELECT DISTINCT ON (t.relation) t.relation, t.rows, t.hash FROM @J.tally t
+     WHERE t.plan = $1 AND t.step = $2 AND t.side = $3 ORDER BY t.relation, t.at DESC
+$f$;
+
+-- Stops unless both sides of a step hold the same rows: their number and the sum of their hashes are equal.
+CREATE OR REPLACE FUNCTION @J.compare(of_plan text, of_step text, one text, other text) RETURNS bigint LANGUAGE plpgsql AS $f$
+DECLARE
+    a record;
+    b record;
+BEGIN
+    SELECT COALESCE(pg_catalog.sum(t.rows), 0) AS rows, COALESCE(pg_catalog.sum(t.hash), 0) AS hash INTO a FROM @J.tallies(of_plan, of_step, one) t;
+    SELECT COALESCE(pg_catalog.sum(t.rows), 0) AS rows, COALESCE(pg_catalog.sum(t.hash), 0) AS hash INTO b FROM @J.tallies(of_plan, of_step, other) t;
+    IF a.rows <> b.rows OR a.hash <> b.hash THEN
+        RAISE EXCEPTION 'the copy differs: % rows hash % (%), % rows hash % (%)', a.rows, a.hash, one, b.rows, b.hash, other;
+    END IF;
+    RETURN a.rows;
+END
+$f$;
+
+-- Takes from a new table what default privileges gave to others.
+CREATE OR REPLACE FUNCTION @J.strip(relation text) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog AS $f$
+DECLARE
+    who record;
+BEGIN
+    FOR who IN SELECT DISTINCT g.grantee FROM (SELECT (pg_catalog.aclexplode(c.relacl)).grantee, c.relowner FROM pg_catalog.pg_class c
+                WHERE c.oid = relation::pg_catalog.regclass) g WHERE g.grantee <> g.relowner LOOP
+        EXECUTE 'REVOKE ALL ON TABLE ' || relation || ' FROM '
+                || CASE WHEN who.grantee = 0 THEN 'PUBLIC' ELSE pg_catalog.quote_ident(pg_catalog.pg_get_userbyid(who.grantee)) END;
+    END LOOP;
+END
+$f$;
+
+-- Notes a table that is built aside.
+CREATE OR REPLACE FUNCTION @J.staged(of_plan text, of_step text, relation text) RETURNS void LANGUAGE sql AS $f$
+    INSERT INTO @J.stage (plan, step, relation) VALUES ($1, $2, $3)
+$f$;
+
+-- Notes a state of a step, and what the table has from now on.
+CREATE OR REPLACE FUNCTION @J.note(of_plan text, of_step text, of_state text, root text, since timestamptz) RETURNS void LANGUAGE plpgsql AS $f$
+DECLARE
+    spent bigint := (extract(epoch FROM pg_catalog.clock_timestamp() - since) * 1000)::bigint;
+    parts text[];
+    bounds text[];
+    changes int[];
+BEGIN
+    INSERT INTO @J.step (plan, step, state, relation, milliseconds) VALUES (of_plan, of_step, of_state, root, spent);
+    IF of_state IN ('done', 'undone') THEN
+        IF of_state = 'undone' THEN
+            INSERT INTO @J.step (plan, step, state, relation, milliseconds) VALUES (of_plan, pg_catalog.substr(of_step, 6), of_state, root, spent);
+        END IF;
+        -- into variables first: Greenplum lets no function read the journal while a statement writes it
+        SELECT pg_catalog.array_agg(e.part), pg_catalog.array_agg(e.bound), pg_catalog.array_agg(e.change) INTO parts, bounds, changes
+          FROM (SELECT x.part, x.bound, 1 AS change
+                  FROM (SELECT p.part, p.bound FROM @J.partitions(root::pg_catalog.regclass) p
+                        EXCEPT SELECT b.part, b.bound FROM @J.believed(of_plan, root) b) x
+                UNION ALL
+                SELECT y.part, y.bound, -1
+                  FROM (SELECT b.part, b.bound FROM @J.believed(of_plan, root) b
+                        EXCEPT SELECT p.part, p.bound FROM @J.partitions(root::pg_catalog.regclass) p) y) e;
+        INSERT INTO @J.tree (plan, relation, part, bound, change)
+        SELECT of_plan, root, e.part, e.bound, e.change
+          FROM (SELECT pg_catalog.unnest(parts) AS part, pg_catalog.unnest(bounds) AS bound, pg_catalog.unnest(changes) AS change) e;
+        RAISE INFO '% %: %, readers were kept out for % ms', of_step, of_state, root, COALESCE(spent, 0);
+    END IF;
+END
+$f$;
+
+-- What finished steps made, as it was then and as it is now: rows that came or went since show as a difference.
+CREATE OR REPLACE FUNCTION @J.review(of_plan text, OUT step text, OUT relation text, OUT rows_then bigint, OUT rows_now bigint, OUT same boolean)
+RETURNS SETOF record LANGUAGE plpgsql AS $f$
+DECLARE
+    t record;
+    total numeric;
+BEGIN
+    FOR t IN SELECT DISTINCT ON (y.step, y.relation) y.step, y.relation, y.rows, y.hash, y.columns FROM @J.tally y
+              WHERE y.plan = of_plan AND y.side = 'new' ORDER BY y.step, y.relation, y.at DESC LOOP
+        CONTINUE WHEN pg_catalog.to_regclass(@C(t.relation)) IS NULL OR CASE WHEN t.step LIKE 'undo-%'
+                      THEN @J.state(of_plan, pg_catalog.substr(t.step, 6)) <> 'undone' ELSE @J.state(of_plan, t.step) <> 'done' END;
+        EXECUTE 'SELECT pg_catalog.count(*), COALESCE(pg_catalog.sum(@H(ROW(' || t.columns || ')::text@S)::numeric), 0) FROM ONLY ' || t.relation
+           INTO rows_now, total;
+        step := t.step;
+        relation := t.relation;
+        rows_then := t.rows;
+        same := rows_now = t.rows AND total = t.hash;
+        RETURN NEXT;
+    END LOOP;
+END
+$f$;
+
+-- Stops unless every one of these steps has ended this way.
+CREATE OR REPLACE FUNCTION @J.finished(of_plan text, steps text[], how text) RETURNS void LANGUAGE plpgsql AS $f$
+DECLARE
+    left_over text;
+BEGIN
+    SELECT pg_catalog.string_agg(e.step, ', ') INTO left_over
+      FROM (SELECT pg_catalog.unnest(steps) AS step) e WHERE @J.state(of_plan, e.step) <> how;
+    IF left_over IS NOT NULL THEN
+        RAISE EXCEPTION 'not %: %', how, left_over;
+    END IF;
+END
+$f$;
+
+-- Drops what was built aside and never swapped in, and constraints that were added for a moment.
+CREATE OR REPLACE FUNCTION @J.sweep(of_plan text) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog AS $f$
+DECLARE
+    s record;
+BEGIN
+    FOR s IN SELECT DISTINCT x.relation FROM @J.stage x WHERE x.plan = of_plan LOOP
+        IF pg_catalog.to_regclass(@C(s.relation)) IS NOT NULL THEN
+            EXECUTE 'DROP TABLE ' || s.relation;
+        END IF;
+    END LOOP;
+    FOR s IN SELECT DISTINCT x.relation FROM @J.tree x WHERE x.plan = of_plan LOOP
+        IF pg_catalog.to_regclass(@C(s.relation)) IS NOT NULL THEN
+            PERFORM @J.unbind(s.relation);
+        END IF;
+    END LOOP;
+END
+$f$;
+
+-- Drops constraints of ours from the partitions of a table.
+CREATE OR REPLACE FUNCTION @J.unbind(root text) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog AS $f$
+DECLARE
+    k record;
+BEGIN
+    FOR k IN SELECT p.part, c.conname FROM @J.partitions(root::pg_catalog.regclass) p
+               JOIN pg_catalog.pg_constraint c ON c.conrelid = p.part::pg_catalog.regclass
+              WHERE c.contype = 'c' AND c.conname LIKE 'gpcatalog!_bound%' ESCAPE '!' LOOP
+        EXECUTE 'ALTER TABLE ' || k.part || ' DROP CONSTRAINT IF EXISTS ' || pg_catalog.quote_ident(k.conname);
+    END LOOP;
+END
+$f$;
+
+-- Stops where bytes have outgrown what the plan reckoned with.
+CREATE OR REPLACE FUNCTION @J.expect_bytes(relations text[], most bigint) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog AS $f$
+DECLARE
+    found bigint := 0;
+BEGIN
+    FOR n IN 1 .. COALESCE(pg_catalog.array_upper(relations, 1), 0) LOOP
+        found := found + pg_catalog.pg_relation_size(relations[n]::pg_catalog.regclass);
+    END LOOP;
+    IF found > most THEN
+        RAISE EXCEPTION 'changed since it was planned: the leaves have grown to % bytes, at most % were reckoned with: plan again', found, most;
+    END IF;
+END
+$f$;
+"""
+
+
+def prepare(server: Server) -> str:
+    """SQL that makes the journal's schema, tables and functions; running it again changes nothing."""
+    text = _TEMPLATE.replace("@L", _LEAVES_CLASSIC if server.classic_partitions else _LEAVES)
+    text = re.sub(r"@C\((\S+?)\)", r"\1::cstring" if server.classic_partitions else r"\1", text)
+    text = text.replace("@H", "pg_catalog.hashtext" if server.classic_partitions else "pg_catalog.hashtextextended")
+    text = text.replace("@S", "" if server.classic_partitions else ", 0")
+    text = text.replace("@D", " DISTRIBUTED BY (plan)" if server.greenplum else "")
+    return text.replace("@J", SCHEMA)
+
+
+def remove() -> str:
+    """SQL that takes the journal away."""
+    return f"DROP SCHEMA IF EXISTS {SCHEMA} CASCADE;\n"

@@ -1,0 +1,567 @@
+"""From a plan's steps to typed changes of the live table, forward and back; what cannot be done safely is refused with its reason."""
+
+from __future__ import annotations
+
+import re
+
+from gpcatalog.errors import CatalogError, Exit
+from gpcatalog.migration.change import Change, Context, Convert, Drop, Made, Refused, Stage, Swap, Unit, Work
+from gpcatalog.migration.classic import partition
+from gpcatalog.migration.facts import (
+    Asker,
+    Column,
+    Index,
+    Relation,
+    Table,
+    column_signature,
+    common_grants,
+    grants,
+    quote_ident_always,
+    read,
+    read_details,
+)
+from gpcatalog.model.names import NAMEDATALEN, cut, qualified
+from gpcatalog.model.server import Server
+from gpcatalog.planner import operations as op
+from gpcatalog.planner.bounds import Bound, BoundKind, TermKind, joined_list, merged_text, parse
+from gpcatalog.planner.plan import TablePlan
+
+
+class Refusal(Exception):
+    """Why one step or table is not migrated."""
+
+
+# what hangs on a table or partition and would be lost, or would be in the way
+_IN_THE_WAY = {
+    "view": "a view reads it",
+    "rule": "a rule hangs on it",
+    "trigger": "a trigger of its own",
+    "foreign key": "a foreign key",
+    "referenced by foreign key": "a foreign key points at it",
+    "policy": "a row policy of its own",
+    "row security": "row security of its own",
+    "publication": "it is published by name",
+}
+
+
+def predicate(bound: Bound, key: str) -> str:
+    """What a row must satisfy to lie in a bound of one column.
+
+    >>> predicate(parse("START (1) EXCLUSIVE END (5) INCLUSIVE"), "k")
+    '(k > 1 AND k <= 5)'
+    >>> predicate(parse("FOR VALUES IN ('a', NULL)"), "k")
+    "(k IS NULL OR k IN ('a'))"
+    """
+    if bound.kind is BoundKind.LIST:
+        plain = ", ".join(t.sql for t in bound.values if t.kind is not TermKind.NULL)
+        parts = ["k IS NULL".replace("k", key, 1)] if any(t.kind is TermKind.NULL for t in bound.values) else []
+        if plain:
+            parts.append(f"{key} IN ({plain})" if parts else f"{key} IS NOT NULL AND {key} IN ({plain})")
+        return f"({' OR '.join(parts)})"
+    if bound.kind is not BoundKind.RANGE:
+        raise Refusal(f"the bound {bound.text} is neither a range nor a list")
+    if any(end is not None and len(end) != 1 for end in (bound.lower, bound.upper)):
+        raise Refusal("its range key has several columns")
+    parts = []
+    if bound.lower:
+        parts.append(f"{key} {'>=' if bound.lower_inclusive else '>'} {bound.lower[0].sql}")
+    if bound.upper:
+        parts.append(f"{key} {'<=' if bound.upper_inclusive else '<'} {bound.upper[0].sql}")
+    return f"({' AND '.join(parts)})" if parts else f"({key} IS NOT NULL)"
+
+
+def holding_value(bound: Bound) -> str:
+    """A value that a partition without a name holds, for FOR (…). Raises Refusal."""
+    if bound.kind is BoundKind.LIST:
+        found = next((t.sql for t in bound.values if t.kind is not TermKind.NULL), "")
+    elif bound.lower and bound.lower_inclusive:
+        found = bound.lower[0].sql
+    elif bound.upper and bound.upper_inclusive:
+        found = bound.upper[0].sql
+    else:
+        found = ""
+    if not found:
+        raise Refusal(f"a partition without a name and without a value to address it by: {bound.text}")
+    return found
+
+
+def index_name(old_leaf: str, index: str, new_leaf: str, taken: set[str]) -> str:
+    """Name of an index on a new leaf: the old leaf's part of the old name is exchanged; within 63 bytes, and free.
+
+    >>> index_name("t_1", "t_1_v_idx", "t_2024", set()), index_name("t_1", "speed", "t_2", {"t_2_speed"})
+    ('t_2024_v_idx', 't_2_speed_2')
+    """
+    rest = index[len(old_leaf) :] if index.startswith(old_leaf) and index != old_leaf else f"_{index}"
+    for n in range(1, 10_000):
+        tail = cut(rest if n == 1 else f"{cut(rest, 30)}_{n}", 40)
+        name = cut(new_leaf, NAMEDATALEN - len(tail.encode())) + tail
+        if name not in taken:
+            taken.add(name)
+            return name
+    raise Refusal("ten thousand index names are taken")
+
+
+def options_of(text: str) -> tuple[tuple[str, str], ...]:
+    """Storage options as pairs."""
+    return tuple((k, v) for k, v in (part.split("=", 1) for part in re.split(r",\s*", text) if "=" in part))
+
+
+def _same_bound(one: str, other: str) -> bool:
+    """Two spellings of one bound: equal but for casts and white space."""
+    plain = [re.sub(r"\s+|::[\w \"().]+?(?=[,)]|$)", "", t) for t in (one, other)]
+    return one == other or plain[0] == plain[1]
+
+
+class Planner:
+    """Orders the steps of one table."""
+
+    def __init__(self, table: Table, plan_id: str, planned: TablePlan, *, counts: dict[str, int] | None, growth: float) -> None:
+        self.table = table
+        self.planned = planned
+        self.counts = counts
+        self.growth = growth
+        self.classic = table.server.classic_partitions
+        root = table.root
+        columns = table.columns[root.oid]
+        self.context = Context(
+            plan=plan_id,
+            root=root,
+            columns=tuple(quote_ident_always(c.name) for c in columns),
+            copied=tuple(quote_ident_always(c.name) for c in columns if not c.generated),
+            signature=column_signature(columns),
+            checks=tuple(
+                (quote_ident_always(h.detail.split("\x1f")[0]), h.detail.split("\x1f", 1)[1]) for h in table.hanging if h.what == "check"
+            ),
+        )
+        self.taken_indexes: set[str] = {i.name for indexes in table.indexes.values() for i in indexes}
+
+    # --- obstacles ---------------------------------------------------------------------------------------------------
+
+    def table_obstacles(self) -> None:
+        """Raises Refusal for what stands in the way of every step."""
+        root = self.table.root
+        if root.distribution == "REPLICATED":
+            raise Refusal("replicated: partitions of a replicated table are not exchanged")
+        for h in self.table.hanging:
+            if h.what == "publication of all tables":
+                raise Refusal(f"publication {h.detail} publishes every table: the copies would be sent to its subscribers")
+            if h.what in ("foreign key", "referenced by foreign key") and (h.oid == root.oid or self.classic):
+                raise Refusal(f"{_IN_THE_WAY[h.what]} ({h.detail})")
+            if h.what == "publication" and h.oid == root.oid:
+                raise Refusal(f"publication {h.detail} publishes it: subscribers would not follow the exchange")
+            if h.what in ("rule", "trigger") and h.oid == root.oid and self.classic:
+                raise Refusal(f"{_IN_THE_WAY[h.what]} ({h.detail})")
+        if any(r.has_oids for r in self.table.relations.values()):
+            raise Refusal("it has OIDs, which a copy would change")
+        if any(r.strategy == "hash" for r in self.table.relations.values()):
+            raise Refusal("hash partitions cannot be put together")
+        if not all(r.persistence in "pu" for r in self.table.relations.values()):
+            raise Refusal("a temporary table")
+
+    def _leaf_obstacles(self, leaves: list[Relation]) -> None:
+        oids = {leaf.oid for leaf in leaves}
+        for h in self.table.hanging:
+            if h.oid in oids and h.what in _IN_THE_WAY:
+                raise Refusal(f"{_IN_THE_WAY[h.what]}: {self.table.relations[h.oid].name} ({h.detail})")
+        for leaf in leaves:
+            if leaf.storage in ("external", "foreign", "other", "none"):
+                raise Refusal(f"{leaf.name} is {leaf.storage}: its rows are not this server's to move")
+            if leaf.persistence != leaves[0].persistence:
+                raise Refusal("some of its leaves are unlogged and some are not")
+            if leaf.distribution != self.table.root.distribution:
+                raise Refusal(f"{leaf.name} is distributed {leaf.distribution}, the table {self.table.root.distribution}")
+            if leaf.column_grants:
+                raise Refusal(f"{leaf.name} has grants on columns")
+            if [(c.name, c.type) for c in self.table.columns[leaf.oid]] != [
+                (c.name, c.type) for c in self.table.columns[self.table.root.oid]
+            ]:
+                if self.classic or {(c.name, c.type) for c in self.table.columns[leaf.oid]} != {
+                    (c.name, c.type) for c in self.table.columns[self.table.root.oid]
+                }:
+                    raise Refusal(f"{leaf.name} has other columns than the table")
+            for index in self.table.indexes[leaf.oid]:
+                if not index.valid:
+                    raise Refusal(f"index {index.name} is not valid")
+                if index.constraint_kind == "x":
+                    raise Refusal(f"exclusion constraint {index.name}")
+        if self.table.root.column_grants and self.classic:
+            raise Refusal("the table has grants on columns, which EXCHANGE loses")
+
+    # --- the live table against the plan ------------------------------------------------------------------------------
+
+    def live(self, oid: int, name: str, bound: str) -> Relation:
+        """The relation that the plan means. Raises Refusal saying what changed."""
+        found = self.table.relations.get(oid) or next((r for r in self.table.relations.values() if r.name == name), None)
+        if found is None:
+            raise Refusal(f"changed since it was planned: {name} is gone")
+        if found.name != name:
+            raise Refusal(f"changed since it was planned: {name} is now called {found.name}")
+        if bound and not _same_bound(found.bound, bound):
+            raise Refusal(f"changed since it was planned: {name} had the bound {bound} and has {found.bound}")
+        return found
+
+    def unit(self, relation: Relation) -> Unit:
+        leaves = self.table.leaves(relation.oid)
+        # nothing but the default partition is addressed without a value, and that one by its name
+        address = self.address(relation) if self.classic else ""
+        return Unit(relation, tuple(leaves), address)
+
+    def address(self, relation: Relation) -> str:
+        if relation.partition:
+            return partition(relation.partition)
+        return partition("", holding_value(parse(relation.bound)))
+
+    def above(self, parent: Relation) -> str:
+        if not self.classic:
+            return ""
+        return "".join(f"ALTER PARTITION {self.address(r)} " for r in self.table.path_key(parent.oid))
+
+    def key(self, relation: Relation) -> str:
+        """The quoted key that a partitioned relation is split by. Raises Refusal."""
+        if len(relation.key) != 1 or not relation.key[0]:
+            raise Refusal("its key has several columns" if len(relation.key) > 1 else "its key is an expression")
+        return quote_ident_always(relation.key[0])
+
+    def parent_of(self, relations: list[Relation]) -> Relation:
+        parents = {r.parent for r in relations}
+        if len(parents) != 1 or None in parents:
+            raise Refusal("its units lie under different parents")
+        (parent,) = parents
+        assert parent is not None
+        return self.table.relations[parent]
+
+    def default_unit(self, parent: Relation, gone: list[Relation]) -> Unit | None:
+        found = self.table.default_of(parent.oid)
+        if found is None:
+            return None
+        if found.oid in {g.oid for g in gone}:
+            raise Refusal("the default partition itself is never merged")
+        unit = self.unit(found)
+        if self.classic:
+            for leaf in unit.leaves:
+                if leaf.storage not in ("heap", "ao_row", "ao_column"):
+                    raise Refusal(f"the default partition {leaf.name} is {leaf.storage}")
+                for h in self.table.hanging:
+                    if h.oid == leaf.oid and h.what in _IN_THE_WAY:
+                        raise Refusal(f"{_IN_THE_WAY[h.what]}: {leaf.name} ({h.detail})")
+        return unit
+
+    # --- stages -------------------------------------------------------------------------------------------------------
+
+    def steps_below(self, leaf: Relation, unit: Relation) -> tuple[tuple[str, str, str], ...]:
+        found = []
+        for r in self.table.below(leaf.oid, unit.oid):
+            how = r.partition
+            if self.classic and not how:
+                found.append(("", self.address(r), r.name))
+            else:
+                found.append((how, r.bound, r.name))
+        return tuple(found)
+
+    def encodings(self, columns: tuple[Column, ...]) -> tuple[tuple[str, str], ...]:
+        return tuple((quote_ident_always(c.name), c.encoding) for c in columns if c.encoding)
+
+    def own_indexes(self, leaf: Relation, final: str) -> tuple[tuple[Index, str], ...]:
+        same = final == leaf.name
+        return tuple(
+            (i, i.name if same else index_name(leaf.name, i.name, final, self.taken_indexes)) for i in self.table.indexes[leaf.oid]
+        )
+
+    def statistics_targets(self, leaf: Relation) -> tuple[tuple[str, int], ...]:
+        return tuple((quote_ident_always(c.name), c.statistics) for c in self.table.columns[leaf.oid] if c.statistics >= 0)
+
+    def path_predicate(self, leaf: Relation, unit: Relation) -> list[str]:
+        found = []
+        for r in self.table.below(leaf.oid, unit.oid):
+            if r.is_default:
+                continue
+            assert r.parent is not None
+            found.append(predicate(parse(r.bound), self.key(self.table.relations[r.parent])))
+        return found
+
+    def merge(self, step: op.Merge) -> tuple[Swap, Swap]:
+        return self.swap(step, step.name, step.partition, "merge")
+
+    def swap(self, step: op.Merge | op.Convert, name: str, label: str, verb: str) -> tuple[Swap, Swap]:
+        """Forward and back of a merge, or of a conversion by rebuilding."""
+        units = [self.live(u.oid, u.name, u.bound) for u in step.units]
+        parent = self.parent_of(units)
+        key = self.key(parent)
+        leaves = [self.live(leaf.oid, leaf.name, leaf.bound) for leaf in step.leaves]
+        if {leaf.oid for leaf in leaves} != {leaf.oid for u in units for leaf in self.table.leaves(u.oid)}:
+            raise Refusal("changed since it was planned: its leaves are others now")
+        self._leaf_obstacles(leaves)
+        deep = units[0].kind != "leaf"
+        if deep and any(len(self.table.below(leaf.oid, u.oid)) != 1 for u in units for leaf in self.table.leaves(u.oid)):
+            raise Refusal("it has more than one level below the merged one")
+        bounds = [parse(u.bound) for u in units]
+        if any(b.kind is BoundKind.DEFAULT for b in bounds):
+            raise Refusal("the default partition itself is never merged")
+        if bounds[0].kind is BoundKind.LIST:
+            text = joined_list(bounds, classic=self.classic)
+        else:
+            for one, two in zip(bounds, bounds[1:], strict=False):
+                if not _adjacent(one, two):
+                    raise Refusal(f"a gap or another order between {one.text} and {two.text}")
+            text = merged_text(bounds[0], bounds[-1], classic=self.classic)
+        if isinstance(step, op.Merge) and not _same_bound(text, step.bound):
+            raise Refusal(f"the plan's bound {step.bound} is not that of its parts, {text}")
+        whole = predicate(parse(text), key)
+        siblings = [c for c in self.table.children(parent.oid) if c.oid not in {u.oid for u in units}]
+        default = self.default_unit(parent, units)
+        if self.classic and not siblings:
+            raise Refusal("Greenplum 6 cannot drop the last partition: leave one out, or unpartition the table")
+        if self.classic and default is not None and not [s for s in siblings if s.oid != default.relation.oid]:
+            raise Refusal("Greenplum 6 cannot drop the last partition beside the default one: leave one out")
+        taken = {r.name for r in self.table.relations.values() if r.oid not in {u.oid for u in units}}
+        if name in taken:
+            raise Refusal(f"the name {name} is taken")
+        digest = re.sub(r"\W", "", step.id.rsplit("-", 1)[-1])[:12]
+        stages, back_units = [], []
+        like_unit = units[-1]
+        lane_of = {leaf.oid: leaf.lane for leaf in step.leaves}
+        if self.classic and deep:
+            self._template_matches(units)
+        for n, new in enumerate(step.new):
+            parts = [leaf for leaf in leaves if lane_of[leaf.oid] == n]
+            if not parts:
+                raise Refusal("a new leaf without old ones")
+            like = self.table.relations.get(new.like) or parts[-1]
+            if like.oid not in {p.oid for p in parts}:
+                like = parts[-1]
+            stages.append(
+                self._stage(
+                    new,
+                    parts,
+                    like,
+                    like_unit if deep else like,
+                    name if not deep else new.name,
+                    f"gpc_{digest}_{n + 1}",
+                    whole,
+                    verb,
+                    deep,
+                )
+            )
+            back_units.append(parts)
+        made = Made(name, label, text, tuple(stages), whole, like_unit if deep else None)
+        parked = self._parked(default, f"gpc_{digest}_d") if default is not None and self.classic else ()
+        counted = None
+        if self.counts is not None:
+            counted = sum(self.counts[leaf.sql] for leaf in leaves)
+        size = step.cost.bytes
+        limit = None if size is None else int(size * self.growth) + (64 << 20)
+        forward = Swap(
+            step.id, step.explanation, parent, self.above(parent), tuple(self.unit(u) for u in units), (made,), whole, default, parked,
+            rows=counted, said=step.rests_on, limit_bytes=limit,
+        )  # fmt: skip
+        return forward, self._back(step, forward, units, made, key, digest, label, deep)
+
+    def _template_matches(self, units: list[Relation]) -> None:
+        if units[0].has_template:
+            return  # checked by EXCHANGE: a child that the template does not make is not found, and all is rolled back
+
+    def _parked(self, default: Unit, stem: str) -> tuple[Stage, ...]:
+        found = []
+        for n, leaf in enumerate(default.leaves, 1):
+            read_like = leaf.sql
+            found.append(
+                Stage(
+                    f"{stem}{n}", leaf.name, leaf.schema, read_like, leaf, (), "true",
+                    path=self.steps_below(leaf, default.relation),
+                    indexes=tuple((i, i.name) for i in self.table.indexes[leaf.oid]),
+                )
+            )  # fmt: skip
+        return tuple(found)
+
+    def _stage(
+        self, new: op.NewLeaf, parts: list[Relation], like: Relation, unit: Relation, final: str, name: str, whole: str, verb: str, deep: bool
+    ) -> Stage:  # fmt: skip
+        own = self.table.columns[like.oid]
+        same = all(self._stored_alike(p, like) for p in parts)
+        converted = bool(new.storage) and new.storage != like.storage
+        explicit = converted
+        encodings: tuple[tuple[str, str], ...] = ()
+        options = tuple(new.options.items()) if converted else options_of(like.options)
+        if not same and not converted:
+            explicit = False  # stored like the newest of them, as the plan says
+        path_parts = self.path_predicate(like, unit) if deep else []
+        return Stage(
+            name=name,
+            final=final,
+            schema=like.schema,
+            like=like.sql,
+            shape=like,
+            sources=tuple((p.sql, "") for p in parts),
+            predicate=" AND ".join([whole, *path_parts]),
+            grants=common_grants([p.acl for p in parts], like.owner),
+            comment="\n".join(dict.fromkeys(p.comment for p in parts if p.comment)),
+            storage=new.storage or like.storage,
+            options=options,
+            encodings=encodings,
+            explicit=explicit,
+            path=self.steps_below(like, unit) if deep else (),
+            indexes=self.own_indexes(like, final),
+            statistics=self.statistics_targets(like) if own else (),
+        )
+
+    def _stored_alike(self, one: Relation, two: Relation) -> bool:
+        return (
+            one.storage == two.storage
+            and sorted(options_of(one.options)) == sorted(options_of(two.options))
+            and [(c.name, c.encoding) for c in self.table.columns[one.oid]] == [(c.name, c.encoding) for c in self.table.columns[two.oid]]
+            and one.tablespace == two.tablespace
+        )
+
+    def _back(
+        self, step: op.Merge | op.Convert, forward: Swap, units: list[Relation], made: Made, key: str, digest: str, label: str, deep: bool
+    ) -> Swap:  # fmt: skip
+        """The way back: the old partitions are built from the merged one, with the bounds, storage and grants they had."""
+        parent = forward.parent
+        relation = _made_relation(made, units[-1], parent)
+        new_leaves = tuple(_stage_relation(s, relation, deep) for s in made.stages)
+        gone = Unit(relation, new_leaves if deep else (new_leaves[0],), partition(label) if self.classic else "")
+        back_made = []
+        number = 0
+        for u in units:
+            bound = parse(u.bound)
+            mine = predicate(bound, key)
+            stages = []
+            for lane, stage in enumerate(made.stages):
+                sources = {s for s, _ in stage.sources}
+                old = next((leaf for leaf in self.table.leaves(u.oid) if leaf.sql in sources), None)
+                if old is None:
+                    continue
+                number += 1
+                stored = self._stored_alike(old, stage.shape) and not stage.explicit
+                stages.append(
+                    Stage(
+                        name=f"gpr_{digest}_{number}",
+                        final=old.name,
+                        schema=old.schema,
+                        like=qualified(stage.schema, stage.final),
+                        shape=old,
+                        sources=((qualified(stage.schema, stage.final), mine),),
+                        predicate=" AND ".join([mine, *(self.path_predicate(old, u) if deep else [])]),
+                        grants=tuple(g for g in grants(old.acl) if g.role != old.owner),
+                        comment=old.comment,
+                        storage=old.storage,
+                        options=options_of(old.options),
+                        encodings=self.encodings(self.table.columns[old.oid]) if old.storage == "ao_column" and not stored else (),
+                        explicit=not stored,
+                        path=self.steps_below(old, u) if deep else (),
+                        indexes=tuple((i, i.name) for i in self.table.indexes[old.oid]),
+                        statistics=self.statistics_targets(old),
+                    )
+                )
+                del lane
+            name = u.partition or u.name.rsplit("_prt_", 1)[-1]
+            like = None
+            if deep:
+                like = Relation(**{**u.__dict__, "schema": relation.schema, "name": relation.name})
+            back_made.append(Made(u.name, name, u.bound, tuple(stages), mine, like))
+        return Swap(
+            f"undo-{step.id}", f"back: {forward.title}", parent, forward.above, (gone,), tuple(back_made), forward.range_predicate,
+            forward.default, tuple(Stage(**{**s.__dict__, "name": s.name.replace("gpc_", "gpr_")}) for s in forward.default_stages),
+        )  # fmt: skip
+
+    def drop(self, step: op.DropEmpty) -> Drop:
+        units = [self.live(u.oid, u.name, u.bound) for u in step.units]
+        parent = self.parent_of(units)
+        leaves = [leaf for u in units for leaf in self.table.leaves(u.oid)]
+        self._leaf_obstacles(leaves)
+        siblings = [c for c in self.table.children(parent.oid) if c.oid not in {u.oid for u in units}]
+        if not siblings:
+            raise Refusal("nothing would be left: the last partition cannot be dropped")
+        default = self.table.default_of(parent.oid)
+        if default is not None and default.oid in {u.oid for u in units}:
+            raise Refusal("the default partition takes what no other does: it is not dropped")
+        # the planner takes a stretch: only what it names as leaves is empty
+        if {leaf.oid for leaf in leaves} != {leaf.oid for leaf in step.leaves}:
+            raise Refusal("changed since it was planned: its leaves are others now")
+        return Drop(
+            step.id, step.explanation, parent, self.above(parent), tuple(self.unit(u) for u in units),
+            None if default is None else self.unit(default), said=step.rests_on,
+        )  # fmt: skip
+
+
+def _made_relation(made: Made, like: Relation, parent: Relation) -> Relation:
+    """The merged partition as it will be, for the guard of the way back."""
+    return Relation(
+        **{**like.__dict__, "oid": 0, "parent": parent.oid, "name": made.name, "bound": made.bound, "partition": made.partition}
+    )
+
+
+def _stage_relation(stage: Stage, unit: Relation, deep: bool) -> Relation:
+    bound = stage.path[-1][1] if deep else unit.bound
+    return Relation(**{**stage.shape.__dict__, "oid": 0, "name": stage.final, "bound": bound, "storage": stage.storage})
+
+
+def _adjacent(one: Bound, two: Bound) -> bool:
+    """Nothing lies between the end of one range and the start of the next. Text decides: no arithmetic on the server's types."""
+    if one.kind is not BoundKind.RANGE or two.kind is not BoundKind.RANGE or not one.upper or not two.lower:
+        return False
+    return one.upper[0].value == two.lower[0].value and one.upper_inclusive != two.lower_inclusive
+
+
+def order(
+    ask: Asker, server: Server, plan_id: str, planned: TablePlan, *, counts: dict[str, int] | None = None, growth: float = 1.5
+) -> Work | Refused:
+    """The work on one table, or why there is none. Steps that are refused are listed in it."""
+    table = read(ask, server, planned.oid)
+    what = "table"
+    if table is None:
+        return Refused("", planned.name, what, "the table is gone or no longer partitioned")
+    if (table.root.schema, table.root.name) != (planned.schema, planned.table):
+        return Refused("", planned.name, what, f"it is now called {table.root.sql}")
+    wanted = {leaf.oid for s in planned.steps if isinstance(s, op.Merge | op.Convert | op.DropEmpty) for leaf in s.leaves}
+    wanted |= {leaf.oid for r in table.relations.values() if r.is_default for leaf in table.leaves(r.oid)}
+    read_details(ask, table, wanted & table.relations.keys())
+    planner = Planner(table, plan_id, planned, counts=counts, growth=growth)
+    work = Work(planner.context)
+    work.initial = [
+        (f"{quote_ident_always(r.schema)}.{quote_ident_always(r.name)}", r.bound) for r in table.relations.values() if r.level > 0
+    ]
+    try:
+        planner.table_obstacles()
+    except Refusal as e:
+        return Refused("", planned.name, what, str(e))
+    for step in planned.steps:
+        operation = step.__struct_config__.tag
+        if isinstance(step, op.Reconfigure) and step.maker == "every":
+            work.advice.append(
+                f"{step.explanation} (the last one said {step.now.get('every') or 'nothing'})"
+            )  # nothing on the server to change
+            continue
+        try:
+            change, back = _one(planner, step)
+        except Refusal as e:
+            work.refused.append(Refused(step.id, planned.name, str(operation), str(e)))
+            continue
+        except ValueError as e:
+            work.refused.append(Refused(step.id, planned.name, str(operation), f"not understood: {e}"))
+            continue
+        work.forward.append(change)
+        if back is not None:
+            work.back.insert(0, back)
+        work.gain += step.gain.rows
+        work.leaves += step.gain.leaves
+        work.files += step.gain.files
+        work.seconds += step.cost.seconds
+        work.bytes += step.cost.bytes or 0
+        work.segment_bytes = max(work.segment_bytes, step.cost.segment_bytes or 0)
+        work.locks = max(work.locks, step.cost.locks)
+    return work
+
+
+def _one(planner: Planner, step: op.AnyStep) -> tuple[Change, Change | None]:
+    if isinstance(step, op.Merge):
+        return planner.merge(step)
+    if isinstance(step, op.Convert):
+        unit = step.units[0]
+        return planner.swap(step, unit.name, unit.partition or unit.name.rsplit("_prt_", 1)[-1], "convert")
+    if isinstance(step, op.DropEmpty):
+        return planner.drop(step), None
+    raise Refusal(f"{step.__struct_config__.tag} is not written yet")
+
+
+__all__ = ["CatalogError", "Convert", "Exit", "Planner", "Refusal", "order", "predicate"]

@@ -1,0 +1,296 @@
+"""From typed changes to the text of a step: phases of SQL inside one block that runs whole or not at all."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from enum import StrEnum
+
+from gpcatalog.migration.change import Change, Context, Convert, Drop, Stage, Swap, Unit
+from gpcatalog.migration.facts import Grant, Relation, quote_ident_always, role_sql
+from gpcatalog.migration.journal import SCHEMA
+from gpcatalog.model.names import qualified, quote_literal
+from gpcatalog.model.names import quote_ident as quote
+
+
+class Mode(StrEnum):
+    """How rows are copied: locked keeps writers of the old leaves out all the while, online only for the last look and the swap."""
+
+    LOCKED = "locked"
+    ONLINE = "online"
+
+
+class Phase(StrEnum):
+    """What a stretch of a step does; each begins with a comment that names it."""
+
+    GUARD = "guard: skip what is done, stop unless the table is as it was planned"
+    LOCK = "lock: writers of these leaves wait from here on, readers go on"
+    STAGE = "stage: new leaves are built aside"
+    COPY = "copy: their rows"
+    PROVE = "prove: the same rows, counted and hashed, inside the new bound"
+    INDEX = "index: indexes and statistics"
+    RECHECK = "recheck: leaves that changed since they were copied are copied again"
+    PREPARE = "prepare: nothing is left to be scanned under the exclusive lock"
+    EXCLUSIVE = "exclusive: readers wait from here on; tried again and again with a short timeout"
+    SWAP = "swap: the old leaves go, the new ones take their place"
+    FINISH = "finish: names, grants, comments"
+    NOTE = "note: what was done, in the same transaction"
+
+
+Phases = list[tuple[Phase, list[str]]]
+
+
+def literal(text: str) -> str:
+    """A string constant."""
+    return quote_literal(text)
+
+
+def array(values: Iterable[str]) -> str:
+    """An array of text."""
+    items = ", ".join(literal(v) for v in values)
+    return f"ARRAY[{items}]::pg_catalog.text[]"
+
+
+def call(function: str, *arguments: str) -> str:
+    """One call of a function of the journal."""
+    return f"PERFORM {SCHEMA}.{function}({', '.join(arguments)});"
+
+
+def grant_statements(relation: str, grants: Iterable[Grant]) -> list[str]:
+    """GRANTs of a table."""
+    found = []
+    for g in grants:
+        plain = [p for p in g.privileges if p not in g.grantable]
+        for rights, more in ((plain, ""), (list(g.grantable), " WITH GRANT OPTION")):
+            if rights:
+                found.append(f"GRANT {', '.join(rights)} ON TABLE {relation} TO {role_sql(g.role)}{more};")
+    return found
+
+
+def lock_list(relations: Iterable[str]) -> str:
+    """Tables of a LOCK statement, each without what is below it."""
+    return ", ".join(f"ONLY {r}" for r in dict.fromkeys(relations))
+
+
+def dollar_tag(body: str) -> str:
+    """A dollar quote that the body does not hold.
+
+    >>> dollar_tag("SELECT 1"), dollar_tag("a $gpcatalog$ b")
+    ('$gpcatalog$', '$gpcatalog1$')
+    """
+    tag, n = "$gpcatalog$", 0
+    while tag in body or body.endswith(tag[:-1]):
+        n += 1
+        tag = f"$gpcatalog{n}$"
+    return tag
+
+
+def block(phases: Phases, *, isolation: str = "READ COMMITTED") -> str:
+    """One transaction: the phases inside a DO block, which runs whole or not at all."""
+    lines = ["#variable_conflict use_column", "DECLARE", "    began timestamptz;", "    held bigint;", "BEGIN"]
+    for phase, statements in phases:
+        if statements:
+            lines.append(f"    -- {phase}")
+            lines += ["    " + s for s in statements]
+    lines.append("END")
+    body = "\n".join(lines)
+    tag = dollar_tag(body)
+    return f"BEGIN ISOLATION LEVEL {isolation};\nDO {tag}\n{body}\n{tag};\nCOMMIT;\n"
+
+
+class Writer(ABC):
+    """SQL of one server generation."""
+
+    classic = False
+
+    # --- parts that all generations share ---------------------------------------------------------------------------
+
+    def guard(self, context: Context, change: Change, *, done: str, whole: bool, partitions: list[Relation]) -> list[str]:
+        """Statements that skip a finished step and stop one whose table has changed."""
+        # there is a way back only from what was done
+        forth, sign = change.id.removeprefix("undo-"), "=" if done == "done" else "<>"
+        skip = f"IF {SCHEMA}.state({literal(context.plan)}, {literal(forth)}) {sign} 'done' THEN RETURN; END IF;"
+        return [
+            skip,
+            call(
+                "expect",
+                literal(context.plan),
+                literal(context.root.sql),
+                literal(context.signature),
+                literal(context.root.owner),
+                "true" if whole else "false",
+            ),
+            call(
+                "expect_partitions",
+                literal(context.root.sql),
+                array(self.server_name(r) for r in partitions),
+                array(r.bound for r in partitions),
+            ),
+        ]
+
+    @staticmethod
+    def server_name(relation: Relation) -> str:
+        """Its qualified name as the journal spells it: always quoted, as two lists of keywords need not agree."""
+        return f"{quote_ident_always(relation.schema)}.{quote_ident_always(relation.name)}"
+
+    def tally(self, context: Context, change: Change, side: str, name: str, source: str, predicate: str = "true") -> str:
+        return call(
+            "tally",
+            literal(context.plan),
+            literal(change.id),
+            literal(side),
+            literal(name),
+            literal(", ".join(context.columns)),
+            literal(predicate or "true"),
+            literal(source),
+        )
+
+    def copies(self, context: Context, stage: Stage, only: Iterable[str] | None = None) -> list[str]:
+        columns = ", ".join(context.copied)
+        found = []
+        for source, predicate in stage.sources:
+            if only is not None and source not in only:
+                continue
+            where = f" WHERE {predicate}" if predicate else ""
+            found.append(f"INSERT INTO {qualified(stage.schema, stage.name)} ({columns}) SELECT {columns} FROM ONLY {source}{where};")
+        return found
+
+    def indexes(self, stage: Stage) -> list[str]:
+        table = qualified(stage.schema, stage.name)
+        found = []
+        for n, (index, _) in enumerate(stage.indexes, 1):
+            name = quote(f"{stage.name}_i{n}")
+            place = f" USING INDEX TABLESPACE {quote(index.tablespace)}" if index.tablespace else ""
+            if index.constraint_kind:
+                found.append(f"ALTER TABLE {table} ADD CONSTRAINT {name} {index.constraint_definition}{place};")
+            else:
+                unique = "UNIQUE " if index.unique else ""
+                body = index.body
+                if index.tablespace:
+                    spot = f" TABLESPACE {quote(index.tablespace)}"
+                    head, where, tail = body.partition(" WHERE (")
+                    body = head + spot + where + tail
+                found.append(f"CREATE {unique}INDEX {name} ON {table} {body};")
+        return found
+
+    def index_names(self, stage: Stage) -> list[str]:
+        found = []
+        for n, (index, final) in enumerate(stage.indexes, 1):
+            here = qualified(stage.schema, f"{stage.name}_i{n}")
+            there = qualified(stage.schema, final)
+            found.append(f"ALTER INDEX {here} RENAME TO {quote(final)};")
+            if index.comment:
+                found.append(f"COMMENT ON INDEX {there} IS {literal(index.comment)};")
+        return found
+
+    def make_stage(self, context: Context, change: Change, stage: Stage) -> list[str]:
+        table = qualified(stage.schema, stage.name)
+        found = [self.create_stage(context, stage), call("staged", literal(context.plan), literal(change.id), literal(table))]
+        for column, target in stage.statistics:
+            found.append(f"ALTER TABLE {table} ALTER COLUMN {column} SET STATISTICS {target};")
+        for name, definition in self.stage_checks(context):
+            found.append(f"ALTER TABLE {table} ADD CONSTRAINT {name} {definition};")
+        found.append(f"ALTER TABLE {table} OWNER TO {quote(stage.shape.owner)};")
+        found.append(call("strip", literal(table)))
+        return found
+
+    def stage_checks(self, context: Context) -> tuple[tuple[str, str], ...]:
+        return ()
+
+    def seen_by_others(self, stage: Stage) -> list[str]:
+        table = qualified(stage.schema, stage.name)
+        return [f"COMMENT ON TABLE {table} IS {literal(stage.comment)};"] if stage.comment else []
+
+    def stages(self, swap: Swap) -> list[Stage]:
+        return [s for m in swap.made for s in m.stages]
+
+    def leaves(self, swap: Swap) -> list[Relation]:
+        return [leaf for u in swap.gone for leaf in u.leaves]
+
+    def below(self, unit: Unit | None) -> list[str]:
+        if unit is None:
+            return []
+        return [unit.relation.sql, *(leaf.sql for leaf in unit.leaves)]
+
+    def prove_old(self, context: Context, swap: Swap) -> list[str]:
+        return [self.tally(context, swap, "old", r.sql, f"ONLY {r.sql}") for r in self.leaves(swap)]
+
+    def prove_new(self, context: Context, swap: Swap) -> list[str]:
+        return [
+            self.tally(context, swap, "new", qualified(s.schema, s.final), f"ONLY {qualified(s.schema, s.name)}", s.predicate)
+            for s in self.stages(swap)
+        ]
+
+    def compare(self, context: Context, swap: Swap) -> list[str]:
+        found = [f"held := {SCHEMA}.compare({literal(context.plan)}, {literal(swap.id)}, 'old', 'new');"]
+        if swap.rows is not None:
+            said = f"changed since it was planned: % rows, {swap.rows} were counted"
+            found.append(f"IF held <> {swap.rows} THEN RAISE EXCEPTION '{said}', held; END IF;")
+        return found
+
+    def statistics(self, stage: Stage) -> str:
+        return f"ANALYZE {qualified(stage.schema, stage.name)};"
+
+    def writers_out(self, context: Context, swap: Swap) -> str:
+        """The lock that keeps writers of the old leaves out."""
+        return call("lock", literal(f"LOCK TABLE {lock_list(self.quiet(context, swap))} IN EXCLUSIVE MODE"))
+
+    def readers_out(self, context: Context, swap: Swap) -> list[str]:
+        """The lock that keeps everybody out."""
+        names = self.quiet(context, swap)
+        names += self.below(swap.default)
+        return [
+            call("lock", literal(f"LOCK TABLE {lock_list(names)} IN ACCESS EXCLUSIVE MODE")),
+            "began := pg_catalog.clock_timestamp();",
+        ]
+
+    def note(self, context: Context, change: Change, state: str) -> list[str]:
+        return [call("note", literal(context.plan), literal(change.id), literal(state), literal(context.root.sql), "began")]
+
+    def swap(self, context: Context, swap: Swap, *, done: str, whole: bool) -> list[str]:
+        """The transactions of a swap in locked mode."""
+        stages = self.stages(swap)
+        guard = self.guard(context, swap, done=done, whole=whole, partitions=[u.relation for u in swap.gone])
+        if swap.limit_bytes is not None:
+            guard.append(call("expect_bytes", array(r.sql for r in self.leaves(swap)), str(swap.limit_bytes)))
+        phases: Phases = [
+            (Phase.GUARD, guard),
+            (Phase.LOCK, [self.writers_out(context, swap), *guard]),
+            (Phase.STAGE, [line for s in stages for line in self.make_stage(context, swap, s)]),
+            (Phase.COPY, [line for s in stages for line in self.copies(context, s)]),
+            (Phase.PROVE, [*self.prove_old(context, swap), *self.prove_new(context, swap), *self.compare(context, swap)]),
+            (Phase.INDEX, [line for s in stages for line in [*self.indexes(s), self.statistics(s)]]),
+            *self.exchange(context, swap),
+            (Phase.NOTE, self.note(context, swap, done)),
+        ]
+        return [*self.before(context, swap, done), block(phases)]
+
+    def before(self, context: Context, swap: Swap, done: str) -> list[str]:
+        """Transactions that come first."""
+        return []
+
+    # --- what differs ------------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def create_stage(self, context: Context, stage: Stage) -> str: ...
+
+    @abstractmethod
+    def quiet(self, context: Context, swap: Swap) -> list[str]:
+        """Relations that writers are kept out of."""
+
+    @abstractmethod
+    def exchange(self, context: Context, swap: Swap) -> Phases:
+        """From the copy to the swap."""
+
+    @abstractmethod
+    def drop(self, context: Context, drop: Drop, *, whole: bool) -> list[str]: ...
+
+    @abstractmethod
+    def convert(self, context: Context, convert: Convert, *, done: str, whole: bool) -> list[str]: ...
+
+    @abstractmethod
+    def settings(self) -> list[str]: ...
+
+    @abstractmethod
+    def after(self, context: Context) -> list[str]:
+        """Statements behind the last step of a table."""

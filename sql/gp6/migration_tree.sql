@@ -1,0 +1,51 @@
+-- One partitioned table as a migration must know it: every partition with its bound, owner, grants, storage, comment and key.
+-- needs: CONNECT
+-- locks: AccessShareLock on pg_class, pg_partition, pg_partition_rule, pg_attribute, gp_distribution_policy, pg_description; opens no table
+-- cost: one index look-up a partition
+SELECT c.oid::int8 AS oid,
+       CASE WHEN r.parchildrelid IS NULL THEN NULL WHEN r.parparentrule = 0 THEN p.parrelid ELSE up.parchildrelid END::int8 AS parent,
+       COALESCE(p.parlevel + 1, 0)::int4 AS level,
+       CASE WHEN r.parchildrelid IS NULL THEN 'root'
+            WHEN p.parlevel < top.deepest THEN 'intermediate' ELSE 'leaf' END AS kind,
+       n.nspname::text AS schema, c.relname::text AS name,
+       CASE WHEN r.parisdefault THEN 'DEFAULT'
+            WHEN p.parkind = 'l' THEN 'VALUES (' || pg_catalog.pg_get_expr(r.parlistvalues, 0) || ')'
+            ELSE pg_catalog.btrim(
+                     COALESCE('START (' || pg_catalog.pg_get_expr(r.parrangestart, 0)
+                              || CASE WHEN r.parrangestartincl THEN ')' ELSE ') EXCLUSIVE' END, '')
+                     || COALESCE(' END (' || pg_catalog.pg_get_expr(r.parrangeend, 0)
+                              || CASE WHEN r.parrangeendincl THEN ') INCLUSIVE' ELSE ')' END, '')) END AS bound,
+       COALESCE(r.parname::text, '') AS partition_name,
+       COALESCE(r.parisdefault, false) AS is_default,
+       pg_catalog.pg_get_userbyid(c.relowner)::text AS owner,
+       c.relacl::text AS acl,
+       CASE c.relstorage WHEN 'h' THEN 'heap' WHEN 'a' THEN 'ao_row' WHEN 'c' THEN 'ao_column'
+                         WHEN 'x' THEN 'external' WHEN 'f' THEN 'foreign' ELSE 'other' END AS storage,
+       COALESCE(pg_catalog.array_to_string(c.reloptions, ', '), '') AS options,
+       COALESCE((SELECT s.spcname::text FROM pg_catalog.pg_tablespace s WHERE s.oid = c.reltablespace), '') AS tablespace,
+       c.relpersistence::text AS persistence,
+       COALESCE(pg_catalog.obj_description(c.oid, 'pg_class'), '') AS comment,
+       'd'::text AS replica_identity,
+       CASE WHEN g.policytype = 'r' THEN 'REPLICATED' WHEN g.distkey IS NULL OR g.distkey::text = '' THEN 'RANDOMLY'
+            ELSE 'BY (' || pg_catalog.array_to_string(ARRAY(
+                SELECT pg_catalog.quote_ident(a.attname) FROM pg_catalog.generate_subscripts(g.distkey, 1) k
+                  JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum = g.distkey[k] ORDER BY k), ', ') || ')' END AS distribution,
+       CASE below.parkind WHEN 'r' THEN 'range' WHEN 'l' THEN 'list' ELSE '' END AS strategy,
+       COALESCE(pg_catalog.array_to_string(ARRAY(
+           SELECT a.attname::text FROM pg_catalog.generate_series(0, below.parnatts - 1) k
+             JOIN pg_catalog.pg_attribute a ON a.attrelid = below.parrelid AND a.attnum = below.paratts[k] ORDER BY k), E'\x1f'), '') AS key,
+       EXISTS (SELECT 1 FROM pg_catalog.pg_attribute a WHERE a.attrelid = c.oid AND a.attacl IS NOT NULL) AS column_grants,
+       c.relhasoids AS has_oids,
+       EXISTS (SELECT 1 FROM pg_catalog.pg_partition tt WHERE tt.parrelid = {root} AND tt.paristemplate
+                  AND tt.parlevel = COALESCE(p.parlevel + 1, 0)) AS has_template
+  FROM pg_catalog.pg_class c
+  JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+  LEFT JOIN pg_catalog.pg_partition_rule r ON r.parchildrelid = c.oid
+  LEFT JOIN pg_catalog.pg_partition p ON p.oid = r.paroid
+  LEFT JOIN pg_catalog.pg_partition_rule up ON up.oid = r.parparentrule
+  LEFT JOIN pg_catalog.pg_partition below
+         ON below.parrelid = {root} AND NOT below.paristemplate AND below.parlevel = COALESCE(p.parlevel + 1, 0)
+  LEFT JOIN pg_catalog.gp_distribution_policy g ON g.localoid = c.oid
+ CROSS JOIN (SELECT pg_catalog.max(parlevel) AS deepest FROM pg_catalog.pg_partition WHERE parrelid = {root} AND NOT paristemplate) top
+ WHERE c.oid = {root} OR p.parrelid = {root}
+ ORDER BY c.oid

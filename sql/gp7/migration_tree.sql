@@ -1,0 +1,42 @@
+-- One partitioned table as a migration must know it: every partition with its bound, owner, grants, storage, comment and key.
+-- needs: CONNECT
+-- locks: AccessShareLock on pg_class, pg_inherits, pg_partitioned_table, pg_attribute, gp_distribution_policy, pg_description; opens no table
+-- cost: one index look-up a partition
+WITH RECURSIVE tree AS (
+    SELECT {root}::oid AS oid, NULL::oid AS parent, 0 AS level
+    UNION ALL
+    SELECT i.inhrelid, i.inhparent, t.level + 1 FROM tree t JOIN pg_catalog.pg_inherits i ON i.inhparent = t.oid
+)
+SELECT c.oid::int8 AS oid, t.parent::int8 AS parent, t.level::int4 AS level,
+       CASE WHEN t.level = 0 THEN 'root' WHEN c.relkind = 'p' THEN 'intermediate' ELSE 'leaf' END AS kind,
+       n.nspname::text AS schema, c.relname::text AS name,
+       COALESCE(pg_catalog.pg_get_expr(c.relpartbound, 0), '') AS bound,
+       '' AS partition_name,
+       COALESCE(pg_catalog.pg_get_expr(c.relpartbound, 0) = 'DEFAULT', false) AS is_default,
+       pg_catalog.pg_get_userbyid(c.relowner)::text AS owner,
+       c.relacl::text AS acl,
+       CASE WHEN c.relkind = 'f' THEN 'foreign' WHEN c.relkind = 'p' THEN 'none' ELSE am.amname::text END AS storage,
+       COALESCE(pg_catalog.array_to_string(c.reloptions, ', '), '') AS options,
+       COALESCE((SELECT s.spcname::text FROM pg_catalog.pg_tablespace s WHERE s.oid = c.reltablespace), '') AS tablespace,
+       c.relpersistence::text AS persistence,
+       COALESCE(pg_catalog.obj_description(c.oid, 'pg_class'), '') AS comment,
+       c.relreplident::text AS replica_identity,
+       CASE WHEN g.policytype = 'r' THEN 'REPLICATED' WHEN g.distkey IS NULL OR g.distkey::text = '' THEN 'RANDOMLY'
+            ELSE 'BY (' || pg_catalog.array_to_string(ARRAY(
+                SELECT pg_catalog.quote_ident(a.attname) FROM pg_catalog.generate_subscripts(g.distkey, 1) k
+                  JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum = g.distkey[k] ORDER BY k), ', ') || ')' END AS distribution,
+       CASE pt.partstrat WHEN 'r' THEN 'range' WHEN 'l' THEN 'list' WHEN 'h' THEN 'hash' ELSE '' END AS strategy,
+       COALESCE(pg_catalog.array_to_string(ARRAY(
+           SELECT COALESCE(a.attname::text, '') FROM pg_catalog.generate_series(0, pt.partnatts - 1) k
+             LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = pt.partrelid AND a.attnum = pt.partattrs[k] AND a.attnum <> 0
+            ORDER BY k), E'\x1f'), '') AS key,
+       EXISTS (SELECT 1 FROM pg_catalog.pg_attribute a WHERE a.attrelid = c.oid AND a.attacl IS NOT NULL) AS column_grants,
+       false AS has_oids,
+       EXISTS (SELECT 1 FROM pg_catalog.gp_partition_template x WHERE x.relid = {root} AND x.level = t.level) AS has_template
+  FROM tree t
+  JOIN pg_catalog.pg_class c ON c.oid = t.oid
+  JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+  LEFT JOIN pg_catalog.pg_am am ON am.oid = c.relam
+  LEFT JOIN pg_catalog.pg_partitioned_table pt ON pt.partrelid = c.oid
+  LEFT JOIN pg_catalog.gp_distribution_policy g ON g.localoid = c.oid
+ ORDER BY c.oid

@@ -1,0 +1,112 @@
+"""From DDL on a live server to a plan, its files, and psql running them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+from gpcatalog.migration import command
+from gpcatalog.migration.folder import Request
+from gpcatalog.planner import plan as planning
+from gpcatalog.planner import policy
+from gpcatalog.planner.plan import Plan
+from gpcatalog.probes.collect import collect
+from gpcatalog.probes.connection import connect
+from gpcatalog.store.snapshot import Snapshot
+
+PSQL = "/usr/bin/psql" if Path("/usr/bin/psql").exists() else "psql"
+
+# everything is old, monthly leaves are wanted whatever they cost, nothing is too small
+EAGER = """
+[weights]
+rewrite = 0.0
+scan = 0.0
+drop = 0.0
+[default]
+grains = {month = "0d"}
+hot_days = 0
+empty = "keep"
+storage = "keep"
+"""
+
+
+def plan_of(dsn: str, rules: str = EAGER) -> Plan:
+    """Snapshot and plan of a database."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "policy.toml"
+        file.write_text(rules)
+        with connect(dsn) as session:
+            path = collect(session, Path(folder) / "now.gpcatalog", lambda _: None)
+        with Snapshot(path) as snapshot:
+            return planning.make(snapshot, policy.read(file), planning.Request(policy.read(file).limits)).full()
+
+
+@dataclass
+class Written:
+    """A folder of files and what was refused."""
+
+    dsn: str
+    folder: Path
+    names: list[str]
+    refused: list[Any]
+    steps: int
+    notices: list[str] = field(default_factory=list)
+
+    def run(self, name: str, *, check: bool = True, text: str | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
+        """Run one file with psql; `text` is run in its place."""
+        path = self.folder / name
+        if text is not None:
+            path = self.folder / "changed.sql"
+            path.write_text(text)
+        done = subprocess.run(
+            [PSQL, "-X", "-q", "-v", "ON_ERROR_STOP=1", "-d", self.dsn, "-f", path],
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**os.environ, **environment},
+        )
+        assert not check or done.returncode == 0, f"{name}: {done.stderr[-3000:]}"
+        return done
+
+    def forward(self) -> list[str]:
+        """Names of the files of tables."""
+        return [n for n in self.names if n[0].isdigit() and not n.startswith("0000")]
+
+    def all(self) -> None:
+        for name in ("0000_prepare.sql", *self.forward(), "verify.sql"):
+            self.run(name)
+
+
+def written(dsn: str, folder: Path, plan: Plan, *, request: Request | None = None, count: bool = False, edit: bool = True) -> Written:
+    """The files of a plan; locks are tried for briefly."""
+    with connect(dsn) as session:
+        files, work, refused = command.build(session, plan, request or Request(), count=count)
+    command.write(folder, files)
+    return Written(dsn, folder, sorted(files), refused, sum(len(w.forward) for w in work))
+
+
+def rows_of(dsn: str, table: str) -> tuple[int, str]:
+    """Number of rows and a hash of them, order left aside."""
+    with psycopg.connect(dsn, autocommit=True) as conn:
+        conn.execute("SET extra_float_digits = 3")
+        conn.execute("SET TimeZone = 'UTC'")
+        found = conn.execute(f"SELECT count(*), coalesce(sum(hashtext(t.*::text)::bigint), 0)::text FROM {table} t").fetchone()
+    assert found is not None
+    return found[0], found[1]
+
+
+def execute(dsn: str, *statements: str) -> None:
+    with psycopg.connect(dsn, autocommit=True) as conn:
+        for s in statements:
+            conn.execute(s)
+
+
+def asked(dsn: str, query: str) -> list[tuple[Any, ...]]:
+    with psycopg.connect(dsn, autocommit=True) as conn:
+        return conn.execute(query).fetchall()
