@@ -124,12 +124,21 @@ _CHURN = """
 DO $$
 DECLARE n int;
 BEGIN
-  FOR n IN 1..12000 LOOP
-    CREATE TEMP TABLE step (a int, b int, c text, d text, e numeric, f date, g date, h int, i int, j text, k int, l int,
-                            m int, n int, o text, p text, q numeric, r date, s date, t int, u int, v text, w int, x int,
-                            a2 int, b2 int, c2 text, d2 text, e2 numeric, f2 date, g2 date, h2 int, i2 int, j2 text);
+  FOR n IN 1..2500 LOOP
+    CREATE TEMP TABLE step (a int, b int, c text, d text, e numeric, f date, g date, h int, i int, j text, k int, l int);
     DROP TABLE step;
     IF n % 100 = 0 THEN COMMIT; END IF;
+  END LOOP;
+END $$
+"""
+_WIDE = """
+DO $$
+DECLARE n int; columns text := (SELECT string_agg('c' || k || ' int', ', ') FROM generate_series(1, 500) k);
+BEGIN
+  FOR n IN 1..1200 LOOP
+    EXECUTE 'CREATE TABLE staging.export (' || columns || ')';
+    EXECUTE 'DROP TABLE staging.export';
+    IF n % 20 = 0 THEN COMMIT; END IF;
   END LOOP;
 END $$
 """
@@ -141,7 +150,8 @@ STEPS = (
     ("180 small tables by month", _SMALL),
     ("2 tables by number", _NUMBERED),
     ("tables loaded and dropped", _DROPPED),
-    ("12,000 temporary tables", _CHURN),
+    ("2,500 temporary tables", _CHURN),
+    ("wide tables exported and dropped", _WIDE),
     # a two-phase commit whose coordinator died: what it could still see, VACUUM must keep
     ("a forgotten prepared transaction", "BEGIN; CREATE TABLE staging.forgotten (a int); PREPARE TRANSACTION 'nightly-load-4711'"),
 )
