@@ -98,7 +98,8 @@ def step(text: str, fields: str = "") -> Step:
 
 _DATE = re.compile(r"(\d{4})[-/.]?(\d{1,2})[-/.]?(\d{1,2})\Z")
 _STAMP = re.compile(
-    r"(\d{4})-(\d{1,2})-(\d{1,2})(?:[ T](\d{1,2}):(\d{2})(?::(\d{2})(?:\.(\d{1,6}))?)?)?\s*(Z|UTC|[+-]\d{1,2}(?::?\d{2})?)?\Z", re.IGNORECASE
+    r"(\d{4})-(\d{1,2})-(\d{1,2})(?:[ T](\d{1,2}):(\d{2})(?::(\d{2})(?:\.(\d{1,6}))?)?)?\s*(Z|UTC|[+-]\d{1,2}(?::?\d{2})?)?\Z",
+    re.IGNORECASE,
 )
 
 
@@ -303,7 +304,9 @@ def ranges(
         if number > MOST:
             raise Unknown(f"more than {MOST:,} partitions")
         if classic:
-            following = add(start, by * number if isinstance(by, Decimal) else Step(by.months * number, by.days * number, by.micros * number))
+            following = add(
+                start, by * number if isinstance(by, Decimal) else Step(by.months * number, by.days * number, by.micros * number)
+            )
         else:
             following = add(at, by)
         if not _before(at, following):

@@ -346,9 +346,7 @@ def _locate(source: Source, settings: Settings, finding: Finding, start: int, en
     return Located(finding, source.file, begin.line, begin.column, finish.line, finish.column, source.line(begin.line), number)
 
 
-def _whole(
-    settings: Settings, total: Cost, judged: list[Judged], baseline: dict[str, float], subjects: list[Subject]
-) -> list[Located]:
+def _whole(settings: Settings, total: Cost, judged: list[Judged], baseline: dict[str, float], subjects: list[Subject]) -> list[Located]:
     """Findings about the change as a whole, placed at the statement that adds most."""
     if not judged or "budget-exceeded" in settings.disable:
         return []
@@ -395,7 +393,8 @@ def over_budget(what: str, budget: Budget, cost: Cost, settings: Settings, base:
                     Severity.CRITICAL,
                     Confidence.HIGH if cost.complete else Confidence.MEDIUM,
                     f"{what} takes {count(amount)} {name}, the budget is {count(limit)}",
-                    f"that is {amount / limit:.1f} × the budget" + ("" if cost.complete else "; some statements could not be weighed, so it is more"),
+                    f"that is {amount / limit:.1f} × the budget"
+                    + ("" if cost.complete else "; some statements could not be weighed, so it is more"),
                     "make coarser partitions, drop what is empty, or raise the budget on purpose",
                     figures=(Figure("found", amount, unit, "derived"), Figure("budget", limit, unit, "limit")),
                     source="the budget in this project's settings",

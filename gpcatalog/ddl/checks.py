@@ -194,7 +194,10 @@ def leaves_over_guideline(s: Subject) -> None:
         return
     leaves = len(table.leaves())
     widest = max(len(table.parts), *(len(p.children) for p in table.relations()), 0)
-    for amount, limit, severity in ((widest, limits.LEAVES_PER_LEVEL, Severity.CRITICAL), (leaves, limits.LEAVES_PER_TABLE, Severity.WARNING)):
+    for amount, limit, severity in (
+        (widest, limits.LEAVES_PER_LEVEL, Severity.CRITICAL),
+        (leaves, limits.LEAVES_PER_TABLE, Severity.WARNING),
+    ):
         if amount > limit.value:
             s.find(
                 "leaves-over-guideline",
@@ -550,7 +553,8 @@ def distribution_key_mistake(s: Subject) -> None:
                 problems.append((Severity.CRITICAL, f"the distribution column {key} is no column of the table"))
     types = {c.name: c.type for c in table.columns}
     if len(table.distribution_keys) == 1 and types.get(table.distribution_keys[0]) in ("bool", "date"):
-        problems.append((Severity.WARNING, f"the only distribution column {table.distribution_keys[0]} is a {types[table.distribution_keys[0]]}: few values, few segments"))
+        (key,) = table.distribution_keys
+        problems.append((Severity.WARNING, f"the only distribution column {key} is a {types[key]}: few values, few segments"))
     if isinstance(tree.this, exp.Schema) and table.distribution == "hash":
         for constraint in tree.this.expressions:
             kind = constraint.args.get("kind") if isinstance(constraint, gx.TableConstraint) else None
@@ -662,7 +666,9 @@ def rewrite_of_leaves(s: Subject) -> None:
     What to do: do it leaf by leaf, in separate transactions, or build a new table and exchange.
     """
     table = s.effect.table
-    if not s.effect.rewritten or (table is not None and (not table.parts or (table.schema, table.name) not in s.world.before and s.effect.verb == "create")):
+    if not s.effect.rewritten or (
+        table is not None and (not table.parts or ((table.schema, table.name) not in s.world.before and s.effect.verb == "create"))
+    ):
         return
     leaves = len(table.leaves()) if table is not None else 0
     s.find(
@@ -735,7 +741,8 @@ def name_cut(s: Subject) -> None:
         s.find(
             "name-cut",
             Severity.CRITICAL if collide else Severity.WARNING,
-            f"{plural(len(cut_off), 'leaf name')} cut at {NAMEDATALEN} bytes" + (f", {collide} collide" if collide else f", e.g. {cut_off[0].name}"),
+            f"{plural(len(cut_off), 'leaf name')} cut at {NAMEDATALEN} bytes"
+            + (f", {collide} collide" if collide else f", e.g. {cut_off[0].name}"),
             "a leaf can no longer be found by its parent's name",
             "shorten the table's or the partition's name",
             confidence=Confidence.HIGH,
@@ -750,15 +757,47 @@ def judge_ignore(s: Subject, ignore: Ignore) -> None:
     at = _At(ignore.start, ignore.end)
     known = every()
     if not ignore.rules:
-        s.find("ignore-without-reason", Severity.WARNING, "the ignore comment names no rule", "write -- gpcatalog: ignore RULE reason", "name the rule", at=at, confidence=Confidence.HIGH)
+        s.find(
+            "ignore-without-reason",
+            Severity.WARNING,
+            "the ignore comment names no rule",
+            "write -- gpcatalog: ignore RULE reason",
+            "name the rule",
+            at=at,
+            confidence=Confidence.HIGH,
+        )
         return
     for name in ignore.rules:
         if name not in known:
-            s.find("ignore-unknown-rule", Severity.WARNING, f"no rule is called {name}", "the comment has no effect", "`gpcatalog check --rules` lists them", at=at, confidence=Confidence.HIGH)
+            s.find(
+                "ignore-unknown-rule",
+                Severity.WARNING,
+                f"no rule is called {name}",
+                "the comment has no effect",
+                "`gpcatalog check --rules` lists them",
+                at=at,
+                confidence=Confidence.HIGH,
+            )
         elif not ignore.reason:
-            s.find("ignore-without-reason", Severity.WARNING, f"ignore {name} gives no reason", "the finding stays until the reason is written", "write why, after the rule", at=at, confidence=Confidence.HIGH)
+            s.find(
+                "ignore-without-reason",
+                Severity.WARNING,
+                f"ignore {name} gives no reason",
+                "the finding stays until the reason is written",
+                "write why, after the rule",
+                at=at,
+                confidence=Confidence.HIGH,
+            )
         elif name not in ignore.used and name not in s.settings.disable:
-            s.find("ignore-unused", Severity.WARNING, f"ignore {name} excuses nothing", "the statement has no such finding", "remove the comment", at=at, confidence=Confidence.HIGH)
+            s.find(
+                "ignore-unused",
+                Severity.WARNING,
+                f"ignore {name} excuses nothing",
+                "the statement has no such finding",
+                "remove the comment",
+                at=at,
+                confidence=Confidence.HIGH,
+            )
 
 
 @rule("ignore-without-reason")

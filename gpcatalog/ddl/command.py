@@ -76,9 +76,7 @@ def check(
     max_rows: Annotated[int, typer.Option(metavar="N", help="Budget: catalog rows on an instance the change may add.", min=-1)] = -1,
     disable: Annotated[list[str] | None, typer.Option(metavar="RULE", help="Switch a rule off; may be repeated.")] = None,
     time_zone: Annotated[str, typer.Option(metavar="ZONE", help="Time zone of the session that will run it.", show_default="UTC")] = "",
-    fail_on: Annotated[
-        CheckFailOn | None, typer.Option(help="Lowest severity that makes the exit code 1.", show_default="warning")
-    ] = None,
+    fail_on: Annotated[CheckFailOn | None, typer.Option(help="Lowest severity that makes the exit code 1.", show_default="warning")] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Add to each finding how sure it is.")] = False,
     rules: Annotated[bool, typer.Option("--rules", help="Print every rule's page and stop.")] = False,
     color: Annotated[CheckColor, typer.Option(help="When to colour.")] = CheckColor.AUTO,
@@ -107,7 +105,9 @@ def check(
     if config is not None:
         settings = read(config)
         if settings is None:
-            raise CatalogError(f"{config} has no settings of the check", hint="[check] in gpcatalog.toml, [tool.gpcatalog.check] in pyproject.toml")
+            raise CatalogError(
+                f"{config} has no settings of the check", hint="[check] in gpcatalog.toml, [tool.gpcatalog.check] in pyproject.toml"
+            )
     else:
         settings, _ = discover(Path.cwd())
     known = None

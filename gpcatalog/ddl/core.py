@@ -208,8 +208,7 @@ class Core(Reader):
     def role(self) -> exp.Identifier:
         """RoleSpec."""
         if self.edition.base >= 10 and (
-            self.kinds[self.i] in ("current_user", "session_user")
-            or (self.kinds[self.i] == "current_role" and self.edition.base >= 14)
+            self.kinds[self.i] in ("current_user", "session_user") or (self.kinds[self.i] == "current_role" and self.edition.base >= 14)
         ):
             self.i += 1
             return exp.Identifier(this=self.values[self.i - 1], quoted=False)
@@ -821,10 +820,7 @@ class Core(Reader):
             kind = self.kinds[self.i]
             if kind == ".":
                 self.i += 1
-                if self.accept("*"):
-                    node = exp.Dot(this=node, expression=exp.Star())
-                else:
-                    node = exp.Dot(this=node, expression=self.label())
+                node = exp.Dot(this=node, expression=exp.Star()) if self.accept("*") else exp.Dot(this=node, expression=self.label())
             elif kind == "[":
                 node = self._subscript(node)
             else:
@@ -1021,8 +1017,7 @@ class Core(Reader):
             arguments.append(self._argument(not quantifier))
         names = [a.this.this.lower() for a in arguments if isinstance(a, gx.NamedArgument)]
         if names and (
-            len(set(names)) < len(names)
-            or not all(isinstance(a, gx.NamedArgument | gx.VariadicArgument) for a in arguments[-len(names) :])
+            len(set(names)) < len(names) or not all(isinstance(a, gx.NamedArgument | gx.VariadicArgument) for a in arguments[-len(names) :])
         ):
             raise self.miss("each name once, after the positional arguments")
         order = self.order_by() if self.kinds[self.i] == "order" else None
@@ -1561,10 +1556,7 @@ class Core(Reader):
         if self.kinds[i] == "with":
             with_ = self.with_clause()
             kind = self.kinds[self.i]
-            if kind in ("insert", "update", "delete", "merge"):
-                node = self.change()
-            else:
-                node = self._select_rest()
+            node = self.change() if kind in ("insert", "update", "delete", "merge") else self._select_rest()
             node.set("with_", with_)
             return node
         if self.kinds[i] in ("insert", "update", "delete", "merge"):
@@ -1593,7 +1585,7 @@ class Core(Reader):
                     break
                 limits.append(self._limit(kind))
                 seen.add(group)
-                seen.add("limits" if "locks" not in seen else "limits")
+                seen.add("limits")
             elif kind == "for" and self.peek(1) in ("update", "share", "no", "key", "read") and not locks:
                 while self.kinds[self.i] == "for":
                     locks.append(self._lock())
@@ -2197,9 +2189,7 @@ class Core(Reader):
     def _aliased(self) -> exp.Expression:
         relation = self.relation()
         alias = None
-        if self.accept("as"):
-            alias = exp.TableAlias(this=self.name())
-        elif self.kinds[self.i] in self.say.column and self.kinds[self.i] != "set":
+        if self.accept("as") or (self.kinds[self.i] in self.say.column and self.kinds[self.i] != "set"):
             alias = exp.TableAlias(this=self.name())
         if alias is None:
             return relation
@@ -2297,9 +2287,7 @@ _SPECIAL = {
     **dict.fromkeys(("null", "true", "false"), Core._constant),
     **dict.fromkeys(_NILADIC, Core._niladic),
     **dict.fromkeys(("coalesce", "greatest", "least", "nullif", "grouping", "group_id", "median"), Core._plain),
-    **dict.fromkeys(
-        ("xmlconcat", "xmlelement", "xmlexists", "xmlforest", "xmlparse", "xmlpi", "xmlroot", "xmlserialize"), Core._xml
-    ),
+    **dict.fromkeys(("xmlconcat", "xmlelement", "xmlexists", "xmlforest", "xmlparse", "xmlpi", "xmlroot", "xmlserialize"), Core._xml),
     "case": Core._case,
     "cast": Core._cast,
     "treat": Core._cast,

@@ -41,9 +41,7 @@ def editions(version: object = None) -> tuple[Edition, ...]:
     try:
         return (edition(_VERSIONS.get(name, name)),)
     except KeyError:
-        raise CatalogError(
-            f"no grammar for version {version}", hint='say "6", "7", "gp6", "gp7", "cb2" or "pgNN"'
-        ) from None
+        raise CatalogError(f"no grammar for version {version}", hint='say "6", "7", "gp6", "gp7", "cb2" or "pgNN"') from None
 
 
 def read_statement(tokens: Tokens, wanted: tuple[Edition, ...]) -> tuple[exp.Expression, Edition]:

@@ -334,6 +334,14 @@ def _range_parts(
         yield (f"{name}_{number}" if name else ""), a, b, closed
 
 
+# pg_type.typname → how a partition key of it is ordered
+_KINDS = {
+    **dict.fromkeys(("int2", "int4", "int8", "oid"), "integer"),
+    **dict.fromkeys(("numeric", "float4", "float8"), "numeric"),
+    **{name: name for name in ("date", "timestamp", "timestamptz")},
+}
+
+
 @dataclass
 class Grower:
     """Spells out a partition tree for one edition; `zone` is the session's time zone."""
@@ -350,8 +358,7 @@ class Grower:
         column = by_name.get(keys[0]) if len(keys) == 1 else None
         if column is None:
             return "text"
-        return {"int2": "integer", "int4": "integer", "int8": "integer", "oid": "integer", "numeric": "numeric", "float4": "numeric",
-                "float8": "numeric"}.get(column.type, column.type if column.type in ("date", "timestamp", "timestamptz") else "text")  # fmt: skip
+        return _KINDS.get(column.type, "text")
 
     def storage(self, element: exp.Expression, above: Storage) -> Storage:
         """Storage of a partition: its own WITH replaces the one above it."""
@@ -404,7 +411,10 @@ def levels_of(by: exp.Expression) -> list[Level]:
     while node is not None:
         kind = node.args.get("kind")
         strategy = (kind if isinstance(kind, str) else fold(kind)).lower()
-        keys = tuple(fold(k) if isinstance(k, exp.Identifier) else fold(k.this.this) if isinstance(k.this, exp.Column) else "" for k in node.expressions)
+        keys = tuple(
+            fold(k) if isinstance(k, exp.Identifier) else fold(k.this.this) if isinstance(k.this, exp.Column) else ""
+            for k in node.expressions
+        )
         out.append(Level(strategy, keys, node.args.get("template")))
         node = node.args.get("subpartition")
     return out

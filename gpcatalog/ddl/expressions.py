@@ -15,6 +15,7 @@ class Node(exp.Expression):
         """SQL text."""
         return str(super().sql(dialect or "greenplum", **opts))
 
+
 # --- table properties -------------------------------------------------------------------------------------------------
 
 

@@ -35,10 +35,7 @@ _MORE_WORDS = frozenset(
 )
 WORDS = frozenset(keywords.EVERY | SYNOPSES.words | _MORE_WORDS)
 _PRIMITIVES = {
-    name: value
-    for cls in reversed(Tables.__mro__)
-    for name, value in vars(cls).items()
-    if callable(value) and not name.startswith("_")
+    name: value for cls in reversed(Tables.__mro__) for name, value in vars(cls).items() if callable(value) and not name.startswith("_")
 }
 # definition and reloptions exist both as primitives that hand on a list and as synopses that make a node
 for _shadowed in ("definition", "alias", "select_rest"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
@@ -123,7 +124,7 @@ def _reads_stdin(tokens: Tokens) -> bool:
     kinds = tokens.kinds
     if not kinds or kinds[0] != "copy":
         return False
-    return any(a == "from" and b == "stdin" for a, b in zip(kinds, kinds[1:], strict=False))
+    return any(a == "from" and b == "stdin" for a, b in itertools.pairwise(kinds))
 
 
 def _drop(tokens: Tokens) -> None:

@@ -14,9 +14,7 @@ from gpcatalog.ddl.reader import Mismatch
 from gpcatalog.ddl.synopsis import Compiled
 
 _LIKE_OPTIONS_OLD = frozenset("defaults constraints indexes storage comments all".split())
-_LIKE_OPTIONS_GP = frozenset(
-    "comments constraints defaults identity generated indexes statistics storage encoding relopt am all".split()
-)
+_LIKE_OPTIONS_GP = frozenset("comments constraints defaults identity generated indexes statistics storage encoding relopt am all".split())
 _LIKE_OPTIONS_PG = frozenset("comments compression constraints defaults identity generated indexes statistics storage all".split())
 _ATTRIBUTES = (
     ("not", "deferrable"),
@@ -732,9 +730,6 @@ class Tables(Core):
             self.note(each)
         raise Mismatch
 
-    def _property(self, rule: str, make: type[exp.Expression], properties: list[exp.Expression]) -> None:
-        raise NotImplementedError
-
     def _with_options(self, properties: list[exp.Expression]) -> bool:
         if self.kinds[self.i] == "with" and self.peek(1) == "(":
             start = self.i
@@ -807,12 +802,10 @@ class Tables(Core):
             properties.append(exp.PartitionedOfProperty(this=parent, expression=self.of("partition_bound")))
             self._table_tail(properties, distribution=False)
         elif kind == "(":
-            start, far, wanted = self.i, self.far, self.wanted
+            start = self.i
             as_query = self._maybe_ctas(name, properties, args)
             if as_query is not None:
                 return as_query
-            if self.far > far:
-                wanted = self.wanted
             self.i = start
             this = exp.Schema(this=name, expressions=self._elements())
             if self.accept("inherits"):
@@ -852,15 +845,10 @@ class Tables(Core):
             if not (self.kinds[i] in self.say.column and self.kinds[i + 1] == ")"):
                 return None
             this = exp.Schema(this=name, expressions=self._name_list())
-        try:
-            self._method(mine)
-            self._with_options(mine)
-            self._on_commit(mine)
-            self._tablespace(mine)
-        except Mismatch:
-            if this is not name:
-                raise
-            raise
+        self._method(mine)
+        self._with_options(mine)
+        self._on_commit(mine)
+        self._tablespace(mine)
         if not self.accept("as"):
             return None
         if self.kinds[self.i] == "execute":
@@ -972,9 +960,7 @@ class Tables(Core):
         if self.accept("where"):
             args["where"] = self.expr()
         index = exp.Index(this=name, table=table, unique=unique or None, params=gx.IndexBody(**args))
-        return exp.Create(
-            this=index, kind="INDEX", unique=unique or None, concurrently=concurrently or None, exists=exists or None
-        )
+        return exp.Create(this=index, kind="INDEX", unique=unique or None, concurrently=concurrently or None, exists=exists or None)
 
     def _create_external(self) -> exp.Expression:
         properties: list[exp.Expression] = []

@@ -332,9 +332,7 @@ class World:
             return Effect()
         table = self.find(tree.this)
         actions = list(tree.args.get("actions") or [])
-        for single in ("action", "move"):
-            if tree.args.get(single) is not None:
-                actions.append(tree.args[single])
+        actions += [tree.args[single] for single in ("action", "move") if tree.args.get(single) is not None]
         effect = Effect("alter", table, actions=actions)
         gentle = ("AttachPartition", "ValidateConstraint", "DetachPartition")
         effect.exclusive = (table is None or (table.schema, table.name) in self.before) and any(
@@ -382,9 +380,7 @@ class World:
                 effect.made += table.shapes(self.edition)
         elif kind == "AlterColumnAction":
             form = str(action.args.get("form", ""))
-            if action.args.get("kind") is not None:
-                effect.rewritten = True
-            elif "SET ENCODING" in form:
+            if action.args.get("kind") is not None or "SET ENCODING" in form:
                 effect.rewritten = True
         elif kind == "SetTable" and (action.args.get("distribution") is not None or action.args.get("method") is not None):
             effect.rewritten = True
@@ -514,9 +510,7 @@ _HANDLERS: dict[str, Callable[[World, Any], Effect]] = {
 }
 
 
-def known_table(
-    schema: str, name: str, storage: Storage, columns: int, leaves: int, shapes: Counter[Shape], levels: list[Level]
-) -> Table:
+def known_table(schema: str, name: str, storage: Storage, columns: int, leaves: int, shapes: Counter[Shape], levels: list[Level]) -> Table:
     """A table that a baseline knows by its shapes."""
     table = Table(schema, name, storage, columns=[Column(f"c{i}", "int4") for i in range(columns)], baseline_shapes=shapes, levels=levels)
     table.partitioned = bool(levels)

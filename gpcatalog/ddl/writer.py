@@ -381,10 +381,7 @@ def _insert(g: Any, e: exp.Insert) -> str:
     if "default" not in args and "conflict" in args and not isinstance(args["conflict"], gx.WindowFrame) and args["conflict"] is not None:
         return str(g.insert_sql(e))
     target = e.this
-    if isinstance(target, exp.Schema):
-        target_sql = f"{text(g, target.this)} ({_listed(g, target.expressions)})"
-    else:
-        target_sql = text(g, target)
+    target_sql = f"{text(g, target.this)} ({_listed(g, target.expressions)})" if isinstance(target, exp.Schema) else text(g, target)
     out = [f"{_with(g, e)}INSERT INTO {target_sql}"]
     if args.get("overriding"):
         out.append(f"OVERRIDING {args['overriding']} VALUE")
@@ -772,9 +769,7 @@ WRITERS: dict[type[exp.Expression], Writer] = {
     gx.Operator: _operator,
     gx.OperatorCall: _operator_call,
     gx.Predicate: _predicate,
-    gx.SubqueryComparison: lambda g, e: (
-        f"{text(g, e.this)} {text(g, e.args['operator'])} {e.args['quantifier']} {text(g, e.expression)}"
-    ),
+    gx.SubqueryComparison: lambda g, e: f"{text(g, e.this)} {text(g, e.args['operator'])} {e.args['quantifier']} {text(g, e.expression)}",
     gx.FunctionCall: _call,
     exp.Anonymous: lambda g, e: f"{text(g, e.this)}({_listed(g, e.expressions)})",
     exp.Count: lambda g, e: f"count({text(g, e.this)})",
@@ -801,9 +796,7 @@ WRITERS: dict[type[exp.Expression], Writer] = {
     gx.JoinedTable: _joined,
     gx.TableSampling: _sampling,
     gx.RowsFrom: _simple("ROWS FROM ({expressions})"),
-    gx.RowsFromItem: lambda g, e: (
-        text(g, e.this) + (f" AS ({_listed(g, e.args['definitions'])})" if e.args.get("definitions") else "")
-    ),
+    gx.RowsFromItem: lambda g, e: text(g, e.this) + (f" AS ({_listed(g, e.args['definitions'])})" if e.args.get("definitions") else ""),
     gx.TypedName: lambda g, e: (
         f"{text(g, e.this)} {text(g, e.args['kind'])}"
         + (f" COLLATE {text(g, e.args['collate'])}" if e.args.get("collate") is not None else "")

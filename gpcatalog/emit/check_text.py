@@ -64,8 +64,8 @@ def render(report: CheckReport, *, color: bool = False, explain: bool = False) -
     if report.segments > 1 or report.hosts > 1:
         host = -(-report.segments // report.hosts)
         out.append(
-            f"on {plural(report.segments, 'segment')} of {plural(report.hosts, 'host')}: {count(total.files_empty * host)} files a host empty, "
-            f"{count(total.files_filled * host)} filled"
+            f"on {plural(report.segments, 'segment')} of {plural(report.hosts, 'host')}: {count(total.files_empty * host)} files "
+            f"a host empty, {count(total.files_filled * host)} filled"
         )
     for name, value in report.baseline.items():
         more = {"leaves": total.leaves, "files": total.files_filled, "rows": rows}.get(name, 0)

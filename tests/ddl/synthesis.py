@@ -1,12 +1,14 @@
 """Random statements made by walking the synopses, and small damage done to them."""
 
+# ruff: noqa: E501 - statements are kept on their line
+
 from __future__ import annotations
 
 import random
 from collections.abc import Callable
 
 from gpcatalog.ddl.edition import Edition
-from gpcatalog.ddl.grammar import SYNOPSES, _STATEMENTS
+from gpcatalog.ddl.grammar import _STATEMENTS, SYNOPSES
 from gpcatalog.ddl.synopsis import Choice, Ref, Sequence, Word
 
 _NAMES = ["a", "b", "t", "sales", '"Mixed Case"', "year", "zone", "name", "value", "p1", "été", "data"]

@@ -1,5 +1,7 @@
 """The check: every rule fires where it should and not elsewhere; budgets, ignore comments, settings, totals."""
 
+# ruff: noqa: E501 - statements are kept on their line
+
 from __future__ import annotations
 
 import inspect
@@ -45,7 +47,12 @@ CASES: list[tuple[str, str, str, dict[str, object]]] = [
         "CREATE TABLE t (a int) DISTRIBUTED BY (a) PARTITION BY RANGE (a) (START (0) END (19999) EVERY (1));",
         {},
     ),
-    ("grain-too-fine", f"CREATE TABLE t (a int, d date) DISTRIBUTED BY (a) {DAILY};", f"CREATE TABLE t (a int, d date) DISTRIBUTED BY (a) {MONTHLY};", {}),
+    (
+        "grain-too-fine",
+        f"CREATE TABLE t (a int, d date) DISTRIBUTED BY (a) {DAILY};",
+        f"CREATE TABLE t (a int, d date) DISTRIBUTED BY (a) {MONTHLY};",
+        {},
+    ),
     (
         "level-cross-product",
         "CREATE TABLE t (a int, b int) DISTRIBUTED BY (a) PARTITION BY RANGE (a) SUBPARTITION BY RANGE (b) SUBPARTITION TEMPLATE "
@@ -104,7 +111,12 @@ CASES: list[tuple[str, str, str, dict[str, object]]] = [
         "CREATE TABLE t (a int, b int, PRIMARY KEY (a, b)) DISTRIBUTED BY (a);",
         {},
     ),
-    ("heap-fact", f"CREATE TABLE t (a int, d date) DISTRIBUTED BY (a) {MONTHLY};", f"CREATE TABLE t (a int, d date) WITH (appendonly=false) DISTRIBUTED BY (a) {MONTHLY};", {}),
+    (
+        "heap-fact",
+        f"CREATE TABLE t (a int, d date) DISTRIBUTED BY (a) {MONTHLY};",
+        f"CREATE TABLE t (a int, d date) WITH (appendonly=false) DISTRIBUTED BY (a) {MONTHLY};",
+        {},
+    ),
     (
         "index-on-append-optimized",
         f"CREATE TABLE t (a int, d date) {AOCO} DISTRIBUTED BY (a) {MONTHLY}; CREATE INDEX i ON t (a);",
@@ -172,7 +184,9 @@ def test_ignore_needs_a_reason_and_counts() -> None:
 def test_budget_of_the_whole_change() -> None:
     sql = "".join(f"CREATE TABLE t{i} (a int, d date) DISTRIBUTED BY (a) {MONTHLY};\n" for i in range(3))
     report = check(sql, change=Budget(leaves=35), disable=("heap-fact", "premade-far-ahead"))
-    assert [(f.finding.rule, f.finding.title) for f in report.findings] == [("budget-exceeded", "the change takes 36 leaves, the budget is 35")]
+    assert [(f.finding.rule, f.finding.title) for f in report.findings] == [
+        ("budget-exceeded", "the change takes 36 leaves, the budget is 35")
+    ]
     assert report.total.leaves == 36
     assert report.total.complete
 
@@ -218,7 +232,9 @@ def test_settings_say_what_is_wrong(tmp_path: Path, text: str, message: str) -> 
 
 def test_settings_from_pyproject(tmp_path: Path) -> None:
     file = tmp_path / "pyproject.toml"
-    file.write_text('[tool.gpcatalog.check]\nserver = "greenplum6"\nsegments = 32\nevery-parts = 50\n[tool.gpcatalog.check.change]\nleaves = 100\n')
+    file.write_text(
+        '[tool.gpcatalog.check]\nserver = "greenplum6"\nsegments = 32\nevery-parts = 50\n[tool.gpcatalog.check.change]\nleaves = 100\n'
+    )
     settings = read(file)
     assert settings is not None
     assert (settings.server, settings.segments, settings.every_parts, settings.change.leaves) == ("greenplum6", 32, 50, 100)

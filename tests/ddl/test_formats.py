@@ -116,7 +116,9 @@ def test_folders_globs_placeholders_and_order(here: Path) -> None:
     folder = here / "migrations"
     folder.mkdir()
     (folder / "V10__drop.sql").write_text("DROP TABLE ${schema}.t;")
-    (folder / "V2__make.sql").write_text("--liquibase formatted sql\n--changeset me:1\nCREATE TABLE ${schema}.t (a int) DISTRIBUTED BY (a);\n--rollback DROP TABLE t;\n")
+    (folder / "V2__make.sql").write_text(
+        "--liquibase formatted sql\n--changeset me:1\nCREATE TABLE ${schema}.t (a int) DISTRIBUTED BY (a);\n--rollback DROP TABLE t;\n"
+    )
     code, out = call("migrations")
     assert code == 0
     assert "2 files, 2 statements (2 typed" in out  # what V2 makes V10 may drop: the order is that of versions

@@ -18,7 +18,9 @@ from .synthesis import Maker
 _WORDS = sorted(WORDS)
 _PIECES = st.one_of(
     st.sampled_from(_WORDS),
-    st.sampled_from(["(", ")", ",", ";", "'", '"', "$$", "$a$", "--", "/*", "*/", "\\", "::", ":", "E'", "U&'", "[", "]", "1", "1e", ".", "=", "\n"]),
+    st.sampled_from(
+        ["(", ")", ",", ";", "'", '"', "$$", "$a$", "--", "/*", "*/", "\\", "::", ":", "E'", "U&'", "[", "]", "1", "1e", ".", "=", "\n"]
+    ),
     st.text(max_size=6),
 )
 

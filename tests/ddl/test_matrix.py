@@ -1,5 +1,7 @@
 """Predictions of what DDL makes against live servers: rows of every catalog, files and names, and they have to be equal."""
 
+# ruff: noqa: E501 - statements are kept on their line
+
 from __future__ import annotations
 
 from collections import Counter
@@ -59,7 +61,11 @@ def scripts(server: str) -> Iterator[list[str]]:
     for storage in STORAGES[family]:
         for columns in COLUMNS:
             number += 1
-            yield [f"CREATE TABLE t{number} ({columns}){storage}{distributed}", *(a.format(f"t{number}") for a in AFTER), f"DROP TABLE t{number}"]
+            yield [
+                f"CREATE TABLE t{number} ({columns}){storage}{distributed}",
+                *(a.format(f"t{number}") for a in AFTER),
+                f"DROP TABLE t{number}",
+            ]
         if family == "pg":
             continue
         for columns in COLUMNS[:2]:
@@ -126,8 +132,10 @@ def walk(live: Live, edition: Edition) -> tuple[int, list[str]]:
                 wanted = Counter(effect.rows(edition, instance))
                 wanted["files"] = effect.files(edition, instance=instance)
                 wanted = Counter({k: v for k, v in wanted.items() if v})
-                if edition.greenplum and content < 0 and (
-                    sql.startswith("ALTER") or (sql.startswith("DROP") and any(x.startswith("ALTER") for x in script))
+                if (
+                    edition.greenplum
+                    and content < 0
+                    and (sql.startswith("ALTER") or (sql.startswith("DROP") and any(x.startswith("ALTER") for x in script)))
                 ):
                     # what was done to a table is noted on the coordinator, once a kind of deed
                     wanted.pop("pg_stat_last_operation", None)
@@ -138,7 +146,9 @@ def walk(live: Live, edition: Edition) -> tuple[int, list[str]]:
                     differences.append(f"{edition.name} content {content}: {sql}: (predicted, counted) {off}")
             if sql.startswith(("CREATE TABLE", "ALTER TABLE")) and effect.table is not None and " ADD COLUMN" not in sql:
                 new = names(live) - names_before
-                said = {p.name for top in effect.new_parts for p in top.walk()} | ({effect.table.name} if sql.startswith("CREATE") else set())
+                said = {p.name for top in effect.new_parts for p in top.walk()} | (
+                    {effect.table.name} if sql.startswith("CREATE") else set()
+                )
                 compared += 1
                 if new != said:
                     differences.append(f"{edition.name} names: {sql}: predicted {sorted(said - new)[:5]}, made {sorted(new - said)[:5]}")

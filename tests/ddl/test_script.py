@@ -15,7 +15,7 @@ def read(text: str, server: str = "gp7") -> list[Statement]:
 def test_psql_commands_and_copy_data() -> None:
     text = (
         "\\set ON_ERROR_STOP on\n\\i other.sql\nCREATE TABLE t (a int, b text) DISTRIBUTED BY (a);\n"
-        "COPY t (a, b) FROM stdin;\n1\tit's; not \"sql\"\n2\t\\N\n\\.\n\nSELECT 1 \\gset\nSELECT :'x', :y FROM :\"z\";\n\\q\n"
+        'COPY t (a, b) FROM stdin;\n1\tit\'s; not "sql"\n2\t\\N\n\\.\n\nSELECT 1 \\gset\nSELECT :\'x\', :y FROM :"z";\n\\q\n'
     )
     found = read(text)
     assert [s.outcome for s in found] == [Outcome.TYPED] * 4
