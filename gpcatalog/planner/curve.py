@@ -19,6 +19,7 @@ Floats = npt.NDArray[np.float64]
 # Sweep of the price on what is gained: 0 leaves everything, the last counts nothing but the gain.
 GAINS = (0.0, 1 / 64, 1 / 16, 1 / 4, 1 / 2, 1.0, 2.0, 8.0, 64.0, 1e6)
 ROUNDS = 8  # of column generation, where the problems fit in memory
+NEAR = 1e-5  # share of the cost: nearer to the bound no more points are made
 _WAYS = {"leaves": LEAVES, "files": FILES, "rewrite": REWRITE, "seconds": SECONDS}
 
 
@@ -178,10 +179,11 @@ def decide(curves: Curves, objective: Floats, limits: dict[str, float]) -> Outco
         known = np.abs(curves.totals - made).max(axis=1).min(axis=1)
         curves.columns = np.concatenate([curves.columns, price[:, None]], axis=1)
         curves.totals = np.concatenate([curves.totals, made], axis=2)
-        if upper is not None and (upper - best_bound <= 1e-6 * max(1.0, abs(upper)) or not (known > 1e-6).any()):
+        if upper is not None and (upper - best_bound <= NEAR * max(1.0, abs(upper)) or not (known > 1e-6).any()):
             break
     complete = bool(names) and _enumerate(curves, objective, ways)
-    chosen = master(budget.NODES)
+    # with many tables a single one more or less decides nothing: the gap is small, and stated
+    chosen = master(budget.NODES if len(curves.totals) <= frontier.TABLES else budget.NODES // 20)
     true_bound = not names or best_bound > -np.inf
     bound = chosen.cost if not names else min(best_bound, chosen.cost) if true_bound else chosen.bound
     if complete and chosen.exact:  # every grouping that nothing beats was among the points

@@ -367,11 +367,15 @@ def _cheapest(options: Options, price: Floats, tables: Ints | None) -> tuple[Flo
     n, width = len(options.start), price.shape[1] if tables is None else 1
     best = np.full((n, width), np.inf)
     which = np.zeros((n, width), dtype=np.int8)
+    first = True
     for option, (comps, allowed) in enumerate(zip(options.comps, options.allowed, strict=True)):
         if comps is None:
             continue
         rows = np.flatnonzero(allowed)
-        if len(rows) == n:
+        if first and len(rows) == n:
+            best = np.round(comps @ price if tables is None else (comps * price[tables]).sum(axis=1)[:, None], PLACES)
+            which[:] = option
+        elif len(rows) == n:
             cost = np.round(comps @ price if tables is None else (comps * price[tables]).sum(axis=1)[:, None], PLACES)
             better = cost < best
             best = np.where(better, cost, best)
@@ -385,6 +389,7 @@ def _cheapest(options: Options, price: Floats, tables: Ints | None) -> tuple[Flo
             changed = which[rows]
             changed[better] = option
             which[rows] = changed
+        first = False
     return best, which
 
 

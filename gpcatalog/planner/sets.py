@@ -247,9 +247,8 @@ class Bounds:
 
     def __init__(self, snapshot: Snapshot) -> None:
         found = snapshot.columns(
-            "SELECT hash(bound) AS h, any_value(bound) AS bound, count(DISTINCT bound) AS n FROM relation WHERE bound IS"
-            " NOT NULL AND bound <> ''"
-            " GROUP BY 1 ORDER BY 1"
+            "SELECT hash(bound) AS h, min(bound) AS bound, count(*) AS n FROM (SELECT DISTINCT bound FROM relation WHERE bound IS NOT NULL)"
+            " WHERE bound <> '' GROUP BY 1 ORDER BY 1"
         )
         assert not len(found["n"]) or int(np.max(found["n"])) == 1, "two bounds share a 64-bit hash"
         self.hashes: npt.NDArray[np.uint64] = np.asarray(found["h"], dtype=np.uint64)
