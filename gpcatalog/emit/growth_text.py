@@ -77,7 +77,7 @@ def show(growth: Growth, out: Console) -> None:
 
 def _series(growth: Growth, out: Console) -> None:
     long = growth.days >= 1
-    looked_at = out.is_terminal
+    looked_at = out.file.isatty()  # colour may be forced into a file, drawings are not
     rows = []
     for s in growth.series:
         then = next(v for v in s.values if v is not None)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 LEAVES_COMPARED = 31  # the newest snapshots whose leaves are compared one by one; older ones by their totals
+LEAVES_HELD = 8_000_000  # and of those so many that their leaves add up to no more: 8 bytes each in memory
 
 
 @dataclass(frozen=True)
@@ -158,6 +159,7 @@ def points(paths: list[Path], *, since: timedelta | None = None) -> tuple[list[P
     Raises CatalogError when no file is left.
     """
     opened: list[tuple[datetime, Path]] = []
+    leaves: dict[Path, int] = {}
     lost: list[tuple[str, str]] = []
     newest: tuple[datetime, Any] | None = None
     identity: dict[Path, Any] = {}
@@ -165,6 +167,7 @@ def points(paths: list[Path], *, since: timedelta | None = None) -> tuple[list[P
         try:
             with Snapshot(path) as snapshot:
                 head = snapshot.header
+                leaves[path] = int(snapshot.one("SELECT coalesce(sum(leaves), 0) AS n FROM root_total")["n"])
         except CatalogError as e:
             lost.append((path.name, e.message))
             continue
@@ -183,8 +186,15 @@ def points(paths: list[Path], *, since: timedelta | None = None) -> tuple[list[P
             lost.append((path.name, "another database than the newest snapshot's: dropped and made anew, or another server"))
         elif since is None or newest[0] - taken <= since:
             wanted.append(path)
+    compared: set[Path] = set()
+    held = 0
+    for path in reversed(wanted[-LEAVES_COMPARED:]):
+        held += leaves[path]
+        if held > LEAVES_HELD:
+            break
+        compared.add(path)
     out = []
-    for number, path in enumerate(wanted):
+    for path in wanted:
         with Snapshot(path) as snapshot:
-            out.append(point(snapshot, leaves=len(wanted) - number <= LEAVES_COMPARED))
+            out.append(point(snapshot, leaves=path in compared))
     return out, lost

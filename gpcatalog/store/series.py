@@ -60,7 +60,8 @@ def new_path(place: Path, taken_at: datetime) -> Path:
     stamp = taken_at.astimezone(UTC).strftime(_STAMP)
     path = place / f"{stamp}{SUFFIX}"
     count = 1
-    while path.exists():
+    # a draft is an audit that began in the same second and is still at work
+    while path.exists() or any(place.glob(f".{path.name}.*.partial*")):
         count += 1
         path = place / f"{stamp}-{count}{SUFFIX}"
     return path

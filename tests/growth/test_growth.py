@@ -17,6 +17,8 @@ from gpcatalog.errors import CatalogError
 from gpcatalog.growth.build import build, reach
 from gpcatalog.growth.command import growth as growth_command
 from gpcatalog.growth.points import points
+from gpcatalog.store import series
+from gpcatalog.store.snapshot import Writer
 from tests.growth import made
 
 app = typer.Typer()
@@ -110,3 +112,22 @@ def test_command(tmp_path: Path) -> None:
     assert json.loads(as_json.output)["schema"] == "gpcatalog.growth/1"
     none = CliRunner().invoke(app, ["--folder", str(tmp_path / "none")])
     assert isinstance(none.exception, CatalogError)
+
+
+def test_many_leaves_are_compared_by_totals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Memory is bounded: what does not fit is told by its totals, and the answer says so."""
+    paths = made.series(tmp_path, 8)
+    monkeypatch.setattr("gpcatalog.growth.points.LEAVES_HELD", 150)
+    g = build(points(paths)[0])
+    assert g.leaves_compared == 1
+    assert g.leaves_added - g.leaves_dropped == 65
+
+
+def test_two_snapshots_in_one_second_have_two_names(tmp_path: Path) -> None:
+    moment = datetime(2026, 1, 1, tzinfo=UTC)
+    first = series.new_path(tmp_path, moment)
+    with Writer(first) as writer:
+        second = series.new_path(tmp_path, moment)
+        assert second != first
+        writer.abandon()
+    assert series.new_path(tmp_path, moment) == first
