@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gpcatalog.capacity.model import Index, Place, Shape
+from gpcatalog.capacity import model
+from gpcatalog.capacity.model import FILLED, Index, Place, Shape
 from gpcatalog.ddl.expansion import Level, Table
 from gpcatalog.ddl.world import known_table
 from gpcatalog.errors import CatalogError
@@ -51,8 +52,8 @@ def load(path: Path) -> Baseline:
         instances = snapshot.rows("SELECT DISTINCT content, hostname FROM instance WHERE role = 'p' OR role IS NULL")
         segments = [i for i in instances if int(i["content"]) >= 0]
         grouped = snapshot.rows(
-            'SELECT root, kind, storage, level, "columns", toast, indexes, index_columns, is_default, count(*) AS number '
-            "FROM relation GROUP BY ALL"
+            'SELECT root, kind, storage, level, "columns", toast, indexes, index_columns, is_default, count(*) AS number, '
+            "count(*) FILTER (WHERE filled) AS filled FROM relation GROUP BY ALL"
         )
         names = {
             int(r["oid"]): (str(r["schema"]), str(r["name"]))
@@ -60,16 +61,20 @@ def load(path: Path) -> Baseline:
         }
         keys = snapshot.rows('SELECT root, level, strategy, "key" FROM partition_key ORDER BY root, level')
         rows = snapshot.rows('SELECT content, sum("rows") AS number FROM catalog GROUP BY content')
-        files = snapshot.rows("SELECT sum(files) AS number FROM relation")
         settings = {str(s["name"]): str(s["setting"]) for s in snapshot.rows("SELECT name, setting FROM setting")}
     if not grouped and header.get("grain") not in (None, "leaf", "whole", "relation"):
         raise CatalogError(f"{path} keeps totals only", hint="a pruned snapshot cannot be a baseline; take a fresh one")
     shapes: dict[int, Counter[Shape]] = {}
+    files = 0
+    generation = str(header["generation"])
     for row in grouped:
         try:
-            shapes.setdefault(int(row["root"]), Counter())[_shape(row)] += int(row["number"])
-        except ValueError:
-            continue  # views and foreign tables keep nothing
+            shape = _shape(row)
+            number, filled = int(row["number"]), int(row["filled"] or 0)
+            files += (number - filled) * model.relation_files(generation, shape) + filled * model.relation_files(generation, shape, FILLED)
+        except (ValueError, CatalogError):
+            continue  # views and foreign tables keep nothing here
+        shapes.setdefault(int(row["root"]), Counter())[shape] += number
     levels: dict[int, list[Level]] = {}
     for row in keys:
         levels.setdefault(int(row["root"]), []).append(Level(str(row["strategy"]).lower(), tuple(str(row["key"] or "").split(", "))))
@@ -84,7 +89,7 @@ def load(path: Path) -> Baseline:
     totals = {
         "leaves": float(sum(max(1, len(t.parts)) if t.levels else 1 for t in tables)),
         "rows": float(max((r["number"] or 0 for r in rows), default=0)),
-        "files": float((files[0]["number"] or 0) if files else 0) / max(1, len(segments)),
+        "files": float(files),
     }
     slots = 0
     if settings.get("max_locks_per_transaction", "").isdigit():

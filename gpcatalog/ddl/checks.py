@@ -548,9 +548,11 @@ def distribution_key_mistake(s: Subject) -> None:
         problems.append((Severity.CRITICAL, "a replicated table cannot be partitioned"))
     names = {c.name for c in table.columns}
     if table.known and names and isinstance(tree.this, exp.Schema):
-        for key in table.distribution_keys:
-            if key not in names:
-                problems.append((Severity.CRITICAL, f"the distribution column {key} is no column of the table"))
+        problems += [
+            (Severity.CRITICAL, f"the distribution column {key} is no column of the table")
+            for key in table.distribution_keys
+            if key not in names
+        ]
     types = {c.name: c.type for c in table.columns}
     if len(table.distribution_keys) == 1 and types.get(table.distribution_keys[0]) in ("bool", "date"):
         (key,) = table.distribution_keys

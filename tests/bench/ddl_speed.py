@@ -21,7 +21,7 @@ from sqlglot.errors import TokenError
 from gpcatalog.ddl.dialect import Greenplum, editions
 from gpcatalog.ddl.script import Outcome, Source, split, statements
 
-BOUND = 1.5  # the dialect may take this many times the floor's time
+BOUND = 3.0  # the dialect may take this many times the floor's time
 
 
 def best(action: Callable[[], object], rounds: int) -> float:
