@@ -68,7 +68,7 @@ def render(report: CheckReport, *, color: bool = False, explain: bool = False) -
             f"a host empty, {count(total.files_filled * host)} filled"
         )
     for name, value in report.baseline.items():
-        more = {"leaves": total.leaves, "files": total.files_filled, "rows": rows}.get(name, 0)
+        more = {"leaves": total.leaves, "files": total.files_filled if total.files_filled > 0 else total.files_empty, "rows": rows}.get(name, 0)
         out.append(f"with the baseline: {count(value)} {name} before, {count(value + more)} after")
     out.append(
         f"{plural(len(report.findings), 'finding')}, {plural(report.ignored, 'ignored')[:-1] if report.ignored != 1 else '1 ignored'}, "
