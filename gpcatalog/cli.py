@@ -436,6 +436,49 @@ def snapshot_export(
     _say(f"{len(rows)} tables, {sum(rows.values()):,} rows in {to}")
 
 
+@snapshot_app.command("prune")
+def snapshot_prune(
+    all_days: Annotated[
+        int, typer.Option("--keep-all", metavar="DAYS", help="Keep every snapshot of the last DAYS; older ones one a week.")
+    ] = 30,
+    totals_days: Annotated[
+        int, typer.Option("--keep-leaves", metavar="DAYS", help="Snapshots older than DAYS keep totals a table only.")
+    ] = 180,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell what would happen.")] = False,
+    color: Colour = ColorChoice.AUTO,
+) -> None:
+    """Thin the stored snapshots: all of the last days, then one a week, then totals only.
+
+    Touches snapshot files of this user only. The newest of every series stays whole. Safe to interrupt and to repeat.
+
+    Example: gpcatalog snapshot prune --keep-all 30 --keep-leaves 180 --dry-run
+    """
+    from datetime import UTC, datetime
+    from itertools import groupby
+
+    from gpcatalog.emit.terminal import Color, console, table
+    from gpcatalog.model.quantity import size
+    from gpcatalog.store import series
+    from gpcatalog.store.prune import Fate, Policy, decide, prune
+
+    policy = Policy(all_days, totals_days)
+    by_series = groupby(series.snapshots(), key=lambda s: (s.server, s.database))
+    decisions = [d for _, stored in by_series for d in decide(stored, datetime.now(UTC), policy)]
+    due = [d for d in decisions if d.fate is not Fate.KEEP]
+    out = console(Color(color.value))
+    if due:
+        rows = [(d.stored.server, d.stored.database, d.stored.path.name, d.fate.value, size(d.bytes)) for d in due]
+        out.print(table("", ("server", "database", "file", "fate", "bytes"), rows, left=4))
+    if dry_run:
+        out.print(f"{len(due)} of {len(decisions)} snapshots would change; nothing was touched")
+        return
+    freed, failed = prune(due)
+    out.print(f"{len(due) - len(failed)} of {len(decisions)} snapshots thinned or removed, {size(freed)} given back")
+    if failed:
+        path, why = failed[0]
+        raise CatalogError(f"{len(failed)} snapshots could not be thinned, {path}: {why}", hint="they are as they were; look at the first")
+
+
 @app.command("rules")
 def rules_command(
     id: Annotated[str, typer.Argument(metavar="[ID]", help="A rule; without it all are listed.", show_default=False)] = "",

@@ -306,6 +306,31 @@ def test_hostile_names_stay_harmless(pg15_server: PrivateServer) -> None:
         assert shown in flat, shown
 
 
+def test_prune_thins_a_series(home: Path) -> None:
+    import shutil
+    from datetime import UTC, datetime, timedelta
+
+    from gpcatalog.store import series
+
+    place = series.folder("mdw", 5432, "sales")
+    place.mkdir(parents=True)
+    for days in (0, 1, 40, 41, 42, 300):
+        shutil.copy(FIXTURE, series.new_path(place, datetime.now(UTC) - timedelta(days=days)))
+    before = sum(p.stat().st_size for p in place.iterdir())
+    dry = run("snapshot", "prune", "--dry-run")
+    assert dry.returncode == 0, dry.stderr
+    assert len(list(place.iterdir())) == 6
+    said = run("snapshot", "prune")
+    assert said.returncode == 0, said.stderr
+    assert 3 <= len(list(place.iterdir())) < 6
+    assert sum(p.stat().st_size for p in place.iterdir()) < before
+    oldest = min(place.iterdir())
+    report = json.loads(run("audit", "--snapshot", str(oldest), "--format", "json").stdout)
+    assert report["taken"]["grain"] == "root"
+    assert report["census"]["leaves"] == 1868
+    one_message(run("snapshot", "prune", "--keep-all", "-1"), 2, "cannot keep all")
+
+
 def test_all_databases(pgnew_server: PrivateServer) -> None:
     for name in ("first", "second"):
         fresh_database(pgnew_server.conninfo(), name)
@@ -362,7 +387,16 @@ def test_every_probe_has_its_header() -> None:
 
 
 def test_help_of_every_command_has_an_example() -> None:
-    for words in (("audit",), ("snapshot", "take"), ("snapshot", "list"), ("snapshot", "export"), ("rules",), ("probes",), ("lab",)):
+    for words in (
+        ("audit",),
+        ("snapshot", "take"),
+        ("snapshot", "list"),
+        ("snapshot", "export"),
+        ("snapshot", "prune"),
+        ("rules",),
+        ("probes",),
+        ("lab",),
+    ):
         said = run(*words, "--help")
         assert said.returncode == 0
         assert "Example: gpcatalog" in said.stdout, words
