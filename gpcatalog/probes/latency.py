@@ -27,6 +27,7 @@ from gpcatalog.probes.connection import APPLICATION_NAME, ProbeFailed, Session
 
 ROUNDS = 3  # of each passive measurement
 WIDEST = 3  # roots that are planned
+PLAN_MS = 10_000  # longest that planning one of them may take
 PLANNING_SECONDS = 0.3  # once planning took this long no further root is planned
 LOCK_SHARE = 0.1  # of the lock slots that one measurement may take for a moment
 
@@ -76,6 +77,8 @@ def planning(session: Session, root: Root) -> list[Timing]:
     table = qualified(root.schema, root.name)
     subject = f"{root.schema}.{root.name}"
     with session.fresh() as fresh:
+        limit = min(PLAN_MS, session.timeouts.statement_ms)
+        fresh.query(f"SELECT pg_catalog.set_config('statement_timeout', '{limit}', false)")
         statement = library.probe("plan", session.server).statement(table=table)
         with _taken(cold):
             fresh.query(statement)

@@ -25,19 +25,19 @@ def _form(column: str) -> str:
 
 def pack(columns: list[str]) -> str:
     """SELECT over `relation` with the given columns that yields the rows of the packed table, sorted so that neighbours are alike."""
-    split, out = [], []
+    runs, split, out = [], [], []
     for column in columns:
         if column not in _NUMBERS:
             out.append(f'"{column}"')
             continue
-        few = (
-            f"len(regexp_extract_all({column}, '[0-9]+')) <= {_NUMBERS[column]} AND NOT regexp_matches({column}, '[0-9]{{{_LONGEST + 1}}}')"
-        )
-        split.append(f"CASE WHEN {few} THEN regexp_extract_all({column}, '[0-9]+') END AS {column}_runs")
+        runs.append(f"regexp_extract_all({column}, '[0-9]+') AS {column}_all")
+        few = f"len({column}_all) <= {_NUMBERS[column]} AND len(list_filter({column}_all, lambda r: length(r) > {_LONGEST})) = 0"
+        split.append(f"CASE WHEN {few} THEN {column}_all END AS {column}_runs")
         split.append(f"string_split_regex({column}, '[0-9]+') AS {column}_between")
         out.append(f"{_form(column)} AS {column}_form")
         out += [f"coalesce({column}_runs[{n}]::BIGINT, 0) AS {name}" for n, name in enumerate(_numbers(column), 1)]
-    return f"SELECT {', '.join(out)} FROM (SELECT *, {', '.join(split)} FROM relation) ORDER BY root, level, oid"
+    whole = f"SELECT *, {', '.join(runs)} FROM relation"
+    return f"SELECT {', '.join(out)} FROM (SELECT *, {', '.join(split)} FROM ({whole})) ORDER BY root, level, oid"
 
 
 def unpack(columns: list[str], table: str) -> str:
