@@ -243,7 +243,8 @@ def add(at: Value, by: Step | Decimal) -> Value:
             raise Unknown("a number added to a time")
         if isinstance(at, datetime):
             moved = _add_months(at, by.months) if by.months else at
-            moved = moved + timedelta(days=by.days)
+            if by.days:  # adding nothing would still forget which of two equal wall clock times is meant (fold)
+                moved = moved + timedelta(days=by.days)
             assert isinstance(moved, datetime)
             if by.micros:
                 if moved.tzinfo is None:

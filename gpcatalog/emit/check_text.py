@@ -59,7 +59,7 @@ def render(report: CheckReport, *, color: bool = False, explain: bool = False) -
     rows = max(sum(total.rows_segment.values()), sum(total.rows_coordinator.values()))
     out.append(
         f"the change on {report.server}:{least} {plural(total.leaves, 'leaf', 'leaves')}, {count(rows)} catalog rows an instance, "
-        f"{count(total.files_empty)} files a segment empty, {count(total.files_filled)} filled"
+        f"{plural(total.files_empty, 'file')} a segment empty, {count(total.files_filled)} filled"
     )
     if report.segments > 1 or report.hosts > 1:
         host = -(-report.segments // report.hosts)
@@ -68,7 +68,9 @@ def render(report: CheckReport, *, color: bool = False, explain: bool = False) -
             f"a host empty, {count(total.files_filled * host)} filled"
         )
     for name, value in report.baseline.items():
-        more = {"leaves": total.leaves, "files": total.files_filled if total.files_filled > 0 else total.files_empty, "rows": rows}.get(name, 0)
+        more = {"leaves": total.leaves, "files": total.files_filled if total.files_filled > 0 else total.files_empty, "rows": rows}.get(
+            name, 0
+        )
         out.append(f"with the baseline: {count(value)} {name} before, {count(value + more)} after")
     out.append(
         f"{plural(len(report.findings), 'finding')}, {plural(report.ignored, 'ignored')[:-1] if report.ignored != 1 else '1 ignored'}, "

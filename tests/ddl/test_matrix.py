@@ -4,8 +4,10 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -155,10 +157,54 @@ def walk(live: Live, edition: Edition) -> tuple[int, list[str]]:
     return compared, differences
 
 
+ZONED = (
+    "START ('2024-03-30') END ('2024-04-02') EVERY (interval '6 hours')",
+    "START ('2024-10-26 00:00') END ('2024-10-29 00:00') EVERY (interval '1 day')",
+    "START ('2024-10-27 00:30+02') END ('2024-10-27 12:00+01') EVERY (interval '90 minutes')",
+    "START ('2024-01-31') END ('2025-01-31') EVERY (interval '1 month')",
+    "START ('2024-02-29 12:00') END ('2028-02-29 12:00') EVERY (interval '1 year 1 day')",
+)
+
+
+def zones(live: Live, edition: Edition) -> tuple[int, list[str]]:
+    """Ranges of timestamptz in time zones with summer time: the same bounds as the server's."""
+    compared, differences = 0, []
+    for zone in ("UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe"):
+        live.work.execute(f"SET TimeZone = '{zone}'".encode())
+        for span in ZONED:
+            sql = f"CREATE TABLE zoned (a int, t timestamptz) DISTRIBUTED BY (a) PARTITION BY RANGE (t) ({span})"
+            tree, _ = read_statement(scan(sql, 0, WORDS)[0], (edition,))
+            effect = World(edition, ZoneInfo(zone)).apply(tree)
+            live.work.execute(sql.encode())
+            if edition.classic:
+                query = (
+                    "SELECT pg_get_expr(parrangeend, parchildrelid) FROM pg_partition_rule r JOIN pg_partition p ON p.oid = r.paroid "
+                    "WHERE p.parrelid = 'zoned'::regclass ORDER BY parruleord"
+                )
+            else:
+                query = (
+                    "SELECT pg_get_expr(relpartbound, c.oid) FROM pg_class c JOIN pg_inherits i ON i.inhrelid = c.oid "
+                    "WHERE inhparent = 'zoned'::regclass ORDER BY c.oid"
+                )
+            made = [re.findall(r"'([^']+)'", str(text))[-1] for (text,) in live.work.execute(query.encode()).fetchall()]
+            instants = [datetime.fromisoformat(text + ":00" if re.search(r"[+-]\d\d$", text) else text) for text in made]
+            instants = [instant.astimezone(UTC) for instant in instants]
+            said = [part.upper.astimezone(UTC) for part in effect.new_parts if isinstance(part.upper, datetime)]
+            live.work.execute("DROP TABLE zoned")
+            compared += 1
+            if instants != said:
+                differences.append(f"{edition.name} {zone}: {span}: predicted {[str(x) for x in said][:4]}, made {made[:4]} of {len(made)}")
+    live.work.execute("SET TimeZone = 'UTC'")
+    return compared, differences
+
+
 def check(dsn: str, least: int) -> None:
     with own_database(dsn, "gpcatalog_ddl") as live:
         (edition,) = editions(live.generation)
         compared, differences = walk(live, edition)
+        if edition.greenplum:
+            zoned, off = zones(live, edition)
+            compared, differences = compared + zoned, differences + off
         print(f"{edition.name}: {compared} predictions compared, {len(differences)} differ")
         assert not differences, "\n".join(differences[:10])
         assert compared >= least
