@@ -39,7 +39,8 @@ class Located(msgspec.Struct, frozen=True):
 class Cost(msgspec.Struct, frozen=True):
     """What one statement, or the whole change, adds.
 
-    rows_coordinator, rows_segment: catalog rows on one instance; files_*: on one segment
+    rows_coordinator, rows_segment: catalog rows on one instance; files_*: on one segment; locks: tables and partitions that one
+    statement locks at once (of the whole change: the most that one of them does)
     """
 
     leaves: int = 0
@@ -48,6 +49,7 @@ class Cost(msgspec.Struct, frozen=True):
     rows_segment: dict[str, int] = {}
     files_empty: int = 0
     files_filled: int = 0
+    locks: int = 0
     complete: bool = True
 
 
@@ -170,6 +172,7 @@ def _cost(effect: Effect, by: Edition) -> Cost:
         dict(effect.rows(by, Instance.SEGMENT)),
         effect.files(by, filled=False),
         effect.files(by, filled=True),
+        effect.relations_locked,
         not effect.unknown,
     )
 
@@ -177,7 +180,7 @@ def _cost(effect: Effect, by: Edition) -> Cost:
 def _sum(costs: Iterable[Cost]) -> Cost:
     coordinator: Counter[str] = Counter()
     segment: Counter[str] = Counter()
-    leaves = relations = empty = filled = 0
+    leaves = relations = empty = filled = locks = 0
     complete = True
     for cost in costs:
         coordinator.update(cost.rows_coordinator)
@@ -186,10 +189,11 @@ def _sum(costs: Iterable[Cost]) -> Cost:
         relations += cost.relations
         empty += cost.files_empty
         filled += cost.files_filled
+        locks = max(locks, cost.locks)
         complete = complete and cost.complete
     on_coordinator = {k: v for k, v in coordinator.items() if v}
     on_segment = {k: v for k, v in segment.items() if v}
-    return Cost(leaves, relations, on_coordinator, on_segment, empty, filled, complete)
+    return Cost(leaves, relations, on_coordinator, on_segment, empty, filled, locks, complete)
 
 
 def _in_token(statement: Statement, starts: list[int], ends: list[int], at: int) -> bool:

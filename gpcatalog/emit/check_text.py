@@ -67,6 +67,8 @@ def render(report: CheckReport, *, color: bool = False, explain: bool = False) -
             f"on {plural(report.segments, 'segment')} of {plural(report.hosts, 'host')}: {count(total.files_empty * host)} files "
             f"a host empty, {count(total.files_filled * host)} filled"
         )
+    if total.locks > 1:
+        out.append(f"one statement locks up to {plural(total.locks, 'table')} and partitions at once")
     for name, value in report.baseline.items():
         more = {"leaves": total.leaves, "files": total.files_filled if total.files_filled > 0 else total.files_empty, "rows": rows}.get(
             name, 0
