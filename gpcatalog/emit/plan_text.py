@@ -59,7 +59,7 @@ def _totals(plan: Plan, out: Console) -> None:
     out.print(Padding(table("", ("", "before", "after", "change"), rows), (0, 0, 0, 2)))
 
 
-def _tables(tables: list[TablePlan], out: Console) -> None:
+def _tables(tables: list[TablePlan], files: str, out: Console) -> None:
     shown = sorted(tables, key=lambda t: (-(t.leaves - t.leaves_after), -(t.files - t.files_after), t.schema, t.table))
     touched = [t for t in shown if t.merges or t.converted or t.dropped or t.leaves != t.leaves_after]
     rows = [
@@ -76,7 +76,7 @@ def _tables(tables: list[TablePlan], out: Console) -> None:
     if not rows:
         _line(out, "nothing to do")
     else:
-        out.print(Padding(table("", ("table", "leaves", "files a segment", "rewrite", "steps"), rows), (0, 0, 0, 2)))
+        out.print(Padding(table("", ("table", "leaves", files, "rewrite", "steps"), rows), (0, 0, 0, 2)))
     if len(touched) > TABLES_SHOWN:
         _line(out, f"and {count(len(touched) - TABLES_SHOWN)} more; --format json has them all")
 
@@ -141,7 +141,7 @@ def show(plan: Plan, tables: list[TablePlan], left: dict[str, int], out: Console
             say = shown.get(x.unit, count)
             rows.append((f"{x.name} ({x.source})", say(x.before), say(x.after), say(x.limit), "kept" if x.kept else "over"))
         out.print(Padding(table("", ("limit", "before", "after", "limit", ""), rows), (0, 0, 0, 2)))
-    _tables(tables, out)
+    _tables(tables, "files a segment" if s.segments else "files", out)
     _curve(plan.curve, out)
     _left(plan, left, out)
     _heading(out, "How good it is, and what it rests on")

@@ -54,7 +54,7 @@ def _snapshot_of(conninfo: str, snapshot: str, demo: bool) -> Iterator[Path]:
         if demo:
             from gpcatalog.lab.demo import demo_server
 
-            conninfo = stack.enter_context(demo_server(_progress)).conninfo()
+            conninfo = stack.enter_context(demo_server(_progress)).conninfo("shop")
         with connect(conninfo) as session:
             path = collect(session, folder / "now.gpcatalog", _progress)
         yield path

@@ -48,8 +48,8 @@ def target_options(options: str, storage: Storage, *, classic: bool) -> dict[str
 def relation_name(parent: str, level: int, partition: str, *, classic: bool, taken: set[str]) -> str:
     """Name of a new partition's relation: Greenplum 6 calls it parent_LEVEL_prt_NAME, elsewhere parent_NAME; the parent's part is cut.
 
-    >>> relation_name("t" * 70, 1, "2024m01", classic=True, taken=set())[-20:]
-    'ttttt_1_prt_2024m01'...
+    >>> relation_name("t" * 70, 1, "p2024m01", classic=True, taken=set())[-19:]
+    'tttt_1_prt_p2024m01'
     """
     tail = f"_{level}_prt_{partition}" if classic else f"_{partition}"
     for n in range(1, 10_000):
