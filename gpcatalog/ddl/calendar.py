@@ -14,7 +14,7 @@ from sqlglot import exp
 from gpcatalog.ddl import expressions as gx
 
 Value = int | Decimal | date | datetime | str
-MOST = 1_000_000  # partitions of one EVERY that are still spelled out
+MOST = 200_000  # partitions of one table that are still spelled out; a level can hold 32,767
 
 
 class Unknown(Exception):

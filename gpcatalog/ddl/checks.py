@@ -190,6 +190,18 @@ def leaves_over_guideline(s: Subject) -> None:
     What to do: choose a coarser step, or fewer levels.
     """
     table = s.effect.table
+    over = next((u for u in s.effect.unknown if u.startswith("more than")), "")
+    if over:
+        s.find(
+            "leaves-over-guideline",
+            Severity.CRITICAL,
+            f"this makes {over}",
+            f"a level holds at most {count(limits.LEAVES_PER_LEVEL.value)}",
+            "choose a coarser step or fewer levels",
+            confidence=Confidence.HIGH,
+            source=limits.LEAVES_PER_LEVEL.source,
+        )
+        return
     if table is None or not s.effect.leaves_made or not table.parts:
         return
     leaves = len(table.leaves())
@@ -227,10 +239,11 @@ def grain_too_fine(s: Subject) -> None:
     seen: dict[int, int] = {}
     nodes: dict[int, exp.Expression] = {}
     for part in _walk(s.effect.new_parts):
-        if part.node is not None and part.node.find(gx.PartitionEvery) is not None:
+        if part.node is not None:
             key = id(part.node)
             nodes[key] = part.node
             seen[key] = seen.get(key, 0) + 1
+    seen = {key: n for key, n in seen.items() if n > 1 and nodes[key].find(gx.PartitionEvery) is not None}
     for key, number in seen.items():
         bound = nodes[key].args.get("bound")
         parents = 1 if nodes[key].args.get("role") != "SUBPARTITION" and not isinstance(nodes[key], gx.TemplateElement) else None

@@ -334,6 +334,16 @@ def _range_parts(
         yield (f"{name}_{number}" if name else ""), a, b, closed
 
 
+def _tablename(element: exp.Expression) -> str:
+    """The name that WITH (tablename='…') gives a partition's relation, as pg_dump writes it; "" without one."""
+    options = element.args.get("options")
+    for option in options.expressions if options is not None else ():
+        if isinstance(option, gx.StorageOption) and option.option == "tablename":
+            value = option.args.get("value")
+            return cut(str(value.this)) if isinstance(value, exp.Literal) else ""
+    return ""
+
+
 # pg_type.typname → how a partition key of it is ordered
 _KINDS = {
     **dict.fromkeys(("int2", "int4", "int8", "oid"), "integer"),
@@ -350,6 +360,7 @@ class Grower:
     table: Table
     zone: ZoneInfo
     table_options: dict[str, str]
+    made: int = 0
 
     def kind(self, level: int) -> str:
         """How the key of a level is ordered."""
@@ -363,7 +374,7 @@ class Grower:
     def storage(self, element: exp.Expression, above: Storage) -> Storage:
         """Storage of a partition: its own WITH replaces the one above it."""
         options = element.args.get("options")
-        if options is None:
+        if options is None or set(options_of(options)) == {"tablename"}:
             return above
         return storage_of(options_of(options), "", Storage.HEAP if self.edition.classic else above, self.edition)
 
@@ -384,14 +395,23 @@ class Grower:
             storage = self.storage(element, above)
             default = bool(element.args.get("default"))
             made: list[tuple[str, object, object, bool]]
-            if isinstance(bound, gx.PartitionRange):
+            named = _tablename(element)
+            if named and isinstance(bound, gx.PartitionRange):
+                # as old dumps have it: the relation has this name, and EVERY is only remembered
+                whole = bound.copy()
+                whole.set("every", None)
+                made = [*_range_parts(element, whole, self.kind(level), self.zone, classic)]
+            elif isinstance(bound, gx.PartitionRange):
                 made = [*_range_parts(element, bound, self.kind(level), self.zone, classic)]
             else:
                 made = [(fold(element.args.get("this")), None, None, False)]
             listed = tuple(v.sql("greenplum") for v in bound.expressions) if isinstance(bound, gx.PartitionValues) else ()
             for name, lower, upper, closed in made:
                 number += 1
-                relation = child_name(parent, level + 1, name or str(number))
+                self.made += 1
+                if self.made > calendar.MOST:
+                    raise Unknown(f"more than {calendar.MOST:,} partitions")
+                relation = named or child_name(parent, level + 1, name or str(number))
                 mine = bounds + (not default)
                 part = Partition(relation, name, default, storage, mine, lower, upper, closed, listed, node=element)
                 if level + 1 < len(self.table.levels):

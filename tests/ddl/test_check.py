@@ -238,3 +238,20 @@ def test_settings_from_pyproject(tmp_path: Path) -> None:
     settings = read(file)
     assert settings is not None
     assert (settings.server, settings.segments, settings.every_parts, settings.change.leaves) == ("greenplum6", 32, 50, 100)
+
+
+def test_more_than_can_be_spelled_out() -> None:
+    sql = (
+        "CREATE TABLE t (a int, b int) DISTRIBUTED BY (a) PARTITION BY RANGE (a) SUBPARTITION BY RANGE (b) SUBPARTITION TEMPLATE "
+        "(START (0) END (30000) EVERY (1)) (START (0) END (30000) EVERY (1));"
+    )
+    assert {"leaves-over-guideline", "cost-unknown"} <= fired(sql)
+
+
+def test_dumps_name_their_partitions() -> None:
+    report = check(
+        "CREATE TABLE t (a int) WITH (appendonly=true) DISTRIBUTED BY (a) PARTITION BY RANGE (a) "
+        "(START (1) END (9) EVERY (1) WITH (tablename='t_first'), START (9) END (10) WITH (tablename='t_last', appendonly=false));"
+    )
+    assert report.total.leaves == 2
+    assert report.total.rows_segment["pg_appendonly"] == 2  # the root and the first: the last is heap
