@@ -141,7 +141,8 @@ def _enumerate(curves: Curves, objective: Floats, ways: list[int]) -> bool:
             more[root, :, n] = way.totals
             curves.picks[root, points + n] = way.picks
     curves.totals = np.concatenate([curves.totals, more], axis=2)
-    curves.columns = np.concatenate([curves.columns, np.repeat(curves.columns[:, :1], most, axis=1)], axis=1)
+    # they have no prices of their own: the last ones, with the multipliers, tell them apart for people
+    curves.columns = np.concatenate([curves.columns, np.repeat(curves.columns[:, -1:], most, axis=1)], axis=1)
     return complete
 
 

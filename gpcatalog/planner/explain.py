@@ -119,6 +119,8 @@ class Explainer:
             name = self._slot_name(int(problem.groups.slot[g]))
             comps = problem.groups.comps[option]
             assert comps is not None
+            if at == b and self._cost(g, option) < now:
+                return f"one {name} would cost less, but the limits do not leave room for it"
             if at == b:
                 return (
                     f"one {name} would cost {self._cost(g, option) - now:,.0f} points more"
@@ -205,7 +207,10 @@ class Explainer:
             last = ""
             target = TARGETS[option]
             what = f"merge into one {self._slot_name(slot)}" + (f" as {target.value}" if target else "")
-            finer = f"apart they would cost {self._alone(a, b) - cost:,.0f} points more"
+            saved = self._alone(a, b) - cost
+            finer = (
+                f"apart they would cost {saved:,.0f} points more" if saved >= 0 else "apart they would cost less, but the limits need it"
+            )
             row = self._row(a, b, texts, highest, what)
             found.append(Row(row.where, row.units, row.leaves, row.bytes, row.bars, what, self._coarser(a, b, slot, chosen), finer))
         flush()
@@ -249,4 +254,4 @@ class Explainer:
             if self.root.calendar and not wide:
                 return "stays: the policy names no grain"
             return "stays: no cell of the grid that is cold and within max_leaf holds it and a neighbour"
-        return "stays: merging it would cost more than it gives back"
+        return "stays: merging it would cost more than it gives back, or than the limits leave"
