@@ -65,7 +65,7 @@ def _left(latency: Latency, out: Console) -> None:
             "coordinator" if one.content == -1 else f"segment {one.content}",
             count(one.predicted_total),
             count(one.counted_total) if one.counted_total is not None else "not counted",
-            "yes" if one.equal else "no",
+            "yes" if one.equal else "no" if one.counted is not None else "",
             size(one.predicted_bytes),
         )
         for one in latency.left

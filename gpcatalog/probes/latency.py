@@ -226,13 +226,14 @@ class _Writing:
         }
         self.greenplum = session.server.greenplum
         self.conn = psycopg.connect(_conninfo.make_conninfo("", **wanted), autocommit=True, prepare_threshold=None)
-        self.catalogs = self._catalogs()
+        self.sees_dead = self.greenplum and self._has("gp_select_invisible")
 
-    def _catalogs(self) -> dict[int, str]:
-        rows = self.conn.execute(
-            "SELECT c.oid::int8, c.relname::text FROM pg_catalog.pg_class c WHERE c.relnamespace = 11 AND c.relkind = 'r' ORDER BY 2"
-        ).fetchall()
-        return dict(rows)
+    def _has(self, setting: str) -> bool:
+        try:
+            self.conn.execute(f"SHOW {setting}".encode())
+        except psycopg.errors.UndefinedObject:
+            return False
+        return True
 
     def run(self, statement: str) -> None:
         """Run one statement made here."""
@@ -312,7 +313,7 @@ def active(
                         writing.run(f"DROP TABLE {schema}.probe")
                     written = writing.counters() - before
                     left[-1] += written
-                    if writing.greenplum and countable:
+                    if writing.sees_dead and countable:
                         for content, counted in writing.on_segments(schema, sorted(written)).items():
                             left.setdefault(content, Counter()).update(counted)
                             contents.append(content)

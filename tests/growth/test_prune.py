@@ -6,13 +6,10 @@ from datetime import UTC, timedelta
 from pathlib import Path
 
 import pytest
-import typer
-from typer.testing import CliRunner
 
 from gpcatalog.audit.build import build as audit
 from gpcatalog.errors import CatalogError
 from gpcatalog.growth.build import build
-from gpcatalog.growth.command import prune as prune_command
 from gpcatalog.growth.points import points
 from gpcatalog.store import prune as pruning
 from gpcatalog.store import series
@@ -72,15 +69,3 @@ def test_damaged_file_is_told_and_left(tmp_path: Path) -> None:
     _, failed = pruning.prune(pruning.decide(stored(tmp_path), now, POLICY))
     assert [path for path, _ in failed] == [paths[0]]
     assert paths[0].read_bytes() == b"damaged"
-
-
-def test_command(tmp_path: Path) -> None:
-    made.series(tmp_path, 25, each=1)
-    app = typer.Typer()
-    app.command()(prune_command)
-    dry = CliRunner().invoke(app, ["--folder", str(tmp_path), "--dry-run", "--all-days", "0", "--totals-days", "0"])
-    assert dry.exit_code == 0, dry.exception
-    assert len(stored(tmp_path)) == 25
-    done = CliRunner().invoke(app, ["--folder", str(tmp_path), "--all-days", "0", "--totals-days", "0"])
-    assert "given back" in done.stdout
-    assert len(stored(tmp_path)) == 5  # four weeks, and the newest
