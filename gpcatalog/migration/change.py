@@ -16,6 +16,7 @@ class Stage:
     explicit: storage, options and column encodings are said (a conversion, or a rollback to what was); else they are copied with LIKE
     path: partitions from below the unit down to this leaf, as (partition name, bound, relation name); empty where the unit is the leaf
     sources: leaves whose rows it takes, each with the predicate that picks them (empty: all)
+    slices: for each source, the predicate that finds its rows again in the new leaf
     predicate: what every row of it must satisfy
     """
 
@@ -34,6 +35,7 @@ class Stage:
     explicit: bool = False
     path: tuple[tuple[str, str, str], ...] = ()
     indexes: tuple[tuple[Index, str], ...] = ()  # each with the name it has afterwards
+    slices: tuple[str, ...] = ()
     statistics: tuple[tuple[str, int], ...] = ()  # columns with a target of their own
 
 
@@ -67,7 +69,6 @@ class Context:
     columns: tuple[str, ...]  # of every row, in the root's order, quoted
     copied: tuple[str, ...]  # without generated ones
     signature: str
-    checks: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gpcatalog.migration.change import Context, Convert, Drop, Made, Stage, Swap
-from gpcatalog.migration.facts import grants
+from gpcatalog.migration.change import Context, Convert, Drop, Made, Stage, Swap, Unit
+from gpcatalog.migration.facts import Grant, grants
 from gpcatalog.migration.journal import SCHEMA
 from gpcatalog.migration.writer import Phase, Phases, Writer, block, call, grant_statements, literal, lock_list
 from gpcatalog.model.names import qualified
@@ -22,13 +22,12 @@ class Classic(Writer):
 
     def settings(self) -> list[str]:
         return [
+            # what EXCHANGE of a default partition warns of is looked for by the script
+            "SET client_min_messages = error;",
             "SET gp_autostats_mode = none;",
             "SET gp_default_storage_options = 'appendonly=false';",
             "SET gp_enable_exchange_default_partition = on;",
         ]
-
-    def stage_checks(self, context: Context) -> tuple[tuple[str, str], ...]:
-        return context.checks
 
     def create_stage(self, context: Context, stage: Stage) -> str:
         table = qualified(stage.schema, stage.name)
@@ -54,16 +53,25 @@ class Classic(Writer):
         table = qualified(stage.schema, stage.name)
         return self._alter(context, above, f"{inner}EXCHANGE PARTITION {path[-1]} WITH TABLE {table} WITHOUT VALIDATION")
 
-    def _subpartitions(self, context: Context, made: Made) -> str:
-        """An explicit list of what is below, one level deep; empty where the template says it."""
-        if made.like is None or made.like.has_template:
+    def _drops(self, context: Context, above: str, gone: tuple[Unit, ...]) -> list[str]:
+        # several in one statement are quicker; below another partition the grammar takes one
+        if not above and gone:
+            return [self._alter(context, "", ", ".join(f"DROP PARTITION {unit.address}" for unit in gone))]
+        return [self._alter(context, above, f"DROP PARTITION {unit.address}") for unit in gone]
+
+    def _below(self, made: Made) -> str:
+        """Storage of what lies between, and an explicit list of what is below, one level deep, unless the template says it."""
+        if made.like is None:
             return ""
+        found = f" WITH ({made.like.options})" if made.like.options else ""
+        if made.like.has_template:
+            return found
         parts = []
         for stage in made.stages:
             name, bound, _ = stage.path[0]
             label = quote(name) + " " if name else ""
             parts.append(f"DEFAULT SUBPARTITION {quote(name)}" if bound == "DEFAULT" else f"SUBPARTITION {label}{bound}")
-        return f" ({', '.join(parts)})"
+        return f"{found} ({', '.join(parts)})"
 
     def exchange(self, context: Context, swap: Swap) -> Phases:
         above = swap.above
@@ -85,15 +93,15 @@ class Classic(Writer):
             top = partition(default.relation.partition)
             moves += [self._exchange(context, above, top, s) for s in parked]
             moves.append(self._alter(context, above, "DROP DEFAULT PARTITION"))
-        moves += [self._alter(context, above, f"DROP PARTITION {unit.address}") for unit in swap.gone]
+        moves += self._drops(context, above, swap.gone)
         for made in swap.made:
             bound = made.bound
-            moves.append(self._alter(context, above, f"ADD PARTITION {quote(made.partition)} {bound}{self._subpartitions(context, made)}"))
+            moves.append(self._alter(context, above, f"ADD PARTITION {quote(made.partition)} {bound}{self._below(made)}"))
             moves += [self._exchange(context, above, quote(made.partition), s) for s in made.stages]
         if default is not None:
             name = quote(default.relation.partition)
             like = Made("", "", "", parked, "", default.relation if default.relation.kind != "leaf" else None)
-            moves.append(self._alter(context, above, f"ADD DEFAULT PARTITION {name}{self._subpartitions(context, like)}"))
+            moves.append(self._alter(context, above, f"ADD DEFAULT PARTITION {name}{self._below(like)}"))
             moves += [self._exchange(context, above, name, s) for s in parked]
         moves += [f"DROP TABLE {qualified(s.schema, s.name)};" for s in [*self.stages(swap), *parked]]
         finish: list[str] = []
@@ -109,7 +117,7 @@ class Classic(Writer):
             (Phase.FINISH, finish),
         ]
 
-    def _root_grants(self, context: Context) -> list[object]:
+    def _root_grants(self, context: Context) -> list[Grant]:
         return [g for g in grants(context.root.acl) if g.role != context.root.owner]
 
     def _nothing_in_default(self, leaf: str, predicate: str) -> str:
@@ -131,7 +139,7 @@ class Classic(Writer):
                 ],
             ),
             (Phase.PROVE, [empty(leaf.sql) for leaf in leaves]),
-            (Phase.SWAP, [self._alter(context, drop.above, f"DROP PARTITION {u.address}") for u in drop.gone]),
+            (Phase.SWAP, self._drops(context, drop.above, drop.gone)),
             (Phase.NOTE, self.note(context, drop, "done")),
         ]
         return [block(phases)]

@@ -142,11 +142,9 @@ def migrate(
 
     read = _read(plan)
     source = read.source
-    place = {"host": source.host, "port": str(source.port), "dbname": source.database} if not conninfo else {}
-    if mode is Mode.ONLINE:
-        raise CatalogError("online mode is not written yet", hint="use --mode locked", exit_code=Exit.REFUSED)
+    place = {} if conninfo else {"host": source.host, "port": str(source.port), "dbname": source.database}
     request = Request(mode, runner, not new_leaves, lock_attempts, lock_wait)
-    with connect(as_conninfo(conninfo), **{k: v for k, v in place.items() if v}) as session:
+    with connect(as_conninfo(conninfo), timeouts=None, **{k: v for k, v in place.items() if v}) as session:
         files, work, refused = build(session, read, request, count=count, only=set(table or ()), growth=growth)
     steps = sum(len(w.forward) for w in work)
     for r in refused:

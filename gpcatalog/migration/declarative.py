@@ -21,7 +21,8 @@ class Declarative(Writer):
     def settings(self) -> list[str]:
         found = ["SET row_security = off;"]
         if self.greenplum:
-            found += ["SET gp_autostats_mode = none;", "SET default_table_access_method = heap;"]
+            # it warns that partitions keep their names when their parent is renamed: so they shall
+            found += ["SET client_min_messages = error;", "SET gp_autostats_mode = none;", "SET default_table_access_method = heap;"]
         return found
 
     def create_stage(self, context: Context, stage: Stage) -> str:
@@ -41,11 +42,17 @@ class Declarative(Writer):
         return f"CREATE {kind} {table} ({', '.join(inside)}) USING {quote(stage.storage)}{with_}{place};"
 
     def quiet(self, context: Context, swap: Swap) -> list[str]:
-        return [leaf.sql for leaf in self.leaves(swap)]
+        # a writer that waits for a leaf holds the root, and the swap would wait for it: it has to wait at the root
+        return [context.root.sql, swap.parent.sql, *(leaf.sql for leaf in self.leaves(swap))]
 
     def readers_out(self, context: Context, swap: Swap) -> list[str]:
         # the parent first: who reads through it has locked it before any leaf, so nobody can wait for us crosswise
-        names = [swap.parent.sql, *(u.relation.sql for u in swap.gone), *self.quiet(context, swap), *self.below(swap.default)]
+        names = [
+            swap.parent.sql,
+            *(u.relation.sql for u in swap.gone),
+            *(leaf.sql for leaf in self.leaves(swap)),
+            *self.below(swap.default),
+        ]
         return [
             call("lock", literal(f"LOCK TABLE {lock_list(names)} IN ACCESS EXCLUSIVE MODE")),
             "began := pg_catalog.clock_timestamp();",

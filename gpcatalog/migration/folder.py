@@ -155,6 +155,8 @@ class Folder:
     def _write(self, work: Work, change: Change, done: str) -> list[str]:
         whole = self.request.strict and done == "done"
         if isinstance(change, Swap):
+            if self.request.mode is Mode.ONLINE and done == "done":
+                return self.writer.online(work.context, change, whole=whole)
             return self.writer.swap(work.context, change, done=done, whole=whole)
         if isinstance(change, Drop):
             return self.writer.drop(work.context, change, whole=whole)
@@ -162,12 +164,12 @@ class Folder:
 
     def _locks(self) -> list[str]:
         if self.request.mode is Mode.ONLINE:
-            first = "Exclusive on the leaves of one step while they are looked at again: writers wait, readers go on"
+            first = "Exclusive on the root and the leaves of one step while they are looked at again: writers wait, readers go on"
         else:
-            first = "Exclusive on the leaves of one step while they are copied: writers wait, readers go on"
+            first = "Exclusive on the root and the leaves of one step while they are copied: writers wait, readers go on"
         return [
             "Locks:",
-            f"  {first}" + (" (and on the root: the server locks it for every write)" if self.writer.classic else ""),
+            f"  {first}",
             "  AccessExclusive on the parent, these leaves and the default partition for the swap: readers wait;",
             f"  tried every {self.request.pause_s:g} s with a timeout of {self.request.wait_ms} ms, {self.request.attempts} times at most",
         ]

@@ -10,7 +10,8 @@ SCHEMA = "gpcatalog_journal"
 VERSION = 1
 
 _LEAVES_CLASSIC = """\
-    SELECT '"' || pg_catalog.replace(n.nspname::text, '"', '""') || '"."' || pg_catalog.replace(c.relname::text, '"', '""') || '"',
+    SELECT '"' || pg_catalog.replace(n.nspname::text, '"', '""') || '"."'
+               || pg_catalog.replace(c.relname::text, '"', '""') || '"',
            CASE WHEN r.parisdefault THEN 'DEFAULT'
                 WHEN p.parkind = 'l' THEN 'VALUES (' || pg_catalog.pg_get_expr(r.parlistvalues, 0) || ')'
                 ELSE pg_catalog.btrim(
@@ -85,8 +86,8 @@ BEGIN
     IF found <> owner THEN
         RAISE EXCEPTION 'changed since it was planned: the owner of % is % and was %', root, found, owner;
     END IF;
-    SELECT pg_catalog.string_agg('"' || pg_catalog.replace(a.attname::text, '"', '""') || '" ' || pg_catalog.format_type(a.atttypid, a.atttypmod)
-                                 || CASE WHEN a.attnotnull THEN ' NOT NULL' ELSE '' END, ', ' ORDER BY a.attnum) INTO found
+    SELECT pg_catalog.string_agg('"' || pg_catalog.replace(a.attname::text, '"', '""') || '" '
+                                 || pg_catalog.format_type(a.atttypid, a.atttypmod) || CASE WHEN a.attnotnull THEN ' NOT NULL' ELSE '' END, ', ' ORDER BY a.attnum) INTO found
       FROM pg_catalog.pg_attribute a WHERE a.attrelid = oid_now AND a.attnum > 0 AND NOT a.attisdropped;
     IF found <> signature THEN
         RAISE EXCEPTION 'changed since it was planned: the columns of % are % and were %', root, found, signature;
@@ -99,7 +100,8 @@ BEGIN
           FROM (SELECT b.part, b.bound FROM @J.believed(of_plan, root) b
                 EXCEPT SELECT p.part, p.bound FROM @J.partitions(oid_now) p) p;
         IF found IS NOT NULL OR lost IS NOT NULL THEN
-            RAISE EXCEPTION 'changed since it was planned: partitions of %: new or different %, gone %', root, COALESCE(found, 'none'), COALESCE(lost, 'none');
+            RAISE EXCEPTION 'changed since it was planned: partitions of %: new or different %, gone %',
+                root, COALESCE(found, 'none'), COALESCE(lost, 'none');
         END IF;
     END IF;
 END
@@ -160,15 +162,16 @@ END
 $f$;
 
 -- Counts and hashes the rows of one relation, order left aside, and notes both; stops where rows lie outside a bound.
-CREATE OR REPLACE FUNCTION @J.tally(of_plan text, of_step text, of_side text, relation text, columns text, predicate text, source text) RETURNS void
-LANGUAGE plpgsql AS $f$
+CREATE OR REPLACE FUNCTION @J.tally(of_plan text, of_step text, of_side text, relation text, columns text, predicate text, source text)
+RETURNS void LANGUAGE plpgsql AS $f$
 DECLARE
     number bigint;
     total numeric;
     stray bigint;
 BEGIN
     EXECUTE 'SELECT pg_catalog.count(*), COALESCE(pg_catalog.sum(q.h), 0), COALESCE(pg_catalog.sum(q.o), 0) FROM (SELECT @H(ROW('
-            || columns || ')::text@S)::numeric AS h, CASE WHEN ' || predicate || ' THEN 0 ELSE 1 END AS o FROM ' || source || ') q'
+            || columns || ')::text@S)::numeric AS h, CASE WHEN ' || predicate || ' THEN 0 ELSE 1 END AS o FROM '
+            || source || ') q'
        INTO number, total, stray;
     IF stray > 0 THEN
         RAISE EXCEPTION '% of % rows of % lie outside %', stray, number, relation, predicate;
@@ -179,8 +182,8 @@ END
 $f$;
 
 -- The last tally of each relation on one side of a step.
-CREATE OR REPLACE FUNCTION @J.tallies(of_plan text, of_step text, of_side text, OUT relation text, OUT rows bigint, OUT hash numeric) RETURNS SETOF record
-LANGUAGE sql AS $f$
+CREATE OR REPLACE FUNCTION @J.tallies(of_plan text, of_step text, of_side text, OUT relation text, OUT rows bigint, OUT hash numeric)
+RETURNS SETOF record LANGUAGE sql AS $f$
     SELECT DISTINCT ON (t.relation) t.relation, t.rows, t.hash FROM @J.tally t
      WHERE t.plan = $1 AND t.step = $2 AND t.side = $3 ORDER BY t.relation, t.at DESC
 $f$;
@@ -191,8 +194,10 @@ DECLARE
     a record;
     b record;
 BEGIN
-    SELECT COALESCE(pg_catalog.sum(t.rows), 0) AS rows, COALESCE(pg_catalog.sum(t.hash), 0) AS hash INTO a FROM @J.tallies(of_plan, of_step, one) t;
-    SELECT COALESCE(pg_catalog.sum(t.rows), 0) AS rows, COALESCE(pg_catalog.sum(t.hash), 0) AS hash INTO b FROM @J.tallies(of_plan, of_step, other) t;
+    SELECT COALESCE(pg_catalog.sum(t.rows), 0) AS rows, COALESCE(pg_catalog.sum(t.hash), 0) AS hash INTO a
+      FROM @J.tallies(of_plan, of_step, one) t;
+    SELECT COALESCE(pg_catalog.sum(t.rows), 0) AS rows, COALESCE(pg_catalog.sum(t.hash), 0) AS hash INTO b
+      FROM @J.tallies(of_plan, of_step, other) t;
     IF a.rows <> b.rows OR a.hash <> b.hash THEN
         RAISE EXCEPTION 'the copy differs: % rows hash % (%), % rows hash % (%)', a.rows, a.hash, one, b.rows, b.hash, other;
     END IF;
@@ -200,13 +205,20 @@ BEGIN
 END
 $f$;
 
+-- Has a leaf changed since it was copied?
+CREATE OR REPLACE FUNCTION @J.differs(of_plan text, of_step text, of_relation text) RETURNS boolean LANGUAGE sql AS $f$
+    SELECT NOT EXISTS (SELECT 1 FROM @J.tallies($1, $2, 'copied') a JOIN @J.tallies($1, $2, 'old') b ON b.relation = a.relation
+                        WHERE a.relation = $3 AND a.rows = b.rows AND a.hash = b.hash)
+$f$;
+
 -- Takes from a new table what default privileges gave to others.
 CREATE OR REPLACE FUNCTION @J.strip(relation text) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog AS $f$
 DECLARE
     who record;
 BEGIN
-    FOR who IN SELECT DISTINCT g.grantee FROM (SELECT (pg_catalog.aclexplode(c.relacl)).grantee, c.relowner FROM pg_catalog.pg_class c
-                WHERE c.oid = relation::pg_catalog.regclass) g WHERE g.grantee <> g.relowner LOOP
+    FOR who IN SELECT DISTINCT g.grantee
+                 FROM (SELECT (pg_catalog.aclexplode(c.relacl)).grantee, c.relowner FROM pg_catalog.pg_class c
+                        WHERE c.oid = relation::pg_catalog.regclass) g WHERE g.grantee <> g.relowner LOOP
         EXECUTE 'REVOKE ALL ON TABLE ' || relation || ' FROM '
                 || CASE WHEN who.grantee = 0 THEN 'PUBLIC' ELSE pg_catalog.quote_ident(pg_catalog.pg_get_userbyid(who.grantee)) END;
     END LOOP;
@@ -219,7 +231,8 @@ CREATE OR REPLACE FUNCTION @J.staged(of_plan text, of_step text, relation text) 
 $f$;
 
 -- Notes a state of a step, and what the table has from now on.
-CREATE OR REPLACE FUNCTION @J.note(of_plan text, of_step text, of_state text, root text, since timestamptz) RETURNS void LANGUAGE plpgsql AS $f$
+CREATE OR REPLACE FUNCTION @J.note(of_plan text, of_step text, of_state text, root text, since timestamptz)
+RETURNS void LANGUAGE plpgsql AS $f$
 DECLARE
     spent bigint := (extract(epoch FROM pg_catalog.clock_timestamp() - since) * 1000)::bigint;
     parts text[];
@@ -229,7 +242,8 @@ BEGIN
     INSERT INTO @J.step (plan, step, state, relation, milliseconds) VALUES (of_plan, of_step, of_state, root, spent);
     IF of_state IN ('done', 'undone') THEN
         IF of_state = 'undone' THEN
-            INSERT INTO @J.step (plan, step, state, relation, milliseconds) VALUES (of_plan, pg_catalog.substr(of_step, 6), of_state, root, spent);
+            INSERT INTO @J.step (plan, step, state, relation, milliseconds)
+            VALUES (of_plan, pg_catalog.substr(of_step, 6), of_state, root, spent);
         END IF;
         -- into variables first: Greenplum lets no function read the journal while a statement writes it
         SELECT pg_catalog.array_agg(e.part), pg_catalog.array_agg(e.bound), pg_catalog.array_agg(e.change) INTO parts, bounds, changes
@@ -249,7 +263,8 @@ END
 $f$;
 
 -- What finished steps made, as it was then and as it is now: rows that came or went since show as a difference.
-CREATE OR REPLACE FUNCTION @J.review(of_plan text, OUT step text, OUT relation text, OUT rows_then bigint, OUT rows_now bigint, OUT same boolean)
+CREATE OR REPLACE FUNCTION @J.review(of_plan text, OUT step text, OUT relation text,
+    OUT rows_then bigint, OUT rows_now bigint, OUT same boolean)
 RETURNS SETOF record LANGUAGE plpgsql AS $f$
 DECLARE
     t record;
@@ -259,7 +274,8 @@ BEGIN
               WHERE y.plan = of_plan AND y.side = 'new' ORDER BY y.step, y.relation, y.at DESC LOOP
         CONTINUE WHEN pg_catalog.to_regclass(@C(t.relation)) IS NULL OR CASE WHEN t.step LIKE 'undo-%'
                       THEN @J.state(of_plan, pg_catalog.substr(t.step, 6)) <> 'undone' ELSE @J.state(of_plan, t.step) <> 'done' END;
-        EXECUTE 'SELECT pg_catalog.count(*), COALESCE(pg_catalog.sum(@H(ROW(' || t.columns || ')::text@S)::numeric), 0) FROM ONLY ' || t.relation
+        EXECUTE 'SELECT pg_catalog.count(*), COALESCE(pg_catalog.sum(@H(ROW(' || t.columns || ')::text@S)::numeric), 0) FROM ONLY '
+                || t.relation
            INTO rows_now, total;
         step := t.step;
         relation := t.relation;

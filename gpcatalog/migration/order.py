@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from gpcatalog.errors import CatalogError, Exit
 from gpcatalog.migration.change import Change, Context, Convert, Drop, Made, Refused, Stage, Swap, Unit, Work
@@ -129,9 +130,6 @@ class Planner:
             columns=tuple(quote_ident_always(c.name) for c in columns),
             copied=tuple(quote_ident_always(c.name) for c in columns if not c.generated),
             signature=column_signature(columns),
-            checks=tuple(
-                (quote_ident_always(h.detail.split("\x1f")[0]), h.detail.split("\x1f", 1)[1]) for h in table.hanging if h.what == "check"
-            ),
         )
         self.taken_indexes: set[str] = {i.name for indexes in table.indexes.values() for i in indexes}
 
@@ -280,9 +278,9 @@ class Planner:
         return found
 
     def merge(self, step: op.Merge) -> tuple[Swap, Swap]:
-        return self.swap(step, step.name, step.partition, "merge")
+        return self.swap(step, step.name, step.partition)
 
-    def swap(self, step: op.Merge | op.Convert, name: str, label: str, verb: str) -> tuple[Swap, Swap]:
+    def swap(self, step: op.Merge | op.Convert, name: str, label: str) -> tuple[Swap, Swap]:
         """Forward and back of a merge, or of a conversion by rebuilding."""
         units = [self.live(u.oid, u.name, u.bound) for u in step.units]
         parent = self.parent_of(units)
@@ -300,7 +298,7 @@ class Planner:
         if bounds[0].kind is BoundKind.LIST:
             text = joined_list(bounds, classic=self.classic)
         else:
-            for one, two in zip(bounds, bounds[1:], strict=False):
+            for one, two in pairwise(bounds):
                 if not _adjacent(one, two):
                     raise Refusal(f"a gap or another order between {one.text} and {two.text}")
             text = merged_text(bounds[0], bounds[-1], classic=self.classic)
@@ -317,11 +315,9 @@ class Planner:
         if name in taken:
             raise Refusal(f"the name {name} is taken")
         digest = re.sub(r"\W", "", step.id.rsplit("-", 1)[-1])[:12]
-        stages, back_units = [], []
+        stages = []
         like_unit = units[-1]
         lane_of = {leaf.oid: leaf.lane for leaf in step.leaves}
-        if self.classic and deep:
-            self._template_matches(units)
         for n, new in enumerate(step.new):
             parts = [leaf for leaf in leaves if lane_of[leaf.oid] == n]
             if not parts:
@@ -338,11 +334,10 @@ class Planner:
                     name if not deep else new.name,
                     f"gpc_{digest}_{n + 1}",
                     whole,
-                    verb,
+                    key,
                     deep,
                 )
             )
-            back_units.append(parts)
         made = Made(name, label, text, tuple(stages), whole, like_unit if deep else None)
         parked = self._parked(default, f"gpc_{digest}_d") if default is not None and self.classic else ()
         counted = None
@@ -355,10 +350,6 @@ class Planner:
             rows=counted, said=step.rests_on, limit_bytes=limit,
         )  # fmt: skip
         return forward, self._back(step, forward, units, made, key, digest, label, deep)
-
-    def _template_matches(self, units: list[Relation]) -> None:
-        if units[0].has_template:
-            return  # checked by EXCHANGE: a child that the template does not make is not found, and all is rolled back
 
     def _parked(self, default: Unit, stem: str) -> tuple[Stage, ...]:
         found = []
@@ -374,16 +365,12 @@ class Planner:
         return tuple(found)
 
     def _stage(
-        self, new: op.NewLeaf, parts: list[Relation], like: Relation, unit: Relation, final: str, name: str, whole: str, verb: str, deep: bool
+        self, new: op.NewLeaf, parts: list[Relation], like: Relation, unit: Relation, final: str, name: str, whole: str, key: str, deep: bool
     ) -> Stage:  # fmt: skip
         own = self.table.columns[like.oid]
-        same = all(self._stored_alike(p, like) for p in parts)
+        # where they are stored differently, like the newest of them, as the plan says
         converted = bool(new.storage) and new.storage != like.storage
-        explicit = converted
-        encodings: tuple[tuple[str, str], ...] = ()
         options = tuple(new.options.items()) if converted else options_of(like.options)
-        if not same and not converted:
-            explicit = False  # stored like the newest of them, as the plan says
         path_parts = self.path_predicate(like, unit) if deep else []
         return Stage(
             name=name,
@@ -392,17 +379,25 @@ class Planner:
             like=like.sql,
             shape=like,
             sources=tuple((p.sql, "") for p in parts),
+            slices=tuple(self._slice(p, key, unit.level if deep else like.level) for p in parts),
             predicate=" AND ".join([whole, *path_parts]),
             grants=common_grants([p.acl for p in parts], like.owner),
             comment="\n".join(dict.fromkeys(p.comment for p in parts if p.comment)),
             storage=new.storage or like.storage,
             options=options,
-            encodings=encodings,
-            explicit=explicit,
+            explicit=converted,
             path=self.steps_below(like, unit) if deep else (),
             indexes=self.own_indexes(like, final),
             statistics=self.statistics_targets(like) if own else (),
         )
+
+    def _slice(self, leaf: Relation, key: str, level: int) -> str:
+        """What tells the rows of a leaf from those of the other leaves that go into the same new one: the bound of its unit."""
+        at = leaf
+        while at.level > level:
+            assert at.parent is not None
+            at = self.table.relations[at.parent]
+        return predicate(parse(at.bound), key)
 
     def _stored_alike(self, one: Relation, two: Relation) -> bool:
         return (
@@ -426,7 +421,7 @@ class Planner:
             bound = parse(u.bound)
             mine = predicate(bound, key)
             stages = []
-            for lane, stage in enumerate(made.stages):
+            for stage in made.stages:
                 sources = {s for s, _ in stage.sources}
                 old = next((leaf for leaf in self.table.leaves(u.oid) if leaf.sql in sources), None)
                 if old is None:
@@ -453,7 +448,6 @@ class Planner:
                         statistics=self.statistics_targets(old),
                     )
                 )
-                del lane
             name = u.partition or u.name.rsplit("_prt_", 1)[-1]
             like = None
             if deep:
@@ -558,7 +552,7 @@ def _one(planner: Planner, step: op.AnyStep) -> tuple[Change, Change | None]:
         return planner.merge(step)
     if isinstance(step, op.Convert):
         unit = step.units[0]
-        return planner.swap(step, unit.name, unit.partition or unit.name.rsplit("_prt_", 1)[-1], "convert")
+        return planner.swap(step, unit.name, unit.partition or unit.name.rsplit("_prt_", 1)[-1])
     if isinstance(step, op.DropEmpty):
         return planner.drop(step), None
     raise Refusal(f"{step.__struct_config__.tag} is not written yet")

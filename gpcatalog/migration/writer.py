@@ -24,7 +24,7 @@ class Phase(StrEnum):
     """What a stretch of a step does; each begins with a comment that names it."""
 
     GUARD = "guard: skip what is done, stop unless the table is as it was planned"
-    LOCK = "lock: writers of these leaves wait from here on, readers go on"
+    LOCK = "lock: writers wait from here on, readers go on"
     STAGE = "stage: new leaves are built aside"
     COPY = "copy: their rows"
     PROVE = "prove: the same rows, counted and hashed, inside the new bound"
@@ -178,6 +178,8 @@ class Writer(ABC):
         for n, (index, final) in enumerate(stage.indexes, 1):
             here = qualified(stage.schema, f"{stage.name}_i{n}")
             there = qualified(stage.schema, final)
+            if self.classic and index.constraint_kind:
+                continue  # EXCHANGE swaps names of constraints and of their indexes
             found.append(f"ALTER INDEX {here} RENAME TO {quote(final)};")
             if index.comment:
                 found.append(f"COMMENT ON INDEX {there} IS {literal(index.comment)};")
@@ -188,14 +190,9 @@ class Writer(ABC):
         found = [self.create_stage(context, stage), call("staged", literal(context.plan), literal(change.id), literal(table))]
         for column, target in stage.statistics:
             found.append(f"ALTER TABLE {table} ALTER COLUMN {column} SET STATISTICS {target};")
-        for name, definition in self.stage_checks(context):
-            found.append(f"ALTER TABLE {table} ADD CONSTRAINT {name} {definition};")
         found.append(f"ALTER TABLE {table} OWNER TO {quote(stage.shape.owner)};")
         found.append(call("strip", literal(table)))
         return found
-
-    def stage_checks(self, context: Context) -> tuple[tuple[str, str], ...]:
-        return ()
 
     def seen_by_others(self, stage: Stage) -> list[str]:
         table = qualified(stage.schema, stage.name)
@@ -264,6 +261,60 @@ class Writer(ABC):
             (Phase.NOTE, self.note(context, swap, done)),
         ]
         return [*self.before(context, swap, done), block(phases)]
+
+    def online(self, context: Context, swap: Swap, *, whole: bool) -> list[str]:
+        """The transactions of a swap in online mode: build, copy one state of the table, index, then look again under the lock and swap."""
+        stages = self.stages(swap)
+        plan, step = literal(context.plan), literal(swap.id)
+        state = f"{SCHEMA}.state({plan}, {step})"
+        guard = self.guard(context, swap, done="done", whole=whole, partitions=[u.relation for u in swap.gone])
+        if swap.limit_bytes is not None:
+            guard.append(call("expect_bytes", array(r.sql for r in self.leaves(swap)), str(swap.limit_bytes)))
+
+        def noted(word: str) -> list[str]:
+            return [call("note", plan, step, literal(word), literal(context.root.sql), "began")]
+
+        build: Phases = [
+            (Phase.GUARD, [*guard, f"IF {state} IN ('staged', 'copied', 'built') THEN RETURN; END IF;"]),
+            (Phase.STAGE, [line for s in stages for line in self.make_stage(context, swap, s)]),
+            (Phase.NOTE, noted("staged")),
+        ]
+        copy: Phases = [
+            (Phase.GUARD, [f"IF {state} <> 'staged' THEN RETURN; END IF;"]),
+            (Phase.COPY, [line for s in stages for line in self.copies(context, s)]),
+            (Phase.PROVE, [self.tally(context, swap, "copied", r.sql, f"ONLY {r.sql}") for r in self.leaves(swap)]),
+            (Phase.NOTE, noted("copied")),
+        ]
+        index: Phases = [
+            (Phase.GUARD, [f"IF {state} <> 'copied' THEN RETURN; END IF;"]),
+            (Phase.INDEX, [line for s in stages for line in [*self.indexes(s), self.statistics(s)]]),
+            (Phase.NOTE, noted("built")),
+        ]
+        again = self.prove_old(context, swap)
+        columns = ", ".join(context.copied)
+        for stage in stages:
+            table = qualified(stage.schema, stage.name)
+            for (source, _), piece in zip(stage.sources, stage.slices, strict=True):
+                again.append(
+                    f"IF {SCHEMA}.differs({plan}, {step}, {literal(source)}) THEN DELETE FROM {table} WHERE {piece};"
+                    f" INSERT INTO {table} ({columns}) SELECT {columns} FROM ONLY {source}; END IF;"
+                )
+        swap_: Phases = [
+            (Phase.GUARD, guard),
+            (Phase.LOCK, [self.writers_out(context, swap), *guard]),
+            (Phase.RECHECK, again),
+            (Phase.PROVE, [*self.prove_new(context, swap), *self.compare(context, swap)]),
+            *self.exchange(context, swap),
+            (Phase.NOTE, self.note(context, swap, "done")),
+        ]
+        return [
+            *self.before(context, swap, "done"),
+            block(build),
+            # one state of all leaves, so that what was copied can be told from what came later
+            block(copy, isolation="REPEATABLE READ"),
+            block(index),
+            block(swap_),
+        ]
 
     def before(self, context: Context, swap: Swap, done: str) -> list[str]:
         """Transactions that come first."""

@@ -1,0 +1,75 @@
+"""What changed since it was planned stops a script before anything changes, and the script says what."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import fresh_database
+from tests.migration import made
+
+# what changes, how it is undone, and what is said
+CHANGES = {
+    "leaf added": ("{add}", "{drop}", "new or different"),
+    "column added": ("ALTER TABLE t ADD COLUMN more int", "ALTER TABLE t DROP COLUMN more", "the columns of public.t are"),
+    "owner changed": ("ALTER TABLE t OWNER TO mig_owner", "ALTER TABLE t OWNER TO {me}", "the owner of public.t is mig_owner and was"),
+    "rows added": ("INSERT INTO t VALUES (1, '2020-01-30', 'new')", "DELETE FROM t WHERE v = 'new'", "11 rows, 10 were counted"),
+    "table gone": ("DROP TABLE t", "", "table public.t is gone"),
+}
+
+
+@pytest.mark.parametrize("fixture", ["gp6_dsn", "gp7_dsn", "pg_dsn"])
+def test_changed_since_planned(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    base = request.getfixturevalue(fixture)
+    dsn = fresh_database(base, "mig_guard")
+    if not made.asked(dsn, "SELECT 1 FROM pg_roles WHERE rolname = 'mig_owner'"):
+        made.execute(dsn, "CREATE ROLE mig_owner")
+    greenplum = fixture.startswith("gp")
+    add = (
+        "ALTER TABLE t ADD PARTITION late START (date '2021-01-01') END (date '2021-02-01')"
+        if greenplum
+        else "CREATE TABLE t_late PARTITION OF t FOR VALUES FROM ('2021-01-01') TO ('2021-02-01')"
+    )
+
+    drop = "ALTER TABLE t DROP PARTITION late" if greenplum else "DROP TABLE t_late"
+    me = "gpadmin" if greenplum else "postgres"
+    if greenplum:
+        made.execute(
+            dsn,
+            "CREATE TABLE t (id int, d date, v text) DISTRIBUTED BY (id) PARTITION BY RANGE (d)"
+            " (START (date '2020-01-30') END (date '2020-02-03') EVERY (interval '1 day'))",
+        )
+    else:
+        made.execute(dsn, "CREATE TABLE t (id int, d date, v text) PARTITION BY RANGE (d)")
+        for a, b in pairwise(["2020-01-30", "2020-01-31", "2020-02-01", "2020-02-02", "2020-02-03"]):
+            made.execute(dsn, f"CREATE TABLE \"t_{a}\" PARTITION OF t FOR VALUES FROM ('{a}') TO ('{b}')")
+    made.execute(dsn, "INSERT INTO t SELECT i, date '2020-01-30' + i % 4, 'x' FROM generate_series(1, 20) i")
+    files = made.written(dsn, tmp_path / "sql", made.plan_of(dsn), count=True)
+    assert files.steps == 2
+    files.run("0000_prepare.sql")
+    partitions = "SELECT relname FROM pg_class WHERE relname LIKE 't\\_%' ORDER BY 1"
+    for what, (change, undo, said) in CHANGES.items():
+        made.execute(dsn, change.format(add=add))
+        before = made.asked(dsn, partitions)
+        done = files.run("0001_public_t.sql", check=False)
+        assert done.returncode == 3, what
+        assert said in done.stderr, what
+        assert made.asked(dsn, partitions) == before
+        if undo:
+            made.execute(dsn, undo.format(drop=drop, me=me))
+
+
+def test_journal_is_asked_for(pg_dsn: str, tmp_path: Path) -> None:
+    dsn = fresh_database(pg_dsn, "mig_nojournal")
+    made.execute(
+        dsn,
+        "CREATE TABLE t (id int, d date) PARTITION BY RANGE (d)",
+        "CREATE TABLE t_1 PARTITION OF t FOR VALUES FROM ('2020-01-01') TO ('2020-01-02')",
+        "CREATE TABLE t_2 PARTITION OF t FOR VALUES FROM ('2020-01-02') TO ('2020-01-03')",
+    )
+    files = made.written(dsn, tmp_path / "sql", made.plan_of(dsn))
+    done = files.run("0001_public_t.sql", check=False)
+    assert done.returncode == 3
+    assert "run 0000_prepare.sql first" in done.stderr
