@@ -209,7 +209,9 @@ class Explainer:
             what = f"merge into one {self._slot_name(slot)}" + (f" as {target.value}" if target else "")
             saved = self._alone(a, b) - cost
             finer = (
-                f"apart they would cost {saved:,.0f} points more" if saved >= 0 else "apart they would cost less, but the limits need it"
+                f"apart they would cost {saved:,.0f} points more"
+                if saved >= 0
+                else "alone this table would leave them apart; under the limits the sum over all tables is less so"
             )
             row = self._row(a, b, texts, highest, what)
             found.append(Row(row.where, row.units, row.leaves, row.bytes, row.bars, what, self._coarser(a, b, slot, chosen), finer))
