@@ -155,12 +155,6 @@ def _emit(
         head = snapshot.header
         timings = timings_of(snapshot)
         found = _curves(snapshot, timings)
-        if calibrate and not any(c.slope is not None for c in found):
-            most = max((len({x for x, _ in c.points}) for c in found), default=0)
-            raise CatalogError(
-                f"too few points to calibrate: {most} different numbers of leaves, 3 are needed",
-                hint="take snapshots while the number of leaves changes: `gpcatalog snapshot take`, one a day",
-            )
         partitions = snapshot.one("SELECT coalesce(sum(CASE WHEN kind = 'table' THEN 1 ELSE leaves END), 0) AS n FROM root_total")["n"]
         lost = snapshot.rows(
             "SELECT probe, status || ': ' || coalesce(reason, '') AS reason FROM coverage WHERE status <> 'read' AND (probe LIKE 'plan %'"
@@ -187,14 +181,21 @@ def _emit(
         from gpcatalog.emit.as_json import encode
 
         sys.stdout.write(encode(result))
-        return
-    from gpcatalog.emit import growth_text, latency_text
-    from gpcatalog.emit.terminal import Color, console
+    else:
+        from gpcatalog.emit import growth_text, latency_text
+        from gpcatalog.emit.terminal import Color, console
 
-    out = console(Color(color.value))
-    latency_text.show(result, out)
-    if calibrate:
-        growth_text.curves(result.curves, out)
+        out = console(Color(color.value))
+        latency_text.show(result, out)
+        if calibrate:
+            growth_text.curves(result.curves, out)
+    if calibrate and not any(c.slope is not None for c in found):  # said last: what was measured is not lost
+        sys.stdout.flush()
+        most = max((len({x for x, _ in c.points}) for c in found), default=0)
+        raise CatalogError(
+            f"too few points to calibrate: {most} different numbers of leaves, 3 are needed",
+            hint="take snapshots while the number of leaves changes: `gpcatalog snapshot take`, one a day",
+        )
 
 
 def latency(
