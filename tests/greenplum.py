@@ -92,7 +92,8 @@ class Cluster:
                 conf.write(
                     f"port={self.ports[content + 1]}\nlisten_addresses='127.0.0.1'\ngp_contentid={content}\n"
                     "fsync=off\nfull_page_writes=off\nautovacuum=off\nmax_locks_per_transaction=2048\ngp_vmem_protect_limit=8192\nlogging_collector=on\n"
-                    f"unix_socket_directories='{self.folder}'\n"
+                    # the coordinator reaches itself through the socket that libpq looks for where nothing else is said
+                    f"unix_socket_directories='{self.folder},/tmp'\n"
                     + ("checkpoint_segments=16\n" if self.generation == 6 else "max_wal_size=1GB\n")
                 )
             (data / "internal.auto.conf").open("a").write(f"gp_dbid={content + 2}\n")

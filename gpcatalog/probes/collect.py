@@ -29,6 +29,7 @@ from gpcatalog.model.timing import Timing
 from gpcatalog.probes import latency, library
 from gpcatalog.probes.catalogs import CatalogSection
 from gpcatalog.probes.connection import ProbeFailed, Session
+from gpcatalog.probes.files import RECONCILE_SECONDS, FileSection
 from gpcatalog.store.schema import SCHEMA_VERSION
 from gpcatalog.store.snapshot import Writer
 
@@ -225,8 +226,12 @@ class Collector:
                 out.write(block)
 
     def _filled(self) -> None:
-        """Which tables hold rows: from the directories where the role may list them, else from what the catalogs tell."""
-        if self._from_directories():
+        """Which tables hold rows and how many files: from the directories where the role may list them, else from the catalogs."""
+        section = FileSection(self.session, self.writer, self._covered, self.contents)
+        if section.from_directories():
+            self.filled_basis, self.database_bytes = "files", section.database_bytes
+            if self.session.server.greenplum:
+                section.from_catalogs(self._busy(), seconds=RECONCILE_SECONDS)
             return
         found: set[int] = set()
         busy = self._busy()
@@ -248,6 +253,7 @@ class Collector:
             )
             if busy != "0":
                 self.writer.execute(f"UPDATE relation SET filled = NULL WHERE storage = 'heap' AND oid IN ({busy})")
+        section.from_catalogs(busy)
         with self._covered("database_size"):
             self.database_bytes = self.session.rows("database_size")[0]["bytes"]
 
@@ -257,28 +263,6 @@ class Collector:
         with self._covered("busy_relations"):
             oids = [row["oid"] for row in self.session.rows("busy_relations")]
         return ", ".join(str(oid) for oid in sorted(oids)) or "0"
-
-    def _from_directories(self) -> bool:
-        file = self.writer.scratch("files.csv")
-        with self._covered("relation_files"):
-            for place in self.session.rows("tablespaces"):
-                self._stream("relation_files", file, folder=place["folder"], tablespace=str(place["tablespace"]))
-            self.writer.execute("CREATE TEMP TABLE files_now (oid UINTEGER, files BIGINT, bytes BIGINT, max_segment_bytes BIGINT)")
-            self.writer.load_csv(
-                "INSERT INTO files_now SELECT * FROM {csv}",
-                file,
-                {"oid": "UINTEGER", "files": "BIGINT", "bytes": "BIGINT", "max_segment_bytes": "BIGINT"},
-            )
-            stored = "storage IN ('heap', 'ao_row', 'ao_column', 'other') AND kind NOT IN ('root', 'intermediate')"
-            self.writer.execute(f"UPDATE relation SET files = 0, bytes = 0, max_segment_bytes = 0, filled = false WHERE {stored}")
-            self.writer.execute(
-                "UPDATE relation SET files = f.files, bytes = f.bytes, max_segment_bytes = f.max_segment_bytes, filled = f.bytes > 0"
-                f" FROM files_now f WHERE f.oid = relation.oid AND {stored}"
-            )
-            self.filled_basis = "files"
-            self.database_bytes = int(self.writer.execute("SELECT coalesce(sum(bytes), 0) FROM files_now")[0][0])
-            return True
-        return False
 
     def _root_totals(self) -> None:
         """One row a root or plain table: its leaves, the empty ones, and the rows it all has in pg_class and pg_attribute."""

@@ -52,6 +52,22 @@ TABLES: dict[str, str] = {
         leaves BIGINT NOT NULL, empty_leaves BIGINT, class_rows BIGINT NOT NULL, attribute_rows BIGINT NOT NULL,
         files BIGINT, bytes BIGINT
     """,
+    # files by root, part and instance; root 0: what belongs to no table. part: main, auxiliary, toast, index, fork, sequence, catalog,
+    # other, unowned. basis: directory, or catalog (segment file lists, no sizes but theirs). small: of at most 1 MB,
+    # the empty ones among them; hollow_bytes: of indexes that hold no entry
+    "file_total": """
+        content INTEGER NOT NULL, root UINTEGER NOT NULL, part VARCHAR NOT NULL, basis VARCHAR NOT NULL, files BIGINT NOT NULL,
+        bytes BIGINT, empty_files BIGINT, small_files BIGINT, hollow_bytes BIGINT
+    """,
+    # the histogram of file sizes, forks with their relation; storage of tables, of everything else its part
+    "file_bucket": """
+        content INTEGER NOT NULL, storage VARCHAR NOT NULL, bucket VARCHAR NOT NULL, files BIGINT NOT NULL, bytes BIGINT NOT NULL
+    """,
+    # files without a row in pg_class, by relfilenode, and (kind missing) rows without a file; see probes/files.py for the kinds
+    "orphan": """
+        content INTEGER NOT NULL, node BIGINT NOT NULL, folder VARCHAR NOT NULL, files BIGINT NOT NULL, bytes BIGINT NOT NULL,
+        age_seconds DOUBLE, kind VARCHAR NOT NULL
+    """,
     "partition_key": """
         root UINTEGER NOT NULL, level UTINYINT NOT NULL, strategy VARCHAR NOT NULL, "key" VARCHAR, key_types VARCHAR, has_template BOOLEAN
     """,

@@ -1,0 +1,251 @@
+"""The file section of an audit: one listing of the data directories, or the segment file lists where that is denied."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from gpcatalog.capacity.limits import FILE_BUCKETS
+from gpcatalog.errors import CatalogError
+from gpcatalog.probes import library
+from gpcatalog.probes.connection import ProbeFailed, Session
+from gpcatalog.store.snapshot import Writer
+
+Covered = Callable[..., contextlib.AbstractContextManager[None]]
+
+BATCH = 2_000  # tables whose segment file lists one statement reads
+BATCHES_A_SESSION = 5  # a segment's process remembers every table it opened: after so many tables a fresh one goes on
+RECONCILE_SECONDS = 10.0  # longest that comparing with the segment file lists may take where directories could be listed
+CLOCK_MARGIN = 60.0  # seconds by which the clocks of hosts may differ
+
+# part codes of the probe relation_files; 11 and more are tables, by storage
+PARTS = {2: "auxiliary", 3: "toast", 4: "index", 5: "auxiliary", 6: "toast", 7: "sequence", 8: "catalog"}
+STORAGES = {11: "heap", 12: "ao_row", 13: "ao_column", 14: "other"}
+
+_LISTED = {
+    "what": "UTINYINT",
+    "content": "INTEGER",
+    "oid": "BIGINT",
+    "node": "BIGINT",
+    "part": "UTINYINT",
+    "files": "BIGINT",
+    "bytes": "BIGINT",
+    "most": "BIGINT",
+    **{f"n{n}": "BIGINT" for n in range(7)},
+    **{f"b{n}": "BIGINT" for n in range(1, 7)},
+    "hollow": "BIGINT",
+    "forks": "BIGINT",
+    "fork_bytes": "BIGINT",
+    "fork_small": "BIGINT",
+    "fork_empty": "BIGINT",
+    "mtime": "DOUBLE",
+}
+_SEGMENT_FILES = {"content": "INTEGER", "oid": "UINTEGER", "files": "BIGINT", "filled": "BIGINT", "bytes": "BIGINT"}
+
+
+def _case(column: str, words: dict[int, str], otherwise: str) -> str:
+    return f"CASE {column} " + " ".join(f"WHEN {code} THEN '{word}'" for code, word in words.items()) + f" ELSE {otherwise} END"
+
+
+_PART = _case("part", PARTS, "CASE WHEN part IS NULL THEN 'unowned' WHEN part > 10 THEN 'main' ELSE 'other' END")
+_STORAGE = _case("part", STORAGES | PARTS, "'unowned'")
+
+
+@dataclass
+class FileSection:
+    """Collects what the audit says about files.
+
+    session, writer, covered: as the Collector has them; contents: content ids of all primaries, -1 the coordinator or only server
+    database_bytes: bytes of the main forks of all that was listed, None where nothing was
+    """
+
+    session: Session
+    writer: Writer
+    covered: Covered
+    contents: Sequence[int]
+    database_bytes: int | None = field(default=None, init=False)
+
+    @property
+    def _holders(self) -> list[int]:
+        """Content ids of the instances whose files are told: the segments, or the only server."""
+        return [c for c in self.contents if c >= 0] if self.session.server.greenplum else [-1]
+
+    # -- where directories may be listed ----------------------------------------------------------------------------------
+
+    def from_directories(self) -> bool:
+        """List the directories of all tablespaces; False, with the reason in the coverage, where the role may not."""
+        now: dict[str, float | None] = {}
+        with self.covered("oldest_transaction"):
+            # asked before the listing: what begins later cannot have made an older file
+            now = self.session.rows("oldest_transaction")[0]
+        with self.covered("relation_files"):
+            columns = ", ".join(f'"{name}" {kind}' for name, kind in _LISTED.items())
+            self.writer.execute(f"CREATE TEMP TABLE listed (folder VARCHAR, {columns})")
+            for place in self.session.rows("tablespaces"):
+                file = self.writer.scratch("files.csv")
+                statement = library.probe("relation_files", self.session.server).statement(
+                    folder=place["folder"], tablespace=str(place["tablespace"]), block=str(self.session.facts["block_size"])
+                )
+                with file.open("wb") as out:
+                    for block in self.session.stream_csv(statement):
+                        out.write(block)
+                folder = place["folder"].replace("'", "''").replace("{", "{{").replace("}", "}}")
+                self.writer.load_csv(f"INSERT INTO listed SELECT '{folder}', * FROM {{csv}}", file, _LISTED)
+                file.unlink(missing_ok=True)
+            self._keep_relations()
+            self._keep_totals()
+            self._keep_orphans(now)
+            return True
+        return False
+
+    def _keep_relations(self) -> None:
+        stored = "storage IN ('heap', 'ao_row', 'ao_column', 'other') AND kind NOT IN ('root', 'intermediate')"
+        self.writer.execute(f"UPDATE relation SET files = 0, bytes = 0, max_segment_bytes = 0, filled = false WHERE {stored}")
+        self.writer.execute(
+            "UPDATE relation SET files = f.files - f.forks, bytes = f.bytes - coalesce(f.fork_bytes, 0), max_segment_bytes = f.most,"
+            " filled = f.bytes > coalesce(f.fork_bytes, 0)"
+            f" FROM listed f WHERE f.what = 1 AND f.oid = relation.oid AND {stored}"
+        )
+        found = self.writer.execute("SELECT coalesce(sum(bytes - coalesce(fork_bytes, 0)), 0) FROM listed WHERE what = 2")
+        self.database_bytes = int(found[0][0])
+
+    def _keep_totals(self) -> None:
+        """By root, part and instance, the forks as a part of their own; what belongs to no table goes to root 0."""
+        known = "CASE WHEN part = 8 OR part IS NULL OR oid NOT IN (SELECT root FROM relation) THEN 0 ELSE oid END"
+        part = f"CASE WHEN part IS NOT NULL AND part <> 8 AND oid NOT IN (SELECT root FROM relation) THEN 'other' ELSE {_PART} END"
+        self.writer.execute(f"""
+            INSERT INTO file_total
+            SELECT content, root, part, 'directory', sum(files), sum(bytes), sum(empty), sum(small), sum(hollow)
+              FROM (SELECT content, {known} AS root, {part} AS part, files - forks AS files, bytes - coalesce(fork_bytes, 0) AS bytes,
+                           n0 - fork_empty AS empty, n0 + n1 + n2 - fork_small AS small, coalesce(hollow, 0) AS hollow
+                      FROM listed WHERE what = 2
+                    UNION ALL
+                    SELECT content, {known}, 'fork', forks, coalesce(fork_bytes, 0), fork_empty, fork_small, 0
+                      FROM listed WHERE what = 2 AND forks > 0)
+             WHERE files > 0
+             GROUP BY 1, 2, 3 ORDER BY 2, 3, 1
+        """)
+        buckets = " UNION ALL ".join(
+            f"SELECT content, {_STORAGE} AS storage, {n} AS n, '{bucket.label}' AS bucket, n{n} AS files,"
+            f" {f'b{n}' if n else '0'} AS bytes FROM listed WHERE what = 2 AND n{n} > 0"
+            for n, bucket in enumerate(FILE_BUCKETS)
+        )
+        self.writer.execute(
+            f"INSERT INTO file_bucket SELECT content, storage, bucket, sum(files), coalesce(sum(bytes), 0) FROM ({buckets})"
+            " GROUP BY content, storage, n, bucket ORDER BY content, storage, n"
+        )
+
+    def _keep_orphans(self, now: dict[str, float | None]) -> None:
+        """Files without a row and rows without a file; what a transaction under way may explain is told apart.
+
+        A dropped relation keeps its first file, empty, until the next checkpoint; the files of a prepared transaction may be
+        older than it.
+        """
+        clock, oldest = now.get("clock"), now.get("oldest")
+        sure = clock is not None and not now.get("hidden")
+        before = (oldest or clock or 0.0) - CLOCK_MARGIN if sure else 0.0
+        self.writer.execute(f"""
+            INSERT INTO orphan
+            SELECT content, node, folder, files, bytes, {clock or "NULL"} - mtime,
+                   CASE WHEN mtime >= {before} THEN 'may be in use'
+                        WHEN bytes = 0 AND files = 1 THEN 'awaits a checkpoint'
+                        WHEN {int(now.get("prepared") or 0)} > 0 THEN 'may be of a prepared transaction'
+                        ELSE 'candidate' END
+              FROM listed WHERE what = 3 ORDER BY bytes DESC, content, node
+        """)
+        self._keep_missing()
+
+    def _keep_missing(self) -> None:
+        """Rows without a file, asked a second time: a table dropped or rewritten between the two looks is none."""
+        oids = self.writer.execute("SELECT DISTINCT oid FROM listed WHERE what = 4 ORDER BY oid LIMIT 1000")
+        if not oids:
+            return
+        with self.covered("missing_files"):
+            found = self.session.rows("missing_files", oids=", ".join(str(oid) for (oid,) in oids))
+            again = {(row["content"], row["oid"], row["node"]) for row in found}
+            lost = self.writer.execute("SELECT content, oid, node, folder FROM listed WHERE what = 4 ORDER BY content, node")
+            self.writer.insert(
+                "orphan",
+                [
+                    {"content": content, "node": node, "folder": folder, "files": 0, "bytes": 0, "age_seconds": None, "kind": "missing"}
+                    for content, oid, node, folder in lost
+                    if (content, oid, node) in again
+                ],
+            )
+
+    # -- the segment file lists -------------------------------------------------------------------------------------------
+
+    def from_catalogs(self, busy: str, *, seconds: float | None = None) -> None:
+        """Count files by the lists that append-optimized tables keep of theirs, and by the relations there are.
+
+        busy: oids, comma-separated, that must not be opened; seconds: when to stop, None never. Where directories were listed only
+        the main files of whole roots are kept, for comparison; else everything the catalogs tell: a heap table is one file at
+        least, forks are not seen and bytes only where a list tells them.
+        """
+        compare = seconds is not None
+        columns = ", ".join(f"{name} {kind}" for name, kind in _SEGMENT_FILES.items())
+        self.writer.execute(f"CREATE TEMP TABLE segment_files_now ({columns})")
+        done = self._lists(busy, seconds) if self.session.server.greenplum else ""
+        here = ", ".join(f"({content})" for content in self._holders)
+        everywhere = self.session.server.classic_partitions  # there roots and intermediates have files as leaves do
+        stored = "r.storage IN ('heap', 'ao_row', 'ao_column', 'other')" + (
+            "" if everywhere else " AND r.kind NOT IN ('root', 'intermediate')"
+        )
+        ao = "r.storage IN ('ao_row', 'ao_column')"
+        parts = f"""
+            SELECT c.content, r.root, 'main' AS part, count(*) + coalesce(sum(s.files), 0) AS files, sum(s.bytes) AS bytes,
+                   CASE WHEN bool_and({ao}) THEN count(*) + coalesce(sum(s.files - s.filled), 0) END AS empty
+              FROM relation r CROSS JOIN (VALUES {here}) c (content)
+              LEFT JOIN segment_files_now s ON s.oid = r.oid AND s.content = c.content
+             WHERE {stored} GROUP BY 1, 2
+        """
+        if compare:
+            if not done:
+                return
+            # a heap's files are known to nobody but the directory, a busy table's to nobody at all
+            whole = f"""SELECT r.root FROM relation r WHERE {stored} AND r.root NOT IN (SELECT root FROM relation WHERE oid IN ({busy}))
+                         GROUP BY r.root HAVING bool_and({ao})"""
+            parts = f"SELECT * FROM ({parts}) WHERE root IN ({whole}) AND root IN ({done})"
+        else:
+            for part, files in (
+                ("auxiliary", f"CASE WHEN {ao} THEN 3 + CASE WHEN r.block_directory THEN 2 ELSE 0 END ELSE 0 END"),
+                ("toast", "CASE WHEN r.toast THEN 2 ELSE 0 END"),
+                ("index", "r.indexes"),
+            ):
+                parts += f""" UNION ALL SELECT c.content, r.root, '{part}', sum({files}), NULL, NULL
+                                FROM relation r CROSS JOIN (VALUES {here}) c (content) WHERE {stored} GROUP BY 1, 2"""
+        self.writer.execute(
+            f"INSERT INTO file_total SELECT content, root, part, 'catalog', files, bytes, empty, NULL, NULL FROM ({parts})"
+            " WHERE files > 0 ORDER BY root, part, content"
+        )
+
+    def _another(self) -> Session:
+        try:
+            return self.session.fresh()
+        except CatalogError as e:  # no connection left for it: the lists stay unread, the audit goes on
+            raise ProbeFailed("failed", str(e)) from None
+
+    def _lists(self, busy: str, seconds: float | None) -> str:
+        """Read the lists in batches, in sessions of their own; returns SQL of the roots of which every list was read."""
+        self.writer.execute(f"""
+            CREATE TEMP TABLE list_batch AS
+            SELECT oid, root, (row_number() OVER (ORDER BY root, oid) - 1) // {BATCH} AS batch FROM relation
+             WHERE storage IN ('ao_row', 'ao_column') AND filled AND oid NOT IN ({busy})
+        """)
+        batches = self.writer.execute("SELECT batch, string_agg(oid, ', ') FROM list_batch GROUP BY batch ORDER BY batch")
+        read, begun = 0, time.perf_counter()
+        with self.covered("segment_files"):
+            while read < len(batches) and (seconds is None or time.perf_counter() - begun < seconds):
+                with self._another() as session:
+                    for _, oids in batches[read : read + BATCHES_A_SESSION]:
+                        file = self.writer.scratch("segment_files.csv")
+                        statement = library.probe("segment_files", session.server).statement(oids=oids)
+                        with file.open("wb") as out:
+                            for block in session.stream_csv(statement):
+                                out.write(block)
+                        self.writer.load_csv("INSERT INTO segment_files_now SELECT * FROM {csv}", file, _SEGMENT_FILES)
+                        file.unlink(missing_ok=True)
+                        read += 1
+        return f"SELECT root FROM relation WHERE root NOT IN (SELECT root FROM list_batch WHERE batch >= {read})"

@@ -1,0 +1,14 @@
+-- When the oldest transaction under way on any instance began, in seconds of the epoch, and the clock beside it: a file that was
+-- changed after it may belong to a relation that nobody else can see yet, or that is being dropped. hidden: sessions that this
+-- role may not see.
+-- needs: CONNECT; pg_read_all_stats (pg_monitor) or superuser to see other roles' sessions
+-- locks: none
+-- cost: one dispatch
+SELECT pg_catalog.date_part('epoch', pg_catalog.clock_timestamp())::float8 AS clock,
+       pg_catalog.date_part('epoch', pg_catalog.min(a.began))::float8 AS oldest,
+       pg_catalog.count(CASE WHEN a.query = '<insufficient privilege>' THEN 1 END)::int8 AS hidden,
+       (SELECT pg_catalog.count(*) FROM pg_catalog.pg_prepared_xacts)::int8 AS prepared
+  FROM (SELECT xact_start AS began, query FROM pg_catalog.pg_stat_activity
+        UNION ALL
+        SELECT (s).xact_start, (s).query
+          FROM (SELECT pg_catalog.pg_stat_get_activity(NULL) AS s FROM gp_dist_random('gp_id')) segments) a

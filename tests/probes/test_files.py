@@ -1,0 +1,409 @@
+"""Files as the audit counts them equal what a walk of the data directories finds, on every server and after everything."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import psycopg
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpcatalog.capacity.limits import GIB, MIB, bucket_of
+from gpcatalog.lab import process
+from gpcatalog.probes.collect import collect
+from gpcatalog.probes.connection import connect
+from gpcatalog.store.snapshot import Snapshot
+from tests.conftest import fresh_database
+
+NAME = re.compile(r"(?P<temp>t[0-9]*_)?(?P<node>[0-9]+)(?P<fork>_(fsm|vm|init))?(\.[0-9]+)?")
+
+
+@dataclass
+class Place:
+    """A database on a live server, and where its instances keep their files: content id → data directory."""
+
+    dsn: str
+    data: dict[int, Path]
+    greenplum: int  # 0 on PostgreSQL
+    scratch: Path  # a folder the server may use for a tablespace
+
+
+def _greenplum(request: pytest.FixtureRequest, generation: int) -> Place:
+    cluster = request.getfixturevalue(f"gp{generation}_cluster")
+    dsn = fresh_database(request.getfixturevalue(f"gp{generation}_dsn"), "files")
+    return Place(dsn, {content: cluster.data(content) for content in range(3)}, generation, cluster.folder)
+
+
+def _postgres(request: pytest.FixtureRequest, fixture: str) -> Place:
+    server = request.getfixturevalue({"pg_dsn": "pg15_server", "pgnew_dsn": "pgnew_server"}[fixture])
+    dsn = fresh_database(request.getfixturevalue(fixture), "files")
+    with psycopg.connect(dsn, autocommit=True) as conn:
+        data = Path(conn.execute("SHOW data_directory").fetchone()[0])
+    del server
+    return Place(dsn, {-1: data}, 0, data.parent)
+
+
+@pytest.fixture(params=["gp6_dsn", "gp7_dsn", "pg_dsn", "pgnew_dsn"])
+def place(request: pytest.FixtureRequest) -> Place:
+    if request.param.startswith("gp"):
+        return _greenplum(request, int(request.param[2]))
+    return _postgres(request, request.param)
+
+
+@pytest.fixture(params=["gp6_dsn", "gp7_dsn"])
+def cluster(request: pytest.FixtureRequest) -> Place:
+    return _greenplum(request, int(request.param[2]))
+
+
+@pytest.fixture(params=["pg_dsn", "pgnew_dsn"])
+def server(request: pytest.FixtureRequest) -> Place:
+    return _postgres(request, request.param)
+
+
+@dataclass
+class Owners:
+    """Who owns which file: (content, temporary, node) → oid, and oid → (root, part)."""
+
+    nodes: dict[tuple[int, bool, int], int]
+    parts: dict[int, tuple[int, str]]
+    folders: list[str]
+
+
+def owners(conn: psycopg.Connection, place: Place) -> Owners:
+    """Read the slow and plain way, joined here and not by the server."""
+
+    def pairs(statement: str) -> list[tuple]:
+        return conn.execute(statement).fetchall()
+
+    where = "gp_dist_random('pg_catalog.pg_class')" if place.greenplum else "pg_catalog.pg_class"
+    content = "gp_segment_id" if place.greenplum else "-1"
+    files = "relkind IN ('r', 'm', 'i', 't', 'S', 'o', 'b', 'M')" + (
+        " AND relstorage NOT IN ('x', 'f', 'v')" if place.greenplum == 6 else ""
+    )
+    nodes = {
+        (c, temp, node): oid
+        for c, temp, node, oid in pairs(
+            f"SELECT {content}, relpersistence = 't', pg_relation_filenode(oid)::int8, oid::int8 FROM {where}"
+            f" WHERE {files} AND reltablespace <> 1664"
+        )
+    }
+    kinds = dict(pairs("SELECT oid::int8, relkind::text FROM pg_class"))
+    of_index = dict(pairs("SELECT indexrelid::int8, indrelid::int8 FROM pg_index"))
+    owner = {child: (oid, "toast") for child, oid in pairs("SELECT reltoastrelid::int8, oid::int8 FROM pg_class WHERE reltoastrelid <> 0")}
+    if place.greenplum:
+        for oid, *aux in pairs("SELECT relid::int8, segrelid::int8, visimaprelid::int8, blkdirrelid::int8 FROM pg_appendonly"):
+            owner |= {child: (oid, "auxiliary") for child in aux if child}
+    if place.greenplum == 6:
+        parent = dict(pairs("SELECT parchildrelid::int8, parrelid::int8 FROM pg_partition_rule r JOIN pg_partition p ON p.oid = r.paroid"))
+    else:
+        parent = dict(
+            pairs("SELECT oid::int8, pg_partition_root(oid)::oid::int8 FROM pg_class WHERE relispartition AND relkind IN ('r', 'p')")
+        )
+    parts = {}
+    for oid, kind in kinds.items():
+        part = "index" if oid in of_index else "sequence" if kind == "S" else "main"
+        table = of_index.get(oid, oid)
+        if table in owner:
+            table, part = owner[table]
+        parts[oid] = (parent.get(table, table), part) if table >= 16384 else (0, "catalog")
+    folders = pairs(
+        "SELECT DISTINCT regexp_replace(pg_relation_filepath(oid), '/[^/]+$', '') FROM pg_class"
+        f" WHERE {files} AND reltablespace <> 1664 AND pg_relation_filepath(oid) IS NOT NULL"
+    )
+    return Owners(nodes, parts, [folder for (folder,) in folders])
+
+
+def walk(place: Place, found: Owners) -> Iterator[tuple[int, bool, int, bool, int]]:
+    """(content, temporary, node, fork, bytes) of every file of a relation, from the directories."""
+    for content, data in place.data.items():
+        for folder in found.folders:
+            for entry in os.scandir(data / folder):
+                name = NAME.fullmatch(entry.name)
+                if name:
+                    yield content, bool(name["temp"]), int(name["node"]), bool(name["fork"]), entry.stat().st_size
+
+
+def taken(place: Place, folder: Path) -> Snapshot:
+    with connect(place.dsn) as session:
+        return Snapshot(collect(session, folder / "files.gpcatalog"))
+
+
+def compare(place: Place, conn: psycopg.Connection, folder: Path) -> int:
+    """Every number of the section against the directories; returns how many files there are."""
+    with taken(place, folder) as snapshot:
+        found = owners(conn, place)
+        tables = {r["root"] for r in snapshot.rows("SELECT DISTINCT root FROM relation")}
+        totals: dict[tuple[int, int, str], list[int]] = defaultdict(lambda: [0, 0, 0, 0])
+        buckets: Counter[tuple[int, str]] = Counter()
+        main: Counter[int] = Counter()
+        for content, temp, node, fork, size in walk(place, found):
+            oid = found.nodes.get((content, temp, node))
+            root, part = found.parts[oid] if oid else (0, "unowned")
+            if oid and root and root not in tables:
+                root, part = 0, "other"
+            if fork:
+                part = "fork"
+            elif part == "main":
+                main[oid] += 1
+            for n, more in enumerate((1, size, size == 0, size <= MIB)):
+                totals[content, root, part][n] += more
+            buckets[content, bucket_of(size).label] += 1
+        said = {
+            (r["content"], r["root"], r["part"]): [r["files"], r["bytes"], r["empty_files"], r["small_files"]]
+            for r in snapshot.rows("SELECT * FROM file_total WHERE basis = 'directory'")
+        }
+        assert not snapshot.rows("SELECT * FROM coverage WHERE status <> 'read'")
+        assert said == dict(totals)
+        in_buckets = {
+            (r["content"], r["bucket"]): r["files"]
+            for r in snapshot.rows("SELECT content, bucket, sum(files) AS files FROM file_bucket GROUP BY ALL")
+        }
+        assert in_buckets == dict(buckets)
+        leaves = snapshot.rows("SELECT oid, files FROM relation WHERE files IS NOT NULL AND kind IN ('leaf', 'table')")
+        assert {r["oid"]: r["files"] for r in leaves} == {r["oid"]: main[r["oid"]] for r in leaves}
+        # the lists that tables keep of their files agree with the directory wherever both are had
+        both = snapshot.rows(
+            "SELECT d.root, d.content, d.files - d.empty_files AS files, c.files - c.empty_files AS listed FROM file_total c"
+            " LEFT JOIN file_total d ON d.basis = 'directory' AND d.root = c.root AND d.content = c.content AND d.part = c.part"
+            " WHERE c.basis = 'catalog'"
+        )
+        assert all(r["files"] == r["listed"] for r in both), [r for r in both if r["files"] != r["listed"]]
+        if place.greenplum:
+            assert both
+        assert not snapshot.rows("SELECT * FROM orphan WHERE kind IN ('candidate', 'missing')")
+        assert not snapshot.rows("SELECT * FROM coverage WHERE status <> 'read'")
+        return sum(buckets.values())
+
+
+STORAGES = {"heap": "", "ao_row": "WITH (appendonly=true)", "ao_column": "WITH (appendonly=true, orientation=column)"}
+FILL = "INSERT INTO {} SELECT n, n % 5, repeat('x', n % 50), n FROM generate_series(1, 300) n"
+
+
+def _make_greenplum(conn: psycopg.Connection) -> None:
+    for storage, options in STORAGES.items():
+        columns = "(a int, k int, t text, n bigint)"
+        by_k = "PARTITION BY RANGE (k) (START (0) END (8) EVERY (1), DEFAULT PARTITION rest)"
+        conn.execute(f"CREATE TABLE {storage}_plain {columns} {options} DISTRIBUTED BY (a)")
+        conn.execute(f"CREATE TABLE {storage}_empty {columns} {options} DISTRIBUTED BY (a)")
+        conn.execute(f"CREATE TABLE {storage}_parted {columns} {options} DISTRIBUTED BY (a) {by_k}")
+        conn.execute(
+            f"CREATE TABLE {storage}_born {options} AS SELECT n AS a, 'x'::text AS t FROM generate_series(1, 50) n DISTRIBUTED BY (a)"
+        )
+        conn.execute(f"CREATE INDEX {storage}_n ON {storage}_parted (n)")
+    conn.execute("CREATE SEQUENCE counter")
+    conn.execute("CREATE TEMP TABLE mine (a int, t text) DISTRIBUTED BY (a)")
+
+
+def test_greenplum_after_everything(cluster: Place, tmp_path: Path) -> None:
+    space = cluster.scratch / "space"
+    space.mkdir(exist_ok=True)
+    process.hand_over(space)
+    counts = []
+    with psycopg.connect(cluster.dsn, autocommit=True) as conn, psycopg.connect(cluster.dsn) as other:
+        conn.execute("SET client_min_messages = error")
+        _make_greenplum(conn)
+        tables = [f"{storage}_{kind}" for storage in STORAGES for kind in ("plain", "parted")]
+
+        def step(*statements: str) -> None:
+            for statement in statements:
+                conn.execute(statement)
+            counts.append(compare(cluster, conn, tmp_path))
+
+        step()
+        step(*[FILL.format(table) for table in tables], "INSERT INTO mine SELECT n, 'x' FROM generate_series(1, 9) n")
+        # two writers at the same time: the second opens segment files of its own
+        for table in tables:
+            other.execute(FILL.format(table))
+        for table in tables:
+            conn.execute(FILL.format(table))
+        other.commit()
+        step()
+        assert counts[2] > counts[1] > counts[0]
+        step(*[f"DELETE FROM {table} WHERE a % 2 = 0" for table in tables], "VACUUM")
+        columns = [f"ALTER TABLE {table} {what}" for table in tables for what in ("ADD COLUMN m int DEFAULT 5", "DROP COLUMN t")]
+        step(*columns, *[f"INSERT INTO {table} SELECT n, n % 5, n, n FROM generate_series(1, 90) n" for table in tables])
+        step(*[f"ALTER TABLE {table} SET DISTRIBUTED RANDOMLY" for table in tables])
+        step("TRUNCATE " + ", ".join(tables[::2]), f"CREATE TABLESPACE files_space LOCATION '{space}'")
+        step(f"CREATE TABLE elsewhere (a int, t text) {STORAGES['ao_column']} TABLESPACE files_space DISTRIBUTED BY (a)",
+             "INSERT INTO elsewhere SELECT n, 'x' FROM generate_series(1, 90) n")  # fmt: skip
+        step("DROP TABLE elsewhere", "DROP TABLESPACE files_space")
+    print("files, step by step:", counts)
+
+
+def test_postgres_after_everything(server: Place, tmp_path: Path) -> None:
+    space = server.scratch / "space"
+    space.mkdir(exist_ok=True)
+    process.hand_over(space)
+    with psycopg.connect(server.dsn, autocommit=True) as conn:
+        for statement in (
+            "CREATE TABLE plain (id int PRIMARY KEY, t text)",
+            "CREATE TABLE parted (k int, t text) PARTITION BY LIST (k)",
+            "CREATE TABLE parted_1 PARTITION OF parted FOR VALUES IN (1)",
+            "CREATE TABLE parted_2 PARTITION OF parted FOR VALUES IN (2) PARTITION BY RANGE (t)",
+            "CREATE TABLE parted_2_a PARTITION OF parted_2 DEFAULT",
+            "CREATE INDEX ON parted (t)",
+            "CREATE UNLOGGED TABLE passing (a int PRIMARY KEY, t text)",
+            "CREATE TEMP TABLE mine (a int, t text)",
+            "CREATE MATERIALIZED VIEW kept AS SELECT 1 AS a",
+            "CREATE SEQUENCE counter",
+            f"CREATE TABLESPACE files_space LOCATION '{space}'",
+            "CREATE TABLE elsewhere (a int, t text) TABLESPACE files_space",
+        ):
+            conn.execute(statement)
+        counts = [compare(server, conn, tmp_path)]
+        for table in ("plain", "passing", "mine", "elsewhere"):
+            conn.execute(f"INSERT INTO {table} SELECT n, repeat('x', 500) FROM generate_series(1, 2000) n")
+        conn.execute("INSERT INTO parted SELECT 1 + n % 2, repeat('x', 50) FROM generate_series(1, 2000) n")
+        counts.append(compare(server, conn, tmp_path))
+        conn.execute("VACUUM")
+        counts.append(compare(server, conn, tmp_path))
+        assert counts[2] > counts[1] > counts[0]
+        conn.execute("TRUNCATE plain")
+        conn.execute("VACUUM FULL parted_1")
+        compare(server, conn, tmp_path)
+        # more than 1 GB without writing it: pages that were never written read as zeros, the server takes them as new ones
+        conn.execute("CREATE TABLE large (a int)")
+        conn.execute("INSERT INTO large VALUES (1)")
+        conn.execute("CHECKPOINT")
+        file = server.data[-1] / conn.execute("SELECT pg_relation_filepath('large')").fetchone()[0]
+        for name, size in ((file, GIB), (file.with_name(f"{file.name}.1"), GIB), (file.with_name(f"{file.name}.2"), 8192)):
+            with name.open("ab") as one:
+                one.truncate(size)
+            process.hand_over(name)
+        with psycopg.connect(server.dsn) as fresh:
+            assert fresh.execute("SELECT pg_relation_size('large')").fetchone()[0] == 2 * GIB + 8192
+        compare(server, conn, tmp_path)
+        conn.execute("DROP TABLE large, elsewhere")
+        conn.execute("DROP TABLESPACE files_space")
+    print("files, step by step:", counts)
+
+
+@given(
+    st.integers(1, 2**32 - 1),
+    st.sampled_from(["", "_fsm", "_vm", "_init"]),
+    st.integers(0, 204800),
+    st.sampled_from(["", "t_", "t3_", "t12_"]),
+)
+def test_names_are_what_the_probe_takes_them_for(node: int, fork: str, segment: int, temp: str) -> None:
+    """The probe's way of reading a name (what is left without digits, what stands before the point) against the pattern here."""
+    name = f"{temp}{node}{fork}" + (f".{segment}" if segment else "")
+    left = name.translate(str.maketrans("", "", "0123456789"))
+    sql = (Path(__file__).parents[2] / "sql/pg12/relation_files.sql").read_text()
+    known = re.search(r"IN \(((?:'[^']*',\s*)+'[^']*')\)\) stated", sql)[1]
+    taken_as = {word.strip().strip("'") for word in known.split(",")}
+    match = NAME.fullmatch(name)
+    if temp and fork == "_init":
+        return  # temporary relations have none
+    assert left in taken_as
+    assert int(name.split(".")[0].split("_")[1 if temp else 0]) == node == int(match["node"])
+    assert ("m" in name or "i" in name) == bool(fork) == bool(match["fork"])
+
+
+@pytest.mark.parametrize("stray", ["PG_VERSION", "pg_filenode.map", "pg_internal.init", "123~", "backup.tar", ".5", "12a", "1.2.3", "_fsm"])
+def test_strangers_in_the_folder_are_left_alone(pg_dsn: str, pg15_server: object, tmp_path: Path, stray: str) -> None:
+    dsn = fresh_database(pg_dsn, "strangers")
+    with psycopg.connect(dsn, autocommit=True) as conn:
+        folder = conn.execute("SELECT current_setting('data_directory') || '/' || pg_relation_filepath('pg_class')").fetchone()[0]
+        file = Path(folder).with_name(stray)
+        there = file.exists()
+        if not there:
+            file.write_bytes(b"x")
+            process.hand_over(file)
+        try:
+            with connect(dsn) as session, Snapshot(collect(session, tmp_path / "s.gpcatalog")) as snapshot:
+                assert not snapshot.rows("SELECT * FROM coverage WHERE probe = 'relation_files' AND status <> 'read'")
+                assert not snapshot.rows("SELECT * FROM orphan WHERE kind = 'candidate'")
+        finally:
+            if not there:
+                file.unlink()
+
+
+def orphans(place: Place, folder: Path) -> list[dict]:
+    with taken(place, folder) as snapshot:
+        return snapshot.rows("SELECT * FROM orphan ORDER BY content, node")
+
+
+def test_orphans_and_missing_files(place: Place, tmp_path: Path) -> None:
+    content = max(place.data)
+    with psycopg.connect(place.dsn, autocommit=True) as conn:
+        conn.execute("CREATE TABLE kept (a int, t text)")
+        conn.execute("CREATE TABLE dropped AS SELECT n AS a FROM generate_series(1, 1000) n")
+        conn.execute("CHECKPOINT")
+        folder = place.data[content] / conn.execute("SELECT pg_relation_filepath('kept')").fetchone()[0].rsplit("/", 1)[0]
+        before = {(o["content"], o["node"]) for o in orphans(place, tmp_path)}
+
+        def made(name: str, size: int, age: float) -> Path:
+            file = folder / name
+            file.write_bytes(b"x" * size)
+            process.hand_over(file)
+            when = file.stat().st_mtime - age
+            os.utime(file, (when, when))
+            return file
+
+        files = [made("4000000001", 5000, 86400), made("4000000001.1", 70, 86400), made("4000000002", 900, 0), made("4000000003", 0, 86400)]
+        conn.execute("DROP TABLE dropped")
+        with psycopg.connect(place.dsn) as busy:
+            busy.execute("CREATE TABLE unseen AS SELECT n AS a FROM generate_series(1, 1000) n")
+            found = [o for o in orphans(place, tmp_path) if (o["content"], o["node"]) not in before]
+            busy.rollback()
+        mine = {o["node"]: o for o in found if o["node"] > 4_000_000_000 and o["content"] == content}
+        assert {node: o["kind"] for node, o in mine.items()} == {
+            4000000001: "candidate",
+            4000000002: "may be in use",
+            4000000003: "awaits a checkpoint",
+        }
+        assert (mine[4000000001]["files"], mine[4000000001]["bytes"]) == (2, 5070)
+        assert 86400 <= mine[4000000001]["age_seconds"] < 90000
+        # what others create and drop shows, and never as a candidate
+        others = [o for o in found if o["node"] < 4_000_000_000]
+        assert others
+        assert {o["kind"] for o in others} <= {"may be in use", "awaits a checkpoint"}
+        for file in files:
+            file.unlink()
+
+        node = "pg_relation_filenode('kept')::int8"
+        at = f"SELECT {node}" if not place.greenplum else (
+            f"SELECT pg_relation_filenode(oid)::int8 FROM gp_dist_random('pg_class')"
+            f" WHERE oid = 'kept'::regclass AND gp_segment_id = {content}"
+        )  # fmt: skip
+        file = folder / str(conn.execute(at).fetchone()[0])
+        hidden = file.with_name("hidden")
+        file.rename(hidden)
+        try:
+            missing = [o for o in orphans(place, tmp_path) if o["kind"] == "missing"]
+        finally:
+            hidden.rename(file)
+        assert [(o["content"], o["node"], o["files"]) for o in missing] == [(content, int(file.name), 0)]
+        assert not [o for o in orphans(place, tmp_path) if o["kind"] == "missing"]
+
+
+@pytest.mark.parametrize("filled", [False, True])
+def test_a_role_without_directories_counts_the_same_main_files(
+    cluster: Place, tmp_path: Path, filled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From the segment file lists alone, one table a batch and one batch a session: the directories' numbers."""
+    monkeypatch.setattr("gpcatalog.probes.files.BATCH", 3)
+    monkeypatch.setattr("gpcatalog.probes.files.BATCHES_A_SESSION", 1)
+    with psycopg.connect(cluster.dsn, autocommit=True) as conn:
+        conn.execute("SET client_min_messages = error")
+        _make_greenplum(conn)
+        if filled:
+            for storage in STORAGES:
+                conn.execute(FILL.format(f"{storage}_parted"))
+        conn.execute("DROP ROLE IF EXISTS files_nobody")
+        conn.execute("CREATE ROLE files_nobody LOGIN")
+    plain = Place(cluster.dsn.replace("user=gpadmin", "user=files_nobody"), cluster.data, cluster.greenplum, cluster.scratch)
+    question = "SELECT content, root, part, files FROM file_total WHERE basis = '{}' AND part IN {} AND root <> 0 ORDER BY ALL"
+    seen = "('main', 'auxiliary', 'toast', 'index')"
+    with taken(cluster, tmp_path) as whole:
+        expected = whole.rows(question.format("directory", seen))
+    with taken(plain, tmp_path) as snapshot:
+        assert snapshot.rows(question.format("catalog", seen)) == expected
+        assert not snapshot.rows("SELECT * FROM file_total WHERE basis = 'directory'")
+        assert not snapshot.rows("SELECT * FROM coverage WHERE probe = 'segment_files' AND status <> 'read'")
