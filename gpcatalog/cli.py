@@ -491,14 +491,17 @@ def rules_command(
     Example: gpcatalog rules segment-catalog-bloat
     """
     from gpcatalog import rules
+    from gpcatalog.ddl import checks
     from gpcatalog.emit.terminal import Color, console, table, text
 
     out = console(Color(color.value))
     if not id:
-        pages = [(name, rules.page(name)[""]) for name in rules.every()]
-        out.print(table("", ("rule", "finds"), pages, left=2))
+        for title, room in (("Of gpcatalog audit", rules), ("Of gpcatalog check", checks)):
+            pages = [(name, room.page(name)[""]) for name in room.every()]
+            out.print(table(title, ("rule", "finds"), pages, left=2))
+            out.print()
         return
-    page = rules.page(id)
+    page = checks.page(id) if id in checks.every() else rules.page(id)
     out.print(text(id, "bold"))
     out.print(text(page.pop("")))
     for part, body in page.items():
