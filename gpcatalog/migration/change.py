@@ -77,7 +77,6 @@ class Swap:
 
     above: how to reach the parent on Greenplum 6 ("ALTER PARTITION x …"), empty at the first level
     default: the parent's default partition with its leaves, None where there is none
-    all: nothing else would remain below the parent
     """
 
     id: str
@@ -89,7 +88,6 @@ class Swap:
     range_predicate: str
     default: Unit | None = None
     default_stages: tuple[Stage, ...] = ()
-    alone: bool = False
     rows: int | None = None  # counted when the script was written
     said: tuple[str, ...] = ()
     limit_bytes: int | None = None
@@ -108,20 +106,7 @@ class Drop:
     said: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Convert:
-    """One leaf gets another storage in place (Greenplum 7)."""
-
-    id: str
-    title: str
-    leaf: Relation
-    storage: str
-    options: tuple[tuple[str, str], ...]
-    encodings: tuple[tuple[str, str], ...] = ()
-    said: tuple[str, ...] = ()
-
-
-Change = Swap | Drop | Convert
+Change = Swap | Drop
 
 
 @dataclass

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from gpcatalog.migration.change import Context, Convert, Drop, Made, Stage, Swap, Unit
+from gpcatalog.migration.change import Context, Drop, Made, Stage, Swap, Unit
 from gpcatalog.migration.facts import Grant, grants
-from gpcatalog.migration.journal import SCHEMA
 from gpcatalog.migration.writer import Phase, Phases, Writer, block, call, grant_statements, literal, lock_list
 from gpcatalog.model.names import qualified
 from gpcatalog.model.names import quote_ident as quote
@@ -144,9 +143,6 @@ class Classic(Writer):
         ]
         return [block(phases)]
 
-    def convert(self, context: Context, convert: Convert, *, done: str, whole: bool) -> list[str]:
-        raise NotImplementedError  # Greenplum 6 rebuilds and exchanges: see Swap
-
     def after(self, context: Context) -> list[str]:
         return [f"ANALYZE ROOTPARTITION {context.root.sql};"]
 
@@ -155,6 +151,3 @@ def empty(leaf: str) -> str:
     """Stops where a leaf that was to be empty holds rows."""
     said = literal(f"changed since it was planned: {leaf} was empty and holds rows")
     return f"IF EXISTS (SELECT 1 FROM ONLY {leaf}) THEN RAISE EXCEPTION '%', {said}; END IF;"
-
-
-__all__ = ["SCHEMA", "Classic", "empty", "partition"]

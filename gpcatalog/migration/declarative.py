@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from gpcatalog.migration.change import Context, Convert, Drop, Made, Stage, Swap
+from gpcatalog.migration.change import Context, Drop, Made, Stage, Swap
 from gpcatalog.migration.classic import empty
-from gpcatalog.migration.journal import SCHEMA
 from gpcatalog.migration.writer import Phase, Phases, Writer, block, call, grant_statements, literal, lock_list
 from gpcatalog.model.names import qualified
 from gpcatalog.model.names import quote_ident as quote
@@ -66,7 +65,8 @@ class Declarative(Writer):
         if swap.default is None:
             return []
         table, name = swap.default.relation.sql, self._default_constraint(swap)
-        made = f"EXISTS (SELECT 1 FROM pg_catalog.pg_constraint c WHERE c.conrelid = {literal(table)}::pg_catalog.regclass AND c.conname = {literal(name.strip(chr(34)))}"
+        where = f"c.conrelid = {literal(table)}::pg_catalog.regclass AND c.conname = {literal(name.strip(chr(34)))}"
+        made = f"EXISTS (SELECT 1 FROM pg_catalog.pg_constraint c WHERE {where}"
         guard = self.guard(context, swap, done=done, whole=False, partitions=[u.relation for u in swap.gone])
         first: Phases = [
             (Phase.GUARD, [*guard, f"IF {made}) THEN RETURN; END IF;"]),
@@ -101,8 +101,7 @@ class Declarative(Writer):
             call("strip", literal(top)),
             *grant_statements(top, made.stages[0].grants),
         ]
-        for stage in made.stages:
-            found.append(f"ALTER TABLE {top} ATTACH PARTITION {qualified(stage.schema, stage.name)} {stage.path[0][1]};")
+        found += [f"ALTER TABLE {top} ATTACH PARTITION {qualified(s.schema, s.name)} {s.path[0][1]};" for s in made.stages]
         return top, found
 
     def exchange(self, context: Context, swap: Swap) -> Phases:
@@ -121,12 +120,12 @@ class Declarative(Writer):
             predicate = made.stages[0].predicate if made.like is None else made.key
             ready.append(f"ALTER TABLE {top} ADD CONSTRAINT {BOUND} CHECK ({predicate});")
             tops.append((made, top))
-        moves.append(f"DROP TABLE {', '.join(u.relation.sql for u in swap.gone)};")
+        if swap.gone:
+            moves.append(f"DROP TABLE {', '.join(u.relation.sql for u in swap.gone)};")
         for made, top in tops:
             schema = made.stages[0].schema
             if made.like is not None:
-                for stage in made.stages:
-                    moves.append(f"ALTER TABLE {qualified(stage.schema, stage.name)} RENAME TO {quote(stage.final)};")
+                moves += [f"ALTER TABLE {qualified(s.schema, s.name)} RENAME TO {quote(s.final)};" for s in made.stages]
             moves.append(f"ALTER TABLE {top} RENAME TO {quote(made.name)};")
             there = qualified(schema, made.name)
             moves.append(f"ALTER TABLE {swap.parent.sql} ATTACH PARTITION {there} {made.bound};")
@@ -171,36 +170,6 @@ class Declarative(Writer):
             (Phase.PROVE, [empty(leaf.sql) for leaf in leaves]),
             (Phase.SWAP, [f"DROP TABLE {', '.join(u.relation.sql for u in drop.gone)};"]),
             (Phase.NOTE, self.note(context, drop, "done")),
-        ]
-        return [block(phases)]
-
-    def convert(self, context: Context, convert: Convert, *, done: str, whole: bool) -> list[str]:
-        leaf = convert.leaf.sql
-        guard = self.guard(context, convert, done=done, whole=whole, partitions=[convert.leaf])
-        options = ", ".join(f"{k}={v}" for k, v in convert.options)
-        rewrite = f"ALTER TABLE {leaf} SET ACCESS METHOD {quote(convert.storage)}" + (f" WITH ({options})" if options else "") + ";"
-        encodings = [f"ALTER TABLE {leaf} ALTER COLUMN {c} SET ENCODING ({e});" for c, e in convert.encodings]
-        phases: Phases = [
-            (Phase.GUARD, guard),
-            (
-                Phase.EXCLUSIVE,
-                [
-                    call("lock", literal(f"LOCK TABLE {lock_list([leaf])} IN ACCESS EXCLUSIVE MODE")),
-                    "began := pg_catalog.clock_timestamp();",
-                    *guard,
-                ],
-            ),
-            (Phase.PROVE, [self.tally(context, convert, "old", leaf, f"ONLY {leaf}")]),
-            (Phase.SWAP, [rewrite, *encodings]),
-            (
-                Phase.FINISH,
-                [
-                    self.tally(context, convert, "new", leaf, f"ONLY {leaf}"),
-                    f"held := {SCHEMA}.compare({literal(context.plan)}, {literal(convert.id)}, 'old', 'new');",
-                    f"ANALYZE {leaf};",
-                ],
-            ),
-            (Phase.NOTE, self.note(context, convert, done)),
         ]
         return [block(phases)]
 

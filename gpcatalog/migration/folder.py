@@ -8,7 +8,7 @@ from enum import StrEnum
 
 import gpcatalog
 from gpcatalog.migration import journal, writer
-from gpcatalog.migration.change import Change, Convert, Drop, Refused, Swap, Work
+from gpcatalog.migration.change import Change, Drop, Refused, Swap, Work
 from gpcatalog.migration.classic import Classic
 from gpcatalog.migration.declarative import Declarative
 from gpcatalog.migration.journal import SCHEMA
@@ -122,7 +122,8 @@ class Folder:
         said = literal(f"schema {SCHEMA} is missing: run 0000_prepare.sql first")
         body = (
             "BEGIN\n"
-            f"    IF NOT EXISTS (SELECT 1 FROM pg_catalog.pg_namespace n WHERE n.nspname = '{SCHEMA}') THEN RAISE EXCEPTION '%', {said}; END IF;\n"
+            f"    IF NOT EXISTS (SELECT 1 FROM pg_catalog.pg_namespace n WHERE n.nspname = '{SCHEMA}') THEN\n"
+            f"        RAISE EXCEPTION '%', {said};\n    END IF;\n"
             "END\n"
         )
         return f"DO $gpcatalog$\n{body}$gpcatalog$;\n\n"
@@ -137,18 +138,14 @@ class Folder:
     def _describe(self, change: Change) -> list[str]:
         found = [f"{change.id}: {change.title}"]
         if isinstance(change, Swap):
-            for made in change.made[:5]:
-                found.append(f"  {len(change.gone)} → {made.name} {made.bound}")
-            for u in change.gone[:3]:
-                found.append(f"  takes the place of {u.relation.name} {u.relation.bound}")
+            found += [f"  {len(change.gone)} → {made.name} {made.bound}" for made in change.made[:5]]
+            found += [f"  takes the place of {u.relation.name} {u.relation.bound}" for u in change.gone[:3]]
             if len(change.gone) > 3:
                 found.append(f"  … and {len(change.gone) - 3} more")
         elif isinstance(change, Drop):
             found += [f"  {u.relation.name} {u.relation.bound}" for u in change.gone[:5]]
             if len(change.gone) > 5:
                 found.append(f"  … and {len(change.gone) - 5} more")
-        elif isinstance(change, Convert):
-            found.append(f"  {change.leaf.name}: {change.leaf.storage} becomes {change.storage}")
         found += [f"  rests on: {s}" for s in change.said]
         return found
 
@@ -158,9 +155,7 @@ class Folder:
             if self.request.mode is Mode.ONLINE and done == "done":
                 return self.writer.online(work.context, change, whole=whole)
             return self.writer.swap(work.context, change, done=done, whole=whole)
-        if isinstance(change, Drop):
-            return self.writer.drop(work.context, change, whole=whole)
-        return self.writer.convert(work.context, change, done=done, whole=whole)
+        return self.writer.drop(work.context, change, whole=whole)
 
     def _locks(self) -> list[str]:
         if self.request.mode is Mode.ONLINE:
@@ -176,19 +171,20 @@ class Folder:
 
     def forward(self, work: Work, name: str) -> str:
         root = work.context.root
+        basis = next((b for b in self.plan.basis if b.startswith("time")), "copying rate")
         head = [
             f"{root.sql}: {plural(len(work.forward), 'step')}, {count(work.leaves)} leaves fewer",
             "",
             f"Gain (predicted): {count(work.gain)} catalog rows and {count(work.files)} files a segment.",
             f"Copies {size(work.bytes)} in all; needs {size(work.segment_bytes)} free on the fullest segment at a time (its largest step).",
-            f"Time: about {duration(work.seconds)} (estimate of the plan: {next((b for b in self.plan.basis if b.startswith('time')), 'copying rate')}).",
+            f"Time: about {duration(work.seconds)} (estimate of the plan: {basis}).",
             f"At most {count(work.locks)} locks an instance in one transaction.",
             "",
             *self._locks(),
             "",
             f"Run 0000_prepare.sql before it, as owner of the table or superuser:  psql -X -v ON_ERROR_STOP=1 -f {name}"
             if self.request.runner is Runner.PSQL
-            else "Run 0000_prepare.sql before it, as owner of the table or superuser, with a runner that knows dollar quotes and stops at an error.",
+            else "Run 0000_prepare.sql before it, as owner or superuser, with a runner that knows dollar quotes and stops at an error.",
             "Every step is a transaction: it can be stopped at any moment; run again, it does what is left.",
             f"The way back: rollback/{name}.",
         ]
@@ -213,7 +209,7 @@ class Folder:
         root = work.context.root
         head = [
             f"The way back for {root.sql}: partitions get the bounds, storage and grants they had before {name}.",
-            "Rows are copied under a lock that writers wait for; rows that came since are kept. Steps that were never done are passed over.",
+            "Rows are copied under a lock that writers wait for; rows that came since are kept. What was never done is passed over.",
             f"Run it as {name} is run; it can be stopped and run again.",
         ]
         lines = [self._opening(head), self._settings(), self._there()]
@@ -221,17 +217,15 @@ class Folder:
             lines.append("\n" + comment(self._describe(change)))
             lines.append("\n".join(self._write(work, change, "undone")))
         missing = [c for c in work.forward if not any(b.id == f"undo-{c.id}" for b in work.back)]
-        for change in missing:
-            lines.append("\n" + comment([f"{change.id}: no way back is written"]))
+        lines += ["\n" + comment([f"{c.id}: no way back is written"]) for c in missing]
         lines.append("\n" + "\n".join(self.writer.after(work.context)) + "\n")
         return "".join(lines)
 
     def index(self) -> str:
         head = ["All files, most catalog rows given back a second first.", ""]
-        for work, name in zip(self.work, self.names, strict=True):
-            head.append(
-                f"{name}: {count(work.leaves)} leaves and {count(work.gain)} catalog rows fewer, {size(work.bytes)} copied, {duration(work.seconds)}"
-            )
+        for w, name in zip(self.work, self.names, strict=True):
+            gain = f"{count(w.leaves)} leaves and {count(w.gain)} catalog rows fewer"
+            head += [f"{name}: {gain}, {size(w.bytes)} copied, {duration(w.seconds)}"]
         head += ["", "verify.sql: is everything done, are the rows the same; cleanup.sql: removes the journal and what a crash left."]
         if self.refused:
             head += ["", "Refused:", *(f"  {r.table} {r.operation} {r.id}: {r.reason}" for r in self.refused)]
@@ -255,7 +249,7 @@ class Folder:
         plan = literal(self.plan.id)
         head = [
             f"Removes what a crash left (tables built aside, constraints added for a moment) and the journal, schema {SCHEMA}.",
-            "Rows are never lost by it: a table built aside is a copy until it is swapped in. After it, unfinished files must be written anew.",
+            "Rows are never lost by it: a table built aside is a copy until it is swapped in. Unfinished files must be written anew.",
         ]
         tables = ("step", "tally", "tree", "stage")
         deletes = "".join(f"    DELETE FROM {SCHEMA}.{t} WHERE plan = {plan};\n" for t in tables)

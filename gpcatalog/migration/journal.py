@@ -87,7 +87,8 @@ BEGIN
         RAISE EXCEPTION 'changed since it was planned: the owner of % is % and was %', root, found, owner;
     END IF;
     SELECT pg_catalog.string_agg('"' || pg_catalog.replace(a.attname::text, '"', '""') || '" '
-                                 || pg_catalog.format_type(a.atttypid, a.atttypmod) || CASE WHEN a.attnotnull THEN ' NOT NULL' ELSE '' END, ', ' ORDER BY a.attnum) INTO found
+                                 || pg_catalog.format_type(a.atttypid, a.atttypmod) || CASE WHEN a.attnotnull THEN ' NOT NULL' ELSE '' END,
+                                 ', ' ORDER BY a.attnum) INTO found
       FROM pg_catalog.pg_attribute a WHERE a.attrelid = oid_now AND a.attnum > 0 AND NOT a.attisdropped;
     IF found <> signature THEN
         RAISE EXCEPTION 'changed since it was planned: the columns of % are % and were %', root, found, signature;
@@ -339,7 +340,7 @@ BEGIN
         found := found + pg_catalog.pg_relation_size(relations[n]::pg_catalog.regclass);
     END LOOP;
     IF found > most THEN
-        RAISE EXCEPTION 'changed since it was planned: the leaves have grown to % bytes, at most % were reckoned with: plan again', found, most;
+        RAISE EXCEPTION 'changed since it was planned: the leaves have grown to % bytes, at most % were reckoned with', found, most;
     END IF;
 END
 $f$;

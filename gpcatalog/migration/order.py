@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from itertools import pairwise
 
-from gpcatalog.errors import CatalogError, Exit
-from gpcatalog.migration.change import Change, Context, Convert, Drop, Made, Refused, Stage, Swap, Unit, Work
+from gpcatalog.migration.change import Change, Context, Drop, Made, Refused, Stage, Swap, Unit, Work
 from gpcatalog.migration.classic import partition
 from gpcatalog.migration.facts import (
     Asker,
@@ -23,6 +23,7 @@ from gpcatalog.migration.facts import (
 )
 from gpcatalog.model.names import NAMEDATALEN, cut, qualified
 from gpcatalog.model.server import Server
+from gpcatalog.model.storage import Storage
 from gpcatalog.planner import operations as op
 from gpcatalog.planner.bounds import Bound, BoundKind, TermKind, joined_list, merged_text, parse
 from gpcatalog.planner.plan import TablePlan
@@ -103,8 +104,21 @@ def index_name(old_leaf: str, index: str, new_leaf: str, taken: set[str]) -> str
 
 
 def options_of(text: str) -> tuple[tuple[str, str], ...]:
-    """Storage options as pairs."""
-    return tuple((k, v) for k, v in (part.split("=", 1) for part in re.split(r",\s*", text) if "=" in part))
+    """Storage options as pairs.
+
+    >>> options_of("appendonly=true, compresstype=zlib")
+    (('appendonly', 'true'), ('compresstype', 'zlib'))
+    """
+    return checked((k, v) for k, v in (part.split("=", 1) for part in re.split(r",\s*", text) if "=" in part))
+
+
+def checked(options: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    """Storage options that are plain words: a plan file is text that anybody may have written. Raises Refusal."""
+    found = tuple(options)
+    for key, value in found:
+        if not re.fullmatch(r"[a-z_.]+", key) or not re.fullmatch(r"[\w.+-]+", value):
+            raise Refusal(f"a storage option that is not understood: {key}={value}")
+    return found
 
 
 def _same_bound(one: str, other: str) -> bool:
@@ -170,13 +184,10 @@ class Planner:
                 raise Refusal(f"{leaf.name} is distributed {leaf.distribution}, the table {self.table.root.distribution}")
             if leaf.column_grants:
                 raise Refusal(f"{leaf.name} has grants on columns")
-            if [(c.name, c.type) for c in self.table.columns[leaf.oid]] != [
-                (c.name, c.type) for c in self.table.columns[self.table.root.oid]
-            ]:
-                if self.classic or {(c.name, c.type) for c in self.table.columns[leaf.oid]} != {
-                    (c.name, c.type) for c in self.table.columns[self.table.root.oid]
-                }:
-                    raise Refusal(f"{leaf.name} has other columns than the table")
+            own = [(c.name, c.type) for c in self.table.columns[leaf.oid]]
+            wanted = [(c.name, c.type) for c in self.table.columns[self.table.root.oid]]
+            if (self.classic and own != wanted) or sorted(own) != sorted(wanted):
+                raise Refusal(f"{leaf.name} has other columns than the table")
             for index in self.table.indexes[leaf.oid]:
                 if not index.valid:
                     raise Refusal(f"index {index.name} is not valid")
@@ -365,12 +376,21 @@ class Planner:
         return tuple(found)
 
     def _stage(
-        self, new: op.NewLeaf, parts: list[Relation], like: Relation, unit: Relation, final: str, name: str, whole: str, key: str, deep: bool
-    ) -> Stage:  # fmt: skip
+        self,
+        new: op.NewLeaf,
+        parts: list[Relation],
+        like: Relation,
+        unit: Relation,
+        final: str,
+        name: str,
+        whole: str,
+        key: str,
+        deep: bool,
+    ) -> Stage:
         own = self.table.columns[like.oid]
         # where they are stored differently, like the newest of them, as the plan says
         converted = bool(new.storage) and new.storage != like.storage
-        options = tuple(new.options.items()) if converted else options_of(like.options)
+        options = checked(new.options.items()) if converted else options_of(like.options)
         path_parts = self.path_predicate(like, unit) if deep else []
         return Stage(
             name=name,
@@ -383,7 +403,7 @@ class Planner:
             predicate=" AND ".join([whole, *path_parts]),
             grants=common_grants([p.acl for p in parts], like.owner),
             comment="\n".join(dict.fromkeys(p.comment for p in parts if p.comment)),
-            storage=new.storage or like.storage,
+            storage=Storage(new.storage or like.storage).value,
             options=options,
             explicit=converted,
             path=self.steps_below(like, unit) if deep else (),
@@ -458,24 +478,61 @@ class Planner:
             forward.default, tuple(Stage(**{**s.__dict__, "name": s.name.replace("gpc_", "gpr_")}) for s in forward.default_stages),
         )  # fmt: skip
 
-    def drop(self, step: op.DropEmpty) -> Drop:
+    def drop(self, step: op.DropEmpty) -> tuple[Drop, Swap | None]:
+        """Empty partitions go; the way back makes them again, empty, like a sibling that stays."""
         units = [self.live(u.oid, u.name, u.bound) for u in step.units]
         parent = self.parent_of(units)
         leaves = [leaf for u in units for leaf in self.table.leaves(u.oid)]
         self._leaf_obstacles(leaves)
-        siblings = [c for c in self.table.children(parent.oid) if c.oid not in {u.oid for u in units}]
+        gone = {u.oid for u in units}
+        siblings = [c for c in self.table.children(parent.oid) if c.oid not in gone]
         if not siblings:
             raise Refusal("nothing would be left: the last partition cannot be dropped")
         default = self.table.default_of(parent.oid)
-        if default is not None and default.oid in {u.oid for u in units}:
+        if default is not None and default.oid in gone:
             raise Refusal("the default partition takes what no other does: it is not dropped")
-        # the planner takes a stretch: only what it names as leaves is empty
         if {leaf.oid for leaf in leaves} != {leaf.oid for leaf in step.leaves}:
             raise Refusal("changed since it was planned: its leaves are others now")
-        return Drop(
+        forward = Drop(
             step.id, step.explanation, parent, self.above(parent), tuple(self.unit(u) for u in units),
             None if default is None else self.unit(default), said=step.rests_on,
         )  # fmt: skip
+        return forward, self._made_again(forward, units, siblings)
+
+    def _made_again(self, forward: Drop, units: list[Relation], siblings: list[Relation]) -> Swap | None:
+        """What makes dropped partitions again; None where no sibling is a leaf to copy the columns of."""
+        like = next((s for s in siblings if s.kind == "leaf" and s.storage in ("heap", "ao_row", "ao_column")), None)
+        if like is None or any(u.kind != "leaf" for u in units):
+            return None
+        key = self.key(forward.parent)
+        digest = re.sub(r"\W", "", forward.id.rsplit("-", 1)[-1])[:12]
+        made = []
+        for n, u in enumerate(units, 1):
+            mine = predicate(parse(u.bound), key)
+            stage = Stage(
+                name=f"gpr_{digest}_{n}",
+                final=u.name,
+                schema=u.schema,
+                like=like.sql,
+                shape=u,
+                sources=(),
+                predicate=mine,
+                grants=tuple(g for g in grants(u.acl) if g.role != u.owner),
+                comment=u.comment,
+                storage=u.storage,
+                options=options_of(u.options),
+                encodings=self.encodings(self.table.columns[u.oid]) if u.storage == "ao_column" else (),
+                explicit=u.storage != "heap" or like.storage != "heap",
+                indexes=tuple((i, i.name) for i in self.table.indexes[u.oid]),
+                statistics=self.statistics_targets(u),
+            )
+            made.append(Made(u.name, u.partition or u.name.rsplit("_prt_", 1)[-1], u.bound, (stage,), mine))
+        default = forward.default
+        parked = self._parked(default, f"gpr_{digest}_d") if default is not None and self.classic else ()
+        anything = " OR ".join(m.stages[0].predicate for m in made)
+        return Swap(
+            f"undo-{forward.id}", f"back: {forward.title}", forward.parent, forward.above, (), tuple(made), f"({anything})", default, parked
+        )
 
 
 def _made_relation(made: Made, like: Relation, parent: Relation) -> Relation:
@@ -547,6 +604,14 @@ def order(
     return work
 
 
+_NOT_WRITTEN: dict[type, str] = {
+    op.Unpartition: "a table is not turned into a plain one by a script yet: views, grants and what else hangs on its root move with it",
+    op.Flatten: "a level is not taken out by a script yet: the key of the table changes with it",
+    op.Externalise: "the location of the files is the owner's to name first",
+    op.Reconfigure: "pg_partman's configuration is not changed by a script yet: set part_config before its maintenance runs again",
+}
+
+
 def _one(planner: Planner, step: op.AnyStep) -> tuple[Change, Change | None]:
     if isinstance(step, op.Merge):
         return planner.merge(step)
@@ -554,8 +619,5 @@ def _one(planner: Planner, step: op.AnyStep) -> tuple[Change, Change | None]:
         unit = step.units[0]
         return planner.swap(step, unit.name, unit.partition or unit.name.rsplit("_prt_", 1)[-1])
     if isinstance(step, op.DropEmpty):
-        return planner.drop(step), None
-    raise Refusal(f"{step.__struct_config__.tag} is not written yet")
-
-
-__all__ = ["CatalogError", "Convert", "Exit", "Planner", "Refusal", "order", "predicate"]
+        return planner.drop(step)
+    raise Refusal(_NOT_WRITTEN[type(step)])

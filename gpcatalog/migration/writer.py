@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from enum import StrEnum
 
-from gpcatalog.migration.change import Change, Context, Convert, Drop, Stage, Swap, Unit
+from gpcatalog.migration.change import Change, Context, Drop, Stage, Swap, Unit
 from gpcatalog.migration.facts import Grant, Relation, quote_ident_always, role_sql
 from gpcatalog.migration.journal import SCHEMA
 from gpcatalog.model.names import qualified, quote_literal
@@ -335,9 +335,6 @@ class Writer(ABC):
 
     @abstractmethod
     def drop(self, context: Context, drop: Drop, *, whole: bool) -> list[str]: ...
-
-    @abstractmethod
-    def convert(self, context: Context, convert: Convert, *, done: str, whole: bool) -> list[str]: ...
 
     @abstractmethod
     def settings(self) -> list[str]: ...

@@ -25,7 +25,9 @@ class Crowd:
         self.errors: list[str] = []
         self.longest = {"read": 0.0, "write": 0.0}
         self.written = 0
-        self.threads = [threading.Thread(target=self._read) for _ in range(2)] + [threading.Thread(target=self._write, args=(n,)) for n in range(writers)]
+        self.threads = [threading.Thread(target=self._read) for _ in range(2)] + [
+            threading.Thread(target=self._write, args=(n,)) for n in range(writers)
+        ]
 
     def _timed(self, conn: psycopg.Connection[object], kind: str, statement: str) -> None:
         begun = time.monotonic()

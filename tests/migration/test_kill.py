@@ -37,7 +37,9 @@ def table(dsn: str, greenplum: bool) -> None:
         days = ["2020-01-30", "2020-01-31", "2020-02-01", "2020-02-02", "2020-02-03"]
         for n, (a, b) in enumerate(pairwise(days)):
             made.execute(dsn, f"CREATE TABLE t_{n} PARTITION OF t FOR VALUES FROM ('{a}') TO ('{b}')")
-    made.execute(dsn, "CREATE INDEX t_v ON t (v)", "INSERT INTO t SELECT i, date '2020-01-30' + i % 6, 'x' || i FROM generate_series(1, 300) i")
+    made.execute(
+        dsn, "CREATE INDEX t_v ON t (v)", "INSERT INTO t SELECT i, date '2020-01-30' + i % 6, 'x' || i FROM generate_series(1, 300) i"
+    )
 
 
 def stopping(text: str, point: int) -> str:

@@ -1,0 +1,79 @@
+"""Empty leaves are dropped and made again; column storage becomes row storage and back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import fresh_database
+from tests.migration import made, zoo
+
+DROPS = made.EAGER.replace('"keep"\nstorage', '"drop"\nstorage').replace('grains = {month = "0d"}', 'grains = {day = "0d"}')
+CONVERTS = made.EAGER.replace('storage = "keep"', 'storage = "ao_row"').replace('grains = {month = "0d"}', 'grains = {day = "0d"}')
+
+
+def gapped(dsn: str, greenplum: bool) -> None:
+    """Ten days; the 3rd to the 5th are empty."""
+    if greenplum:
+        made.execute(
+            dsn,
+            "CREATE TABLE t (id int, d date, v text ENCODING (compresstype=zlib, compresslevel=7)) WITH (appendonly=true, orientation=column)"
+            " DISTRIBUTED BY (id) PARTITION BY RANGE (d) (START (date '2020-01-01') END (date '2020-01-11') EVERY (interval '1 day'))",
+        )
+    else:
+        made.execute(dsn, "CREATE TABLE t (id int, d date, v text) PARTITION BY RANGE (d)", *zoo._pg_days("t", first="2020-01-01", number=10))
+    made.execute(
+        dsn,
+        "CREATE INDEX t_v ON t (v)",
+        "INSERT INTO t SELECT i, date '2020-01-01' + i % 2, 'x' || i FROM generate_series(1, 100) i",
+        "INSERT INTO t SELECT i, date '2020-01-06' + i % 5, 'x' || i FROM generate_series(1, 100) i",
+        "ANALYZE t",
+    )
+
+
+@pytest.mark.parametrize("fixture", ["gp6_dsn", "gp7_dsn", "pg_dsn"])
+def test_empty_leaves(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    dsn = fresh_database(request.getfixturevalue(fixture), "mig_drop")
+    generation = {"gp6_dsn": "gp6", "gp7_dsn": "gp7", "pg_dsn": "pg15"}[fixture]
+    gapped(dsn, fixture.startswith("gp"))
+    picture, rows = zoo.picture(dsn, generation), made.rows_of(dsn, "t")
+    files = made.written(dsn, tmp_path / "sql", made.plan_of(dsn, DROPS))
+    assert files.steps == 1
+    assert files.refused == []
+    files.run("0000_prepare.sql")
+    # a row that came since stops it, before anything changes
+    made.execute(dsn, "INSERT INTO t VALUES (1, '2020-01-04', 'late')")
+    done = files.run("0001_public_t.sql", check=False)
+    assert done.returncode == 3
+    assert "was empty and holds rows" in done.stderr
+    assert zoo.picture(dsn, generation).keys() == picture.keys()
+    made.execute(dsn, "DELETE FROM t WHERE v = 'late'")
+    files.all()
+    assert len([n for n in zoo.picture(dsn, generation) if "idx" not in n]) == len([n for n in picture if "idx" not in n]) - 3
+    assert made.rows_of(dsn, "t") == rows
+    files.run("rollback/0001_public_t.sql")
+    back = zoo.picture(dsn, generation)
+    assert back.keys() == picture.keys()
+    assert {n: v[:1] + v[3:] for n, v in back.items()} == {n: v[:1] + v[3:] for n, v in picture.items()}
+    made.execute(dsn, "INSERT INTO t VALUES (1, '2020-01-04', 'late')")
+
+
+@pytest.mark.parametrize("fixture", ["gp6_dsn", "gp7_dsn"])
+def test_storage(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    dsn = fresh_database(request.getfixturevalue(fixture), "mig_convert")
+    generation = fixture[:3]
+    gapped(dsn, True)
+    picture, rows = zoo.picture(dsn, generation), made.rows_of(dsn, "t")
+    files = made.written(dsn, tmp_path / "sql", made.plan_of(dsn, CONVERTS))
+    assert files.refused == []
+    assert files.steps >= 3
+    files.all()
+    after = zoo.picture(dsn, generation)
+    assert made.rows_of(dsn, "t") == rows
+    assert after.keys() == picture.keys()
+    assert sum(v[3] in ("a", "ao_row") for v in after.values()) == files.steps
+    files.run("rollback/0001_public_t.sql")
+    assert made.rows_of(dsn, "t") == rows
+    back = zoo.picture(dsn, generation)
+    assert {n: v[:2] + v[3:] for n, v in back.items()} == {n: v[:2] + v[3:] for n, v in picture.items()}
