@@ -101,7 +101,6 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     heap_below:   leaves smaller than this on the fullest segment may become heap (0: none)
     empty:        "drop" or "keep" leaves that are empty and cold
     premade_days: empty leaves that begin later than this ahead are dropped
-    drop_combinations: drop empty subpartitions inside branches that hold rows
     merge_lists:  join small list partitions into groups of at most this many values (0: never)
     unpartition_below: tables smaller than this in all lose their partitions (0: never)
     flatten:      remove a level that has one partition a parent
@@ -122,7 +121,6 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     heap_below: str | int | None = None
     empty: Literal["drop", "keep"] | None = None
     premade_days: str | float | None = None
-    drop_combinations: bool | None = None
     merge_lists: Annotated[int, msgspec.Meta(ge=0)] | None = None
     unpartition_below: str | int | None = None
     flatten: bool | None = None
@@ -187,7 +185,6 @@ class Wishes(msgspec.Struct, frozen=True):
     heap_below: int
     empty: str
     premade_days: float
-    drop_combinations: bool
     merge_lists: int
     unpartition_below: int
     flatten: bool
@@ -209,7 +206,6 @@ _DEFAULTS: dict[str, object] = {
     "heap_below": 0,
     "empty": "drop",
     "premade_days": 400.0,
-    "drop_combinations": False,
     "merge_lists": 0,
     "unpartition_below": 0,
     "flatten": False,
@@ -263,7 +259,6 @@ def _wishes(rules: list[tuple[str, Rule]]) -> Wishes:
         heap_below=int(found["heap_below"]),  # type: ignore[call-overload]
         empty=str(found["empty"]),
         premade_days=float(found["premade_days"]),  # type: ignore[arg-type]
-        drop_combinations=bool(found["drop_combinations"]),
         merge_lists=int(found["merge_lists"]),  # type: ignore[call-overload]
         unpartition_below=int(found["unpartition_below"]),  # type: ignore[call-overload]
         flatten=bool(found["flatten"]),
