@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from gpcatalog.audit.files import build_files
 from gpcatalog.audit.report import (
     CatalogRow,
     CatalogSummary,
@@ -348,5 +349,6 @@ def build(snapshot: Snapshot, older: Snapshot | None = None) -> Report:
         coverage=coverage,
         catalogs=rows,
         timings=tuple(Timing(**row) for row in snapshot.rows("SELECT * FROM timing")),
+        files=build_files(snapshot),
     )
     return verdicts(report)

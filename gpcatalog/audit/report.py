@@ -6,6 +6,7 @@ from datetime import datetime
 
 import msgspec
 
+from gpcatalog.audit.files import Files
 from gpcatalog.model.finding import Finding
 from gpcatalog.model.timing import Timing
 
@@ -247,4 +248,5 @@ class Report(msgspec.Struct, frozen=True):
     catalogs: tuple[CatalogRow, ...]
     timings: tuple[Timing, ...] = ()
     findings: tuple[Finding, ...] = ()
+    files: Files | None = None  # None when neither directories nor lists were read
     schema: str = SCHEMA

@@ -86,7 +86,26 @@ def verdicts(report: Report) -> Report:
                     "shared by all sessions; one a leaf, index and auxiliary relation (upper bound)",
                 )
             )
+    if greenplum:
+        out += _files(report)
     return msgspec.structs.replace(report, verdicts=tuple(out))
+
+
+def _files(report: Report) -> list[Verdict]:
+    """The file guidelines. The average is missed from below: its share is the limit's to the value."""
+    files = report.files
+    if files is None:
+        return []
+    fullest = max((host.files + host.mirror_files for host in files.hosts), default=None)
+    out = [verdict("files on the fullest host", fullest, limits.FILES_PER_HOST, note="of this database alone, mirrors included")]
+    target = limits.AVERAGE_FILE_TARGET_LOW
+    if files.average_bytes:
+        share = target.value / files.average_bytes
+        state = "ok" if share <= 1 else "near" if files.average_bytes >= limits.AVERAGE_FILE_TOLERABLE_LOW.value else "over"
+        note = f"bytes / files, at least; up to {limits.AVERAGE_FILE_TARGET.value / limits.MIB:.0f} MB is better still"
+        what = "average file, should be more"
+        out.append(Verdict(target.id, what, files.average_bytes, target.value, "bytes", share, state, target.source, note))
+    return out
 
 
 def lock_slots(report: Report) -> int | None:

@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from gpcatalog.audit.report import CatalogRow, Report, Verdict
+from gpcatalog.emit.files_text import show_files
 from gpcatalog.emit.terminal import table, text
 from gpcatalog.model.finding import Finding, Severity
 from gpcatalog.model.quantity import count, duration, plural, size
@@ -272,6 +273,7 @@ def show(report: Report, out: Console) -> None:
     findings(report.findings, out)
     _catalogs(report, out)
     _census(report, out)
+    show_files(report.files, out)
     verdicts(report.verdicts, out)
     _forecasts(report, out)
     _holders(report, out)

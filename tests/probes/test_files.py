@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpcatalog.audit.files import TableFiles, build_files
 from gpcatalog.capacity.limits import GIB, MIB, bucket_of
 from gpcatalog.lab import process
 from gpcatalog.probes.collect import collect
@@ -407,3 +408,40 @@ def test_a_role_without_directories_counts_the_same_main_files(
         assert snapshot.rows(question.format("catalog", seen)) == expected
         assert not snapshot.rows("SELECT * FROM file_total WHERE basis = 'directory'")
         assert not snapshot.rows("SELECT * FROM coverage WHERE probe = 'segment_files' AND status <> 'read'")
+
+
+def test_files_to_come_are_those_that_come(cluster: Place, tmp_path: Path) -> None:
+    """Files once every empty leaf has rows, and files in each storage, as predicted while empty and as counted when filled."""
+
+    def files() -> dict[str, TableFiles]:
+        with taken(cluster, tmp_path) as snapshot:
+            section = build_files(snapshot)
+        assert section is not None
+        assert section.basis == "directory"
+        return {t.name: t for t in section.tables}
+
+    with psycopg.connect(cluster.dsn, autocommit=True) as conn:
+        conn.execute("SET client_min_messages = error")
+        for storage, options in STORAGES.items():
+            conn.execute(
+                f"CREATE TABLE {storage}_t (a int, k int, n bigint) {options} DISTRIBUTED BY (a)"
+                " PARTITION BY RANGE (k) (START (0) END (4) EVERY (1))"
+            )
+        before = files()
+        for storage in STORAGES:
+            conn.execute(f"INSERT INTO {storage}_t SELECT n, n % 4, n FROM generate_series(1, 300) n")
+        after = files()
+    for storage in STORAGES:
+        name = f"{storage}_t"
+        root = (
+            after[name].files
+            - {"heap": after[name].as_heap, "ao_row": after[name].as_ao_row, "ao_column": after[name].as_ao_column}[storage]
+        )
+        assert root in (0, 3, 12)  # a root of Greenplum 6 has files of its own
+        assert before[name].when_filled == after[name].when_filled == after[name].files
+    # what a table of one storage says of the others is what the others have
+    leaves_only = {storage: after[f"{storage}_t"] for storage in STORAGES}
+    assert len({(t.as_ao_column, t.as_ao_row, t.as_heap) for t in leaves_only.values()}) == 1
+    column, row = leaves_only["ao_column"], leaves_only["ao_row"]
+    assert column.removable == column.main - row.main
+    assert row.removable == 0

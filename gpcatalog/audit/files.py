@@ -1,0 +1,346 @@
+"""The file section: files by part, instance, host and table, what they will be, what another storage would make of them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+import msgspec
+
+from gpcatalog.capacity import limits
+from gpcatalog.capacity.generation import Generation, generation
+from gpcatalog.capacity.model import EMPTY, FILLED, Index, Place, Shape, relation_files
+from gpcatalog.errors import CatalogError
+from gpcatalog.model.storage import Storage
+from gpcatalog.store.snapshot import Snapshot
+
+TOP = 20  # tables, orphans and differences listed
+
+
+class Part(msgspec.Struct, frozen=True):
+    """Files of one part on all segments: main, auxiliary, toast, index, fork, sequence, catalog, other, unowned.
+
+    bytes, empty, small: None where directories could not be listed; small: of at most 1 MB, the empty ones among them
+    """
+
+    part: str
+    files: int
+    bytes: int | None
+    empty: int | None
+    small: int | None
+
+
+class OnInstance(msgspec.Struct, frozen=True):
+    """Files of this database on one segment (or the only server)."""
+
+    content: int
+    host: str
+    files: int
+    bytes: int | None
+    empty: int | None
+    small: int | None
+
+
+class OnHost(msgspec.Struct, frozen=True):
+    """Files of this database on one host; a mirror is taken to have as many as its primary."""
+
+    host: str
+    primaries: int
+    mirrors: int
+    files: int
+    mirror_files: int
+
+
+class Bucket(msgspec.Struct, frozen=True):
+    """One bucket of the histogram. storage: of tables; of everything else its part. published: share in a production namespace."""
+
+    storage: str
+    label: str
+    files: int
+    bytes: int
+    published: float
+
+
+class TableFiles(msgspec.Struct, frozen=True):
+    """A table with its leaves, on all segments.
+
+    files:        of all parts; the parts beside it
+    hollow_bytes: of indexes of a single page, which hold no entry: the price of tables that are empty
+    when_filled:  files once every empty leaf has rows from one writer (derived)
+    as_ao_column, as_ao_row, as_heap: files with every leaf filled by one writer, in each storage; None where there is no such storage
+    removable:    files that a conversion from ao_column to ao_row would remove today, of leaves that hold rows (derived, for one
+                  writer; TOAST that only ao_row has, as on Greenplum 7, is not deducted)
+    removal_fastest, removal_slowest: seconds that removing all files takes at the published rates, on the segment that has most
+    """
+
+    schema: str
+    name: str
+    storage: str
+    leaves: int
+    files: int
+    main: int
+    auxiliary: int
+    toast: int
+    index: int
+    fork: int
+    bytes: int | None
+    empty: int | None
+    small: int | None
+    hollow_bytes: int | None
+    when_filled: int | None
+    as_ao_column: int | None
+    as_ao_row: int | None
+    as_heap: int | None
+    removable: int | None
+    removal_fastest: float
+    removal_slowest: float
+
+
+class Difference(msgspec.Struct, frozen=True):
+    """A table whose list of segment files and whose directory do not agree on one segment; files that hold bytes."""
+
+    schema: str
+    name: str
+    content: int
+    files: int
+    listed: int
+
+
+class Orphan(msgspec.Struct, frozen=True):
+    """Files of one relfilenode without a row in pg_class (kind missing: the row without its file)."""
+
+    content: int
+    node: int
+    folder: str
+    files: int
+    bytes: int
+    age_seconds: float | None
+    kind: str
+
+
+class OrphanTotal(msgspec.Struct, frozen=True):
+    """All orphans of one kind: candidate, may be in use, awaits a checkpoint, may be of a prepared transaction, missing."""
+
+    kind: str
+    relations: int
+    files: int
+    bytes: int
+
+
+class Files(msgspec.Struct, frozen=True):
+    """Everything about the files of this database on the segments (or the only server); the coordinator holds no rows.
+
+    basis:         "directory", or "catalog": segment file lists and relations counted, forks and sizes not seen
+    average_bytes: bytes / files over all of it, None without bytes
+    slowdown:      estimate for that average, a ratio
+    when_filled, removable: summed over all tables, as in TableFiles
+    compared:      tables whose lists of segment files were compared with the directory; differences: where they disagree
+    """
+
+    basis: str
+    files: int
+    bytes: int | None
+    empty: int | None
+    small: int | None
+    average_bytes: float | None
+    slowdown: float | None
+    slowdown_source: str
+    slowdown_note: str
+    hollow_bytes: int | None
+    when_filled: int | None
+    removable: int | None
+    parts: tuple[Part, ...]
+    instances: tuple[OnInstance, ...]
+    hosts: tuple[OnHost, ...]
+    buckets: tuple[Bucket, ...]
+    tables: tuple[TableFiles, ...]
+    compared: int
+    differences: tuple[Difference, ...]
+    differences_total: int
+    orphans: tuple[Orphan, ...]
+    orphan_totals: tuple[OrphanTotal, ...]
+
+
+def _int(value: Any) -> int | None:
+    return None if value is None else int(value)
+
+
+def _model(server: Generation, row: dict[str, Any], segments: int) -> str | None:
+    """One row of VALUES: the shape, and its files on all segments empty, filled, and filled in each storage."""
+    storage = Storage(row["storage"])
+    if storage not in server.storages:
+        return None
+
+    def files(of: Storage, use: Any) -> str:
+        if of not in server.storages:
+            return "NULL"
+        shape = Shape(of, row["columns"], row["toast"], indexes=(Index(),) * row["indexes"], place=Place.LEAF)
+        return str(relation_files(server, shape, use) * segments)
+
+    figures = (
+        files(storage, EMPTY),
+        files(storage, FILLED),
+        *(files(s, FILLED) for s in (Storage.AO_COLUMN, Storage.AO_ROW, Storage.HEAP)),
+    )
+    return f"('{storage}', {row['columns']}, {row['toast']}, {row['indexes']}, {', '.join(figures)})"
+
+
+def _ahead(snapshot: Snapshot, segments: int) -> dict[int, dict[str, Any]]:
+    """By root: files to come when its empty leaves are filled, files in each storage, files a conversion would remove.
+
+    The model is asked once for every shape there is; the summing over leaves is the database's.
+    """
+    try:
+        server = generation(snapshot.header["generation"])
+    except CatalogError:
+        return {}
+    kinds = "kind IN ('leaf', 'table')"
+    shapes = snapshot.rows(f'SELECT DISTINCT storage, "columns", toast, indexes FROM relation WHERE {kinds} ORDER BY ALL')
+    values = [v for v in (_model(server, row, segments) for row in shapes) if v is not None]
+    if not values:
+        return {}
+    rows = snapshot.rows(f"""
+        SELECT r.root, sum(CASE WHEN NOT r.filled THEN m.filled - m.bare ELSE 0 END) AS growth, bool_and(r.filled IS NOT NULL) AS known,
+               sum(m.as_column) AS as_column, sum(m.as_row) AS as_row, sum(m.as_heap) AS as_heap,
+               sum(CASE WHEN r.storage = 'ao_column' AND r.filled
+                        THEN greatest(coalesce(r.files, {segments} * (1 + r."columns")) - 2 * {segments}, 0) ELSE 0 END) AS removable
+          FROM relation r
+          JOIN (VALUES {", ".join(values)}) m (storage, "columns", toast, indexes, bare, filled, as_column, as_row, as_heap)
+            ON m.storage = r.storage AND m."columns" = r."columns" AND m.toast = r.toast AND m.indexes = r.indexes
+         WHERE r.{kinds} GROUP BY r.root
+    """)
+    return {row["root"]: row for row in rows}
+
+
+def _tables(snapshot: Snapshot, basis: str, ahead: dict[int, dict[str, Any]]) -> tuple[TableFiles, ...]:
+    def part(name: str) -> str:
+        return f"coalesce(sum(f.files) FILTER (f.part = '{name}'), 0) AS {name}"
+
+    rows = snapshot.rows(
+        f"""SELECT t.root, t."schema", t.name, t.storage, t.leaves, sum(f.files) AS files, {part("main")}, {part("auxiliary")},
+                   {part("toast")}, {part("index")}, {part("fork")}, sum(f.bytes) AS bytes, sum(f.empty_files) AS empty_,
+                   sum(f.small_files) AS small, sum(f.hollow_bytes) AS hollow,
+                   (SELECT max(n) FROM (SELECT sum(files) AS n FROM file_total x WHERE x.root = t.root AND x.basis = ? GROUP BY x.content))
+                       AS most
+              FROM file_total f JOIN root_total t ON t.root = f.root
+             WHERE f.basis = ? GROUP BY t.root, t."schema", t.name, t.storage, t.leaves
+             ORDER BY files DESC, t."schema", t.name LIMIT ?""",
+        [basis, basis, TOP],
+    )
+    rates = [rate.value for rate in limits.REMOVAL_RATES]
+    out = []
+    for row in rows:
+        more = ahead.get(row["root"], {})
+        known = bool(more.get("known"))
+        out.append(
+            TableFiles(
+                schema=row["schema"],
+                name=row["name"],
+                storage=row["storage"],
+                leaves=int(row["leaves"]),
+                files=int(row["files"]),
+                main=int(row["main"]),
+                auxiliary=int(row["auxiliary"]),
+                toast=int(row["toast"]),
+                index=int(row["index"]),
+                fork=int(row["fork"]),
+                bytes=_int(row["bytes"]) if basis == "directory" else None,
+                empty=_int(row["empty_"]) if basis == "directory" else None,
+                small=_int(row["small"]),
+                hollow_bytes=_int(row["hollow"]),
+                when_filled=int(row["files"]) + int(more["growth"]) if known else None,
+                as_ao_column=_int(more.get("as_column")),
+                as_ao_row=_int(more.get("as_row")),
+                as_heap=_int(more.get("as_heap")),
+                removable=_int(more.get("removable")) if known else None,
+                removal_fastest=limits.removal_seconds(row["most"], max(rates)),
+                removal_slowest=limits.removal_seconds(row["most"], min(rates)),
+            )
+        )
+    return tuple(out)
+
+
+def _hosts(snapshot: Snapshot, by_content: dict[int, int]) -> tuple[OnHost, ...]:
+    found: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0, 0])
+    for row in snapshot.rows("SELECT content, role, hostname FROM instance"):
+        if row["content"] not in by_content:
+            continue
+        mirror = row["role"] == "m"
+        found[row["hostname"] or ""][mirror] += 1
+        found[row["hostname"] or ""][2 + mirror] += by_content[row["content"]]
+    return tuple(OnHost(host, *numbers) for host, numbers in sorted(found.items()))
+
+
+def build_files(snapshot: Snapshot) -> Files | None:
+    """The file section of one snapshot; None when neither directories nor lists were read."""
+    bases = {row["basis"]: row["n"] for row in snapshot.rows("SELECT basis, count(*) AS n FROM file_total GROUP BY basis")}
+    if not bases:
+        return None
+    basis = "directory" if "directory" in bases else "catalog"
+    seen = basis == "directory"
+    sums = "sum(files) AS files, sum(bytes) AS bytes, sum(empty_files) AS empty_, sum(small_files) AS small, sum(hollow_bytes) AS hollow"
+
+    def figures(row: dict[str, Any]) -> tuple[int, int | None, int | None, int | None]:
+        if not seen:
+            return int(row["files"]), None, None, None
+        return int(row["files"]), _int(row["bytes"]), _int(row["empty_"]), _int(row["small"])
+
+    total = snapshot.one(f"SELECT {sums} FROM file_total WHERE basis = ?", [basis])
+    parts = snapshot.rows(f"SELECT part, {sums} FROM file_total WHERE basis = ? GROUP BY part ORDER BY files DESC, part", [basis])
+    instances = snapshot.rows(f"SELECT content, {sums} FROM file_total WHERE basis = ? GROUP BY content ORDER BY content", [basis])
+    primary = {r["content"]: r["hostname"] or "" for r in snapshot.rows("SELECT content, hostname FROM instance WHERE role = 'p'")}
+    files, bytes_, empty, small = figures(total)
+    average = bytes_ / files if bytes_ and files else None
+    slow = limits.slowdown(average) if average else None
+    ahead = _ahead(snapshot, len(instances))
+    published = {bucket.label: bucket.published for bucket in limits.FILE_BUCKETS}
+    order = list(published)
+    buckets = [
+        Bucket(r["storage"], r["bucket"], int(r["files"]), int(r["bytes"]), published[r["bucket"]])
+        for r in snapshot.rows("SELECT storage, bucket, sum(files) AS files, sum(bytes) AS bytes FROM file_bucket GROUP BY storage, bucket")
+    ]
+    differing = """FROM file_total c JOIN root_total t ON t.root = c.root
+                   LEFT JOIN file_total d ON d.basis = 'directory' AND d.root = c.root AND d.content = c.content AND d.part = c.part
+                   WHERE c.basis = 'catalog' AND c.part = 'main' AND c.empty_files IS NOT NULL
+                     AND coalesce(d.files - d.empty_files, 0) <> c.files - c.empty_files"""
+    differences = (
+        snapshot.rows(
+            f"""SELECT t."schema", t.name, c.content, coalesce(d.files - d.empty_files, 0) AS files, c.files - c.empty_files AS listed
+                     {differing} ORDER BY abs(c.files - c.empty_files - coalesce(d.files - d.empty_files, 0)) DESC, 1, 2, 3 LIMIT {TOP}"""
+        )
+        if seen
+        else []
+    )
+    compared = snapshot.one("SELECT count(DISTINCT root) AS n FROM file_total WHERE basis = 'catalog' AND part = 'main'")["n"]
+    known = ahead and all(row["known"] for row in ahead.values())
+    return Files(
+        basis=basis,
+        files=files,
+        bytes=bytes_,
+        empty=empty,
+        small=small,
+        average_bytes=average,
+        slowdown=slow.value if slow else None,
+        slowdown_source=slow.source if slow else "",
+        slowdown_note=slow.note if slow else "",
+        hollow_bytes=_int(total["hollow"]) if seen else None,
+        when_filled=files + sum(int(row["growth"]) for row in ahead.values()) if known else None,
+        removable=sum(int(row["removable"]) for row in ahead.values()) if known else None,
+        parts=tuple(Part(row["part"], *figures(row)) for row in parts),
+        instances=tuple(OnInstance(row["content"], primary.get(row["content"], ""), *figures(row)) for row in instances),
+        hosts=_hosts(snapshot, {row["content"]: int(row["files"]) for row in instances}),
+        buckets=tuple(sorted(buckets, key=lambda b: (b.storage, order.index(b.label)))),
+        tables=_tables(snapshot, basis, ahead),
+        compared=int(compared) if seen else 0,
+        differences=tuple(Difference(r["schema"], r["name"], r["content"], int(r["files"]), int(r["listed"])) for r in differences),
+        differences_total=int(snapshot.one(f"SELECT count(*) AS n {differing}")["n"]) if seen else 0,
+        orphans=tuple(
+            Orphan(**row) for row in snapshot.rows(f"SELECT * FROM orphan ORDER BY kind, bytes DESC, files DESC, content, node LIMIT {TOP}")
+        ),
+        orphan_totals=tuple(
+            OrphanTotal(row["kind"], int(row["n"]), int(row["files"]), int(row["bytes"]))
+            for row in snapshot.rows(
+                "SELECT kind, count(*) AS n, sum(files) AS files, sum(bytes) AS bytes FROM orphan GROUP BY kind ORDER BY bytes DESC, kind"
+            )
+        ),
+    )
