@@ -20,7 +20,7 @@ from tests.conftest import fresh_database
 from tests.migration import made
 
 MARK = re.compile(r"^    -- (guard|lock|stage|copy|prove|index|recheck|prepare|exclusive|swap|finish|note): .*\n", re.M)
-SLEEP = 4
+SLEEP = 2
 ALL = os.environ.get("GPCATALOG_TEST_KILLS") == "all"
 
 
