@@ -55,7 +55,8 @@ def copies(session: Session, dsn: str) -> None:
     statements = [library.probe("relations", session.server).statement()]
     for place in session.rows("tablespaces"):
         probe = library.probe("relation_files", session.server)
-        statements.append(probe.statement(folder=place["folder"], tablespace=str(place["tablespace"])))
+        block = str(session.facts["block_size"])
+        statements.append(probe.statement(folder=place["folder"], tablespace=str(place["tablespace"]), block=block))
     words = [w for s in statements for w in ("-c", f"COPY ({s}) TO STDOUT")]
     env = {**os.environ, "PGOPTIONS": "-c random_page_cost=1.1"}
     subprocess.run(["psql", "-X", "-d", dsn, *words], stdout=subprocess.DEVNULL, check=True, env=env)

@@ -1,0 +1,148 @@
+"""What the file section of an audit costs: time in pairs against floors measured in the same run, memory of segment processes.
+
+    python -m tests.bench.files "host=… port=… dbname=…" [pairs] [seconds]
+
+Floors: pg_ls_dir and pg_stat_file of every file, counted and summed on the segments; gp_toolkit.gp_size_of_table_disk, the server's
+own answer to a part of the question, with a statement timeout of so many seconds. Memory is read from /proc, so of a cluster on this
+machine only: VmHWM counts what a process ever touched of the shared buffers too, RssAnon (sampled) is its own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import statistics
+import sys
+import tempfile
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from gpcatalog.probes.collect import Collector
+from gpcatalog.probes.connection import ProbeFailed, Session, Timeouts, connect
+from gpcatalog.probes.files import FileSection
+from gpcatalog.store.snapshot import Writer
+
+
+def seconds(action: Callable[[], object]) -> float:
+    begun = time.perf_counter()
+    action()
+    return time.perf_counter() - begun
+
+
+class Memory(threading.Thread):
+    """Largest VmHWM and RssAnon (KB) of the segments' processes of some Greenplum sessions, by sampling."""
+
+    def __init__(self, sessions: list[str]) -> None:
+        super().__init__(daemon=True)
+        self.sessions = sessions
+        self.seen: dict[str, int] = defaultdict(int)
+        self.done = threading.Event()
+
+    def run(self) -> None:
+        while not self.done.wait(0.02):
+            wanted = re.compile(r"\b(" + "|".join(f"con{n}" for n in self.sessions) + r")\b.*\bseg\d+\b")
+            for place in Path("/proc").glob("[0-9]*"):
+                with contextlib.suppress(OSError):
+                    if wanted.search((place / "cmdline").read_text()):
+                        status = (place / "status").read_text()
+                        for name in ("VmHWM", "RssAnon"):
+                            found = re.search(rf"^{name}:\s+(\d+) kB", status, re.M)
+                            self.seen[name] = max(self.seen[name], int(found[1]) if found else 0)
+
+
+@contextlib.contextmanager
+def prepared(session: Session, folder: Path) -> Iterator[Collector]:
+    """A collector that has read the relations, ready for its file section."""
+    with Writer(folder / "section.gpcatalog") as writer:
+        collector = Collector(session, writer, lambda _: None)
+        collector._instances()
+        collector._relations()
+        yield collector
+        writer.abandon()
+
+
+def section(collector: Collector) -> dict[str, float]:
+    """Run the file section alone; returns the seconds of its probes."""
+    before = len(collector.coverage)
+    begun = time.perf_counter()
+    collector._filled()
+    found = {"all": time.perf_counter() - begun}
+    for note in collector.coverage[before:]:
+        if note["status"] != "read":
+            print(f"  {note['probe']}: {note['status']}: {note['reason']}")
+        found[note["probe"]] = note["seconds"]
+    return found
+
+
+def floor(session: Session) -> None:
+    for place in session.rows("tablespaces"):
+        folder = place["folder"]
+        listed = (
+            f"SELECT gp_segment_id, pg_catalog.pg_ls_dir('{folder}') AS file FROM gp_dist_random('gp_id')"
+            if session.server.greenplum
+            else f"SELECT -1 AS gp_segment_id, file FROM pg_catalog.pg_ls_dir('{folder}') AS file"
+        )
+        session.query(
+            "SELECT gp_segment_id, pg_catalog.count(*), pg_catalog.sum(size) FROM (SELECT gp_segment_id,"
+            f" (pg_catalog.pg_stat_file('{folder}/' || file, true)).size FROM ({listed}) l) s GROUP BY 1"
+        )
+
+
+def main() -> None:
+    dsn = sys.argv[1]
+    many = int(sys.argv[2]) if len(sys.argv) > 2 else 5
+    patience = float(sys.argv[3]) if len(sys.argv) > 3 else 60.0
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        both: list[tuple[float, float, float]] = []
+        for n in range(many + 1):
+            with connect(dsn, timeouts=Timeouts(statement_ms=600_000)) as session, prepared(session, folder) as collector:
+                floor(session)
+                found, least = section(collector), seconds(lambda s=session: floor(s))
+                if n == 0:
+                    files = collector.writer.execute("SELECT basis, sum(files)::BIGINT FROM file_total GROUP BY basis")
+                    relations = collector.writer.execute("SELECT count(*) FROM relation")[0][0]
+                    print(f"{session.server.product} {session.server.version}: {relations:,} tables, files {dict(files)}, {many} pairs")
+                    continue  # warm
+                both.append((found["relation_files"], found["all"], least))
+        for what, at in (("listing", 0), ("whole section, lists compared", 1)):
+            ratios = [one[at] / one[2] for one in both]
+            ms = [statistics.median(one[k] for one in both) * 1000 for k in (at, 2)]
+            print(
+                f"{what:<30} {statistics.median(ratios):5.2f} × the floor ({min(ratios):.2f} to {max(ratios):.2f})"
+                f"   [{ms[0]:,.0f} ms against {ms[1]:,.0f} ms]"
+            )
+        with connect(dsn) as session:
+            if not session.server.greenplum:
+                return
+        with connect(dsn, timeouts=Timeouts(statement_ms=int(patience * 1000))) as session:
+            begun = time.perf_counter()
+            try:
+                session.query("SELECT pg_catalog.count(*), pg_catalog.sum(sotdsize) FROM gp_toolkit.gp_size_of_table_disk")
+                print(f"gp_size_of_table_disk: {time.perf_counter() - begun:.1f} s")
+            except ProbeFailed as e:
+                print(f"gp_size_of_table_disk: {e.status} after {time.perf_counter() - begun:.1f} s")
+        with connect(dsn, timeouts=Timeouts(statement_ms=600_000)) as session, prepared(session, folder) as collector:
+            sessions = [session.query("SHOW gp_session_id")[0]["gp_session_id"]]
+            again = FileSection._another
+
+            def remembered(self: FileSection) -> Session:
+                fresh = again(self)
+                sessions.append(fresh.query("SHOW gp_session_id")[0]["gp_session_id"])
+                return fresh
+
+            FileSection._another = remembered  # type: ignore[method-assign]
+            memory = Memory(sessions)
+            memory.start()
+            section(collector)
+            memory.done.set()
+            memory.join()
+            peak = ", ".join(f"{name} {kb / 1024:,.0f} MB" for name, kb in sorted(memory.seen.items()))
+            print(f"largest process of a segment: {peak}; sessions: {len(sessions)}")
+
+
+if __name__ == "__main__":
+    main()
