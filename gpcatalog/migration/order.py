@@ -328,9 +328,9 @@ class Planner:
         digest = re.sub(r"\W", "", step.id.rsplit("-", 1)[-1])[:12]
         stages = []
         like_unit = units[-1]
-        lane_of = {leaf.oid: leaf.lane for leaf in step.leaves}
+        lane_of = {leaf.name: leaf.lane for leaf in step.leaves}  # by name: the way back makes leaves of new oids
         for n, new in enumerate(step.new):
-            parts = [leaf for leaf in leaves if lane_of[leaf.oid] == n]
+            parts = [leaf for leaf in leaves if lane_of[leaf.name] == n]
             if not parts:
                 raise Refusal("a new leaf without old ones")
             like = self.table.relations.get(new.like) or parts[-1]
@@ -491,7 +491,7 @@ class Planner:
         default = self.table.default_of(parent.oid)
         if default is not None and default.oid in gone:
             raise Refusal("the default partition takes what no other does: it is not dropped")
-        if {leaf.oid for leaf in leaves} != {leaf.oid for leaf in step.leaves}:
+        if {leaf.name for leaf in leaves} != {leaf.name for leaf in step.leaves}:
             raise Refusal("changed since it was planned: its leaves are others now")
         forward = Drop(
             step.id, step.explanation, parent, self.above(parent), tuple(self.unit(u) for u in units),
@@ -565,6 +565,8 @@ def order(
     if (table.root.schema, table.root.name) != (planned.schema, planned.table):
         return Refused("", planned.name, what, f"it is now called {table.root.sql}")
     wanted = {leaf.oid for s in planned.steps if isinstance(s, op.Merge | op.Convert | op.DropEmpty) for leaf in s.leaves}
+    named = {leaf.name for s in planned.steps if isinstance(s, op.Merge | op.Convert | op.DropEmpty) for leaf in s.leaves}
+    wanted |= {r.oid for r in table.relations.values() if r.name in named}
     wanted |= {leaf.oid for r in table.relations.values() if r.is_default for leaf in table.leaves(r.oid)}
     read_details(ask, table, wanted & table.relations.keys())
     planner = Planner(table, plan_id, planned, counts=counts, growth=growth)

@@ -1,0 +1,88 @@
+"""The command: exit codes, refusals, files, both kinds of runner."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import psycopg
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from gpcatalog.emit import plan_json
+from gpcatalog.errors import CatalogError, Exit
+from gpcatalog.migration.command import migrate
+from tests.conftest import fresh_database
+from tests.migration import made
+
+app = typer.Typer()
+app.command()(migrate)
+
+
+@pytest.fixture
+def database(pg_dsn: str) -> str:
+    dsn = fresh_database(pg_dsn, "mig_command")
+    made.execute(dsn, "CREATE TABLE t (id int, d date) PARTITION BY RANGE (d)")
+    made.execute(
+        dsn,
+        "CREATE TABLE t_0 PARTITION OF t FOR VALUES FROM ('2020-01-30') TO ('2020-01-31')",
+        "CREATE TABLE t_8 PARTITION OF t FOR VALUES FROM ('2020-01-31') TO ('2020-02-01')",
+        "INSERT INTO t SELECT i, date '2020-01-30' + i % 2 FROM generate_series(1, 10) i",
+    )
+    return dsn
+
+
+def plan_file(dsn: str, folder: Path) -> Path:
+    plan = made.plan_of(dsn)
+    file = folder / "plan.json"
+    with file.open("w") as out:
+        plan_json.write(plan, plan.tables, out.write)
+    return file
+
+
+def call(*words: object) -> object:
+    return CliRunner().invoke(app, [str(w) for w in words], catch_exceptions=True)
+
+
+def test_files_run_with_any_runner(database: str, tmp_path: Path) -> None:
+    file = plan_file(database, tmp_path)
+    said = call(file, "-o", tmp_path / "sql", "--server", database, "--runner", "plain", "--count")
+    assert said.exit_code == 0, said.output
+    names = sorted(str(p.relative_to(tmp_path / "sql")) for p in (tmp_path / "sql").rglob("*.*"))
+    assert names == ["0000_prepare.sql", "0001_public_t.sql", "cleanup.sql", "index.txt", "rollback/0001_public_t.sql", "verify.sql"]
+    with psycopg.connect(database, autocommit=True) as conn:
+        for name in ("0000_prepare.sql", "0001_public_t.sql", "verify.sql", "rollback/0001_public_t.sql", "cleanup.sql"):
+            text = (tmp_path / "sql" / name).read_text()
+            assert not [line for line in text.splitlines() if line.startswith("\\")]
+            conn.execute(text.encode())  # type: ignore[arg-type]
+    assert made.asked(database, "SELECT count(*) FROM t_8") == [(5,)]
+    again = call(file, "-o", tmp_path / "sql", "--server", database)
+    assert isinstance(again.exception, CatalogError)
+    assert "is not empty" in again.exception.message
+
+
+def test_a_plan_of_another_database_is_refused(database: str, pg_dsn: str, tmp_path: Path) -> None:
+    said = call(plan_file(database, tmp_path), "-o", tmp_path / "sql", "--server", pg_dsn)
+    assert isinstance(said.exception, CatalogError)
+    assert said.exception.exit_code is Exit.REFUSED
+    assert not (tmp_path / "sql").exists()
+
+
+def test_what_changed_is_refused_with_its_reason(database: str, tmp_path: Path) -> None:
+    file = plan_file(database, tmp_path)
+    made.execute(database, "CREATE VIEW seen AS SELECT * FROM t_8")
+    said = call(file, "-o", tmp_path / "sql", "--server", database)
+    assert isinstance(said.exception, CatalogError)
+    assert said.exception.exit_code is Exit.REFUSED
+    assert "a view reads it: t_8 (seen)" in said.output
+    made.execute(database, "DROP VIEW seen", "ALTER TABLE t_8 RENAME TO t_9")
+    said = call(file, "-o", tmp_path / "sql", "--server", database)
+    assert "t_8 is now called t_9" in said.output
+    assert not (tmp_path / "sql").exists()
+
+
+def test_no_plan(tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text("{}")
+    said = call(tmp_path / "x.json", "-o", tmp_path / "sql")
+    assert isinstance(said.exception, CatalogError)
+    assert said.exception.exit_code is Exit.USAGE
