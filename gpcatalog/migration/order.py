@@ -585,6 +585,9 @@ def order(
                 f"{step.explanation} (the last one said {step.now.get('every') or 'nothing'})"
             )  # nothing on the server to change
             continue
+        if isinstance(step, op.Reconfigure):
+            wanted_now = ", ".join(f"{k} = {v}" for k, v in sorted(step.wanted.items()))
+            work.advice.append(f"{step.maker} goes on making leaves of the old grain until its configuration says {wanted_now}")
         try:
             change, back = _one(planner, step)
         except Refusal as e:
