@@ -19,6 +19,7 @@ from gpcatalog.ddl.command import check
 from gpcatalog.errors import CatalogError, Exit
 from gpcatalog.growth.command import growth
 from gpcatalog.latency.command import latency
+from gpcatalog.migration.command import migrate
 from gpcatalog.planner.command import plan
 from gpcatalog.report_command import metrics, report
 
@@ -601,6 +602,7 @@ app.command("report")(report)
 app.command("metrics")(metrics)
 app.command("estimate")(estimate)
 app.command("plan")(plan)
+app.command("migrate")(migrate)
 app.command("check")(check)
 
 

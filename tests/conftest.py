@@ -74,7 +74,9 @@ def pg15_server() -> Iterator[PrivateServer]:
     binaries = Path("/usr/lib/postgresql/15/bin")
     if not (binaries / "initdb").exists():
         missing("pg15", "install postgresql-15")
-    with PrivateServer(binaries=binaries, settings={"autovacuum": "off", "max_prepared_transactions": "10", "wal_level": "logical"}) as server:
+    with PrivateServer(
+        binaries=binaries, settings={"autovacuum": "off", "max_prepared_transactions": "10", "wal_level": "logical"}
+    ) as server:
         yield server
 
 

@@ -27,7 +27,21 @@ ALLOWED: dict[str, set[str]] = {
     "migration": {"audit", "planner", "capacity", "ddl", "store"},
     "lab": {"store", "capacity", "probes"},
     "emit": {"audit", "rules", "planner", "ddl", "growth", "latency", "capacity", "migration", "store"},
-    "cli": {"report_command", "probes", "store", "audit", "rules", "planner", "ddl", "growth", "latency", "migration", "lab", "emit", "capacity"},
+    "cli": {
+        "report_command",
+        "probes",
+        "store",
+        "audit",
+        "rules",
+        "planner",
+        "ddl",
+        "growth",
+        "latency",
+        "migration",
+        "lab",
+        "emit",
+        "capacity",
+    },
     "__main__": {"cli"},
 }
 # library → the only rooms that may import it

@@ -1,7 +1,5 @@
 """Random statements made by walking the synopses, and small damage done to them."""
 
-# ruff: noqa: E501 - statements are kept on their line
-
 from __future__ import annotations
 
 import random

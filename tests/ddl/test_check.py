@@ -1,7 +1,5 @@
 """The check: every rule fires where it should and not elsewhere; budgets, ignore comments, settings, totals."""
 
-# ruff: noqa: E501 - statements are kept on their line
-
 from __future__ import annotations
 
 import inspect

@@ -1,7 +1,5 @@
 """Predictions of what DDL makes against live servers: rows of every catalog, files and names, and they have to be equal."""
 
-# ruff: noqa: E501 - statements are kept on their line
-
 from __future__ import annotations
 
 import re
