@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpcatalog.errors import CatalogError, Exit
-from gpcatalog.migration.folder import Request, Runner
-from gpcatalog.migration.writer import Mode
+from gpcatalog.migration.request import Mode, Request, Runner
 
 if TYPE_CHECKING:
     from gpcatalog.migration.change import Refused, Work

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from enum import StrEnum
 
 import gpcatalog
 from gpcatalog.migration import journal, writer
@@ -12,31 +10,12 @@ from gpcatalog.migration.change import Change, Drop, Refused, Swap, Work
 from gpcatalog.migration.classic import Classic
 from gpcatalog.migration.declarative import Declarative
 from gpcatalog.migration.journal import SCHEMA
-from gpcatalog.migration.writer import Mode, Writer, array, literal
+from gpcatalog.migration.request import Mode, Request, Runner
+from gpcatalog.migration.writer import Writer, array, literal
 from gpcatalog.model.names import printable
 from gpcatalog.model.quantity import count, duration, plural, size
 from gpcatalog.model.server import Server
 from gpcatalog.planner.plan import Plan
-
-
-class Runner(StrEnum):
-    """What runs the files: psql, or anything that sends plain SQL statement by statement."""
-
-    PSQL = "psql"
-    PLAIN = "plain"
-
-
-@dataclass(frozen=True)
-class Request:
-    """How the files are to be written."""
-
-    mode: Mode = Mode.LOCKED
-    runner: Runner = Runner.PSQL
-    strict: bool = True
-    attempts: int = 300
-    wait_ms: int = 300
-    pause_s: float = 1.0
-    window_s: float | None = None
 
 
 def writer_for(server: Server) -> Writer:

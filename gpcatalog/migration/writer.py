@@ -13,13 +13,6 @@ from gpcatalog.model.names import qualified, quote_literal
 from gpcatalog.model.names import quote_ident as quote
 
 
-class Mode(StrEnum):
-    """How rows are copied: locked keeps writers of the old leaves out all the while, online only for the last look and the swap."""
-
-    LOCKED = "locked"
-    ONLINE = "online"
-
-
 class Phase(StrEnum):
     """What a stretch of a step does; each begins with a comment that names it."""
 

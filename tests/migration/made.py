@@ -12,7 +12,7 @@ from typing import Any
 import psycopg
 
 from gpcatalog.migration import command
-from gpcatalog.migration.folder import Request
+from gpcatalog.migration.request import Request
 from gpcatalog.planner import plan as planning
 from gpcatalog.planner import policy
 from gpcatalog.planner.plan import Plan

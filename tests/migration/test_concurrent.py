@@ -9,8 +9,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from gpcatalog.migration.folder import Request
-from gpcatalog.migration.writer import Mode
+from gpcatalog.migration.request import Mode, Request
 from tests.conftest import fresh_database
 from tests.migration import made
 from tests.migration.test_kill import table

@@ -1,0 +1,32 @@
+"""How a migration is to be written: copy mode, runner, patience. Light, so that help answers at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Mode(StrEnum):
+    """How rows are copied: locked keeps writers of the old leaves out all the while, online only for the last look and the swap."""
+
+    LOCKED = "locked"
+    ONLINE = "online"
+
+
+class Runner(StrEnum):
+    """What runs the files: psql, or anything that sends plain SQL statement by statement."""
+
+    PSQL = "psql"
+    PLAIN = "plain"
+
+
+@dataclass(frozen=True)
+class Request:
+    """How the files are to be written."""
+
+    mode: Mode = Mode.LOCKED
+    runner: Runner = Runner.PSQL
+    strict: bool = True
+    attempts: int = 300
+    wait_ms: int = 300
+    pause_s: float = 1.0
