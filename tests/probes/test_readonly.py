@@ -45,6 +45,10 @@ def _catalog_files(conn: psycopg.Connection, segments: bool) -> dict[tuple[int, 
     return {(content, name): size for content, name, size in rows}
 
 
+# Greenplum 6 itself opens pg_resqueuecapability under RowExclusiveLock at any statement of any session, be it a SHOW
+RESQUEUECAPABILITY = 6060
+
+
 class LockWatch(threading.Thread):
     """Asks pg_locks again and again what relations the audit's session holds.
 
@@ -63,8 +67,8 @@ class LockWatch(threading.Thread):
             while not self.done.is_set():
                 for (mode,) in conn.execute(
                     "SELECT l.mode FROM pg_catalog.pg_locks l JOIN pg_catalog.pg_stat_activity a ON a.pid = l.pid"
-                    " WHERE a.application_name = %s AND l.locktype = 'relation'",
-                    (APPLICATION_NAME,),
+                    " WHERE a.application_name = %s AND l.locktype = 'relation' AND l.relation <> %s",
+                    (APPLICATION_NAME, RESQUEUECAPABILITY),
                 ).fetchall():
                     self.modes.add(mode)
                     self.seen += 1
