@@ -98,15 +98,6 @@ def _timeouts(statement: float, lock: float) -> Timeouts:
     return Timeouts(statement_ms=round(statement * 1000), lock_ms=round(lock * 1000))
 
 
-def _conninfo(text: str) -> str:
-    """A bare word is a database's name, as psql has it."""
-    if text and "=" not in text and "://" not in text:
-        from psycopg.conninfo import make_conninfo
-
-        return make_conninfo("", dbname=text)
-    return text
-
-
 def _progress(line: str) -> None:
     if sys.stderr.isatty():
         print(f"\r\x1b[2K… {line}", end="", file=sys.stderr, flush=True)
@@ -233,7 +224,7 @@ def _snapshot_of(conninfo: str, snapshot: str, *, save: str, store: bool, timeou
             raise CatalogError("give a connection or --snapshot, not both")
         yield series.find(snapshot)
         return
-    with connect(_conninfo(conninfo), timeouts=timeouts) as session:
+    with connect(conninfo, timeouts=timeouts) as session:
         path, temporary = _take(session, save, store)
     try:
         yield path
@@ -337,8 +328,9 @@ def _audit_all(
 
     from gpcatalog.audit.cluster import combine
     from gpcatalog.probes.connection import ProbeFailed, connect
+    from gpcatalog.probes.target import as_conninfo
 
-    base = _conninfo(conninfo)
+    base = as_conninfo(conninfo)
     with connect(base, timeouts=timeouts) as session:
         try:
             names = [row["database"] for row in session.rows("databases")]
@@ -385,7 +377,7 @@ def snapshot_take(
     """
     from gpcatalog.probes.connection import connect
 
-    with connect(_conninfo(conninfo), timeouts=_timeouts(statement_timeout, lock_timeout)) as session:
+    with connect(conninfo, timeouts=_timeouts(statement_timeout, lock_timeout)) as session:
         path, _ = _take(session, save, True)
     _write_out(f"{path}\n")
 
@@ -535,7 +527,7 @@ def probes_command(
 
     server = named(conninfo)
     if server is None:
-        with connect(_conninfo(conninfo)) as session:
+        with connect(conninfo) as session:
             server = session.server
     if name:
         found = library.probe(name, server)

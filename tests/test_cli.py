@@ -55,6 +55,13 @@ def test_nobody_answers() -> None:
     assert "hint: check host and port" in said
 
 
+@pytest.mark.parametrize("words", [("audit",), ("plan",), ("snapshot", "take"), ("report", "--html", "-")])
+def test_a_bare_word_is_a_database(words: tuple[str, ...]) -> None:
+    """As psql has it, in every command that connects."""
+    where = {"PGHOST": "127.0.0.1", "PGPORT": str(free_port())}
+    one_message(run(*words, "sales", env=where), 3, "cannot connect: .*refused")
+
+
 def test_host_unknown() -> None:
     one_message(run("audit", "host=no-such-host.invalid dbname=x"), 3, "cannot connect")
 

@@ -16,6 +16,7 @@ from psycopg import conninfo as _conninfo
 from gpcatalog.errors import CatalogError, Exit
 from gpcatalog.model.server import Server, UnsupportedServer, identify
 from gpcatalog.probes import library
+from gpcatalog.probes.target import as_conninfo
 
 APPLICATION_NAME = "gpcatalog"
 
@@ -220,7 +221,7 @@ def connect(conninfo: str = "", *, timeouts: Timeouts | None = None, **overrides
     """
     limits = timeouts or Timeouts()
     try:
-        params = _conninfo.conninfo_to_dict(conninfo, **overrides)
+        params = _conninfo.conninfo_to_dict(as_conninfo(conninfo), **overrides)
     except psycopg.ProgrammingError as e:
         text = re.sub(r"\s+", " ", str(e)).strip()
         raise CatalogError(
