@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 
-from rich.console import Console
+from rich.console import Console as Console  # for those who only hand one on
 from rich.table import Table
 from rich.text import Text
 

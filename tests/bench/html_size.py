@@ -7,9 +7,9 @@ import tempfile
 import time
 from pathlib import Path
 
+from gpcatalog.commands.report import report
 from gpcatalog.lab.synthetic import published, write
 from gpcatalog.probes.collect import attribution
-from gpcatalog.report_command import report
 from gpcatalog.store.snapshot import Writer
 
 GOAL = 500_000  # bytes

@@ -28,7 +28,7 @@ PLAN = """
 import json, resource, sys, time
 begun, cpu = time.perf_counter(), time.process_time()
 from pathlib import Path
-from gpcatalog.planner.command import _left, run
+from gpcatalog.commands.plan import _left, run
 from gpcatalog.emit import plan_text
 from gpcatalog.emit.terminal import console
 from gpcatalog.store.snapshot import Snapshot

@@ -11,8 +11,8 @@ import typer
 from typer.testing import CliRunner
 
 from gpcatalog.capacity import unlink
-from gpcatalog.capacity.command import estimate, levels, split_name
 from gpcatalog.capacity.model import Index, Instance, Shape, relation_rows, tree, tree_cost
+from gpcatalog.commands.estimate import estimate, levels, split_name
 from gpcatalog.errors import CatalogError, Exit
 from gpcatalog.model.storage import Storage
 

@@ -12,7 +12,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from gpcatalog.ddl.command import check
+from gpcatalog.commands.check import check
 from gpcatalog.errors import CatalogError
 
 app = typer.Typer()

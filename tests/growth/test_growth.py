@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from gpcatalog.capacity.fit import FEW, fit
+from gpcatalog.commands.growth import growth as growth_command
 from gpcatalog.errors import CatalogError
 from gpcatalog.growth.build import build, reach
-from gpcatalog.growth.command import growth as growth_command
 from gpcatalog.growth.points import points
 from gpcatalog.store import series
 from gpcatalog.store.snapshot import Writer

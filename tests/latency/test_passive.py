@@ -12,8 +12,8 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from gpcatalog.commands.latency import latency as latency_command
 from gpcatalog.errors import CatalogError, Exit
-from gpcatalog.latency.command import latency as latency_command
 from gpcatalog.latency.locks import arithmetic
 from gpcatalog.model.timing import percentile
 from gpcatalog.probes import latency

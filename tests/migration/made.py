@@ -11,7 +11,7 @@ from typing import Any
 
 import psycopg
 
-from gpcatalog.migration import command
+from gpcatalog.commands import migrate as command
 from gpcatalog.migration.request import Request
 from gpcatalog.planner import plan as planning
 from gpcatalog.planner import policy

@@ -9,9 +9,9 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from gpcatalog.commands.migrate import migrate
 from gpcatalog.emit import plan_json
 from gpcatalog.errors import CatalogError, Exit
-from gpcatalog.migration.command import migrate
 from tests.conftest import fresh_database
 from tests.migration import made
 

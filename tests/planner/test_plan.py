@@ -17,12 +17,12 @@ from hypothesis import strategies as st
 from rich.console import Console
 from typer.testing import CliRunner
 
+from gpcatalog.commands.plan import plan as command
 from gpcatalog.emit import plan_json, plan_text
 from gpcatalog.errors import CatalogError
 from gpcatalog.lab import synthetic
 from gpcatalog.planner import plan, policy
 from gpcatalog.planner.bounds import Family, interval, parse
-from gpcatalog.planner.command import plan as command
 from gpcatalog.planner.operations import Convert, DropEmpty, Externalise, Flatten, Merge, Reconfigure, Unpartition
 from gpcatalog.planner.plan import Plan, Request
 from gpcatalog.planner.policy import Limits, Policy, Rule
@@ -154,7 +154,7 @@ def rendered(write: Any) -> str:
 
 
 def test_golden_text() -> None:
-    from gpcatalog.planner.command import _left
+    from gpcatalog.commands.plan import _left
 
     planned = make(zoo())
     golden("plan.txt", rendered(lambda out: plan_text.show(planned.plan, planned.table_plans, _left(planned), out)))

@@ -14,11 +14,11 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from prometheus_client.parser import text_string_to_metric_families as textfile
 from typer.testing import CliRunner
 
+from gpcatalog.commands.report import metrics as metrics_command
+from gpcatalog.commands.report import report as report_command
 from gpcatalog.emit.spark import spark
 from gpcatalog.emit.svg import Bar, bars, cut, nice
 from gpcatalog.errors import CatalogError
-from gpcatalog.report_command import metrics as metrics_command
-from gpcatalog.report_command import report as report_command
 from tests.growth import made
 
 app = typer.Typer()

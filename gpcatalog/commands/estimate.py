@@ -3,33 +3,18 @@
 from __future__ import annotations
 
 import re
-import sys
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gpcatalog.commands import streams
+from gpcatalog.commands.options import ColorChoice, Colour, Format, OutputFormat
 from gpcatalog.errors import CatalogError, Exit
 
 if TYPE_CHECKING:
     from gpcatalog.capacity.estimate import Estimate, Rates
     from gpcatalog.capacity.model import Shape
-
-
-class Format(StrEnum):
-    """Output format."""
-
-    TEXT = "text"
-    JSON = "json"
-
-
-class ColorChoice(StrEnum):
-    """When to colour."""
-
-    AUTO = "auto"
-    ALWAYS = "always"
-    NEVER = "never"
 
 
 def levels(text: str) -> tuple[int, ...]:
@@ -133,8 +118,8 @@ def estimate(
             show_default=False,
         ),
     ] = None,
-    format: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.TEXT,
-    color: Annotated[ColorChoice, typer.Option("--color", help="When to colour.")] = ColorChoice.AUTO,
+    format: OutputFormat = Format.TEXT,
+    color: Colour = ColorChoice.AUTO,
 ) -> None:
     """What tables cost: catalog rows, bytes, files and locks, in the storage asked for and in the others.
 
@@ -179,14 +164,11 @@ def estimate(
             rates=_rates(unlink_rate),
         )
     if format is Format.JSON:
-        from gpcatalog.emit.as_json import encode
-
-        sys.stdout.write(encode(result))
+        streams.as_json(result)
         return
     from gpcatalog.emit import estimate as emitter
-    from gpcatalog.emit.terminal import Color, console
 
-    emitter.show(result, console(Color(color.value)))
+    emitter.show(result, streams.console(color))
 
 
 def _rates(path: Path | None) -> Rates | None:
@@ -210,7 +192,7 @@ def _live(conninfo: str, table: str, hosts: int | None, unlink_rate: Path | None
     schema, name = split_name(table)
     with connect(as_conninfo(conninfo)) as session:
         try:
-            found = session.query(_NAMED, [name, schema, schema])
+            found = session.query(probe("table_named", session.server).statement(), [name, schema, schema])
             if len(found) != 1:
                 said = "no table" if not found else f"{len(found)} tables"
                 raise CatalogError(
@@ -218,9 +200,9 @@ def _live(conninfo: str, table: str, hosts: int | None, unlink_rate: Path | None
                 )
             oid = found[0]["oid"]
             relations = session.query(f"SELECT * FROM ({probe('relations', session.server).statement()}) r WHERE %s IN (oid, root)", [oid])
-            columns = session.query(_COLUMNS, [oid])
-            indexes = session.query(_INDEXES, [oid])
-            checks = session.query(_CHECKS, [oid])
+            columns = session.query(probe("table_columns", session.server).statement(), [oid])
+            indexes = session.query(probe("table_indexes", session.server).statement(), [oid])
+            checks = session.query(probe("table_checks", session.server).statement(), [oid])
             instances = session.rows("instances") if session.server.greenplum else []
         except ProbeFailed as e:
             raise CatalogError(f"cannot read {table}: {e.reason}", exit_code=Exit.UNREACHABLE) from None
@@ -251,33 +233,3 @@ def split_name(text: str) -> tuple[str, str]:
         )
     schema, name = (x[1:-1].replace('""', '"') if x.startswith('"') else x.lower() for x in (found[1] or "", found[2]))
     return schema, name
-
-
-# one table only: what the probes, which read all of them, leave out
-_NAMED = """
-SELECT c.oid::int8 AS oid, n.nspname::text AS schema
-  FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
- WHERE c.relname = %s AND (n.nspname = %s OR (%s = '' AND pg_catalog.pg_table_is_visible(c.oid))) AND c.relkind IN ('r', 'p', 'm')
-"""
-_COLUMNS = """
-SELECT COALESCE(b.typname, t.typname)::text AS type,
-       (CASE WHEN b.oid IS NULL THEN a.atttypmod ELSE t.typtypmod END)::int4 AS typmod,
-       (a.attstorage = 'p' AND a.attlen < 0) AS plain, a.attisdropped AS dropped, a.attnotnull AS not_null, a.atthasdef AS has_default
-  FROM pg_catalog.pg_attribute a
-  LEFT JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
-  LEFT JOIN pg_catalog.pg_type b ON b.oid = t.typbasetype
- WHERE a.attrelid = %s::int8::oid AND a.attnum > 0
- ORDER BY a.attnum
-"""
-_INDEXES = """
-SELECT i.indnatts::int4 AS columns,
-       EXISTS (SELECT 1 FROM pg_catalog.pg_constraint k WHERE k.conindid = i.indexrelid AND k.contype IN ('p', 'u')) AS owned
-  FROM pg_catalog.pg_index i
- WHERE i.indrelid = %s::int8::oid
- ORDER BY i.indexrelid
-"""
-_CHECKS = """
-SELECT pg_catalog.count(*)::int4 AS checks
-  FROM pg_catalog.pg_constraint k
- WHERE k.conrelid = %s::int8::oid AND k.contype = 'c'
-"""

@@ -10,6 +10,8 @@ from typing import Annotated
 
 import typer
 
+from gpcatalog.commands import streams
+from gpcatalog.commands.options import ColorChoice, FailOn
 from gpcatalog.errors import CatalogError, Exit
 
 
@@ -22,24 +24,6 @@ class CheckFormat(StrEnum):
     GITHUB = "github"
     GITLAB = "gitlab"
     JUNIT = "junit"
-
-
-class CheckColor(StrEnum):
-    """When to colour."""
-
-    AUTO = "auto"
-    ALWAYS = "always"
-    NEVER = "never"
-
-
-class CheckFailOn(StrEnum):
-    """Severity from which on findings make the exit code 1."""
-
-    INFO = "info"
-    NOTICE = "notice"
-    WARNING = "warning"
-    CRITICAL = "critical"
-    NEVER = "never"
 
 
 def _list_rules() -> None:
@@ -76,10 +60,10 @@ def check(
     max_rows: Annotated[int, typer.Option(metavar="N", help="Budget: catalog rows on an instance the change may add.", min=-1)] = -1,
     disable: Annotated[list[str] | None, typer.Option(metavar="RULE", help="Switch a rule off; may be repeated.")] = None,
     time_zone: Annotated[str, typer.Option(metavar="ZONE", help="Time zone of the session that will run it.", show_default="UTC")] = "",
-    fail_on: Annotated[CheckFailOn | None, typer.Option(help="Lowest severity that makes the exit code 1.", show_default="warning")] = None,
+    fail_on: Annotated[FailOn | None, typer.Option(help="Lowest severity that makes the exit code 1.", show_default="warning")] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Add to each finding how sure it is.")] = False,
     rules: Annotated[bool, typer.Option("--rules", help="Print every rule's page and stop.")] = False,
-    color: Annotated[CheckColor, typer.Option(help="When to colour.")] = CheckColor.AUTO,
+    color: Annotated[ColorChoice, typer.Option(help="When to colour.")] = ColorChoice.AUTO,
 ) -> None:
     """Work out what files of DDL will cost before they run, and hold it against rules and a budget.
 
@@ -163,8 +147,8 @@ def check(
     if output_format is CheckFormat.TEXT:
         from gpcatalog.emit import check_text
 
-        wanted = color is CheckColor.ALWAYS or (
-            color is CheckColor.AUTO and output is None and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+        wanted = color is ColorChoice.ALWAYS or (
+            color is ColorChoice.AUTO and output is None and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
         )
         text = check_text.render(report, color=wanted, explain=explain)
     else:
@@ -172,13 +156,9 @@ def check(
 
         text = importlib.import_module(f"gpcatalog.emit.check_{output_format.value}").render(report)
     if output is None:
-        sys.stdout.write(text)
-        sys.stdout.flush()
+        streams.out(text)
     else:
-        try:
-            output.write_text(text, encoding="utf-8")
-        except OSError as e:
-            raise CatalogError(f"cannot write {output}: {e.strerror}") from None
+        streams.save(output, text)
     limit = fail_on.value if fail_on is not None else settings.fail_on
     if limit != "never" and any(f.finding.severity >= Severity[limit.upper()] for f in report.findings):
         raise typer.Exit(Exit.FINDINGS)

@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gpcatalog.commands import options, streams, taken
+from gpcatalog.commands.options import (
+    ColorChoice,
+    Colour,
+    Conninfo,
+    Format,
+    LockTimeout,
+    OutputFormat,
+    SnapshotFile,
+    StatementTimeout,
+    Store,
+)
 from gpcatalog.errors import CatalogError, Exit
 
 if TYPE_CHECKING:
@@ -22,21 +33,6 @@ if TYPE_CHECKING:
     from gpcatalog.probes.connection import Session
     from gpcatalog.probes.latency import Probed
     from gpcatalog.store.snapshot import Snapshot
-
-
-class Format(StrEnum):
-    """Output format."""
-
-    TEXT = "text"
-    JSON = "json"
-
-
-class ColorChoice(StrEnum):
-    """When to colour."""
-
-    AUTO = "auto"
-    ALWAYS = "always"
-    NEVER = "never"
 
 
 class LeafStorage(StrEnum):
@@ -82,7 +78,7 @@ def _active(
     owned = probe.owned(session)
     generation = session.server.generation
     before = predicted(generation, subjects, rounds, contents, owned=owned)
-    print(_forecast_line(before, rounds), file=sys.stderr, flush=True)
+    streams.say(_forecast_line(before, rounds))
     done = probe.active(
         session, conninfo, subjects, rounds=rounds, statement_ms=round(statement_timeout * 1000), lock_ms=round(lock_timeout * 1000)
     )
@@ -110,29 +106,13 @@ def _curves(snapshot: Snapshot, current: Sequence[Timing]) -> tuple[Curve, ...]:
 
     head = snapshot.header
     found = [list(current)]
-    for stored in series.snapshots(series.folder(head["host"] or "local", head["port"] or 0, head["database"])):
+    for stored in series.snapshots(taken.series_beside(snapshot)):
         if stored.path.resolve() == snapshot.path.resolve():
             continue
         with contextlib.suppress(CatalogError), Snapshot(stored.path) as other:
             if other.header["database_oid"] == head["database_oid"]:
                 found.append(timings_of(other))
     return tuple(curves(found))
-
-
-@contextlib.contextmanager
-def _place(session: Session, store: bool) -> Iterator[Path]:
-    import tempfile
-    from datetime import UTC, datetime
-
-    from gpcatalog.store import series
-    from gpcatalog.store.snapshot import SUFFIX
-
-    if store:
-        target = session.target
-        yield series.new_path(series.folder(target["host"] or "local", target["port"], target["dbname"]), datetime.now(UTC))
-        return
-    with tempfile.TemporaryDirectory(prefix="gpcatalog-") as folder:
-        yield Path(folder) / f"latency{SUFFIX}"
 
 
 def _emit(
@@ -178,14 +158,11 @@ def _emit(
             not_read=tuple((r["probe"], r["reason"]) for r in lost),
         )
     if format is Format.JSON:
-        from gpcatalog.emit.as_json import encode
-
-        sys.stdout.write(encode(result))
+        streams.as_json(result)
     else:
         from gpcatalog.emit import growth_text, latency_text
-        from gpcatalog.emit.terminal import Color, console
 
-        out = console(Color(color.value))
+        out = streams.console(color)
         latency_text.show(result, out)
         if calibrate:
             growth_text.curves(result.curves, out)
@@ -199,10 +176,8 @@ def _emit(
 
 
 def latency(
-    conninfo: Annotated[str, typer.Argument(metavar="[CONNINFO]", help="As psql takes it.", show_default=False)] = "",
-    snapshot: Annotated[
-        str, typer.Option("--snapshot", metavar="FILE", help="Use this snapshot; no server is contacted.", show_default=False)
-    ] = "",
+    conninfo: Conninfo = "",
+    snapshot: SnapshotFile = "",
     allow_ddl: Annotated[
         bool, typer.Option("--allow-ddl", help="Also create, alter and drop tables of its own, always rolled back; dead catalog rows stay.")
     ] = False,
@@ -214,11 +189,11 @@ def latency(
     calibrate: Annotated[
         bool, typer.Option("--calibrate", help="Fit this server's slope over the series and show it beside the published one.")
     ] = False,
-    store: Annotated[bool, typer.Option("--store/--no-store", help="Keep the snapshot in the series of this database.")] = True,
-    format: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.TEXT,
-    color: Annotated[ColorChoice, typer.Option("--color", help="When to colour.")] = ColorChoice.AUTO,
-    statement_timeout: Annotated[float, typer.Option(metavar="SECONDS", help="Longest that one statement may take.", min=0.1)] = 60.0,
-    lock_timeout: Annotated[float, typer.Option(metavar="SECONDS", help="Longest wait for a lock.", min=0.01)] = 1.0,
+    store: Store = True,
+    format: OutputFormat = Format.TEXT,
+    color: Colour = ColorChoice.AUTO,
+    statement_timeout: StatementTimeout = 60.0,
+    lock_timeout: LockTimeout = 1.0,
 ) -> None:
     """How long the catalog makes people wait, and which statements would not find enough lock slots.
 
@@ -240,11 +215,11 @@ def latency(
     from gpcatalog.model.storage import Storage
     from gpcatalog.probes import latency as probe
     from gpcatalog.probes.collect import collect
-    from gpcatalog.probes.connection import ProbeFailed, Timeouts, connect
+    from gpcatalog.probes.connection import ProbeFailed, connect
     from gpcatalog.probes.target import as_conninfo
 
     meant = as_conninfo(conninfo)
-    limits = Timeouts(statement_ms=round(statement_timeout * 1000), lock_ms=round(lock_timeout * 1000))
+    limits = options.timeouts(statement_timeout, lock_timeout)
     with connect(meant, timeouts=limits) as session:
         done: Probed | None = None
         left: list[Left] = []
@@ -259,6 +234,6 @@ def latency(
             activity = activity_of(probe.activity(session))
         except ProbeFailed:
             activity = ()
-        with _place(session, store) as path:
+        with taken.place_for(session, store=store) as path:
             collect(session, path, timings=done.timings if done else ())
             _emit(path, activity, done, left, calibrate, format, color)

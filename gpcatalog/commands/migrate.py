@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gpcatalog.commands import streams
 from gpcatalog.errors import CatalogError, Exit
 from gpcatalog.migration.request import Mode, Request, Runner
 
@@ -147,13 +147,10 @@ def migrate(
         files, work, refused = build(session, read, request, count=count, only=set(table or ()), growth=growth)
     steps = sum(len(w.forward) for w in work)
     for r in refused:
-        print(f"refused: {r.table} {r.operation} {r.id}: {r.reason}".encode("ascii", "backslashreplace").decode(), file=sys.stderr)
+        streams.say(f"refused: {r.table} {r.operation} {r.id}: {r.reason}".encode("ascii", "backslashreplace").decode())
     if steps:
         write(Path(output), files)
-        print(
-            f"{steps} steps of {sum(bool(w.forward) for w in work)} tables in {output}; start with {output}/0000_prepare.sql",
-            file=sys.stderr,
-        )
+        streams.say(f"{steps} steps of {sum(bool(w.forward) for w in work)} tables in {output}; start with {output}/0000_prepare.sql")
     if refused:
         raise CatalogError(
             f"{len(refused)} steps were refused" + (f"; the other {steps} are written" if steps else ""),
@@ -161,4 +158,4 @@ def migrate(
             exit_code=Exit.REFUSED,
         )
     if not steps:
-        print("the plan has no steps: nothing was written", file=sys.stderr)
+        streams.say("the plan has no steps: nothing was written")

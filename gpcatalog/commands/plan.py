@@ -2,72 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
-import sys
-from collections.abc import Iterator
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gpcatalog.commands import streams, taken
+from gpcatalog.commands.options import ColorChoice, Colour, Conninfo, Demo, Format, SnapshotFile
 from gpcatalog.errors import CatalogError
 
 if TYPE_CHECKING:
     from gpcatalog.planner.plan import Planned
     from gpcatalog.planner.sets import Root
     from gpcatalog.store.snapshot import Snapshot
-
-
-class Form(StrEnum):
-    """What comes out."""
-
-    TEXT = "text"
-    JSON = "json"
-
-
-class ColorChoice(StrEnum):
-    """When to colour."""
-
-    AUTO = "auto"
-    ALWAYS = "always"
-    NEVER = "never"
-
-
-@contextlib.contextmanager
-def _snapshot_of(conninfo: str, snapshot: str, demo: bool) -> Iterator[Path]:
-    """The snapshot file to plan: the one named, or a new one that is removed afterwards."""
-    import tempfile
-
-    if sum((bool(conninfo), bool(snapshot), demo)) > 1:
-        raise CatalogError("give one of CONNINFO, --snapshot and --demo")
-    if snapshot:
-        from gpcatalog.store import series
-
-        yield series.find(snapshot)
-        return
-    from gpcatalog.probes.collect import collect
-    from gpcatalog.probes.connection import connect
-
-    with contextlib.ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="gpcatalog-plan-")))
-        if demo:
-            from gpcatalog.lab.demo import demo_server
-
-            conninfo = stack.enter_context(demo_server(_progress)).conninfo("shop")
-        with connect(conninfo) as session:
-            path = collect(session, folder / "now.gpcatalog", _progress)
-        yield path
-
-
-def _progress(line: str) -> None:
-    if sys.stderr.isatty():
-        print(f"\r\x1b[K{line}", end="", file=sys.stderr, flush=True)
-
-
-def _progress_done() -> None:
-    if sys.stderr.isatty():
-        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
 def _root_named(planned: Planned, name: str) -> Root:
@@ -131,19 +78,13 @@ def run(
             raise CatalogError("--rate must be more than 0 bytes a second")
         request = planning.Request(limits, float(bytes_a_second), True)
     asked = workload.read(workload_file, snapshot) if workload_file else None
-    return planning.make(snapshot, rules, request, workload=asked, progress=_progress)
+    return planning.make(snapshot, rules, request, workload=asked, progress=streams.progress)
 
 
 def plan(
-    conninfo: Annotated[
-        str, typer.Argument(metavar="[CONNINFO]", help="As psql takes it; PG* variables, .pgpass and services count.", show_default=False)
-    ] = "",
-    snapshot: Annotated[
-        str, typer.Option("--snapshot", metavar="FILE", help="Use this snapshot; no server is contacted.", show_default=False)
-    ] = "",
-    demo: Annotated[
-        bool, typer.Option("--demo", help="Plan a private PostgreSQL filled with a bad catalog; it is removed afterwards.")
-    ] = False,
+    conninfo: Conninfo = "",
+    snapshot: SnapshotFile = "",
+    demo: Demo = False,
     policy: Annotated[
         str,
         typer.Option(
@@ -188,9 +129,9 @@ def plan(
     explain: Annotated[
         str, typer.Option("--explain", metavar="TABLE", help="Draw the grouping of one table and say why.", show_default=False)
     ] = "",
-    format: Annotated[Form, typer.Option("--format", help="Output format; json is the plan file.")] = Form.TEXT,
+    format: Annotated[Format, typer.Option("--format", help="Output format; json is the plan file.")] = Format.TEXT,
     output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="Write to this file.", show_default=False)] = "",
-    color: Annotated[ColorChoice, typer.Option("--color", help="When to colour.")] = ColorChoice.AUTO,
+    color: Colour = ColorChoice.AUTO,
 ) -> None:
     """Which partitions to merge, convert and drop, under one budget, with the gain and the price of every step.
 
@@ -209,20 +150,19 @@ def plan(
         "max_lock": max_lock,
         "headroom": headroom,
     }
-    with _snapshot_of(conninfo, snapshot, demo) as path, Snapshot(path) as opened:
+    with taken.snapshot_of(conninfo, snapshot, demo, store=False) as path, Snapshot(path) as opened:
         planned = run(opened, policy_file=Path(policy) if policy else None, workload_file=workload, overrides=overrides, rate=rate)
-        _progress_done()
+        streams.progress_done()
         root = _root_named(planned, explain) if explain else None
-        with _destination(output) as stream:
-            if format is Form.JSON:
+        with streams.destination(output) as stream:
+            if format is Format.JSON:
                 from gpcatalog.emit import plan_json
 
                 plan_json.write(planned.plan, planned.tables({root.index} if root else None), stream.write)
                 return
             from gpcatalog.emit import plan_text
-            from gpcatalog.emit.terminal import Color, console
 
-            out = console(Color(color.value))
+            out = streams.console(color)
             if output:
                 out.file = stream
                 out.no_color = True
@@ -232,20 +172,3 @@ def plan(
                 from gpcatalog.planner.explain import Explainer
 
                 plan_text.explain(next(iter(planned.tables({root.index}))), Explainer(planned, root).rows(), out)
-
-
-@contextlib.contextmanager
-def _destination(output: str) -> Iterator[typer.FileTextWrite]:
-    if not output:
-        yield sys.stdout  # type: ignore[misc]
-        return
-    target = Path(output)
-    draft = target.with_name(f".{target.name}.partial")
-    try:
-        with draft.open("w", encoding="utf-8") as stream:
-            yield stream  # type: ignore[misc]
-        draft.replace(target)
-    except OSError as e:
-        raise CatalogError(f"cannot write {output}: {e.strerror or e}") from None
-    finally:
-        draft.unlink(missing_ok=True)

@@ -1,0 +1,79 @@
+"""Where a command's words go: results to standard output, progress and messages to standard error, files whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+from gpcatalog.errors import CatalogError
+
+if TYPE_CHECKING:
+    from gpcatalog.commands.options import ColorChoice
+    from gpcatalog.emit.terminal import Console
+
+
+def progress(line: str) -> None:
+    """One line that the next replaces; nothing where nobody looks."""
+    if sys.stderr.isatty():
+        print(f"\r\x1b[2K… {line}", end="", file=sys.stderr, flush=True)
+
+
+def progress_done() -> None:
+    """Take the progress line away."""
+    if sys.stderr.isatty():
+        print("\r\x1b[2K", end="", file=sys.stderr, flush=True)
+
+
+def say(line: str) -> None:
+    """A message beside the result."""
+    print(line, file=sys.stderr, flush=True)
+
+
+def out(text: str) -> None:
+    """A result."""
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
+def as_json(result: Any) -> None:
+    """A result as JSON of its versioned schema."""
+    from gpcatalog.emit.as_json import encode
+
+    out(encode(result))
+
+
+def console(color: ColorChoice) -> Console:
+    """The console of standard output, coloured as asked."""
+    from gpcatalog.emit import terminal
+
+    return terminal.console(terminal.Color(color.value))
+
+
+@contextlib.contextmanager
+def writing(path: Path) -> Iterator[TextIO]:
+    """A stream into a file that appears whole or not at all, readable as the umask says. Raises CatalogError."""
+    draft = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        with draft.open("w", encoding="utf-8") as stream:
+            yield stream
+        os.replace(draft, path)
+    except OSError as e:
+        raise CatalogError(f"cannot write {path}: {e.strerror or e}", hint="what was there before is untouched") from None
+    finally:
+        with contextlib.suppress(OSError):
+            draft.unlink(missing_ok=True)
+
+
+def save(path: Path, text: str) -> None:
+    """Write a file whole or not at all. Raises CatalogError."""
+    with writing(path) as stream:
+        stream.write(text)
+
+
+def destination(path: str) -> contextlib.AbstractContextManager[TextIO]:
+    """A stream to the file named, or standard output where none is."""
+    return writing(Path(path)) if path else contextlib.nullcontext(sys.stdout)

@@ -1,0 +1,115 @@
+"""The snapshots that a command is about: the one named, a new one, or a stored series."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gpcatalog.commands.streams import progress, progress_done
+from gpcatalog.errors import CatalogError
+
+if TYPE_CHECKING:
+    from gpcatalog.probes.connection import Session, Timeouts
+    from gpcatalog.store.snapshot import Snapshot
+
+
+def series_of(session: Session) -> Path:
+    """The folder of the series that a session's database has."""
+    from gpcatalog.store import series
+
+    target = session.target
+    return series.folder(target["host"] or "local", target["port"], target["dbname"])
+
+
+def series_beside(snapshot: Snapshot) -> Path:
+    """The folder of the series that the database of a snapshot has."""
+    from gpcatalog.store import series
+
+    head = snapshot.header
+    return series.folder(head["host"] or "local", head["port"] or 0, head["database"])
+
+
+@contextlib.contextmanager
+def place_for(session: Session, *, store: bool, save: str = "") -> Iterator[Path]:
+    """Where a new snapshot of the session's database goes: `save`, its series, or a folder that is removed at the end."""
+    import tempfile
+    from datetime import UTC, datetime
+
+    from gpcatalog.store import series
+    from gpcatalog.store.snapshot import SUFFIX
+
+    if save:
+        yield Path(save)
+    elif store:
+        yield series.new_path(series_of(session), datetime.now(UTC))
+    else:
+        with tempfile.TemporaryDirectory(prefix="gpcatalog-") as folder:
+            yield Path(folder) / f"now{SUFFIX}"
+
+
+@contextlib.contextmanager
+def snapshot_of(
+    conninfo: str, snapshot: str = "", demo: bool = False, *, save: str = "", store: bool = True, timeouts: Timeouts | None = None
+) -> Iterator[Path]:
+    """The snapshot file that a command is to think about: the one named, or a new one of a server or of the demo.
+
+    Raises CatalogError (2) when more than one is named, (3) when the server cannot be read.
+    """
+    if sum((bool(conninfo), bool(snapshot), demo)) > 1:
+        raise CatalogError("give one of CONNINFO, --snapshot and --demo" if demo else "give a connection or --snapshot, not both")
+    if snapshot:
+        from gpcatalog.store import series
+
+        yield series.find(snapshot)
+        return
+    from gpcatalog.probes.collect import collect
+    from gpcatalog.probes.connection import connect
+
+    with contextlib.ExitStack() as stack:
+        if demo:
+            from gpcatalog.lab.demo import demo_server
+
+            conninfo = stack.enter_context(demo_server(progress)).conninfo("shop")
+            progress("reading the demo's catalog")
+        with connect(conninfo, timeouts=timeouts) as session:
+            path = stack.enter_context(place_for(session, store=store and not demo, save=save))
+            try:
+                collect(session, path, progress)
+            finally:
+                progress_done()
+        yield path
+
+
+def files_of(conninfo: str, folder: Path | None) -> list[Path]:
+    """Snapshot files of the series meant: a folder, a connection's series, or the only series there is.
+
+    Raises CatalogError (2) when there is none, or more than one to choose from.
+    """
+    from gpcatalog.store import series
+    from gpcatalog.store.snapshot import SUFFIX
+
+    if folder is not None:
+        if conninfo:
+            raise CatalogError("give a connection or --folder, not both")
+        found = sorted(folder.glob(f"*{SUFFIX}"))
+        if not found:
+            raise CatalogError(f"no snapshot in {folder}", hint=f"snapshot files end in {SUFFIX}")
+        return found
+    if conninfo:
+        from gpcatalog.probes.target import target
+
+        where = target(conninfo)
+        place = series.folder(where.host or "local", where.port, where.database)
+        found = [stored.path for stored in series.snapshots(place)]
+        if not found:
+            raise CatalogError(f"no snapshot of {where.database} is stored in {place}", hint="`gpcatalog snapshot list` shows what is")
+        return found
+    places = {stored.path.parent for stored in series.snapshots()}
+    if len(places) == 1:
+        return [stored.path for stored in series.snapshots(places.pop())]
+    if not places:
+        raise CatalogError("no snapshot is stored", hint="`gpcatalog snapshot take` takes one; one a day makes a series")
+    names = ", ".join(sorted(f"{p.parent.name} {p.name}" for p in places)[:6])
+    raise CatalogError(f"{len(places)} series are stored: {names}", hint="name one by its connection or with --folder")
