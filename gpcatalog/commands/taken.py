@@ -58,7 +58,7 @@ def snapshot_of(
     Raises CatalogError (2) when more than one is named, (3) when the server cannot be read.
     """
     if sum((bool(conninfo), bool(snapshot), demo)) > 1:
-        raise CatalogError("give one of CONNINFO, --snapshot and --demo" if demo else "give a connection or --snapshot, not both")
+        raise CatalogError("give one of CONNINFO and --snapshot (or --demo, where there is one), not several")
     if snapshot:
         from gpcatalog.store import series
 
