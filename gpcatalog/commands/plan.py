@@ -12,7 +12,7 @@ from gpcatalog.commands.options import ColorChoice, Colour, Conninfo, Demo, Form
 from gpcatalog.errors import CatalogError
 
 if TYPE_CHECKING:
-    from gpcatalog.planner.plan import Planned
+    from gpcatalog.planner.planning import Planned
     from gpcatalog.planner.sets import Root
     from gpcatalog.store.snapshot import Snapshot
 
@@ -62,8 +62,7 @@ def run(
     """Plan one open snapshot under a policy file and the limits of the call. Raises CatalogError."""
     import msgspec
 
-    from gpcatalog.planner import plan as planning
-    from gpcatalog.planner import policy, workload
+    from gpcatalog.planner import planning, policy, workload
 
     rules = policy.read(policy_file) if policy_file else policy.Policy()
     limits = msgspec.structs.replace(rules.limits, **{k: v for k, v in overrides.items() if v is not None and v != ""})

@@ -12,7 +12,7 @@ from gpcatalog.planner import grid
 from gpcatalog.planner.bounds import DAY, INFINITY, MINUS_INFINITY
 from gpcatalog.planner.costs import KEEP, TARGETS
 from gpcatalog.planner.group import DROP, REWRITE, SCAN, Problem, Solved, solve
-from gpcatalog.planner.plan import Planned
+from gpcatalog.planner.planning import Planned
 from gpcatalog.planner.sets import WHY_TEXT, Root, Why
 
 _HEIGHTS = "▁▂▃▄▅▆▇█"

@@ -13,8 +13,7 @@ import psycopg
 
 from gpcatalog.commands import migrate as command
 from gpcatalog.migration.request import Request
-from gpcatalog.planner import plan as planning
-from gpcatalog.planner import policy
+from gpcatalog.planner import planning, policy
 from gpcatalog.planner.plan import Plan
 from gpcatalog.probes.collect import collect
 from gpcatalog.probes.connection import connect

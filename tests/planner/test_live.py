@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from gpcatalog.emit import plan_json
-from gpcatalog.planner import plan
+from gpcatalog.planner import planning
 from gpcatalog.planner.operations import Merge
 from gpcatalog.planner.plan import TablePlan
 from gpcatalog.planner.policy import Policy, Rule
@@ -20,7 +20,7 @@ from tests.planner.test_plan import check_plan
 
 
 def planned(snapshot: Snapshot, **rule: Any) -> dict[str, TablePlan]:
-    made = plan.make(snapshot, Policy(default=Rule(**rule)))
+    made = planning.make(snapshot, Policy(default=Rule(**rule)))
     full = made.full()
     check_plan(full, snapshot)
     pieces: list[str] = []

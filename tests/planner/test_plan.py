@@ -21,10 +21,11 @@ from gpcatalog.commands.plan import plan as command
 from gpcatalog.emit import plan_json, plan_text
 from gpcatalog.errors import CatalogError
 from gpcatalog.lab import synthetic
-from gpcatalog.planner import plan, policy
+from gpcatalog.planner import planning, policy
 from gpcatalog.planner.bounds import Family, interval, parse
 from gpcatalog.planner.operations import Convert, DropEmpty, Externalise, Flatten, Merge, Reconfigure, Unpartition
-from gpcatalog.planner.plan import Plan, Request
+from gpcatalog.planner.plan import Plan
+from gpcatalog.planner.planning import Request
 from gpcatalog.planner.policy import Limits, Policy, Rule
 from gpcatalog.store.snapshot import Snapshot
 from tests.planner.made import MadeLeaf, MadeSnapshot, MadeTable, day_range
@@ -81,8 +82,8 @@ def check_plan(full: Plan, snapshot: Any) -> None:
     assert sum(t.leaves_after for t in full.tables) <= full.after.leaves
 
 
-def make(snapshot: Any, rules: Policy | None = None, **limits: Any) -> plan.Planned:
-    return plan.make(cast(Snapshot, snapshot), rules, Request(Limits(**limits)))
+def make(snapshot: Any, rules: Policy | None = None, **limits: Any) -> planning.Planned:
+    return planning.make(cast(Snapshot, snapshot), rules, Request(Limits(**limits)))
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
@@ -344,10 +345,10 @@ def test_workload_decides(tmp_path: Path) -> None:
     single.write_text(";\n".join(f"SELECT 1 FROM s.t x WHERE x.d = date '2026-02-{d:02d}'" for d in [*range(1, 29)] * 40))
     asked = workload.read(str(single), snapshot)
     assert asked.understood == asked.statements >= 28
-    picky = plan.make(cast(Snapshot, snapshot), Policy(), workload=asked).full()
+    picky = planning.make(cast(Snapshot, snapshot), Policy(), workload=asked).full()
     whole = tmp_path / "whole.csv"
     whole.write_text("query,calls\n\"select sum(n) from t where d >= '2026-01-01' and d < '2026-05-01'\",500\n\"select 1\",3\n")
-    broad = plan.make(cast(Snapshot, snapshot), Policy(), workload=workload.read(str(whole), snapshot)).full()
+    broad = planning.make(cast(Snapshot, snapshot), Policy(), workload=workload.read(str(whole), snapshot)).full()
     february = [s for s in picky.tables[0].steps if isinstance(s, Merge) and any("2026-02" in u.bound for u in s.units)]
     assert not february
     assert broad.after.leaves < picky.after.leaves

@@ -1,0 +1,77 @@
+"""The limits of a call or a policy as numbers, and what is said when they cannot be kept."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gpcatalog.capacity import limits as known_limits
+from gpcatalog.errors import CatalogError, Exit
+from gpcatalog.planner import budget, curve, policy
+
+NAMES = {"leaves": "target_leaves", "files": "target_files", "rewrite": "max_rewrite", "seconds": "window"}
+
+
+def asked(wanted: policy.Limits) -> dict[str, float]:
+    found: dict[str, float] = {}
+    try:
+        if wanted.target_leaves is not None:
+            found["leaves"] = float(wanted.target_leaves)
+        if wanted.target_files is not None:
+            found["files"] = float(wanted.target_files)
+        if wanted.max_rewrite is not None:
+            found["rewrite"] = float(policy.size(wanted.max_rewrite))
+        if wanted.window is not None:
+            found["seconds"] = policy.seconds(wanted.window)
+        if wanted.headroom is not None:
+            policy.size(wanted.headroom)
+    except ValueError as e:
+        raise CatalogError(f"limits: {e}") from None
+    return found
+
+
+def _said(name: str, value: float) -> str:
+    if name == "rewrite":
+        return f"max_rewrite = {value / known_limits.GIB:,.1f} GiB"
+    if name == "seconds":
+        return f"window = {value:,.0f} s"
+    return f"{NAMES[name]} = {value:,.0f}"
+
+
+def impossible(e: budget.Infeasible, asked: dict[str, float], rest: dict[str, float], curves: curve.Curves) -> CatalogError:
+    names = list(asked)
+    if e.alone:
+        j = e.alone[0]
+        name = names[j]
+        least = float(e.least[j]) + rest.get(name, 0.0)
+        what = {
+            "leaves": "leaves and tables remain",
+            "files": "files a segment remain",
+            "rewrite": "bytes are rewritten",
+            "seconds": "seconds are needed",
+        }
+        return CatalogError(
+            f"{_said(name, asked[name])} cannot be reached: whatever is done, at least {least:,.0f} {what[name]}",
+            hint="hot, default and special leaves stay as they are: `gpcatalog plan --explain TABLE` says which;"
+            " raise the limit, or relax the policy (hot_days, max_leaf, grains)",
+            exit_code=Exit.USAGE,
+        )
+    targets = [n for n in names if n in ("leaves", "files")] or names[:1]
+    others = [n for n in names if n not in targets]
+    hint = "raise one of them"
+    if others:
+        try:
+            ways = [curve._WAYS[n] for n in others]
+            within = budget.choose(
+                curves.totals[:, curve._WAYS[targets[0]], :],
+                curves.totals[:, ways, :].transpose(0, 2, 1),
+                np.array([asked[n] for n in others]),
+                nodes=0,
+            )
+            least = within.cost + rest.get(targets[0], 0.0)
+            kept = " and ".join(_said(n, asked[n]) for n in others)
+            hint = f"within {kept} about {least:,.0f} {targets[0]} can be reached; raise one of them"
+        except budget.Infeasible:
+            pass
+    return CatalogError(
+        "these limits contradict each other: " + " and ".join(_said(n, asked[n]) for n in names), hint=hint, exit_code=Exit.USAGE
+    )

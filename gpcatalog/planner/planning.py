@@ -1,0 +1,391 @@
+"""From a snapshot to a plan: read, solve every table, choose under the limits, say what comes of it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+import numpy as np
+
+import gpcatalog
+from gpcatalog.capacity import limits as known_limits
+from gpcatalog.errors import CatalogError
+from gpcatalog.model.names import qualified
+from gpcatalog.planner import budget, costs, curve, limits, policy, proposals, totals, whole
+from gpcatalog.planner.group import (
+    CATALOG,
+    CONVERTED,
+    DROPPED,
+    FILES,
+    LEAVES,
+    MERGES,
+    REWRITE,
+    ROWS,
+    SCAN,
+    SECONDS,
+    Problem,
+    prepare,
+    prices,
+    solve,
+)
+from gpcatalog.planner.plan import CurvePoint, Effort, Left, LimitLine, Optimum, Plan, Source, TablePlan
+from gpcatalog.planner.sets import WHY_TEXT, Chunk, Reader, Root, Why
+from gpcatalog.planner.steps import Scribe, family_word
+from gpcatalog.store.snapshot import Snapshot
+
+NO_LIMITS = policy.Limits()
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a plan is asked for: limits (of the policy, overridden by the call), the copying rate in bytes a second and segment."""
+
+    limits: policy.Limits = NO_LIMITS
+    rate: float = float(costs.COPY_RATE)
+    rate_given: bool = False
+
+
+def lock_slots(snapshot: Snapshot) -> float | None:
+    """Half the lock table of one instance, as the snapshot's settings size it; None where they were not read."""
+    found = {r["name"]: r["setting"] for r in snapshot.rows("SELECT name, setting FROM setting")}
+    try:
+        numbers = [int(found[n]) for n in ("max_locks_per_transaction", "max_connections", "max_prepared_transactions")]
+    except (KeyError, TypeError, ValueError):
+        return None
+    return known_limits.lock_slots(*numbers) / 2
+
+
+class Planned:
+    """A finished choice. `plan` holds everything but the steps; `tables()` yields tables with their steps, one at a time."""
+
+    def __init__(self, reader: Reader, request: Request, curves: curve.Curves, outcome: curve.Outcome, lock_limit: float | None) -> None:
+        self.reader = reader
+        self.request = request
+        self.curves = curves
+        self.outcome = outcome
+        self.lock_limit = lock_limit
+        self.whole: dict[int, str] = {}  # tables that one operation takes as a whole, by index of the root
+        self.plan: Plan = None  # type: ignore[assignment]
+        self.table_plans: list[TablePlan] = []
+
+    def _problems(self, only: set[int]) -> Iterator[Problem]:
+        if self.curves.problems is not None:
+            yield from (p for p in self.curves.problems if only & set(p.roots.tolist()))
+            return
+        for chunk in self.reader.chunks(only):
+            yield self.prepare(chunk)
+
+    def prepare(self, chunk: Chunk) -> Problem:
+        """One chunk as it was when the choice was made."""
+        headroom = self.request.limits.headroom
+        return prepare(
+            chunk,
+            now=self.reader.now,
+            column_share=self.reader.policy.workload.column_share,
+            rate=self.request.rate,
+            headroom=None if headroom is None else float(policy.size(headroom)),
+            lock_limit=self.lock_limit,
+        )
+
+    def column(self, root: Root) -> np.ndarray[Any, Any]:
+        """Prices under which the table's point was chosen."""
+        return np.asarray(self.curves.columns[:, int(self.outcome.choice[root.index])])
+
+    def tables(self, only: set[int] | None = None) -> Iterator[TablePlan]:
+        """Tables with their steps, in order of oid; `only` names indexes of roots."""
+        wanted = only if only is not None else {r.index for r in self.reader.roots}
+        for problem in self._problems(wanted):
+            price = np.stack([self.column(r) for r in problem.chunk.roots])
+            solved = self.curves.settle(problem, solve(problem, price, per_table=True), self.outcome.choice)
+            for root in problem.chunk.roots:
+                if root.index not in wanted:
+                    continue
+                found = msgspec.structs.replace(self.table_plans[root.index])
+                scribe = Scribe(self.reader, root, problem)
+                found.fingerprint = table_fingerprint(self.reader.snapshot, root.oid)
+                found.left = _left(self.reader, root, problem)
+                if root.index in self.whole:
+                    found.steps = [whole.step(self.whole[root.index], scribe, found)]
+                else:
+                    found.steps = [] if root.reason else scribe.steps(solved)
+                    found.steps += proposals.external(scribe, problem)
+                    found.steps += proposals.reconfigured(scribe, found.steps)
+                yield found
+
+    def full(self) -> Plan:
+        """The plan with all tables and steps, in memory."""
+        whole = msgspec.structs.replace(self.plan)
+        whole.tables = list(self.tables())
+        return whole
+
+
+def table_fingerprint(snapshot: Snapshot, root: int) -> str:
+    """sha256 of the table's partitions: lines "oid|schema|name|storage|bound" by oid, joined by newlines; bound as in the snapshot."""
+    rows = snapshot.rows(
+        "SELECT oid, \"schema\", name, storage, coalesce(bound, '') AS bound FROM relation WHERE root = ? AND oid <> ? ORDER BY oid",
+        [root, root],
+    )
+    lines = "\n".join(f"{r['oid']}|{r['schema']}|{r['name']}|{r['storage']}|{r['bound']}" for r in rows)
+    return hashlib.sha256(lines.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _left(reader: Reader, root: Root, problem: Problem) -> list[Left]:
+    place = int(np.searchsorted(problem.roots, root.index))
+    s, e = int(problem.unit_edges[place]), int(problem.unit_edges[place + 1])
+    c = problem.chunk
+    found = []
+    if root.reason:
+        return [Left(root.reason, root.leaves)]
+    for why in Why:
+        if why is Why.FREE:
+            continue
+        at = np.flatnonzero((c.why[s:e] == why) & ~(c.droppable[s:e])) + s
+        if not len(at):
+            continue
+        examples = []
+        for u in at[:3].tolist():
+            name = reader.snapshot.one("SELECT name FROM relation WHERE oid = ?", [int(c.oid[u])])["name"]
+            detail = reader.bounds.reason(root.family, int(c.code[u])) if why is Why.UNPARSED else ""
+            examples.append(f"{name}: {detail}" if detail else name)
+        found.append(Left(WHY_TEXT[why], int(c.leaves[at].sum()), tuple(examples)))
+    return found
+
+
+def make(
+    snapshot: Snapshot,
+    wanted: policy.Policy | None = None,
+    request: Request | None = None,
+    *,
+    workload: Any = None,
+    now: datetime | None = None,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Planned:
+    """Plan the database of a snapshot.
+
+    workload: a workload.Workload read from the user's queries, or None for the policy's stated default
+    Raises CatalogError: nothing partitioned, a pruned snapshot, limits that contradict, sizes missing where a limit needs them.
+    """
+    rules = wanted or policy.Policy()
+    asking = request or Request(rules.limits)
+    asked = limits.asked(asking.limits)
+    if snapshot.header["grain"] != "leaf":
+        raise CatalogError(
+            f"{snapshot.path} was thinned to totals: it no longer knows single leaves",
+            hint="plan from a whole snapshot: `gpcatalog snapshot take`",
+        )
+    lock_limit = float(asking.limits.max_lock) if asking.limits.max_lock is not None else lock_slots(snapshot)
+    reader = Reader(snapshot, rules, lock_limit=lock_limit, now=now, workload=workload)
+    if not reader.roots:
+        database = snapshot.header["database"]
+        raise CatalogError(
+            f"database {database} has no partitioned tables: there is nothing to plan",
+            hint="`psql -l` lists other databases; a plan covers one",
+        )
+    source = totals.source_of(reader)
+    if source.sizes == "none" and ("rewrite" in asked or "seconds" in asked or asking.limits.headroom is not None):
+        raise CatalogError(
+            "this snapshot has no sizes, so max_rewrite, window and headroom cannot be kept",
+            hint="take a snapshot with a role that may list directories, or after ANALYZE; without these limits empty"
+            " leaves can be planned",
+        )
+    targets = "leaves" in asked or "files" in asked
+    headroom = asking.limits.headroom
+    curves = curve.build(
+        reader,
+        rate=asking.rate,
+        headroom=None if headroom is None else float(policy.size(headroom)),
+        lock_limit=lock_limit,
+        targets=targets,
+        progress=progress,
+    )
+    before = curves.before.sum(axis=0)
+    rest = totals.rest_of(reader, round(float(before[LEAVES])))
+    aside = {"leaves": float(rest.leaves + rest.tables), "files": rest.files}
+    room = {n: v - aside.get(n, 0.0) for n, v in asked.items()}
+    # with a target the plan does no more than the target asks; without one it goes as far as the weights say it pays
+    objective = prices(rules.weights, 0.0 if targets else 1.0)
+    try:
+        outcome = curve.decide(curves, objective, room)
+    except budget.Infeasible as e:
+        raise limits.impossible(e, asked, aside, curves) from None
+    planned = Planned(reader, asking, curves, outcome, lock_limit)
+    planned.whole = whole.chosen(reader) if not targets else {}
+    _fill(planned, source, rest, asked, before)
+    return planned
+
+
+def _fill(planned: Planned, source: Source, rest: totals.Rest, asked: dict[str, float], before: np.ndarray[Any, Any]) -> None:
+    reader, curves, outcome = planned.reader, planned.curves, planned.outcome
+    tables: list[TablePlan] = []
+    after = np.zeros_like(before)
+    for root in reader.roots:
+        was, will = curves.before[root.index], curves.totals[root.index, :, int(outcome.choice[root.index])].copy()
+        if root.index in planned.whole:
+            will[:] = 0.0
+            will[LEAVES], will[ROWS], will[FILES], will[CATALOG] = whole.after(reader, root, planned.whole[root.index])
+            size = reader.snapshot.one("SELECT sum(bytes) AS b, sum(max_segment_bytes) AS s FROM relation WHERE root = ?", [root.oid])
+            will[REWRITE] = float(size["b"] or 0)
+            will[SECONDS] = float(size["s"] or 0) / planned.request.rate + root.leaves * costs.DROP_SECONDS
+        after += will
+        distribution = next((d for o, d in root.facts.get("distribution", ()) if o == root.oid), "")
+        tables.append(
+            TablePlan(
+                root.oid,
+                root.schema,
+                root.name,
+                qualified(root.schema, root.name),
+                root.storage,
+                root.options,
+                root.key,
+                family_word(root),
+                root.level,
+                root.depth,
+                distribution,
+                root.leaves,
+                root.leaves - round(float(was[LEAVES] - will[LEAVES])),
+                round(float(was[ROWS])),
+                round(float(will[ROWS])),
+                round(float(was[FILES])),
+                round(float(will[FILES])),
+                round(float(was[CATALOG])),
+                round(float(will[CATALOG])),
+                round(float(will[REWRITE])),
+                round(float(will[SECONDS]), 3),
+                round(float(will[SCAN]), 1),
+                round(float(will[MERGES])),
+                round(float(will[CONVERTED])),
+                round(float(will[DROPPED])),
+                alone=root.reason,
+            )
+        )
+    planned.table_plans = tables
+    first, last = totals.totals(rest, before, max(1, reader.cluster.segments)), totals.totals(rest, after, max(1, reader.cluster.segments))
+    if any(op == "unpartition" for op in planned.whole.values()):
+        last = msgspec.structs.replace(last, tables=last.tables + sum(op == "unpartition" for op in planned.whole.values()))
+    seen = {
+        "leaves": (first.leaves + first.tables, last.leaves + last.tables, "leaves and tables"),
+        "files": (first.files, last.files, "files a segment"),
+        "rewrite": (0.0, float(after[REWRITE]), "bytes"),
+        "seconds": (0.0, float(after[SECONDS]), "s"),
+    }
+    lines = [
+        LimitLine(limits.NAMES[n], seen[n][2], v, seen[n][0], seen[n][1], seen[n][1] <= v * (1 + 1e-9) + 1e-6, "asked for")
+        for n, v in asked.items()
+    ]
+    if reader.generation.greenplum:
+        crowd = (
+            reader.snapshot.one("SELECT max(n) AS n FROM (SELECT count(*) AS n FROM instance WHERE content >= 0 GROUP BY hostname)")["n"]
+            or 1
+        )
+        seen["host"] = (first.files * crowd, last.files * crowd, "files a host")
+        for id, value in (("leaves-ceiling-aoco", "leaves"), ("files-per-host", "host")):
+            known = known_limits.limit(id)
+            lines.append(
+                LimitLine(id, seen[value][2], known.value, seen[value][0], seen[value][1], seen[value][1] <= known.value, known.source)
+            )
+    points = []
+    for p in range(len(curve.GAINS)):
+        sums = curves.totals[:, :, p].sum(axis=0)
+        gain = curve.GAINS[p]
+        points.append(
+            CurvePoint(
+                gain,
+                rest.leaves + round(float(sums[LEAVES])),
+                round(rest.rows + float(sums[ROWS])),
+                round(rest.files + float(sums[FILES])),
+                round(float(sums[REWRITE])),
+                round(float(sums[SECONDS]), 1),
+                round(float(sums[SCAN]), 1),
+                not asked and gain == 1.0,
+            )
+        )
+    if asked:
+        points.append(
+            CurvePoint(
+                -1.0,
+                last.leaves,
+                last.rows,
+                last.files,
+                round(float(after[REWRITE])),
+                round(float(after[SECONDS]), 1),
+                round(float(after[SCAN]), 1),
+                True,
+            )
+        )
+    points.sort(key=lambda x: (x.rewrite, -x.leaves))
+    rules = reader.policy
+    effort = Effort(
+        round(float(after[REWRITE])),
+        round(float(after[SECONDS]), 1),
+        round(float(after[SCAN]), 1),
+        round(float(after[MERGES])),
+        round(float(after[CONVERTED])),
+        round(float(after[DROPPED])),
+    )
+    identity = hashlib.sha256(
+        "\n".join(
+            [source.fingerprint, msgspec.json.encode(rules).decode(), repr(sorted(asked.items())), str(planned.request.rate)]
+        ).encode()
+    ).hexdigest()
+    planned.plan = Plan(
+        id=f"plan-{identity[:16]}",
+        gpcatalog_version=gpcatalog.__version__,
+        made_at=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        source=source,
+        before=first,
+        after=last,
+        effort=effort,
+        limits=lines,
+        optimum=Optimum(
+            round(outcome.cost, 3), round(outcome.bound, 3), outcome.gap, outcome.exact, "groupings" if outcome.true_bound else "points"
+        ),
+        weights=rules.weights,
+        workload=rules.workload,
+        workload_given=reader.workload is not None,
+        curve=points,
+        basis=_basis(planned, source),
+        notes=_notes(planned, source),
+    )
+
+
+def _basis(planned: Planned, source: Source) -> list[str]:
+    reader = planned.reader
+    rate = f"{planned.request.rate / known_limits.MIB:.0f} MiB/s a segment, given" if planned.request.rate_given else costs.COPY_SOURCE
+    w = reader.policy.workload
+    found = [
+        f"catalog rows and files: cost model of {reader.generation.title} ({reader.generation.source}); files with one writer",
+        f"catalog bytes: estimate, {reader.generation.row_bytes_source}; live rows without bloat",
+        f"sizes: {source.sizes}; emptiness told by {source.filled_basis}",
+        f"time: estimate; copying at {rate}; DDL {costs.DDL_SOURCE}",
+        f"catalog query time: estimate, {known_limits.CATALOG_QUERY_SLOPE.value:.0f} ms a 10,000 leaves"
+        f" ({known_limits.CATALOG_QUERY_SLOPE.source})",
+    ]
+    if reader.workload is None:
+        found.append(
+            f"queries: assumed, a day's rows are asked for alone {w.fresh_per_day:g} times a day while fresh, half as often every"
+            f" {w.half_life:g} days; {w.column_share:.0%} of the columns are read"
+        )
+    else:
+        found.append(f"queries: {reader.workload.said}; {w.column_share:.0%} of the columns are read (assumed)")
+    found.append("last change of a leaf: not told by the server; hot is what the bounds say")
+    return found
+
+
+def _notes(planned: Planned, source: Source) -> list[str]:
+    found = []
+    if source.sizes == "none":
+        found.append(
+            "The snapshot has no sizes: empty leaves are planned; leaves with rows are merged only where a policy names grains, and what"
+            " rewriting costs is unknown."
+        )
+    elif source.sizes == "estimate":
+        found.append("Sizes are the server's estimates (pages): rewriting and the size of merged leaves may differ.")
+    if planned.lock_limit is None:
+        found.append("The size of the lock table is not known: whether the locks of a step fit was not checked.")
+    elif planned.request.limits.max_lock is None:
+        found.append(f"No step may hold more than {planned.lock_limit:,.0f} locks: half of an instance's lock table.")
+    return found

@@ -1,0 +1,107 @@
+"""Steps that a human must agree to first: cold leaves moved out, and what makes new partitions told to follow the plan."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from gpcatalog.capacity import limits as known_limits
+from gpcatalog.planner import costs, grid
+from gpcatalog.planner.group import Problem
+from gpcatalog.planner.operations import AnyStep, Externalise, Gain, Merge, Price, Reconfigure, step_id
+from gpcatalog.planner.sets import Why
+from gpcatalog.planner.steps import Scribe
+
+
+def external(scribe: Scribe, problem: Problem) -> list[AnyStep]:
+    """Cold leaves beyond the age a policy names, as proposals; only leaves that nothing else touches."""
+    root, after = scribe.root, scribe.root.wishes.externalise_after
+    if after is None or not scribe.reader.generation.greenplum or not root.calendar:
+        return []
+    c = problem.chunk
+    place = int(np.searchsorted(problem.roots, root.index))
+    s, e = int(problem.unit_edges[place]), int(problem.unit_edges[place + 1])
+    found: list[AnyStep] = []
+    for u in (np.flatnonzero(c.why[s:e] == Why.EXTERNALISE) + s).tolist():
+        oid = int(c.oid[u])
+        lanes = scribe.lanes(u, u + 1)
+        held = [o for lane in lanes for o in lane]
+        leaves = tuple(scribe.leaf(o, 0, n) for n, lane in enumerate(lanes) for o in lane)
+        size = sum(leaf.bytes or 0 for leaf in leaves)
+        seconds = size / scribe.reader.segments / costs.COPY_RATE
+        found.append(
+            Externalise(
+                id=step_id("externalise", scribe.table, scribe.relation[oid]["name"], scribe.relation[oid]["bound"] or ""),
+                explanation=f"older than {after:g} days: its rows could live in files outside",
+                gain=Gain(0, 0, 0, 0, 0),
+                cost=Price(
+                    size,
+                    max((leaf.segment_bytes or 0 for leaf in leaves), default=0),
+                    round(seconds, 3),
+                    1 + root.leaves + 5 * len(held),
+                    0.0,
+                ),
+                rests_on=("a place for the files is named by the owner", "nobody writes these rows any more"),
+                proposal=True,
+                parent=scribe.relation[oid]["parent"] or root.oid,
+                file_bytes=int(known_limits.AVERAGE_FILE_TARGET.value),
+                units=(scribe.unit(oid),),
+                leaves=leaves,
+            )
+        )
+    return found
+
+
+_INTERVALS = {"hour": "1 hour", "day": "1 day", "week": "1 week", "month": "1 month", "quarter": "3 months", "year": "1 year"}
+
+
+def reconfigured(scribe: Scribe, steps: list[AnyStep]) -> list[AnyStep]:
+    """Where a maker of partitions is known and leaves were merged: let it make the grain that most merges have."""
+    root = scribe.root
+    merged = [s.grain for s in steps if isinstance(s, Merge)]
+    if not merged:
+        return []
+    # merges grow coarser with age: new leaves should be as the finest of them, and never wider than a month, which is hot for a month
+    order = [g.word for g in grid.Grain]
+    grain = min([*merged, "month"] if root.calendar else merged, key=lambda g: order.index(g) if g in order else len(order))
+    nothing = Gain(0, 0, 0, 0, 0)
+    free = Price(0, 0, 0.0, 1, 0.0)
+    if "pg_partman" in root.facts:
+        now: dict[str, Any] = msgspec.json.decode(root.facts["pg_partman"][0][1])
+        version = root.facts.get("pg_partman version", [(0, "")])[0][1]
+        wanted = {"partition_interval": _INTERVALS.get(grain, grain)}
+        keep = root.wishes.keep
+        if keep is not None:
+            wanted["retention"] = f"{keep:g} days"
+        shown = {k: None if v is None else str(v) for k, v in sorted(now.items())}
+        return [
+            Reconfigure(
+                id=step_id("reconfigure", scribe.table, *sorted(wanted.values())),
+                explanation=f"pg_partman makes leaves of one {grain} from now on",
+                gain=nothing,
+                cost=free,
+                rests_on=("part_config is as it was when the snapshot was taken",),
+                proposal=True,
+                maker="pg_partman",
+                version=version,
+                now=shown,
+                wanted=wanted,
+            )
+        ]
+    if "every" in root.facts and root.calendar:
+        every = root.facts["every"][0][1]
+        return [
+            Reconfigure(
+                id=step_id("reconfigure", scribe.table, "every", grain),
+                explanation=f"scripts that add partitions should say EVERY '{_INTERVALS.get(grain, grain)}'",
+                gain=nothing,
+                cost=free,
+                proposal=True,
+                maker="every",
+                now={"every": every},
+                wanted={"every": _INTERVALS.get(grain, grain)},
+            )
+        ]
+    return []

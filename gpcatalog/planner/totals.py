@@ -1,0 +1,109 @@
+"""What a database has beside the partitions that are planned, what it all adds up to, and the snapshot it was told by."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gpcatalog.capacity import limits as known_limits
+from gpcatalog.capacity.model import Place, Shape, relation_cost
+from gpcatalog.model.storage import Storage
+from gpcatalog.planner import costs
+from gpcatalog.planner.group import CATALOG, FILES, LEAVES, ROWS
+from gpcatalog.planner.plan import Source, Totals
+from gpcatalog.planner.sets import Reader
+
+
+@dataclass(frozen=True)
+class Rest:
+    """What the optimiser does not touch: plain tables, roots, intermediates above the units, leaves of other depths."""
+
+    tables: int
+    leaves: int
+    rows: float
+    files: float
+    catalog: float
+    bytes: int | None
+
+
+def rest_of(reader: Reader, planned_leaves: int) -> Rest:
+    gen, cluster = reader.generation, reader.cluster
+    rows = files = catalog = 0.0
+    tables = 0
+    for r in reader.snapshot.rows(
+        'SELECT kind, storage, "columns", toast, indexes, index_columns, owner, coalesce(filled, true) AS filled, count(*)'
+        " AS n FROM relation"
+        " WHERE kind IN ('table', 'root') GROUP BY ALL ORDER BY ALL"
+    ):
+        if r["kind"] == "table":
+            tables += r["n"]
+        storage = Storage(r["storage"]) if r["storage"] in set(Storage) else Storage.OTHER
+        known = storage if storage in gen.storages else Storage.HEAP
+        shape = Shape(
+            known,
+            r["columns"],
+            toastable=r["toast"],
+            indexes=costs._even(r["indexes"], r["index_columns"]),
+            place=Place.PLAIN if r["kind"] == "table" else Place.ROOT,
+            owned=r["owner"] != 10,
+        )
+        cost = relation_cost(gen, shape)
+        rows += r["n"] * sum((cost.segment if gen.greenplum else cost.coordinator).values())
+        files += r["n"] * (0 if known is not storage else cost.filled if r["filled"] else cost.files)
+        catalog += r["n"] * cluster.catalog_bytes(cost)
+    counted = reader.snapshot.one("SELECT count(*) FILTER (kind = 'leaf') AS leaves, sum(bytes) AS bytes FROM relation")
+    return Rest(
+        tables, counted["leaves"] - planned_leaves, rows, files, catalog, None if counted["bytes"] is None else int(counted["bytes"])
+    )
+
+
+def totals(rest: Rest, sums: np.ndarray[Any, Any], segments: int) -> Totals:
+    leaves = rest.leaves + round(float(sums[LEAVES]))
+    files = rest.files + float(sums[FILES])
+    average = None if rest.bytes is None or files <= 0 else int(rest.bytes / (files * segments))
+    return Totals(
+        leaves,
+        rest.tables,
+        round(rest.rows + float(sums[ROWS])),
+        round(rest.catalog + float(sums[CATALOG])),
+        round(files),
+        rest.bytes,
+        average,
+        known_limits.catalog_query_ms(leaves + rest.tables).value,
+    )
+
+
+def source_of(reader: Reader) -> Source:
+    h = reader.snapshot.header
+    roots = reader.snapshot.rows("SELECT root, leaves FROM root_total ORDER BY root")
+    lines = [h["snapshot_id"], h["database"], str(h["database_oid"]), *(f"{r['root']}:{r['leaves']}" for r in roots)]
+    counted = reader.snapshot.one(
+        "SELECT count(*) FILTER (bytes IS NOT NULL) AS measured,"
+        " count(*) FILTER (bytes IS NULL AND filled IS DISTINCT FROM false AND pages > 0) AS estimated,"
+        " count(*) FILTER (bytes IS NULL AND filled IS DISTINCT FROM false AND NOT pages > 0) AS unknown FROM relation WHERE kind = 'leaf'"
+    )
+    sizes = (
+        "none"
+        if counted["unknown"] and not counted["measured"]
+        else "estimate"
+        if counted["estimated"] or counted["unknown"]
+        else "measured"
+    )
+    return Source(
+        h["snapshot_id"],
+        h["taken_at"].strftime("%Y-%m-%dT%H:%M:%SZ"),
+        h["database"],
+        h["host"] or "",
+        h["port"] or 0,
+        h["product"],
+        h["version"],
+        h["generation"],
+        h["version_num"],
+        reader.cluster.segments,
+        hashlib.sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest(),
+        sizes,
+        h["filled_basis"] or "nothing",
+    )
