@@ -9,12 +9,12 @@ from sqlglot import exp
 
 from gpcatalog.ddl import expressions as gx
 from gpcatalog.ddl import keywords, statements
-from gpcatalog.ddl.core import Vocabulary
 from gpcatalog.ddl.edition import Edition
 from gpcatalog.ddl.lexer import END, Tokens
 from gpcatalog.ddl.reader import Mismatch
 from gpcatalog.ddl.synopsis import Choice, Compiled, Ref, Sequence, Synopses, Word
 from gpcatalog.ddl.tables import Tables
+from gpcatalog.ddl.vocabulary import Vocabulary
 
 NODES: dict[str, type[exp.Expression]] = {
     name: value for name, value in vars(gx).items() if isinstance(value, type) and issubclass(value, exp.Expression)

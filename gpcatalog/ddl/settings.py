@@ -75,11 +75,17 @@ def _explain(file: Path, prefix: str, error: msgspec.ValidationError, raw: dict[
 def read(file: Path) -> Settings | None:
     """Settings in a file, or None when it has none. Raises CatalogError naming the key that is wrong."""
     try:
-        data = tomllib.loads(file.read_text(encoding="utf-8"))
-    except tomllib.TOMLDecodeError as e:
-        raise CatalogError(f"{file}: {e}") from None
+        return loads(file.read_text(encoding="utf-8"), file)
     except (OSError, UnicodeDecodeError) as e:
         raise CatalogError(f"cannot read {file}: {e}") from None
+
+
+def loads(text: str, file: Path) -> Settings | None:
+    """Settings in the text of a file, whose name says in which table they stand; see `read`."""
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as e:
+        raise CatalogError(f"{file}: {e}") from None
     prefix = "check" if file.name != "pyproject.toml" else "tool.gpcatalog.check"
     table: object = data
     for key in prefix.split("."):

@@ -7,11 +7,12 @@ from typing import Any
 from sqlglot import exp
 
 from gpcatalog.ddl import expressions as gx
-from gpcatalog.ddl.core import STRINGS, Core, Vocabulary
+from gpcatalog.ddl.changes import Changes
 from gpcatalog.ddl.edition import Edition
 from gpcatalog.ddl.lexer import FCONST, ICONST, OP, Tokens
 from gpcatalog.ddl.reader import Mismatch
 from gpcatalog.ddl.synopsis import Compiled
+from gpcatalog.ddl.vocabulary import STRINGS, Vocabulary
 
 _LIKE_OPTIONS_OLD = frozenset("defaults constraints indexes storage comments all".split())
 _LIKE_OPTIONS_GP = frozenset("comments constraints defaults identity generated indexes statistics storage encoding relopt am all".split())
@@ -25,7 +26,7 @@ _ATTRIBUTES = (
 _ACTIONS = (("no", "action"), ("restrict",), ("cascade",), ("set", "null"), ("set", "default"))
 
 
-class Tables(Core):
+class Tables(Changes):
     """Core plus what tables are made of; `rules` are the compiled synopses of the same edition."""
 
     __slots__ = ("rules",)

@@ -1,0 +1,268 @@
+"""What is fuzzed: each target takes arbitrary bytes and may only end well, or in the errors that its reader promises.
+
+A target raises for anything else: another exception, a tree that reads back differently, a place outside the text. `run.py` feeds
+them for hours, `test_targets.py` with the seeds saved under seeds/ (every input that once broke something is one of them).
+"""
+
+from __future__ import annotations
+
+import random
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import date
+from functools import cache
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+from gpcatalog.ddl import baseline, calendar, inputs, settings
+from gpcatalog.ddl.check import run as check_files
+from gpcatalog.ddl.dialect import Greenplum, editions, read_statement
+from gpcatalog.ddl.edition import Edition, edition
+from gpcatalog.ddl.grammar import WORDS
+from gpcatalog.ddl.lexer import LexError, scan
+from gpcatalog.ddl.script import Outcome, Source, statements
+from gpcatalog.emit import check_github, check_gitlab, check_json, check_junit, check_sarif, check_text
+from gpcatalog.errors import CatalogError
+from gpcatalog.model import server
+from gpcatalog.planner import bounds, policy, workload
+from gpcatalog.store.snapshot import Snapshot
+from tests.ddl.synthesis import Maker
+
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+EDITIONS = ("gp6", "gp7", "cb2", "pg12", "pg15", "pg16", "pg17", "pg18", "pg19")
+SERVERS = ("greenplum6", "greenplum7", "cloudberry2", "postgres12", "postgres15", "postgres18")
+
+
+def text_of(data: bytes) -> str:
+    """Bytes as `check` reads a file."""
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return data.decode("latin-1")
+
+
+def _cut(data: bytes) -> tuple[int, bytes]:
+    """The first byte, which chooses, and the rest."""
+    return (data[0], data[1:]) if data else (0, b"")
+
+
+@cache
+def _scratch() -> Path:
+    """A folder for readers that want a file; it goes when the process does."""
+    folder = tempfile.TemporaryDirectory(prefix="gpcatalog-fuzz-")
+    _KEPT.append(folder)
+    return Path(folder.name)
+
+
+_KEPT: list[tempfile.TemporaryDirectory[str]] = []
+
+
+class Choices(random.Random):
+    """Random numbers that the input dictates, so that a fuzzer steers what is made; nought when it is used up."""
+
+    def __init__(self, data: bytes) -> None:
+        super().__init__(0)
+        self._data = data
+        self._at = 0
+
+    def getrandbits(self, k: int, /) -> int:
+        """The next bits of the input."""
+        size = (k + 7) // 8
+        piece = self._data[self._at : self._at + size].ljust(size, b"\0")
+        self._at += size
+        return int.from_bytes(piece, "little") & ((1 << k) - 1)
+
+    def random(self) -> float:
+        """The next byte of the input, as a fraction."""
+        return self.getrandbits(8) / 256
+
+
+def _round_trip(text: str, wanted: tuple[Edition, ...]) -> None:
+    """Every statement: its place lies in the text, and what is written of a tree reads back as the same tree."""
+    for statement in statements(Source(text), wanted):
+        assert 0 <= statement.start <= statement.end <= len(text) + 1, statement
+        assert str(statement.place)
+        if statement.outcome is not Outcome.TYPED:
+            assert statement.fault is not None
+            assert 0 <= statement.fault.offset <= len(text) + 1, statement.fault
+            continue
+        assert statement.tree is not None
+        assert statement.edition is not None
+        written = Greenplum().generate(statement.tree)
+        again, _ = read_statement(scan(written, 0, WORDS, script=True)[0], (statement.edition,))
+        assert again == statement.tree, written
+
+
+def lexer(data: bytes) -> None:
+    """Tokens lie in the text one behind the other, and reading always moves on."""
+    text, at = text_of(data), 0
+    while at < len(text):
+        try:
+            tokens, following = scan(text, at, WORDS, script=True)
+        except LexError as error:
+            if not 0 <= error.offset <= len(text):
+                raise AssertionError("an error outside the text") from error
+            return
+        edge = at
+        for start, end in zip(tokens.starts, tokens.ends, strict=True):
+            assert edge <= start <= end <= len(text)
+            edge = end
+        at = max(following, at + 1) if tokens.backslash < 0 else tokens.backslash + 1
+
+
+def script(data: bytes) -> None:
+    """A script, its first byte choosing the server."""
+    choice, rest = _cut(data)
+    wanted = editions() if choice % 10 == 9 else (edition(EDITIONS[choice % 10]),)
+    _round_trip(text_of(rest), wanted)
+
+
+def made(data: bytes) -> None:
+    """Statements that follow the grammar, the input choosing the way through it; every second one damaged."""
+    choice, rest = _cut(data)
+    one = edition(EDITIONS[choice % len(EDITIONS)])
+    maker = Maker(one, 0)
+    maker.r = Choices(rest)
+    sql = maker.statement()
+    if choice >= 128 and sql:
+        sql = maker.damage(sql)
+    _round_trip(sql, (one,))
+
+
+def check(data: bytes) -> None:
+    """A whole file checked and reported in every format."""
+    choice, rest = _cut(data)
+    if choice >= 128:
+        maker = Maker(edition("gp6" if choice % 2 else "gp7"), 0)
+        maker.r = Choices(rest)
+        text = ";\n".join(maker.create_table() if n % 2 else maker.statement() for n in range(5))
+    else:
+        text = inputs.neutral(text_of(rest))
+    chosen = settings.Settings(server=SERVERS[choice % len(SERVERS)], segments=3, hosts=2, change=settings.Budget(leaves=5))
+    report = check_files([Source(text, "f.sql")], chosen, today=date(2026, 1, 1))
+    lines = text.count("\n") + text.count("\r") + 1
+    for found in report.findings:
+        assert 1 <= found.line <= lines
+        assert found.line <= found.end_line <= lines
+    for emitter in (check_github, check_gitlab, check_json, check_junit, check_sarif):
+        emitter.render(report)
+    check_text.render(report, color=False, explain=True)
+
+
+def spans(data: bytes) -> None:
+    """START, END and EVERY of every type of key, in a time zone, on both kinds of server."""
+    choice, rest = _cut(data)
+    pieces = [piece.replace("'", "''") for piece in text_of(rest).split("\n")]
+    start, end, every = (*pieces, "", "", "")[:3]
+    kind = ("date", "timestamp", "timestamptz", "integer", "numeric", "text")[choice % 6]
+    zone = ZoneInfo(("UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe")[choice % 4])
+    quoted = [f"'{piece}'" if kind not in ("integer", "numeric") else piece for piece in (start, end)]
+    step = f"interval '{every}'" if kind not in ("integer", "numeric") else every
+    sql = f"SELECT {quoted[0]}, {quoted[1]}, {step}"
+    try:
+        tree, _ = read_statement(scan(sql, 0, WORDS)[0], (edition("gp6"),))
+    except Exception as error:
+        if type(error).__name__ in ("SyntaxFault", "LexError"):
+            return
+        raise
+    low, high, by = tree.expressions[:3] if len(tree.expressions) >= 3 else (None, None, None)
+    if low is None or high is None or by is None:
+        return
+    try:
+        first, last, stride = calendar.value(low, kind, zone), calendar.value(high, kind, zone), calendar.stride(by, kind)
+        edge = None
+        for number, (a, b, _) in enumerate(
+            calendar.ranges(first, last, stride, classic=choice >= 128, closed=bool(choice & 64), open_start=bool(choice & 32))
+        ):
+            assert edge is None or a == edge
+            edge = b
+            if number > 2000:
+                break
+    except calendar.Unknown:
+        return
+
+
+def bound(data: bytes) -> None:
+    """The bound of a partition as a server spells it."""
+    text = text_of(data)
+    found = bounds.parse(text)
+    for kind in bounds.Family:
+        try:
+            low, high = bounds.interval(found, kind)
+        except ValueError:
+            continue
+        assert low < high
+        for classic in (True, False):
+            bounds.merged_text(found, found, classic=classic)
+
+
+def wishes(data: bytes) -> None:
+    """A policy file of `plan`."""
+    with suppress(CatalogError):
+        policy.wishes_for(policy.loads(text_of(data)), "s", "t")
+
+
+def config(data: bytes) -> None:
+    """Settings of the check, as gpcatalog.toml and as pyproject.toml."""
+    choice, rest = _cut(data)
+    name = "pyproject.toml" if choice % 2 else "gpcatalog.toml"
+    try:
+        settings.loads(text_of(rest), Path(name))
+    except CatalogError as error:
+        if name not in error.message:
+            raise AssertionError("which file is it?") from error
+
+
+def banner(data: bytes) -> None:
+    """The banner of a server."""
+    choice, rest = _cut(data)
+    number = (90426, 120012, 140004, 150018, 190000, 80300, 0, -1)[choice % 8]
+    try:
+        found = server.identify(text_of(rest), number, has_segments=choice >= 128)
+    except server.UnsupportedServer:
+        return
+    assert found.generation
+    server.named(text_of(rest))
+
+
+@cache
+def _snapshot_bytes() -> bytes:
+    return (FIXTURES / "greenplum6.gpcatalog").read_bytes()
+
+
+def snapshot(data: bytes) -> None:
+    """A snapshot file with bytes changed (four of the input place and set one) or cut short, read as a baseline."""
+    choice, rest = _cut(data)
+    whole = bytearray(_snapshot_bytes())
+    if choice >= 128:
+        del whole[int.from_bytes(rest[:4], "little") % len(whole) :]
+        rest = rest[4:]
+    for at in range(0, len(rest) - 3, 4):
+        place = int.from_bytes(rest[at : at + 3], "little")
+        # the first pages say what the file is: half of the changes go there
+        place = place % min(len(whole), 16384) if place & 1 else place * 37 % max(len(whole), 1)
+        if whole:
+            whole[place] = rest[at + 3]
+    file = _scratch() / "s.gpcatalog"
+    file.write_bytes(whole)
+    with suppress(CatalogError):
+        baseline.load(file)
+
+
+@cache
+def _opened() -> Snapshot:
+    return Snapshot(FIXTURES / "greenplum6.gpcatalog")
+
+
+def queries(data: bytes) -> None:
+    """A workload: SQL, or a CSV of pg_stat_statements."""
+    file = _scratch() / "w.sql"
+    file.write_bytes(data)
+    with suppress(CatalogError):
+        workload.read(str(file), _opened())
+
+
+TARGETS: dict[str, Callable[[bytes], None]] = {
+    one.__name__: one for one in (script, made, check, spans, lexer, bound, wishes, config, banner, snapshot, queries)
+}
