@@ -18,6 +18,7 @@ from gpcatalog.planner.bounds import (
     MINUS_INFINITY,
     OPEN_HIGH,
     OPEN_LOW,
+    Axis,
     BoundKind,
     Family,
     TermKind,
@@ -58,6 +59,7 @@ from gpcatalog.planner.steps import relation_name
 )  # fmt: skip
 def test_intervals(text: str, kind: Family, ends: tuple[int, int]) -> None:
     assert interval(parse(text), kind) == ends
+    assert Axis(kind).interval(text) == ends
 
 
 @pytest.mark.parametrize(
@@ -108,6 +110,40 @@ def test_lists() -> None:
 def test_garbage_never_raises(text: str) -> None:
     b = parse(text)
     assert b.kind is not BoundKind.UNPARSED or b.reason
+
+
+_MOMENT = st.one_of(
+    st.dates().map(str), st.datetimes().map(str), st.integers(-5, 10**20).map(str), st.sampled_from(["2023-02-29", "24:00", "", "1 2"])
+)
+
+
+@given(
+    st.sampled_from(
+        [
+            "START ('{}'::date) END ('{}'::date)",
+            "START ('{}'::timestamp without time zone) END ('{}'::timestamp without time zone) INCLUSIVE",
+            "FOR VALUES FROM ('{}') TO ('{}')",
+            "FOR VALUES FROM ({}) TO ({})",
+            "START ({}) END ({})",
+            "START ({}) EXCLUSIVE END ({})",
+        ]
+    ),
+    _MOMENT,
+    _MOMENT,
+    st.sampled_from(Family),
+)
+@settings(max_examples=500)
+def test_the_short_way_is_the_long_way(form: str, low: str, high: str, kind: Family) -> None:
+    text = form.format(low, high)
+    try:
+        told: object = interval(parse(text), kind)
+    except ValueError as e:
+        told = str(e)
+    try:
+        short: object = Axis(kind).interval(text)
+    except ValueError as e:
+        short = str(e)
+    assert short == told
 
 
 @given(st.datetimes(datetime(1, 1, 1), datetime(9999, 12, 31)))
