@@ -13,6 +13,14 @@ def _numbers(column: str) -> list[str]:
     return [f"{column}_{n}" for n in range(1, _NUMBERS[column] + 1)]
 
 
+def packed_shape(columns: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Names and types of the packed table's columns, given those of `relation`."""
+    out = []
+    for name, kind in columns:
+        out += [(f"{name}_form", "VARCHAR"), *((n, "BIGINT") for n in _numbers(name))] if name in _NUMBERS else [(name, kind)]
+    return out
+
+
 def _form(column: str) -> str:
     """SQL: a printf format with a directive in place of each number; "%04d" where zeros lead, so that no digit is lost."""
     runs, between = f"{column}_runs", f"{column}_between"

@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+
+# What came after version 1, as "table" or "table.column": a file of an older version may lack it and is read as if it held nothing there.
+# A file of the version that brought it, or of a later one, must have it. Adding a table or column: count SCHEMA_VERSION up, name it here.
+ADDED = {
+    "partition_fact": 2,
+    "timing": 2,
+    "file_total": 2,
+    "file_bucket": 2,
+    "orphan": 2,
+    "operation_day": 2,
+    "last_operation": 2,
+}
 
 # Every table of a snapshot. content is the content id of an instance: -1 the coordinator (or the only server), 0… segments.
 TABLES: dict[str, str] = {
@@ -82,6 +94,13 @@ TABLES: dict[str, str] = {
         what VARCHAR NOT NULL, subject VARCHAR NOT NULL, content INTEGER, n BIGINT NOT NULL,
         min_ms DOUBLE, median_ms DOUBLE, p95_ms DOUBLE, mean_ms DOUBLE, leaves BIGINT
     """,
+    # what pg_stat_last_operation keeps of relations that still exist (Greenplum): how many met an action for the last time on a day (UTC);
+    # part: relation, or leaf of a partitioned table
+    "operation_day": "day DATE NOT NULL, action VARCHAR NOT NULL, part VARCHAR NOT NULL, relations BIGINT NOT NULL",
+    # the last CREATE, ALTER or TRUNCATE of partitioned and plain tables, the newest ones only
+    "last_operation": """
+        oid UINTEGER NOT NULL, action VARCHAR NOT NULL, detail VARCHAR, role VARCHAR, done_at TIMESTAMP NOT NULL
+    """,
     "temp_schema": '"schema" VARCHAR NOT NULL, relations BIGINT NOT NULL, alive BOOLEAN',
     # what was read and what was not; status: read, denied, timed out, busy, segment down, failed, not applicable
     "coverage": "probe VARCHAR NOT NULL, status VARCHAR NOT NULL, reason VARCHAR, needs VARCHAR, seconds DOUBLE, origin VARCHAR",
@@ -94,4 +113,14 @@ def columns_of(table: str) -> list[str]:
     >>> columns_of("temp_schema")
     ['schema', 'relations', 'alive']
     """
-    return [part.split()[0].strip('"') for part in TABLES[table].split(",")]
+    return [name for name, _, _ in shape_of(table)]
+
+
+def shape_of(table: str) -> list[tuple[str, str, bool]]:
+    """Name, type and whether it may be NULL of a table's columns, in order.
+
+    >>> shape_of("temp_schema")[0]
+    ('schema', 'VARCHAR', False)
+    """
+    parts = (part.split() for part in TABLES[table].split(","))
+    return [(words[0].strip('"'), words[1], words[2:] != ["NOT", "NULL"]) for words in parts]

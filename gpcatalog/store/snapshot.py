@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import secrets
+import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -15,12 +17,24 @@ import duckdb
 
 from gpcatalog.errors import CatalogError
 from gpcatalog.store.packing import PACKED, pack, unpack
-from gpcatalog.store.schema import SCHEMA_VERSION, TABLES, columns_of
+from gpcatalog.store.schema import SCHEMA_VERSION, TABLES, columns_of, shape_of
+from gpcatalog.store.strangers import MOST_ROWS, columns_wanted, conditions, may_lack, packed_columns
 
 SUFFIX = ".gpcatalog"
 _BLOCK_SIZE = 16384  # DuckDB's smallest: a snapshot of a small database stays small
 _LARGE_BLOCK_SIZE = 262144  # its usual one: each block carries dictionaries of its own, so many rows pack better in large ones
 _LARGE_ROWS = 100_000
+_FILE = "file"  # the catalog that a snapshot file is attached as
+_WRITTEN: set[Path] = set()  # by this process: an error over such a file is ours, not the file's
+_WORD = re.compile(r"\w+")
+# nothing in a stranger's file may reach the network or other files, and reading needs no room on a disk
+_SEALED: dict[str, str | bool | int | float | list[str]] = {
+    "autoload_known_extensions": "false",
+    "autoinstall_known_extensions": "false",
+    "allow_community_extensions": "false",
+    "temp_directory": "",
+    "threads": "2",
+}
 
 
 def _sql_path(path: Path) -> str:
@@ -63,7 +77,9 @@ class Writer:
             if target.is_dir():
                 raise CatalogError(f"cannot write {target}: it is a folder", hint="name a file")
             _sweep(target.parent)
-            self._db = duckdb.connect(":memory:", config={"threads": "2", "preserve_insertion_order": "true"})
+            self._db = duckdb.connect(
+                ":memory:", config={"threads": "2", "preserve_insertion_order": "true", "temp_directory": str(self.scratch("spill"))}
+            )
             self._db.execute(f"ATTACH {_sql_path(self.scratch('work'))} AS w")
             self._db.execute("USE w")
             for name, columns in TABLES.items():
@@ -137,6 +153,7 @@ class Writer:
             self.abandon()
             raise _disk_error(self.target, e) from None
         self.abandon()
+        _WRITTEN.add(self.target.absolute())
         return self.target
 
     def _write_draft(self) -> None:
@@ -163,8 +180,7 @@ class Writer:
         with contextlib.suppress(Exception):
             self._db.close()
         for left in self._draft.parent.glob(f"{self._draft.name}*"):
-            with contextlib.suppress(OSError):
-                left.unlink()
+            _remove(left)
 
     def __enter__(self) -> Self:
         return self
@@ -179,98 +195,163 @@ def _sweep(folder: Path) -> None:
     for left in folder.glob(".*.partial*"):
         parts = left.name.split(f"{SUFFIX}.")[-1].split(".")
         if parts and parts[0].isdigit() and not Path(f"/proc/{parts[0]}").exists() and Path("/proc/self").exists():
-            with contextlib.suppress(OSError):
-                left.unlink()
+            _remove(left)
+
+
+def _remove(left: Path) -> None:
+    if left.is_dir():
+        shutil.rmtree(left, ignore_errors=True)
+        return
+    with contextlib.suppress(OSError):
+        left.unlink()
 
 
 class Snapshot:
-    """A snapshot file, opened read-only. Any number of readers may share one.
+    """A snapshot file, opened read-only. Any number of readers may share one. Nothing in it is trusted: of a file only the data of base
+    tables of the known shape is read, each table's values are checked when it is first asked for, and its views, macros and generated
+    columns never come into play.
 
-    Raises CatalogError (exit code 2) when the file is missing, is no snapshot, is damaged or comes from a newer gpcatalog.
+    Raises CatalogError (exit code 2) when the file is missing, is no snapshot, is damaged or comes from a newer gpcatalog; so do its
+    methods, when what they read turns out to be damaged or to be something that no server could have said.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._checked: set[str] = set()  # tables whose values were looked at
+        self._packed = False
         if not path.is_file():
             raise CatalogError(f"no snapshot file at {path}", hint="`gpcatalog snapshot list` shows the stored ones")
+        self._db = duckdb.connect(":memory:", config=_SEALED)
         try:
-            # nothing in a stranger's file may reach the network or other files
-            self._db = duckdb.connect(
-                str(path),
-                read_only=True,
-                config={"autoload_known_extensions": "false", "autoinstall_known_extensions": "false", "threads": "2"},
-            )
-            # a second reader of the same file in this process meets settings that are locked already
-            if not self._db.execute("SELECT current_setting('lock_configuration')").fetchall()[0][0]:
-                self._db.execute("SET enable_external_access = false")
-                self._db.execute("SET lock_configuration = true")
-        except (duckdb.Error, OSError) as e:
-            raise self._damaged(e) from None
-        try:
+            # the file is a catalog of its own beside an empty one: no name in a statement is ever looked up in it
+            self._db.execute(f"ATTACH {_sql_path(path.absolute())} AS {_FILE} (READ_ONLY, TYPE duckdb)")
+            self._db.execute("SET enable_external_access = false")
+            self._db.execute("SET lock_configuration = true")
             self.header = self._read_header()
+        except (duckdb.Error, OSError, MemoryError) as e:
+            self._db.close()
+            raise self._damaged(e) from None
         except BaseException:
             self._db.close()
             raise
 
-    def _damaged(self, e: BaseException) -> CatalogError:
-        first = str(e).splitlines()[0] if str(e) else type(e).__name__
+    def _damaged(self, e: BaseException | str) -> CatalogError:
+        first = e if isinstance(e, str) else str(e).splitlines()[0] if str(e) else type(e).__name__
         return CatalogError(
             f"{self.path} is not a readable snapshot: {first[:200]}",
             hint="it is damaged, cut short, or something else; take a new one with `gpcatalog snapshot take`",
         )
 
     def _read_header(self) -> dict[str, Any]:
-        try:
-            rows = self._rows("SELECT schema_version FROM snapshot")
-            version = rows[0]["schema_version"] if len(rows) == 1 else None
-            if not isinstance(version, int):
-                raise CatalogError(f"{self.path} is not a readable snapshot: it has no header", hint="take a new one")
-            if version > SCHEMA_VERSION:
-                raise CatalogError(
-                    f"{self.path} was written by a newer gpcatalog (snapshot schema {version}, this one reads up to {SCHEMA_VERSION})",
-                    hint="update gpcatalog",
-                )
-            kinds = {
-                row["table_name"]: row["table_type"] for row in self._rows("SELECT table_name, table_type FROM information_schema.tables")
-            }
-            packed = kinds.get(PACKED) == "BASE TABLE"
-            lacking = [name for name in TABLES if kinds.get(name) != "BASE TABLE" and not (name == "relation" and packed)]
-            if lacking:
-                raise CatalogError(f"{self.path} is not a readable snapshot: no table {lacking[0]}", hint="take a new one")
-            if packed:  # our own view hides the file's: what a stranger wrote there is never run
-                self._db.execute(f"CREATE TEMP VIEW relation AS {unpack(columns_of('relation'), f'main.{PACKED}')}")
-            return self._rows("SELECT * FROM snapshot")[0]
-        except duckdb.Error as e:
-            raise self._damaged(e) from None
+        found: dict[str, list[tuple[str, str]]] = {}
+        for table, column, kind, default in self._db.execute(
+            "SELECT c.table_name, c.column_name, c.data_type, c.column_default FROM duckdb_columns() c"
+            " JOIN duckdb_tables() t USING (database_name, schema_name, table_name)"  # base tables only
+            f" WHERE c.database_name = '{_FILE}' AND c.schema_name = 'main' ORDER BY c.table_name, c.column_index"
+        ).fetchall():
+            # a generated column is an expression of the file's and has no type of ours
+            found.setdefault(table, []).append((column, kind if default is None else ""))
+        if not any(column == "schema_version" for column, _ in found.get("snapshot", ())):
+            raise self._damaged("it has no header")
+        version = self._version()
+        for table in TABLES:
+            self._view(table, found, version)
+        self._few_rows()
+        return self.rows("SELECT * FROM snapshot")[0]
 
-    def _rows(self, statement: str, parameters: Sequence[Any] = ()) -> list[dict[str, Any]]:
-        answer = self._db.execute(statement, list(parameters))
-        names = [column[0] for column in answer.description or []]
-        return [dict(zip(names, row, strict=True)) for row in answer.fetchall()]
+    def _version(self) -> int:
+        rows = self._db.execute(f"SELECT schema_version FROM {_FILE}.main.snapshot LIMIT 2").fetchall()
+        version = rows[0][0] if len(rows) == 1 else None
+        if not isinstance(version, int):
+            raise self._damaged("it has no header")
+        if version > SCHEMA_VERSION:
+            raise CatalogError(
+                f"{self.path} was written by a newer gpcatalog (snapshot schema {version}, this one reads up to {SCHEMA_VERSION})",
+                hint="update gpcatalog",
+            )
+        return version
+
+    def _view(self, table: str, found: dict[str, list[tuple[str, str]]], version: int) -> None:
+        """A view of ours by the table's name, over what the file has; empty where the file is older than the table."""
+        if table == "relation" and PACKED in found:
+            if found[PACKED] != [(name, kind) for name, kind, _ in packed_columns()]:
+                raise self._damaged(f"{PACKED} has other columns than a snapshot has")
+            self._packed = True
+            self._db.execute(f"CREATE TEMP VIEW relation AS {unpack(columns_of('relation'), f'{_FILE}.main.{PACKED}')}")
+            return
+        if table not in found:
+            if not may_lack(table, version):
+                raise self._damaged(f"no table {table}")
+            nothing = ", ".join(f'NULL::{kind} AS "{name}"' for name, kind, _ in shape_of(table))
+            self._db.execute(f"CREATE TEMP VIEW {table} AS SELECT {nothing} WHERE false")
+            return
+        must, may = columns_wanted(table, version)
+        there = dict(found[table])
+        allowed = {name: kind for name, kind, _ in (*must, *may)}
+        if any(there.get(name) != kind for name, kind, _ in must) or any(allowed.get(name) != kind for name, kind in there.items()):
+            raise self._damaged(f"{table} has other columns than a snapshot has")
+        taken = ", ".join(f'"{name}"' if name in there else f'NULL::{kind} AS "{name}"' for name, kind, _ in shape_of(table))
+        self._db.execute(f"CREATE TEMP VIEW {table} AS SELECT {taken} FROM {_FILE}.main.{table}")
+
+    def _few_rows(self) -> None:
+        for table, rows in self._db.execute(
+            f"SELECT table_name, estimated_size FROM duckdb_tables() WHERE database_name = '{_FILE}' AND schema_name = 'main'"
+        ).fetchall():
+            if rows > MOST_ROWS:
+                raise self._damaged(f"{table} has {rows:,} rows, more than any server has relations")
+
+    def _check(self, statement: str) -> None:
+        """Check the values of every table that the statement names for the first time."""
+        for table in set(_WORD.findall(statement)) & TABLES.keys() - self._checked:
+            self._checked.add(table)
+            packed = table == "relation" and self._packed
+            source = f"{_FILE}.main.{PACKED}" if packed else table
+            of = conditions(table, packed=packed)
+            sums = ", ".join(f"count(*) FILTER (WHERE NOT ({text}))" for text in of.values())
+            wrong = self._db.execute(f"SELECT {sums} FROM {source}").fetchall()[0]
+            for column, n in zip(of, wrong, strict=True):
+                if n:
+                    raise self._damaged(f"{table}.{column} holds what no server says, in {n:,} rows")
+
+    def _ask(self, statement: str, parameters: Sequence[Any]) -> Any:
+        self._check(statement)
+        return self._db.execute(statement, list(parameters))
 
     def rows(self, statement: str, parameters: Sequence[Any] = ()) -> list[dict[str, Any]]:
-        """Rows of a query as dictionaries. Raises CatalogError when the file turns out to be damaged."""
-        try:
-            return self._rows(statement, parameters)
-        except (duckdb.IOException, duckdb.FatalException, duckdb.InternalException, duckdb.SerializationException) as e:
-            raise self._damaged(e) from None
+        """Rows of a query as dictionaries."""
+        with self._told():
+            answer = self._ask(statement, parameters)
+            names = [column[0] for column in answer.description or []]
+            return [dict(zip(names, row, strict=True)) for row in answer.fetchall()]
 
     def columns(self, statement: str, parameters: Sequence[Any] = ()) -> dict[str, Any]:
         """Columns of a query as numpy arrays (masked where NULL)."""
-        try:
-            return dict(self._db.execute(statement, list(parameters)).fetchnumpy())
-        except (duckdb.IOException, duckdb.FatalException, duckdb.InternalException, duckdb.SerializationException) as e:
-            raise self._damaged(e) from None
+        with self._told():
+            return dict(self._ask(statement, parameters).fetchnumpy())
 
     def stream(self, statement: str) -> tuple[list[str], Iterator[list[tuple[Any, ...]]]]:
         """Column names of a query, and its rows in batches."""
-        answer = self._db.execute(statement)
+        with self._told():
+            answer = self._ask(statement, ())
 
         def batches() -> Iterator[list[tuple[Any, ...]]]:
-            while batch := answer.fetchmany(10_000):
+            while True:
+                with self._told():
+                    batch = answer.fetchmany(10_000)
+                if not batch:
+                    return
                 yield batch
 
         return [column[0] for column in answer.description or []], batches()
+
+    @contextlib.contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            yield
+        except (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException):
+            raise  # a mistake of ours, not of the file
+        except (duckdb.Error, OverflowError, ValueError, MemoryError) as e:
+            raise self._damaged(e) from None
 
     def one(self, statement: str, parameters: Sequence[Any] = ()) -> dict[str, Any]:
         """The only row of a query."""
@@ -285,3 +366,12 @@ class Snapshot:
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
+        if isinstance(value, (TypeError, ArithmeticError, LookupError, ValueError)) and self._strange():
+            raise CatalogError(
+                f"{self.path} holds what does not fit together: {type(value).__name__}: {' '.join(str(value).split())[:150]}",
+                hint="take a new one; if gpcatalog wrote this file as it is, that is a bug: GPCATALOG_DEBUG=1 shows where",
+            ) from None
+
+    def _strange(self) -> bool:
+        """Whether the file may be to blame: somebody else wrote it."""
+        return self.path.absolute() not in _WRITTEN and not os.environ.get("GPCATALOG_DEBUG")

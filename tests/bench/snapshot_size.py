@@ -25,10 +25,10 @@ def main(leaves: int) -> None:
                 each = size / count
                 verdict = "meets" if each <= GOAL else "misses"
                 print(f"{generation}: {count:,} rows, {size:,} bytes, {each:.1f} a row ({verdict} {GOAL:.0f}), {took:.1f} s")
-                block = "(SELECT block_size FROM pragma_database_size() LIMIT 1)"
+                block = "(SELECT block_size FROM pragma_database_size() WHERE database_name = 'file')"
                 columns = snapshot.rows(
                     f"SELECT column_name AS name, count(DISTINCT block_id) * any_value({block}) AS bytes,"
-                    " string_agg(DISTINCT compression) AS how FROM pragma_storage_info('relation_packed')"
+                    " string_agg(DISTINCT compression) AS how FROM pragma_storage_info('file.main.relation_packed')"
                     " WHERE segment_type <> 'VALIDITY' GROUP BY 1 ORDER BY 2 DESC"
                 )
                 for column in columns[:12]:

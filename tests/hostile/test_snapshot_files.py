@@ -1,0 +1,231 @@
+"""A snapshot file made by somebody else: every value that no server says is told in one message, and nothing of the file ever runs."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import duckdb
+import pytest
+from typer.testing import CliRunner
+
+from gpcatalog.cli import app
+from gpcatalog.errors import CatalogError, Exit
+from gpcatalog.store.schema import ADDED, SCHEMA_VERSION, TABLES, shape_of
+from gpcatalog.store.snapshot import Snapshot
+from tests.growth import made
+
+VALUES = {
+    "VARCHAR": ["''", "'banana'", "chr(0) || 'x'", "repeat('x', 70000)", "chr(27) || ']8;;x' || chr(27) || '\\'", "'2026-99-99'"],
+    "DOUBLE": ["'nan'::DOUBLE", "'-inf'::DOUBLE", "-1e300", "1e300"],
+    "TIMESTAMP": ["'infinity'::TIMESTAMP", "'290000-01-01'::TIMESTAMP", "'0001-01-01'::TIMESTAMP"],
+    "DATE": ["'infinity'::DATE", "'0001-01-01'::DATE"],
+    "BOOLEAN": ["true", "false"],
+}
+NUMBERS = {"BIGINT": (-(2**63), -1, 2**63 - 1), "INTEGER": (-(2**31), -2, 2**31 - 1)}
+UNSIGNED = {"UTINYINT": 8, "USMALLINT": 16, "UINTEGER": 32}
+
+
+def values(kind: str) -> list[str]:
+    if kind in NUMBERS:
+        return [str(n) for n in NUMBERS[kind]]
+    if kind in UNSIGNED:
+        return ["0", str(2 ** UNSIGNED[kind] - 1)]
+    return VALUES[kind]
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small snapshot with a row in every table, its rows stored plainly so that SQL may alter them."""
+    path = tmp_path_factory.mktemp("hostile") / "20260101T060000Z.gpcatalog"
+    tables = [made.Table("orders", 20000, range(9)), made.Table("days", 30000, range(4), storage="heap")]
+    timings = [
+        {"what": what, "subject": "public.orders", "content": None, "n": 3, "leaves": 9} for what in ("plan", "describe", "statement")
+    ]
+    made.write(path, made.Made(tables=tables, timings=timings))
+    with duckdb.connect(str(path)) as db:
+        rows = db.execute("SELECT * FROM relation").fetchall()
+        db.execute("DROP VIEW relation")
+        db.execute("DROP TABLE relation_packed")
+        db.execute(f"CREATE TABLE relation ({TABLES['relation']})")
+        db.executemany(f"INSERT INTO relation VALUES ({', '.join('?' * len(rows[0]))})", rows)
+        for table in TABLES:
+            if not db.execute(f"SELECT count(*) FROM {table}").fetchall()[0][0]:
+                ordinary = {"VARCHAR": "'x'", "BOOLEAN": "true", "TIMESTAMP": "'2026-01-01'", "DATE": "'2026-01-01'"}
+                db.execute(f"INSERT INTO {table} SELECT {', '.join(ordinary.get(kind, '1') for _, kind, _ in shape_of(table))}")
+        db.execute("UPDATE file_total SET basis = 'directory', part = 'main', root = 20000")
+        db.execute("UPDATE file_bucket SET storage = 'ao_column', bucket = '0'")
+        db.execute("UPDATE partition_key SET root = 20000, strategy = 'range', key_types = 'date', \"key\" = 'd', level = 1")
+        db.execute("UPDATE partition_fact SET root = 20000, oid = 20000, fact = 'every', detail = '1 day'")
+    return path
+
+
+def altered(whole: Path, place: Path, *statements: str) -> Path:
+    place.mkdir(exist_ok=True)
+    path = Path(shutil.copy(whole, place))
+    with duckdb.connect(str(path)) as db:
+        for statement in statements:
+            db.execute(statement)
+    return path
+
+
+def commands(path: Path) -> list[list[str]]:
+    named = ["--snapshot", str(path)]
+    return [
+        ["audit", *named],
+        ["audit", *named, "--format", "json"],
+        ["plan", *named],
+        ["plan", *named, "--format", "json"],
+        ["latency", *named],
+        ["growth", "--folder", str(path.parent)],
+        ["report", *named, "--html", "-"],
+        ["metrics", *named],
+        ["snapshot", "export", str(path), str(path.parent / "csv")],
+    ]
+
+
+def told(words: list[str]) -> bool:
+    """Whether the command refused the file in its one message; False: it took it. Anything else is a failure."""
+    said = CliRunner().invoke(app, words, env={"COLUMNS": "80"})
+    if said.exception is None or isinstance(said.exception, SystemExit):
+        assert said.exit_code in (0, 1), (words, said.output[-500:])
+        assert not {c for c in said.output if c < " " and c != "\n"} - {"\r"} or "export" in words, (words, said.output[:300])
+        return False
+    assert isinstance(said.exception, CatalogError), (words, repr(said.exception))
+    assert said.exception.exit_code in (Exit.USAGE, Exit.REFUSED)
+    return True
+
+
+def test_the_file_itself_is_taken(whole: Path, tmp_path: Path) -> None:
+    for words in commands(altered(whole, tmp_path / "whole")):
+        assert not told(words), words
+
+
+CASES = [
+    (table, name, value)
+    for table in TABLES
+    for name, kind, nullable in shape_of(table)
+    for value in [*values(kind), *(["NULL"] if nullable else [])]
+]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_no_value_makes_it_fall(whole: Path, tmp_path: Path, seed: int) -> None:
+    """Twelve times ten values of all there are, each in one column of one table: refused, or taken without harm."""
+    draw = random.Random(seed)
+    for number, (table, name, value) in enumerate(draw.sample(CASES, 10)):
+        path = altered(whole, tmp_path / str(number), f'UPDATE {table} SET "{name}" = {value}')
+        words = draw.choice(commands(path))
+        try:
+            told(words)
+        except AssertionError as e:
+            raise AssertionError(f"{table}.{name} = {value}: {e}") from e
+
+
+@pytest.mark.parametrize(
+    ("statements", "says"),
+    [
+        (["ALTER TABLE setting DROP setting"], "setting has other columns"),
+        (["ALTER TABLE setting ADD more VARCHAR"], "setting has other columns"),
+        (["ALTER TABLE root_total ALTER files TYPE VARCHAR"], "root_total has other columns"),
+        (["ALTER TABLE root_total ALTER files TYPE DECIMAL(38, 0)"], "root_total has other columns"),
+        (["DROP TABLE setting", "CREATE VIEW setting AS SELECT 'a' AS name, 'b' AS setting, NULL AS unit, NULL AS source"], "no table setting"),
+        (["DROP TABLE temp_schema", "CREATE TABLE temp_schema (\"schema\" VARCHAR, relations BIGINT AS (42), alive BOOLEAN)"], "temp_schema has"),
+        (["DROP TABLE catalog"], "no table catalog"),
+        (["DROP TABLE timing"], "no table timing"),
+        (["DELETE FROM snapshot"], "no header"),
+        (["INSERT INTO snapshot SELECT * FROM snapshot"], "no header"),
+        (["UPDATE relation SET kind = 'banana'"], "relation.kind holds what no server says, in 15 rows"),
+        (["UPDATE relation SET name = repeat('x', 5000)"], "relation.name holds what no server says"),
+        (["UPDATE relation SET \"schema\" = chr(0)"], "relation.schema holds what no server says"),
+        (["UPDATE root_total SET files = -5"], "root_total.files holds what no server says"),
+        (["UPDATE snapshot SET seconds = 'nan'"], "snapshot.seconds holds what no server says"),
+        (["UPDATE snapshot SET taken_at = 'infinity'"], "snapshot.taken_at holds what no server says"),
+        (["UPDATE snapshot SET generation = 'gp99'"], "snapshot.generation holds what no server says"),
+        (["DROP TABLE relation", "CREATE TABLE relation_packed (a INTEGER)"], "relation_packed has other columns"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_named(whole: Path, tmp_path: Path, statements: list[str], says: str) -> None:
+    path = altered(whole, tmp_path, *statements)
+    with pytest.raises(CatalogError, match=says) as refused, Snapshot(path) as snapshot:
+        for table in TABLES:
+            snapshot.rows(f"SELECT * FROM {table}")
+    assert refused.value.exit_code == Exit.USAGE
+
+
+def test_forms_are_no_printf_of_a_stranger(tmp_path: Path) -> None:
+    for form in ("%0999999999d", "%s", "%*d", "%5$d", "%n", "%", "%%%", "%0", "%d%d%d%d%d%d%d%d%d%d%d%d%d"):
+        path = made.write(tmp_path / "s.gpcatalog", made.Made(tables=[made.Table("orders", 20000, range(3))]))
+        with duckdb.connect(str(path)) as db:
+            db.execute("UPDATE relation_packed SET name_form = ?", [form])
+        with pytest.raises(CatalogError, match="not a readable snapshot"), Snapshot(path) as snapshot:
+            snapshot.rows("SELECT name FROM relation")
+
+
+def test_no_macro_or_schema_of_the_file_is_ever_used(whole: Path, tmp_path: Path) -> None:
+    """A macro named like a built-in function would lie in every sum, were it looked up in the file."""
+    path = altered(
+        whole,
+        tmp_path,
+        "CREATE MACRO sum(x) AS 42",
+        "CREATE MACRO count(x) AS 42",
+        "CREATE MACRO coalesce_(x) AS 42",
+        "CREATE MACRO printf(a, b) AS 'lie'",
+        "CREATE MACRO duckdb_tables() AS TABLE SELECT 1",
+        "CREATE MACRO duckdb_columns() AS TABLE SELECT 1",
+        "CREATE SCHEMA memory",
+        "CREATE TABLE memory.snapshot AS SELECT 1 AS schema_version",
+    )
+    with Snapshot(path) as snapshot:
+        assert snapshot.one("SELECT sum(leaves) AS n FROM root_total")["n"] == 13
+        assert snapshot.header["database"] == "sales"
+
+
+def test_an_older_file_may_lack_what_came_later(whole: Path, tmp_path: Path) -> None:
+    later = [table for table, version in ADDED.items() if version > 1]
+    path = altered(whole, tmp_path, "UPDATE snapshot SET schema_version = 1", *(f"DROP TABLE {table}" for table in later))
+    with Snapshot(path) as snapshot:
+        for table in later:
+            assert snapshot.rows(f"SELECT * FROM {table}") == []
+    for words in commands(path):
+        assert not told(words), words
+    with pytest.raises(CatalogError, match="no table catalog"):
+        Snapshot(altered(whole, tmp_path / "worse", "UPDATE snapshot SET schema_version = 1", "DROP TABLE catalog"))
+    assert SCHEMA_VERSION >= max(ADDED.values())
+
+
+def damages(whole: bytes) -> list[Callable[[random.Random], bytes]]:
+    def flip(draw: random.Random) -> bytes:
+        out = bytearray(whole)
+        for _ in range(draw.choice((1, 1, 8, 200))):
+            out[draw.randrange(len(out))] ^= 1 << draw.randrange(8)
+        return bytes(out)
+
+    def cut(draw: random.Random) -> bytes:
+        return whole[: draw.randrange(len(whole))]
+
+    def zero(draw: random.Random) -> bytes:
+        at, long = draw.randrange(len(whole)), draw.randrange(1, 20000)
+        return whole[:at] + bytes(min(long, len(whole) - at)) + whole[at + long :]
+
+    def twice(draw: random.Random) -> bytes:
+        at = draw.randrange(len(whole))
+        return whole[:at] + whole[at // 2 :]
+
+    return [flip, cut, zero, twice]
+
+
+def test_damaged_bytes_are_told(tmp_path: Path) -> None:
+    path = made.write(tmp_path / "20260101T060000Z.gpcatalog", made.Made(tables=[made.Table("orders", 20000, range(300))]))
+    whole = path.read_bytes()
+    refused = 0
+    for kind, damage in enumerate(damages(whole)):
+        for seed in range(15):
+            path.write_bytes(damage(random.Random(100 * kind + seed)))
+            try:
+                refused += told(["audit", "--snapshot", str(path)])
+            except AssertionError as e:
+                raise AssertionError(f"damage {kind}, seed {seed}: {e}") from e
+    assert refused > 30
