@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from types import TracebackType
@@ -23,11 +24,61 @@ APPLICATION_NAME = "gpcatalog"
 
 @dataclass(frozen=True)
 class Timeouts:
-    """How long a probe may take, in milliseconds."""
+    """How long a probe may take, in milliseconds. grace_s: how much longer than that a server may be silent before it counts as lost."""
 
     statement_ms: int = 120_000
     lock_ms: int = 1_000
     connect_s: int = 10
+    grace_s: float = 10.0
+
+    @property
+    def silence_s(self) -> float:
+        """Longest that a server may say nothing: it ends a statement itself, so a longer silence is a network that was cut."""
+        return self.statement_ms / 1000 + self.grace_s
+
+
+class Silent(psycopg.OperationalError):
+    """Nothing came from the server for longer than it may be silent."""
+
+
+def _bounded(steps: Any, seconds: float) -> Any:
+    """psycopg's generator of waits, with an end: a cut network never makes a socket ready."""
+    heard = time.monotonic()
+    ready = None
+    while True:
+        try:
+            wanted = steps.send(ready)
+        except StopIteration as done:
+            return done.value
+        ready = yield wanted
+        now = time.monotonic()
+        if ready:
+            heard = now
+        elif now - heard > seconds:
+            raise Silent(f"nothing came from it for {seconds:.0f} s, longer than any statement may take")
+
+
+class GuardedConnection(psycopg.Connection[Any]):
+    """A connection that does not wait for ever. silence_s: longest that the server may say nothing."""
+
+    silence_s: float = Timeouts().silence_s
+
+    def wait(self, gen: Any, *args: Any, **kwargs: Any) -> Any:
+        """As psycopg's, but raises Silent, and is closed then: whatever comes later belongs to no question."""
+        try:
+            return super().wait(_bounded(gen, self.silence_s), *args, **kwargs)
+        except Silent:
+            self.pgconn.finish()
+            raise
+
+
+def dial(limits: Timeouts, **params: Any) -> GuardedConnection:
+    """A connection in autocommit with the limits of this program on the client's side too. Raises psycopg.Error."""
+    # a peer that vanished is noticed by the kernel; a peer whose network swallows everything, by GuardedConnection
+    alive = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3, "tcp_user_timeout": 30_000}
+    conn = GuardedConnection.connect(_conninfo.make_conninfo("", **(alive | params)), autocommit=True, prepare_threshold=None)
+    conn.silence_s = limits.silence_s
+    return conn
 
 
 class ProbeFailed(Exception):
@@ -123,6 +174,8 @@ class Session:
     def _failures(self) -> Iterator[None]:
         try:
             yield
+        except Silent as e:
+            raise _lost(e) from None
         except psycopg.Error as e:
             if self._conn.closed or isinstance(e, psycopg.errors.AdminShutdown | psycopg.errors.CrashShutdown):
                 raise CatalogError(
@@ -177,6 +230,14 @@ class Session:
         if kind is not None:
             self.cancel()
         self.close()
+
+
+def _lost(e: Silent) -> CatalogError:
+    return CatalogError(
+        f"the server does not answer any more: {e}",
+        hint="the network was cut, or the server hangs; what it was asked ends there by its statement timeout",
+        exit_code=Exit.UNREACHABLE,
+    )
 
 
 _HINTS = (
@@ -241,24 +302,30 @@ def connect(conninfo: str = "", *, timeouts: Timeouts | None = None, **overrides
     }
     own = str(params.get("options") or os.environ.get("PGOPTIONS") or "")
 
-    def dial(more: str) -> psycopg.Connection[Any]:
+    def again(more: str) -> psycopg.Connection[Any]:
         options = " ".join(part for part in (own, guards, more) if part)
-        return psycopg.connect(_conninfo.make_conninfo("", **wanted, options=options), autocommit=True, prepare_threshold=None)
+        return dial(limits, **wanted, options=options)
 
     wanted.pop("options", None)
     try:
-        conn = dial("")
+        conn = again("")
     except (psycopg.Error, UnicodeError) as e:
         raise _refusal(e, params) from None
     try:
-        return _introduce(conn, limits, lambda: connect(conninfo, timeouts=limits, **overrides), dial)
+        return _introduce(conn, limits, lambda: connect(conninfo, timeouts=limits, **overrides), again)
+    except Silent as e:
+        conn.close()
+        raise _lost(e) from None
+    except psycopg.Error as e:
+        conn.close()
+        raise _refusal(e, params) from None
     except BaseException:
         conn.close()
         raise
 
 
 def _introduce(
-    conn: psycopg.Connection[Any], limits: Timeouts, again: Callable[[], Session], dial: Callable[[str], psycopg.Connection[Any]]
+    conn: psycopg.Connection[Any], limits: Timeouts, again: Callable[[], Session], utility: Callable[[str], psycopg.Connection[Any]]
 ) -> Session:
     """Confirm the guards and find out which server it is."""
     guard = conn.execute("SHOW default_transaction_read_only").fetchone()
@@ -285,4 +352,8 @@ def _introduce(
             hint="Greenplum 6 and 7, their kin on PostgreSQL 9.4, 12 or 14, and PostgreSQL 12 and later are supported",
             exit_code=Exit.UNREACHABLE,
         ) from None
-    return Session(conn, server, facts, limits, again, dial)
+    # a server that looks for its client while it works drops a statement whose client was killed (PostgreSQL 14 and later)
+    conn.execute(
+        "SELECT pg_catalog.set_config(name, '2000', false) FROM pg_catalog.pg_settings WHERE name = 'client_connection_check_interval'"
+    )
+    return Session(conn, server, facts, limits, again, utility)

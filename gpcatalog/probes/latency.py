@@ -8,7 +8,7 @@ import secrets
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import psycopg
@@ -23,7 +23,7 @@ from gpcatalog.model.names import qualified, quote_ident, quote_literal
 from gpcatalog.model.storage import Storage
 from gpcatalog.model.timing import Timing, summed_up
 from gpcatalog.probes import library
-from gpcatalog.probes.connection import APPLICATION_NAME, ProbeFailed, Session
+from gpcatalog.probes.connection import APPLICATION_NAME, ProbeFailed, Session, dial
 
 ROUNDS = 3  # of each passive measurement
 WIDEST = 3  # roots that are planned
@@ -225,7 +225,7 @@ class _Writing:
             "options": f"{params.get('options') or ''} {guards}".strip(),
         }
         self.greenplum = session.server.greenplum
-        self.conn = psycopg.connect(_conninfo.make_conninfo("", **wanted), autocommit=True, prepare_threshold=None)
+        self.conn = dial(replace(session.timeouts, statement_ms=statement_ms, lock_ms=lock_ms), **wanted)
         self.sees_dead = self.greenplum and self._has("gp_select_invisible")
 
     def _has(self, setting: str) -> bool:

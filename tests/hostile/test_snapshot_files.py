@@ -149,9 +149,14 @@ def test_no_value_makes_it_fall(whole: Path, tmp_path: Path, seed: int) -> None:
 )  # fmt: skip
 def test_what_is_wrong_is_named(whole: Path, tmp_path: Path, statements: list[str], says: str) -> None:
     path = altered(whole, tmp_path, *statements)
-    with pytest.raises(CatalogError, match=says) as refused, Snapshot(path) as snapshot:
-        for table in TABLES:
-            snapshot.rows(f"SELECT * FROM {table}")
+
+    def read() -> None:
+        with Snapshot(path) as snapshot:
+            for table in TABLES:
+                snapshot.rows(f"SELECT * FROM {table}")
+
+    with pytest.raises(CatalogError, match=says) as refused:
+        read()
     assert refused.value.exit_code == Exit.USAGE
 
 
@@ -193,7 +198,7 @@ def test_an_older_file_may_lack_what_came_later(whole: Path, tmp_path: Path) -> 
         assert not told(words), words
     with pytest.raises(CatalogError, match="no table catalog"):
         Snapshot(altered(whole, tmp_path / "worse", "UPDATE snapshot SET schema_version = 1", "DROP TABLE catalog"))
-    assert SCHEMA_VERSION >= max(ADDED.values())
+    assert max(ADDED.values()) <= SCHEMA_VERSION
 
 
 def damages(whole: bytes) -> list[Callable[[random.Random], bytes]]:
