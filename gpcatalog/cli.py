@@ -13,6 +13,7 @@ from gpcatalog import __version__
 from gpcatalog.commands import about, snapshot
 from gpcatalog.commands.audit import audit
 from gpcatalog.commands.check import check
+from gpcatalog.commands.doctor import doctor
 from gpcatalog.commands.estimate import estimate
 from gpcatalog.commands.growth import growth
 from gpcatalog.commands.lab import lab
@@ -33,7 +34,22 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(snapshot.app, name="snapshot")
-for command in (audit, latency, growth, report, metrics, estimate, plan, migrate, check, about.rules, about.probes, about.schema, lab):
+for command in (
+    audit,
+    doctor,
+    latency,
+    growth,
+    report,
+    metrics,
+    estimate,
+    plan,
+    migrate,
+    check,
+    about.rules,
+    about.probes,
+    about.schema,
+    lab,
+):
     app.command(command.__name__)(command)
 
 

@@ -11,7 +11,7 @@
 -- Names of other shapes are left alone; shared relations lie elsewhere; mapped relations are asked for their file.
 -- Files meet their relation by one grouping instead of a join: the planner cannot know how many files there are, and
 -- would send every file's row to every segment.
--- needs: superuser, or EXECUTE on pg_ls_dir(text) and pg_stat_file(text, boolean)
+-- needs: superuser (Greenplum 6 looks for that in pg_ls_dir itself: no grant helps)
 -- locks: AccessShareLock on pg_class, pg_index, pg_appendonly, pg_partition, pg_partition_rule; opens no table
 -- cost: one directory listing and one stat a file on every segment, in parallel; one join of those catalogs
 SELECT k.what,

@@ -1,0 +1,193 @@
+"""What `gpcatalog doctor` says, and how it comes to it: facts in, sections with their grants out. No server is asked here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from gpcatalog.model.names import qualified, quote_ident
+from gpcatalog.model.server import Server
+
+SCHEMA = "gpcatalog.doctor/1"
+# catalogs whose rows an audit would count and measure; the others that are denied hold secrets or next to nothing
+_WORTH = ("pg_statistic",)
+_FEW = 5  # free connections below which an audit, which uses up to three, may find none
+
+
+class Section(msgspec.Struct, frozen=True):
+    """One part of what the program reads.
+
+    name:  of the part; open: whether this role gets all of it
+    why:   what stands in the way, or what was seen; lost: what reports lack without it, "" when open
+    grant: SQL statements that a superuser would run to open it; empty when none would
+    """
+
+    name: str
+    open: bool
+    why: str
+    lost: str = ""
+    grant: tuple[str, ...] = ()
+
+
+class Doctor(msgspec.Struct, frozen=True):
+    """The server, the role, and every section.
+
+    notes: what holds besides: timeouts in force, free connections, segments that are down
+    """
+
+    product: str
+    version: str
+    host: str
+    port: int
+    database: str
+    role: str
+    superuser: bool
+    sections: tuple[Section, ...]
+    notes: tuple[str, ...]
+    schema: str = SCHEMA
+
+
+class Facts(msgspec.Struct, frozen=True):
+    """What the server was asked.
+
+    privileges:  the row of the probe of that name
+    unreadable:  rows of unreadable_roots: schema, name, roots (how many in all)
+    statements:  whether pg_stat_statements is installed, and why it could not be read ("" when it could)
+    partman:     schema of pg_partman ("" when it is not there), and why its configuration could not be read
+    utility:     whether the entry instance takes a session of its own; None on PostgreSQL
+    lists:       why the segment file lists cannot be read, "" when they can
+    down:        content ids of instances that are down
+    """
+
+    privileges: Mapping[str, Any]
+    unreadable: Sequence[Mapping[str, Any]] = ()
+    statements: tuple[bool, str] = (False, "")
+    partman: tuple[str, str] = ("", "")
+    utility: bool | None = None
+    lists: str = ""
+    down: Sequence[int] = ()
+
+
+def sections(server: Server, role: str, superuser: bool, facts: Facts) -> tuple[Section, ...]:
+    """Every part that this server has, with what this role gets of it.
+
+    role: its name as the catalog has it; quoted here
+    """
+    to = quote_ident(role)
+    classic = server.classic_partitions
+    has = facts.privileges
+    found = [Section("catalogs, tables, partitions, keys, limits", True, "CONNECT is enough")]
+    functions = (("pg_ls_dir(text)", has["list_directories"]), ("pg_stat_file(text, boolean)", has["stat_files"]))
+    missing = [name for name, open in functions if not open]
+    found.append(
+        Section("files and their bytes", True, "superuser" if superuser else "EXECUTE on pg_ls_dir and pg_stat_file")
+        if not missing
+        else Section(
+            "files and their bytes",
+            False,
+            "Greenplum 6 lists directories for superusers only" if classic else f"no EXECUTE on {' and '.join(missing)}",
+            "zero-size files, forks, orphans and the bytes of heap tables; "
+            + ("empty leaves are told by segment file lists" if server.greenplum else "empty leaves are estimated from statistics"),
+            () if classic else tuple(f"GRANT EXECUTE ON FUNCTION pg_catalog.{name} TO {to};" for name in missing),
+        )
+    )
+    denied = [name for name in str(has["denied_catalogs"]).split() if name in _WORTH]
+    found.append(
+        Section(
+            "size of pg_statistic",
+            not denied,
+            "SELECT on the catalog" if not denied else "no SELECT on pg_statistic",
+            "its rows and reclaimable bytes" if denied else "",
+            tuple(f"GRANT SELECT ON pg_catalog.{name} TO {to}; -- it holds sample values of every column" for name in denied),
+        )
+    )
+    found.append(
+        Section("other roles' sessions", True, "superuser" if superuser else "pg_read_all_stats")
+        if has["all_sessions"]
+        else Section(
+            "other roles' sessions",
+            False,
+            "Greenplum 6 shows them to superusers only" if classic else "not a member of pg_read_all_stats",
+            "who holds old transactions and waits for DDL",
+            () if classic else (f"GRANT pg_read_all_stats TO {to};",),
+        )
+    )
+    if facts.unreadable:
+        roots = int(facts.unreadable[0]["roots"])
+        names = [qualified(r["schema"], r["name"]) for r in facts.unreadable]
+        found.append(
+            Section(
+                "planning time of the widest tables",
+                False,
+                f"no SELECT on {roots:,} partitioned {'table' if roots == 1 else 'tables'}, {names[0]} for one",
+                "how long the server plans a query on them",
+                tuple(f"GRANT SELECT ON {name} TO {to};" for name in names),
+            )
+        )
+    else:
+        found.append(Section("planning time of the widest tables", True, "SELECT on every partitioned table"))
+    if server.greenplum:
+        found.append(
+            Section(
+                "segment file lists",
+                not facts.lists,
+                facts.lists or "gp_toolkit answers",
+                "files of append-optimized tables as the catalog has them, held against the directories" if facts.lists else "",
+                (f"GRANT USAGE ON SCHEMA gp_toolkit TO {to};",) if "schema" in facts.lists else (),
+            )
+        )
+        found.append(
+            Section(
+                "the coordinator beside the segments",
+                bool(facts.utility),
+                "a session in utility mode opens" if facts.utility else "the coordinator refuses sessions in utility mode",
+                "" if facts.utility else "nothing: the coordinator is asked by dispatched statements, which takes longer",
+            )
+        )
+    installed, why = facts.statements
+    found.append(
+        Section(
+            "DDL that pg_stat_statements counted",
+            installed and not why,
+            why or ("the extension answers" if installed else "the extension is not installed in this database"),
+            "" if installed and not why else "how long DDL took before",
+            () if installed else ("CREATE EXTENSION pg_stat_statements; -- it must be in shared_preload_libraries",),
+        )
+    )
+    schema, why = facts.partman
+    if schema:
+        found.append(
+            Section(
+                "pg_partman's configuration",
+                not why,
+                why or "SELECT on part_config",
+                "plans that pg_partman follows" if why else "",
+                (f"GRANT USAGE ON SCHEMA {schema} TO {to};", f"GRANT SELECT ON {schema}.part_config TO {to};") if why else (),
+            )
+        )
+    return tuple(found)
+
+
+def notes(server: Server, standby: bool, superuser: bool, facts: Facts) -> tuple[str, ...]:
+    """What is worth knowing before an audit of this server."""
+    has = facts.privileges
+    free = int(has["max_connections"]) - int(has["sessions"]) - (0 if superuser else int(has["reserved"]))
+    said = [
+        f"in force: statement_timeout {has['statement_timeout']}, lock_timeout {has['lock_timeout']},"
+        f" default_transaction_read_only {has['read_only']}",
+        f"{free} of {has['max_connections']} connections are free for this role, an audit uses up to 3"
+        + (": too few" if free < _FEW else ""),
+    ]
+    if standby:
+        said.append("this is a standby: sizes are its own, and the active DDL probe is refused")
+    if facts.down:
+        said.append(f"down: segment {', '.join(str(c) for c in facts.down)}; an audit cannot read the segments until they are up")
+    if superuser:
+        said.append(
+            "a role of its own would do without superuser, but for files: Greenplum 6 lists directories for superusers only"
+            if server.classic_partitions
+            else "an audit does not need a superuser: `gpcatalog doctor` as another role prints the grants that it lacks"
+        )
+    return tuple(said)

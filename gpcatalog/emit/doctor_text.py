@@ -1,0 +1,30 @@
+"""What a role can see, for people: one line a section, then the grants to copy."""
+
+from __future__ import annotations
+
+from rich.console import Console
+
+from gpcatalog.doctor.result import Doctor
+from gpcatalog.emit.terminal import table, text
+
+
+def show(found: Doctor, out: Console) -> None:
+    """Print the whole of it."""
+    place = f"{found.database} on {found.host or 'local'}:{found.port}"
+    out.print(text(f"{found.product} {found.version} · {place} · as {found.role}{' (superuser)' if found.superuser else ''}", "bold"))
+    out.print()
+    rows = []
+    for s in found.sections:
+        rows.append(("open" if s.open else "closed", s.name, s.why))
+        if s.lost:
+            rows.append(("", "", f"without it: {s.lost}"))
+    out.print(table("", ("", "what", "as this role sees it"), rows, left=3))
+    grants = [g for s in found.sections for g in s.grant]
+    if grants:
+        out.print()
+        out.print(text("A superuser opens more with", "bold"))
+        for grant in grants:
+            out.print(text(f"  {grant}"), soft_wrap=True)
+    out.print()
+    for note in found.notes:
+        out.print(text(note))
