@@ -48,9 +48,16 @@ def pack(columns: list[str]) -> str:
     return f"SELECT {', '.join(out)} FROM (SELECT *, {', '.join(split)} FROM ({whole})) ORDER BY root, level, oid"
 
 
-def unpack(columns: list[str], table: str) -> str:
-    """SELECT over the packed table that yields the rows of `relation` again."""
+def unpack(columns: list[str], table: str, *, keyed: bool = False) -> str:
+    """SELECT over the packed table that yields the rows of `relation` again; keyed: and `bound_key`, see `key`."""
     out = [
         f"printf({column}_form, {', '.join(_numbers(column))}) AS {column}" if column in _NUMBERS else f'"{column}"' for column in columns
     ]
+    if keyed:
+        out.append(f"{key(packed=True)} AS bound_key")
     return f"SELECT {', '.join(out)} FROM {table}"
+
+
+def key(*, packed: bool) -> str:
+    """SQL of a 64-bit number that is the same for equal bounds: from packed columns without putting the text together."""
+    return f"hash(bound_form, {', '.join(_numbers('bound'))})" if packed else "hash(bound)"

@@ -8,6 +8,9 @@ import os
 import re
 import secrets
 import shutil
+import socket
+import time
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -16,7 +19,7 @@ from typing import Any, Self
 import duckdb
 
 from gpcatalog.errors import CatalogError
-from gpcatalog.store.packing import PACKED, pack, unpack
+from gpcatalog.store.packing import PACKED, key, pack, unpack
 from gpcatalog.store.schema import SCHEMA_VERSION, TABLES, columns_of, shape_of
 from gpcatalog.store.strangers import MOST_ROWS, columns_wanted, conditions, may_lack, packed_columns
 
@@ -24,6 +27,7 @@ SUFFIX = ".gpcatalog"
 _BLOCK_SIZE = 16384  # DuckDB's smallest: a snapshot of a small database stays small
 _LARGE_BLOCK_SIZE = 262144  # its usual one: each block carries dictionaries of its own, so many rows pack better in large ones
 _LARGE_ROWS = 100_000
+_ABANDONED = 2 * 86400.0  # seconds after which a draft of another host is nobody's
 _FILE = "file"  # the catalog that a snapshot file is attached as
 _WRITTEN: set[Path] = set()  # by this process: an error over such a file is ours, not the file's
 _WORD = re.compile(r"\w+")
@@ -71,7 +75,7 @@ class Writer:
 
     def __init__(self, target: Path) -> None:
         self.target = target
-        self._draft = target.with_name(f".{target.name}.{os.getpid()}.{secrets.token_hex(3)}.partial")
+        self._draft = target.with_name(f".{target.name}.{me()}.{secrets.token_hex(3)}.partial")
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
             if target.is_dir():
@@ -179,7 +183,8 @@ class Writer:
         """Remove everything temporary; never raises."""
         with contextlib.suppress(Exception):
             self._db.close()
-        for left in self._draft.parent.glob(f"{self._draft.name}*"):
+        claim = claim_of(self.target)
+        for left in (*self._draft.parent.glob(f"{self._draft.name}*"), *([claim] if _claimant(claim) == me() else [])):
             _remove(left)
 
     def __enter__(self) -> Self:
@@ -190,11 +195,34 @@ class Writer:
             self.abandon()
 
 
+def me() -> str:
+    """This process, as drafts name their writer: pid and host, for a store may be shared by several."""
+    return f"{os.getpid()}-{zlib.crc32(socket.gethostname().encode()):08x}"
+
+
+def claim_of(target: Path) -> Path:
+    """The file that says a name is taken by an audit that is still at work; it holds who that is."""
+    return target.with_name(f".{target.name}.claim")
+
+
+def _claimant(claim: Path) -> str:
+    try:
+        return claim.read_text()
+    except (OSError, UnicodeError):
+        return ""
+
+
 def _sweep(folder: Path) -> None:
-    """Remove drafts whose writer is dead: what a kill left behind."""
-    for left in folder.glob(".*.partial*"):
-        parts = left.name.split(f"{SUFFIX}.")[-1].split(".")
-        if parts and parts[0].isdigit() and not Path(f"/proc/{parts[0]}").exists() and Path("/proc/self").exists():
+    """Remove drafts and claims whose writer is dead: what a kill left behind. Another host's are left until they are two days old."""
+    for left in (*folder.glob(".*.partial*"), *folder.glob(f".*{SUFFIX}.claim")):
+        who = _claimant(left) if left.name.endswith(".claim") else left.name.split(f"{SUFFIX}.")[-1].split(".")[0]
+        pid, _, host = who.partition("-")
+        here = host == me().partition("-")[2] and pid.isdigit() and Path("/proc/self").exists()
+        try:
+            old = time.time() - left.stat().st_mtime > _ABANDONED
+        except OSError:
+            continue
+        if (here and not Path(f"/proc/{pid}").exists()) or (old and not here):
             _remove(left)
 
 
@@ -277,7 +305,7 @@ class Snapshot:
             if found[PACKED] != [(name, kind) for name, kind, _ in packed_columns()]:
                 raise self._damaged(f"{PACKED} has other columns than a snapshot has")
             self._packed = True
-            self._db.execute(f"CREATE TEMP VIEW relation AS {unpack(columns_of('relation'), f'{_FILE}.main.{PACKED}')}")
+            self._db.execute(f"CREATE TEMP VIEW relation AS {unpack(columns_of('relation'), f'{_FILE}.main.{PACKED}', keyed=True)}")
             return
         if table not in found:
             if not may_lack(table, version):
@@ -291,6 +319,8 @@ class Snapshot:
         if any(there.get(name) != kind for name, kind, _ in must) or any(allowed.get(name) != kind for name, kind in there.items()):
             raise self._damaged(f"{table} has other columns than a snapshot has")
         taken = ", ".join(f'"{name}"' if name in there else f'NULL::{kind} AS "{name}"' for name, kind, _ in shape_of(table))
+        if table == "relation":
+            taken += f", {key(packed=False)} AS bound_key"
         self._db.execute(f"CREATE TEMP VIEW {table} AS SELECT {taken} FROM {_FILE}.main.{table}")
 
     def _few_rows(self) -> None:
@@ -307,7 +337,14 @@ class Snapshot:
             packed = table == "relation" and self._packed
             source = f"{_FILE}.main.{PACKED}" if packed else table
             of = conditions(table, packed=packed)
-            sums = ", ".join(f"count(*) FILTER (WHERE NOT ({text}))" for text in of.values())
+            # forms are few and their condition is dear: each is looked at once
+            sums = ", ".join(
+                f"(WITH f AS MATERIALIZED (SELECT {column}, count(*) AS n FROM {source} GROUP BY 1)"
+                f" SELECT coalesce(sum(n), 0)::BIGINT FROM f WHERE NOT ({text}))"
+                if packed and column.endswith("_form")
+                else f"count(*) FILTER (WHERE NOT ({text}))"
+                for column, text in of.items()
+            )
             wrong = self._db.execute(f"SELECT {sums} FROM {source}").fetchall()[0]
             for column, n in zip(of, wrong, strict=True):
                 if n:

@@ -217,3 +217,32 @@ def test_series_names(home: Path) -> None:
     assert series.find(first.name) == first
     with pytest.raises(CatalogError, match="no snapshot file"):
         series.find("nothing-like-it")
+
+
+def test_equal_bounds_have_equal_keys(tmp_path: Path) -> None:
+    bounds = [
+        "START (1) END (2)",
+        "START (01) END (2)",
+        "START (1) END (2)",
+        "100% (1)",
+        "%d (1)",
+        "",
+        None,
+        "1" * 40,
+        "FOR VALUES IN ('1')",
+    ]
+    row = {"schema": "s", "level": 1, "kind": "leaf", "storage": "heap", "columns": 1, "toast": False, "indexes": 0, "index_columns": 0}
+    with Writer(tmp_path / "s.gpcatalog") as writer:
+        writer.insert("snapshot", [HEADER])
+        writer.insert(
+            "relation",
+            [
+                row | {"oid": n, "root": 1, "name": f"t{n}", "block_directory": False, "is_default": False, "bound": bound}
+                for n, bound in enumerate(bounds, 2)
+            ],
+        )
+        path = writer.finish()
+    with Snapshot(path) as snapshot:
+        found = snapshot.rows("SELECT bound, bound_key FROM relation ORDER BY oid")
+    assert [r["bound"] for r in found] == bounds
+    assert len({(r["bound"], r["bound_key"]) for r in found}) == len({r["bound"] for r in found}) == len({r["bound_key"] for r in found})
