@@ -58,10 +58,14 @@ class Place(StrEnum):
 
 @dataclass(frozen=True)
 class Index:
-    """One btree index: how many (distinct, plain) columns, and whether a primary key or unique constraint owns it."""
+    """One btree index: how many (distinct, plain) columns, and whether a primary key or unique constraint owns it.
+
+    depends: pg_depend rows beyond one a column, as a predicate or an expression has them
+    """
 
     columns: int = 1
     constraint: bool = False
+    depends: int = 0
 
 
 @dataclass(frozen=True)
@@ -79,7 +83,9 @@ class Shape:
     key_columns: partition key columns of a level
     levels:      root: levels of partitions below it
     templates:   root: number of parts in each SUBPARTITION TEMPLATE
+    depends:     pg_depend rows of its defaults and CHECKs beyond one a default and two a CHECK: of generated columns, sequences, …
     not_null, defaults, checks: columns NOT NULL (a primary key's included), columns with a default, one-column CHECK constraints
+    exchanged:   a leaf that was made as a plain table: where leaves of heap have no array type, this one has
     owned:       owned by a role that is not the bootstrap superuser (rows in pg_shdepend)
     analyzed:    ANALYZE has run on it while there were rows in every live column's reach
     """
@@ -97,6 +103,8 @@ class Shape:
     not_null: int = 0
     defaults: int = 0
     checks: int = 0
+    depends: int = 0
+    exchanged: bool = False
     owned: bool = False
     analyzed: bool = False
 
@@ -191,7 +199,7 @@ def relation_rows(server: Generation | str, shape: Shape, instance: Instance | s
     rows["pg_attribute"] = attributes + gen.system_columns[shape.storage]
     rows["pg_type"] = 1
     rows["pg_depend"] = 2  # its row type on it, it on its schema
-    if shape.storage is Storage.HEAP and (gen.array_type_of_leaf or not shape.place.child):
+    if shape.storage is Storage.HEAP and (gen.array_type_of_leaf or shape.exchanged or not shape.place.child):
         rows["pg_type"] += 1
         rows["pg_depend"] += 1
     if gen.greenplum:
@@ -220,7 +228,7 @@ def relation_rows(server: Generation | str, shape: Shape, instance: Instance | s
         rows["pg_class"] += 1
         rows["pg_index"] += 1
         rows["pg_attribute"] += index.columns
-        rows["pg_depend"] += index.columns
+        rows["pg_depend"] += index.columns + index.depends
         if index.constraint:
             rows["pg_constraint"] += 1
             rows["pg_depend"] += 1
@@ -231,7 +239,7 @@ def relation_rows(server: Generation | str, shape: Shape, instance: Instance | s
     rows["pg_attrdef"] += shape.defaults
     rows["pg_depend"] += shape.defaults
     rows["pg_constraint"] += shape.checks
-    rows["pg_depend"] += 2 * shape.checks
+    rows["pg_depend"] += 2 * shape.checks + shape.depends
     if gen.not_null_constraints:
         rows["pg_constraint"] += shape.not_null
         rows["pg_depend"] += shape.not_null

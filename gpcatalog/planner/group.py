@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpcatalog.capacity import limits
+from gpcatalog.model.storage import Storage
 from gpcatalog.planner import grid
 from gpcatalog.planner.bounds import DAY, INFINITY, MINUS_INFINITY
 from gpcatalog.planner.costs import (
@@ -26,6 +27,7 @@ from gpcatalog.planner.costs import (
     TO_AO_COLUMN,
     TO_AO_ROW,
     TO_HEAP,
+    heap_files,
 )
 from gpcatalog.planner.policy import Weights
 from gpcatalog.planner.sets import SLOTS, Chunk, Ints, Why
@@ -128,6 +130,7 @@ def _evaluate(
 ) -> Options:
     """Resources of every group under every storage target, and which targets it may take."""
     table, n = chunk.table, len(start)
+    anew = table.anew or table
     run = chunk.run[start]
     lanes = chunk.run_lanes[run]
     of, lane, first = _expand(lanes)
@@ -146,7 +149,8 @@ def _evaluate(
     def most(values: Floats) -> Floats:
         return np.maximum.reduceat(values, first) if n else np.zeros(0)
 
-    keep_rows = np.nan_to_num(table.rows[klass, KEEP])
+    here = chunk.leaf_filled[leaf] != 0 if len(leaf) else np.zeros(0, np.bool_)
+    keep_rows = np.nan_to_num(table.rows[klass, KEEP] + np.where(here, table.more[klass, KEEP], 0.0))
     rows_above = chunk.rows[start] - add(keep_rows)
     files_above = chunk.files[start] - unit_leaf_files[start]
     catalog_above = chunk.catalog[start] - add(np.nan_to_num(table.catalog[klass, KEEP]))
@@ -193,10 +197,13 @@ def _evaluate(
     storages = [c.storage for c in chunk.classes]
     for option, target in enumerate(TARGETS):
         same = np.array([target is None or s is target for s in storages], dtype=np.bool_)
-        lane_rows = np.where(same[klass], table.rows[klass, KEEP], table.rows[klass, option])
-        lane_catalog = np.where(same[klass], table.catalog[klass, KEEP], table.catalog[klass, option])
-        lane_empty = np.where(same[klass], table.empty[klass, KEEP], table.empty[klass, option])
-        lane_filled = np.where(same[klass], table.filled[klass, KEEP], table.filled[klass, option])
+        lane_rows = np.where(same[klass], anew.rows[klass, KEEP], table.rows[klass, option])
+        lane_rows = lane_rows + np.where(filled, np.where(same[klass], anew.more[klass, KEEP], table.more[klass, option]), 0.0)
+        lane_catalog = np.where(same[klass], anew.catalog[klass, KEEP], table.catalog[klass, option])
+        lane_empty = np.where(same[klass], anew.empty[klass, KEEP], table.empty[klass, option])
+        lane_filled = np.where(same[klass], anew.filled[klass, KEEP], table.filled[klass, option])
+        heap = np.array([(s if target is None else target) is Storage.HEAP for s in storages], dtype=np.bool_)
+        lane_filled = lane_filled + heap_files(np.where(heap[klass], segment, 0.0), chunk.block)
         possible = fits.copy()
         if option == KEEP:
             possible &= not alone
@@ -304,10 +311,7 @@ def prepare(
     known = np.maximum(chunk.leaf_bytes, 0).astype(np.int64)
     segment = np.maximum(chunk.leaf_segment, 0).astype(np.int64)
     cumulated = tuple(np.concatenate([[0], np.cumsum(x)]) for x in (known, segment, (chunk.leaf_filled != 0).astype(np.int64)))
-    files_now = np.nan_to_num(
-        np.where(chunk.leaf_filled == 1, chunk.table.filled[chunk.leaf_class, KEEP], chunk.table.empty[chunk.leaf_class, KEEP])
-    )
-    unit_leaf_files = np.bincount(chunk.leaf_unit, weights=files_now, minlength=n) if n else np.zeros(0)
+    unit_leaf_files = np.bincount(chunk.leaf_unit, weights=chunk.leaf_files, minlength=n) if n else np.zeros(0)
     settings = {"column_share": column_share, "rate": rate, "headroom": headroom, "lock_limit": lock_limit}
     start, end, slot = candidates(chunk, now)
     # a merge of leaves that all have min_leaf or more is not wanted

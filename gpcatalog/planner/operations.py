@@ -84,6 +84,8 @@ class NewLeaf(msgspec.Struct, frozen=True, omit_defaults=True):
 class Gain(msgspec.Struct, frozen=True):
     """What a step gives back; negative where it costs. Rows and files by the cost model, bytes are estimates.
 
+    Not counted are rows that follow use, not shape: statistics, comments, grants of single leaves, the log of operations.
+
     rows:    catalog rows on one segment (PostgreSQL: on the server); coordinator_rows: on the coordinator
     files:   files on one segment; catalog_bytes: on all instances; leaves: leaves fewer
     """

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpcatalog.capacity.generation import Generation
+from gpcatalog.capacity.limits import GIB
 from gpcatalog.capacity.model import Cluster, Index
 from gpcatalog.model.storage import Storage
 from gpcatalog.planner import grid
@@ -33,7 +34,7 @@ from gpcatalog.planner.bounds import (
     parse,
     timestamp_axis,
 )
-from gpcatalog.planner.costs import LeafClass, RootShape, Table, model_generation
+from gpcatalog.planner.costs import LeafClass, RootShape, Table, heap_files, model_generation
 from gpcatalog.planner.policy import Policy, Wishes, rule_key, wishes_for
 from gpcatalog.planner.workload import Workload
 from gpcatalog.store.snapshot import Snapshot
@@ -129,8 +130,12 @@ class Root:
 
 def _root_shape(facts: dict[str, list[tuple[int, str]]]) -> RootShape:
     columns = json.loads(facts["columns"][0][1]) if "columns" in facts else {}
-    indexes = tuple(Index(int(i["columns"]), bool(i["constraint"])) for i in (json.loads(d) for _, d in facts.get("index", ())))
-    return RootShape(int(columns.get("not_null", 0)), int(columns.get("defaults", 0)), int(columns.get("checks", 0)), indexes)
+    indexes = tuple(
+        Index(int(i["columns"]), bool(i["constraint"]), int(i.get("depends", 0)))
+        for i in (json.loads(d) for _, d in facts.get("index", ()))
+    )
+    told = {k: int(columns.get(k, 0)) for k in ("live", "not_null", "defaults", "checks", "depends")}
+    return RootShape(**told, indexes=indexes)
 
 
 def _choose_level(root: Root) -> None:
@@ -300,7 +305,8 @@ class Chunk:
            segment (bytes on the fullest segment, lanes added up), rows, files (catalog rows, files of one segment), catalog
            (estimated catalog bytes on all instances), rate (questions
            a day for it alone), scanned (bytes that one question reads now), why (Why), empty, droppable, unknown
-    Leaves: leaf_oid, leaf_unit, leaf_class, leaf_bytes (-1 unknown), leaf_segment, leaf_filled (1, 0, -1 unknown)
+    Leaves: leaf_oid, leaf_unit, leaf_class, leaf_bytes (-1 unknown), leaf_segment, leaf_filled (1, 0, -1 unknown),
+            leaf_files (on one segment)
     Runs: run_unit (first unit), run_length, run_lanes, run_leaf (first leaf)
     """
 
@@ -338,8 +344,10 @@ class Chunk:
     leaf_bytes: Floats
     leaf_segment: Floats
     leaf_filled: npt.NDArray[np.int8]
+    leaf_files: Floats
     hot_edge: Ints  # by unit: nothing that ends after it is touched
     intervals: dict[int, Intervals]
+    block: int
 
 
 @dataclass
@@ -438,6 +446,7 @@ class Reader:
         found = self.snapshot.columns(
             f"""SELECT oid, root, coalesce(parent, 0)::UINTEGER AS parent, level, (kind = 'leaf') AS leaf, is_default,
                        coalesce(filled::TINYINT, -1::TINYINT) AS filled, {size}::BIGINT AS bytes, {segment}::BIGINT AS segment,
+                       coalesce(files, -1)::BIGINT AS files,
                        hash(storage, "columns", toast, indexes, index_columns, owner, tablespace, options, persistence) AS shape,
                        hash(coalesce(bound, '')) AS bound
                   FROM relation WHERE kind IN ('leaf', 'intermediate') AND root BETWEEN {lo} AND {hi} ORDER BY root, level, oid"""
@@ -472,6 +481,10 @@ class Reader:
             )
             codes[n] = self._classes.setdefault(one, len(self._classes))
         return codes[inverse]
+
+    def _heap_files(self, klass: npt.NDArray[np.int32], segment: Floats) -> Floats:
+        heap = np.array([c.storage is Storage.HEAP for c in self._classes], dtype=np.bool_)
+        return heap_files(np.where(heap[klass], segment, 0.0), int(self.snapshot.header["block_size"]))
 
     def _chunk(self, batch: list[Root]) -> Chunk:
         a = self._read(batch)
@@ -537,13 +550,18 @@ class Reader:
             return np.asarray(np.bincount(of[li], weights=values, minlength=len(units)), dtype=np.float64)
 
         cost_rows = np.nan_to_num(table.rows[:, 0])
-        file_now = np.where(filled == 1, table.filled[klass, 0], table.empty[klass, 0])
+        file_now = np.where(filled != 0, table.filled[klass, 0] + self._heap_files(klass, segment), table.empty[klass, 0])
+        # where the directories were listed the table's own files are known, those of several writers as well, but for forks
+        listed = a["files"] / self.segments
+        space_map = self._heap_files(klass, np.minimum(segment, GIB))
+        file_now = np.where(a["files"] > 0, table.empty[klass, 0] - 1 + listed + space_map, file_now)
         file_now = np.nan_to_num(np.where(leaf, file_now, table.empty[klass, 0]))
 
         def total_all(values: Floats) -> Floats:
             return np.asarray(np.bincount(of[inside], weights=values[inside], minlength=len(units)), dtype=np.float64)
 
-        u_rows, u_files = total_all(cost_rows[klass]), total_all(file_now)
+        rows_now = cost_rows[klass] + np.where(leaf & (filled != 0), np.nan_to_num(table.more[klass, 0]), 0.0)
+        u_rows, u_files = total_all(rows_now), total_all(file_now)
         u_catalog = total_all(np.nan_to_num(table.catalog[klass, 0]))
         u_leaves = np.bincount(of[li], minlength=len(units)).astype(np.int64)
         u_bytes, u_segment = total(clean), total(clean_segment)
@@ -627,8 +645,10 @@ class Reader:
             size[li],
             segment[li],
             filled[li],
+            file_now[li],
             edge,
             self.intervals,
+            int(self.snapshot.header["block_size"]),
         )
 
     def _axes(

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from gpcatalog.capacity.model import relation_cost
 from gpcatalog.model.names import NAMEDATALEN, cut, qualified
 from gpcatalog.model.storage import Storage
 from gpcatalog.planner import grid
 from gpcatalog.planner.bounds import INFINITY, MINUS_INFINITY, Bound, BoundKind, Family, Term, interval, joined_list, merged_text, parse
-from gpcatalog.planner.costs import KEEP, TARGETS, Table
+from gpcatalog.planner.costs import KEEP, TARGETS, LeafClass, Table, counted, shape_of
 from gpcatalog.planner.group import CATALOG, DROP, FILES, LEAVES, ROWS, SCAN, SECONDS, Options, Problem, Solved
 from gpcatalog.planner.operations import AnyStep, Convert, DropEmpty, End, Gain, Leaf, Merge, NewLeaf, Price, Unit, step_id
 from gpcatalog.planner.sets import Reader, Root
@@ -72,7 +73,7 @@ class Scribe:
         self.table = qualified(root.schema, root.name)
         rows = reader.snapshot.rows(
             """SELECT oid, "schema", name, parent, level, kind, storage, options, tablespace, tuples, bound, partition_name, is_default,
-                      filled, bytes, max_segment_bytes, indexes FROM relation WHERE root = ?""",
+                      filled, bytes, max_segment_bytes, indexes, "columns", toast, index_columns, owner FROM relation WHERE root = ?""",
             [root.oid],
         )
         self.relation: dict[int, dict[str, Any]] = {r["oid"]: r for r in rows}
@@ -195,12 +196,36 @@ class Scribe:
     def coordinator_rows(self, table: Table, leaves: Sequence[int], after: Sequence[int], option: int) -> int:
         """Catalog rows fewer on the coordinator: of all `leaves` before, of one leaf like each in `after` afterwards (positions)."""
 
-        def rows(at: int, target: int) -> float:
-            line = table.costs[int(self.chunk.leaf_class[at])]
+        def rows(of: Table, at: int, target: int) -> float:
+            line = of.costs[int(self.chunk.leaf_class[at])]
             cost = line[target] or line[KEEP]
-            return sum(cost.coordinator.values()) if cost else 0.0
+            return counted(cost.coordinator) if cost else 0.0
 
-        return round(sum(rows(x, KEEP) for x in leaves) - sum(rows(x, option) for x in after))
+        return round(sum(rows(table, x, KEEP) for x in leaves) - sum(rows(table.anew or table, x, option) for x in after))
+
+    def rows_above(self, units: Sequence[int]) -> int:
+        """Catalog rows on the coordinator of these units that are no leaves themselves, and of what lies between them and their leaves."""
+        found, to_do = 0.0, list(units)
+        children: dict[int, list[int]] = {}
+        for r in self.relation.values():
+            if r["kind"] == "intermediate" and r["parent"]:
+                children.setdefault(r["parent"], []).append(r["oid"])
+        while to_do:
+            r = self.relation[to_do.pop()]
+            if r["kind"] != "intermediate":
+                continue
+            to_do += children.get(r["oid"], [])
+            bounds, at = 0, r
+            while at["parent"] in self.relation:
+                bounds += not at["is_default"]
+                at = self.relation[at["parent"]]
+            one = LeafClass(
+                Storage(r["storage"]) if r["storage"] in self.reader.generation.storages else Storage.HEAP,
+                r["columns"], bool(r["toast"]), r["indexes"], r["index_columns"], r["owner"] or 0, 0, "", "", bounds, False, -1,
+            )  # fmt: skip
+            shape = shape_of(self.reader.generation, one, self.reader.shapes[self.root.index])
+            found += counted(relation_cost(self.reader.generation, shape).coordinator) if shape else 0.0
+        return round(found)
 
     def positions(self, start: int, end: int) -> list[list[int]]:
         """Positions in the chunk's leaf arrays, lane by lane."""
@@ -278,6 +303,7 @@ class Scribe:
         target = TARGETS[option]
         every = [o for lane in lanes for o in lane]
         fewer = self.coordinator_rows(self.chunk.table, [p for lane in at for p in lane], [lane[-1] for lane in at], option)
+        fewer += self.rows_above(units[:-1])
         stored = f", stored as {target.value}" if target else ""
         return Merge(
             id=step_id("merge", self.table, text, target.value if target else "", *(str(parent_name),)),
@@ -348,7 +374,7 @@ class Scribe:
             id=step_id("drop-empty", self.table, names, str(len(units)), *(str(self.relation[units[0]]["name"]),)),
             explanation=f"{len(lanes)} empty leaves "
             + ("in the past" if past else f"premade more than {self.root.wishes.premade_days:g} days ahead"),
-            gain=self.gain(before, comps, self.coordinator_rows(self.chunk.table, spots, [], KEEP)),
+            gain=self.gain(before, comps, self.coordinator_rows(self.chunk.table, spots, [], KEEP) + self.rows_above(units)),
             cost=self.price(comps, [o for _, o in lanes], copied=False),
             rests_on=(
                 f"the leaves are empty: told by {basis}, to be looked at again under the lock",

@@ -51,9 +51,9 @@ def rest_of(reader: Reader, planned_leaves: int) -> Rest:
             owned=r["owner"] != 10,
         )
         cost = relation_cost(gen, shape)
-        rows += r["n"] * sum((cost.segment if gen.greenplum else cost.coordinator).values())
+        rows += r["n"] * costs.counted(cost.segment if gen.greenplum else cost.coordinator)
         files += r["n"] * (0 if known is not storage else cost.filled if r["filled"] else cost.files)
-        catalog += r["n"] * cluster.catalog_bytes(cost)
+        catalog += r["n"] * costs.catalog_bytes(gen, cluster, cost)
     counted = reader.snapshot.one("SELECT count(*) FILTER (kind = 'leaf') AS leaves, sum(bytes) AS bytes FROM relation")
     return Rest(
         tables, counted["leaves"] - planned_leaves, rows, files, catalog, None if counted["bytes"] is None else int(counted["bytes"])

@@ -6,6 +6,7 @@ from typing import Any
 
 from gpcatalog.capacity.model import Place, Shape, relation_cost
 from gpcatalog.model.storage import Storage
+from gpcatalog.planner import costs
 from gpcatalog.planner.operations import AnyStep, Flatten, Gain, NewLeaf, Price, Unpartition, step_id
 from gpcatalog.planner.plan import TablePlan
 from gpcatalog.planner.sets import Reader, Root, _root_shape
@@ -64,8 +65,13 @@ def after(reader: Reader, root: Root, operation: str) -> tuple[float, float, flo
     place = Place.PLAIN if operation == "unpartition" else Place.LEAF
     cost = relation_cost(gen, _plain_shape(root, leaf, place, leaf["indexes"]))
     number = 1 if operation == "unpartition" else root.leaves
-    rows = sum((cost.segment if gen.greenplum else cost.coordinator).values())
-    return (0.0 if operation == "unpartition" else number), rows * number, cost.filled * number, reader.cluster.catalog_bytes(cost) * number
+    rows = costs.counted(cost.segment if gen.greenplum else cost.coordinator)
+    return (
+        (0.0 if operation == "unpartition" else number),
+        rows * number,
+        cost.filled * number,
+        costs.catalog_bytes(gen, reader.cluster, cost) * number,
+    )
 
 
 def step(operation: str, scribe: Scribe, table: TablePlan) -> AnyStep:

@@ -1,7 +1,7 @@
 -- What a plan for partitioned tables must know besides the tree: foreign keys, views, rules and publications that hang on
 -- partitions, own grants and comments of leaves, and the columns and indexes of the root. One row a fact.
 -- needs: CONNECT
--- locks: AccessShareLock on pg_class, pg_inherits, pg_partitioned_table, pg_constraint, pg_depend, pg_rewrite, pg_publication_rel, pg_index; opens no table
+-- locks: AccessShareLock on pg_class, pg_inherits, pg_partitioned_table, pg_constraint, pg_depend, pg_rewrite, pg_publication_rel, pg_attrdef, pg_index; opens no table
 -- cost: one scan of each of those, and the columns of every root
 WITH RECURSIVE tree AS (
     SELECT pt.partrelid AS oid, pt.partrelid AS root
@@ -40,6 +40,13 @@ SELECT t.root::int8, t.root::int8, 'columns',
        || ', "not_null": ' || pg_catalog.sum((a.attnotnull AND NOT a.attisdropped)::int4)
        || ', "defaults": ' || pg_catalog.sum((a.atthasdef AND NOT a.attisdropped)::int4)
        || ', "checks": ' || (SELECT pg_catalog.count(*) FROM pg_catalog.pg_constraint k WHERE k.conrelid = t.root AND k.contype = 'c')
+       || ', "depends": ' || (SELECT pg_catalog.count(*) FROM pg_catalog.pg_attrdef x JOIN pg_catalog.pg_depend d
+                                ON d.classid = 'pg_catalog.pg_attrdef'::pg_catalog.regclass AND d.objid = x.oid WHERE x.adrelid = t.root)
+                             - (SELECT pg_catalog.count(*) FROM pg_catalog.pg_attrdef x WHERE x.adrelid = t.root)
+                             + (SELECT pg_catalog.count(*) FROM pg_catalog.pg_constraint k JOIN pg_catalog.pg_depend d
+                                ON d.classid = 'pg_catalog.pg_constraint'::pg_catalog.regclass AND d.objid = k.oid
+                                WHERE k.conrelid = t.root AND k.contype = 'c')
+                             - 2 * (SELECT pg_catalog.count(*) FROM pg_catalog.pg_constraint k WHERE k.conrelid = t.root AND k.contype = 'c')
        || ', "owner": ' || pg_catalog.max(c.relowner::int8) || '}'
   FROM tree t JOIN pg_catalog.pg_class c ON c.oid = t.root
   JOIN pg_catalog.pg_attribute a ON a.attrelid = t.root AND a.attnum > 0
@@ -47,6 +54,10 @@ SELECT t.root::int8, t.root::int8, 'columns',
 UNION ALL
 SELECT t.root::int8, i.indexrelid::int8, 'index',
        '{"columns": ' || i.indnatts || ', "constraint": '
-       || EXISTS (SELECT 1 FROM pg_catalog.pg_constraint k WHERE k.conindid = i.indexrelid AND k.contype IN ('p', 'u', 'x')) || '}'
+       || EXISTS (SELECT 1 FROM pg_catalog.pg_constraint k WHERE k.conindid = i.indexrelid AND k.contype IN ('p', 'u', 'x'))
+       || ', "depends": ' || CASE WHEN EXISTS (SELECT 1 FROM pg_catalog.pg_constraint k
+                                                WHERE k.conindid = i.indexrelid AND k.contype IN ('p', 'u', 'x')) THEN 0
+          ELSE (SELECT pg_catalog.count(*) FROM pg_catalog.pg_depend d
+                 WHERE d.classid = 'pg_catalog.pg_class'::pg_catalog.regclass AND d.objid = i.indexrelid) - i.indnatts END || '}'
   FROM tree t JOIN pg_catalog.pg_index i ON i.indrelid = t.root
  WHERE t.oid = t.root

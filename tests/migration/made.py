@@ -55,7 +55,7 @@ class Written:
     names: list[str]
     refused: list[Any]
     steps: int
-    notices: list[str] = field(default_factory=list)
+    work: list[Any] = field(default_factory=list)
 
     def run(self, name: str, *, check: bool = True, text: str | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
         """Run one file with psql; `text` is run in its place."""
@@ -87,7 +87,7 @@ def written(dsn: str, folder: Path, plan: Plan, *, request: Request | None = Non
     with connect(dsn) as session:
         files, work, refused = command.build(session, plan, request or Request(), count=count)
     command.write(folder, files)
-    return Written(dsn, folder, sorted(files), refused, sum(len(w.forward) for w in work))
+    return Written(dsn, folder, sorted(files), refused, sum(len(w.forward) for w in work), work)
 
 
 def rows_of(dsn: str, table: str) -> tuple[int, str]:

@@ -1,0 +1,155 @@
+"""What a plan promises is what is measured after its scripts ran: catalog rows and files exactly, bytes within a tenth."""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from gpcatalog.migration.change import Swap
+from gpcatalog.migration.request import Mode, Request
+from gpcatalog.planner.plan import Plan
+from tests.capacity.live import Live, own_database
+from tests.conftest import fresh_database
+from tests.migration import made, zoo
+
+GENERATION = {"gp6_dsn": "gp6", "gp7_dsn": "gp7", "pg_dsn": "pg15", "pgnew_dsn": "pg18"}
+# what follows use, not shape: statistics, comments, and the log of operations
+ASIDE = ("pg_statistic", "pg_statistic_ext_data", "pg_description", "pg_stat_last_operation", "files")
+_GRANTS = """SELECT count(*) FROM pg_catalog.pg_shdepend
+              WHERE deptype = 'a' AND dbid = (SELECT oid FROM pg_catalog.pg_database WHERE datname = current_database())"""
+_CATALOGS = "SELECT relname::text FROM pg_catalog.pg_class WHERE relnamespace = 11 AND relkind = 'r' AND reltablespace = 0 ORDER BY 1"
+_BYTES = """SELECT sum(pg_catalog.pg_total_relation_size(oid))::int8 FROM pg_catalog.pg_class
+             WHERE relnamespace = 11 AND relkind = 'r' AND reltablespace = 0 AND relname NOT IN ('pg_statistic', 'pg_description')"""
+
+
+def grants(live: Live) -> dict[int, int]:
+    """Rows of pg_shdepend that grants have, by instance."""
+    return {content: int(str((conn.execute(_GRANTS).fetchone() or (0,))[0])) for content, conn in live.instances.items()}
+
+
+def settled(live: Live) -> dict[int, Counter[str]]:
+    """What there is once files of dropped tables are gone."""
+    live.work.execute("CHECKPOINT")
+    return live.count()
+
+
+def promised(plan: Plan) -> Counter[str]:
+    found: Counter[str] = Counter()
+    for table in plan.tables:
+        for step in table.steps:
+            found["rows"] += step.gain.rows
+            found["coordinator"] += step.gain.coordinator_rows
+            found["files"] += step.gain.files
+            found["bytes"] += step.gain.catalog_bytes
+    return found
+
+
+def of_the_server(files: made.Written) -> int:
+    """Catalog rows that Greenplum 6 itself leaves or forgets in an exchange, on every instance.
+
+    A leaf that was taken out and put back keeps an array type with its dependency, and each of its indexes a dependency it has twice.
+    The index of a leaf below another partition loses its tie to the parent's: a row of pg_inherits and one of pg_depend.
+    """
+    found = 0
+    for work in files.work:
+        parked: set[str] = set()
+        for change in work.forward:
+            if not isinstance(change, Swap):
+                continue
+            for stage in change.default_stages:
+                if stage.final not in parked:
+                    parked.add(stage.final)
+                    found -= 2 + (len(stage.indexes) if not stage.path else -2 * len(stage.indexes))
+            found += sum(2 * len(stage.indexes) for m in change.made for stage in m.stages if stage.path)
+    return found
+
+
+def more_rows(dsn: str, names: list[str]) -> None:
+    """Enough rows for every merged heap to have a second page on every segment."""
+    for name in names:
+        if name in ("heap_pk", "keyed"):
+            made.execute(
+                dsn, f"INSERT INTO {name} (id, d, v, k) SELECT t.id + 1000 * n, t.d, t.v, t.k FROM {name} t, generate_series(1, 30) n"
+            )
+        else:
+            # half of these leaves stay empty: the others are to be clear of one page
+            made.execute(dsn, f"INSERT INTO {name} SELECT t.* FROM {name} t, generate_series(1, {90 if name == 'stamps' else 30}) n")
+
+
+@pytest.mark.parametrize("mode", [Mode.LOCKED, Mode.ONLINE])
+@pytest.mark.parametrize("fixture", GENERATION)
+def test_rows_and_files(fixture: str, mode: Mode, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    generation = GENERATION[fixture]
+    dsn = fresh_database(request.getfixturevalue(fixture), f"mig_gain_{mode}")
+    names = zoo.make(dsn, generation)
+    more_rows(dsn, names)
+    plan = made.plan_of(dsn, made.EAGER + "merge_lists = 10\n")
+    files = made.written(dsn, tmp_path / "sql", plan, request=Request(mode))
+    assert files.refused == []
+    said = promised(plan)
+    with ExitStack() as stack:
+        live = Live(dsn, stack)
+        before, granted = settled(live), grants(live)
+        files.all()
+        files.run("cleanup.sql")
+        after, left = settled(live), grants(live)
+    own = of_the_server(files) if generation == "gp6" else 0
+    # Greenplum 7 puts what is written by the transaction that made a table into segment file 0, else there is one more for each
+    other = 0
+    if generation == "gp7" and mode is Mode.ONLINE:
+        stages = [s for w in files.work for c in w.forward if isinstance(c, Swap) for m in c.made for s in m.stages]
+        other = sum(s.storage in ("ao_row", "ao_column") for s in stages)
+    for content, counted in before.items():
+        fewer = {name: n - after[content][name] for name, n in counted.items()}
+        rows = sum(n for name, n in fewer.items() if name not in ASIDE) - (granted[content] - left[content]) - own
+        if content < 0:
+            assert rows == said["coordinator"], fewer
+        if content >= 0 or not generation.startswith("gp"):
+            assert rows == said["rows"] - other, fewer
+            assert fewer["files"] == said["files"] - other, fewer
+    print(
+        f"{generation} {mode}: {files.steps} steps of {len(files.forward())} tables, promised and measured on each instance: {dict(said)}"
+    )
+
+
+def vacuumed_bytes(live: Live) -> int:
+    """Bytes of all catalogs of all instances after VACUUM FULL, which leaves no dead rows and builds the indexes anew."""
+    total = 0
+    for content, through in live.instances.items():
+        # asked through a session of the whole cluster, a size is that of all instances
+        alone = live.server.greenplum and content < 0
+        conn = live.connect(options=live._utility()) if alone else through
+        for (name,) in conn.execute(_CATALOGS).fetchall():
+            conn.execute(f'VACUUM FULL pg_catalog."{name}"')
+        total += int(str((conn.execute(_BYTES).fetchone() or (0,))[0]))
+    return total
+
+
+@pytest.mark.parametrize("fixture", GENERATION)
+def test_catalog_bytes(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    generation = GENERATION[fixture]
+    columns = ", ".join(f"c{n} {('int', 'text', 'numeric')[n % 3]}" for n in range(18))
+    with own_database(request.getfixturevalue(fixture), "mig_gain_bytes") as live:
+        if generation.startswith("gp"):
+            made.execute(
+                live.dsn,
+                f"CREATE TABLE wide (id int, d date, {columns}) WITH (appendonly=true, orientation=column) DISTRIBUTED BY (id)"
+                " PARTITION BY RANGE (d) (START (date '2020-01-01') END (date '2020-10-01') EVERY (interval '1 day'))",
+            )
+        else:
+            made.execute(
+                live.dsn,
+                f"CREATE TABLE wide (id int, d date, {columns}) PARTITION BY RANGE (d)",
+                *zoo._pg_days("wide", first="2020-01-01", number=547),
+            )
+        plan = made.plan_of(live.dsn)
+        files = made.written(live.dsn, tmp_path / "sql", plan)
+        before = vacuumed_bytes(live)
+        files.all()
+        files.run("cleanup.sql")
+        measured, said = before - vacuumed_bytes(live), promised(plan)["bytes"]
+    print(f"{generation}: promised {said}, measured {measured} bytes of catalogs: {said / measured - 1:+.1%}")
+    assert abs(said / measured - 1) < 0.1
