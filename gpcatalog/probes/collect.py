@@ -29,7 +29,7 @@ from gpcatalog.model.timing import Timing
 from gpcatalog.probes import latency, library
 from gpcatalog.probes.catalogs import CatalogSection
 from gpcatalog.probes.connection import ProbeFailed, Session
-from gpcatalog.probes.files import RECONCILE_SECONDS, FileSection
+from gpcatalog.probes.files import RECONCILE_SHARE, FileSection
 from gpcatalog.store.schema import SCHEMA_VERSION
 from gpcatalog.store.snapshot import Writer
 
@@ -228,10 +228,11 @@ class Collector:
     def _filled(self) -> None:
         """Which tables hold rows and how many files: from the directories where the role may list them, else from the catalogs."""
         section = FileSection(self.session, self.writer, self._covered, self.contents)
+        begun = time.perf_counter()
         if section.from_directories():
             self.filled_basis, self.database_bytes = "files", section.database_bytes
             if self.session.server.greenplum:
-                section.from_catalogs(self._busy(), seconds=RECONCILE_SECONDS)
+                section.from_catalogs(self._busy(), seconds=RECONCILE_SHARE * (time.perf_counter() - begun))
             return
         found: set[int] = set()
         busy = self._busy()

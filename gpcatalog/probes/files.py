@@ -16,8 +16,9 @@ from gpcatalog.store.snapshot import Writer
 Covered = Callable[..., contextlib.AbstractContextManager[None]]
 
 BATCH = 2_000  # tables whose segment file lists one statement reads
+COMPARED_BATCH = 250  # the same where they are only compared: the time is looked at after each
 BATCHES_A_SESSION = 5  # a segment's process remembers every table it opened: after so many tables a fresh one goes on
-RECONCILE_SECONDS = 10.0  # longest that comparing with the segment file lists may take where directories could be listed
+RECONCILE_SHARE = 0.25  # of the listing's time: longest that comparing with the segment file lists goes on, after its first batch
 CLOCK_MARGIN = 60.0  # seconds by which the clocks of hosts may differ
 
 # part codes of the probe relation_files; 11 and more are tables, by storage
@@ -229,17 +230,21 @@ class FileSection:
 
     def _lists(self, busy: str, seconds: float | None) -> str:
         """Read the lists in batches, in sessions of their own; returns SQL of the roots of which every list was read."""
+        batch = BATCH if seconds is None else COMPARED_BATCH
         self.writer.execute(f"""
             CREATE TEMP TABLE list_batch AS
-            SELECT oid, root, (row_number() OVER (ORDER BY root, oid) - 1) // {BATCH} AS batch FROM relation
-             WHERE storage IN ('ao_row', 'ao_column') AND filled AND oid NOT IN ({busy})
-        """)
+            SELECT oid, root, (row_number() OVER (ORDER BY tables, root, oid) - 1) // {batch} AS batch
+              FROM (SELECT oid, root, count(*) OVER (PARTITION BY root) AS tables FROM relation
+                     WHERE storage IN ('ao_row', 'ao_column') AND filled AND oid NOT IN ({busy}))
+        """)  # small roots first: only a whole root can be compared
         batches = self.writer.execute("SELECT batch, string_agg(oid, ', ') FROM list_batch GROUP BY batch ORDER BY batch")
         read, begun = 0, time.perf_counter()
         with self.covered("segment_files"):
             while read < len(batches) and (seconds is None or time.perf_counter() - begun < seconds):
                 with self._another() as session:
                     for _, oids in batches[read : read + BATCHES_A_SESSION]:
+                        if read and seconds is not None and time.perf_counter() - begun >= seconds:
+                            break
                         file = self.writer.scratch("segment_files.csv")
                         statement = library.probe("segment_files", session.server).statement(oids=oids)
                         with file.open("wb") as out:
