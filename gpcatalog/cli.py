@@ -53,6 +53,9 @@ for command in (
     app.command(command.__name__)(command)
 
 
+_received: list[int] = []  # signals that came: a library may turn the exception of one into an error of its own
+
+
 class Interrupted(BaseException):
     """Ctrl-C or SIGTERM: unwinds everything, so that no session and no half-written file is left."""
 
@@ -75,6 +78,7 @@ def _options(
 
 
 def _unwind(number: int, _frame: Any) -> NoReturn:
+    _received.append(number)
     signal.signal(number, signal.SIG_IGN)  # once is enough: cleaning up must not be interrupted
     raise Interrupted(number)
 
@@ -85,7 +89,12 @@ def main() -> NoReturn:
         signal.signal(number, _unwind)
     code = 0
     try:
-        app()
+        try:
+            app()
+        except Exception:
+            if _received:
+                raise Interrupted(_received[0]) from None
+            raise
     except CatalogError as e:
         from gpcatalog.model.names import printable
 

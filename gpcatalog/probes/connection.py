@@ -247,6 +247,7 @@ _HINTS = (
     ),
     (r"does not exist", "`psql -l` lists the databases and `\\du` the roles"),
     (r"no pg_hba.conf entry", "the server's pg_hba.conf must let this host, role and database in"),
+    (r"due to (lock|statement) timeout", "somebody holds a catalog exclusively: pg_locks shows who; try again when it is free"),
     (r"refused|timeout|timed out|No route|unreachable|resolve|translate host", "check host and port, and that the server runs"),
     (r"too many|remaining connection slots", "wait for a free connection, or use a role that may use the reserved ones"),
     (r"starting up|shutting down|recovery mode|recovery is in progress", "wait until the server is up"),
@@ -340,6 +341,8 @@ def _introduce(
     with conn.cursor(row_factory=psycopg.rows.dict_row) as cur:
         try:
             facts = cur.execute(opening.statement().encode()).fetchone()
+        except psycopg.OperationalError:
+            raise
         except psycopg.Error as e:
             raise CatalogError(f"this server is not understood: {_one_line(e)}", exit_code=Exit.UNREACHABLE) from None
     if facts is None:

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from gpcatalog.errors import CatalogError
-from gpcatalog.store.snapshot import SUFFIX
+from gpcatalog.store.snapshot import SUFFIX, claim_of, me
 
 HOME_VARIABLE = "GPCATALOG_HOME"
 _STAMP = "%Y%m%dT%H%M%SZ"
@@ -56,15 +56,31 @@ class Stored:
 
 
 def new_path(place: Path, taken_at: datetime) -> Path:
-    """A free file name for a snapshot taken at this moment."""
+    """A file name for a snapshot taken at this moment that nobody else gets: it is claimed until its Writer is done."""
     stamp = taken_at.astimezone(UTC).strftime(_STAMP)
     path = place / f"{stamp}{SUFFIX}"
     count = 1
-    # a draft is an audit that began in the same second and is still at work
-    while path.exists() or any(place.glob(f".{path.name}.*.partial*")):
+    while path.exists() or not _claimed(path):
         count += 1
         path = place / f"{stamp}-{count}{SUFFIX}"
     return path
+
+
+def _claimed(path: Path) -> bool:
+    """Whether the name is this process's now. True where the folder cannot be written: the Writer says why."""
+    claim = claim_of(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with claim.open("x") as out:
+            out.write(me())
+    except FileExistsError:
+        return not claim.parent.is_dir()  # a file stands where the folder should be
+    except OSError:
+        return True
+    if path.exists():  # it came between the look and the claim
+        claim.unlink(missing_ok=True)
+        return False
+    return True
 
 
 def snapshots(place: Path | None = None) -> Iterator[Stored]:

@@ -1,0 +1,186 @@
+"""One live server to be harmed, and what must hold after whatever was done to it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import psycopg
+import pytest
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from gpcatalog.store.snapshot import Snapshot
+from tests.conftest import fresh_database
+from tests.greenplum import SEGMENTS, Cluster
+
+SERVERS = ["gp6", "gp7", "pg", "pgnew"]
+DATABASE = "faults"
+
+
+@dataclass
+class Said:
+    """How a command ended. code: negative for a signal that killed it."""
+
+    code: int
+    out: str
+    err: str
+
+    def one_message(self, code: int, *words: str) -> None:
+        """One message with these words, a hint at most, the exit code, nothing on standard output."""
+        lines = self.err.strip().splitlines()
+        assert self.code == code, (self.code, self.err[-800:])
+        assert lines, self.err
+        assert lines[0].startswith("gpcatalog: "), self.err
+        assert len(lines) <= 2, self.err
+        assert "Traceback" not in self.err
+        assert "internal error" not in self.err
+        for word in words:
+            assert word in lines[0], (word, self.err)
+        assert self.out == ""
+
+
+class Stage:
+    """A server with a database of its own for faults."""
+
+    def __init__(self, kind: str, request: pytest.FixtureRequest) -> None:
+        self.kind = kind
+        self.greenplum = kind.startswith("gp")
+        self.owner = request.getfixturevalue(
+            {"gp6": "gp6_cluster", "gp7": "gp7_cluster", "pg": "pg15_server", "pgnew": "pgnew_server"}[kind]
+        )
+        base = self.owner.dsn("template1") if self.greenplum else self.owner.conninfo("postgres")
+        self.dsn = fresh_database(base, DATABASE)
+        self.port = int(str(conninfo_to_dict(self.dsn)["port"]))
+        with psycopg.connect(self.dsn, autocommit=True) as conn:
+            if self.greenplum:
+                conn.execute(
+                    "CREATE TABLE sales (id int, d date) WITH (appendonly=true, orientation=column) DISTRIBUTED BY (id) PARTITION BY RANGE (d)"
+                    " (START (date '2026-01-01') END (date '2026-01-21') EVERY (interval '1 day'))"
+                )
+            else:
+                conn.execute("CREATE TABLE sales (id int, d date) PARTITION BY RANGE (d)")
+                for n in range(1, 21):
+                    conn.execute(
+                        f"CREATE TABLE sales_1_prt_{n} PARTITION OF sales FOR VALUES FROM ('2026-01-{n:02}') TO ('2026-01-{n + 1:02}')".encode()
+                    )
+            conn.execute("INSERT INTO sales SELECT n, date '2026-01-05' FROM generate_series(1, 500) n")
+
+    @property
+    def leaf(self) -> str:
+        return "sales_1_prt_5"
+
+    # -- doing harm ------------------------------------------------------------------------------------------------------
+
+    def restart(self) -> None:
+        """The entry instance (or the server), without waiting for anybody."""
+        if isinstance(self.owner, Cluster):
+            self.owner.stop_instance(-1, "immediate")
+            self.owner.start_instance(-1)
+        else:
+            self.owner.stop("immediate")
+            self.owner.start()
+
+    def settle(self) -> None:
+        """Wait until everything answers again."""
+        question = "SELECT count(*) FROM gp_dist_random('gp_id')" if self.greenplum else "SELECT 1"
+        for _ in range(240):
+            try:
+                with psycopg.connect(self.dsn, connect_timeout=5) as conn:
+                    conn.execute(question.encode()).fetchone()
+                return
+            except psycopg.Error:
+                time.sleep(0.5)
+        pytest.fail("the server did not come back")
+
+    # -- running and looking -----------------------------------------------------------------------------------------------
+
+    def through(self, port: int) -> str:
+        """Conninfo by way of a proxy."""
+        return make_conninfo(self.dsn, port=port)
+
+    def sessions(self) -> int:
+        """Sessions of gpcatalog on the entry instance, and what they left working on segments."""
+        with psycopg.connect(self.dsn, autocommit=True) as conn:
+            count = "SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'gpcatalog%' OR query LIKE '/* gpcatalog:%'"
+            row = conn.execute(
+                f"{count} AND pid <> pg_backend_pid()".replace(" OR ", " AND pid <> pg_backend_pid() OR ").encode()
+            ).fetchone()
+            assert row is not None
+            return int(row[0]) + self._on_segments()
+
+    def _on_segments(self) -> int:
+        if not isinstance(self.owner, Cluster):
+            return 0
+        option = "gp_session_role" if self.kind == "gp6" else "gp_role"
+        found = 0
+        for content in range(SEGMENTS):
+            dsn = make_conninfo(self.dsn, port=self.owner.ports[content + 1], options=f"-c {option}=utility")
+            with psycopg.connect(dsn) as conn:
+                row = conn.execute(
+                    "SELECT count(*) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND state = 'active' AND query LIKE '/* gpcatalog:%'"
+                ).fetchone()
+                assert row is not None
+                found += int(row[0])
+        return found
+
+    def quiet(self, seconds: float = 30) -> None:
+        """No session of gpcatalog is left on the server, soon."""
+        end = time.monotonic() + seconds
+        while (n := self.sessions()) and time.monotonic() < end:
+            time.sleep(0.2)
+        assert n == 0, f"{n} sessions of gpcatalog are left"
+
+
+def start(*words: str, home: Path, **env: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "gpcatalog", *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        stdin=subprocess.DEVNULL,
+        text=True,
+        env={**os.environ, "GPCATALOG_HOME": str(home), "COLUMNS": "80", **env},
+    )
+
+
+def end(child: subprocess.Popen[str], seconds: float = 180) -> Said:
+    """Its end; a command that hangs is a failure."""
+    try:
+        out, err = child.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        child.communicate()
+        pytest.fail(f"gpcatalog still hangs after {seconds} s")
+    return Said(child.returncode, out, err)
+
+
+def run(*words: str, home: Path, **env: str) -> Said:
+    return end(start(*words, home=home, **env))
+
+
+def interrupting(child: Callable[[], subprocess.Popen[str]], number: signal.Signals) -> Callable[[object], None]:
+    """Something for a proxy to call: sends the signal and lets it arrive."""
+
+    def then(_: object) -> None:
+        child().send_signal(number)
+        time.sleep(0.1)
+
+    return then
+
+
+def stored(home: Path) -> list[Path]:
+    """Every file under the store that is no draft: each of them opens."""
+    files = [p for p in home.rglob("*") if p.is_file() and not p.name.startswith(".")]
+    for path in files:
+        with Snapshot(path) as snapshot:
+            assert snapshot.one("SELECT count(*) AS n FROM relation WHERE kind = 'leaf'")["n"] >= 20
+    return files
+
+
+def drafts(home: Path) -> list[Path]:
+    return [p for p in home.rglob(".*") if p.is_file()] if home.exists() else []

@@ -1,0 +1,260 @@
+"""Every fault of fixtures/faults.md on every server it can befall: the exit code and the words of that table, no half-written file, no session.
+
+A proxy between the command and the server holds one probe back while the harm is done, so each fault strikes at a known moment.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from gpcatalog.store import series
+from tests.faults import stage as faults
+from tests.faults.proxy import Proxy
+from tests.faults.stage import SERVERS, Said, Stage
+
+TABLE = Path(__file__).parent.parent.parent / "fixtures" / "faults.md"
+MOMENTS = ["settings", "catalog_sizes", "relations", "horizon", "scan_class"]  # probes that every server is asked, early to late
+
+
+def rows() -> dict[str, tuple[int, str]]:
+    """Fault → exit code and what is said, from the committed table."""
+    found = {}
+    for line in TABLE.read_text().splitlines():
+        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+        if len(cells) == 4 and cells[1].isdigit():
+            found[cells[0]] = (int(cells[1]), cells[2])
+    return found
+
+
+def hold(said: Said, fault: str) -> None:
+    """The outcome is the table's: exit code, and each of its words in backquotes in what was said."""
+    code, text = rows()[fault]
+    assert (said.code if said.code >= 0 else 128 - said.code) == code, (said.code, said.err[-800:], said.out[-300:])
+    for words in re.findall(r"`([^`]+)`", text):
+        assert words in said.err + said.out, (words, said.err[-800:], said.out[-800:])
+    if said.code > 0:
+        said.one_message(said.code)
+    assert "Traceback" not in said.err
+    USED.add(fault)
+
+
+USED: set[str] = set()
+
+
+@pytest.fixture(scope="module", params=SERVERS)
+def stage(request: pytest.FixtureRequest) -> Stage:
+    return Stage(request.param, request)
+
+
+@pytest.fixture(scope="module", params=["gp6", "gp7"])
+def cluster(request: pytest.FixtureRequest) -> Stage:
+    return Stage(request.param, request)
+
+
+@pytest.fixture(autouse=True)
+def nothing_left(request: pytest.FixtureRequest, home: Path) -> Iterator[None]:
+    """After each fault: no session on the server, no draft, only whole files."""
+    yield
+    name = next((n for n in ("stage", "cluster") if n in request.fixturenames), None)
+    if name is None:
+        return
+    on: Stage = request.getfixturevalue(name)
+    on.settle()
+    on.quiet()
+    faults.stored(home)
+    assert faults.drafts(home) == []
+
+
+def test_segment_down_before(cluster: Stage, home: Path) -> None:
+    cluster.owner.stop_instance(2, "immediate")
+    try:
+        said = faults.run("audit", cluster.dsn, home=home)
+    finally:
+        cluster.owner.start_instance(2)
+    hold(said, "a segment is down when the audit begins")
+
+
+@pytest.mark.parametrize("moment", ["segment_class_counts", "relations", "scan_class_dispatched"])
+def test_segment_dies_during(cluster: Stage, home: Path, moment: str) -> None:
+    with Proxy(cluster.port, moment, lambda _: cluster.owner.stop_instance(1, "immediate")) as proxy:
+        try:
+            said = faults.run("audit", cluster.through(proxy.port), home=home)
+        finally:
+            cluster.owner.start_instance(1)
+        assert moment in proxy.passed
+    hold(said, "a segment dies in the middle of it")
+
+
+@pytest.mark.parametrize("moment", ["settings", "relations", "scan_class"])
+def test_server_restarts_during(stage: Stage, home: Path, moment: str) -> None:
+    with Proxy(stage.port, moment, lambda _: stage.restart()) as proxy:
+        said = faults.run("audit", stage.through(proxy.port), home=home)
+    hold(said, "the coordinator, or the server, restarts in the middle of it")
+
+
+@pytest.mark.parametrize("moment", ["server", "relations", "scan_class"])
+def test_network_is_cut(stage: Stage, home: Path, moment: str) -> None:
+    """Nothing arrives any more and nobody says so."""
+    with Proxy(stage.port, moment, lambda p: p.swallowing.set()) as proxy:
+        said = faults.run("audit", stage.through(proxy.port), "--statement-timeout", "1", home=home)
+    hold(said, "the network is cut: nothing arrives, nobody says so")
+
+
+def test_network_swallows_the_greeting(stage: Stage, home: Path) -> None:
+    with Proxy(stage.port) as proxy:
+        proxy.swallowing.set()
+        said = faults.run("audit", stage.through(proxy.port), home=home, PGCONNECT_TIMEOUT="2")
+    hold(said, "the network is cut before the server answers at all")
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_connection_is_reset(stage: Stage, home: Path, moment: str) -> None:
+    with Proxy(stage.port, moment, lambda p: p.hang_up()) as proxy:
+        said = faults.run("audit", stage.through(proxy.port), home=home)
+    hold(said, "the connection is reset")
+
+
+@pytest.mark.parametrize(("words", "fault", "status"), [
+    (("--lock-timeout", "0.3"), "AccessExclusiveLock on a catalog, lock timeout", "busy"),
+    (("--lock-timeout", "60", "--statement-timeout", "0.7"), "AccessExclusiveLock on a catalog, statement timeout", "timed out"),
+])  # fmt: skip
+def test_catalog_held(stage: Stage, home: Path, words: tuple[str, ...], fault: str, status: str) -> None:
+    with psycopg.connect(stage.dsn) as holder:
+        holder.execute("LOCK TABLE pg_catalog.pg_depend IN ACCESS EXCLUSIVE MODE")
+        said = faults.run("audit", stage.dsn, "--format", "json", *words, home=home)
+        holder.rollback()
+    hold(said, fault)
+    lost = [c for c in json.loads(said.out)["coverage"] if c["status"] != "read"]
+    assert any(c["status"] == status and "pg_depend" in c["probe"] for c in lost), lost
+
+
+def test_pg_class_held(stage: Stage, home: Path) -> None:
+    """Not even a session can be opened: told after connect's own limit, or after the lock timeout."""
+    with psycopg.connect(stage.dsn) as holder:
+        holder.execute("LOCK TABLE pg_catalog.pg_class IN ACCESS EXCLUSIVE MODE")
+        said = faults.run("audit", stage.dsn, "--lock-timeout", "0.3", home=home, PGCONNECT_TIMEOUT="3")
+        holder.rollback()
+    hold(said, "AccessExclusiveLock on pg_class")
+
+
+def test_leaf_held(stage: Stage, home: Path) -> None:
+    with psycopg.connect(stage.dsn) as holder:
+        holder.execute(f"LOCK TABLE {stage.leaf} IN ACCESS EXCLUSIVE MODE".encode())
+        said = faults.run("audit", stage.dsn, "--format", "json", home=home)
+        holder.rollback()
+    hold(said, "AccessExclusiveLock on a leaf")
+    assert json.loads(said.out)["census"]["leaves"] == 20
+
+
+def test_disk_full(stage: Stage, home: Path) -> None:
+    """A limit on the size of files stands for the full disk: writes fail in the same places, as whoever runs it."""
+    child = subprocess.run(
+        [sys.executable, "-c", FULL, "audit", stage.dsn], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
+    )
+    said = Said(child.returncode, child.stdout, child.stderr)
+    hold(said, "the disk of the snapshot is full")
+    assert not list(home.rglob("*.gpcatalog"))
+
+
+FULL = (
+    "import resource, signal, sys; from gpcatalog.cli import main\n"
+    "signal.signal(signal.SIGXFSZ, signal.SIG_IGN); resource.setrlimit(resource.RLIMIT_FSIZE, (40000, 40000)); main()"
+)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a small file system can be mounted on Linux only")
+def test_file_system_full(stage: Stage, tmp_path: Path, home: Path) -> None:
+    """A real one, of 200 KB, in a mount namespace of its own, where the kernel allows one."""
+    place = tmp_path / "small"
+    place.mkdir()
+    mount = (
+        f"mount -t tmpfs -o size=200k tmpfs {place} && exec {sys.executable} -m gpcatalog audit '{stage.dsn}' --save {place}/s.gpcatalog"
+    )
+    child = subprocess.run(["unshare", "-rm", "sh", "-c", mount], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    if "unshare" in child.stderr or "mount:" in child.stderr:
+        pytest.skip(f"no mount namespace here: {child.stderr.strip()}")
+    hold(Said(child.returncode, child.stdout, child.stderr), "the disk of the snapshot is full")
+
+
+SIGNALS = {
+    signal.SIGINT: "SIGINT (Ctrl-C) at any moment",
+    signal.SIGTERM: "SIGTERM at any moment",
+    signal.SIGKILL: "SIGKILL at any moment",
+}
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+@pytest.mark.parametrize("moment", ["settings", "relations", "catalog_writes"])
+def test_signal_at_a_probe(stage: Stage, home: Path, number: signal.Signals, moment: str) -> None:
+    children: list[subprocess.Popen[str]] = []
+    with Proxy(stage.port, moment, faults.interrupting(lambda: children[0], number)) as proxy:
+        children.append(faults.start("audit", stage.through(proxy.port), home=home))
+        said = faults.end(children[0])
+        assert moment in proxy.passed
+    hold(said, SIGNALS[number])
+    assert not list(home.rglob("*.gpcatalog"))
+    swept(home)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_signal_at_random(stage: Stage, home: Path, seed: int) -> None:
+    """At any time of the client's life, the save included: the file is whole or not there."""
+    draw = random.Random(f"{stage.kind}{seed}")
+    number = draw.choice(list(SIGNALS))
+    child = faults.start("audit", stage.dsn, home=home)
+    time.sleep(draw.uniform(0.3, 3.5))
+    child.send_signal(number)
+    said = faults.end(child)
+    if said.code == 0:
+        return  # it was done before
+    if said.code == -number and number != signal.SIGKILL:
+        assert said.out == ""  # Python itself was not up yet
+        return
+    hold(said, SIGNALS[number])
+    swept(home)
+
+
+def swept(home: Path) -> None:
+    """What a killed save left is no snapshot, and the next save takes it away."""
+    places = {p.parent for p in faults.drafts(home)}
+    for place in places:
+        from tests.growth import made
+
+        made.write(place / "other", made.Made(tables=[made.Table("t", 20000, range(20))])).unlink()
+    assert list(series.snapshots()) == [] or all(p.bytes for p in series.snapshots())
+
+
+def test_two_audits_at_once(stage: Stage, home: Path) -> None:
+    """Into one series, from the same second on: two whole files, and a third audit forecasts from them."""
+    both = [faults.start("audit", stage.dsn, home=home) for _ in range(2)]
+    ended = [faults.end(child) for child in both]
+    assert [said.code for said in ended] == [0, 0], [said.err for said in ended]
+    assert len(faults.stored(home)) == 2
+    assert len(list(series.snapshots())) == 2
+    assert faults.run("growth", stage.dsn, home=home).code == 0
+    USED.add("two audits at once into one series")
+
+
+def test_one_of_two_is_killed(stage: Stage, home: Path) -> None:
+    """The one that lives is not disturbed, and the other's draft is not taken for a snapshot."""
+    first = faults.start("audit", stage.dsn, home=home)
+    children: list[subprocess.Popen[str]] = []
+    with Proxy(stage.port, "relations", faults.interrupting(lambda: children[0], signal.SIGKILL)) as proxy:
+        children.append(faults.start("audit", stage.through(proxy.port), home=home))
+        faults.end(children[0])
+    assert faults.end(first).code == 0
+    assert len(faults.stored(home)) == 1
+    assert faults.run("audit", stage.dsn, home=home).code == 0
+    assert len(faults.stored(home)) == 2
+    swept(home)
