@@ -96,6 +96,32 @@ def _census(report: Report, database: str) -> list[_Family]:
     return [leaves, empty, tables, partitioned, widest, temporary, bytes_]
 
 
+def _files(report: Report, database: str) -> list[_Family]:
+    """Files of the data directories, or of the segment file lists; nothing where neither was read."""
+    seen = report.files
+    if seen is None:
+        return []
+    by_part = _Family("gpcatalog_files", "Files of this database on all segments by part.")
+    for p in seen.parts:
+        by_part.add(p.files, database=database, part=p.part)
+    instances = _Family("gpcatalog_instance_files", "Files of this database on one instance.")
+    for i in seen.instances:
+        instances.add(i.files, database=database, content=str(i.content))
+    buckets = _Family("gpcatalog_files_by_size", "Files by size and storage.")
+    for b in seen.buckets:
+        buckets.add(b.files, database=database, size=b.label, storage=b.storage)
+    total = _Family("gpcatalog_files_bytes", "Bytes of those files.", "bytes")
+    total.add(seen.bytes, database=database)
+    filled = _Family("gpcatalog_files_when_filled", "Files once every empty leaf has rows (derived).")
+    filled.add(seen.when_filled, database=database)
+    removable = _Family("gpcatalog_files_removable", "Files that storing column-oriented leaves by row would remove (derived).")
+    removable.add(seen.removable, database=database)
+    hosts = _Family("gpcatalog_host_files", "Files of this database on one host, mirrors counted as their primaries.")
+    for h in seen.hosts:
+        hosts.add(h.files + h.mirror_files, database=database, host=h.host)
+    return [by_part, instances, buckets, total, filled, removable, hosts]
+
+
 def _judged(report: Report, database: str) -> list[_Family]:
     limits = _Family("gpcatalog_limit_ratio", "Where the database stands against a limit; 1 is the limit.", "ratio")
     for v in report.verdicts:
@@ -160,6 +186,7 @@ def exposition(report: Report, timings: Sequence[Timing], *, top: int = 10) -> s
         took,
         *_catalogs(report, database),
         *_census(report, database),
+        *_files(report, database),
         *_judged(report, database),
         *_top(report, database, top),
         *_timings(timings, database),

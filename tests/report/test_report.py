@@ -19,6 +19,7 @@ from gpcatalog.commands.report import report as report_command
 from gpcatalog.emit.spark import spark
 from gpcatalog.emit.svg import Bar, bars, cut, nice
 from gpcatalog.errors import CatalogError
+from gpcatalog.store.snapshot import Snapshot
 from tests.growth import made
 
 app = typer.Typer()
@@ -177,6 +178,15 @@ def test_series_do_not_grow_with_tables(tmp_path: Path) -> None:
 
     assert count(20, 5) == count(200, 5)
     assert count(200, 5) - count(200, 0) == 10
+
+
+def test_metrics_tell_every_file() -> None:
+    fixture = Path(__file__).parent.parent.parent / "fixtures/greenplum6.gpcatalog"
+    said = {f.name: f.samples for f in openmetrics(CliRunner().invoke(app, ["metrics", "--snapshot", str(fixture)]).stdout)}
+    with Snapshot(fixture) as snapshot:
+        counted = snapshot.one("SELECT sum(files)::BIGINT AS n FROM file_total WHERE basis = 'directory'")["n"]
+    for family in ("gpcatalog_files", "gpcatalog_instance_files", "gpcatalog_files_by_size", "gpcatalog_host_files"):
+        assert sum(sample.value for sample in said[family]) == counted, family
 
 
 def test_metrics_file_is_whole(tmp_path: Path) -> None:
