@@ -182,12 +182,20 @@ def raw(node: exp.Expression) -> tuple[str, str, str]:
     raise Unknown(f"the value {node.sql('greenplum')}, which is no constant")
 
 
+def _whole(text: str) -> int:
+    """An integer constant; one far beyond 64 bits is never spelled out."""
+    number = Decimal(text)
+    if not number.is_finite() or number.adjusted() > 20:
+        raise Unknown(f"the number {text!r}")
+    return int(number)
+
+
 def value(node: exp.Expression, kind: str, zone: ZoneInfo) -> Value:
     """A bound's value in its column's kind."""
     text, _, _ = raw(node)
     try:
         if kind == "integer":
-            return int(Decimal(text))
+            return _whole(text)
         if kind == "numeric":
             return Decimal(text)
     except InvalidOperation:
@@ -211,7 +219,7 @@ def stride(node: exp.Expression, kind: str) -> Step | Decimal:
             raise Unknown(f"the step {text!r}") from None
     if said == "number":
         if kind == "date":
-            return Step(days=int(Decimal(text)))
+            return Step(days=_whole(text))
         raise Unknown(f"a number as the step of a {kind}")
     if said == "" and re.fullmatch(r"[+-]?\d+", text.strip()):
         raise Unknown(f"the step {text!r}")

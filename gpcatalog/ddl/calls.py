@@ -7,7 +7,9 @@ from typing import Any
 from sqlglot import exp
 
 from gpcatalog.ddl import expressions as gx
+from gpcatalog.ddl.lexer import END
 from gpcatalog.ddl.names import INTERVAL_FIELDS
+from gpcatalog.ddl.reader import Mismatch
 from gpcatalog.ddl.terms import Terms
 from gpcatalog.ddl.vocabulary import NILADIC, STRINGS
 
@@ -115,9 +117,9 @@ class Calls(Terms):
 
     def _plain(self) -> exp.Expression | None:
         """COALESCE and its like: a keyword called like a function."""
-        if not self._opens():
-            return None
         word = self.kinds[self.i]
+        if not self._opens() or word not in self.edition.classes:
+            return None
         self.i += 1
         name = exp.Identifier(this=word, quoted=False)
         if word == "group_id":
@@ -210,7 +212,13 @@ class Calls(Terms):
             return gx.SpecialCall(this="SUBSTRING", expressions=[])
         value = self.expr()
         parts = [value]
-        if self.kinds[self.i] in ("from", "for", "similar"):
+        if self.edition.base >= 14 and self.accept("similar"):
+            parts += self._parts("SIMILAR", self.expr())
+            self.expect("escape")
+            parts += self._parts("ESCAPE", self.expr())
+            self.expect(")")
+            return gx.SpecialCall(this="SUBSTRING", expressions=parts)
+        if self.kinds[self.i] in ("from", "for"):
             for _ in range(2):
                 word = self.accept_any("from", "for")
                 if word and (len(parts) == 1 or parts[1].this != word.upper()):
@@ -361,6 +369,205 @@ class Calls(Terms):
         self.expect(")")
         return gx.ScatteredQuery(this=query, **args)
 
+    # --- JSON, from PostgreSQL 16 on ---
+
+    def _json_format(self) -> list[exp.Expression]:
+        """[FORMAT JSON [ENCODING name]]"""
+        if self.kinds[self.i] != "format" or self.peek(1) != "json":
+            return []
+        self.i += 2
+        parts = self._parts("FORMAT JSON")
+        if self.accept("encoding"):
+            parts += self._parts("ENCODING", self.name())
+        return parts
+
+    def _json_value(self) -> list[exp.Expression]:
+        return [self.expr(), *self._json_format()]
+
+    def _json_pair(self) -> list[exp.Expression]:
+        """key VALUE value, or key : value."""
+        key = self.expr()
+        if self.accept("value"):
+            return self._parts(key, "VALUE") + self._json_value()
+        self.expect(":")
+        return self._parts(key, ":") + self._json_value()
+
+    def _json_nulls(self) -> list[exp.Expression]:
+        """[NULL ON NULL | ABSENT ON NULL]"""
+        if self.kinds[self.i] in ("null", "absent") and self.peek(1) == "on":
+            word = self.kinds[self.i]
+            self.i += 2
+            self.expect("null")
+            return self._parts(f"{word.upper()} ON NULL")
+        return []
+
+    def _json_unique(self) -> list[exp.Expression]:
+        """[WITH UNIQUE [KEYS] | WITHOUT UNIQUE [KEYS]]"""
+        if self.kinds[self.i] in ("with", "without") and self.peek(1) == "unique":
+            word = self.kinds[self.i]
+            self.i += 2
+            self.accept("keys")
+            return self._parts(f"{word.upper()} UNIQUE KEYS")
+        return []
+
+    def _json_returning(self) -> list[exp.Expression]:
+        """[RETURNING type [FORMAT …]]"""
+        if not self.accept("returning"):
+            return []
+        return self._parts("RETURNING", self.typename()) + self._json_format()
+
+    def _json_new(self) -> exp.Expression | None:
+        """JSON_OBJECT, JSON_ARRAY and their aggregates."""
+        word = self.kinds[self.i]
+        if not self._opens() or word not in self.edition.classes:
+            return None
+        if word == "json_object" and self._plain_json_object():
+            self.i += 1
+            return self._application(exp.Identifier(this=word, quoted=False))
+        self.i += 2
+        parts: list[exp.Expression] = []
+        if self.kinds[self.i] not in (")", "returning"):
+            if word in ("json_object", "json_objectagg"):
+                parts = self._json_pair()
+                while word == "json_object" and self.accept(","):
+                    parts += self._parts(",") + self._json_pair()
+            elif word == "json_array" and self.kinds[self.i] in ("select", "with", "values", "table", "("):
+                at = self.i
+                try:
+                    parts = [self.select(), *self._json_format()]
+                    if self.kinds[self.i] not in (")", "returning"):
+                        raise self.miss(")")
+                except Mismatch:
+                    self.i, parts = at, self._json_values()
+            else:
+                parts = self._json_value()
+                while word == "json_array" and self.accept(","):
+                    parts += self._parts(",") + self._json_value()
+            if word == "json_arrayagg" and self.kinds[self.i] == "order":
+                parts.append(self.order_by())
+            parts += self._json_nulls()
+            if word.startswith("json_object"):
+                parts += self._json_unique()
+        elif word.endswith("agg"):
+            raise self.miss("an expression")
+        parts += self._json_returning()
+        self.expect(")")
+        made = gx.SpecialCall(this=word.upper(), expressions=parts)
+        return self._decorated(made) if word.endswith("agg") else made
+
+    def _json_values(self) -> list[exp.Expression]:
+        parts = self._json_value()
+        while self.accept(","):
+            parts += self._parts(",") + self._json_value()
+        return parts
+
+    def _plain_json_object(self) -> bool:
+        """JSON_OBJECT(a, b): the old function of that name, whose arguments are no pairs."""
+        depth, i = 0, self.i + 1
+        while self.kinds[i] != END:
+            kind = self.kinds[i]
+            if kind in ("(", "["):
+                depth += 1
+            elif kind in (")", "]"):
+                depth -= 1
+                if not depth:
+                    return i > self.i + 2  # JSON_OBJECT() is the new one
+            elif depth == 1 and kind in (":", "value", "returning"):
+                return False
+            elif depth == 1 and kind == ",":
+                return True
+            i += 1
+        return False
+
+    def _json_plain(self) -> exp.Expression | None:
+        """JSON(…), JSON_SCALAR, JSON_SERIALIZE, MERGE_ACTION."""
+        word = self.kinds[self.i]
+        if not self._opens() or self.edition.classes.get(word, "U").upper() != "C":
+            return None
+        self.i += 2
+        parts: list[exp.Expression] = []
+        if word == "json":
+            parts = self._json_value() + self._json_unique()
+        elif word == "json_scalar":
+            parts = [self.expr()]
+        elif word == "json_serialize":
+            parts = self._json_value() + self._json_returning()
+        self.expect(")")
+        return gx.SpecialCall(this=word.upper(), expressions=parts)
+
+    def json_passing(self) -> list[exp.Expression]:
+        """[PASSING value AS name, …]"""
+        parts: list[exp.Expression] = []
+        if self.accept("passing"):
+            parts = self._parts("PASSING")
+            while True:
+                parts += self._json_value()
+                self.expect("as")
+                parts += self._parts("AS", self.label())
+                if not self.accept(","):
+                    break
+                parts += self._parts(",")
+        return parts
+
+    def json_behavior(self) -> list[exp.Expression]:
+        """[behavior ON EMPTY] [behavior ON ERROR]"""
+        parts: list[exp.Expression] = []
+        seen: set[str] = set()
+        while True:
+            at = self.i
+            word = self.accept_any("error", "null", "true", "false", "unknown", "empty", "default")
+            if not word:
+                return parts
+            said = self._parts(word.upper())
+            if word == "default":
+                said.append(self.expr())
+            elif word == "empty":
+                more = self.accept_any("array", "object")
+                said += self._parts(more.upper() or None)
+            if not self.accept("on"):
+                self.i = at
+                return parts
+            when = self.accept_any("empty", "error")
+            if not when or when in seen or (when == "empty" and "error" in seen):
+                raise self.miss("error")
+            seen.add(when)
+            parts += said + self._parts(f"ON {when.upper()}")
+
+    def json_wrapper(self) -> list[exp.Expression]:
+        """[WITH … WRAPPER | WITHOUT … WRAPPER] [KEEP QUOTES | OMIT QUOTES [ON SCALAR STRING]]"""
+        parts: list[exp.Expression] = []
+        word = self.accept_any("with", "without")
+        if word:
+            how = self.accept_any("conditional", "unconditional") if word == "with" else ""
+            array = self.accept("array")
+            self.expect("wrapper")
+            parts += self._parts(" ".join(w for w in (word, how, "array" if array else "", "wrapper") if w).upper())
+        quotes = self.accept_any("keep", "omit")
+        if quotes:
+            self.expect("quotes")
+            parts += self._parts(f"{quotes.upper()} QUOTES")
+            if self.accept("on"):
+                self.expect("scalar", "string")
+                parts += self._parts("ON SCALAR STRING")
+        return parts
+
+    def _json_query(self) -> exp.Expression | None:
+        """JSON_EXISTS, JSON_QUERY and JSON_VALUE."""
+        word = self.kinds[self.i]
+        if not self._opens() or word not in self.edition.classes:
+            return None
+        self.i += 2
+        parts = self._json_value()
+        self.expect(",")
+        parts += self._parts(",", self.expr()) + self.json_passing()
+        if word != "json_exists":
+            parts += self._json_returning()
+        if word == "json_query":
+            parts += self.json_wrapper()
+        parts += self.json_behavior()
+        self.expect(")")
+        return gx.SpecialCall(this=word.upper(), expressions=parts)
+
     def _normalize(self) -> exp.Expression | None:
         if self.edition.base < 13 or not self._opens():
             return None
@@ -396,5 +603,8 @@ Terms.special.update(
         "trim": Calls._trim,
         "table": Calls._scattered,
         "normalize": Calls._normalize,
+        **dict.fromkeys(("json_object", "json_array", "json_objectagg", "json_arrayagg"), Calls._json_new),
+        **dict.fromkeys(("json", "json_scalar", "json_serialize", "merge_action"), Calls._json_plain),
+        **dict.fromkeys(("json_exists", "json_query", "json_value"), Calls._json_query),
     }
 )

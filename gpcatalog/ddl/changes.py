@@ -212,14 +212,18 @@ class Changes(Queries):
         parts += [source, *joins]
         self.expect("on")
         parts += self._parts("ON", self.expr())
+        if self.kinds[self.i] != "when":
+            raise self.miss("when")
         while self.accept("when"):
-            parts += self._parts("WHEN")
-            if self.accept("not"):
-                parts += self._parts("NOT")
+            matched = not self.accept("not")
             self.expect("matched")
-            parts += self._parts("MATCHED")
-            if self.accept("by"):
+            parts += self._parts("WHEN MATCHED" if matched else "WHEN NOT MATCHED")
+            by_source = False
+            if not matched and self.edition.base >= 17 and self.accept("by"):
                 side = self.accept_any("source", "target")
+                if not side:
+                    raise self.miss("source")
+                by_source = side == "source"
                 parts += self._parts("BY " + side.upper())
             if self.accept("and"):
                 parts += self._parts("AND", self.expr())
@@ -228,24 +232,40 @@ class Changes(Queries):
             if self.accept("do"):
                 self.expect("nothing")
                 parts += self._parts("DO NOTHING")
-            elif self.accept("delete"):
+            elif (matched or by_source) and self.accept("delete"):
                 parts += self._parts("DELETE")
-            elif self.accept("update"):
+            elif (matched or by_source) and self.accept("update"):
                 self.expect("set")
                 parts += self._parts("UPDATE SET") + self._commas(self._assignments())
+            elif not matched and not by_source:
+                parts += self._merged_insert()
             else:
-                self.expect("insert")
-                parts += self._parts("INSERT")
-                if self.accept("("):
-                    parts += self._parts("(") + self._commas(self.targets()) + self._parts(")")
-                    self.expect(")")
-                if self.accept("default"):
-                    self.expect("values")
-                    parts += self._parts("DEFAULT VALUES")
-                else:
-                    self.expect("values", "(")
-                    parts += self._parts("VALUES (") + self._commas(self.expr_list()) + self._parts(")")
-                    self.expect(")")
-        if self.accept("returning"):
-            parts += self._parts("RETURNING") + self._commas(self.targets())
+                raise self.miss("update")
+        returning = self._returning() if self.edition.base >= 17 else None
+        if returning is not None:
+            parts.append(returning)
         return gx.MergeRows(expressions=parts)
+
+    def _merged_insert(self) -> list[exp.Expression]:
+        self.expect("insert")
+        parts = self._parts("INSERT")
+        if self.accept("("):
+            columns = [self._target_column()]
+            while self.accept(","):
+                columns.append(self._target_column())
+            parts += self._parts("(") + self._commas(columns) + self._parts(")")
+            self.expect(")")
+        if self.accept("overriding"):
+            who = self.accept_any("user", "system")
+            if not who:
+                raise self.miss("user")
+            self.expect("value")
+            parts += self._parts(f"OVERRIDING {who.upper()} VALUE")
+        elif self.kinds[self.i] == "default" and self.kinds[self.i - 1] != ")":
+            self.i += 1
+            self.expect("values")
+            return parts + self._parts("DEFAULT VALUES")
+        self.expect("values", "(")
+        parts += self._parts("VALUES (") + self._commas(self.expr_list()) + self._parts(")")
+        self.expect(")")
+        return parts

@@ -199,6 +199,16 @@ class ConstraintAttribute(Node, exp.ColumnConstraintKind):
     """DEFERRABLE, INITIALLY DEFERRED, NOT VALID, NO INHERIT, …"""
 
 
+class OwnNotNull(exp.NotNullColumnConstraint):
+    """NOT NULL that children do not inherit."""
+
+    arg_types = {**exp.NotNullColumnConstraint.arg_types, "no_inherit": True}
+
+
+class PeriodColumn(Node):
+    """PERIOD column of a temporal foreign key."""
+
+
 class KeyConstraint(Node, exp.ColumnConstraintKind):
     """UNIQUE or PRIMARY KEY, of a column or of a table."""
 
@@ -413,6 +423,24 @@ class JoinedTable(Node):
     """A join inside parentheses, or as the right side of another join."""
 
     arg_types = {"this": True, "joins": True, "alias": False, "parens": False}
+
+
+class NamedJoin(exp.Join):
+    """JOIN … USING (…) AS name: the name stands for the joined columns."""
+
+    arg_types = {**exp.Join.arg_types, "alias": True}
+
+
+class WordRun(Node):
+    """Words and expressions in the order they are written."""
+
+    arg_types = {"expressions": True}
+
+
+class WatchedCTE(exp.CTE):
+    """A recursive query with SEARCH or CYCLE."""
+
+    arg_types = {**exp.CTE.arg_types, "search": False, "cycle": False}
 
 
 class TableSampling(Node):

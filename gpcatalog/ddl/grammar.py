@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from functools import cache
 from typing import Any
 
@@ -10,7 +11,7 @@ from sqlglot import exp
 from gpcatalog.ddl import expressions as gx
 from gpcatalog.ddl import keywords, statements
 from gpcatalog.ddl.edition import Edition
-from gpcatalog.ddl.lexer import END, Tokens
+from gpcatalog.ddl.lexer import END, LexError, Tokens, separated
 from gpcatalog.ddl.reader import Mismatch
 from gpcatalog.ddl.synopsis import Choice, Compiled, Ref, Sequence, Synopses, Word
 from gpcatalog.ddl.tables import Tables
@@ -142,6 +143,14 @@ class Grammar:
 
     def read(self, tokens: Tokens) -> tuple[exp.Expression | None, Tables]:
         """The tree of one statement, or None and a reader that knows where it failed."""
+        if tokens.glued and self.edition.base >= 15:
+            try:
+                tokens = separated(tokens, self.edition.base)
+            except LexError as error:
+                p = self.reader(tokens)
+                p.i = p.far = max(0, bisect_right(tokens.starts, error.offset) - 1)
+                p.note("a number")
+                return None, p
         p = self.reader(tokens)
         kinds = p.kinds
         first = kinds[0]

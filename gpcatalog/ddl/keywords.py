@@ -147,11 +147,11 @@ _WORDS = {
             char character precision
         """,
         "T": """
-            authorization binary collation concurrently cross current_schema freeze full ilike inner is isnull join left like
-            natural notnull outer right similar tablesample verbose
+            authorization binary collation concurrently cross current_schema freeze full ilike inner is join left like
+            natural outer right similar tablesample verbose
         """,
         "t": """
-            overlaps
+            overlaps isnull notnull
         """,
         "R": """
             all analyse analyze and any asc asymmetric both case cast check collate column constraint current_catalog current_date
@@ -203,11 +203,11 @@ _WORDS = {
             char character precision
         """,
         "T": """
-            authorization binary collation concurrently cross current_schema freeze full ilike inner is isnull join left like
-            natural notnull outer right similar tablesample verbose
+            authorization binary collation concurrently cross current_schema freeze full ilike inner is join left like
+            natural outer right similar tablesample verbose
         """,
         "t": """
-            overlaps
+            overlaps isnull notnull
         """,
         "R": """
             all analyse analyze and any asc asymmetric both case cast check collate column constraint current_catalog current_date
@@ -222,6 +222,29 @@ _WORDS = {
     },
 }
 
+# Releases told by what differs from another's: that one, words it has and this has not, words only this has.
+_DERIVED: dict[str, tuple[str, str, dict[str, str]]] = {
+    "pg12": (
+        "pg13",
+        "expression nfc nfd nfkc nfkd normalize normalized uescape",
+        {},
+    ),
+    "pg13": ("pg14", "asensitive atomic breadth compression depth finalize return", {}),
+    "pg14": ("pg15", "matched merge parameter", {}),
+    "pg16": (
+        "pg15",
+        "",
+        {
+            "U": "absent format indent json keys scalar",
+            "C": "json_array json_arrayagg json_object json_objectagg",
+            "R": "system_user",
+        },
+    ),
+    "pg17": ("pg18", "enforced objects period virtual", {"U": "recheck"}),
+}
+# until PostgreSQL 13 no keyword could be a label without AS
+_NO_BARE_LABELS = frozenset(("pg12", "pg13"))
+
 # Words that may be bare labels but not the name of a partition in ALTER TABLE … PARTITION name.
 _NO_PARTITION_NAME = {
     "gp6": "add alter at isnull notnull tablespace",
@@ -235,7 +258,13 @@ def classes(generation: str) -> dict[str, str]:
     >>> classes("gp7")["select"], classes("gp7")["between"], classes("gp6")["aggregate"]
     ('r', 'c', 'U')
     """
-    return {word: letter for letter, words in _WORDS[generation].items() for word in words.split()}
+    if generation in _DERIVED:
+        near, gone, new = _DERIVED[generation]
+        found = {word: letter for word, letter in classes(near).items() if word not in gone.split()}
+        found.update({word: letter for letter, words in new.items() for word in words.split()})
+    else:
+        found = {word: letter for letter, words in _WORDS[generation].items() for word in words.split()}
+    return {word: letter.lower() for word, letter in found.items()} if generation in _NO_BARE_LABELS else found
 
 
 def partition_names_refused(generation: str) -> frozenset[str]:
@@ -243,4 +272,4 @@ def partition_names_refused(generation: str) -> frozenset[str]:
     return frozenset(_NO_PARTITION_NAME.get(generation, "").split())
 
 
-EVERY = frozenset(word for table in _WORDS.values() for words in table.values() for word in words.split())
+EVERY = frozenset(word for table in (*_WORDS, *_DERIVED) for word in classes(table))

@@ -30,9 +30,9 @@ _TOKEN = re.compile(
     (?P<space>(?:[ \t\n\r\f\v]+|--[^\n\r]*)+)
   | (?P<special>/\*|[eE]'|[bB]'|[xX]'|[nN]'|[uU]&['"]|'|")
   | (?P<word>[{_LETTER}][{_LETTER}0-9$]*)
-  | (?P<number>(?:\d+(?:\.(?!\.)\d*)?|\.\d+)(?:[eE][+-]?\d+)?)
+  | (?P<number>(?:[0-9]+(?:\.(?!\.)[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)
   | (?P<dollar>\$(?:[{_LETTER}][{_LETTER}0-9]*)?\$)
-  | (?P<param>\$\d+)
+  | (?P<param>\$[0-9]+)
   | (?P<punct>[,()\[\];]|::|:=|:|\.\.|\.)
   | (?P<op>[~!@\#^&|`?+\-*/%<>=]+)
   | (?P<backslash>\\)
@@ -47,6 +47,11 @@ _CONTINUED = re.compile(r"(?:[ \t\f\v]|--[^\n\r]*(?=[\n\r]))*[\n\r](?:[ \t\n\r\f
 _UESCAPE = re.compile(r"\s+uescape\s+'(.)'", re.IGNORECASE | re.DOTALL)
 _COMMENT_EDGE = re.compile(r"/\*|\*/")
 _VARIABLE = re.compile(r""":(?:[A-Za-z_0-9\x80-\U0010ffff]+|'[A-Za-z_0-9]+'|"[A-Za-z_0-9]+")""")
+_LETTERS = re.compile(rf"[{_LETTER}]")
+_NUMBER_16 = re.compile(
+    r"0[xX](?:_?[0-9A-Fa-f])+|0[oO](?:_?[0-7])+|0[bB](?:_?[01])+"
+    r"|(?:[0-9](?:_?[0-9])*(?:\.(?!\.)(?:[0-9](?:_?[0-9])*)?)?|\.[0-9](?:_?[0-9])*)(?:[eE][+-]?[0-9](?:_?[0-9])*)?"
+)
 _SINGLE = frozenset("+-*/%^<>=")
 _PAIR = {"<=": "<=", ">=": ">=", "<>": "<>", "!=": "<>", "=>": "=>"}
 _KEEPS_SIGN = frozenset("~!@#%^&|`?")
@@ -72,9 +77,16 @@ class Tokens:
     ends: list[int] = field(default_factory=list)
     backslash: int = -1  # where a psql meta-command interrupted, or -1
     semicolon: bool = False  # closed by a semicolon
+    glued: list[int] = field(default_factory=list)  # numbers that a letter follows at once: releases differ about them
 
     def __len__(self) -> int:
         return len(self.kinds)
+
+
+def _small(digits: str) -> bool:
+    """Whether an integer constant fits 32 bits."""
+    digits = digits.lstrip("0")
+    return len(digits) < 10 or (len(digits) == 10 and digits <= "2147483647")
 
 
 def block_comment_end(text: str, start: int) -> int:
@@ -199,7 +211,9 @@ def scan(text: str, at: int, words: frozenset[str], *, script: bool = False) -> 
                         raise LexError("invalid Unicode escape character", chosen.start(1))
                 value = decode_unicode(raw if kind == QIDENT else raw.replace("''", "'"), escape, at)
         elif group == "number":
-            kind = ICONST if value.isdigit() and int(value) <= 2147483647 else FCONST
+            kind = ICONST if value.isdigit() and _small(value) else FCONST
+            if _LETTERS.match(text, end):
+                out.glued.append(len(kinds))
         elif group == "dollar":
             close = text.find(value, end)
             if close < 0:
@@ -208,6 +222,8 @@ def scan(text: str, at: int, words: frozenset[str], *, script: bool = False) -> 
             kind, value = DOLLAR, text[at:end]
         elif group == "param":
             kind = PARAM
+            if _LETTERS.match(text, end):
+                out.glued.append(len(kinds))
         elif group == "op":
             value, end = _operator(value, at)
             kind = value if value in _SINGLE else _PAIR.get(value, OP)
@@ -230,6 +246,37 @@ def scan(text: str, at: int, words: frozenset[str], *, script: bool = False) -> 
     return out, at + 1 if out.semicolon else at
 
 
+def separated(tokens: Tokens, base: int) -> Tokens:
+    """The tokens as PostgreSQL 15 (no letter behind a number) or 16 (0x1F, 1_000) cuts them. Raises LexError as they do."""
+    out = Tokens(tokens.text, semicolon=tokens.semicolon, backslash=tokens.backslash)
+    text, number = tokens.text, 0
+    glued = set(tokens.glued)
+    while number < len(tokens.kinds):
+        kind, start, end = tokens.kinds[number], tokens.starts[number], tokens.ends[number]
+        value = tokens.values[number]
+        number += 1
+        if number - 1 in glued:
+            whole = _NUMBER_16.match(text, start) if base >= 16 and kind != PARAM else None
+            if whole is not None:
+                end = whole.end()
+            if _LETTERS.match(text, end):
+                raise LexError(f"trailing junk after {'parameter' if kind == PARAM else 'numeric literal'}", start)
+            if whole is not None:
+                value = whole[0]
+                plain = value.replace("_", "").lower()
+                radix = {"0x": 16, "0o": 8, "0b": 2}.get(plain[:2], 10)
+                digits = plain if radix == 10 else plain[2:]
+                integer = radix != 10 or digits.isdigit()
+                kind = ICONST if integer and len(digits) < 40 and int(digits, radix) <= 2147483647 else FCONST
+                while number < len(tokens.kinds) - 1 and tokens.starts[number] < end:
+                    number += 1
+        out.kinds.append(kind)
+        out.values.append(value)
+        out.starts.append(start)
+        out.ends.append(end)
+    return out
+
+
 _ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))", re.DOTALL)
 
 
@@ -238,6 +285,8 @@ def _check_surrogates(raw: str, offset: int) -> None:
     high_ends = -1
     for found in _ESCAPE.finditer(raw):
         code = int(found[1] or found[2] or "0", 16)
+        if code > 0x10FFFF or (code == 0 and not found[3]):
+            raise LexError("invalid Unicode escape value", offset)
         if high_ends >= 0 and (not 0xDC00 <= code <= 0xDFFF or found.start() != high_ends):
             raise LexError("invalid Unicode surrogate pair", offset)
         if 0xDC00 <= code <= 0xDFFF and high_ends < 0:

@@ -381,7 +381,8 @@ class Names(Reader):
         start = self.i
         kind = self.kinds[start]
         following = self.kinds[start + 1] if kind != END else END
-        if kind in TYPE_WORDS and not (following == "." and kind in self.say.function):
+        free = kind in self.say.function
+        if (kind in TYPE_WORDS or (kind == "json" and not free)) and not (following == "." and free):
             if kind in ("int", "integer", "smallint", "bigint", "real", "boolean"):
                 self.i += 1
                 return exp.DataType(this=SIMPLE_TYPES[kind])
@@ -410,6 +411,9 @@ class Names(Reader):
             elif kind == "interval":
                 self.i += 1
                 return self._interval_type()
+            elif kind == "json":  # a keyword of PostgreSQL 17
+                self.i += 1
+                return exp.DataType(this=DType.JSON)
             else:
                 return self._character()
         return self._generic_type()

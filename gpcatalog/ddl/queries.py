@@ -13,7 +13,7 @@ from gpcatalog.ddl.lexer import (
     PSQLVAR,
 )
 from gpcatalog.ddl.reader import Mismatch
-from gpcatalog.ddl.vocabulary import NILADIC
+from gpcatalog.ddl.vocabulary import NILADIC, STRINGS
 
 
 class Queries(Calls):
@@ -127,7 +127,43 @@ class Queries(Calls):
         self.expect("(")
         body = self.statement_body()
         self.expect(")")
+        if self.edition.base >= 14 and self.kinds[self.i] in ("search", "cycle"):
+            return gx.WatchedCTE(
+                this=body,
+                alias=exp.TableAlias(this=name, columns=columns),
+                materialized=materialized,
+                search=self._search() if self.kinds[self.i] == "search" else None,
+                cycle=self._cycle() if self.kinds[self.i] == "cycle" else None,
+            )
         return exp.CTE(this=body, alias=exp.TableAlias(this=name, columns=columns), materialized=materialized)
+
+    def _search(self) -> exp.Expression:
+        """SEARCH {DEPTH | BREADTH} FIRST BY column, … SET name"""
+        self.i += 1
+        way = self.accept_any("depth", "breadth")
+        if not way:
+            raise self.miss("depth")
+        self.expect("first", "by")
+        columns = [self.name()]
+        while self.accept(","):
+            columns.append(self.name())
+        self.expect("set")
+        return gx.WordRun(expressions=self._parts(f"SEARCH {way.upper()} FIRST BY", *self._commas([*columns]), "SET", self.name()))
+
+    def _cycle(self) -> exp.Expression:
+        """CYCLE column, … SET name [TO value DEFAULT value] USING name"""
+        self.i += 1
+        columns = [self.name()]
+        while self.accept(","):
+            columns.append(self.name())
+        self.expect("set")
+        parts = self._parts("CYCLE", *self._commas([*columns]), "SET", self.name())
+        if self.accept("to"):
+            parts += self._parts("TO", self.c_expr())
+            self.expect("default")
+            parts += self._parts("DEFAULT", self.c_expr())
+        self.expect("using")
+        return gx.WordRun(expressions=parts + self._parts("USING", self.name()))
 
     def _name_list(self) -> list[exp.Identifier]:
         self.expect("(")
@@ -182,6 +218,11 @@ class Queries(Calls):
                     for each in ("limit", "offset", "for"):
                         self.note(each)
                 break
+        if any(each.args.get("rows") == "WITH TIES" for each in limits):
+            if order is None:
+                raise self.miss("ORDER BY with WITH TIES")
+            if any(each.args.get("wait") == "SKIP LOCKED" for each in locks):
+                raise self.miss("no SKIP LOCKED with WITH TIES")
         if order is not None or limits or locks:
             if node.args.get("order") is not None or node.args.get("limit") is not None:
                 node = exp.Subquery(this=node)
@@ -467,7 +508,7 @@ class Queries(Calls):
             self.expect("using")
             args["using"] = self._name_list()
             if self.edition.base >= 14 and self.accept("as"):
-                right = gx.JoinedTable(this=right, joins=[], alias=exp.TableAlias(this=self.name()))
+                return gx.NamedJoin(this=right, alias=self.name(), **args)
         return exp.Join(this=right, **args)
 
     def alias(self) -> exp.TableAlias | None:
@@ -529,6 +570,8 @@ class Queries(Calls):
             return self._function_tail(gx.RowsFrom(expressions=items), lateral)
         if kind == "xmltable" and self._opens() and self.edition.base >= 10:
             return self._function_tail(self._xmltable(), lateral)
+        if kind == "json_table" and self._opens() and kind in self.edition.classes:
+            return self._function_tail(self._json_table(), lateral)
         if lateral or self._calls():
             return self._function_tail(self.windowless(), lateral)
         relation = self.relation()
@@ -557,6 +600,8 @@ class Queries(Calls):
         """The item ahead is a function call, not a table."""
         i = self.i
         kind = self.kinds[i]
+        if kind == "table":
+            return False
         if kind in NILADIC and kind in self.edition.classes and self.kinds[i + 1] != ".":
             return True
         if kind in ("cast", "collation") and kind in self.special and self.kinds[i + 1] in ("(", "for"):
@@ -625,6 +670,8 @@ class Queries(Calls):
                     elif self.kinds[self.i] == "not" and self.peek(1) == "null":
                         self.i += 2
                         parts += self._parts("NOT NULL")
+                    elif self.kinds[self.i] == "path":  # a keyword of PostgreSQL 17
+                        parts += [self.label(), self.b_expr()]
                     else:
                         parts += [self.ident(), self.b_expr()]
             if not self.accept(","):
@@ -632,3 +679,48 @@ class Queries(Calls):
             parts += self._parts(",")
         self.expect(")")
         return gx.SpecialCall(this="XMLTABLE", expressions=parts)
+
+    def _json_table(self) -> exp.Expression:
+        """JSON_TABLE(value, path [AS name] [PASSING …] COLUMNS (…) [behavior ON ERROR])"""
+        self.i += 2
+        parts = self._json_value()
+        self.expect(",")
+        parts += self._parts(",", self.expr())
+        if self.accept("as"):
+            parts += self._parts("AS", self.name())
+        parts += self.json_passing() + self._json_columns() + self.json_behavior()
+        self.expect(")")
+        return gx.SpecialCall(this="JSON_TABLE", expressions=parts)
+
+    def _json_columns(self) -> list[exp.Expression]:
+        self.expect("columns", "(")
+        parts = self._parts("COLUMNS (")
+        while True:
+            if self.kinds[self.i] == "nested" and self.peek(1) in ("path", *STRINGS):
+                self.i += 1
+                self.accept("path")
+                parts += self._parts("NESTED PATH", self.string())
+                if self.accept("as"):
+                    parts += self._parts("AS", self.name())
+                parts += self._json_columns()
+            else:
+                parts.append(self.name())
+                if self.kinds[self.i] == "for" and self.peek(1) == "ordinality":
+                    self.i += 2
+                    parts += self._parts("FOR ORDINALITY")
+                else:
+                    parts.append(self.typename())
+                    exists = self.accept("exists")
+                    parts += self._parts("EXISTS" if exists else None)
+                    if not exists:
+                        parts += self._json_format()
+                    if self.accept("path"):
+                        parts += self._parts("PATH", self.string())
+                    if not exists:
+                        parts += self.json_wrapper()
+                    parts += self.json_behavior()
+            if not self.accept(","):
+                break
+            parts += self._parts(",")
+        self.expect(")")
+        return parts + self._parts(")")

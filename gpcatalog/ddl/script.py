@@ -141,6 +141,7 @@ def _join(first: Tokens | None, more: Tokens) -> Tokens:
     first.values += more.values
     first.starts += more.starts
     first.ends += more.ends
+    first.glued += [len(first.kinds) - len(more.kinds) + at for at in more.glued]
     first.semicolon = more.semicolon
     return first
 

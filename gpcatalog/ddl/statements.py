@@ -56,8 +56,8 @@ deny_point = DAY day:(string|integer) [ TIME time:string ]
 key_value = this:label '=' value:string
 ext_auth = '(' key_value,+ ')'
 role_option = PASSWORD NULL | PASSWORD value:string | ENCRYPTED PASSWORD value:string | UNENCRYPTED PASSWORD value:string
-    | INHERIT | NOINHERIT | CONNECTION LIMIT limit:signed_integer | VALID UNTIL value:string | RESOURCE QUEUE queue:any_name
-    | RESOURCE GROUP queue:any_name | CREATEEXTTABLE [ auth:ext_auth ] | NOCREATEEXTTABLE [ auth:ext_auth ]
+    | INHERIT | NOINHERIT | CONNECTION LIMIT limit:signed_integer | VALID UNTIL value:string | @gp RESOURCE QUEUE queue:any_name
+    | @gp RESOURCE GROUP queue:any_name | @gp CREATEEXTTABLE [ auth:ext_auth ] | @gp NOCREATEEXTTABLE [ auth:ext_auth ]
     | @gp DENY BETWEEN start:deny_point AND end:deny_point | @gp DENY point:deny_point | USER roles:role,+
     | SUPERUSER | NOSUPERUSER | CREATEDB | NOCREATEDB | CREATEROLE | NOCREATEROLE | @gp6 CREATEUSER | @gp6 NOCREATEUSER | LOGIN | NOLOGIN
     | REPLICATION | NOREPLICATION | @!gp6 BYPASSRLS | @!gp6 NOBYPASSRLS
@@ -71,7 +71,7 @@ auth_ident = USER | @gp6 CURRENT_USER | this:role
 privilege = ( SELECT | REFERENCES | CREATE ) [ columns:name_list ] | @v15 ALTER SYSTEM | this:name [ columns:name_list ]
 privileges = ALL [ PRIVILEGES ] [ columns:name_list ] | privilege,+
 only_table = ONLY this:table_name
-~maybe_only = @v10 only_table | table_name
+~maybe_only = @gp7 only_table | table_name
 privilege_target = ( @v10 TABLE tables:maybe_only,+ | TABLE tables:table_name,+ ) | SEQUENCE sequences:table_name,+
     | FOREIGN DATA WRAPPER names:name,+ | FOREIGN SERVER names:name,+ | FUNCTION functions:function_ref,+
     | @v10 PROCEDURE functions:function_ref,+ | @v10 ROUTINE functions:function_ref,+ | DATABASE names:name,+
@@ -80,13 +80,14 @@ privilege_target = ( @v10 TABLE tables:maybe_only,+ | TABLE tables:table_name,+ 
     | ALL kinds:( TABLES | SEQUENCES | FUNCTIONS | @v10 PROCEDURES | @v10 ROUTINES ) IN SCHEMA names:name,+
     | tables:maybe_only,+
 grantee = [ GROUP ] this:role
-default_target = TABLES | FUNCTIONS | @v10 ROUTINES | SEQUENCES | TYPES | @v10 SCHEMAS
+default_target = TABLES | FUNCTIONS | @v10 ROUTINES | SEQUENCES | TYPES | @v10 SCHEMAS | @v18 LARGE OBJECTS
 default_scope = IN SCHEMA schemas:name,+ | FOR ROLE roles:role,+ | FOR USER roles:role,+
 default_action = GRANT privileges ON target:default_target TO grantees:grantee,+ [ WITH GRANT OPTION ]
     | REVOKE GRANT OPTION FOR privileges ON target:default_target FROM grantees:grantee,+ [ behavior ]
     | REVOKE privileges ON target:default_target FROM grantees:grantee,+ [ behavior ]
 
 # functions
+~language_name = @v14 name | @!v14 word_or_string
 function_option = AS this:string [ ',' symbol:string ] | LANGUAGE language:word_or_string | WINDOW
     | @v10 TRANSFORM for_types:transform_type,+ | common:common_function_option | @v14 body:sql_body
 transform_type = FOR TYPE kind:typename
@@ -110,13 +111,15 @@ event_filter = this:name IN '(' string,+ ')'
 and_filter = AND this:event_filter
 
 # operator classes, text search, publications
-opclass_item = OPERATOR number:integer ref:operator_ref [ purpose:opclass_purpose ] [ RECHECK ]
-    | OPERATOR number:integer operator [ purpose:opclass_purpose ] [ RECHECK ]
+opclass_item = OPERATOR number:integer ref:operator_ref [ purpose:opclass_purpose ] [ @!v18 RECHECK ]
+    | OPERATOR number:integer operator [ purpose:opclass_purpose ] [ @!v18 RECHECK ]
     | FUNCTION number:integer types:type_list function:function_ref | FUNCTION number:integer function:function_ref
     | STORAGE kind:typename
 opclass_purpose = FOR SEARCH | FOR ORDER BY family:any_name
 opclass_drop = kind:( OPERATOR | FUNCTION ) number:integer types:type_list
-publication_object = TABLE [ ONLY ] tables:publication_table,+ | TABLES IN SCHEMA schemas:name,+
+publication_object = TABLE table:publication_table | TABLES IN SCHEMA schema:publication_schema | table:publication_table | CURRENT_SCHEMA
+~publication_schema = current_schema | name
+current_schema = CURRENT_SCHEMA
 publication_table = this:relation [ @v15 columns:name_list ] [ @v15 WHERE '(' where:expr ')' ]
 
 # databases, copy, explain, maintenance
@@ -222,7 +225,7 @@ split_partition:SplitPartition = SPLIT DEFAULT PARTITION start:partition_start e
 alter_partition:AlterPartition = ALTER this:partition_target action:alter_table_action
 set_template:SetSubpartitionTemplate = SET SUBPARTITION TEMPLATE '(' ')' | SET SUBPARTITION TEMPLATE '(' partitions:template_element,+ ')'
 alter_column:AlterColumnAction = ALTER [ COLUMN ] this:column_ref ( SET DEFAULT default:expr | DROP DEFAULT | DROP NOT NULL | SET NOT NULL
-    | SET STATISTICS statistics:signed_integer | @v17 SET STATISTICS DEFAULT | @gp7 SET ENCODING encoding:definition | SET STORAGE storage:storage_word
+    | SET STATISTICS statistics:signed_integer | @v17 SET STATISTICS DEFAULT | @gp7 SET ENCODING encoding:definition | SET STORAGE storage:column_storage_word
     | @v14 SET COMPRESSION compression:storage_word | SET options:relopts | RESET options:relopts
     | @v10 ADD GENERATED when:generated_when AS IDENTITY [ sequence:seq_options ] | @v13 DROP EXPRESSION [ IF EXISTS ]
     | @v17 SET EXPRESSION AS '(' generation:expr ')'
@@ -290,7 +293,7 @@ external_options = OPTIONS '(' generic_option,* ')'
 STATEMENTS = r"""
 alter_table = ALTER TABLE exists:[ IF EXISTS ] this:relation ( actions:alter_table_action,+ | action:alone_table_action | move:rename_or_move )
     | ALTER TABLE ALL IN TABLESPACE name [ OWNED BY owners:role,+ ] SET TABLESPACE target:name [ NOWAIT ]
-alter_external_table = ALTER EXTERNAL TABLE this:relation actions:alter_table_action,+
+alter_external_table = @gp ALTER EXTERNAL TABLE this:relation actions:alter_table_action,+
 alter_foreign_table = ALTER FOREIGN TABLE exists:[ IF EXISTS ] this:relation ( actions:alter_table_action,+ | move:foreign_move )
 alter_index = ALTER INDEX ALL IN TABLESPACE name [ OWNED BY owners:role,+ ] SET TABLESPACE target:name [ NOWAIT ]
     | @v10 ALTER INDEX this:table_name ( attach:attach_index | depends:depends_on )
@@ -303,7 +306,7 @@ alter_materialized_view = ALTER MATERIALIZED VIEW ALL IN TABLESPACE name [ OWNED
 alter_type = ALTER TYPE this:any_name ( @gp SET DEFAULT ENCODING encoding:definition | actions:attribute_action,+
     | ADD VALUE [ IF NOT EXISTS ] value:string [ ( BEFORE | AFTER ) neighbor:string ] | @v10 RENAME VALUE value:string TO new_value:string
     | RENAME TO rename:name | RENAME ATTRIBUTE attribute:name TO rename:name [ behavior ] | SET SCHEMA schema:name | OWNER TO owner:role
-    | @v13 SET options:definition )
+    | @v13 SET '(' settings:operator_option,+ ')' )
 alter_domain = ALTER DOMAIN this:any_name ( action:domain_action | RENAME TO rename:name | RENAME CONSTRAINT constraint:name TO rename:name
     | SET SCHEMA schema:name | OWNER TO owner:role )
 alter_function = ALTER kind:( FUNCTION | @v10 PROCEDURE | @v10 ROUTINE ) this:function_ref ( options:common_function_option+ [ RESTRICT ]
@@ -314,8 +317,8 @@ alter_operator = ALTER OPERATOR ( CLASS | FAMILY ) class:any_name USING method:n
     | ALTER OPERATOR this:operator_ref ( SET SCHEMA schema:name | OWNER TO owner:role | @v10 SET '(' options:operator_option,+ ')' )
 alter_collation = ALTER COLLATION this:any_name ( RENAME TO rename:name | SET SCHEMA schema:name | OWNER TO owner:role | @v10 REFRESH VERSION )
 alter_conversion = ALTER CONVERSION this:any_name ( RENAME TO rename:name | SET SCHEMA schema:name | OWNER TO owner:role )
-alter_database = ALTER DATABASE this:name ( RENAME TO rename:name | OWNER TO owner:role | SET TABLESPACE tablespace:name | setting:set_reset
-    | @gp6 [ WITH ] options:database_limit* | @!gp6 [ WITH ] options:database_option* | @v15 REFRESH COLLATION VERSION )
+alter_database = ALTER DATABASE this:name ( RENAME TO rename:name | OWNER TO owner:role | SET TABLESPACE tablespace:name | setting:set_reset | @v15 REFRESH COLLATION VERSION
+    | @gp6 [ WITH ] options:database_limit* | @!gp6 [ WITH ] options:database_option* )
 alter_default_privileges = ALTER DEFAULT PRIVILEGES scopes:default_scope* action:default_action
 alter_event_trigger = ALTER EVENT TRIGGER this:name ( ENABLE REPLICA | ENABLE ALWAYS | ENABLE | DISABLE | RENAME TO rename:name | OWNER TO owner:role )
 alter_extension = ALTER EXTENSION this:name UPDATE updates:extension_update* | @gp6 ALTER EXTENSION this:any_name SET SCHEMA schema:name | @!gp6 ALTER EXTENSION this:name SET SCHEMA schema:name
@@ -325,7 +328,7 @@ extension_member = ACCESS METHOD name | AGGREGATE aggregate:aggregate_ref | CAST
     | ( FUNCTION | @v10 PROCEDURE | @v10 ROUTINE ) function:function_ref | [ PROCEDURAL ] LANGUAGE name | OPERATOR ( CLASS | FAMILY ) any_name USING method:name
     | OPERATOR operator:operator_ref | SCHEMA name | EVENT TRIGGER name | ( TABLE | SEQUENCE | VIEW | MATERIALIZED VIEW | FOREIGN TABLE | COLLATION | CONVERSION
     | TEXT SEARCH PARSER | TEXT SEARCH DICTIONARY | TEXT SEARCH TEMPLATE | TEXT SEARCH CONFIGURATION ) any_name
-    | FOREIGN DATA WRAPPER name | SERVER name | @v10 TRANSFORM FOR kind:typename LANGUAGE name | @gp6 TYPE any_name | @v10 TYPE kind:typename
+    | FOREIGN DATA WRAPPER name | SERVER name | @v14 ( DATABASE | ROLE | SUBSCRIPTION | TABLESPACE | PUBLICATION ) name | @v10 TRANSFORM FOR kind:typename LANGUAGE name | @gp6 TYPE any_name | @v10 TYPE kind:typename
 alter_foreign_data_wrapper = ALTER FOREIGN DATA WRAPPER this:name ( RENAME TO rename:name | OWNER TO owner:role
     | handlers:fdw_option* generic:alter_generic_options | handlers:fdw_option+ )
 fdw_option = HANDLER handler:any_name | NO HANDLER | VALIDATOR handler:any_name | NO VALIDATOR
@@ -335,17 +338,18 @@ alter_large_object = ALTER LARGE OBJECT this:number OWNER TO owner:role
 alter_policy = @v10 ALTER POLICY [ IF EXISTS ] this:name ON table:table_name RENAME TO rename:name
     | @v10 ALTER POLICY this:name ON table:table_name ( [ TO roles:role,+ ] [ USING '(' using:expr ')' ] [ WITH CHECK '(' check:expr ')' ] )
 alter_protocol = @gp6 ALTER PROTOCOL this:any_name RENAME TO rename:name | @gp ALTER PROTOCOL this:name ( RENAME TO rename:name | OWNER TO owner:role )
-alter_publication = @v10 ALTER PUBLICATION this:name ( RENAME TO rename:name | OWNER TO owner:role | SET TABLE tables:publication_table,+
-    | ADD TABLE tables:publication_table,+ | DROP TABLE tables:publication_table,+ | @v15 ( SET | ADD | DROP ) objects:publication_object,+ | SET options:definition )
-alter_resource_queue = ALTER RESOURCE QUEUE this:nonreserved options:queue_option* [ WITH with:definition ] [ WITHOUT without:definition ]
-alter_resource_group = ALTER RESOURCE GROUP this:name SET option:group_option
+alter_publication = @v10 ALTER PUBLICATION this:name ( RENAME TO rename:name | OWNER TO owner:role | @v15 ( SET | ADD | DROP ) objects:publication_object,+
+    | SET TABLE tables:publication_table,+ | ADD TABLE tables:publication_table,+ | DROP TABLE tables:publication_table,+ | SET options:definition )
+alter_resource_queue = @gp ALTER RESOURCE QUEUE this:nonreserved options:queue_option* [ WITH with:definition ] [ WITHOUT without:definition ]
+alter_resource_group = @gp ALTER RESOURCE GROUP this:name SET option:group_option
 alter_role = ALTER ( ROLE | USER ) ALL [ IN DATABASE database:name ] setting:set_reset
     | ALTER ( ROLE | USER ) this:role ( [ IN DATABASE database:name ] setting:set_reset | RENAME TO rename:role | [ WITH ] options:alter_role_option* )
 alter_rule = ALTER RULE this:name ON table:table_name RENAME TO rename:name
 alter_schema = ALTER SCHEMA this:name ( RENAME TO rename:name | OWNER TO owner:role )
 alter_server = ALTER SERVER this:name ( RENAME TO rename:name | OWNER TO owner:role
     | [ VERSION ( NULL | version:string ) ] generic:alter_generic_options | VERSION ( NULL | version:string ) )
-alter_statistics = @v10 ALTER STATISTICS this:any_name ( RENAME TO rename:name | SET SCHEMA schema:name | OWNER TO owner:role | @v13 SET STATISTICS target:signed_integer )
+alter_statistics = @v13 ALTER STATISTICS exists:( IF EXISTS ) this:any_name SET STATISTICS target:signed_integer
+    | @v10 ALTER STATISTICS this:any_name ( RENAME TO rename:name | SET SCHEMA schema:name | OWNER TO owner:role | @v13 SET STATISTICS target:signed_integer )
 alter_subscription = @v10 ALTER SUBSCRIPTION this:name ( RENAME TO rename:name | OWNER TO owner:role | CONNECTION connection:string
     | REFRESH PUBLICATION [ options:with_definition ] | SET PUBLICATION publications:label,+ [ options:with_definition ]
     | @v14 ( ADD | DROP ) PUBLICATION publications:label,+ [ options:with_definition ] | SET set:definition | ENABLE | DISABLE | @v15 SKIP set:definition )
@@ -374,10 +378,10 @@ create_extension = CREATE EXTENSION [ IF NOT EXISTS ] this:name [ WITH ] options
 extension_option = SCHEMA schema:name | VERSION version:word_or_string | FROM from:word_or_string | @v10 CASCADE
 create_foreign_data_wrapper = CREATE FOREIGN DATA WRAPPER this:name handlers:fdw_option* [ options:generic_options ]
 create_function = CREATE [ OR REPLACE ] FUNCTION this:function_name '(' args:func_arg_default,* ')'
-    [ ( RETURNS TABLE '(' columns:table_column,+ ')' | RETURNS returns:func_type ) ] options:function_option+ [ with:with_definition ]
+    [ ( RETURNS TABLE '(' columns:table_column,+ ')' | RETURNS returns:func_type ) ] options:function_option+ [ @gp with:with_definition ]
 create_procedure:CreateProcedure = @v11 CREATE [ OR REPLACE ] PROCEDURE this:function_name '(' args:func_arg_default,* ')' options:function_option+
 create_group = CREATE GROUP this:role [ WITH ] options:create_role_option*
-create_language = CREATE [ OR REPLACE ] [ TRUSTED ] [ PROCEDURAL ] LANGUAGE this:word_or_string
+create_language = CREATE [ OR REPLACE ] [ TRUSTED ] [ PROCEDURAL ] LANGUAGE this:language_name
     [ HANDLER handler:any_name [ INLINE inline:any_name ] [ ( VALIDATOR validator:any_name | NO VALIDATOR ) ] ]
 create_operator_class = CREATE OPERATOR CLASS this:any_name [ DEFAULT ] FOR TYPE kind:typename USING method:name [ FAMILY family:any_name ] AS items:opclass_item,+
 create_operator_family = CREATE OPERATOR FAMILY this:any_name USING method:name
@@ -385,9 +389,9 @@ create_operator = CREATE OPERATOR this:operator options:definition
 create_policy = @v10 CREATE POLICY this:name ON table:table_name [ AS which:( PERMISSIVE | RESTRICTIVE ) ] [ FOR ( ALL | SELECT | INSERT | UPDATE | DELETE ) ] [ TO roles:role,+ ]
     [ USING '(' using:expr ')' ] [ WITH CHECK '(' check:expr ')' ]
 create_protocol = @gp CREATE [ TRUSTED ] PROTOCOL this:name options:definition
-create_publication = @v10 CREATE PUBLICATION this:name [ ( FOR ALL TABLES | FOR TABLE tables:publication_table,+ | @v15 FOR objects:publication_object,+ ) ] [ options:with_definition ]
-create_resource_queue = CREATE RESOURCE QUEUE this:nonreserved options:queue_option* [ WITH with:definition ]
-create_resource_group = CREATE RESOURCE GROUP this:name WITH with:definition
+create_publication = @v10 CREATE PUBLICATION this:name [ ( FOR ALL TABLES | @v15 FOR objects:publication_object,+ | FOR TABLE tables:publication_table,+ ) ] [ options:with_definition ]
+create_resource_queue = @gp CREATE RESOURCE QUEUE this:nonreserved options:queue_option* [ WITH with:definition ]
+create_resource_group = @gp CREATE RESOURCE GROUP this:name WITH with:definition
 create_role = CREATE ( ROLE | USER ) this:role [ WITH ] options:create_role_option*
 create_rule = CREATE [ OR REPLACE ] RULE this:name AS ON event:( SELECT | UPDATE | DELETE | INSERT ) TO table:table_name [ WHERE where:expr ] DO [ which:( INSTEAD | ALSO ) ]
     ( NOTHING | '(' [ first:rule_statement ] tails:rule_tail* ')' | action:rule_statement )
@@ -395,6 +399,7 @@ create_schema = CREATE SCHEMA [ IF NOT EXISTS ] ( [ this:name ] AUTHORIZATION ow
 create_sequence = CREATE [ temporary:temp_word ] SEQUENCE [ @v10 IF NOT EXISTS ] this:table_name options:seq_option*
 create_server = CREATE SERVER [ @v10 IF NOT EXISTS ] this:name [ TYPE type:string ] [ VERSION ( NULL | version:string ) ] FOREIGN DATA WRAPPER wrapper:name [ options:generic_options ]
 create_statistics = @v10 CREATE STATISTICS [ IF NOT EXISTS ] this:any_name [ kinds:name_list ] ON expressions:statistics_item,+ FROM source:from_items
+create_statistics_unnamed = @v16 CREATE STATISTICS [ kinds:name_list ] ON expressions:statistics_item,+ FROM source:from_items
 create_subscription = @v10 CREATE SUBSCRIPTION this:name CONNECTION connection:string PUBLICATION publications:label,+ [ options:with_definition ]
 create_tablespace = CREATE TABLESPACE this:name [ OWNER owner:role ] LOCATION location:string [ WITH options:relopts ]
 create_text_search = CREATE TEXT SEARCH ( PARSER | DICTIONARY | TEMPLATE | CONFIGURATION ) this:any_name options:definition
@@ -427,11 +432,11 @@ drop_function = DROP ( @v10 FUNCTION IF EXISTS functions:function_ref,+ | @gp6 F
     | @v10 ROUTINE IF EXISTS functions:function_ref,+ | @v10 FUNCTION functions:function_ref,+ | @gp6 FUNCTION function:function_ref_one
     | @v10 PROCEDURE functions:function_ref,+ | @v10 ROUTINE functions:function_ref,+ ) [ behavior ]
 function_ref_one = this:function_name '(' args:func_arg,* ')'
-drop_language = DROP [ PROCEDURAL ] LANGUAGE exists:[ IF EXISTS ] this:word_or_string [ behavior ]
+drop_language = DROP [ PROCEDURAL ] LANGUAGE exists:[ IF EXISTS ] this:language_name [ behavior ]
 drop_operator = DROP OPERATOR ( CLASS | FAMILY ) exists:[ IF EXISTS ] class:any_name USING method:name [ behavior ]
     | DROP OPERATOR exists:[ IF EXISTS ] ( @v10 operators:operator_ref,+ | operators:operator_ref ) [ behavior ]
 drop_owned = DROP OWNED BY roles:role,+ [ behavior ]
-drop_resource = DROP RESOURCE ( QUEUE | GROUP ) this:nonreserved
+drop_resource = @gp DROP RESOURCE ( QUEUE | GROUP ) this:nonreserved
 drop_role = DROP ( ROLE | USER | GROUP ) exists:[ IF EXISTS ] roles:role,+
 drop_subscription = @v10 DROP SUBSCRIPTION exists:[ IF EXISTS ] this:name [ behavior ]
 drop_tablespace = DROP TABLESPACE exists:[ IF EXISTS ] this:name
@@ -481,10 +486,11 @@ vacuum = VACUUM '(' ( @gp6 words:vacuum_word,+ | @!gp6 options:explain_option,+ 
     | @gp6 VACUUM [ FULL ] [ FREEZE ] [ VERBOSE ] ( analyze:analyze | table:table_name )
     | @gp6 VACUUM [ FULL ] [ FREEZE ] [ VERBOSE ]
     | @!gp6 VACUUM [ FULL ] [ FREEZE ] [ VERBOSE ] [ ( ANALYZE | ANALYSE ) ] [ @gp7 AO_AUX_ONLY ] [ targets:vacuum_target,+ ]
-cluster = CLUSTER [ VERBOSE ] ( index:name ON table:table_name | table:table_name [ USING using:name ] ) | CLUSTER [ VERBOSE ]
-    | @v14 CLUSTER '(' options:explain_option,+ ')' [ table:table_name [ USING using:name ] ]
+cluster = @v17 CLUSTER '(' options:explain_option,+ ')' [ table:table_name [ USING using:name ] ]
+    | @v14 CLUSTER '(' options:explain_option,+ ')' table:table_name [ USING using:name ]
+    | CLUSTER [ VERBOSE ] ( index:name ON table:table_name | table:table_name [ USING using:name ] ) | CLUSTER [ VERBOSE ]
 reindex = REINDEX [ ( @v14 '(' options:explain_option,+ ')' | @v10 '(' verbose:reindex_word,+ ')' ) ] ( ( INDEX | TABLE ) [ @v12 CONCURRENTLY ] this:table_name
-    | @v10 ( SCHEMA | SYSTEM | DATABASE ) [ @v12 CONCURRENTLY ] name | @gp6 ( SYSTEM | DATABASE ) name ) [ @gp6 FORCE ]
+    | @v16 ( SYSTEM | DATABASE ) [ CONCURRENTLY ] [ name ] | @v10 ( SCHEMA | SYSTEM | DATABASE ) [ @v12 CONCURRENTLY ] name | @gp6 ( SYSTEM | DATABASE ) name ) [ @gp6 FORCE ]
 refresh = REFRESH MATERIALIZED VIEW [ CONCURRENTLY ] this:table_name [ ( WITH DATA | WITH NO DATA ) ]
 checkpoint = CHECKPOINT
 load = LOAD this:string
@@ -503,8 +509,8 @@ prepare = PREPARE this:name [ types:type_list ] AS statement:statement_body
 execute = EXECUTE this:name [ '(' args:expr,+ ')' ]
 deallocate = DEALLOCATE PREPARE ALL | DEALLOCATE PREPARE this:name | DEALLOCATE ALL | DEALLOCATE this:name
 declare_cursor = DECLARE this:name options:cursor_option* CURSOR [ hold:( WITH HOLD | WITHOUT HOLD ) ] FOR query:select
-cursor_option = NO SCROLL | SCROLL | BINARY | INSENSITIVE | @gp7 PARALLEL RETRIEVE | @v14 ASENSITIVE
-retrieve = @gp7 RETRIEVE ( ALL | count:signed_integer ) FROM ENDPOINT endpoint:name
+cursor_option = NO SCROLL | SCROLL | BINARY | INSENSITIVE | @gp PARALLEL RETRIEVE | @v14 ASENSITIVE
+retrieve = @gp RETRIEVE ( ALL | count:signed_integer ) FROM ENDPOINT endpoint:name
 fetch = ( FETCH | MOVE ) args:fetch_args
 close_cursor = CLOSE ( ALL | this:name )
 explain = EXPLAIN '(' options:explain_option,+ ')' statement:explainable

@@ -147,9 +147,13 @@ class Tables(Changes):
             return exp.Identifier(this=self.values[self.i - 1], quoted=False)
         return self.name()
 
+    def column_storage_word(self) -> exp.Identifier:
+        """PLAIN, MAIN, … or, from 16 on, DEFAULT."""
+        return self.storage_word() if self.edition.base >= 16 else self.name()
+
     def access_method_name(self) -> exp.Identifier:
         """A method, or DEFAULT."""
-        return self.storage_word()
+        return self.storage_word() if self.edition.base >= 17 else self.name()
 
     def vacuum_relation(self) -> exp.Expression:
         """A table to vacuum."""
@@ -163,7 +167,17 @@ class Tables(Changes):
 
     def statistics_item(self) -> exp.Expression:
         """A column or expression of CREATE STATISTICS."""
-        return self.expr()
+        if self.edition.base < 14:
+            return self.expr()
+        kind = self.kinds[self.i]
+        if kind == "(":
+            self.i += 1
+            value = exp.Paren(this=self.expr())
+            self.expect(")")
+            return value
+        if kind in self.say.column and self.peek(1) not in ("(", "."):
+            return exp.Column(this=self.name())
+        return self.windowless()
 
     def rule_statement(self) -> exp.Expression:
         """A command that a rule may hold."""
@@ -217,6 +231,8 @@ class Tables(Changes):
             if self.kinds[self.i] == "return":
                 self.i += 1
                 found.append(gx.SqlBody(expressions=[self.expr()]))
+            elif self.kinds[self.i] == "create":
+                found.append(self.schema_element())
             else:
                 found.append(self.statement_body())
             self.expect(";")
@@ -259,7 +275,7 @@ class Tables(Changes):
             return self.number()
         if kind in ("+", "-", "*", "/", "%", "^", "<", ">", "=", "<=", ">=", "<>", OP, "operator"):
             return self.any_op()
-        if kind in self.say.reserved or kind == "none" or kind == "row":
+        if kind in self.say.reserved or kind == "none" or (kind == "row" and self.edition.greenplum):
             self.i += 1
             return exp.Identifier(this=self.values[self.i - 1], quoted=False)
         return self.func_type()
@@ -464,6 +480,8 @@ class Tables(Changes):
         kind = self.kinds[self.i]
         if kind == "not" and self.peek(1) == "null":
             self.i += 2
+            if self.edition.base >= 18 and self.sequence("no", "inherit"):
+                return gx.OwnNotNull(no_inherit=True)
             return exp.NotNullColumnConstraint()
         if kind == "null":
             self.i += 1
@@ -524,12 +542,25 @@ class Tables(Changes):
             self.i += 3
             args["tablespace"] = self.name()
 
-    def _references(self, columns: list[exp.Identifier] | None) -> exp.Expression:
+    def _key_columns(self) -> list[exp.Expression]:
+        """(column, … [, PERIOD column])"""
+        self.expect("(")
+        found: list[exp.Expression] = [self.name()]
+        while self.accept(","):
+            if self.edition.base >= 18 and self.kinds[self.i] == "period" and self.peek(1) in self.say.column:
+                self.i += 1
+                found.append(gx.PeriodColumn(this=self.name()))
+                break
+            found.append(self.name())
+        self.expect(")")
+        return found
+
+    def _references(self, columns: list[exp.Expression] | None) -> exp.Expression:
         self.expect("references")
         table = self.table_name()
         args: dict[str, Any] = {}
         if self.kinds[self.i] == "(":
-            args["expressions"] = self._name_list()
+            args["expressions"] = self._key_columns()
         if self.accept("match"):
             which = self.accept_any("full", "partial", "simple")
             if not which:
@@ -605,7 +636,7 @@ class Tables(Changes):
         if kind == "foreign":
             self.i += 1
             self.expect("key")
-            return self._references(self._name_list())
+            return self._references(self._key_columns())
         if kind == "exclude":
             self.i += 1
             args = {}
@@ -990,8 +1021,8 @@ class Tables(Changes):
                     break
         self.expect(")")
         source = self.of("external_source")
-        if word == "writable" and source.args.get("on"):
-            raise self.miss("no ON clause for a writable table")
+        if word == "writable" and source.args.get("on") and source.args.get("command") is not None:
+            raise self.miss("no ON clause for a writable table that runs a command")
         self.expect("format")
         properties += [source, gx.ExternalFormat(this=self.string(), options=self.maybe("format_options"))]
         if self.kinds[self.i] == "options":

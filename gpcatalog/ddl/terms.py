@@ -89,6 +89,8 @@ class Terms(Names):
             if b and kind not in _B_EXPR:
                 return left
             level, association = found
+            if kind == "similar" and self.peek(1) != "to":
+                return left  # SUBSTRING(… SIMILAR … ESCAPE …)
             if kind == "not":
                 after = self.peek(1)
                 if after not in ("between", "in", "like", "ilike", "similar"):
@@ -358,7 +360,7 @@ class Terms(Names):
             found = special(self)
             if found is not None:
                 return found
-        if kind in TYPE_WORDS:
+        if kind in TYPE_WORDS or (kind == "json" and kind not in self.say.function):
             typed = self._typed_literal()
             if typed is not None:
                 return typed

@@ -346,6 +346,8 @@ def axis(term: Term, kind: Family) -> int:
             raise ValueError(f"{term.value!r} is no number") from None
         if not number.is_finite() or number != number.to_integral_value():
             raise ValueError(f"{term.value} is not a whole number")
+        if number.adjusted() > 20:  # never spelled out: 1e999999 would be a million digits
+            raise ValueError(f"{term.value} lies at the end of 64 bits or beyond")
         whole = int(number)
         if not MINUS_INFINITY < whole < INFINITY:
             raise ValueError(f"{whole} lies at the end of 64 bits or beyond")

@@ -98,3 +98,22 @@ def test_greenplum_6(gp6_dsn: str) -> None:
 @pytest.mark.greenplum
 def test_greenplum_7(gp7_dsn: str) -> None:
     check(gp7_dsn, "gp7")
+
+
+def keywords_of(dsn: str, server: str) -> None:
+    """Every keyword, its class and whether it may be a label without AS: as the server lists them."""
+    with psycopg.connect(dsn) as conn:
+        listed = conn.execute("SELECT word, catcode::text, barelabel FROM pg_catalog.pg_get_keywords()").fetchall()
+    assert editions(server)[0].classes == {word: letter.upper() if bare else letter.lower() for word, letter, bare in listed}
+
+
+@pytest.mark.postgres
+def test_postgresql_15(pg_dsn: str) -> None:
+    check(pg_dsn, "pg15")
+    keywords_of(pg_dsn, "pg15")
+
+
+@pytest.mark.postgres
+def test_newest_postgresql(pgnew_dsn: str) -> None:
+    check(pgnew_dsn, "pg18")
+    keywords_of(pgnew_dsn, "pg18")
