@@ -20,19 +20,16 @@ if TYPE_CHECKING:
 def _read(path: str) -> Plan:
     import msgspec
 
-    from gpcatalog.planner.plan import SCHEMA, Plan
+    from gpcatalog.emit import plan_json
 
     try:
         raw = Path(path).read_bytes()
     except OSError as e:
         raise CatalogError(f"cannot read {path}: {e.strerror or e}", hint="`gpcatalog plan --format json -o FILE` writes one") from None
     try:
-        found = msgspec.json.decode(raw, type=Plan)
+        return plan_json.read(raw)
     except (msgspec.ValidationError, msgspec.DecodeError, UnicodeDecodeError) as e:
         raise CatalogError(f"{path} is no plan: {e}", hint="`gpcatalog plan --format json -o FILE` writes one") from None
-    if found.schema != SCHEMA:
-        raise CatalogError(f"{path} is a plan of schema {found.schema}, {SCHEMA} is understood", hint="plan again with this version")
-    return found
 
 
 def _counts(session: Session, plan: Plan, only: set[str]) -> dict[str, int]:

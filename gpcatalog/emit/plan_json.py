@@ -1,30 +1,498 @@
-"""The plan file: JSON with a versioned schema, written table by table so that memory does not grow with its steps."""
+"""The plan file: JSON with a versioned schema; partitions as columns with runs, since a plan may name a million of them.
+
+Written table by table, so that memory does not grow with its steps. What repeats is said once:
+
+* `texts` (at the end): bounds and conditions, told elsewhere by their number;
+* `partitions` of a table: what its steps take, `made`: what they make, as columns; steps name rows of them by number.
+* A column is a list of values; a list within it is a run: of numbers `[first, how many]` counts up, `[value, how many, 0]` repeats;
+  of names `[text, how many]` repeats, `[before, first, after, how many]` counts up between two texts.
+* The typed ends of units follow from their bounds.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, cast
 
 import msgspec
 
-from gpcatalog.planner.plan import Plan, TablePlan
+from gpcatalog.planner import operations as op
+from gpcatalog.planner.bounds import Family
+from gpcatalog.planner.ends import Ends, family_of
+from gpcatalog.planner.plan import SCHEMA, Plan, TablePlan
+
+Number = int | float | None
+Numbers = list[Number | list[Number]]
+Texts = list[str | list[str | int]]
+
+_LEAST = 3  # values that make a run
+_LONGEST = 20_000_000  # values of a run that is read: more than any database has partitions
+_DIGITS = re.compile(r"(\d+)")
+
+
+# --- columns -------------------------------------------------------------------------------------------------------------
+
+
+def pack_numbers(values: Sequence[Number]) -> Numbers:
+    """Numbers with stretches that count up by one, or repeat, told as runs.
+
+    >>> pack_numbers([7, 8, 9, 20, 4, 4, 4, 4])
+    [[7, 3], 20, [4, 4, 0]]
+    """
+    out: Numbers = []
+    n, i = len(values), 0
+    while i < n:
+        first = values[i]
+        step: Number = None
+        if i + _LEAST <= n:
+            if values[i + 1] == first:
+                step = 0
+            elif type(first) is int and values[i + 1] == first + 1:
+                step = 1
+        if step is None:
+            out.append(first)
+            i += 1
+            continue
+        j, expected = i + 1, cast("Any", first)
+        while j < n:
+            if step:
+                expected += 1
+            if values[j] != expected:
+                break
+            j += 1
+        if j - i >= _LEAST:
+            out.append([first, j - i] if step else [first, j - i, 0])
+        else:
+            out += values[i:j]
+        i = j
+    return out
+
+
+def numbers(column: Numbers) -> Iterator[Number]:
+    """The values of a column.
+
+    >>> list(numbers([[7, 3], 20, [4, 2, 0]]))
+    [7, 8, 9, 20, 4, 4]
+    """
+    for one in column:
+        if not isinstance(one, list):
+            yield one
+        elif len(one) == 2 and isinstance(one[0], int) and isinstance(one[1], int) and 0 < one[1] <= _LONGEST:
+            yield from range(one[0], one[0] + one[1])
+        elif len(one) == 3 and isinstance(one[1], int) and 0 < one[1] <= _LONGEST and one[2] == 0:
+            for _ in range(one[1]):
+                yield one[0]
+        else:
+            raise msgspec.ValidationError(f"{one} is no run of numbers")
+
+
+def _places(column: Numbers) -> Iterator[int]:
+    for one in numbers(column):
+        if not isinstance(one, int) or one < 0:
+            raise msgspec.ValidationError(f"{one} is the number of no row")
+        yield one
+
+
+def _counted(first: str, second: str) -> tuple[str, int, str] | None:
+    """What stands around the one number that is one more in the second text: before, the number, after."""
+    a, b = _DIGITS.split(first), _DIGITS.split(second)
+    if len(a) != len(b):
+        return None
+    differ = [k for k, (x, y) in enumerate(zip(a, b, strict=True)) if x != y]
+    if len(differ) != 1 or not differ[0] % 2:
+        return None
+    k = differ[0]
+    if len(a[k]) > 18 or str(int(a[k])) != a[k] or str(int(a[k]) + 1) != b[k]:  # leading zeros are not counted
+        return None
+    return "".join(a[:k]), int(a[k]), "".join(a[k + 1 :])
+
+
+def pack_texts(values: Sequence[str]) -> Texts:
+    """Texts with stretches that repeat, or where one number counts up, told as runs.
+
+    >>> pack_texts(["p1_x", "p2_x", "p3_x", "a", "a", "a"])
+    [['p', 1, '_x', 3], ['a', 3]]
+    """
+    out: Texts = []
+    n, i = len(values), 0
+    while i < n:
+        first, j = values[i], i + 1
+        if i + _LEAST <= n and values[i + _LEAST - 1] != first:
+            found = _counted(first, values[j]) if values[j] != first else None
+            if found is not None:
+                before, at, after = found
+                while j < n and values[j] == f"{before}{at + j - i}{after}":
+                    j += 1
+                if j - i >= _LEAST:
+                    out.append([before, at, after, j - i])
+                    i = j
+                    continue
+            out.append(first)
+            i += 1
+            continue
+        while j < n and values[j] == first:
+            j += 1
+        out += [[first, j - i]] if j - i >= _LEAST else values[i:j]
+        i = j
+    return out
+
+
+def texts(column: Texts) -> Iterator[str]:
+    """The values of a column.
+
+    >>> list(texts([["p", 9, "_x", 2], "b", ["a", 2]]))
+    ['p9_x', 'p10_x', 'b', 'a', 'a']
+    """
+    for one in column:
+        if isinstance(one, str):
+            yield one
+        elif len(one) == 2 and isinstance(one[0], str) and isinstance(one[1], int) and 0 < one[1] <= _LONGEST:
+            for _ in range(one[1]):
+                yield one[0]
+        elif len(one) == 4 and isinstance(one[1], int) and isinstance(one[3], int) and 0 < one[3] <= _LONGEST:
+            for n in range(one[1], one[1] + one[3]):
+                yield f"{one[0]}{n}{one[2]}"
+        else:
+            raise msgspec.ValidationError(f"{one} is no run of texts")
+
+
+# --- the file ------------------------------------------------------------------------------------------------------------
+
+
+class Look(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What many partitions share: schema, storage, options and tablespace."""
+
+    schema: str = ""
+    storage: str = ""
+    options: str = ""
+    tablespace: int = 0
+
+
+class Taken(msgspec.Struct, omit_defaults=True):
+    """Partitions that steps take, as columns; see `Leaf`. look: number in the table's `looks`; bound: number in `texts`.
+
+    Units that are no leaves themselves stand among them, without sizes.
+    """
+
+    oid: Numbers = []
+    name: Texts = []
+    partition: Texts = []
+    bound: Numbers = []
+    look: Numbers = []
+    rows: Numbers = []
+    bytes: Numbers = []
+    segment_bytes: Numbers = []
+    filled: Numbers = []  # 1, 0, or null where unknown
+
+
+class Made(msgspec.Struct, omit_defaults=True):
+    """Leaves that steps make, as columns; see `NewLeaf`. storing: number in the table's `storings`."""
+
+    name: Texts = []
+    partition: Texts = []
+    bound: Numbers = []
+    path: list[tuple[str, ...]] = []
+    storing: Numbers = []
+    bytes: Numbers = []
+    segment_bytes: Numbers = []
+    like: Numbers = []
+
+
+class Storing(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How made leaves are stored; see `NewLeaf`."""
+
+    storage: str = ""
+    options: dict[str, str] = {}
+    tablespace: int = 0
+
+
+class Held(msgspec.Struct, omit_defaults=True):
+    """Leaves of a step: row in `partitions`, number of the step's unit, number of its new leaf."""
+
+    at: Numbers = []
+    unit: Numbers = []
+    lane: Numbers = []
+
+
+class Line(msgspec.Struct, omit_defaults=True, tag_field="operation", tag="other", kw_only=True):
+    """A step as the file has it; see the step of that operation. units, new: rows of `partitions` and `made`; rests_on: in `texts`."""
+
+    id: str
+    explanation: str
+    gain: op.Gain
+    cost: op.Price
+    rests_on: list[int] = []
+    parent: int = 0
+    parent_name: str = ""
+    proposal: bool = False
+    units: Numbers = []
+    leaves: Held = msgspec.field(default_factory=Held)
+    new: Numbers = []
+
+
+class MergeLine(Line, omit_defaults=True, tag="merge", kw_only=True):
+    """See `Merge`. Its ends are those of its first and last unit."""
+
+    grain: str
+    partition: str
+    name: str
+    bound: str
+    whole: bool = False
+
+
+class ConvertLine(Line, tag="convert"):
+    """See `Convert`."""
+
+
+class DropLine(Line, tag="drop-empty", kw_only=True):
+    """See `DropEmpty`."""
+
+    where: str
+
+
+class UnpartitionLine(Line, tag="unpartition"):
+    """See `Unpartition`."""
+
+
+class FlattenLine(Line, tag="flatten", kw_only=True):
+    """See `Flatten`."""
+
+    level: int
+
+
+class ExternaliseLine(Line, tag="externalise", kw_only=True):
+    """See `Externalise`."""
+
+    file_bytes: int
+
+
+class ReconfigureLine(Line, omit_defaults=True, tag="reconfigure", kw_only=True):
+    """See `Reconfigure`."""
+
+    maker: str
+    version: str = ""
+    now: dict[str, str | None] = {}
+    wanted: dict[str, str] = {}
+
+
+AnyLine = MergeLine | ConvertLine | DropLine | UnpartitionLine | FlattenLine | ExternaliseLine | ReconfigureLine
+
+_LINES: dict[type[op.AnyStep], type[Line]] = {
+    op.Merge: MergeLine,
+    op.Convert: ConvertLine,
+    op.DropEmpty: DropLine,
+    op.Unpartition: UnpartitionLine,
+    op.Flatten: FlattenLine,
+    op.Externalise: ExternaliseLine,
+    op.Reconfigure: ReconfigureLine,
+}
+_STEPS = {line: step for step, line in _LINES.items()}
+_OWN = {  # fields that a step and its line both have and spell alike
+    step: [f.name for f in msgspec.structs.fields(line) if f.name not in ("rests_on", "units", "leaves", "new")]
+    for step, line in _LINES.items()
+}
+
+
+class TableLine(TablePlan, omit_defaults=True, kw_only=True):
+    """A table as the file has it: `TablePlan`, and what its steps take and make."""
+
+    looks: list[Look] = msgspec.field(default_factory=list)
+    partitions: Taken = msgspec.field(default_factory=Taken)
+    storings: list[Storing] = msgspec.field(default_factory=list)
+    made: Made = msgspec.field(default_factory=Made)
+    steps: list[AnyLine] = msgspec.field(default_factory=list)  # type: ignore[assignment]
+
+
+class File(Plan, kw_only=True):
+    """The plan file: `Plan`, and the texts that are told by number."""
+
+    tables: list[TableLine] = msgspec.field(default_factory=list)  # type: ignore[assignment]
+    texts: list[str] = msgspec.field(default_factory=list)
+
+
+_TABLE = [f.name for f in msgspec.structs.fields(TablePlan) if f.name != "steps"]
+_PLAN = [f.name for f in msgspec.structs.fields(Plan) if f.name != "tables"]
+
+
+class _Shared:
+    """Texts said once, by number."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[str, int] = {}
+
+    def __call__(self, text: str) -> int:
+        return self.numbers.setdefault(text, len(self.numbers))
+
+
+def _line(table: TablePlan, shared: _Shared) -> TableLine:
+    at: dict[int, int] = {}
+    rows: list[op.Leaf] = []
+    made: list[op.NewLeaf] = []
+    lines: list[AnyLine] = []
+    for step in table.steps:
+        held, units, new = getattr(step, "leaves", ()), getattr(step, "units", ()), getattr(step, "new", ())
+        for leaf in held:
+            if leaf.oid not in at:
+                at[leaf.oid] = len(rows)
+                rows.append(leaf)
+        for unit in units:
+            if unit.oid not in at:
+                at[unit.oid] = len(rows)
+                rows.append(op.Leaf(unit.oid, unit.name, partition=unit.partition, bound=unit.bound))
+        line = _LINES[type(step)](
+            **{name: getattr(step, name) for name in _OWN[type(step)]},
+            rests_on=[shared(text) for text in step.rests_on],
+            units=pack_numbers([at[u.oid] for u in units]),
+            leaves=Held(
+                pack_numbers([at[x.oid] for x in held]), pack_numbers([x.unit for x in held]), pack_numbers([x.lane for x in held])
+            ),
+            new=pack_numbers(range(len(made), len(made) + len(new))),
+        )
+        lines.append(cast("AnyLine", line))
+        made += new
+    looks: dict[Look, int] = {}
+    storings: dict[tuple[str, tuple[tuple[str, str], ...], int], int] = {}
+    taken = Taken(
+        pack_numbers([r.oid for r in rows]),
+        pack_texts([r.name for r in rows]),
+        pack_texts([r.partition for r in rows]),
+        pack_numbers([shared(r.bound) for r in rows]),
+        pack_numbers([looks.setdefault(Look(r.schema, r.storage, r.options, r.tablespace), len(looks)) for r in rows]),
+        pack_numbers([r.rows for r in rows]),
+        pack_numbers([r.bytes for r in rows]),
+        pack_numbers([r.segment_bytes for r in rows]),
+        pack_numbers([None if r.filled is None else int(r.filled) for r in rows]),
+    )
+    making = Made(
+        pack_texts([m.name for m in made]),
+        pack_texts([m.partition for m in made]),
+        pack_numbers([shared(m.bound) for m in made]),
+        [m.path for m in made] if any(m.path for m in made) else [],
+        pack_numbers([storings.setdefault((m.storage, tuple(m.options.items()), m.tablespace), len(storings)) for m in made]),
+        pack_numbers([m.bytes for m in made]),
+        pack_numbers([m.segment_bytes for m in made]),
+        pack_numbers([m.like for m in made]),
+    )
+    return TableLine(
+        **{name: getattr(table, name) for name in _TABLE},
+        looks=list(looks),
+        partitions=taken,
+        storings=[Storing(storage, dict(options), tablespace) for storage, options, tablespace in storings],
+        made=making,
+        steps=lines,
+    )
 
 
 def write(plan: Plan, tables: Iterable[TablePlan], out: Callable[[str], object]) -> int:
     """Write the plan with these tables to `out`. Returns the number of steps written."""
-    head = msgspec.json.encode(msgspec.structs.replace(plan, tables=[])).decode()
+    encoder = msgspec.json.Encoder()
+    head = encoder.encode(msgspec.structs.replace(plan, tables=[])).decode()
     opening = '"tables":[]}'
     assert head.endswith(opening)
-    out(head[: -len(opening)])
-    out('"tables":[')
+    out(head[: -len(opening)] + '"tables":[')
+    shared = _Shared()
     steps = 0
-    encoder = msgspec.json.Encoder()
     for n, table in enumerate(tables):
-        out((",\n" if n else "\n") + encoder.encode(table).decode())
+        out((",\n" if n else "\n") + encoder.encode(_line(table, shared)).decode())
         steps += len(table.steps)
-    out("\n]}\n")
+    out('\n],\n"texts":' + encoder.encode(list(shared.numbers)).decode() + "}\n")
     return steps
 
 
+# --- reading -------------------------------------------------------------------------------------------------------------
+
+
+def _rows(table: TableLine, texts_: list[str]) -> list[op.Leaf]:
+    t, looks = table.partitions, table.looks
+    found = []
+    columns = (_places(t.oid), texts(t.name), texts(t.partition), _places(t.bound), _places(t.look), numbers(t.rows), numbers(t.bytes))
+    for oid, name, partition, bound, look, rows, size, segment, filled in zip(
+        *columns, numbers(t.segment_bytes), numbers(t.filled), strict=True
+    ):
+        k = looks[look]
+        found.append(
+            op.Leaf(
+                oid, name, k.schema, partition, texts_[bound], 0, 0, k.storage, k.options, k.tablespace,
+                float(cast("float", rows)), cast("int | None", size), cast("int | None", segment), None if filled is None else bool(filled),
+            )
+        )  # fmt: skip
+    return found
+
+
+def _made(table: TableLine, texts_: list[str]) -> list[op.NewLeaf]:
+    m, storings = table.made, table.storings
+    bound = list(_places(m.bound))
+    paths = m.path or [()] * len(bound)
+    return [
+        op.NewLeaf(
+            name, partition, texts_[at], path, s.storage, dict(s.options), s.tablespace,
+            cast("int | None", size), cast("int | None", segment), like,
+        )
+        for name, partition, at, path, s, size, segment, like in zip(
+            texts(m.name), texts(m.partition), bound, paths, (storings[x] for x in _places(m.storing)),
+            numbers(m.bytes), numbers(m.segment_bytes), _places(m.like), strict=True,
+        )
+    ]  # fmt: skip
+
+
+def _table(table: TableLine, texts_: list[str], known_ends: dict[Family, Ends]) -> TablePlan:
+    rows, made = _rows(table, texts_), _made(table, texts_)
+    family = family_of(table.axis)
+    ends = known_ends.setdefault(family, Ends(family))
+    units: dict[int, op.Unit] = {}
+
+    def unit(at: int) -> op.Unit:
+        if at not in units:
+            r = rows[at]
+            units[at] = op.Unit(r.oid, r.name, r.partition, r.bound, *ends.of(r.bound, r.bound))
+        return units[at]
+
+    def leaf(at: int, number: int, lane: int) -> op.Leaf:
+        r = rows[at]
+        if not number and not lane:
+            return r
+        return op.Leaf(
+            r.oid, r.name, r.schema, r.partition, r.bound, number, lane, r.storage, r.options, r.tablespace, r.rows, r.bytes,
+            r.segment_bytes, r.filled,
+        )  # fmt: skip
+
+    steps: list[op.AnyStep] = []
+    for line in table.steps:
+        kind = _STEPS[type(line)]
+        known: dict[str, Any] = {name: getattr(line, name) for name in _OWN[kind]}
+        known["rests_on"] = tuple(texts_[n] for n in _places([*line.rests_on]))
+        wanted = kind.__struct_fields__
+        if "units" in wanted:
+            known["units"] = tuple(unit(n) for n in _places(line.units))
+        if "leaves" in wanted:
+            held = line.leaves
+            places = zip(_places(held.at), _places(held.unit), _places(held.lane), strict=True)
+            known["leaves"] = tuple(leaf(a, u, n) for a, u, n in places)
+        if "new" in wanted:
+            known["new"] = tuple(made[n] for n in _places(line.new))
+        if "lower" in wanted:
+            first, last = known["units"][0], known["units"][-1]
+            known["lower"], known["upper"] = ends.of(first.bound, last.bound)
+        steps.append(kind(**known))
+    return TablePlan(**{name: getattr(table, name) for name in _TABLE}, steps=steps)
+
+
 def read(text: str | bytes) -> Plan:
-    """A plan from its JSON. Raises msgspec.ValidationError with the place where it is not one."""
-    return msgspec.json.decode(text, type=Plan)
+    """A plan from its JSON. Raises msgspec.ValidationError or DecodeError with the place where it is not one."""
+    version = msgspec.json.decode(text, type=_Version).schema
+    if version != SCHEMA:
+        raise msgspec.ValidationError(f"it is a plan of schema {version or 'none'}, {SCHEMA} is understood: plan again with this version")
+    file = msgspec.json.decode(text, type=File)
+    ends: dict[Family, Ends] = {}
+    try:
+        tables = [_table(table, file.texts, ends) for table in file.tables]
+    except (IndexError, KeyError, TypeError, ValueError) as e:
+        if isinstance(e, msgspec.ValidationError):
+            raise
+        raise msgspec.ValidationError(f"its columns do not fit together: {e}") from None
+    return Plan(**{name: getattr(file, name) for name in _PLAN}, tables=tables)
+
+
+class _Version(msgspec.Struct):
+    schema: str = ""

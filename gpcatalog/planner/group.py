@@ -364,36 +364,29 @@ def prepare(
 
 
 def _cheapest(options: Options, price: Floats, tables: Ints | None) -> tuple[Floats, npt.NDArray[np.int8]]:
-    """Cost of every group under its cheapest option, [group, price], and which option that is.
+    """Cost of every group under its cheapest option, [group, price], in whole 10^-PLACES of a point, and which option that is.
 
+    Whole numbers add up to the same sum in any order. The earlier of equal options stays.
     price: [resource, L] for all tables alike, or [table, resource] where `tables` says which table a group belongs to (L is 1).
     """
     n, width = len(options.start), price.shape[1] if tables is None else 1
+    scaled = price * 10.0**PLACES
     best = np.full((n, width), np.inf)
     which = np.zeros((n, width), dtype=np.int8)
-    first = True
+    cost, better = np.empty((n, width)), np.empty((n, width), dtype=np.bool_)
     for option, (comps, allowed) in enumerate(zip(options.comps, options.allowed, strict=True)):
         if comps is None:
             continue
-        rows = np.flatnonzero(allowed)
-        if first and len(rows) == n:
-            best = np.round(comps @ price if tables is None else (comps * price[tables]).sum(axis=1)[:, None], PLACES)
-            which[:] = option
-        elif len(rows) == n:
-            cost = np.round(comps @ price if tables is None else (comps * price[tables]).sum(axis=1)[:, None], PLACES)
-            better = cost < best
-            best = np.where(better, cost, best)
-            which[better] = option
+        if tables is None:
+            np.matmul(comps, scaled, out=cost)
         else:
-            some = comps[rows]
-            cost = np.round(some @ price if tables is None else (some * price[tables[rows]]).sum(axis=1)[:, None], PLACES)
-            old = best[rows]
-            better = cost < old
-            best[rows] = np.where(better, cost, old)
-            changed = which[rows]
-            changed[better] = option
-            which[rows] = changed
-        first = False
+            np.einsum("ij,ij->i", comps, scaled[tables], out=cost[:, 0])
+        np.rint(cost, out=cost)
+        if not allowed.all():
+            cost[~allowed] = np.inf
+        np.less(cost, best, out=better)
+        np.copyto(best, cost, where=better)
+        np.copyto(which, np.int8(option), where=better)
     return best, which
 
 
@@ -418,17 +411,27 @@ def solve(problem: Problem, price: Floats, *, per_table: bool = False) -> Solved
 
 
 def _shortest(groups: Options, base: Floats, cost: Floats, single: Bools, made: Bools, n: int) -> None:
-    """Shortest paths of all components side by side; marks units alone in `single` and candidates in `made`."""
+    """Shortest paths of all components side by side; marks units alone in `single` and candidates in `made`.
+
+    Units between which no candidate begins or ends are one link of the chain: whoever takes one of them alone takes all.
+    """
     width = base.shape[1]
+    edge = np.zeros(n + 1, dtype=np.bool_)
+    edge[groups.start] = True
+    edge[groups.end] = True
     # a component is a stretch that no candidate crosses the ends of: components know nothing of one another
     cover = np.zeros(n + 1, dtype=np.int64)
     np.add.at(cover, groups.start + 1, 1)
     np.add.at(cover, groups.end, -1)
     inside = np.cumsum(cover)[:n] > 0  # unit i hangs together with unit i - 1
-    first = np.flatnonzero(~inside)
-    length = np.diff(np.append(first, n))
-    component = np.cumsum(~inside) - 1
-    longer = np.flatnonzero(length > 1)
+    heads = edge[:n] | ~inside
+    link = np.flatnonzero(heads)  # first unit of every link
+    of = np.cumsum(heads) - 1  # link of every unit
+    weight = np.add.reduceat(base, link, axis=0) if len(link) < n else base
+    first = np.flatnonzero(~inside[link])  # first link of every component
+    length = np.diff(np.append(first, len(link)))
+    component = np.cumsum(~inside[link]) - 1
+    longer = np.unique(component[of[groups.start]])  # the others are single units, alone whatever happens
     longer = longer[np.argsort(-length[longer], kind="stable")]
     rank = np.full(len(first), -1, dtype=np.int64)
     rank[longer] = np.arange(len(longer))
@@ -442,10 +445,11 @@ def _shortest(groups: Options, base: Floats, cost: Floats, single: Bools, made: 
     choice = np.zeros((int(offset[-1]), width), dtype=np.int8)
     begin = first[longer]
 
-    order_start, order_end = groups.start, groups.end
-    c = rank[component[order_start]]
-    position = order_end - first[component[order_start]]
-    origin = offset[order_start - first[component[order_start]]] + c
+    from_link = of[groups.start]
+    to_link = of[groups.end - 1] + 1
+    c = rank[component[from_link]]
+    position = to_link - first[component[from_link]]
+    origin = offset[from_link - first[component[from_link]]] + c
     order = np.lexsort((groups.slot, position))
     position_s, slot_s = position[order], groups.slot[order]
     new = np.ones(len(order), dtype=np.bool_)
@@ -459,7 +463,7 @@ def _shortest(groups: Options, base: Floats, cost: Floats, single: Bools, made: 
     alive_l, offset_l = alive.tolist(), offset.tolist()
     for p in range(1, deepest + 1):
         k, o, before = alive_l[p], offset_l[p], offset_l[p - 1]
-        here = best[before : before + k] + base[begin[:k] + (p - 1)]
+        here = best[before : before + k] + weight[begin[:k] + (p - 1)]
         block = choice[o : o + k]
         for a, b, slot in by_position.get(p, ()):
             at = c_s[a:b]
@@ -474,17 +478,19 @@ def _shortest(groups: Options, base: Floats, cost: Floats, single: Bools, made: 
     on = np.zeros((int(offset[-1]), width), dtype=np.bool_)
     for_end = offset[lengths] + np.arange(len(longer))
     on[for_end] = True
+    apart = np.ones((len(link), width), dtype=np.bool_)
     for p in range(deepest, 0, -1):
         k, o, before = alive_l[p], offset_l[p], offset_l[p - 1]
         reached, chosen = on[o : o + k], choice[o : o + k]
         alone = reached & (chosen == 0)
-        single[begin[:k] + (p - 1)] = alone
+        apart[begin[:k] + (p - 1)] = alone
         on[before : before + k] |= alone
         for a, b, slot in by_position.get(p, ()):
             at = c_s[a:b]
             taken = reached[at] & (chosen[at] == slot)
             on[origin_s[a:b]] |= taken
             made[order[a:b]] = taken
+    np.take(apart, of, axis=0, out=single)
 
 
 def _totals(

@@ -7,7 +7,7 @@ import msgspec
 from gpcatalog.planner import policy
 from gpcatalog.planner.operations import AnyStep
 
-SCHEMA = "gpcatalog.plan/1"
+SCHEMA = "gpcatalog.plan/2"
 
 
 class Source(msgspec.Struct, frozen=True):
@@ -147,7 +147,7 @@ class TablePlan(msgspec.Struct, omit_defaults=True):
 
 
 class Plan(msgspec.Struct, kw_only=True):
-    """The plan file. `tables` come with their steps in JSON."""
+    """A plan. What `make` returns holds tables without steps; its file (see emit/plan_json) and `full` have them."""
 
     schema: str = SCHEMA
     id: str

@@ -61,7 +61,8 @@ class MadeSnapshot:
     ) -> None:
         self._db = duckdb.connect(":memory:", config={"threads": "1"})
         for name, columns in TABLES.items():
-            self._db.execute(f"CREATE TABLE {name} ({columns})")
+            key = ", bound_key UBIGINT AS (hash(bound))" if name == "relation" else ""
+            self._db.execute(f"CREATE TABLE {name} ({columns}{key})")
         self.oid = itertools.count(20000)
         self.oids: dict[str, list[int]] = {}
         self.header: dict[str, Any] = {

@@ -190,7 +190,64 @@ def test_golden_json() -> None:
     golden("plan.json", json.dumps(raw, indent=1, ensure_ascii=False) + "\n")
     full = plan_json.read("".join(pieces))
     check_plan(full, planned.reader.snapshot)
-    assert msgspec.json.decode(msgspec.json.encode(full), type=Plan) == full
+    assert full == planned.full()
+
+
+def test_a_plan_file_is_read_as_it_was_made() -> None:
+    rules = Policy(
+        default=Rule(merge_lists=8, externalise_after="1y", keep="10y"),
+        table=[Rule(match="*days*", flatten=True), Rule(match="*seen*", unpartition_below="10GB")],
+    )
+    kinds: set[str] = set()
+    old = MadeTable("old", [*daily(400, date(2023, 1, 1), bytes=8 << 30), *daily(5, date(2026, 1, 1), filled=False, bytes=0)])
+    for snapshot in (zoo(), MadeSnapshot([MadeTable("days", [MadeLeaf(x.bound, lanes=[1 << 20]) for x in daily(90)]), old])):
+        planned = make(snapshot, rules)
+        pieces: list[str] = []
+        plan_json.write(planned.plan, planned.tables(), pieces.append)
+        assert plan_json.read("".join(pieces)) == planned.full()
+        kinds |= {type(step).__name__ for table in planned.full().tables for step in table.steps}
+    assert kinds >= {"Merge", "DropEmpty", "Unpartition", "Flatten", "Externalise"}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[]", "Expected `object`"),
+        ('{"schema": "gpcatalog.plan/1"}', "plan of schema gpcatalog.plan/1"),
+        ("{}", "plan of schema none"),
+        ('{"schema": "gpcatalog.plan/2"}', "missing required field"),
+    ],
+)
+def test_what_is_no_plan_is_told(text: str, said: str) -> None:
+    with pytest.raises(msgspec.ValidationError, match=said):
+        plan_json.read(text)
+
+
+def test_columns_that_do_not_fit_are_told() -> None:
+    planned = make(MadeSnapshot([MadeTable("days", daily(60))]))
+    pieces: list[str] = []
+    plan_json.write(planned.plan, planned.tables(), pieces.append)
+    whole = json.loads("".join(pieces))
+    harms: tuple[dict[str, Any], ...] = (
+        {"texts": []},
+        {"tables": [{**whole["tables"][0], "looks": []}]},
+        {"tables": [{**whole["tables"][0], "partitions": {**whole["tables"][0]["partitions"], "oid": [[1, 2, 3, 4]]}}]},
+        {"tables": [{**whole["tables"][0], "partitions": {**whole["tables"][0]["partitions"], "oid": [[1, 2]]}}]},
+        {"tables": [{**whole["tables"][0], "partitions": {**whole["tables"][0]["partitions"], "oid": [[1, 10**18, 0]]}}]},
+    )
+    for harm in harms:
+        with pytest.raises(msgspec.ValidationError):
+            plan_json.read(json.dumps(whole | harm))
+
+
+@given(
+    st.lists(st.one_of(st.integers(-3, 12), st.none()), max_size=30),
+    st.lists(st.sampled_from([*(f"p{n}" for n in range(14)), "p09", "p10x", "1_2", "1_3", "2_3", ""]), max_size=30),
+)
+def test_columns_hold_what_was_put_in(some: list[int | None], words: list[str]) -> None:
+    assert list(plan_json.numbers(plan_json.pack_numbers(some))) == some
+    assert list(plan_json.texts(plan_json.pack_texts(words))) == words
+    assert list(plan_json.texts(plan_json.pack_texts(sorted(words)))) == sorted(words)
 
 
 def test_left_alone_with_reasons() -> None:
