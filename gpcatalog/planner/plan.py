@@ -109,7 +109,7 @@ class Left(msgspec.Struct, frozen=True):
 
 
 class TablePlan(msgspec.Struct, omit_defaults=True):
-    """One partitioned table. `name` is fit for SQL; `fingerprint` is of its partitions (see `table_fingerprint`).
+    """One partitioned table. `name` is fit for SQL; `fingerprint` is of its partitions (see `relations.fingerprint`).
 
     key: column that is planned by; axis: how its values are read; level: depth of the units (1 below the root), 0 where none
     distribution: as in DISTRIBUTED …; alone: why nothing is planned; left: why leaves stay as they are

@@ -106,7 +106,7 @@ class Planned:
                     continue
                 found = msgspec.structs.replace(self.table_plans[root.index])
                 scribe = Scribe(self.reader, root, problem)
-                found.fingerprint = table_fingerprint(self.reader.snapshot, root.oid)
+                found.fingerprint = scribe.fingerprint
                 found.left = _left(self.reader, root, problem)
                 if root.index in self.whole:
                     found.steps = [whole.step(self.whole[root.index], scribe, found)]
@@ -121,16 +121,6 @@ class Planned:
         whole = msgspec.structs.replace(self.plan)
         whole.tables = list(self.tables())
         return whole
-
-
-def table_fingerprint(snapshot: Snapshot, root: int) -> str:
-    """sha256 of the table's partitions: lines "oid|schema|name|storage|bound" by oid, joined by newlines; bound as in the snapshot."""
-    rows = snapshot.rows(
-        "SELECT oid, \"schema\", name, storage, coalesce(bound, '') AS bound FROM relation WHERE root = ? AND oid <> ? ORDER BY oid",
-        [root, root],
-    )
-    lines = "\n".join(f"{r['oid']}|{r['schema']}|{r['name']}|{r['storage']}|{r['bound']}" for r in rows)
-    return hashlib.sha256(lines.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _left(reader: Reader, root: Root, problem: Problem) -> list[Left]:

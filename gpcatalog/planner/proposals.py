@@ -33,7 +33,7 @@ def external(scribe: Scribe, problem: Problem) -> list[AnyStep]:
         seconds = size / scribe.reader.segments / costs.COPY_RATE
         found.append(
             Externalise(
-                id=step_id("externalise", scribe.table, scribe.relation[oid]["name"], scribe.relation[oid]["bound"] or ""),
+                id=step_id("externalise", scribe.table, scribe.relation[oid].name, scribe.relation[oid].bound),
                 explanation=f"older than {after:g} days: its rows could live in files outside",
                 gain=Gain(0, 0, 0, 0, 0),
                 cost=Price(
@@ -45,7 +45,7 @@ def external(scribe: Scribe, problem: Problem) -> list[AnyStep]:
                 ),
                 rests_on=("a place for the files is named by the owner", "nobody writes these rows any more"),
                 proposal=True,
-                parent=scribe.relation[oid]["parent"] or root.oid,
+                parent=scribe.relation[oid].parent or root.oid,
                 file_bytes=int(known_limits.AVERAGE_FILE_TARGET.value),
                 units=(scribe.unit(oid),),
                 leaves=leaves,

@@ -35,6 +35,7 @@ from gpcatalog.planner.bounds import (
     timestamp_axis,
 )
 from gpcatalog.planner.costs import LeafClass, RootShape, Table, heap_files, model_generation
+from gpcatalog.planner.ends import Ends
 from gpcatalog.planner.policy import Policy, Wishes, rule_key, wishes_for
 from gpcatalog.planner.workload import Workload
 from gpcatalog.store.snapshot import Snapshot
@@ -410,6 +411,7 @@ class Reader:
         self.bounds = Bounds(snapshot)
         self.shapes = [_root_shape(r.facts) for r in self.roots]
         self._classes: dict[LeafClass, int] = {}
+        self._ends: dict[Family, Ends] = {}
         self.intervals: dict[int, Intervals] = {}  # by index of the root, where a workload asks for ranges
         self._oids = np.array([r.oid for r in self.roots], dtype=np.int64)
         rows = snapshot.rows("""
@@ -421,6 +423,10 @@ class Reader:
               FROM relation WHERE kind IN ('leaf', 'intermediate') GROUP BY 1 ORDER BY 1""")
         self._shape_hashes = np.array([r["h"] for r in rows], dtype=np.uint64)
         self._shape_rows = rows
+
+    def ends(self, kind: Family) -> Ends:
+        """Reads typed ends of bounds of one family; what it took apart once it knows."""
+        return self._ends.setdefault(kind, Ends(kind))
 
     def chunks(self, only: set[int] | None = None) -> Iterator[Chunk]:
         """Chunks of whole tables, in order of oid; `only` names indexes of roots."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,11 @@ from gpcatalog.capacity.model import relation_cost
 from gpcatalog.model.names import NAMEDATALEN, cut, qualified
 from gpcatalog.model.storage import Storage
 from gpcatalog.planner import grid
-from gpcatalog.planner.bounds import INFINITY, MINUS_INFINITY, Bound, BoundKind, Family, Term, interval, joined_list, merged_text, parse
+from gpcatalog.planner.bounds import Bound, Family, joined_list, merged_text
 from gpcatalog.planner.costs import KEEP, TARGETS, LeafClass, Table, counted, shape_of
 from gpcatalog.planner.group import CATALOG, DROP, FILES, LEAVES, ROWS, SCAN, SECONDS, Options, Problem, Solved
 from gpcatalog.planner.operations import AnyStep, Convert, DropEmpty, End, Gain, Leaf, Merge, NewLeaf, Price, Unit, step_id
+from gpcatalog.planner.relations import Relation, fingerprint, relations_of
 from gpcatalog.planner.sets import Reader, Root
 
 
@@ -71,63 +73,39 @@ class Scribe:
         self.chunk = problem.chunk
         self.classic = bool(reader.generation.rule_catalogs)
         self.table = qualified(root.schema, root.name)
-        rows = reader.snapshot.rows(
-            """SELECT oid, "schema", name, parent, level, kind, storage, options, tablespace, tuples, bound, partition_name, is_default,
-                      filled, bytes, max_segment_bytes, indexes, "columns", toast, index_columns, owner FROM relation WHERE root = ?""",
-            [root.oid],
-        )
-        self.relation: dict[int, dict[str, Any]] = {r["oid"]: r for r in rows}
-        self.taken = {r["name"] for r in rows if r["schema"] == root.schema}
-        self.partitions = {r["partition_name"] for r in rows if r["partition_name"]}
-        self._parsed: dict[str, Bound] = {}
+        rows = relations_of(reader.snapshot, root.oid)
+        self.relation: dict[int, Relation] = {r.oid: r for r in rows}
+        self.fingerprint = fingerprint(root.oid, rows)
+        self.taken = {r.name for r in rows if r.schema == root.schema}
+        self.partitions = {r.partition_name for r in rows if r.partition_name}
+        self.number_of = Counter(r.parent for r in rows)  # partitions of a parent
+        self.with_default = {r.parent for r in rows if r.is_default}
+        self.between: dict[int, list[int]] = {}  # intermediates by parent
+        for r in rows:
+            if r.kind == "intermediate":
+                self.between.setdefault(r.parent, []).append(r.oid)
+        self._ends = reader.ends(root.family)
+        self._counted: dict[tuple[int, int, bool], float] = {}
+        self._above: dict[LeafClass, float] = {}
 
     def bound(self, oid: int) -> Bound:
         """The parsed bound of a relation."""
-        text = self.relation[oid]["bound"] or ""
-        if text not in self._parsed:
-            self._parsed[text] = parse(text)
-        return self._parsed[text]
-
-    def end(self, term: tuple[Term, ...] | None, inclusive: bool, at: int) -> End:
-        if not term:
-            return End()
-        return End(term[0].value, term[0].sql, inclusive, None if at <= MINUS_INFINITY or at >= INFINITY else at)
+        return self._ends.bound(self.relation[oid].bound)
 
     def ends(self, first: int, last: int) -> tuple[End | None, End | None]:
         """Typed ends from the start of one unit to the end of another; None for lists."""
-        low, high = self.bound(first), self.bound(last)
-        if low.kind is not BoundKind.RANGE or high.kind is not BoundKind.RANGE:
-            return None, None
-        try:
-            at, _ = interval(low, self.root.family)
-            _, to = interval(high, self.root.family)
-        except ValueError:
-            return None, None
-        return self.end(low.lower, low.lower_inclusive, at), self.end(high.upper, high.upper_inclusive, to)
+        return self._ends.of(self.relation[first].bound, self.relation[last].bound)
 
     def unit(self, oid: int) -> Unit:
         r = self.relation[oid]
-        low, high = self.ends(oid, oid)
-        return Unit(oid, r["name"], r["partition_name"] or "", r["bound"] or "", low, high)
+        return Unit(oid, r.name, r.partition_name, r.bound, *self._ends.of(r.bound, r.bound))
 
     def leaf(self, oid: int, unit: int, lane: int) -> Leaf:
         r = self.relation[oid]
         return Leaf(
-            oid,
-            r["name"],
-            r["schema"],
-            r["partition_name"] or "",
-            r["bound"] or "",
-            unit,
-            lane,
-            r["storage"],
-            r["options"] or "",
-            r["tablespace"] or 0,
-            max(0.0, float(r["tuples"] or 0)),
-            r["bytes"],
-            r["max_segment_bytes"],
-            r["filled"],
-        )
+            oid, r.name, r.schema, r.partition_name, r.bound, unit, lane, r.storage, r.options, r.tablespace, r.tuples, r.bytes,
+            r.max_segment_bytes, r.filled,
+        )  # fmt: skip
 
     def lanes(self, start: int, end: int) -> list[list[int]]:
         """Oids of the leaves of units start…end of one run, lane by lane, in the units' order."""
@@ -137,13 +115,13 @@ class Scribe:
         at = int(c.run_leaf[run])
         return [c.leaf_oid[at + n * length + start - first : at + n * length + end - first].tolist() for n in range(count)]
 
-    def path(self, leaf: int, unit: int) -> list[dict[str, Any]]:
+    def path(self, leaf: int, unit: int) -> list[Relation]:
         """Relations from just below the unit down to the leaf."""
-        found: list[dict[str, Any]] = []
+        found: list[Relation] = []
         at = self.relation[leaf]
-        while at["oid"] != unit:
+        while at.oid != unit:
             found.append(at)
-            at = self.relation[at["parent"]]
+            at = self.relation[at.parent]
         return found[::-1]
 
     def new_leaves(self, lanes: list[list[int]], unit: int, name: str, partition: str, option: int) -> tuple[NewLeaf, ...]:
@@ -152,33 +130,32 @@ class Scribe:
         for lane in lanes:
             like = self.relation[lane[-1]]
             target = TARGETS[option]
-            storage = Storage(like["storage"]) if target is None else target
-            options = option_pairs(like["options"] or "")
-            if target is not None and target != like["storage"]:
-                options = target_options(like["options"] or "", storage, classic=self.classic)
+            storage = Storage(like.storage) if target is None else target
+            options = option_pairs(like.options)
+            if target is not None and target != like.storage:
+                options = target_options(like.options, storage, classic=self.classic)
             path = self.path(lane[-1], unit)
             new, label = name, partition
             for step in path:
-                own = step["partition_name"] or re.sub(r"\W+", "_", ", ".join(t.value for t in self.bound(step["oid"]).values)) or "part"
-                if step["is_default"] and not step["partition_name"]:
+                own = step.partition_name or re.sub(r"\W+", "_", ", ".join(t.value for t in self.bound(step.oid).values)) or "part"
+                if step.is_default and not step.partition_name:
                     own = "default"
-                label = step["partition_name"] or ""
-                new = relation_name(new, step["level"], own, classic=self.classic, taken=self.taken)
+                label = step.partition_name
+                new = relation_name(new, step.level, own, classic=self.classic, taken=self.taken)
             if path:
                 self.taken.add(new)
-            sizes = [self.relation[o]["bytes"] for o in lane]
-            segments = [self.relation[o]["max_segment_bytes"] for o in lane]
+            size, segment = _sum(self.relation[o].bytes for o in lane), _sum(self.relation[o].max_segment_bytes for o in lane)
             found.append(
                 NewLeaf(
                     new,
                     label,
-                    path[-1]["bound"] or "" if path else "",
-                    tuple(p["partition_name"] or p["bound"] or "" for p in path),
+                    path[-1].bound if path else "",
+                    tuple(p.partition_name or p.bound for p in path),
                     storage.value,
                     options,
-                    like["tablespace"] or 0,
-                    None if None in sizes else sum(sizes),
-                    None if None in segments else sum(segments),
+                    like.tablespace,
+                    size,
+                    segment,
                     lane[-1],
                 )
             )
@@ -195,36 +172,39 @@ class Scribe:
 
     def coordinator_rows(self, table: Table, leaves: Sequence[int], after: Sequence[int], option: int) -> int:
         """Catalog rows fewer on the coordinator: of all `leaves` before, of one leaf like each in `after` afterwards (positions)."""
+        classes = self.chunk.leaf_class
 
-        def rows(of: Table, at: int, target: int) -> float:
-            line = of.costs[int(self.chunk.leaf_class[at])]
-            cost = line[target] or line[KEEP]
-            return counted(cost.coordinator) if cost else 0.0
+        def rows(klass: int, target: int, anew: bool) -> float:
+            found = self._counted.get((klass, target, anew))
+            if found is None:
+                line = ((table.anew or table) if anew else table).costs[klass]
+                cost = line[target] or line[KEEP]
+                found = self._counted[klass, target, anew] = counted(cost.coordinator) if cost else 0.0
+            return found
 
-        return round(sum(rows(table, x, KEEP) for x in leaves) - sum(rows(table.anew or table, x, option) for x in after))
+        before = sum(n * rows(k, KEEP, False) for k, n in Counter(classes[leaves].tolist()).items())
+        return round(before - sum(n * rows(k, option, True) for k, n in Counter(classes[after].tolist()).items()))
 
     def rows_above(self, units: Sequence[int]) -> int:
         """Catalog rows on the coordinator of these units that are no leaves themselves, and of what lies between them and their leaves."""
         found, to_do = 0.0, list(units)
-        children: dict[int, list[int]] = {}
-        for r in self.relation.values():
-            if r["kind"] == "intermediate" and r["parent"]:
-                children.setdefault(r["parent"], []).append(r["oid"])
         while to_do:
             r = self.relation[to_do.pop()]
-            if r["kind"] != "intermediate":
+            if r.kind != "intermediate":
                 continue
-            to_do += children.get(r["oid"], [])
+            to_do += self.between.get(r.oid, [])
             bounds, at = 0, r
-            while at["parent"] in self.relation:
-                bounds += not at["is_default"]
-                at = self.relation[at["parent"]]
+            while at.parent in self.relation:
+                bounds += not at.is_default
+                at = self.relation[at.parent]
             one = LeafClass(
-                Storage(r["storage"]) if r["storage"] in self.reader.generation.storages else Storage.HEAP,
-                r["columns"], bool(r["toast"]), r["indexes"], r["index_columns"], r["owner"] or 0, 0, "", "", bounds, False, -1,
+                Storage(r.storage) if r.storage in self.reader.generation.storages else Storage.HEAP,
+                r.columns, r.toast, r.indexes, r.index_columns, r.owner, 0, "", "", bounds, False, -1,
             )  # fmt: skip
-            shape = shape_of(self.reader.generation, one, self.reader.shapes[self.root.index])
-            found += counted(relation_cost(self.reader.generation, shape).coordinator) if shape else 0.0
+            if one not in self._above:
+                shape = shape_of(self.reader.generation, one, self.reader.shapes[self.root.index])
+                self._above[one] = counted(relation_cost(self.reader.generation, shape).coordinator) if shape else 0.0
+            found += self._above[one]
         return round(found)
 
     def positions(self, start: int, end: int) -> list[list[int]]:
@@ -237,17 +217,17 @@ class Scribe:
 
     def price(self, comps: Any, leaves: list[int], *, copied: bool) -> Price:
         rows = [self.relation[o] for o in leaves]
-        unknown = any(r["bytes"] is None and r["filled"] is not False for r in rows)
-        size = None if unknown else sum(r["bytes"] or 0 for r in rows)
-        segment = None if unknown else sum(r["max_segment_bytes"] or 0 for r in rows)
-        locks = 1 + self.root.leaves + sum(r["indexes"] + 4 for r in rows)
+        unknown = any(r.bytes is None and r.filled is not False for r in rows)
+        size = None if unknown else sum(r.bytes or 0 for r in rows)
+        segment = None if unknown else sum(r.max_segment_bytes or 0 for r in rows)
+        locks = 1 + self.root.leaves + sum(r.indexes + 4 for r in rows)
         return Price(size if copied else 0, segment if copied else 0, round(float(comps[SECONDS]), 3), locks, round(float(comps[SCAN]), 1))
 
     def rests(self, *more: str, parent: int = 0) -> tuple[str, ...]:
         """What a step rests on; with `parent`, also that a default partition beside the merged one holds none of its rows."""
         facts = self.root.facts
         found = list(more)
-        if parent and any(r["is_default"] and r["parent"] == parent for r in self.relation.values()):
+        if parent and parent in self.with_default:
             found.append("the default partition holds no rows of the new range")
         if "grants of leaves" in facts:
             found.append(f"grants of {facts['grants of leaves'][0][1]} of its partitions differ from the table's")
@@ -287,8 +267,8 @@ class Scribe:
             else merged_text(first, last, classic=self.classic)
         )
         low, high = self.ends(units[0], units[-1])
-        parent = self.relation[units[0]]["parent"] or self.root.oid
-        parent_name = self.relation[parent]["name"] if parent in self.relation else self.root.name
+        parent = self.relation[units[0]].parent or self.root.oid
+        parent_name = self.relation[parent].name if parent in self.relation else self.root.name
         partition = self.new_partition(slot, start, first)
         name = relation_name(parent_name, self.root.level, partition, classic=self.classic, taken=self.taken)
         self.taken.add(name)
@@ -311,7 +291,7 @@ class Scribe:
             gain=self.gain(before, comps, fewer),
             cost=self.price(comps, every, copied=True),
             rests_on=self.rests("the leaves hold the same rows when they are swapped", parent=parent),
-            whole=len(units) == sum(r["parent"] == parent for r in self.relation.values()),
+            whole=len(units) == self.number_of[parent],
             parent=parent,
             parent_name=parent_name,
             grain=self.grain(slot),
@@ -333,33 +313,41 @@ class Scribe:
         every = [o for lane in lanes for o in lane]
         new = tuple(
             NewLeaf(
-                self.relation[lane[0]]["name"],
-                self.relation[lane[0]]["partition_name"] or "",
-                self.relation[lane[0]]["bound"] or "",
-                tuple(p["partition_name"] or p["bound"] or "" for p in self.path(lane[0], oid)),
+                self.relation[lane[0]].name,
+                self.relation[lane[0]].partition_name,
+                self.relation[lane[0]].bound,
+                tuple(p.partition_name or p.bound for p in self.path(lane[0], oid)),
                 target.value,
-                target_options(self.relation[lane[0]]["options"] or "", target, classic=self.classic),
-                self.relation[lane[0]]["tablespace"] or 0,
-                self.relation[lane[0]]["bytes"],
-                self.relation[lane[0]]["max_segment_bytes"],
+                target_options(self.relation[lane[0]].options, target, classic=self.classic),
+                self.relation[lane[0]].tablespace,
+                self.relation[lane[0]].bytes,
+                self.relation[lane[0]].max_segment_bytes,
                 lane[0],
             )
             for lane in lanes
         )
-        parent = self.relation[oid]["parent"] or self.root.oid
+        parent = self.relation[oid].parent or self.root.oid
         fewer = self.coordinator_rows(self.chunk.table, [p for lane in at for p in lane], [lane[0] for lane in at], option)
         return Convert(
-            id=step_id("convert", self.table, self.relation[oid]["name"], self.relation[oid]["bound"] or "", target.value),
-            explanation=f"{self.relation[every[0]]['storage']} becomes {target.value}: its column files are small",
+            id=step_id("convert", self.table, self.relation[oid].name, self.relation[oid].bound, target.value),
+            explanation=f"{self.relation[every[0]].storage} becomes {target.value}: {self._why_stored(target)}",
             gain=self.gain(before, comps, fewer),
             cost=self.price(comps, every, copied=True),
             rests_on=self.rests("the leaf holds the same rows when it is swapped")[:1],
             parent=parent,
-            parent_name=self.relation[parent]["name"] if parent in self.relation else self.root.name,
+            parent_name=self.relation[parent].name if parent in self.relation else self.root.name,
             units=(self.unit(oid),),
             leaves=tuple(self.leaf(o, 0, n) for n, lane in enumerate(lanes) for o in lane),
             new=new,
         )
+
+    def _why_stored(self, target: Storage) -> str:
+        if self.root.wishes.storage != "auto":
+            return "the policy says so"
+        return {
+            Storage.AO_ROW: "its column files are small",
+            Storage.AO_COLUMN: "its column files would be large enough, and queries read some columns of many",
+        }.get(target, "it is tiny")
 
     def drop(self, places: list[int], comps: Any, before: Any) -> DropEmpty:
         """A stretch of neighbouring empty units goes in one step."""
@@ -367,11 +355,11 @@ class Scribe:
         lanes = [(n, o) for n, p in enumerate(places) for lane in self.lanes(p, p + 1) for o in lane]
         spots = [x for p in places for lane in self.positions(p, p + 1) for x in lane]
         past = not self.root.calendar or int(self.chunk.cal_low[places[0]]) < self.reader.now
-        names = ", ".join(str(self.relation[o]["bound"]) for o in (units[0], units[-1]))
+        names = ", ".join(str(self.relation[o].bound) for o in (units[0], units[-1]))
         basis = self.reader.snapshot.header["filled_basis"] or "nothing"
-        parent = self.relation[units[0]]["parent"] or self.root.oid
+        parent = self.relation[units[0]].parent or self.root.oid
         return DropEmpty(
-            id=step_id("drop-empty", self.table, names, str(len(units)), *(str(self.relation[units[0]]["name"]),)),
+            id=step_id("drop-empty", self.table, names, str(len(units)), *(str(self.relation[units[0]].name),)),
             explanation=f"{len(lanes)} empty leaves "
             + ("in the past" if past else f"premade more than {self.root.wishes.premade_days:g} days ahead"),
             gain=self.gain(before, comps, self.coordinator_rows(self.chunk.table, spots, [], KEEP) + self.rows_above(units)),
@@ -381,7 +369,7 @@ class Scribe:
                 "no rows of these ranges arrive later",
             ),
             parent=parent,
-            parent_name=self.relation[parent]["name"] if parent in self.relation else self.root.name,
+            parent_name=self.relation[parent].name if parent in self.relation else self.root.name,
             where="past" if past else "premade",
             units=tuple(self.unit(o) for o in units),
             leaves=tuple(self.leaf(o, n, 0) for n, o in lanes),
@@ -420,6 +408,16 @@ class Scribe:
                 found.append((u, self.convert(u, option, _comps(singles, option)[u], stay[u])))
         close()
         return [step for _, step in sorted(found, key=lambda pair: pair[0])]
+
+
+def _sum(values: Iterable[int | None]) -> int | None:
+    """The sum; None where one of them is not known."""
+    total = 0
+    for value in values:
+        if value is None:
+            return None
+        total += value
+    return total
 
 
 def _comps(options: Options, option: int) -> Any:

@@ -75,10 +75,10 @@ def after(reader: Reader, root: Root, operation: str) -> tuple[float, float, flo
 
 
 def step(operation: str, scribe: Scribe, table: TablePlan) -> AnyStep:
-    leaves = [r for r in scribe.relation.values() if r["kind"] == "leaf"]
-    leaves.sort(key=lambda r: r["oid"])
-    size = sum(r["bytes"] or 0 for r in leaves)
-    segment = sum(r["max_segment_bytes"] or 0 for r in leaves)
+    leaves = [r for r in scribe.relation.values() if r.kind == "leaf"]
+    leaves.sort(key=lambda r: r.oid)
+    size = sum(r.bytes or 0 for r in leaves)
+    segment = sum(r.max_segment_bytes or 0 for r in leaves)
     gain = Gain(
         table.leaves - table.leaves_after,
         table.rows - table.rows_after,
@@ -86,20 +86,20 @@ def step(operation: str, scribe: Scribe, table: TablePlan) -> AnyStep:
         table.files - table.files_after,
         table.catalog_bytes - table.catalog_bytes_after,
     )
-    locks = 1 + len(leaves) + sum(r["indexes"] + 4 for r in leaves)
+    locks = 1 + len(leaves) + sum(r.indexes + 4 for r in leaves)
     price = Price(size, segment, table.seconds, locks, table.scan_bytes_per_day)
     rests = scribe.rests("the table holds the same rows when it is swapped")
-    held = tuple(scribe.leaf(r["oid"], 0, 0) for r in leaves)
+    held = tuple(scribe.leaf(r.oid, 0, 0) for r in leaves)
     like = leaves[-1]
     if operation == "unpartition":
         new = NewLeaf(
             scribe.root.name,
-            storage=like["storage"],
-            options=option_pairs(like["options"] or ""),
-            tablespace=like["tablespace"] or 0,
+            storage=like.storage,
+            options=option_pairs(like.options),
+            tablespace=like.tablespace,
             bytes=size,
             segment_bytes=segment,
-            like=like["oid"],
+            like=like.oid,
         )
         return Unpartition(
             id=step_id("unpartition", scribe.table),
@@ -110,19 +110,19 @@ def step(operation: str, scribe: Scribe, table: TablePlan) -> AnyStep:
             leaves=held,
             new=(new,),
         )
-    units = tuple(scribe.unit(r["parent"]) for r in leaves)
+    units = tuple(scribe.unit(r.parent) for r in leaves)
     news = tuple(
         NewLeaf(
-            scribe.relation[r["parent"]]["name"],
-            scribe.relation[r["parent"]]["partition_name"] or "",
-            scribe.relation[r["parent"]]["bound"] or "",
+            scribe.relation[r.parent].name,
+            scribe.relation[r.parent].partition_name,
+            scribe.relation[r.parent].bound,
             (),
-            r["storage"],
-            option_pairs(r["options"] or ""),
-            r["tablespace"] or 0,
-            r["bytes"],
-            r["max_segment_bytes"],
-            r["oid"],
+            r.storage,
+            option_pairs(r.options),
+            r.tablespace,
+            r.bytes,
+            r.max_segment_bytes,
+            r.oid,
         )
         for r in leaves
     )

@@ -1,0 +1,67 @@
+"""The partitions of one table as the snapshot has them, for the steps that name them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from gpcatalog.store.snapshot import Snapshot
+
+
+class Relation(NamedTuple):
+    """One relation of a partitioned table, the root among them; see the relation table of a snapshot. Texts are "" where NULL."""
+
+    oid: int
+    schema: str
+    name: str
+    parent: int
+    level: int
+    kind: str
+    storage: str
+    options: str
+    tablespace: int
+    tuples: float
+    bound: str
+    partition_name: str
+    is_default: bool
+    filled: bool | None
+    bytes: int | None
+    max_segment_bytes: int | None
+    indexes: int
+    columns: int
+    toast: bool
+    index_columns: int
+    owner: int
+
+
+_PLAIN = {"partition_name", "bound", "options"}
+_NOUGHT = {"parent", "tablespace", "owner"}
+
+
+def _column(name: str) -> str:
+    if name == "tuples":
+        return "greatest(coalesce(tuples, 0), 0)::DOUBLE AS tuples"
+    quoted = f'"{name}"'
+    return (
+        f"coalesce({quoted}, '') AS {quoted}"
+        if name in _PLAIN
+        else f"coalesce({quoted}, 0)::BIGINT AS {quoted}"
+        if name in _NOUGHT
+        else quoted
+    )
+
+
+_COLUMNS = ", ".join(_column(name) for name in Relation._fields)
+
+
+def relations_of(snapshot: Snapshot, root: int) -> list[Relation]:
+    """All relations of one partitioned table, by oid."""
+    found = snapshot.columns(f"SELECT {_COLUMNS} FROM relation WHERE root = {int(root)} ORDER BY oid")
+    return list(map(Relation._make, zip(*(found[name].tolist() for name in Relation._fields), strict=True)))
+
+
+def fingerprint(root: int, relations: Iterable[Relation]) -> str:
+    """sha256 of the table's partitions: lines "oid|schema|name|storage|bound" by oid, joined by newlines; bound as in the snapshot."""
+    lines = "\n".join(f"{r.oid}|{r.schema}|{r.name}|{r.storage}|{r.bound}" for r in relations if r.oid != root)
+    return hashlib.sha256(lines.encode("utf-8", "surrogatepass")).hexdigest()
