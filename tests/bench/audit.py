@@ -1,33 +1,29 @@
-"""What an audit costs, as ratios against floors measured in the same run, in pairs.
+"""What an audit costs, as ratios against floors and rivals measured in the same run, in pairs.
 
-    python -m tests.bench.audit "host=… port=… dbname=…" [pairs]
+    python -m tests.bench.audit "host=… port=… dbname=…" [pairs] [seconds a rival may take]
 
 Floors: the sum of the dispatched count(*) by segment of the very catalogs that the catalog section counts (pg_attribute, derived,
-not among them); gp_toolkit.gp_bloat_diag; psql's COPY of the leaf queries (one row a leaf, and its files and bytes) to nowhere.
+not among them); psql's COPY, to nowhere, of every statement of which the audit keeps a row a leaf or more: the census, the facts of
+partitions, files and bytes. Rivals: gp_toolkit's and Greenplum's own answers to parts of the same question, as far as they finish.
 """
 
 from __future__ import annotations
 
 import os
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 from gpcatalog.probes import library
 from gpcatalog.probes.catalogs import CatalogSection
 from gpcatalog.probes.collect import Collector, collect
-from gpcatalog.probes.connection import Session, connect
+from gpcatalog.probes.connection import ProbeFailed, Session, Timeouts, connect
 from gpcatalog.store.snapshot import Snapshot, Writer
+from tests.bench.table import Line, in_pairs, seconds, show
 
-
-def seconds(action: Callable[[], object]) -> float:
-    begun = time.perf_counter()
-    action()
-    return time.perf_counter() - begun
+NULL = subprocess.DEVNULL
 
 
 def section(session: Session, folder: Path) -> list[str]:
@@ -50,63 +46,120 @@ def counts(session: Session, catalogs: list[str]) -> None:
             session.query(f"SELECT count(*) FROM pg_catalog.{name}")
 
 
-def copies(session: Session, dsn: str) -> None:
-    """psql's COPY of what the audit reads a row a leaf of, in one process."""
-    statements = [library.probe("relations", session.server).statement()]
+def leaf_queries(session: Session) -> list[str]:
+    """SQL of every statement that has a row a leaf or more."""
+    statements = [library.probe(name, session.server).statement() for name in ("relations", "partition_facts")]
     for place in session.rows("tablespaces"):
-        probe = library.probe("relation_files", session.server)
         block = str(session.facts["block_size"])
+        probe = library.probe("relation_files", session.server)
         statements.append(probe.statement(folder=place["folder"], tablespace=str(place["tablespace"]), block=block))
+    return statements
+
+
+def copied(dsn: str, statements: list[str]) -> None:
+    """psql's COPY of them to nowhere, in one process, under the planner setting that the audit uses."""
     words = [w for s in statements for w in ("-c", f"COPY ({s}) TO STDOUT")]
     env = {**os.environ, "PGOPTIONS": "-c random_page_cost=1.1"}
-    subprocess.run(["psql", "-X", "-d", dsn, *words], stdout=subprocess.DEVNULL, check=True, env=env)
+    subprocess.run(["psql", "-X", "-d", dsn, *words], stdout=NULL, check=True, env=env)
 
 
-def audit(dsn: str) -> None:
-    words = [sys.executable, "-m", "gpcatalog", "audit", dsn, "--no-store", "--format", "json"]
-    subprocess.run(words, stdout=subprocess.DEVNULL, check=True)
+def audited(dsn: str) -> None:
+    """A whole audit as a process."""
+    subprocess.run([sys.executable, "-m", "gpcatalog", "audit", dsn, "--no-store", "--format", "json"], stdout=NULL, check=True)
 
 
-def pairs(name: str, ours: Callable[[], object], floor: Callable[[], object], many: int, goal: float) -> None:
-    ours(), floor()  # warm
-    both = [(seconds(ours), seconds(floor)) for _ in range(many)]
-    ratios = [a / b for a, b in both]
-    ms = [statistics.median(x) * 1000 for x in zip(*both, strict=True)]
-    print(
-        f"{name:<58} {statistics.median(ratios):6.2f} × ({min(ratios):.2f} to {max(ratios):.2f}), goal ≤ {goal:.2f}"
-        f"   [{ms[0]:,.0f} ms against {ms[1]:,.0f} ms]"
-    )
+def rivals(session: Session) -> list[tuple[str, str, tuple[str, ...]]]:
+    """Views that answer a part of the same question: name, SQL, the audit's probes that answer it."""
+    partitions = "pg_catalog.pg_partitions" if session.server.classic_partitions else "gp_toolkit.gp_partitions"
+    return [
+        ("gp_toolkit.gp_bloat_diag", "SELECT count(*) FROM gp_toolkit.gp_bloat_diag", ("catalogs",)),
+        (partitions, f"SELECT count(*), min(partitionboundary) FROM {partitions}", ("relations", "partition_keys")),
+        ("gp_toolkit.gp_size_of_table_disk", "SELECT count(*), sum(sotdsize) FROM gp_toolkit.gp_size_of_table_disk", ("relation_files",)),
+        (
+            "gp_toolkit.gp_size_of_partition_and_indexes_disk",
+            "SELECT count(*), sum(sopaidpartitiontablesize) FROM gp_toolkit.gp_size_of_partition_and_indexes_disk",
+            ("relation_files",),
+        ),
+    ]
+
+
+def against_rivals(dsn: str, took: dict[str, float], patience: float) -> list[Line]:
+    """How many times faster the audit's probes are, once each; a rival that does not finish counts with the time it was given."""
+    lines = []
+    with connect(dsn, timeouts=Timeouts(statement_ms=int(patience * 1000))) as session:
+        asked = rivals(session)
+    for name, sql, probes in asked:
+        ours = sum(took[p] for p in probes)
+        with connect(dsn, timeouts=Timeouts(statement_ms=int(patience * 1000))) as session:
+            begun, said = time.perf_counter(), ""
+            try:
+                session.query(sql)
+            except ProbeFailed as e:
+                said = f", {e.status}" if e.status == "timed out" else f", {e.status}: {e.reason}"
+            theirs = time.perf_counter() - begun
+        failed = bool(said) and "timed out" not in said
+        what = f"{' + '.join(probes)}"
+        ratio = None if failed else theirs / ours
+        detail = f"{ours * 1000:,.0f} : {theirs * 1000:,.0f} ms{said}"
+        lines.append(Line(what, name, ratio, 3.0 if "bloat_diag" in name else 10.0, times_faster=True, detail=detail))
+    return lines
+
+
+def probes_of(dsn: str, folder: Path) -> tuple[str, dict[str, float]]:
+    """The server and its leaves, in a few words; seconds by probe of an audit, and of its sections."""
+    with connect(dsn, timeouts=Timeouts(statement_ms=600_000)) as session:
+        path = collect(session, folder / "probes.gpcatalog")
+        catalogs = seconds(lambda: section(session, folder))
+        server = session.server
+    with Snapshot(path) as snapshot:
+        leaves = snapshot.one("SELECT count(*) AS n FROM relation WHERE kind = 'leaf'")["n"]
+        took = {r["probe"]: r["seconds"] or 0.0 for r in snapshot.rows("SELECT probe, seconds FROM coverage")}
+        whole = snapshot.header["seconds"]
+    path.unlink()
+    planning = sum(v for k, v in took.items() if k.startswith("plan "))
+    return f"{server.product} {server.version}, {leaves:,} leaves", took | {"catalogs": catalogs, "whole": whole, "planning": planning}
+
+
+def measure(dsn: str, pairs: int, patience: float, folder: Path) -> tuple[str, list[Line]]:
+    """All lines of one server."""
+    title, took = probes_of(dsn, folder)
+    with connect(dsn) as session:
+        catalogs = section(session, folder)
+        statements = leaf_queries(session)
+        greenplum = session.server.greenplum
+
+    def fresh_section() -> None:
+        with connect(dsn) as session:
+            section(session, folder)
+
+    def fresh_counts() -> None:
+        with connect(dsn) as session:
+            counts(session, catalogs)
+
+    def fresh_relations() -> None:
+        with connect(dsn) as session, Writer(folder / "relations.gpcatalog") as writer:
+            Collector(session, writer, lambda _: None)._relations()
+            writer.abandon()
+
+    lines = [
+        in_pairs(
+            "whole audit, a process", lambda: audited(dsn), "psql COPY of its leaf queries", lambda: copied(dsn, statements), pairs, 1.5
+        ),
+        in_pairs("catalog section", fresh_section, f"count(*) of its {len(catalogs)} catalogs by instance", fresh_counts, pairs, 1.5),
+        in_pairs("census, stored", fresh_relations, "psql COPY of census and facts", lambda: copied(dsn, statements[:2]), pairs),
+    ]
+    if greenplum:
+        lines += against_rivals(dsn, took, patience)
+    most = sorted(((v, k) for k, v in took.items() if k not in ("whole", "catalogs", "planning")), reverse=True)[:6]
+    lines.append(Line("slowest probes", "", None, detail=", ".join(f"{k} {v * 1000:,.0f} ms" for v, k in most)))
+    return title, lines
 
 
 def main() -> None:
-    dsn = sys.argv[1]
-    many = int(sys.argv[2]) if len(sys.argv) > 2 else 7
+    pairs = int(sys.argv[2]) if len(sys.argv) > 2 else 5
+    patience = float(sys.argv[3]) if len(sys.argv) > 3 else 120.0
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        with connect(dsn) as session:
-            with Snapshot(collect(session, folder / "s.gpcatalog")) as snapshot:
-                leaves = snapshot.one("SELECT count(*) AS n FROM relation WHERE kind = 'leaf'")["n"]
-            catalogs = section(session, folder)
-            print(f"{session.server.product} {session.server.version}: {leaves:,} leaves, {len(catalogs)} catalogs counted, {many} pairs")
-
-        def fresh_section() -> None:
-            with connect(dsn) as session:
-                section(session, folder)
-
-        def fresh_counts() -> None:
-            with connect(dsn) as session:
-                counts(session, catalogs)
-
-        pairs("catalog section : sum of dispatched count(*)", fresh_section, fresh_counts, many, 1.5)
-        with connect(dsn) as session:
-            if session.server.greenplum:
-
-                def diag() -> None:
-                    with connect(dsn) as session:
-                        session.query("SELECT count(*) FROM gp_toolkit.gp_bloat_diag")
-
-                pairs("catalog section : gp_toolkit.gp_bloat_diag", fresh_section, diag, many, 1 / 3)
-            pairs("whole audit, a process : psql COPY of the leaf queries", lambda: audit(dsn), lambda: copies(session, dsn), many, 1.5)
+        show(*measure(sys.argv[1], pairs, patience, Path(name)))
 
 
 if __name__ == "__main__":

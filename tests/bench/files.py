@@ -1,9 +1,8 @@
 """What the file section of an audit costs: time in pairs against floors measured in the same run, memory of segment processes.
 
-    python -m tests.bench.files "host=… port=… dbname=…" [pairs] [seconds]
+    python -m tests.bench.files "host=… port=… dbname=…" [pairs]
 
-Floors: pg_ls_dir and pg_stat_file of every file, counted and summed on the segments; gp_toolkit.gp_size_of_table_disk, the server's
-own answer to a part of the question, with a statement timeout of so many seconds. Memory is read from /proc, so of a cluster on this
+Floor: pg_ls_dir and pg_stat_file of every file, counted and summed on the segments (tests.bench.audit has the rivals). Memory is read from /proc, so of a cluster on this
 machine only: VmHWM counts what a process ever touched of the shared buffers too, RssAnon (sampled) is its own.
 """
 
@@ -17,19 +16,14 @@ import tempfile
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from gpcatalog.probes.collect import Collector
-from gpcatalog.probes.connection import ProbeFailed, Session, Timeouts, connect
+from gpcatalog.probes.connection import Session, Timeouts, connect
 from gpcatalog.probes.files import FileSection
 from gpcatalog.store.snapshot import Writer
-
-
-def seconds(action: Callable[[], object]) -> float:
-    begun = time.perf_counter()
-    action()
-    return time.perf_counter() - begun
+from tests.bench.table import Line, seconds, show
 
 
 class Memory(threading.Thread):
@@ -91,57 +85,58 @@ def floor(session: Session) -> None:
         )
 
 
+def measure(dsn: str, many: int, folder: Path) -> list[Line]:
+    """The listing, and the whole section, against the floor."""
+    both: list[tuple[float, float, float]] = []
+    for n in range(many + 1):
+        with connect(dsn, timeouts=Timeouts(statement_ms=600_000)) as session, prepared(session, folder) as collector:
+            floor(session)
+            found, least = section(collector), seconds(lambda s=session: floor(s))
+            if n:  # the first warms up
+                both.append((found["relation_files"], found["all"], least))
+    lines = []
+    for what, at in (("file listing by table and part", 0), ("whole file section, lists compared", 1)):
+        ratios = [one[at] / one[2] for one in both]
+        ms = [statistics.median(one[k] for one in both) * 1000 for k in (at, 2)]
+        detail = f"{ms[0]:,.0f} : {ms[1]:,.0f} ms, {min(ratios):.2f} to {max(ratios):.2f} in {many} pairs"
+        lines.append(Line(what, "pg_ls_dir + pg_stat_file, counted", statistics.median(ratios), detail=detail))
+    return lines
+
+
+def memory(dsn: str, folder: Path) -> str:
+    """Largest process of a segment while the section runs, in words."""
+    with connect(dsn, timeouts=Timeouts(statement_ms=600_000)) as session, prepared(session, folder) as collector:
+        sessions = [session.query("SHOW gp_session_id")[0]["gp_session_id"]]
+        again = FileSection._another
+
+        def remembered(self: FileSection) -> Session:
+            fresh = again(self)
+            sessions.append(fresh.query("SHOW gp_session_id")[0]["gp_session_id"])
+            return fresh
+
+        FileSection._another = remembered  # type: ignore[method-assign]
+        try:
+            watch = Memory(sessions)
+            watch.start()
+            section(collector)
+            watch.done.set()
+            watch.join()
+        finally:
+            FileSection._another = again  # type: ignore[method-assign]
+        return ", ".join(f"{name} {kb / 1024:,.0f} MB" for name, kb in sorted(watch.seen.items()))
+
+
 def main() -> None:
     dsn = sys.argv[1]
     many = int(sys.argv[2]) if len(sys.argv) > 2 else 5
-    patience = float(sys.argv[3]) if len(sys.argv) > 3 else 60.0
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        both: list[tuple[float, float, float]] = []
-        for n in range(many + 1):
-            with connect(dsn, timeouts=Timeouts(statement_ms=600_000)) as session, prepared(session, folder) as collector:
-                floor(session)
-                found, least = section(collector), seconds(lambda s=session: floor(s))
-                if n == 0:
-                    files = collector.writer.execute("SELECT basis, sum(files)::BIGINT FROM file_total GROUP BY basis")
-                    relations = collector.writer.execute("SELECT count(*) FROM relation")[0][0]
-                    print(f"{session.server.product} {session.server.version}: {relations:,} tables, files {dict(files)}, {many} pairs")
-                    continue  # warm
-                both.append((found["relation_files"], found["all"], least))
-        for what, at in (("listing", 0), ("whole section, lists compared", 1)):
-            ratios = [one[at] / one[2] for one in both]
-            ms = [statistics.median(one[k] for one in both) * 1000 for k in (at, 2)]
-            print(
-                f"{what:<30} {statistics.median(ratios):5.2f} × the floor ({min(ratios):.2f} to {max(ratios):.2f})"
-                f"   [{ms[0]:,.0f} ms against {ms[1]:,.0f} ms]"
-            )
         with connect(dsn) as session:
-            if not session.server.greenplum:
-                return
-        with connect(dsn, timeouts=Timeouts(statement_ms=int(patience * 1000))) as session:
-            begun = time.perf_counter()
-            try:
-                session.query("SELECT pg_catalog.count(*), pg_catalog.sum(sotdsize) FROM gp_toolkit.gp_size_of_table_disk")
-                print(f"gp_size_of_table_disk: {time.perf_counter() - begun:.1f} s")
-            except ProbeFailed as e:
-                print(f"gp_size_of_table_disk: {e.status} after {time.perf_counter() - begun:.1f} s")
-        with connect(dsn, timeouts=Timeouts(statement_ms=600_000)) as session, prepared(session, folder) as collector:
-            sessions = [session.query("SHOW gp_session_id")[0]["gp_session_id"]]
-            again = FileSection._another
-
-            def remembered(self: FileSection) -> Session:
-                fresh = again(self)
-                sessions.append(fresh.query("SHOW gp_session_id")[0]["gp_session_id"])
-                return fresh
-
-            FileSection._another = remembered  # type: ignore[method-assign]
-            memory = Memory(sessions)
-            memory.start()
-            section(collector)
-            memory.done.set()
-            memory.join()
-            peak = ", ".join(f"{name} {kb / 1024:,.0f} MB" for name, kb in sorted(memory.seen.items()))
-            print(f"largest process of a segment: {peak}; sessions: {len(sessions)}")
+            greenplum = session.server.greenplum
+            title = f"{session.server.product} {session.server.version}"
+        lines = measure(dsn, many, Path(name))
+        if greenplum:
+            lines.append(Line("largest process of a segment", "", None, detail=memory(dsn, Path(name))))
+        show(title, lines)
 
 
 if __name__ == "__main__":

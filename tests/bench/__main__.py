@@ -1,0 +1,176 @@
+"""Every claim of speed and size in one table, each a ratio against a floor or rival measured in the same run.
+
+    python -m tests.bench [--gp6 CONNINFO] [--gp7 CONNINFO] [--pg CONNINFO] [--pairs 5] [--patience 120] [--leaves 100000 1000000 5400000]
+    python -m tests.bench fill CONNINFO LEAVES     # makes tables of 20 columns with so many daily leaves, ao_column on Greenplum
+
+The live parts want a database with many leaves (≥ 20,000 on Greenplum, 100,000 on PostgreSQL) on a machine that does nothing else;
+a part whose server is not named is left out and says so. The rest works on synthetic snapshots and needs no server. Goals are those
+of the project's issues; a line without one only tells.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import psycopg
+
+from gpcatalog.lab.synthetic import published
+from gpcatalog.store.snapshot import Snapshot
+from tests.bench import audit, files, html_size, plan_scale
+from tests.bench.table import Line, show
+
+MB, GB = 2**20, 2**30
+MEMORY = {100_000: None, 1_000_000: 400 * MB, 5_400_000: 1.5 * GB}  # goals of the client's memory by leaves
+
+
+@dataclass(frozen=True)
+class Run:
+    """One process: seconds of wall clock and of CPU, peak resident bytes."""
+
+    seconds: float
+    cpu: float
+    peak: int
+
+
+def process(*words: str, env: dict[str, str] | None = None) -> Run:
+    """Run this program with these words. Raises CalledProcessError when it fails."""
+    begun = time.perf_counter()
+    child = subprocess.Popen([sys.executable, "-m", "gpcatalog", *words], stdout=subprocess.DEVNULL, env=env and {**os.environ, **env})
+    _, status, used = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    if child.returncode:
+        raise subprocess.CalledProcessError(child.returncode, words)
+    return Run(time.perf_counter() - begun, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024)
+
+
+def exponent(points: list[tuple[int, float]]) -> float:
+    """Slope of log cost over log leaves, least squares: 1 is linear."""
+    xs, ys = [math.log(n) for n, _ in points], [math.log(c) for _, c in points]
+    x, y = sum(xs) / len(xs), sum(ys) / len(ys)
+    return sum((a - x) * (b - y) for a, b in zip(xs, ys, strict=True)) / sum((a - x) ** 2 for a in xs)
+
+
+def synthetic(sizes: list[int], folder: Path) -> list[Line]:
+    """Snapshot bytes, and time and memory of audit, plan and page over snapshots of these many leaves."""
+    lines: list[Line] = []
+    cost: dict[str, list[tuple[int, float]]] = {"audit --snapshot": [], "plan --snapshot": [], "report --html": []}
+    env = {"GPCATALOG_HOME": str(folder / "home")}
+    for size in sizes:
+        path = folder / f"{size}.gpcatalog"
+        html_size._with_totals(path, list(published(size, 331)), "gp6", 32)
+        with Snapshot(path) as snapshot:
+            rows = int(snapshot.one("SELECT count(*) AS n FROM relation")["n"])
+        each = path.stat().st_size / rows
+        lines.append(Line(f"snapshot of {size:,} leaves", "25 bytes a leaf", each / 25, 1.0, detail=f"{each:.1f} bytes a leaf"))
+        floor = plan_scale.measured(plan_scale.FLOOR, str(path))
+        page = folder / "page.html"
+        for name, words in (
+            ("audit --snapshot", ("audit", "--snapshot", str(path), "--format", "json")),
+            ("plan --snapshot", ("plan", "--snapshot", str(path))),
+            ("report --html", ("report", "--snapshot", str(path), "--html", str(page))),
+        ):
+            run = process(*words, env=env)
+            cost[name].append((size, run.cpu))
+            detail = f"{run.seconds:.1f} s, {run.cpu:.1f} s of CPU : {floor['seconds']:.1f} s"
+            lines.append(Line(f"{name}, {size:,} leaves", "reading the leaf columns", run.seconds / floor["seconds"], detail=detail))
+            goal = MEMORY.get(size)
+            if goal:
+                lines.append(Line("  its memory", f"{goal / MB:,.0f} MB", run.peak / goal, 1.0, detail=f"{run.peak / MB:,.0f} MB at most"))
+        size_of_page = page.stat().st_size
+        lines.append(Line("  the page", "500 KB", size_of_page / 500_000, 1.0, detail=f"{size_of_page:,} bytes"))
+        path.unlink()
+    if len(sizes) > 1:
+        for name, points in cost.items():
+            many = [(n, c) for n, c in points if n >= 1_000_000] if len([n for n, _ in points if n >= 1_000_000]) > 1 else points
+            lines.append(
+                Line(
+                    f"{name}, CPU over leaves",
+                    "linear: exponent 1",
+                    exponent(many),
+                    1.1,
+                    detail=f"fitted from {many[0][0]:,} to {many[-1][0]:,}",
+                )
+            )
+    return lines
+
+
+def dialect() -> Line:
+    """Statements a second of the check's reader, against 2,000."""
+    said = subprocess.run([sys.executable, str(Path(__file__).parent / "ddl_speed.py")], capture_output=True, text=True, check=False).stdout
+    line = next(x for x in said.splitlines() if x.startswith("read:"))
+    rate = float(line.split(", ")[1].split()[0].replace(",", ""))
+    return Line(
+        "check: statements read a second", "2,000 a second", rate / 2000, 1.0, times_faster=True, detail=line.removeprefix("read: ")
+    )
+
+
+def fill(dsn: str, leaves: int) -> None:
+    """Tables of 20 columns and 1,000 daily leaves each, rows in every second leaf, analyzed."""
+    columns = ", ".join(
+        ["day date", "id bigint", *(f"i{n} int" for n in range(8)), *(f"t{n} text" for n in range(6)), *(f"n{n} numeric" for n in range(4))]
+    )
+    with psycopg.connect(dsn, autocommit=True) as conn:
+        banner = conn.execute("SELECT version()").fetchone()[0]
+        greenplum = "Greenplum" in banner
+        for table in range(-(-leaves // 1000)):
+            name = f"bench_{table:04}"
+            if greenplum:
+                conn.execute(
+                    f"CREATE TABLE {name} ({columns}) WITH (appendonly=true, orientation=column) DISTRIBUTED BY (id)"
+                    " PARTITION BY RANGE (day) (START (date '2020-01-01') END (date '2022-09-27') EVERY (interval '1 day'))"
+                )
+            else:
+                conn.execute(f"CREATE TABLE {name} ({columns}) PARTITION BY RANGE (day)")
+                for half in range(4):
+                    conn.execute(
+                        f"DO $$ BEGIN FOR n IN {half * 250}..{half * 250 + 249} LOOP EXECUTE format('CREATE TABLE {name}_%s PARTITION OF {name}"
+                        " FOR VALUES FROM (%L) TO (%L)', n, date '2020-01-01' + n, date '2020-01-01' + n + 1); END LOOP; END $$"
+                    )
+            conn.execute(f"INSERT INTO {name} (day, id) SELECT date '2020-01-01' + 2 * (g % 500), g FROM generate_series(1, 2000) g")
+            conn.execute(f"ANALYZE {name}")
+            print(f"\r{name}", end="", file=sys.stderr, flush=True)
+    print(file=sys.stderr)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.bench", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    for server in ("gp6", "gp7", "pg"):
+        parser.add_argument(f"--{server}", metavar="CONNINFO", help="a database with many leaves")
+    parser.add_argument("--pairs", type=int, default=5)
+    parser.add_argument("--patience", type=float, default=120.0, help="seconds that a rival may take")
+    parser.add_argument("--leaves", type=int, nargs="*", default=[100_000, 1_000_000, 5_400_000], help="sizes of synthetic snapshots")
+    if sys.argv[1:2] == ["fill"]:
+        fill(sys.argv[2], int(sys.argv[3]))
+        return
+    chosen = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for server in ("gp6", "gp7", "pg"):
+            dsn = getattr(chosen, server)
+            if not dsn:
+                print(f"\n{server}: left out, no --{server} given")
+                continue
+            title, lines = audit.measure(dsn, chosen.pairs, chosen.patience, folder)
+            lines += files.measure(dsn, chosen.pairs, folder)
+            whole = process("audit", dsn, "--no-store", "--format", "json")
+            lines.append(
+                Line("whole audit, memory of the client", "400 MB", whole.peak / (400 * MB), 1.0, detail=f"{whole.peak / MB:,.0f} MB")
+            )
+            show(title, lines)
+        if chosen.leaves:
+            show("Synthetic snapshots, 331 tables", synthetic(sorted(chosen.leaves), folder))
+        show("DDL", [dialect()])
+
+
+if __name__ == "__main__":
+    main()
