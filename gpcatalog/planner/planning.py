@@ -33,6 +33,7 @@ from gpcatalog.planner.group import (
     solve,
 )
 from gpcatalog.planner.plan import CurvePoint, Effort, Left, LimitLine, Optimum, Plan, Source, TablePlan
+from gpcatalog.planner.relations import relations_of
 from gpcatalog.planner.sets import WHY_TEXT, Chunk, Reader, Root, Why
 from gpcatalog.planner.steps import Scribe, family_word
 from gpcatalog.store.snapshot import Snapshot
@@ -101,13 +102,13 @@ class Planned:
         for problem in self._problems(wanted):
             price = np.stack([self.column(r) for r in problem.chunk.roots])
             solved = self.curves.settle(problem, solve(problem, price, per_table=True), self.outcome.choice)
-            for root in problem.chunk.roots:
-                if root.index not in wanted:
-                    continue
+            asked = [root for root in problem.chunk.roots if root.index in wanted]
+            known = relations_of(self.reader.snapshot, [(root.oid, root.leaves) for root in asked])
+            for root, rows in zip(asked, known, strict=True):
                 found = msgspec.structs.replace(self.table_plans[root.index])
-                scribe = Scribe(self.reader, root, problem)
+                scribe = Scribe(self.reader, root, problem, rows)
                 found.fingerprint = scribe.fingerprint
-                found.left = _left(self.reader, root, problem)
+                found.left = _left(scribe)
                 if root.index in self.whole:
                     found.steps = [whole.step(self.whole[root.index], scribe, found)]
                 else:
@@ -123,7 +124,8 @@ class Planned:
         return whole
 
 
-def _left(reader: Reader, root: Root, problem: Problem) -> list[Left]:
+def _left(scribe: Scribe) -> list[Left]:
+    root, problem = scribe.root, scribe.problem
     place = int(np.searchsorted(problem.roots, root.index))
     s, e = int(problem.unit_edges[place]), int(problem.unit_edges[place + 1])
     c = problem.chunk
@@ -138,8 +140,8 @@ def _left(reader: Reader, root: Root, problem: Problem) -> list[Left]:
             continue
         examples = []
         for u in at[:3].tolist():
-            name = reader.snapshot.one("SELECT name FROM relation WHERE oid = ?", [int(c.oid[u])])["name"]
-            detail = reader.bounds.reason(root.family, int(c.code[u])) if why is Why.UNPARSED else ""
+            name = scribe.relation[int(c.oid[u])].name
+            detail = scribe.reader.bounds.reason(root.family, int(c.code[u])) if why is Why.UNPARSED else ""
             examples.append(f"{name}: {detail}" if detail else name)
         found.append(Left(WHY_TEXT[why], int(c.leaves[at].sum()), tuple(examples)))
     return found

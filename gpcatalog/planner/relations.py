@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
+
+import numpy as np
 
 from gpcatalog.store.snapshot import Snapshot
 
@@ -55,10 +58,30 @@ def _column(name: str) -> str:
 _COLUMNS = ", ".join(_column(name) for name in Relation._fields)
 
 
-def relations_of(snapshot: Snapshot, root: int) -> list[Relation]:
-    """All relations of one partitioned table, by oid."""
-    found = snapshot.columns(f"SELECT {_COLUMNS} FROM relation WHERE root = {int(root)} ORDER BY oid")
-    return list(map(Relation._make, zip(*(found[name].tolist() for name in Relation._fields), strict=True)))
+BATCH = 50_000  # leaves read at a time
+
+
+def relations_of(snapshot: Snapshot, roots: Sequence[tuple[int, int]]) -> Iterator[list[Relation]]:
+    """All relations of each partitioned table, by oid. roots: oid and number of leaves, by oid."""
+    batch: list[int] = []
+    size = 0
+    for n, (root, leaves) in enumerate(roots, 1):
+        batch.append(root)
+        size += leaves
+        if size >= BATCH or n == len(roots):
+            yield from _read(snapshot, batch)
+            batch, size = [], 0
+
+
+def _read(snapshot: Snapshot, roots: list[int]) -> Iterator[list[Relation]]:
+    wanted = ", ".join(str(int(root)) for root in roots)
+    found = snapshot.columns(
+        f"SELECT root, {_COLUMNS} FROM relation WHERE root BETWEEN {roots[0]} AND {roots[-1]} AND root IN ({wanted}) ORDER BY root, oid"
+    )
+    edges = np.searchsorted(np.asarray(found["root"]), np.append(np.array(roots), roots[-1] + 1)).tolist()
+    columns = [found[name].tolist() for name in Relation._fields]
+    for s, e in pairwise(edges):
+        yield list(map(Relation._make, zip(*(column[s:e] for column in columns), strict=True)))
 
 
 def fingerprint(root: int, relations: Iterable[Relation]) -> str:

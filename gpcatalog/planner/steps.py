@@ -17,7 +17,7 @@ from gpcatalog.planner.bounds import Bound, Family, joined_list, merged_text
 from gpcatalog.planner.costs import KEEP, TARGETS, LeafClass, Table, counted, shape_of
 from gpcatalog.planner.group import CATALOG, DROP, FILES, LEAVES, ROWS, SCAN, SECONDS, Options, Problem, Solved
 from gpcatalog.planner.operations import AnyStep, Convert, DropEmpty, End, Gain, Leaf, Merge, NewLeaf, Price, Unit, step_id
-from gpcatalog.planner.relations import Relation, fingerprint, relations_of
+from gpcatalog.planner.relations import Relation, fingerprint
 from gpcatalog.planner.sets import Reader, Root
 
 
@@ -66,14 +66,13 @@ def relation_name(parent: str, level: int, partition: str, *, classic: bool, tak
 class Scribe:
     """Writes the steps of one table."""
 
-    def __init__(self, reader: Reader, root: Root, problem: Problem) -> None:
+    def __init__(self, reader: Reader, root: Root, problem: Problem, rows: list[Relation]) -> None:
         self.reader = reader
         self.root = root
         self.problem = problem
         self.chunk = problem.chunk
         self.classic = bool(reader.generation.rule_catalogs)
         self.table = qualified(root.schema, root.name)
-        rows = relations_of(reader.snapshot, root.oid)
         self.relation: dict[int, Relation] = {r.oid: r for r in rows}
         self.fingerprint = fingerprint(root.oid, rows)
         self.taken = {r.name for r in rows if r.schema == root.schema}
