@@ -42,7 +42,7 @@ def _counts(session: Session, plan: Plan, only: set[str]) -> dict[str, int]:
         if only and table.name not in only:
             continue
         for step in table.steps:
-            if isinstance(step, op.Merge | op.Convert):
+            if isinstance(step, op.Merge | op.Convert | op.Unpartition):
                 for leaf in step.leaves:
                     name = qualified(leaf.schema, leaf.name)
                     found[name] = session.query(f"/* gpcatalog:count */ SELECT count(*) AS n FROM ONLY {name}")[0]["n"]

@@ -106,7 +106,95 @@ class Drop:
     said: tuple[str, ...] = ()
 
 
-Change = Swap | Drop
+@dataclass(frozen=True)
+class Plain:
+    """A partitioned table becomes a plain one of the same name.
+
+    stage:     the plain table, built aside from all leaves
+    gone:      every relation below the root, parents first; leaves: those with rows
+    sequences: (quoted name, quoted column) of sequences that columns own
+    comments:  (quoted column, text); checks: (quoted name, definition) where LIKE does not bring them
+    """
+
+    id: str
+    title: str
+    root: Relation
+    gone: tuple[Relation, ...]
+    leaves: tuple[Relation, ...]
+    stage: Stage
+    sequences: tuple[tuple[str, str], ...] = ()
+    comments: tuple[tuple[str, str], ...] = ()
+    checks: tuple[tuple[str, str], ...] = ()
+    rows: int | None = None
+    said: tuple[str, ...] = ()
+    limit_bytes: int | None = None
+
+
+@dataclass(frozen=True)
+class Lift:
+    """A level is taken out, or put in again: a leaf takes the place of its parent, which has no other, or the parent comes back over it.
+
+    middle: the intermediate; leaf: with the name and bound it has below it; key: quoted key of the level above
+    predicate: what every row lies in; below: what every row lies in besides, once the parent is back
+    up: whether the leaf goes up
+    """
+
+    id: str
+    title: str
+    parent: Relation
+    middle: Relation
+    leaf: Relation
+    indexes: tuple[tuple[str, str], ...]
+    predicate: str
+    below: str
+    up: bool
+    default: Unit | None = None
+    said: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Follow:
+    """pg_partman is told to make partitions of another grain.
+
+    home:  quoted schema of pg_partman; version: its major version
+    table: as part_config spells it; time: whether it is split by time, else by a number
+    now, wanted: columns of part_config; back: put the old values back
+    """
+
+    id: str
+    title: str
+    home: str
+    version: int
+    table: str
+    root: Relation
+    time: bool
+    now: tuple[tuple[str, str | None], ...]
+    wanted: tuple[tuple[str, str], ...]
+    back: bool = False
+    said: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Outside:
+    """A leaf is exchanged with a readable external table over files whose place its owner fills in.
+
+    number: which of the script's places; name: of the external table while it is made; file_bytes: wanted size of a file
+    """
+
+    id: str
+    title: str
+    parent: Relation
+    above: str
+    unit: Unit
+    leaf: Relation
+    predicate: str
+    name: str
+    file_bytes: int
+    default: Unit | None = None
+    said: tuple[str, ...] = ()
+
+
+Change = Swap | Drop | Plain | Lift | Follow | Outside
 
 
 @dataclass

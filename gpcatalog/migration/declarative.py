@@ -112,7 +112,7 @@ class Declarative(Writer):
             table = qualified(stage.schema, stage.name)
             ready += self.seen_by_others(stage)
             ready += grant_statements(table, stage.grants)
-            ready += self._identity(stage)
+            ready += self.identity(stage)
         tops = []
         for made in swap.made:
             top, statements = self._tree(context, swap, made)
@@ -141,7 +141,7 @@ class Declarative(Writer):
             (Phase.FINISH, finish),
         ]
 
-    def _identity(self, stage: Stage) -> list[str]:
+    def identity(self, stage: Stage) -> list[str]:
         table = qualified(stage.schema, stage.name)
         words = {"f": "FULL", "n": "NOTHING"}
         kind = stage.shape.replica_identity

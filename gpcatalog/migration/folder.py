@@ -6,11 +6,14 @@ import re
 
 import gpcatalog
 from gpcatalog.migration import journal, writer
-from gpcatalog.migration.change import Change, Drop, Refused, Swap, Work
+from gpcatalog.migration.change import Change, Drop, Follow, Lift, Outside, Plain, Refused, Swap, Work
 from gpcatalog.migration.classic import Classic
 from gpcatalog.migration.declarative import Declarative
 from gpcatalog.migration.journal import SCHEMA
+from gpcatalog.migration.outside import outside
+from gpcatalog.migration.partman import follow
 from gpcatalog.migration.request import Mode, Request, Runner
+from gpcatalog.migration.whole import lift, plain
 from gpcatalog.migration.writer import Writer, array, literal
 from gpcatalog.model.names import printable
 from gpcatalog.model.quantity import count, duration, plural, size
@@ -125,6 +128,14 @@ class Folder:
             found += [f"  {u.relation.name} {u.relation.bound}" for u in change.gone[:5]]
             if len(change.gone) > 5:
                 found.append(f"  … and {len(change.gone) - 5} more")
+        elif isinstance(change, Plain):
+            found.append(f"  {len(change.leaves)} leaves → one plain table, stored {change.stage.storage}")
+        elif isinstance(change, Lift) and change.up:
+            found.append(f"  {change.leaf.name} {change.leaf.bound} takes the place of {change.middle.name} {change.middle.bound}")
+        elif isinstance(change, Follow):
+            found += [f"  {k}: {v}" for k, v in (change.now if change.back else change.wanted)]
+        elif isinstance(change, Outside):
+            found.append(f"  {change.leaf.name} {change.leaf.bound} is exchanged with a readable external table")
         found += [f"  rests on: {s}" for s in change.said]
         return found
 
@@ -134,6 +145,14 @@ class Folder:
             if self.request.mode is Mode.ONLINE and done == "done":
                 return self.writer.online(work.context, change, whole=whole)
             return self.writer.swap(work.context, change, done=done, whole=whole)
+        if isinstance(change, Plain):
+            return plain(self.writer, work.context, change, whole=whole)
+        if isinstance(change, Lift):
+            return lift(self.writer, work.context, change, done=done, whole=whole)
+        if isinstance(change, Follow):
+            return follow(self.writer, work.context, change, done=done)
+        if isinstance(change, Outside):
+            return outside(self.writer, work.context, change, whole=whole)
         return self.writer.drop(work.context, change, whole=whole)
 
     def _locks(self) -> list[str]:
@@ -181,7 +200,8 @@ class Folder:
         for n, change in enumerate(work.forward, 1):
             lines.append("\n" + comment([f"===== {n} of {len(work.forward)} · " + self._describe(change)[0], *self._describe(change)[1:]]))
             lines.append("\n".join(self._write(work, change, "done")))
-        lines.append("\n" + comment(["===== statistics of the whole table"]) + "\n".join(self.writer.after(work.context)) + "\n")
+        if not any(isinstance(c, Plain) for c in work.forward):  # no root is left
+            lines.append("\n" + comment(["===== statistics of the whole table"]) + "\n".join(self.writer.after(work.context)) + "\n")
         return "".join(lines)
 
     def back(self, work: Work, name: str) -> str:
@@ -197,7 +217,8 @@ class Folder:
             lines.append("\n".join(self._write(work, change, "undone")))
         missing = [c for c in work.forward if not any(b.id == f"undo-{c.id}" for b in work.back)]
         lines += ["\n" + comment([f"{c.id}: no way back is written"]) for c in missing]
-        lines.append("\n" + "\n".join(self.writer.after(work.context)) + "\n")
+        if work.back:
+            lines.append("\n" + "\n".join(self.writer.after(work.context)) + "\n")
         return "".join(lines)
 
     def index(self) -> str:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
-from gpcatalog.migration.change import Change, Context, Drop, Made, Refused, Stage, Swap, Unit, Work
+import msgspec
+
+from gpcatalog.migration.change import Change, Context, Drop, Follow, Lift, Made, Outside, Plain, Refused, Stage, Swap, Unit, Work
 from gpcatalog.migration.classic import partition
 from gpcatalog.migration.facts import (
     Asker,
@@ -21,6 +24,7 @@ from gpcatalog.migration.facts import (
     read,
     read_details,
 )
+from gpcatalog.migration.partman import COLUMNS, UNITS, merged_suffix
 from gpcatalog.model.names import NAMEDATALEN, cut, qualified
 from gpcatalog.model.server import Server
 from gpcatalog.model.storage import Storage
@@ -43,6 +47,7 @@ _IN_THE_WAY = {
     "policy": "a row policy of its own",
     "row security": "row security of its own",
     "publication": "it is published by name",
+    "own check": "a CHECK of its own, which the other rows need not satisfy",
 }
 
 
@@ -145,6 +150,7 @@ class Planner:
             copied=tuple(quote_ident_always(c.name) for c in columns if not c.generated),
             signature=column_signature(columns),
         )
+        self.partman = next((s for s in planned.steps if isinstance(s, op.Reconfigure) and s.maker == "pg_partman"), None)
         self.taken_indexes: set[str] = {i.name for indexes in table.indexes.values() for i in indexes}
 
     # --- obstacles ---------------------------------------------------------------------------------------------------
@@ -289,7 +295,12 @@ class Planner:
         return found
 
     def merge(self, step: op.Merge) -> tuple[Swap, Swap]:
-        return self.swap(step, step.name, step.partition)
+        maker = self.partman
+        if maker is None or step.lower is None or step.lower.value is None:
+            return self.swap(step, step.name, step.partition)
+        # pg_partman reads where a partition begins out of its name
+        name = f"_{merged_suffix(step.lower.value, int(maker.version.split('.')[0]))}"
+        return self.swap(step, cut(self.table.root.name, NAMEDATALEN - len(name)) + name, step.partition)
 
     def swap(self, step: op.Merge | op.Convert, name: str, label: str) -> tuple[Swap, Swap]:
         """Forward and back of a merge, or of a conversion by rebuilding."""
@@ -499,6 +510,139 @@ class Planner:
         )  # fmt: skip
         return forward, self._made_again(forward, units, siblings)
 
+    # --- the table as a whole ----------------------------------------------------------------------------------------
+
+    def hanging_on_root(self, ask: Asker) -> dict[str, list[tuple[str, str]]]:
+        """What depends on the root, by kind: (detail, column)."""
+        found: dict[str, list[tuple[str, str]]] = {}
+        for r in ask("migration_root", root=str(self.table.root.oid)):
+            found.setdefault(r["what"], []).append((r["detail"], r["column"] or ""))
+        return found
+
+    def unpartition(self, step: op.Unpartition, ask: Asker) -> tuple[Plain, None]:
+        """All leaves become one plain table, stored like the newest of them."""
+        table, root = self.table, self.table.root
+        leaves = [self.live(leaf.oid, leaf.name, leaf.bound) for leaf in step.leaves]
+        every = table.leaves(root.oid)
+        if {leaf.oid for leaf in leaves} != {leaf.oid for leaf in every}:
+            raise Refusal("changed since it was planned: its leaves are others now")
+        self._leaf_obstacles(leaves)
+        hanging = self.hanging_on_root(ask)
+        if "identity" in hanging:
+            raise Refusal(f"column {hanging['identity'][0][1]} is an identity column, whose sequence would start again")
+        if "other" in hanging:
+            more = f" and {len(hanging['other']) - 1} more" if len(hanging["other"]) > 1 else ""
+            raise Refusal(f"it would not move to another table: {hanging['other'][0][0]}{more}")
+        if root.column_grants:
+            raise Refusal("the table has grants on columns, which would not move to another one")
+        asked = table.relations.get(step.new[0].like) if step.new else None
+        like = asked if asked is not None and asked in leaves else max(leaves, key=lambda r: r.oid)
+        names = [c.name for c in table.columns[root.oid]]
+        if [c.name for c in table.columns[like.oid]] != names:
+            raise Refusal(f"{like.name} has its columns in another order than the table")
+        own = {i.name: i for i in table.indexes[root.oid]}
+        for leaf in leaves:
+            if len(table.indexes[leaf.oid]) != len(own):
+                raise Refusal(f"{leaf.name} has other indexes than the table")
+        digest = re.sub(r"\W", "", step.id.rsplit("-", 1)[-1])[:12]
+        stage = Stage(
+            name=f"gpc_{digest}_1", final=root.name, schema=root.schema, like=like.sql,
+            shape=replace(root, tablespace=like.tablespace, persistence=like.persistence),
+            sources=tuple((leaf.sql, "") for leaf in every), predicate="true", comment=root.comment, storage=like.storage,
+            options=options_of(like.options), indexes=tuple((i, i.name) for i in own.values()), statistics=self.statistics_targets(root),
+        )  # fmt: skip
+        below = sorted((r for r in table.relations.values() if r.level > 0), key=lambda r: r.level)
+        counted = None if self.counts is None else sum(self.counts[leaf.sql] for leaf in every)
+        size = step.cost.bytes
+        return Plain(
+            step.id, step.explanation, root, tuple(below), tuple(every), stage,
+            tuple((name, quote_ident_always(column)) for name, column in hanging.get("sequence", [])),
+            tuple((quote_ident_always(column), text) for text, column in hanging.get("comment", [])),
+            tuple((quote_ident_always(name), text) for text, name in hanging.get("check", [])),
+            counted, (*step.rests_on, "it is copied while writers wait, in online mode too: it is small", "there is no way back"),
+            None if size is None else int(size * self.growth) + (64 << 20),
+        ), None  # fmt: skip
+
+    def flatten(self, step: op.Flatten) -> list[tuple[Change, Change]]:
+        """Every leaf takes the place of its parent; a transaction each, and nothing is copied."""
+        if self.classic:
+            raise Refusal("Greenplum 6 cannot take a level out of a table: it would have to be made anew")
+        found: list[tuple[Change, Change]] = []
+        for n, (u, planned) in enumerate(zip(step.units, step.leaves, strict=True), 1):
+            middle = self.live(u.oid, u.name, u.bound)
+            leaf = self.live(planned.oid, planned.name, planned.bound)
+            parent = self.parent_of([middle])
+            if leaf.parent != middle.oid or len(self.table.children(middle.oid)) != 1:
+                raise Refusal(f"changed since it was planned: {middle.name} has other partitions now")
+            if middle.is_default:
+                raise Refusal("the default partition has partitions of its own: it stays as it is")
+            self._leaf_obstacles([middle, leaf] if middle.storage not in ("none", "other") else [leaf])
+            for h in self.table.hanging:
+                if h.oid == middle.oid and h.what in _IN_THE_WAY and h.what != "own check":
+                    raise Refusal(f"{_IN_THE_WAY[h.what]}: {middle.name} ({h.detail})")
+            inside = "true" if leaf.is_default else predicate(parse(leaf.bound), self.key(middle))
+            indexes = tuple((i.name, index_name(leaf.name, i.name, middle.name, self.taken_indexes)) for i in self.table.indexes[leaf.oid])
+            default = self.default_unit(parent, [middle])
+            up = Lift(
+                f"{step.id}-{n}", f"{middle.name}: {step.explanation}", parent, middle, leaf, indexes,
+                predicate(parse(middle.bound), self.key(parent)), inside, True, default,
+                (*step.rests_on, f"rows outside {leaf.bound} may come from then on"),
+            )  # fmt: skip
+            found.append((up, replace(up, id=f"undo-{up.id}", title=f"back: {up.title}", up=False, said=())))
+        return found
+
+    def follow(self, step: op.Reconfigure, ask: Asker) -> tuple[Follow, Follow]:
+        """pg_partman's configuration follows the plan."""
+        home = ask("partman_home")
+        if not home:
+            raise Refusal("pg_partman is not installed any more")
+        version = int(str(home[0]["version"]).split(".")[0])
+        if version not in (4, 5):
+            raise Refusal(f"pg_partman {home[0]['version']}: 4 and 5 are known")
+        row = next((r for r in ask("partman", schema=home[0]["schema"]) if r["root"] == self.table.root.oid), None)
+        if row is None:
+            raise Refusal("changed since it was planned: pg_partman no longer maintains it")
+        now = msgspec.json.decode(row["detail"])
+        if str(now["partition_interval"]) != step.now.get("partition_interval"):
+            raise Refusal(f"changed since it was planned: its interval is {now['partition_interval']}")
+        if now["partition_type"] not in ("native", "range"):
+            raise Refusal(f"it is a set of kind {now['partition_type']}: only native sets are changed")
+        if now["epoch"] != "none":
+            raise Refusal("its key counts seconds: where a cell of the calendar begins is not told by its bounds")
+        if any(r.level > 1 for r in self.table.relations.values()):
+            raise Refusal("pg_partman maintains several levels of it: part_config_sub would have to follow, which is not tried")
+        interval = step.wanted["partition_interval"]
+        time = interval in UNITS
+        if not time and not interval.isdigit():
+            raise Refusal(f"the interval {interval} is neither one of the calendar nor a number")
+        kept = tuple((k, None if now[k] is None else str(now[k])) for k in COLUMNS)
+        forward = Follow(
+            step.id, step.explanation, home[0]["schema"], version, now["parent_table"], self.table.root, time, kept,
+            tuple(sorted(step.wanted.items())), said=step.rests_on,
+        )  # fmt: skip
+        return forward, replace(forward, id=f"undo-{step.id}", title=f"back: {forward.title}", back=True, said=())
+
+    def externalise(self, step: op.Externalise) -> tuple[Outside, None]:
+        """A cold leaf goes outside."""
+        if len(step.leaves) != 1:
+            raise Refusal("it has partitions of its own: each would need a place of its own")
+        unit = self.live(step.units[0].oid, step.units[0].name, step.units[0].bound)
+        leaf = self.live(step.leaves[0].oid, step.leaves[0].name, step.leaves[0].bound)
+        if leaf.oid != unit.oid:
+            raise Refusal("changed since it was planned: it has partitions of its own now")
+        self._leaf_obstacles([leaf])
+        parent = self.parent_of([unit])
+        if self.table.indexes[self.table.root.oid]:
+            raise Refusal("the table has indexes, which an external table cannot have")
+        default = self.default_unit(parent, [unit])
+        if self.classic and self.table.children(parent.oid) == [unit]:
+            raise Refusal("it is the only partition")
+        digest = re.sub(r"\W", "", step.id.rsplit("-", 1)[-1])[:12]
+        return Outside(
+            step.id, step.explanation, parent, self.above(parent), self.unit(unit), leaf, predicate(parse(unit.bound), self.key(parent)),
+            f"gpc_{digest}_x", step.file_bytes, default, (*step.rests_on, "there is no way back but copying the files in again"),
+        ), None  # fmt: skip
+
     def _made_again(self, forward: Drop, units: list[Relation], siblings: list[Relation]) -> Swap | None:
         """What makes dropped partitions again; None where no sibling is a leaf to copy the columns of."""
         like = next((s for s in siblings if s.kind == "leaf" and s.storage in ("heap", "ao_row", "ao_column")), None)
@@ -564,8 +708,8 @@ def order(
         return Refused("", planned.name, what, "the table is gone or no longer partitioned")
     if (table.root.schema, table.root.name) != (planned.schema, planned.table):
         return Refused("", planned.name, what, f"it is now called {table.root.sql}")
-    wanted = {leaf.oid for s in planned.steps if isinstance(s, op.Merge | op.Convert | op.DropEmpty) for leaf in s.leaves}
-    named = {leaf.name for s in planned.steps if isinstance(s, op.Merge | op.Convert | op.DropEmpty) for leaf in s.leaves}
+    wanted = {leaf.oid for s in planned.steps if not isinstance(s, op.Reconfigure) for leaf in s.leaves}
+    named = {leaf.name for s in planned.steps if not isinstance(s, op.Reconfigure) for leaf in s.leaves}
     wanted |= {r.oid for r in table.relations.values() if r.name in named}
     wanted |= {leaf.oid for r in table.relations.values() if r.is_default for leaf in table.leaves(r.oid)}
     read_details(ask, table, wanted & table.relations.keys())
@@ -585,20 +729,18 @@ def order(
                 f"{step.explanation} (the last one said {step.now.get('every') or 'nothing'})"
             )  # nothing on the server to change
             continue
-        if isinstance(step, op.Reconfigure):
-            wanted_now = ", ".join(f"{k} = {v}" for k, v in sorted(step.wanted.items()))
-            work.advice.append(f"{step.maker} goes on making leaves of the old grain until its configuration says {wanted_now}")
         try:
-            change, back = _one(planner, step)
+            pairs = _changes(planner, step, ask)
         except Refusal as e:
             work.refused.append(Refused(step.id, planned.name, str(operation), str(e)))
             continue
         except ValueError as e:
             work.refused.append(Refused(step.id, planned.name, str(operation), f"not understood: {e}"))
             continue
-        work.forward.append(change)
-        if back is not None:
-            work.back.insert(0, back)
+        for change, back in pairs:
+            work.forward.append(change)
+            if back is not None:
+                work.back.insert(0, back)
         work.gain += step.gain.rows
         work.leaves += step.gain.leaves
         work.files += step.gain.files
@@ -609,20 +751,18 @@ def order(
     return work
 
 
-_NOT_WRITTEN: dict[type, str] = {
-    op.Unpartition: "a table is not turned into a plain one by a script yet: views, grants and what else hangs on its root move with it",
-    op.Flatten: "a level is not taken out by a script yet: the key of the table changes with it",
-    op.Externalise: "the location of the files is the owner's to name first",
-    op.Reconfigure: "pg_partman's configuration is not changed by a script yet: set part_config before its maintenance runs again",
-}
-
-
-def _one(planner: Planner, step: op.AnyStep) -> tuple[Change, Change | None]:
+def _changes(planner: Planner, step: op.AnyStep, ask: Asker) -> Sequence[tuple[Change, Change | None]]:
     if isinstance(step, op.Merge):
-        return planner.merge(step)
+        return [planner.merge(step)]
     if isinstance(step, op.Convert):
         unit = step.units[0]
-        return planner.swap(step, unit.name, unit.partition or unit.name.rsplit("_prt_", 1)[-1])
+        return [planner.swap(step, unit.name, unit.partition or unit.name.rsplit("_prt_", 1)[-1])]
     if isinstance(step, op.DropEmpty):
-        return planner.drop(step)
-    raise Refusal(_NOT_WRITTEN[type(step)])
+        return [planner.drop(step)]
+    if isinstance(step, op.Unpartition):
+        return [planner.unpartition(step, ask)]
+    if isinstance(step, op.Flatten):
+        return planner.flatten(step)
+    if isinstance(step, op.Externalise):
+        return [planner.externalise(step)]
+    return [planner.follow(step, ask)]

@@ -313,6 +313,10 @@ class Writer(ABC):
         """Transactions that come first."""
         return []
 
+    def identity(self, stage: Stage) -> list[str]:
+        """What tells logical replication its rows apart."""
+        return []
+
     # --- what differs ------------------------------------------------------------------------------------------------
 
     @abstractmethod

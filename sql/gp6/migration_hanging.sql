@@ -23,8 +23,5 @@ UNION ALL
 SELECT t.oid::int8, 'referenced by foreign key', k.conname::text
   FROM tree t JOIN pg_catalog.pg_constraint k ON k.confrelid = t.oid AND k.contype = 'f'
 UNION ALL
-SELECT k.conrelid::int8, 'check', k.conname::text || E'\x1f' || pg_catalog.pg_get_constraintdef(k.oid)
-  FROM pg_catalog.pg_constraint k WHERE k.conrelid = {root} AND k.contype = 'c'
-UNION ALL
 SELECT {root}::int8, 'default privileges', pg_catalog.count(*)::text FROM pg_catalog.pg_default_acl a WHERE a.defaclobjtype = 'r' HAVING pg_catalog.count(*) > 0
  ORDER BY 1, 2, 3

@@ -26,6 +26,11 @@ UNION ALL
 SELECT t.oid::int8, 'referenced by foreign key', k.conname::text
   FROM tree t JOIN pg_catalog.pg_constraint k ON k.confrelid = t.oid AND k.contype = 'f' AND k.conparentid = 0
 UNION ALL
+SELECT t.oid::int8, 'own check', k.conname::text
+  FROM tree t JOIN pg_catalog.pg_constraint k ON k.conrelid = t.oid AND k.contype = 'c' AND k.conname NOT LIKE 'gpcatalog!_bound%' ESCAPE '!'
+ WHERE t.level > 0 AND NOT EXISTS (SELECT 1 FROM pg_catalog.pg_constraint up
+                                    WHERE up.conrelid = {root} AND up.contype = 'c' AND up.conname = k.conname)
+UNION ALL
 SELECT t.oid::int8, 'policy', p.polname::text FROM tree t JOIN pg_catalog.pg_policy p ON p.polrelid = t.oid WHERE t.level > 0
 UNION ALL
 SELECT t.oid::int8, 'row security', c.relname::text FROM tree t JOIN pg_catalog.pg_class c ON c.oid = t.oid AND c.relrowsecurity WHERE t.level > 0

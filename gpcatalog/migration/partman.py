@@ -1,0 +1,154 @@
+"""pg_partman told to make partitions of another grain: its configuration, and the partitions between the old grain and the new."""
+
+from __future__ import annotations
+
+from gpcatalog.migration.change import Context, Follow
+from gpcatalog.migration.journal import SCHEMA
+from gpcatalog.migration.writer import Writer, call, dollar_tag, literal
+
+# what part of a time each interval begins with
+UNITS = {"1 hour": "hour", "1 day": "day", "1 week": "week", "1 month": "month", "3 months": "quarter", "1 year": "year"}
+# how pg_partman 4 spells the start of a partition in its name; 5 is asked (calculate_time_partition_info)
+SUFFIXES = {
+    "hour": "YYYY_MM_DD_HH24MI",
+    "day": "YYYY_MM_DD",
+    "week": 'IYYY"w"IW',
+    "month": "YYYY_MM",
+    "quarter": 'YYYY"q"Q',
+    "year": "YYYY",
+}
+COLUMNS = ("partition_interval", "datetime_string", "premake", "retention")
+
+
+def merged_suffix(start: str, version: int) -> str:
+    """How the name of a merged partition ends so that pg_partman reads its start out of it, whatever grain it thinks in.
+
+    >>> merged_suffix("2020-01-01", 4), merged_suffix("2020-01-01 06:00:00+00", 4), merged_suffix("2020-01-01", 5), merged_suffix("500", 4)
+    ('p2020_01_01', 'p2020_01_01_0600', 'p20200101', 'p500')
+    """
+    day, _, clock = start.partition(" ")
+    if "-" not in day[1:]:
+        return f"p{day}"
+    hours = clock[:5].replace(":", "")
+    ending = "" if not hours or hours == "0000" else f"_{hours}" if version < 5 else f"_{hours}00"
+    return "p" + day.replace("-", "_" if version < 5 else "") + ending
+
+
+def follow(writer: Writer, context: Context, change: Follow, *, done: str) -> list[str]:
+    """The transaction that changes the configuration, or puts it back."""
+    forth = change.id.removeprefix("undo-")
+    sign = "=" if done == "done" else "<>"
+    plan, table = literal(context.plan), literal(change.table)
+    body = [
+        f"IF {SCHEMA}.state({plan}, {literal(forth)}) {sign} 'done' THEN RETURN; END IF;",
+        "-- guard: pg_partman must not be at work, and its configuration as it was",
+        "IF NOT pg_catalog.pg_try_advisory_xact_lock(pg_catalog.hashtext('pg_partman run_maintenance')) THEN",
+        "    RAISE EXCEPTION 'pg_partman''s maintenance is running: run this file again when it has ended';",
+        "END IF;",
+        f"SELECT * INTO c FROM {change.home}.part_config p WHERE p.parent_table = {table} FOR UPDATE;",
+        f"IF NOT FOUND THEN RAISE EXCEPTION 'changed since it was planned: pg_partman no longer maintains %', {table}; END IF;",
+    ]
+    if change.back:
+        said = ", ".join(f"{column} = {'NULL' if value is None else literal(value)}" for column, value in change.now)
+        body += [
+            "-- swap: the old configuration; partitions that were made stay",
+            f"UPDATE {change.home}.part_config SET {said} WHERE parent_table = {table};",
+        ]
+    else:
+        body += _forward(change)
+    body += [
+        "-- note: what was done, in the same transaction",
+        call("note", plan, literal(change.id), literal(done), literal(context.root.sql), "NULL"),
+    ]
+    text = "\n".join(
+        [
+            "#variable_conflict use_column",
+            "DECLARE",
+            "    c record;",
+            "    last_end text;",
+            "    first_new text;",
+            "    filler text;",
+            "BEGIN",
+            *("    " + line for line in body),
+            "END",
+        ]
+    )
+    tag = dollar_tag(text)
+    return [f"BEGIN ISOLATION LEVEL READ COMMITTED;\nDO {tag}\n{text}\n{tag};\nCOMMIT;\n"]
+
+
+def _forward(change: Follow) -> list[str]:
+    home, table = change.home, literal(change.table)
+    now, wanted = dict(change.now), dict(change.wanted)
+    interval = wanted["partition_interval"]
+    kind = "interval" if change.time else "bigint"
+    old, new = f"c.partition_interval::{kind}", f"{literal(interval)}::{kind}"
+    root, schema, name = change.root.sql, literal(change.root.schema), literal(change.root.name)
+    whole = f"{literal(str(now['partition_interval']))}::{kind}"
+    ratio = f"extract(epoch FROM {old}) / extract(epoch FROM {new})" if change.time else f"{old}::numeric / {new}"
+    found = [
+        f"IF {old} <> {whole} THEN",
+        "    RAISE EXCEPTION 'changed since it was planned: pg_partman''s interval is % and was %', c.partition_interval, "
+        f"{literal(str(now['partition_interval']))};",
+        "END IF;",
+        # its template says what a new partition has besides; a missing one is passed over by maintenance without a word
+        "IF c.template_table IS NOT NULL AND pg_catalog.to_regclass(c.template_table) IS NULL THEN",
+        "    RAISE EXCEPTION 'pg_partman''s template table % is gone', c.template_table;",
+        "END IF;",
+        call("lock", literal(f"LOCK TABLE ONLY {root} IN ACCESS EXCLUSIVE MODE")),
+        # boundaries as pg_partman will reckon them: by the time zone of the server, not of this session
+        "EXECUTE 'SET LOCAL TimeZone TO DEFAULT';",
+        "-- swap: one partition up to the first whole cell of the new grain, the configuration, and that cell",
+    ]
+    ends = "(pg_catalog.regexp_match(pg_catalog.pg_get_expr(p.relpartbound, 0), $r$TO \\('?([^')]+)'?\\)$r$))[1]"
+    value = "timestamptz" if change.time else "bigint"
+    found += [
+        f"SELECT pg_catalog.max({ends}::{value})::text INTO last_end",
+        "  FROM pg_catalog.pg_inherits i JOIN pg_catalog.pg_class p ON p.oid = i.inhrelid",
+        f" WHERE i.inhparent = {literal(root)}::pg_catalog.regclass AND pg_catalog.pg_get_expr(p.relpartbound, 0) <> 'DEFAULT'",
+        "       AND pg_catalog.pg_get_expr(p.relpartbound, 0) NOT LIKE '%(MAXVALUE)';",
+    ]
+    found.append("IF last_end IS NULL THEN RAISE EXCEPTION 'no partition with an end: nothing tells where the new grain begins'; END IF;")
+    if change.time:
+        unit = UNITS[interval]
+        found += [
+            f"first_new := pg_catalog.date_trunc({literal(unit)}, last_end::timestamptz)::text;",
+            f"IF first_new::timestamptz < last_end::timestamptz THEN first_new := (first_new::timestamptz + {new})::text; END IF;",
+            "filler := pg_catalog.to_char(last_end::timestamptz, c.datetime_string);",
+        ]
+    else:
+        found += [
+            f"first_new := (pg_catalog.ceil(last_end::numeric / {new}) * {new})::bigint::text;",
+            "filler := last_end;",
+        ]
+    found += [
+        "IF first_new <> last_end THEN",
+        f"    filler := {home}.check_name_length({name}, filler, true);",
+        "    EXECUTE pg_catalog.format('CREATE TABLE %I.%I PARTITION OF %s FOR VALUES FROM (%L) TO (%L)',",
+        f"                              {schema}, filler, {literal(root)}, last_end, first_new);",
+        "    EXECUTE pg_catalog.format('ALTER TABLE %I.%I OWNER TO %I',",
+        f"                              {schema}, filler, {literal(change.root.owner)});",
+        f"    PERFORM {home}.inherit_template_properties({table}, {schema}, filler);",
+        f"    IF c.inherit_privileges THEN PERFORM {home}.apply_privileges({schema}, {name}, {schema}, filler); END IF;",
+        "END IF;",
+    ]
+    sets = [f"partition_interval = ({new})::text", f"premake = GREATEST(1, pg_catalog.ceil(c.premake * {ratio}))::int"]
+    if change.time and change.version >= 5:
+        sets.append(
+            f"datetime_string = (SELECT x.datetime_string FROM {home}.calculate_time_partition_info({new}, first_new::timestamptz) x)"
+        )
+    elif change.time:
+        sets.append(f"datetime_string = {literal(SUFFIXES[UNITS[interval]])}")
+    if "retention" in wanted:
+        sets.append(f"retention = {literal(wanted['retention'])}")
+    maker, made = ("create_partition_time", "timestamptz") if change.time else ("create_partition_id", "bigint")
+    found += [
+        f"UPDATE {home}.part_config SET {', '.join(sets)} WHERE parent_table = {table};",
+        f"PERFORM {home}.{maker}({table}, ARRAY[first_new]::{made}[]);",
+        f"IF NOT EXISTS (SELECT 1 FROM {SCHEMA}.partitions({literal(root)}::pg_catalog.regclass) p WHERE p.bound LIKE",
+        "               'FOR VALUES FROM (%' AND pg_catalog.strpos(p.bound, pg_catalog.split_part(first_new, ' ', 1)) > 0) THEN",
+        "    RAISE EXCEPTION 'pg_partman made no partition from %', first_new;",
+        "END IF;",
+        "PERFORM pg_catalog.set_config('TimeZone', 'UTC', true);",
+    ]
+    return found

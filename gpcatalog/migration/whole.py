@@ -1,0 +1,150 @@
+"""Changes of a whole table: a partitioned one becomes plain, a level that holds one partition each is taken out."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from gpcatalog.migration.change import Context, Lift, Plain, Swap
+from gpcatalog.migration.declarative import BOUND
+from gpcatalog.migration.facts import grants
+from gpcatalog.migration.writer import Phase, Phases, Writer, block, call, grant_statements, literal, lock_list
+from gpcatalog.model.names import qualified
+from gpcatalog.model.names import quote_ident as quote
+
+
+def plain(writer: Writer, context: Context, change: Plain, *, whole: bool) -> list[str]:
+    """The transaction that copies all leaves into a plain table, proves it, and gives it the name. Small by intent: always locked."""
+    root, stage = change.root, change.stage
+    aside = qualified(stage.schema, stage.name)
+    as_swap = Swap(change.id, change.title, root, "", (), (), "true", rows=change.rows)
+    guard = writer.guard(context, as_swap, done="done", whole=whole, partitions=list(change.gone))
+    if change.limit_bytes is not None:
+        sizes = ", ".join(literal(r.sql) for r in change.leaves)
+        guard.append(call("expect_bytes", f"ARRAY[{sizes}]::pg_catalog.text[]", str(change.limit_bytes)))
+    everything = [root.sql, *(r.sql for r in change.gone)]
+    lock = call("lock", literal(f"LOCK TABLE {lock_list(everything)} IN EXCLUSIVE MODE"))
+    names: list[str] = []
+    for n, (index, final) in enumerate(stage.indexes, 1):
+        names.append(f"ALTER INDEX {qualified(stage.schema, f'{stage.name}_i{n}')} RENAME TO {quote(final)};")
+        if index.comment:
+            names.append(f"COMMENT ON INDEX {qualified(stage.schema, final)} IS {literal(index.comment)};")
+        if index.clustered:
+            names.append(f"ALTER TABLE {root.sql} CLUSTER ON {quote(final)};")
+    ready = [*writer.seen_by_others(stage), *grant_statements(aside, (g for g in grants(root.acl) if g.role != root.owner))]
+    ready += [f"COMMENT ON COLUMN {aside}.{column} IS {literal(text)};" for column, text in change.comments]
+    ready += writer.identity(stage)
+    phases: Phases = [
+        (Phase.GUARD, guard),
+        (Phase.LOCK, [lock, *guard]),
+        (Phase.STAGE, writer.make_stage(context, as_swap, stage)),
+        (Phase.COPY, writer.copies(context, stage)),
+        (
+            Phase.PROVE,
+            [
+                *(writer.tally(context, as_swap, "old", r.sql, f"ONLY {r.sql}") for r in change.leaves),
+                writer.tally(context, as_swap, "new", root.sql, f"ONLY {aside}"),
+                *writer.compare(context, as_swap),
+            ],
+        ),
+        (
+            Phase.INDEX,
+            [
+                *(f"ALTER TABLE {aside} ADD CONSTRAINT {name} {definition};" for name, definition in change.checks),
+                *writer.indexes(stage),
+                writer.statistics(stage),
+            ],
+        ),
+        (Phase.PREPARE, ready),
+        (
+            Phase.EXCLUSIVE,
+            [
+                call("lock", literal(f"LOCK TABLE {lock_list(everything)} IN ACCESS EXCLUSIVE MODE")),
+                "began := pg_catalog.clock_timestamp();",
+            ],
+        ),
+        (
+            Phase.SWAP,
+            [
+                *(f"ALTER SEQUENCE {sequence} OWNED BY {aside}.{column};" for sequence, column in change.sequences),
+                # what hangs on it and was not there when this was written stops it here: nothing is dropped with it
+                f"DROP TABLE {root.sql};",
+                f"ALTER TABLE {aside} RENAME TO {quote(root.name)};",
+            ],
+        ),
+        (Phase.FINISH, names),
+        (Phase.NOTE, writer.note(context, as_swap, "done")),
+    ]
+    return [block(phases)]
+
+
+def lift(writer: Writer, context: Context, change: Lift, *, done: str, whole: bool) -> list[str]:
+    """The transactions that take a level out over one leaf, or put it in again: no row is copied."""
+    middle, leaf = change.middle, change.leaf
+    above = qualified(middle.schema, middle.name)
+    low = qualified(leaf.schema, leaf.name)
+    # up: the leaf takes the parent's name; down: it has that name now
+    here = low if change.up else above
+    shown = leaf if change.up else dataclasses.replace(leaf, name=middle.name, bound=middle.bound)
+    parts = [middle, leaf] if change.up else [shown]
+    as_swap = Swap(change.id, change.title, change.parent, "", (), (), change.predicate)
+    guard = writer.guard(context, as_swap, done=done, whole=whole, partitions=parts)
+    default = [r.sql for r in (change.default.relation, *change.default.leaves)] if change.default is not None else []
+    locked = [change.parent.sql, *([above] if change.up else []), here, *default]
+    check = change.predicate if change.up else f"{change.predicate} AND {change.below}"
+    made = (
+        f"EXISTS (SELECT 1 FROM pg_catalog.pg_constraint c WHERE c.conrelid = {literal(here)}::pg_catalog.regclass"
+        f" AND c.conname = {literal(BOUND)}"
+    )
+    first: Phases = [
+        (Phase.GUARD, [*guard, f"IF {made}) THEN RETURN; END IF;"]),
+        (
+            Phase.PREPARE,
+            [
+                call("lock", literal(f"LOCK TABLE {lock_list([here])} IN ACCESS EXCLUSIVE MODE")),
+                f"ALTER TABLE {here} ADD CONSTRAINT {BOUND} CHECK ({check}) NOT VALID;",
+            ],
+        ),
+    ]
+    second: Phases = [
+        (Phase.GUARD, [*guard, f"IF NOT {made} AND NOT c.convalidated) THEN RETURN; END IF;"]),
+        (Phase.PREPARE, [f"ALTER TABLE {here} VALIDATE CONSTRAINT {BOUND};"]),
+    ]
+    if change.up:
+        swap = [
+            f"ALTER TABLE {above} DETACH PARTITION {low};",
+            f"DROP TABLE {above};",
+            f"ALTER TABLE {low} RENAME TO {quote(middle.name)};",
+            f"ALTER TABLE {change.parent.sql} ATTACH PARTITION {above} {middle.bound};",
+        ]
+        names = [f"ALTER INDEX {qualified(leaf.schema, old)} RENAME TO {quote(new)};" for old, new in change.indexes if old != new]
+        finish = [f"ALTER TABLE {above} DROP CONSTRAINT {BOUND};", *names]
+    else:
+        columns = ", ".join(quote(k) for k in middle.key)
+        swap = [
+            f"ALTER TABLE {change.parent.sql} DETACH PARTITION {above};",
+            f"ALTER TABLE {above} RENAME TO {quote(leaf.name)};",
+            *(f"ALTER INDEX {qualified(leaf.schema, new)} RENAME TO {quote(old)};" for old, new in change.indexes if old != new),
+            f"CREATE TABLE {above} (LIKE {change.parent.sql} INCLUDING ALL EXCLUDING INDEXES EXCLUDING IDENTITY)"
+            f" PARTITION BY {middle.strategy.upper()} ({columns});",
+            f"ALTER TABLE {above} OWNER TO {quote(middle.owner)};",
+            call("strip", literal(above)),
+            *grant_statements(above, (g for g in grants(middle.acl) if g.role != middle.owner)),
+            f"ALTER TABLE {above} ATTACH PARTITION {low} {leaf.bound};",
+            f"ALTER TABLE {change.parent.sql} ATTACH PARTITION {above} {middle.bound};",
+        ]
+        finish = [f"ALTER TABLE {low} DROP CONSTRAINT {BOUND};"]
+    third: Phases = [
+        (Phase.GUARD, guard),
+        (
+            Phase.EXCLUSIVE,
+            [
+                call("lock", literal(f"LOCK TABLE {lock_list(locked)} IN ACCESS EXCLUSIVE MODE")),
+                "began := pg_catalog.clock_timestamp();",
+                *guard,
+            ],
+        ),
+        (Phase.SWAP, swap),
+        (Phase.FINISH, finish),
+        (Phase.NOTE, writer.note(context, as_swap, done)),
+    ]
+    return [block(first), block(second), block(third)]

@@ -1,0 +1,87 @@
+"""A cold leaf of Greenplum behind an external table: nothing happens until the place is filled in, and only when the rows are there."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import fresh_database
+from tests.migration import made
+
+COLD = made.EAGER.replace("0d", "4000d") + "externalise_after = 30\n"
+
+
+@pytest.mark.parametrize("default", [False, True])
+@pytest.mark.parametrize("fixture", ["gp6_dsn", "gp7_dsn"])
+def test_external(fixture: str, default: bool, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    dsn = fresh_database(request.getfixturevalue(fixture), "mig_outside")
+    made.execute(
+        dsn,
+        "CREATE TABLE t (id int, d date, v text) WITH (appendonly=true) DISTRIBUTED BY (id) PARTITION BY RANGE (d)"
+        f" (START (date '2020-01-01') END (date '2020-01-03') EVERY (interval '1 day'){', DEFAULT PARTITION other' if default else ''})",
+        "INSERT INTO t SELECT i, date '2020-01-01' + i % 2, 'x' || i FROM generate_series(1, 100) i",
+        "ANALYZE t",
+    )
+    rows = made.rows_of(dsn, "t")
+    files = made.written(dsn, tmp_path / "sql", made.plan_of(dsn, COLD))
+    assert (files.steps, files.refused) == (2, [])
+    files.run("0000_prepare.sql")
+    name = files.forward()[0]
+    done = files.run(name, check=False)
+    assert done.returncode == 3
+    assert "fill in gpcatalog_journal.read_from" in done.stderr
+    text = (files.folder / name).read_text()
+    # where a segment of this host can read it
+    with tempfile.TemporaryDirectory() as place:
+        os.chmod(place, 0o755)
+        parts = text.split("SET gpcatalog_journal.read_from = 'FILL IN'")
+        assert len(parts) == 3
+        for n, (day, keep) in enumerate((("2020-01-01", 49), ("2020-01-02", 50))):
+            with (
+                made.psycopg.connect(dsn) as conn,
+                conn.cursor().copy(f"COPY (SELECT * FROM t WHERE d = '{day}' LIMIT {keep}) TO STDOUT") as out,
+            ):
+                data = b"".join(bytes(piece) for piece in out)
+            file = Path(place) / f"{n}.txt"
+            file.write_bytes(data)
+            file.chmod(0o644)
+        host = made.asked(dsn, "SELECT address FROM gp_segment_configuration WHERE content = 0 AND role = 'p'")[0][0]
+
+        def filled() -> str:
+            found = parts[0]
+            for n in range(2):
+                found += f"SET gpcatalog_journal.read_from = 'file://{host}{place}/{n}.txt'" + parts[n + 1]
+            return found.replace("SET gpcatalog_journal.write_to = 'FILL IN'", "SET gpcatalog_journal.write_to = ''")
+
+        # a row is missing outside: stopped whole
+        done = files.run(name, check=False, text=filled())
+        assert done.returncode == 3
+        assert "the copy differs: 50 rows" in done.stderr
+        assert made.asked(dsn, "SELECT count(*) FROM pg_class WHERE relname LIKE 'gpc\\_%'") == [(0,)]
+        with made.psycopg.connect(dsn) as conn, conn.cursor().copy("COPY (SELECT * FROM t WHERE d = '2020-01-01') TO STDOUT") as out:
+            (Path(place) / "0.txt").write_bytes(b"".join(bytes(piece) for piece in out))
+        files.run(name, text=filled())
+        assert made.rows_of(dsn, "t") == rows
+        kind = "relstorage = 'x'" if fixture == "gp6_dsn" else "relkind = 'f'"
+        outside = f"SELECT count(*) FROM pg_class WHERE {kind} AND relname LIKE 't\\_1\\_prt\\_%'"
+        assert made.asked(dsn, outside) == [(2,)]
+        assert made.asked(dsn, "SELECT count(*) FROM pg_class WHERE relname LIKE 'gpc\\_%'") == [(0,)]
+        files.run(name, text=filled())
+    files.run("cleanup.sql")
+
+
+def test_indexes_are_in_the_way(gp6_dsn: str, tmp_path: Path) -> None:
+    dsn = fresh_database(gp6_dsn, "mig_outside")
+    made.execute(
+        dsn,
+        "CREATE TABLE t (id int, d date) DISTRIBUTED BY (id) PARTITION BY RANGE (d)"
+        " (START (date '2020-01-01') END (date '2020-01-03') EVERY (interval '1 day'))",
+        "CREATE INDEX t_i ON t (id)",
+        "INSERT INTO t VALUES (1, '2020-01-01')",
+    )
+    files = made.written(dsn, tmp_path / "sql", made.plan_of(dsn, COLD))
+    assert files.steps == 0
+    assert "indexes, which an external table cannot have" in files.refused[0].reason

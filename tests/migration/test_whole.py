@@ -1,0 +1,175 @@
+"""A table loses its partitions, or a level of them: rows, owner, grants, indexes, sequences stay; what would be lost is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import fresh_database
+from tests.migration import made, zoo
+
+GENERATION = {"gp6_dsn": "gp6", "gp7_dsn": "gp7", "pg_dsn": "pg15", "pgnew_dsn": "pg18"}
+PLAIN = made.EAGER + 'unpartition_below = "1GB"\n'
+FLAT = made.EAGER + "flatten = true\n"
+
+
+def plain_table(dsn: str, greenplum: bool) -> None:
+    for role in ("mig_owner", "mig_reader"):
+        if not made.asked(dsn, f"SELECT 1 FROM pg_roles WHERE rolname = '{role}'"):
+            made.execute(dsn, f"CREATE ROLE {role}")
+    if greenplum:
+        made.execute(
+            dsn,
+            "CREATE TABLE t (gone int, id serial, d date, v text ENCODING (compresstype=zlib, compresslevel=7), k int DEFAULT 3)"
+            " WITH (appendonly=true, orientation=column) DISTRIBUTED BY (d) PARTITION BY RANGE (d)"
+            " (START (date '2020-01-01') END (date '2020-01-11') EVERY (interval '1 day'), DEFAULT PARTITION other)",
+        )
+    else:
+        made.execute(
+            dsn,
+            "CREATE TABLE t (gone int, id serial, d date NOT NULL, v text, k int DEFAULT 3, PRIMARY KEY (id, d)) PARTITION BY RANGE (d)",
+            *zoo._pg_days("t", first="2020-01-01", number=10),
+            "CREATE TABLE t_other PARTITION OF t DEFAULT",
+        )
+    made.execute(
+        dsn,
+        "ALTER TABLE t DROP COLUMN gone",
+        "CREATE INDEX t_v ON t (v)",
+        "COMMENT ON INDEX t_v IS 'by value'",
+        "ALTER TABLE t ADD CONSTRAINT positive CHECK (k > 0)",
+        "COMMENT ON TABLE t IS 'small'",
+        "COMMENT ON COLUMN t.v IS 'what'",
+        "INSERT INTO t (d, v) SELECT date '2020-01-01' + i % 12, 'x' || i FROM generate_series(1, 200) i",
+        "GRANT SELECT ON t TO mig_reader",
+        "GRANT INSERT ON t TO mig_reader WITH GRANT OPTION",
+        "ALTER TABLE t OWNER TO mig_owner",
+        "ANALYZE t",
+    )
+
+
+def shown(dsn: str, generation: str) -> list[tuple[object, ...]]:
+    """What of the root must be as it was."""
+    return made.asked(
+        dsn,
+        """SELECT pg_get_userbyid(c.relowner)::text, ARRAY(SELECT unnest(c.relacl)::text ORDER BY 1), obj_description(c.oid, 'pg_class'),
+                  ARRAY(SELECT i.relname || x.indisprimary || coalesce(obj_description(i.oid, 'pg_class'), '') FROM pg_index x
+                        JOIN pg_class i ON i.oid = x.indexrelid WHERE x.indrelid = c.oid ORDER BY 1),
+                  ARRAY(SELECT k.conname || pg_get_constraintdef(k.oid) FROM pg_constraint k
+                        WHERE k.conrelid = c.oid AND k.contype IN ('p', 'u', 'c') ORDER BY 1),
+                  ARRAY(SELECT a.attname || format_type(a.atttypid, a.atttypmod) || a.attnotnull || coalesce(pg_get_expr(d.adbin, d.adrelid), '')
+                               || coalesce(col_description(c.oid, a.attnum), '')
+                        FROM pg_attribute a LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
+                        WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum),
+                  pg_get_serial_sequence('t', 'id')
+             FROM pg_class c WHERE c.oid = 't'::regclass""",
+    )
+
+
+@pytest.mark.parametrize("fixture", GENERATION)
+def test_unpartition(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    generation = GENERATION[fixture]
+    greenplum = generation.startswith("gp")
+    dsn = fresh_database(request.getfixturevalue(fixture), "mig_plain")
+    plain_table(dsn, greenplum)
+    before, rows = shown(dsn, generation), made.rows_of(dsn, "t")
+    plan = made.plan_of(dsn, PLAIN)
+    assert [s.__struct_config__.tag for s in plan.tables[0].steps] == ["unpartition"]
+    # a view is not moved to another table: refused with its name
+    made.execute(dsn, "CREATE VIEW seen AS SELECT v FROM t")
+    refused = made.written(dsn, tmp_path / "no", plan)
+    assert refused.steps == 0
+    assert "view public.seen" in refused.refused[0].reason
+    made.execute(dsn, "DROP VIEW seen")
+    files = made.written(dsn, tmp_path / "sql", plan, count=True)
+    assert (files.steps, files.refused) == (1, [])
+    # a view that came since stops it whole
+    files.run("0000_prepare.sql")
+    made.execute(dsn, "CREATE VIEW seen AS SELECT v FROM t")
+    assert "depend" in files.run("0001_public_t.sql", check=False).stderr
+    made.execute(dsn, "DROP VIEW seen")
+    assert made.rows_of(dsn, "t") == rows
+    files.all()
+    assert made.rows_of(dsn, "t") == rows
+    assert shown(dsn, generation) == before
+    assert made.asked(dsn, "SELECT count(*) FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhparent WHERE c.relname = 't'") == [(0,)]
+    assert made.asked(dsn, "SELECT count(*) FROM pg_class WHERE relname LIKE 't\\_%' AND relkind = 'r'") == [(0,)]
+    if greenplum:
+        storage = "relstorage = 'c'" if generation == "gp6" else "relam = (SELECT oid FROM pg_am WHERE amname = 'ao_column')"
+        assert made.asked(dsn, f"SELECT {storage} FROM pg_class WHERE relname = 't'") == [(True,)]
+        encoding = "SELECT attoptions::text FROM pg_attribute_encoding WHERE attrelid = 't'::regclass AND attoptions::text LIKE '%compresslevel=7%'"
+        assert len(made.asked(dsn, encoding)) == 1
+    made.execute(dsn, "INSERT INTO t (d, v) VALUES ('2020-01-01', 'new')")
+    assert made.asked(dsn, "SELECT id FROM t WHERE v = 'new'") == [(201,)]
+    files.run("0001_public_t.sql")
+    files.run("cleanup.sql")
+
+
+@pytest.mark.parametrize("fixture", ["gp7_dsn", "pg_dsn", "pgnew_dsn"])
+def test_flatten(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    generation = GENERATION[fixture]
+    dsn = fresh_database(request.getfixturevalue(fixture), "mig_flat")
+    tail = " DISTRIBUTED BY (id)" if generation.startswith("gp") else ""
+    made.execute(dsn, f"CREATE TABLE t (id int, d date, v text){tail} PARTITION BY RANGE (d)" if not tail else
+                 "CREATE TABLE t (id int, d date, v text) PARTITION BY RANGE (d) DISTRIBUTED BY (id)")  # fmt: skip
+    for n in range(1, 6):
+        made.execute(
+            dsn,
+            f"CREATE TABLE t_{n} PARTITION OF t FOR VALUES FROM ('2020-01-0{n}') TO ('2020-01-0{n + 1}') PARTITION BY LIST (v)",
+            f"CREATE TABLE t_{n}_all PARTITION OF t_{n} " + ("DEFAULT" if n % 2 else "FOR VALUES IN ('x', 'y')"),
+        )
+    made.execute(
+        dsn,
+        "CREATE INDEX t_i ON t (id)",
+        "INSERT INTO t SELECT i, date '2020-01-01' + i % 5, CASE WHEN i % 2 = 0 THEN 'x' ELSE 'y' END FROM generate_series(1, 200) i",
+        "ANALYZE t",
+    )
+    picture, rows = zoo.picture(dsn, generation), made.rows_of(dsn, "t")
+    plan = made.plan_of(dsn, FLAT)
+    files = made.written(dsn, tmp_path / "sql", plan)
+    assert (files.steps, files.refused) == (5, [])
+    files.all()
+    assert made.rows_of(dsn, "t") == rows
+    flat = zoo.picture(dsn, generation)
+    assert not [n for n in flat if n.endswith("_all")]
+    assert made.asked(dsn, "SELECT count(*) FROM pg_class WHERE relname LIKE 't\\__' AND relkind = 'r'") == [(5,)]
+    made.execute(dsn, "DROP INDEX t_i")  # every leaf's index belongs to it
+    assert made.asked(dsn, "SELECT count(*) FROM pg_class WHERE relname LIKE 't\\__%id_idx'") == [(0,)]
+    made.execute(dsn, "CREATE INDEX t_i ON t (id)")
+    files.run("0001_public_t.sql")
+    files.run("rollback/0001_public_t.sql")
+    assert made.rows_of(dsn, "t") == rows
+    back = zoo.picture(dsn, generation)
+    assert back.keys() == picture.keys()
+    assert {n: v[:2] + v[3:] for n, v in back.items()} == {n: v[:2] + v[3:] for n, v in picture.items()}
+    files.run("cleanup.sql")
+    assert made.asked(dsn, "SELECT conname FROM pg_constraint WHERE conname LIKE 'gpcatalog%'") == []
+
+
+def test_greenplum_6_keeps_its_levels(gp6_dsn: str, tmp_path: Path) -> None:
+    dsn = fresh_database(gp6_dsn, "mig_flat")
+    made.execute(
+        dsn,
+        "CREATE TABLE t (id int, d date, v text) DISTRIBUTED BY (id) PARTITION BY RANGE (d) SUBPARTITION BY LIST (v)"
+        " SUBPARTITION TEMPLATE (DEFAULT SUBPARTITION o) (START (date '2020-01-01') END (date '2020-01-04') EVERY (interval '1 day'))",
+        "INSERT INTO t VALUES (1, '2020-01-01', 'a')",
+    )
+    files = made.written(dsn, tmp_path / "sql", made.plan_of(dsn, FLAT))
+    assert files.steps == 0
+    assert "Greenplum 6 cannot take a level out" in files.refused[0].reason
+
+
+@pytest.mark.parametrize("fixture", ["gp7_dsn", "pg_dsn"])
+def test_a_check_of_one_leaf_is_refused(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    dsn = fresh_database(request.getfixturevalue(fixture), "mig_check")
+    made.execute(
+        dsn,
+        "CREATE TABLE t (id int, d date) PARTITION BY RANGE (d)",
+        "CREATE TABLE t_1 PARTITION OF t FOR VALUES FROM ('2020-01-01') TO ('2020-01-02')",
+        "CREATE TABLE t_2 PARTITION OF t FOR VALUES FROM ('2020-01-02') TO ('2020-01-03')",
+        "ALTER TABLE t_1 ADD CONSTRAINT odd CHECK (id % 2 = 1)",
+        "INSERT INTO t VALUES (1, '2020-01-01'), (2, '2020-01-02')",
+    )
+    files = made.written(dsn, tmp_path / "sql", made.plan_of(dsn))
+    assert files.steps == 0
+    assert "a CHECK of its own, which the other rows need not satisfy: t_1 (odd)" in files.refused[0].reason
