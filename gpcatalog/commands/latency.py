@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -123,6 +124,7 @@ def _emit(
     calibrate: bool,
     format: Format,
     color: ColorChoice,
+    log: Log | None = None,
 ) -> None:
     from datetime import UTC
 
@@ -155,7 +157,9 @@ def _emit(
             left=tuple(left),
             stopped=done.stopped if done else "",
             curves=found,
-            not_read=tuple((r["probe"], r["reason"]) for r in lost),
+            not_read=(*((r["probe"], r["reason"]) for r in lost), *([("server_log", log.reason)] if log and log.reason else [])),
+            log_hours=log.hours if log else None,
+            log_settings=log.settings if log else "",
         )
     if format is Format.JSON:
         streams.as_json(result)
@@ -175,6 +179,26 @@ def _emit(
         )
 
 
+@dataclass
+class Log:
+    """What the server's log said of its last hours; reason: why it could not be read, empty when it was."""
+
+    hours: float
+    timings: list[Timing]
+    settings: str
+    reason: str = ""
+
+
+def _log(session: Session, hours: float) -> Log:
+    from gpcatalog.probes import latency as probe
+    from gpcatalog.probes.connection import ProbeFailed
+
+    try:
+        return Log(hours, probe.server_log(session, hours), probe.logging(session))
+    except ProbeFailed as e:
+        return Log(hours, [], "", f"{e.status}: {e.reason}")
+
+
 def latency(
     conninfo: Conninfo = "",
     snapshot: SnapshotFile = "",
@@ -189,6 +213,17 @@ def latency(
     calibrate: Annotated[
         bool, typer.Option("--calibrate", help="Fit this server's slope over the series and show it beside the published one.")
     ] = False,
+    server_log: Annotated[
+        float | None,
+        typer.Option(
+            "--server-log",
+            metavar="HOURS",
+            help="Also read DDL, lock waits and cancellations of the last HOURS from Greenplum's log; all log files are read for it.",
+            min=0.01,
+            max=24 * 366,
+            show_default=False,
+        ),
+    ] = None,
     store: Store = True,
     format: OutputFormat = Format.TEXT,
     color: Colour = ColorChoice.AUTO,
@@ -206,8 +241,8 @@ def latency(
     if snapshot:
         from gpcatalog.store import series
 
-        if conninfo or allow_ddl:
-            raise CatalogError("--snapshot goes without a connection and without --allow-ddl")
+        if conninfo or allow_ddl or server_log is not None:
+            raise CatalogError("--snapshot goes without a connection, without --allow-ddl and without --server-log")
         _emit(series.find(snapshot), (), None, (), calibrate, format, color)
         return
     from gpcatalog.capacity.footprint import subjects as subjects_of
@@ -230,10 +265,18 @@ def latency(
             except ProbeFailed as e:
                 raise CatalogError(f"the server's settings cannot be read: {e.reason}", exit_code=Exit.REFUSED) from None
             done, left = _active(session, meant, chosen, rounds, lock_timeout, statement_timeout)
+        log = None
+        if server_log is not None:
+            if not session.server.greenplum:
+                raise CatalogError(
+                    f"{session.server.product} shows its log in no view: --server-log is for Greenplum",
+                    hint="pg_stat_statements, where it is installed, is read without asking",
+                )
+            log = _log(session, server_log)
         try:
             activity = activity_of(probe.activity(session))
         except ProbeFailed:
             activity = ()
         with taken.place_for(session, store=store) as path:
-            collect(session, path, timings=done.timings if done else ())
-            _emit(path, activity, done, left, calibrate, format, color)
+            collect(session, path, timings=[*(done.timings if done else ()), *(log.timings if log else ())])
+            _emit(path, activity, done, left, calibrate, format, color, log)

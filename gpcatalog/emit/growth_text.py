@@ -14,6 +14,7 @@ from gpcatalog.model.timing import Curve
 
 TABLES_SHOWN = 8
 SEGMENTS_SHOWN = 8
+DAYS_SHOWN = 10
 
 
 def amount(value: float | None, unit: str) -> str:
@@ -64,6 +65,7 @@ def show(growth: Growth, out: Console) -> None:
         out.print(text(f"left out: {name}: {reason}", "yellow"))
     if len(growth.taken_at) < 2:
         out.print(text("one snapshot has no growth: take another, a day later.", "yellow"))
+        _operations(growth, out)
         return
     if growth.days < 1:
         out.print(text("less than a day lies between them: changes are told, rates a day are not.", "yellow"))
@@ -71,6 +73,7 @@ def show(growth: Growth, out: Console) -> None:
     _leaves(growth, out)
     _segments(growth, out)
     _churn(growth, out)
+    _operations(growth, out)
     _forecasts(growth, out)
     curves(growth.curves, out)
 
@@ -160,6 +163,22 @@ def _churn(growth: Growth, out: Console) -> None:
         out.print()
         out.print(table("", heads, rows))
         out.print(text("counted by the server's statistics: temporary tables, dropped tables and DDL that was rolled back.", "dim"))
+
+
+def _operations(growth: Growth, out: Console) -> None:
+    days = growth.operation_days[-DAYS_SHOWN:]
+    if days:
+        rows = [(f"{d.day}", count(d.created), count(d.leaves_created), count(d.altered), count(d.truncated)) for d in days]
+        out.print()
+        out.print(table("", ("Relations by day (UTC)", "created", "of them leaves", "altered", "truncated"), rows))
+        out.print(text("the last such act on each relation that still exists, as pg_stat_last_operation keeps it.", "dim"))
+    if growth.last_operations:
+        last = [
+            (f"{o.schema}.{o.name}", " ".join(part for part in (o.action, o.detail) if part), o.role, f"{o.done_at:%Y-%m-%d %H:%M}")
+            for o in growth.last_operations[:TABLES_SHOWN]
+        ]
+        out.print()
+        out.print(table("", ("Last DDL", "", "by", "when (UTC)"), last, left=3))
 
 
 def _forecasts(growth: Growth, out: Console) -> None:

@@ -51,6 +51,7 @@ def show(latency: Latency, out: Console) -> None:
         out.print(text("with fewer than 20 measurements p95 is the slowest.", "dim"))
     _left(latency, out)
     _statements(latency, out)
+    _log(latency, out)
     _activity(latency, out)
     _locks(latency, out)
     for probe, reason in latency.not_read:
@@ -82,6 +83,30 @@ def _statements(latency: Latency, out: Console) -> None:
     if rows:
         out.print()
         out.print(table("", ("pg_stat_statements", "calls", "least", "mean"), rows[:10]))
+
+
+def _log(latency: Latency, out: Console) -> None:
+    titles = {
+        "log statement": "",
+        "log lock wait": "waited long for ",
+        "log lock got": "got after waiting ",
+        "log cancelled": "cancelled by ",
+    }
+    rows = [
+        (titles[t.what] + t.subject, count(t.n), _ms(t.min_ms), _ms(t.median_ms), _ms(t.p95_ms))
+        for t in latency.timings
+        if t.what in titles
+    ]
+    if not rows and latency.log_hours is None:
+        return
+    span = f"the last {latency.log_hours:g} h" if latency.log_hours is not None else "when the snapshot was taken"
+    out.print()
+    if rows:
+        out.print(table("", (f"Server log, {span}", "logged", "least", "median", "p95"), rows))
+    elif not any(probe == "server_log" for probe, _ in latency.not_read):
+        out.print(text(f"the server's log tells of no DDL of this database in {span}"))
+    if latency.log_settings:
+        out.print(text(f"coordinator's log, of this database; durations where it holds them: {latency.log_settings}.", "dim"))
 
 
 def _activity(latency: Latency, out: Console) -> None:

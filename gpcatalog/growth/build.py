@@ -5,14 +5,24 @@ from __future__ import annotations
 import itertools
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from gpcatalog.capacity import limits
 from gpcatalog.capacity.fit import FEW, METHOD, Line, fit
 from gpcatalog.capacity.limits import Limit
 from gpcatalog.growth.points import Point, Root
-from gpcatalog.growth.result import Churn, Diverging, Forecast, Grower, Growth, InstanceGrowth, Series
+from gpcatalog.growth.result import (
+    Churn,
+    Diverging,
+    Forecast,
+    Grower,
+    Growth,
+    InstanceGrowth,
+    LastOperation,
+    OperationDay,
+    Series,
+)
 from gpcatalog.model.timing import Curve, Timing
 
 DAY = 86400.0
@@ -21,6 +31,7 @@ APART = 1.25  # ratio to the median segment from which on a segment diverges
 APART_BYTES = 1 << 20  # and at least by so much
 SHRANK = 0.8
 SHORTEST = 1.0  # days of a series below which nothing is forecast: a day's rhythm is not in it
+SHOWN = timedelta(days=14)  # of days on which relations were created or altered, at least
 FAR = timedelta(days=20 * 365)
 CURVES = {
     "scan": "catalog scan, entry instance",
@@ -79,7 +90,10 @@ def _all_series(points: Sequence[Point], days: Sequence[float]) -> list[Series]:
         float(sum(max(0, h.bytes - h.needed) for h in p.held.values() if h.needed is not None)) if p.held else None for p in points
     ]
     out.append(_series("reclaimable catalog bytes, all instances", "bytes", days, reclaimable))
-    out.append(_series("data files, all segments", "files", days, [float(p.files) if p.files is not None else None for p in points]))
+    if points[-1].listed:
+        out.append(_series("files, all segments", "files", days, [float(sum(p.listed.values())) if p.listed else None for p in points]))
+    else:
+        out.append(_series("data files, all segments", "files", days, [float(p.files) if p.files is not None else None for p in points]))
     out.append(_series("database bytes", "bytes", days, [p.header["database_bytes"] for p in points]))
     out.append(_series("temporary relations", "rows", days, [float(p.temporary) for p in points]))
     return [s for s in out if s is not None]
@@ -277,7 +291,10 @@ def _forecasts(points: Sequence[Point], days: Sequence[float]) -> list[Forecast]
             ("leaves of the widest table", [float(max((r.leaves for r in p.roots.values()), default=0)) for p in points],
              limits.LEAVES_PER_TABLE)
         )  # fmt: skip
-        if last.files is not None:
+        if last.listed:
+            fullest = [float(max(p.listed.values())) if p.listed else None for p in points]
+            wanted.append(("files on the fullest host", fullest, limits.FILES_PER_HOST))
+        elif last.files is not None:
             wanted.append(
                 ("data files a segment host (a lower bound: no auxiliary files)",
                  [p.files / p.hosts if p.files is not None else None for p in points], limits.FILES_PER_HOST)
@@ -333,6 +350,22 @@ def curves(series: Sequence[Sequence[Timing]]) -> list[Curve]:
     return out
 
 
+def _operation_days(point: Point, since: date) -> list[OperationDay]:
+    found: dict[date, Counter[str]] = defaultdict(Counter)
+    for row in point.days:
+        if row["day"] >= since:
+            found[row["day"]][row["action"]] += row["relations"]
+            found[row["day"]][f"{row['action']} {row['part']}"] += row["relations"]
+    return [OperationDay(day, n["CREATE"], n["CREATE leaf"], n["ALTER"], n["TRUNCATE"]) for day, n in sorted(found.items())]
+
+
+def _last_operations(point: Point) -> list[LastOperation]:
+    return [
+        LastOperation(r["schema"], r["name"], r["action"], r["detail"] or "", r["role"] or "", r["done_at"].replace(tzinfo=UTC))
+        for r in point.operations[:TOP]
+    ]
+
+
 def build(points: Sequence[Point], skipped: Sequence[tuple[str, str]] = ()) -> Growth:
     """Growth over at least one point; with one alone there is no rate and no forecast."""
     first, last = points[0], points[-1]
@@ -361,4 +394,6 @@ def build(points: Sequence[Point], skipped: Sequence[tuple[str, str]] = ()) -> G
         forecasts=tuple(_forecasts(points, days)),
         curves=tuple(curves([p.timings for p in points])),
         skipped=tuple(skipped),
+        operation_days=tuple(_operation_days(last, min(first.taken_at, last.taken_at - SHOWN).date())),
+        last_operations=tuple(_last_operations(last)),
     )

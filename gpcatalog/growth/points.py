@@ -58,6 +58,11 @@ class Point:
     leaves_ao_column: int
     hosts: int
     slots: int | None
+    listed: dict[str, int] = field(
+        default_factory=dict
+    )  # host → files of this database, all kinds; empty where directories were not listed
+    days: list[dict[str, Any]] = field(default_factory=list)  # rows of the table operation_day
+    operations: list[dict[str, Any]] = field(default_factory=list)  # of last_operation, with the table's schema and name
     leaf_oids: Any = field(default=None, repr=False)
     leaf_roots: Any = field(default=None, repr=False)
 
@@ -147,6 +152,19 @@ def point(snapshot: Snapshot, *, leaves: bool) -> Point:
         leaves_ao_column=int(column),
         hosts=int(hosts) or 1,
         slots=_slots(snapshot),
+        listed={
+            r["hostname"] or "": int(r["n"])
+            for r in snapshot.rows(
+                "SELECT i.hostname, sum(f.files) AS n FROM file_total f JOIN instance i ON i.content = f.content AND i.role = 'p'"
+                " WHERE f.basis = 'directory' AND f.content >= 0 GROUP BY 1"
+            )
+        },
+        days=snapshot.rows("SELECT * FROM operation_day ORDER BY day"),
+        operations=snapshot.rows(
+            'SELECT any_value(t."schema") AS "schema", any_value(t.name) AS name, o.action, arg_max(o.detail, o.done_at) AS detail,'
+            " arg_max(o.role, o.done_at) AS role, max(o.done_at) AS done_at FROM last_operation o JOIN relation r ON r.oid = o.oid"
+            " JOIN root_total t ON t.root = r.root GROUP BY r.root, o.action ORDER BY 6 DESC, 1, 2, 3"
+        ),
         leaf_oids=oids,
         leaf_roots=owners,
     )

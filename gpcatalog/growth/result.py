@@ -94,6 +94,30 @@ class Churn(msgspec.Struct, frozen=True):
     per_day: float | None
 
 
+class OperationDay(msgspec.Struct, frozen=True):
+    """What pg_stat_last_operation of the newest snapshot tells of a day (UTC): relations that still exist, by their last act of a kind.
+
+    created, altered, truncated: relations, leaves among them; leaves_created: of the created
+    """
+
+    day: date
+    created: int
+    leaves_created: int
+    altered: int
+    truncated: int
+
+
+class LastOperation(msgspec.Struct, frozen=True):
+    """The newest CREATE, ALTER or TRUNCATE of a table (leaves are left out). detail: what was altered, as the server names it."""
+
+    schema: str
+    name: str
+    action: str
+    detail: str
+    role: str
+    done_at: datetime
+
+
 class Forecast(msgspec.Struct, frozen=True):
     """When one limit will be reached.
 
@@ -141,4 +165,6 @@ class Growth(msgspec.Struct, frozen=True):
     forecasts: tuple[Forecast, ...]
     curves: tuple[Curve, ...]
     skipped: tuple[tuple[str, str], ...]
+    operation_days: tuple[OperationDay, ...] = ()
+    last_operations: tuple[LastOperation, ...] = ()
     schema: str = SCHEMA

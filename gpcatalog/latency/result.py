@@ -41,7 +41,11 @@ class Activity(msgspec.Struct, frozen=True):
 
 
 class Latency(msgspec.Struct, frozen=True):
-    """How long things took, what DDL would lock, and what the active probe left behind."""
+    """How long things took, what DDL would lock, and what the active probe left behind.
+
+    log_hours:    how far back the server's log was read; None: it was not asked for
+    log_settings: what decides which statements reach the log
+    """
 
     product: str
     version: str
@@ -58,6 +62,8 @@ class Latency(msgspec.Struct, frozen=True):
     stopped: str
     curves: tuple[Curve, ...]
     not_read: tuple[tuple[str, str], ...]
+    log_hours: float | None = None
+    log_settings: str = ""
     schema: str = SCHEMA
 
 

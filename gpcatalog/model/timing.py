@@ -13,7 +13,8 @@ class Timing(msgspec.Struct, frozen=True):
 
     what:    "connect", "scan", "scan dispatched", "describe", "plan", "plan again", "relation cache", "statement", "create",
              "add column", "drop", "rollback"; also "running ddl" and "waiting ddl" (sessions, ages in ms) and "rows inserted",
-             "rows updated", "rows deleted" (n: a counter of the server)
+             "rows updated", "rows deleted" (n: a counter of the server); of the server's log "log statement", "log lock wait",
+             "log lock got" (the wait's length) and "log cancelled" (n: how often; times where they were logged)
     subject: table, catalog or command it is about; empty where there is one only
     content: instance it was taken on or for; None for the cluster
     n:       measurements, or what the counter says

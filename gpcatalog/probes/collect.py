@@ -322,6 +322,11 @@ class Collector:
             found += latency.statements(session)
         with self._covered("catalog_writes"):
             found += latency.writes(session)
+        if session.server.greenplum:
+            with self._covered("operation_days"):
+                self.writer.insert("operation_day", session.rows("operation_days"))
+            with self._covered("last_operations"):
+                self.writer.insert("last_operation", session.rows("last_operations"))
         rows = self.writer.execute(
             # planning a foreign leaf may ask another server: such tables are left out
             f"""SELECT t."schema", t.name, t.leaves, t.class_rows FROM root_total t WHERE t.kind = 'root' AND t.leaves > 0

@@ -355,8 +355,7 @@ def _introduce(
             hint="Greenplum 6 and 7, their kin on PostgreSQL 9.4, 12 or 14, and PostgreSQL 12 and later are supported",
             exit_code=Exit.UNREACHABLE,
         ) from None
-    # a server that looks for its client while it works drops a statement whose client was killed (PostgreSQL 14 and later)
-    conn.execute(
-        "SELECT pg_catalog.set_config(name, '2000', false) FROM pg_catalog.pg_settings WHERE name = 'client_connection_check_interval'"
-    )
+    if not server.greenplum and server.version_num >= 140000:
+        # it looks for its client while it works, and drops a statement whose client was killed
+        conn.execute("SET client_connection_check_interval = 2000")
     return Session(conn, server, facts, limits, again, utility)

@@ -127,6 +127,23 @@ def writes(session: Session) -> list[Timing]:
     ]
 
 
+def server_log(session: Session, hours: float) -> list[Timing]:
+    """DDL, waits for locks and cancellations of the last hours in the coordinator's log, through gp_toolkit.
+
+    Raises ProbeFailed where gp_toolkit is missing, the role may not read the log, or reading takes longer than a statement may.
+    """
+    return [Timing(row["what"], row["subject"], -1, row["n"], *(row[f"{k}_ms"] for k in ("min", "median", "p95", "mean")))
+            for row in session.rows("server_log", hours=f"{hours:.6g}")]  # fmt: skip
+
+
+def logging(session: Session) -> str:
+    """The settings that say which statements reach the log, in one line."""
+    names = ("log_statement", "log_min_duration_statement", "log_duration", "log_lock_waits")
+    rows = session.query("SELECT name, setting FROM pg_catalog.pg_settings WHERE name = ANY (%s)", [list(names)])
+    found = {row["name"]: row["setting"] for row in rows}
+    return ", ".join(f"{name} {found[name]}" for name in names if name in found)
+
+
 def affordable(roots: Sequence[Root], slots: int | None) -> tuple[list[Root], list[Root]]:
     """Roots whose planning takes a small share of the lock slots, and those left out for taking more."""
     within = [r for r in roots if slots is None or r.locks <= LOCK_SHARE * slots]

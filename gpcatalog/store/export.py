@@ -7,7 +7,8 @@ import shutil
 from pathlib import Path
 
 from gpcatalog.errors import CatalogError
-from gpcatalog.store.schema import TABLES
+from gpcatalog.model.names import quote_ident
+from gpcatalog.store.schema import TABLES, columns_of
 from gpcatalog.store.snapshot import Snapshot
 
 
@@ -27,7 +28,7 @@ def export(snapshot: Snapshot, folder: Path) -> dict[str, int]:
         for table in TABLES:
             with (folder / f"{table}.csv").open("w", newline="", encoding="utf-8") as out:
                 writer = csv.writer(out)
-                names, batches = snapshot.stream(f"SELECT * FROM {table}")
+                names, batches = snapshot.stream(f"SELECT {', '.join(quote_ident(c) for c in columns_of(table))} FROM {table}")
                 writer.writerow(names)
                 rows[table] = 0
                 for batch in batches:

@@ -49,7 +49,7 @@ def _disk_error(path: Path, e: BaseException) -> CatalogError:
     text = str(e)
     if isinstance(e, OSError) and e.errno in (errno.ENOSPC, errno.EDQUOT):
         text = e.strerror or text
-    full = "No space left" in text or "ENOSPC" in text or "disk" in text.lower() or "quota" in text.lower()
+    full = "No space left" in text or "ENOSPC" in text or "disk" in text.lower() or "quota" in text.lower() or "too large" in text
     return CatalogError(
         f"cannot write {path}: {text.splitlines()[0] if text else type(e).__name__}",
         hint="free some space, or save elsewhere with --save; what was there before is untouched"
@@ -136,7 +136,7 @@ class Writer:
     def _do(self, action: Any) -> Any:
         try:
             return action()
-        except (duckdb.IOException, duckdb.OutOfMemoryException, duckdb.FatalException, OSError) as e:
+        except (duckdb.IOException, duckdb.OutOfMemoryException, duckdb.FatalException, duckdb.TransactionException, OSError) as e:
             raise _disk_error(self.target, e) from None
 
     def finish(self) -> Path:

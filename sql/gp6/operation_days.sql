@@ -1,0 +1,14 @@
+-- On which day (UTC) relations that still exist were created, or last altered or truncated: how many of each, leaves apart.
+-- needs: CONNECT
+-- locks: AccessShareLock on pg_stat_last_operation, pg_partition_rule
+-- cost: pg_stat_last_operation once: one or two rows a relation, on the coordinator alone
+SELECT (o.statime AT TIME ZONE 'UTC')::date AS day,
+       o.staactionname::text AS action,
+       CASE WHEN r.parchildrelid IS NULL THEN 'relation' ELSE 'leaf' END AS part,
+       pg_catalog.count(*)::int8 AS relations
+  FROM pg_catalog.pg_stat_last_operation o
+  LEFT JOIN pg_catalog.pg_partition_rule r ON r.parchildrelid = o.objid
+ WHERE o.classid = 1259 AND o.staactionname IN ('CREATE', 'ALTER', 'TRUNCATE')
+       AND o.statime > pg_catalog.now() - interval '400 days'
+ GROUP BY 1, 2, 3
+ ORDER BY 1, 2, 3
