@@ -36,21 +36,6 @@ def _root_named(planned: Planned, name: str) -> Root:
     )
 
 
-def _left(planned: Planned) -> dict[str, int]:
-    from gpcatalog.planner.sets import WHY_TEXT, Why
-
-    found: dict[str, int] = {}
-    for root in planned.reader.roots:
-        if root.reason:
-            found[root.reason] = found.get(root.reason, 0) + root.leaves
-            continue
-        for why in Why:
-            n = int(planned.curves.stays[root.index, int(why)])
-            if n and why is not Why.FREE:
-                found[WHY_TEXT[why]] = found.get(WHY_TEXT[why], 0) + n
-    return found
-
-
 def run(
     snapshot: Snapshot,
     *,
@@ -166,7 +151,7 @@ def plan(
                 out.file = stream
                 out.no_color = True
             if root is None:
-                plan_text.show(planned.plan, planned.table_plans, _left(planned), out)
+                plan_text.show(planned.plan, planned.table_plans, planned.left(), out)
             else:
                 from gpcatalog.planner.explain import Explainer
 

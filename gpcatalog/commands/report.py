@@ -15,7 +15,9 @@ from gpcatalog.commands.options import Conninfo, Folder, SnapshotFile, Store
 from gpcatalog.errors import CatalogError
 
 if TYPE_CHECKING:
+    from gpcatalog.emit.html_plan import Outlook
     from gpcatalog.growth.points import Point
+    from gpcatalog.store.snapshot import Snapshot
 
 
 @contextlib.contextmanager
@@ -47,6 +49,23 @@ def _series(path: Path, place: Path, days: float) -> tuple[list[Point], list[tup
     return (found[: at + 1], lost) if at is not None else (points([path])[0], lost)
 
 
+def _outlook(snapshot: Snapshot, rules: Path | None) -> Outlook:
+    """What a plan would change, or why there is none."""
+    from gpcatalog.commands.plan import run
+    from gpcatalog.emit.html_plan import Outlook
+    from gpcatalog.planner import policy
+
+    if rules is not None:
+        policy.read(rules)  # what is wrong with it is the user's to hear, not the page's to tell
+    try:
+        planned = run(snapshot, policy_file=rules, workload_file="", overrides={}, rate="")
+    except CatalogError as e:
+        return Outlook(reason=str(e))
+    finally:
+        streams.progress_done()
+    return Outlook(planned.plan, planned.table_plans, planned.left())
+
+
 def report(
     conninfo: Conninfo = "",
     html: Annotated[
@@ -56,8 +75,14 @@ def report(
     folder: Folder = None,
     days: Annotated[float, typer.Option("--days", help="How far back the series goes.", min=0.01)] = 365.0,
     store: Store = True,
+    policy: Annotated[
+        Path | None,
+        typer.Option(
+            "--policy", metavar="FILE", help="Wishes by table for the page's plan, as `gpcatalog plan` takes them.", show_default=False
+        ),
+    ] = None,
 ) -> None:
-    """One self-contained HTML page: verdict first, then charts and tables; opens offline, prints, fits a phone.
+    """One self-contained HTML page: verdict first, then charts, a plan and tables; opens offline, prints, fits a phone.
 
     Reads what an audit reads, or stored snapshots only. It never writes to a server; the page loads nothing from anywhere.
 
@@ -76,7 +101,8 @@ def report(
         found, lost = _series(path, place, days)
         with Snapshot(path) as opened:
             seen, slots = picture(opened), arithmetic(opened)
-        text = page(verdict, build(found, lost), found, seen, slots)
+            outlook = _outlook(opened, policy)
+        text = page(verdict, build(found, lost), found, seen, slots, outlook)
     if str(html) == "-":
         streams.out(text)
         return

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -14,76 +14,21 @@ from gpcatalog.audit.report import Report
 from gpcatalog.capacity.fit import METHOD, fit
 from gpcatalog.capacity.limits import CATALOG_QUERY_SLOPE, FILE_BUCKETS, FILE_BUCKETS_SOURCE, LEAVES_CEILING_AO_ROW
 from gpcatalog.emit.growth_text import amount, signed, when
+from gpcatalog.emit.html_parts import Cell, figure, short, table
+from gpcatalog.emit.html_plan import Outlook, section
 from gpcatalog.emit.svg import Bar, Column, Curve, Lines, bars, columns, legend, lines, safe
 from gpcatalog.growth.picture import Picture
 from gpcatalog.growth.points import Point
 from gpcatalog.growth.result import Growth
 from gpcatalog.latency.locks import Slots
 from gpcatalog.model.finding import Finding, Severity
-from gpcatalog.model.quantity import count, duration, size
+from gpcatalog.model.quantity import count, duration, plural, size
 
 TABLES_BYTES = 200_000  # of the page that the list of tables may take; what is left out is summed up in its last row
 FINDINGS_SHOWN = 60
 LOCKS_SHOWN = 12
 SEGMENTS_SHOWN = 64
 _DAY = 86400.0
-
-
-def _plural(n: float, word: str) -> str:
-    return f"{count(n)} {word}" + ("" if n == 1 else "s")
-
-
-def _short(text: str, letters: int) -> str:
-    return text if len(text) <= letters else text[: letters - 1] + "…"
-
-
-# --- tables --------------------------------------------------------------------------------------------------------------
-
-
-Cell = str | tuple[str, str]  # words, or words and a small line below them
-
-
-def _cell(cell: Cell) -> str:
-    if isinstance(cell, str):
-        return safe(cell if len(cell) > 14 else cell.replace(" ", "\u00a0"))  # a number stays with its unit
-    return safe(cell[0]) + (f"<small>{safe(cell[1])}</small>" if cell[1] else "")
-
-
-def _table(
-    heads: Sequence[str],
-    rows: Iterable[Sequence[Cell]],
-    *,
-    name: str = "",
-    left: int = 1,
-    budget: int = 1 << 20,
-    classes: Sequence[str] | None = None,
-    foot: Sequence[str] = (),
-) -> str:
-    """A table; cells are texts, escaped here. The first `left` columns are words. name: sortable and searchable under this id."""
-
-    def kind(n: int) -> str:
-        return " class=l" if 0 < n < left else ""
-
-    head = "".join(f"<th{kind(n)}>{safe(h)}" for n, h in enumerate(heads))
-    body, used = [], 0
-    for number, row in enumerate(rows):
-        style = f" class={classes[number]}" if classes and classes[number] else ""
-        line = f"<tr{style}>" + "".join(f"<td{kind(n)}>{_cell(cell)}" for n, cell in enumerate(row))
-        used += len(line.encode())
-        if used > budget:
-            break
-        body.append(line)
-    tail = "<tfoot><tr>" + "".join(f"<td{kind(n)}>{safe(cell)}" for n, cell in enumerate(foot)) + "</tfoot>" if foot else ""
-    search = f'<input type=search data-for="{name}" placeholder="Search…" aria-label="Search" hidden>' if name else ""
-    sortable = f' class=sortable id="{name}"' if name else ""
-    return f"{search}<div class=wide><table{sortable}><thead><tr>{head}</thead><tbody>{''.join(body)}</tbody>{tail}</table></div>"
-
-
-def _figure(title: str, says: str, chart: str, source: str = "") -> str:
-    if not chart:
-        return ""
-    below = f'<p class="source">{safe(source)}</p>' if source else ""
-    return f"<figure><h3>{safe(title)}</h3><p>{safe(says)}</p>{chart}{below}</figure>"
 
 
 # --- the verdict ---------------------------------------------------------------------------------------------------------
@@ -95,15 +40,15 @@ def _verdict(report: Report) -> str:
     words = {Severity.CRITICAL: "critical", Severity.WARNING: "warning", Severity.NOTICE: "notice", Severity.INFO: "info"}
     worst = max(by, default=Severity.INFO)
     tally = ", ".join(f"{by[s]} {words[s]}{'s' if by[s] > 1 and s is not Severity.CRITICAL else ''}" for s in reversed(Severity) if by[s])
-    headline = _short(found[0].title, 240) if found else "Nothing found: the catalog is in order by every limit that was checked."
+    headline = short(found[0].title, 240) if found else "Nothing found: the catalog is in order by every limit that was checked."
     lines_ = [f"<b>{safe(headline)}</b>"]
     if found:
-        lines_.append(f"<p>→ {safe(_short(found[0].remedy, 400))}</p>")
+        lines_.append(f"<p>→ {safe(short(found[0].remedy, 400))}</p>")
         lines_.append(f"<p class=dim>{safe(tally)} in all</p>")
     lost = [c for c in report.coverage if c.status != "read"]
     if lost:
         lines_.append(
-            f"<p class=dim>{_plural(len(lost), 'probe')} of {len(report.coverage)} could not be read: what they would tell is unknown</p>"
+            f"<p class=dim>{plural(len(lost), 'probe')} of {len(report.coverage)} could not be read: what they would tell is unknown</p>"
         )
     return f'<div class="verdict {worst.word if found else ""}">{"".join(lines_)}</div>'
 
@@ -115,7 +60,7 @@ def _facts(report: Report) -> str:
     empty = census.empty_leaves
     cells = [
         (count(census.partitions_metric), "partitions: leaves and plain tables"),
-        (count(census.leaves), f"leaves of {_plural(census.partitioned_tables, 'table')}"),
+        (count(census.leaves), f"leaves of {plural(census.partitioned_tables, 'table')}"),
         (f"{empty / census.leaves:.0%}" if empty is not None and census.leaves else "?", "of the leaves are empty"),
         (size(total), "catalog bytes, all instances"),
         (size(reclaimable), "of them reclaimable (estimate)"),
@@ -135,17 +80,17 @@ def _limits(report: Report) -> str:
         classes.append(v.state if v.state in ("over", "near") else "")
     if not rows:
         return ""
-    return "<h2>Against the limits</h2>" + _table(("limit of", "now", "limit", "share", "state"), rows, classes=classes)
+    return "<h2>Against the limits</h2>" + table(("limit of", "now", "limit", "share", "state"), rows, classes=classes)
 
 
 def _finding(f: Finding) -> str:
     relations = ", ".join(f.relations[:5]) + (f" and {count(f.relations_total - 5)} more" if f.relations_total > 5 else "")
-    parts = [f"<span class=tag>{f.severity.word}</span><b>{safe(_short(f.title, 300))}</b>"]
+    parts = [f"<span class=tag>{f.severity.word}</span><b>{safe(short(f.title, 300))}</b>"]
     if f.detail:
-        parts.append(f"<p>{safe(_short(f.detail, 600))}</p>")
+        parts.append(f"<p>{safe(short(f.detail, 600))}</p>")
     if relations:
-        parts.append(f"<p class=dim>{safe(_short(relations, 400))}</p>")
-    parts.append(f"<p>→ {safe(_short(f.remedy, 600))}</p>")
+        parts.append(f"<p class=dim>{safe(short(relations, 400))}</p>")
+    parts.append(f"<p>→ {safe(short(f.remedy, 600))}</p>")
     source = f", source: {f.source}" if f.source else ""
     parts.append(f'<p class="source">{safe(f"{f.rule}, confidence {f.confidence.value}{source}")}</p>')
     return f'<div class="finding {f.severity.word}">{"".join(parts)}</div>'
@@ -193,7 +138,7 @@ def _segments_chart(points: Sequence[Point]) -> str:
         of = [(p.taken_at.timestamp(), sorted(float(p.bytes_of(c)) for c in p.contents if c >= 0)) for p in points]
         for label, kind, pick in (("largest segment", "e", -1), ("median segment", "c", None), ("smallest segment", "f", 0)):
             found.append(Curve(label, [(t, v[(len(v) - 1) // 2 if pick is None else pick]) for t, v in of if v], kind))
-    return _figure(
+    return figure(
         "Do all segments' catalogs grow alike?",
         "catalog bytes of each instance over time; a line that falls alone was vacuumed alone.",
         lines(
@@ -215,7 +160,7 @@ def _catalogs_chart(report: Report) -> str:
         [Bar(r, ((live[r], "a"), (dead[r], "b")), f"{size(dead[r])} of {size(live[r] + dead[r])}") for r in names],
         label_letters=22,
     )
-    return _figure(
+    return figure(
         "Which catalogs would give space back?",
         "all instances together, heap and indexes; what VACUUM FULL and REINDEX would leave, and what they would free (estimate).",
         chart and chart + legend([("needed", "a"), ("reclaimable", "b")]),
@@ -236,7 +181,7 @@ def _instances_chart(report: Report) -> str:
         for t in shown
     ]
     rest = f" The {len(shown)} largest of {len(totals)}." if len(totals) > len(shown) else ""
-    return _figure(
+    return figure(
         "Which instance is worst?",
         f"needed and reclaimable catalog bytes now, with bytes / bytes needed.{rest}",
         bars("catalog bytes of each instance", rows) + legend([("needed", "a"), ("reclaimable", "b")]),
@@ -251,7 +196,7 @@ def _files_chart(seen: Picture) -> str:
             rows.append(Bar("all leaves filled", ((f.full, "b"),), count(f.full)))
         if f.storage == "ao_column":
             rows.append(Bar("as ao_row instead", ((f.as_row, "c"),), count(f.as_row)))
-    return _figure(
+    return figure(
         "How many files a segment, and how many would there be?",
         "derived from the tables' columns, indexes and auxiliary relations by the cost model (estimate).",
         bars("files of one segment by storage", rows),
@@ -267,9 +212,9 @@ def _sizes_chart(seen: Picture) -> str:
         for b, n in zip(FILE_BUCKETS, seen.sizes, strict=True)
     ]
     entries = '<p class="legend"><span><i class="key a"></i>here</span><span><i class="key o"></i>published</span></p>'
-    return _figure(
+    return figure(
         "Are the files too small?",
-        f"share of {_plural(total, 'data file')} by size; each leaf counts with its average.",
+        f"share of {plural(total, 'data file')} by size; each leaf counts with its average.",
         columns("share of files by size", found) + entries,
         FILE_BUCKETS_SOURCE,
     )
@@ -277,7 +222,7 @@ def _sizes_chart(seen: Picture) -> str:
 
 def _grains_chart(seen: Picture) -> str:
     rows = [Bar(g.grain, ((g.leaves, "a"),), f"{count(g.leaves)} in {count(g.tables)}, most {count(g.most)}") for g in seen.grains]
-    return _figure(
+    return figure(
         "Where do the leaves come from?",
         "leaves by the grain of their table's first level, in how many tables, and the most of one.",
         bars("leaves by grain", rows, label_letters=9),
@@ -304,7 +249,7 @@ def _latency_chart(growth: Growth) -> str:
     own = (
         f"own slope {' and '.join(says)} for every 10,000 leaves" if says else "too few different numbers of leaves for a slope of its own"
     )
-    return _figure(
+    return figure(
         "How long does one scan of the catalog take?",
         f"median of each snapshot against leaves; {own}.",
         lines(Lines("catalog scan against leaves", found, count, lambda y: f"{y:.0f} ms" if y < 10_000 else f"{y / 1000:.0f} s")),
@@ -341,7 +286,7 @@ def _forecast_chart(growth: Growth, points: Sequence[Point]) -> str:
         else None
     )
     form = _moment_text(points)
-    return _figure(
+    return figure(
         "Where do the partitions go?",
         says,
         lines(
@@ -374,15 +319,15 @@ def _growth(growth: Growth) -> str:
             row += (signed(s.per_day, s.unit), band)
         rows.append(row)
     out = [
-        f"<h2>Growth</h2><p>{_plural(len(growth.taken_at), 'snapshot')} in {duration(growth.days * _DAY)}; leaves added "
+        f"<h2>Growth</h2><p>{plural(len(growth.taken_at), 'snapshot')} in {duration(growth.days * _DAY)}; leaves added "
         f"{count(growth.leaves_added)}, dropped {count(growth.leaves_dropped)}.</p>",
-        _table(("", "then", "now", "change", *(("a day (estimate)", "band") if long else ())), rows),
+        table(("", "then", "now", "change", *(("a day (estimate)", "band") if long else ())), rows),
     ]
     if growth.forecasts:
         reached: list[tuple[Cell, ...]] = [
             ((f.what, f.limit_source), amount(f.now, f.unit), amount(f.limit, f.unit), when(f)) for f in growth.forecasts
         ]
-        out.append("<h3>When limits are reached (estimate)</h3>" + _table(("limit of", "now", "limit", "reached"), reached))
+        out.append("<h3>When limits are reached (estimate)</h3>" + table(("limit of", "now", "limit", "reached"), reached))
     if growth.diverging:
         diverging = [
             (
@@ -395,9 +340,7 @@ def _growth(growth: Growth) -> str:
             )
             for d in growth.diverging[:SEGMENTS_SHOWN]
         ]
-        out.append(
-            "<h3>Diverging segments</h3>" + _table(("catalog", "segment", "bytes", "median", "of median", "shrank alone"), diverging)
-        )
+        out.append("<h3>Diverging segments</h3>" + table(("catalog", "segment", "bytes", "median", "of median", "shrank alone"), diverging))
     if growth.tables:
         changed = [
             (f"{t.schema}.{t.name}", t.state, count(t.leaves_now), count(t.added), count(t.dropped), signed(t.rows, "rows"),
@@ -406,7 +349,7 @@ def _growth(growth: Growth) -> str:
         ]  # fmt: skip
         out.append(
             "<h3>Tables that changed most</h3>"
-            + _table(("table", "", "leaves", "added", "dropped", "catalog rows", "files", "bytes"), changed, name="changed", left=2)
+            + table(("table", "", "leaves", "added", "dropped", "catalog rows", "files", "bytes"), changed, name="changed", left=2)
         )
     return "".join(out)
 
@@ -432,7 +375,7 @@ def _timings(report: Report) -> str:
         return ""
     heads = ("what", "measurements", "least", "median", "p95", "leaves")
     note = "<p>With fewer than 20 measurements p95 is the slowest of them.</p>"
-    return "<h2>Latency</h2>" + note + _table(heads, rows, name="timings", budget=30_000)
+    return "<h2>Latency</h2>" + note + table(heads, rows, name="timings", budget=30_000)
 
 
 def _ms(value: float | None) -> str:
@@ -451,7 +394,7 @@ def _locks(slots: Slots) -> str:
     classes = ["over" if (n.share or 0) > 1 else "near" if (n.share or 0) > 0.8 else "" for n in slots.needs]
     return (
         f"<h2>Locks</h2><p>{have} lock slots on the entry instance, shared by all sessions; needs are derived by the cost model.</p>"
-        + _table(("statement", "locks", "of the slots"), rows, classes=classes)
+        + table(("statement", "locks", "of the slots"), rows, classes=classes)
         + f'<p class="source">{safe(slots.source)}</p>'
     )
 
@@ -478,12 +421,12 @@ def _tables(seen: Picture) -> str:
     foot: tuple[str, ...] = ()
     if rest:
         foot = (
-            f"{_plural(len(rest), 'smaller table')} together", "", count(sum(t.leaves for t in rest)), "",
+            f"{plural(len(rest), 'smaller table')} together", "", count(sum(t.leaves for t in rest)), "",
             count(sum(t.class_rows for t in rest)), count(sum(t.attribute_rows for t in rest)), "", "",
         )  # fmt: skip
     return (
-        f"<h2>Tables</h2><p>{_plural(len(rows), 'table')}, those that own most catalog rows first; catalog rows are of each instance, "
-        "files and bytes of all segments.</p>" + _table(heads, rows, name="tables", left=2, foot=foot)
+        f"<h2>Tables</h2><p>{plural(len(rows), 'table')}, those that own most catalog rows first; catalog rows are of each instance, "
+        "files and bytes of all segments.</p>" + table(heads, rows, name="tables", left=2, foot=foot)
     )
 
 
@@ -502,18 +445,18 @@ def _catalog_table(report: Report) -> str:
         for s in report.catalog_summary
     ]
     heads = ("catalog", "live rows", "coordinator", "median segment", "worst", "its content id", "reclaimable there", "bloat there")
-    return "<h2>Catalogs</h2>" + _table(heads, rows, name="catalogs", budget=60_000) if rows else ""
+    return "<h2>Catalogs</h2>" + table(heads, rows, name="catalogs", budget=60_000) if rows else ""
 
 
 def _not_read(report: Report) -> str:
     lost = [c for c in report.coverage if c.status != "read"]
     if not lost:
         return ""
-    rows = [(c.probe, c.status, _short(c.reason, 200), c.needs) for c in lost]
-    return "<h2>Not read</h2>" + _table(("probe", "status", "reason", "needs"), rows, left=4, budget=20_000)
+    rows = [(c.probe, c.status, short(c.reason, 200), c.needs) for c in lost]
+    return "<h2>Not read</h2>" + table(("probe", "status", "reason", "needs"), rows, left=4, budget=20_000)
 
 
-def page(report: Report, growth: Growth, points: Sequence[Point], seen: Picture, slots: Slots) -> str:
+def page(report: Report, growth: Growth, points: Sequence[Point], seen: Picture, slots: Slots, planned: Outlook) -> str:
     """The whole page as text: under 500 KB whatever the cluster's size, no reference to anything outside."""
     here = Path(__file__).parent
     style = (here / "page.css").read_text(encoding="utf-8")
@@ -523,7 +466,7 @@ def page(report: Report, growth: Growth, points: Sequence[Point], seen: Picture,
     server = report.server
     where = f"{server.database} on {server.host or 'local'}:{server.port}"
     title = f"{where} · gpcatalog"
-    cluster = f"coordinator and {_plural(server.segments, 'segment')} on {_plural(server.hosts, 'host')}, " if server.segments else ""
+    cluster = f"coordinator and {plural(server.segments, 'segment')} on {plural(server.hosts, 'host')}, " if server.segments else ""
     subtitle = (
         f"{server.product} {server.version}, {cluster}{report.taken.taken_at:%Y-%m-%d %H:%M} UTC, read in {duration(report.taken.seconds)} "
         f"as {server.role}"
@@ -548,6 +491,7 @@ def page(report: Report, growth: Growth, points: Sequence[Point], seen: Picture,
             _limits(report),
             f"<h2>Charts</h2><div class=charts>{charts}</div>",
             _findings(report),
+            section(planned),
             _growth(growth),
             _timings(report),
             _locks(slots),

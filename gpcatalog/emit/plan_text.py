@@ -9,9 +9,9 @@ from rich.padding import Padding
 from rich.text import Text
 
 from gpcatalog.emit.terminal import table, text
-from gpcatalog.model.quantity import count, duration, size
+from gpcatalog.model.quantity import change, count, duration, plural, size
 from gpcatalog.planner.explain import Row
-from gpcatalog.planner.plan import CurvePoint, Plan, TablePlan
+from gpcatalog.planner.plan import CurvePoint, Plan, TablePlan, changed
 
 TABLES_SHOWN = 20
 
@@ -23,10 +23,6 @@ def _heading(out: Console, words: str) -> None:
 
 def _line(out: Console, words: str) -> None:
     out.print(Padding(text(words), (0, 0, 0, 2)))
-
-
-def _share(before: float, after: float) -> str:
-    return f"{(after - before) / before:+.0%}" if before else ""
 
 
 def _what(t: TablePlan) -> str:
@@ -41,27 +37,26 @@ def _what(t: TablePlan) -> str:
 def _totals(plan: Plan, out: Console) -> None:
     b, a = plan.before, plan.after
     rows = [
-        ("leaf partitions", count(b.leaves), count(a.leaves), _share(b.leaves, a.leaves)),
-        ("catalog rows a segment" if plan.source.segments else "catalog rows", count(b.rows), count(a.rows), _share(b.rows, a.rows)),
-        ("catalog bytes, all instances (est.)", size(b.catalog_bytes), size(a.catalog_bytes), _share(b.catalog_bytes, a.catalog_bytes)),
-        ("files a segment" if plan.source.segments else "files", count(b.files), count(a.files), _share(b.files, a.files)),
+        ("leaf partitions", count(b.leaves), count(a.leaves), change(b.leaves, a.leaves)),
+        ("catalog rows a segment" if plan.source.segments else "catalog rows", count(b.rows), count(a.rows), change(b.rows, a.rows)),
+        ("catalog bytes, all instances (est.)", size(b.catalog_bytes), size(a.catalog_bytes), change(b.catalog_bytes, a.catalog_bytes)),
+        ("files a segment" if plan.source.segments else "files", count(b.files), count(a.files), change(b.files, a.files)),
     ]
     if b.average_file is not None and a.average_file is not None:
-        rows.append(("average file (est.)", size(b.average_file), size(a.average_file), _share(b.average_file, a.average_file)))
+        rows.append(("average file (est.)", size(b.average_file), size(a.average_file), change(b.average_file, a.average_file)))
     rows.append(
         (
             "a catalog query (est., published)",
             duration(b.catalog_query_ms / 1000),
             duration(a.catalog_query_ms / 1000),
-            _share(b.catalog_query_ms, a.catalog_query_ms),
+            change(b.catalog_query_ms, a.catalog_query_ms),
         )
     )
     out.print(Padding(table("", ("", "before", "after", "change"), rows), (0, 0, 0, 2)))
 
 
 def _tables(tables: list[TablePlan], files: str, out: Console) -> None:
-    shown = sorted(tables, key=lambda t: (-(t.leaves - t.leaves_after), -(t.files - t.files_after), t.schema, t.table))
-    touched = [t for t in shown if t.merges or t.converted or t.dropped or t.leaves != t.leaves_after]
+    touched = changed(tables)
     rows = [
         (
             f"{t.schema}.{t.table}",
@@ -81,14 +76,35 @@ def _tables(tables: list[TablePlan], files: str, out: Console) -> None:
         _line(out, f"and {count(len(touched) - TABLES_SHOWN)} more; --format json has them all")
 
 
+def _drops(tables: list[TablePlan], plan: Plan, out: Console) -> None:
+    """Drops by themselves: what is merged or rewritten is still there, what is dropped takes no rows any more."""
+    some = sorted((t for t in tables if t.dropped), key=lambda t: (-t.dropped, t.schema, t.table))
+    if not some:
+        return
+    _heading(out, f"Empty leaves that would be dropped: {count(sum(t.dropped for t in some))}")
+    rows = [
+        (f"{t.schema}.{t.table}", count(t.dropped), "go to the default partition" if t.default else "are refused: no partition takes them")
+        for t in some[:TABLES_SHOWN]
+    ]
+    out.print(Padding(table("", ("table", "leaves", "rows of these ranges, if any come later,"), rows, left=3), (0, 0, 0, 2)))
+    if len(some) > TABLES_SHOWN:
+        _line(out, f"and of {plural(len(some) - TABLES_SHOWN, 'table')} more; --format json has them all")
+    _line(
+        out,
+        f"told empty by {plan.source.filled_basis}; the migration looks again under the lock. Only what is older than hot_days or begins"
+        ' later than premade_days is dropped. empty = "keep" in a policy drops none; --explain TABLE shows which.',
+    )
+
+
 def _curve(points: list[CurvePoint], out: Console) -> None:
     _heading(out, "What rewriting buys")
     rows = []
     seen: set[tuple[int, int, int]] = set()
+    chosen = next(((p.leaves, p.files, p.rewrite) for p in points if p.chosen), None)
     last: CurvePoint | None = None
     for p in points:
         key = (p.leaves, p.files, p.rewrite)
-        if key in seen and not p.chosen:
+        if not p.chosen and (key in seen or key == chosen):
             continue
         seen.add(key)
         per = ""
@@ -142,6 +158,7 @@ def show(plan: Plan, tables: list[TablePlan], left: dict[str, int], out: Console
             rows.append((f"{x.name} ({x.source})", say(x.before), say(x.after), say(x.limit), "kept" if x.kept else "over"))
         out.print(Padding(table("", ("limit", "before", "after", "limit", ""), rows), (0, 0, 0, 2)))
     _tables(tables, "files a segment" if s.segments else "files", out)
+    _drops(tables, plan, out)
     _curve(plan.curve, out)
     _left(plan, left, out)
     _heading(out, "How good it is, and what it rests on")
@@ -160,7 +177,7 @@ def show(plan: Plan, tables: list[TablePlan], left: dict[str, int], out: Console
     for line in plan.basis:
         _line(out, line)
     out.print()
-    planned = sum(1 for t in tables if t.merges or t.converted or t.dropped or t.leaves != t.leaves_after)
+    planned = len(changed(tables))
     out.print(
         text(
             f"{count(e.merges)} merges, {count(e.converted)} leaves converted, {count(e.dropped)} dropped;"

@@ -21,6 +21,15 @@ def plural(value: float, word: str, many: str = "") -> str:
     return f"{count(value)} {word if round(value) == 1 else many or word + 's'}"
 
 
+def change(before: float, after: float) -> str:
+    """How much more or less, as a share of what was; nothing where there was nothing.
+
+    >>> change(200, 50), change(0, 5)
+    ('-75%', '')
+    """
+    return f"{(after - before) / before:+.0%}" if before else ""
+
+
 def size(value: float) -> str:
     """Bytes in binary units, three figures.
 

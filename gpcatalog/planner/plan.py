@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import msgspec
 
 from gpcatalog.planner import policy
@@ -112,7 +114,8 @@ class TablePlan(msgspec.Struct, omit_defaults=True):
     """One partitioned table. `name` is fit for SQL; `fingerprint` is of its partitions (see `relations.fingerprint`).
 
     key: column that is planned by; axis: how its values are read; level: depth of the units (1 below the root), 0 where none
-    distribution: as in DISTRIBUTED …; alone: why nothing is planned; left: why leaves stay as they are
+    distribution: as in DISTRIBUTED …;
+    default: whether a default partition takes what no other does; alone: why nothing is planned; left: why leaves stay as they are
     """
 
     oid: int
@@ -141,6 +144,7 @@ class TablePlan(msgspec.Struct, omit_defaults=True):
     converted: int = 0
     dropped: int = 0
     fingerprint: str = ""
+    default: bool = False
     alone: str = ""
     left: list[Left] = []
     steps: list[AnyStep] = []
@@ -166,3 +170,9 @@ class Plan(msgspec.Struct, kw_only=True):
     basis: list[str]
     notes: list[str]
     tables: list[TablePlan] = []
+
+
+def changed(tables: Iterable[TablePlan]) -> list[TablePlan]:
+    """Tables that a plan changes, most leaves saved first."""
+    found = [t for t in tables if t.merges or t.converted or t.dropped or t.leaves != t.leaves_after]
+    return sorted(found, key=lambda t: (-(t.leaves - t.leaves_after), -(t.files - t.files_after), t.schema, t.table))

@@ -15,6 +15,7 @@ import gpcatalog
 from gpcatalog.capacity import limits as known_limits
 from gpcatalog.errors import CatalogError
 from gpcatalog.model.names import qualified
+from gpcatalog.model.quantity import plural
 from gpcatalog.planner import budget, costs, curve, limits, policy, proposals, totals, whole
 from gpcatalog.planner.group import (
     CATALOG,
@@ -116,6 +117,19 @@ class Planned:
                     found.steps += proposals.external(scribe, problem)
                     found.steps += proposals.reconfigured(scribe, found.steps)
                 yield found
+
+    def left(self) -> dict[str, int]:
+        """Leaves that stay as they are, by the reason why."""
+        found: dict[str, int] = {}
+        for root in self.reader.roots:
+            if root.reason:
+                found[root.reason] = found.get(root.reason, 0) + root.leaves
+                continue
+            for why in Why:
+                n = int(self.curves.stays[root.index, int(why)])
+                if n and why is not Why.FREE:
+                    found[WHY_TEXT[why]] = found.get(WHY_TEXT[why], 0) + n
+        return found
 
     def full(self) -> Plan:
         """The plan with all tables and steps, in memory."""
@@ -251,6 +265,7 @@ def _fill(planned: Planned, source: Source, rest: totals.Rest, asked: dict[str, 
                 round(float(will[MERGES])),
                 round(float(will[CONVERTED])),
                 round(float(will[DROPPED])),
+                default=bool(curves.stays[root.index, int(Why.DEFAULT)]),
                 alone=root.reason,
             )
         )
@@ -358,7 +373,7 @@ def _basis(planned: Planned, source: Source) -> list[str]:
     ]
     if reader.workload is None:
         found.append(
-            f"queries: assumed, a day's rows are asked for alone {w.fresh_per_day:g} times a day while fresh, half as often every"
+            f"queries: assumed, a day's rows are asked for alone {w.fresh_per_day:g} × a day while fresh, half as often every"
             f" {w.half_life:g} days; {w.column_share:.0%} of the columns are read"
         )
     else:
@@ -376,6 +391,19 @@ def _notes(planned: Planned, source: Source) -> list[str]:
         )
     elif source.sizes == "estimate":
         found.append("Sizes are the server's estimates (pages): rewriting and the size of merged leaves may differ.")
+    merged = [r for r in planned.reader.roots if planned.table_plans[r.index].merges]
+    partman = sum("pg_partman" in r.facts for r in merged)
+    every = sum("every" in r.facts and "pg_partman" not in r.facts and r.calendar for r in merged)
+    if partman:
+        found.append(
+            f"pg_partman maintains {plural(partman, 'table')} that would be merged: the plan holds its new interval, premake and"
+            " retention; until they are set it goes on making fine leaves."
+        )
+    if every:
+        found.append(
+            f"{plural(every, 'table')} that would be merged got leaves by EVERY: scripts that add more should use the plan's interval,"
+            " or fine leaves come back."
+        )
     if planned.lock_limit is None:
         found.append("The size of the lock table is not known: whether the locks of a step fit was not checked.")
     elif planned.request.limits.max_lock is None:

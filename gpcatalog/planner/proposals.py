@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from typing import Any
 
 import msgspec
@@ -57,6 +59,36 @@ def external(scribe: Scribe, problem: Problem) -> list[AnyStep]:
 _INTERVALS = {"hour": "1 hour", "day": "1 day", "week": "1 week", "month": "1 month", "quarter": "3 months", "year": "1 year"}
 
 
+_PARTS = {"year": 365.2425, "mon": 30.436875, "month": 30.436875, "week": 7.0, "day": 1.0, "hour": 1 / 24}
+
+
+def interval_days(text: str) -> float:
+    """Days of an interval as PostgreSQL spells it. Raises ValueError.
+
+    >>> interval_days("7 days"), interval_days("01:00:00") * 24, interval_days("3 mons") > 90
+    (7.0, 1.0, True)
+    """
+    found = 0.0
+    rest = text.strip()
+    for m in re.finditer(r"(\d+) (year|month|mon|week|day|hour)s?\b|(\d+):(\d\d):(\d\d)", rest):
+        found += int(m[1]) * _PARTS[m[2]] if m[1] else (int(m[3]) * 3600 + int(m[4]) * 60 + int(m[5])) / 86400
+        rest = rest.replace(m[0], "", 1)
+    if rest.strip() or found <= 0:
+        raise ValueError(f"{text!r} is no interval")
+    return found
+
+
+def _premake(now: dict[str, Any], grain: str, *, calendar: bool) -> int | None:
+    """Leaves of the new grain that reach as far ahead as pg_partman's leaves do now; None where its interval is not understood."""
+    try:
+        ahead, old = int(now["premake"]), str(now["partition_interval"])
+        width = interval_days(old) if calendar else float(old)
+        wide = grid.GRAINS[grain].days if calendar else float(grain)
+    except (KeyError, TypeError, ValueError):
+        return None
+    return max(1, math.ceil(ahead * width / wide - 1e-9)) if wide > 0 else None
+
+
 def reconfigured(scribe: Scribe, steps: list[AnyStep]) -> list[AnyStep]:
     """Where a maker of partitions is known and leaves were merged: let it make the grain that most merges have."""
     root = scribe.root
@@ -72,6 +104,9 @@ def reconfigured(scribe: Scribe, steps: list[AnyStep]) -> list[AnyStep]:
         now: dict[str, Any] = msgspec.json.decode(root.facts["pg_partman"][0][1])
         version = root.facts.get("pg_partman version", [(0, "")])[0][1]
         wanted = {"partition_interval": _INTERVALS.get(grain, grain)}
+        premake = _premake(now, grain, calendar=root.calendar)
+        if premake is not None:
+            wanted["premake"] = str(premake)
         keep = root.wishes.keep
         if keep is not None:
             wanted["retention"] = f"{keep:g} days"

@@ -365,7 +365,10 @@ class Scribe:
             cost=self.price(comps, [o for _, o in lanes], copied=False),
             rests_on=(
                 f"the leaves are empty: told by {basis}, to be looked at again under the lock",
-                "no rows of these ranges arrive later",
+                "rows of these ranges that come later go to the default partition"
+                if parent in self.with_default
+                else "no rows of these ranges come later: no partition would take them",
+                *(() if past else ("what premakes leaves does not make these again",)),
             ),
             parent=parent,
             parent_name=self.relation[parent].name if parent in self.relation else self.root.name,

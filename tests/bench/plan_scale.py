@@ -28,7 +28,7 @@ PLAN = """
 import json, resource, sys, time
 begun, cpu = time.perf_counter(), time.process_time()
 from pathlib import Path
-from gpcatalog.commands.plan import _left, run
+from gpcatalog.commands.plan import run
 from gpcatalog.emit import plan_text
 from gpcatalog.emit.terminal import console
 from gpcatalog.store.snapshot import Snapshot
@@ -36,7 +36,7 @@ with Snapshot(Path(sys.argv[1])) as s:
     planned = run(s, policy_file=None, workload_file="", overrides=json.loads(sys.argv[2]), rate="")
     out = console()
     out.file = open("/dev/null", "w")
-    plan_text.show(planned.plan, planned.table_plans, _left(planned), out)
+    plan_text.show(planned.plan, planned.table_plans, planned.left(), out)
     p = planned.plan
     print(json.dumps({"seconds": time.perf_counter() - begun, "cpu": time.process_time() - cpu,
                       "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,

@@ -155,10 +155,28 @@ def rendered(write: Any) -> str:
 
 
 def test_golden_text() -> None:
-    from gpcatalog.commands.plan import _left
-
     planned = make(zoo())
-    golden("plan.txt", rendered(lambda out: plan_text.show(planned.plan, planned.table_plans, _left(planned), out)))
+    golden("plan.txt", rendered(lambda out: plan_text.show(planned.plan, planned.table_plans, planned.left(), out)))
+
+
+def test_drops_stand_apart_in_the_text() -> None:
+    # filled in spring, an empty leaf of 2024 that nothing can be joined with, made ahead until 2029: the snapshot is of July 2026
+    gap, ahead = daily(1, date(2024, 1, 15), filled=False, bytes=0), daily(1200, date(2026, 7, 1), filled=False, bytes=0)
+    with_default = MadeTable("with_default", [*gap, *daily(60, date(2026, 5, 2)), MadeLeaf("", default=True, filled=False, bytes=0)])
+    planned = make(MadeSnapshot([MadeTable("bare", [*gap, *daily(60, date(2026, 5, 2)), *ahead]), with_default]))
+    golden("drops.txt", rendered(lambda out: plan_text.show(planned.plan, planned.table_plans, planned.left(), out)))
+    now, day = date(2026, 7, 1), timedelta(days=1)
+    steps = {t.table: [s for s in t.steps if isinstance(s, DropEmpty)] for t in planned.tables()}
+    assert {s.where for s in steps["bare"]} == {"past", "premade"}
+    dropped = [date.fromisoformat(str(u.lower.value)) for s in steps["bare"] for u in s.units if u.lower]
+    assert sum(d < now for d in dropped) == 1
+    # nothing between the hot window and the horizon
+    assert not [d for d in dropped if now - 31 * day <= d + day and d < now + 400 * day]
+    assert sum(d >= now for d in dropped) == 1200 - 401  # the leaf that the horizon falls into stays
+    assert any("no partition would take them" in text for text in steps["bare"][0].rests_on)
+    assert any("go to the default partition" in text for text in steps["with_default"][0].rests_on)
+    kept = make(MadeSnapshot([MadeTable("bare", gap + daily(3, date(2026, 5, 2)))]), Policy(default=Rule(empty="keep")))
+    assert kept.plan.effort.dropped == 0
 
 
 @pytest.mark.parametrize("name", ["days", "levels", "garbled", "numbers", "seen"])
@@ -297,8 +315,9 @@ def test_partman_follows() -> None:
     (table,) = make(snapshot, Policy(default=Rule(grains={"month": 40}))).full().tables
     step = table.steps[-1]
     assert isinstance(step, Reconfigure)
-    assert step.wanted == {"partition_interval": "1 month"}
+    assert step.wanted == {"partition_interval": "1 month", "premake": "1"}
     assert step.now["partition_interval"] == "1 day"
+    assert any("pg_partman maintains 1 table" in note for note in make(snapshot, Policy(default=Rule(grains={"month": 40}))).plan.notes)
 
 
 def test_locks_that_cannot_fit() -> None:
