@@ -6,6 +6,8 @@ from typing import Any
 
 import msgspec
 
+from gpcatalog.model.names import json_safe
+
 
 def _plain(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} has no JSON form")
@@ -14,7 +16,7 @@ def _plain(value: Any) -> Any:
 def encode(result: msgspec.Struct | dict[str, Any]) -> str:
     """The result as JSON text ending in a newline. Severity is given by its word, not its number."""
     plain = msgspec.to_builtins(result, builtin_types=())
-    return msgspec.json.format(msgspec.json.encode(_words(plain), enc_hook=_plain), indent=1).decode() + "\n"
+    return json_safe(msgspec.json.format(msgspec.json.encode(_words(plain), enc_hook=_plain), indent=1).decode()) + "\n"
 
 
 def _words(value: Any) -> Any:

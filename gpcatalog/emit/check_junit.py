@@ -6,13 +6,15 @@ import re
 from xml.sax.saxutils import escape, quoteattr
 
 from gpcatalog.ddl.check import CheckReport, Located
+from gpcatalog.model.names import printable
 
 # characters that XML 1.0 cannot hold, not even escaped
 _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def _clean(text: str) -> str:
-    return _FORBIDDEN.sub("\ufffd", text)
+    """Line ends and tabs stay; what no terminal should meet, and XML cannot hold, is spelled out."""
+    return _FORBIDDEN.sub("\ufffd", "".join(c if c in "\n\t" else printable(c) for c in text))
 
 
 def _case(found: Located) -> str:

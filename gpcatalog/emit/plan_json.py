@@ -17,6 +17,7 @@ from typing import Any, cast
 
 import msgspec
 
+from gpcatalog.model.names import json_safe
 from gpcatalog.planner import operations as op
 from gpcatalog.planner.bounds import Family
 from gpcatalog.planner.ends import Ends, family_of
@@ -387,16 +388,20 @@ def _line(table: TablePlan, shared: _Shared) -> TableLine:
 def write(plan: Plan, tables: Iterable[TablePlan], out: Callable[[str], object]) -> int:
     """Write the plan with these tables to `out`. Returns the number of steps written."""
     encoder = msgspec.json.Encoder()
+
+    def tell(part: str) -> None:
+        out(json_safe(part))
+
     head = encoder.encode(msgspec.structs.replace(plan, tables=[])).decode()
     opening = '"tables":[]}'
     assert head.endswith(opening)
-    out(head[: -len(opening)] + '"tables":[')
+    tell(head[: -len(opening)] + '"tables":[')
     shared = _Shared()
     steps = 0
     for n, table in enumerate(tables):
-        out((",\n" if n else "\n") + encoder.encode(_line(table, shared)).decode())
+        tell((",\n" if n else "\n") + encoder.encode(_line(table, shared)).decode())
         steps += len(table.steps)
-    out('\n],\n"texts":' + encoder.encode(list(shared.numbers)).decode() + "}\n")
+    tell('\n],\n"texts":' + encoder.encode(list(shared.numbers)).decode() + "}\n")
     return steps
 
 

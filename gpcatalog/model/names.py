@@ -83,11 +83,29 @@ def _shown(char: str) -> str:
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
+_UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})  # controls, format and bidi marks, surrogates, private use, separators
+
+
+def json_safe(text: str) -> str:
+    r"""JSON text that does no harm on a terminal either: what `printable` spells out is escaped as JSON has it, so it reads as before.
+
+    >>> json_safe('{"a": "\u202eb\x9b"}')
+    '{"a": "\\u202eb\\u009b"}'
+    """
+    if text.isascii() and "\x7f" not in text:
+        return text  # what is below a blank JSON escapes itself
+    return "".join(_escaped(c) if c >= "\x7f" and unicodedata.category(c) in _UNSEEN else c for c in text)
+
+
+def _escaped(char: str) -> str:
+    units = char.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[n]:02x}{units[n + 1]:02x}" for n in range(0, len(units), 2))
+
+
 def printable(text: str) -> str:
     r"""Text from a server or a file made harmless for a terminal: controls, format and bidi characters are spelled out.
 
     >>> printable("a\x1b[31mb\n"), printable("ok é 日本")
     ('a\\x1b[31mb\\x0a', 'ok é 日本')
     """
-    # Cc control, Cf format (bidi marks), Cs surrogate, Co private, Zl/Zp separators
-    return "".join(_shown(c) if unicodedata.category(c) in {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"} else c for c in text)
+    return "".join(_shown(c) if unicodedata.category(c) in _UNSEEN else c for c in text)
