@@ -69,12 +69,14 @@ def build(
     session.query("SELECT pg_catalog.set_config('search_path', 'pg_catalog', false)")
     wanted = only or set()
     counts = _counts(session, plan, wanted) if count else None
+    setting = {r["name"]: int(r["setting"]) for r in session.rows("settings") if r["name"].startswith("max_") and r["setting"].isdigit()}
+    slots = setting["max_locks_per_transaction"] * (setting["max_connections"] + setting["max_prepared_transactions"])
     done: list[Work] = []
     refused: list[Refused] = []
     for table in plan.tables:
         if not table.steps or (wanted and table.name not in wanted and f"{table.schema}.{table.table}" not in wanted):
             continue
-        found = order(session.rows, session.server, plan.id, table, counts=counts, growth=growth)
+        found = order(session.rows, session.server, plan.id, table, counts=counts, growth=growth, slots=slots, window=request.window)
         if isinstance(found, Refused):
             refused.append(found)
             continue
@@ -125,6 +127,24 @@ def migrate(
     ] = 1.5,
     lock_attempts: Annotated[int, typer.Option("--lock-attempts", metavar="N", help="How often a lock is tried for.", min=1)] = 300,
     lock_wait: Annotated[int, typer.Option("--lock-wait", metavar="MS", help="How long one try waits, and lets others wait.", min=1)] = 300,
+    window: Annotated[
+        str,
+        typer.Option(
+            "--window",
+            metavar="TIME",
+            help="Such as 4h: a run of the files begins no step that would not end in it (estimate).",
+            show_default=False,
+        ),
+    ] = "",
+    merge_partitions: Annotated[
+        float,
+        typer.Option(
+            "--merge-partitions",
+            metavar="SECONDS",
+            help="PostgreSQL 19: MERGE PARTITIONS for merges of at most so long (estimate); readers wait all the while. 0: never.",
+            min=0.0,
+        ),
+    ] = 0.0,
 ) -> None:
     """Write the SQL of a plan: one file a table, with index, verification, rollback and clean-up.
 
@@ -133,13 +153,18 @@ def migrate(
 
     Example: gpcatalog migrate plan.json -o sales-migration --server "host=mdw dbname=sales"
     """
+    from gpcatalog.planner import policy
     from gpcatalog.probes.connection import connect
     from gpcatalog.probes.target import as_conninfo
 
     read = _read(plan)
     source = read.source
     place = {} if conninfo else {"host": source.host, "port": str(source.port), "dbname": source.database}
-    request = Request(mode, runner, not new_leaves, lock_attempts, lock_wait)
+    try:
+        seconds = policy.seconds(window) if window else None
+    except ValueError as e:
+        raise CatalogError(f"--window: {e}", exit_code=Exit.USAGE) from None
+    request = Request(mode, runner, not new_leaves, lock_attempts, lock_wait, window=seconds, merge_seconds=merge_partitions)
     with connect(as_conninfo(conninfo), timeouts=None, **{k: v for k, v in place.items() if v}) as session:
         files, work, refused = build(session, read, request, count=count, only=set(table or ()), growth=growth)
     steps = sum(len(w.forward) for w in work)

@@ -72,6 +72,15 @@ class Context:
 
 
 @dataclass(frozen=True)
+class Needs:
+    """What a transaction needs of the server: locks on one instance, bytes free on the fullest segment, seconds (estimates of the plan)."""
+
+    locks: int = 0
+    segment_bytes: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
 class Swap:
     """Partitions of one parent are replaced by others that hold the same rows: a merge, a conversion, or the way back.
 
@@ -91,6 +100,7 @@ class Swap:
     rows: int | None = None  # counted when the script was written
     said: tuple[str, ...] = ()
     limit_bytes: int | None = None
+    needs: Needs = Needs()
 
 
 @dataclass(frozen=True)
@@ -104,6 +114,7 @@ class Drop:
     gone: tuple[Unit, ...]
     default: Unit | None = None
     said: tuple[str, ...] = ()
+    needs: Needs = Needs()
 
 
 @dataclass(frozen=True)
@@ -128,6 +139,7 @@ class Plain:
     rows: int | None = None
     said: tuple[str, ...] = ()
     limit_bytes: int | None = None
+    needs: Needs = Needs()
 
 
 @dataclass(frozen=True)

@@ -128,7 +128,7 @@ class Classic(Writer):
         guard = self.guard(context, drop, done="done", whole=whole, partitions=[u.relation for u in drop.gone])
         names = [context.root.sql, *(leaf.sql for leaf in leaves)]
         phases: Phases = [
-            (Phase.GUARD, guard),
+            (Phase.GUARD, [*guard, *self.room(drop.needs)]),
             (
                 Phase.EXCLUSIVE,
                 [

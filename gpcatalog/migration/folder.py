@@ -142,6 +142,8 @@ class Folder:
     def _write(self, work: Work, change: Change, done: str) -> list[str]:
         whole = self.request.strict and done == "done"
         if isinstance(change, Swap):
+            if isinstance(self.writer, Declarative) and done == "done" and self.server_merges(change):
+                return self.writer.merge_partitions(work.context, change, whole=whole)
             if self.request.mode is Mode.ONLINE and done == "done":
                 return self.writer.online(work.context, change, whole=whole)
             return self.writer.swap(work.context, change, done=done, whole=whole)
@@ -155,6 +157,22 @@ class Folder:
             return outside(self.writer, work.context, change, whole=whole)
         return self.writer.drop(work.context, change, whole=whole)
 
+    def server_merges(self, swap: Swap) -> bool:
+        """Whether MERGE PARTITIONS does it: the server has it, readers may wait so long, and nothing is asked for that it would lose."""
+        if self.server.greenplum or self.server.version_num < 190000 or not 0 < swap.needs.seconds <= self.request.merge_seconds:
+            return False
+        stages = [s for m in swap.made for s in m.stages]
+        plain = len(swap.made) == len(stages) == 1 and len(swap.gone) > 1 and swap.made[0].like is None
+        shape = stages[0].shape
+        usual = shape.storage == "heap" and not shape.options and not shape.tablespace and shape.persistence == "p"
+        return (
+            plain
+            and usual
+            and not stages[0].explicit
+            and shape.replica_identity == "d"
+            and not any(i.comment for i, _ in stages[0].indexes)
+        )
+
     def _locks(self) -> list[str]:
         if self.request.mode is Mode.ONLINE:
             first = "Exclusive on the root and the leaves of one step while they are looked at again: writers wait, readers go on"
@@ -167,6 +185,15 @@ class Folder:
             f"  tried every {self.request.pause_s:g} s with a timeout of {self.request.wait_ms} ms, {self.request.attempts} times at most",
         ]
 
+    def _merged_by_the_server(self, work: Work) -> list[str]:
+        number = sum(isinstance(c, Swap) and self.server_merges(c) for c in work.forward)
+        if not number:
+            return []
+        return [
+            f"  {plural(number, 'merge')} of at most {self.request.merge_seconds:g} s by MERGE PARTITIONS: readers wait while it copies;",
+            "  written from PostgreSQL 19's documentation, never run by us",
+        ]
+
     def forward(self, work: Work, name: str) -> str:
         root = work.context.root
         basis = next((b for b in self.plan.basis if b.startswith("time")), "copying rate")
@@ -177,8 +204,10 @@ class Folder:
             f"Copies {size(work.bytes)} in all; needs {size(work.segment_bytes)} free on the fullest segment at a time (its largest step).",
             f"Time: about {duration(work.seconds)} (estimate of the plan: {basis}).",
             f"At most {count(work.locks)} locks an instance in one transaction.",
+            *([f"No step begins that would not end within {duration(self.request.window)} of the first."] if self.request.window else []),
             "",
             *self._locks(),
+            *self._merged_by_the_server(work),
             "",
             f"Run 0000_prepare.sql before it, as owner of the table or superuser:  psql -X -v ON_ERROR_STOP=1 -f {name}"
             if self.request.runner is Runner.PSQL
@@ -192,6 +221,8 @@ class Folder:
         if skipped:
             head += ["", "Refused:", *(f"  {r.id}: {r.reason}" for r in skipped[:50])]
         lines = [self._opening(head), self._settings(), self._there()]
+        if self.request.window is not None:
+            lines.append(f"SELECT {SCHEMA}.window_from_now({self.request.window:.0f});\n\n")
         names, bounds = [n for n, _ in work.initial], [b for _, b in work.initial]
         lines.append(
             "-- what the table is believed to have\n"

@@ -7,7 +7,6 @@ import re
 from gpcatalog.model.server import Server
 
 SCHEMA = "gpcatalog_journal"
-VERSION = 1
 
 _LEAVES_CLASSIC = """\
     SELECT '"' || pg_catalog.replace(n.nspname::text, '"', '""') || '"."'
@@ -331,6 +330,69 @@ BEGIN
 END
 $f$;
 
+-- Stops where the lock table would not hold this transaction: slots are shared by all sessions. Segments may have fewer.
+CREATE OR REPLACE FUNCTION @J.expect_locks(needed bigint) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog AS $f$
+DECLARE
+    slots bigint := pg_catalog.current_setting('max_locks_per_transaction')::bigint
+                    * (pg_catalog.current_setting('max_connections')::bigint
+                       + pg_catalog.current_setting('max_prepared_transactions')::bigint);
+    held bigint;
+BEGIN
+    SELECT pg_catalog.count(*) INTO held FROM pg_catalog.pg_locks l@K;
+    IF held + needed > slots THEN
+        RAISE EXCEPTION 'about % locks are needed, % of % are taken: nothing was changed', needed, held, slots
+            USING HINT = 'wait for others, or raise max_locks_per_transaction';
+    END IF;
+END
+$f$;
+
+-- Stops where a segment has not so many bytes free. Greenplum tells where its gp_toolkit.gp_disk_free works; PostgreSQL tells nobody.
+CREATE OR REPLACE FUNCTION @J.expect_room(needed bigint) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog AS $f$
+DECLARE
+    free numeric;
+BEGIN
+    IF needed = 0 OR pg_catalog.to_regclass(@C('gp_toolkit.gp_disk_free')) IS NULL THEN
+        RETURN;
+    END IF;
+    BEGIN
+        EXECUTE 'SELECT pg_catalog.min(d.dfspace) * 1024 FROM gp_toolkit.gp_disk_free d' INTO free;
+    EXCEPTION WHEN OTHERS THEN
+        RAISE INFO 'free disk space cannot be told, % bytes are needed on the fullest segment: %', needed, SQLERRM;
+        RETURN;
+    END;
+    IF free < needed THEN
+        RAISE EXCEPTION '% bytes are needed on the fullest segment, the one with least has % free: nothing was changed', needed, free;
+    END IF;
+END
+$f$;
+
+-- Opens the window of a session: no step begins that would not end in it.
+CREATE OR REPLACE FUNCTION @J.window_from_now(seconds double precision) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog AS $f$
+BEGIN
+    IF pg_catalog.current_setting('@J.until') = '' THEN
+        RAISE undefined_object;
+    END IF;
+EXCEPTION WHEN undefined_object THEN
+    PERFORM pg_catalog.set_config('@J.until', (pg_catalog.clock_timestamp() + seconds * interval '1 second')::text, false);
+END
+$f$;
+
+-- Stops where the window closes before this step would end.
+CREATE OR REPLACE FUNCTION @J.expect_time(seconds double precision) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog AS $f$
+DECLARE
+    closes text;
+BEGIN
+    BEGIN
+        closes := pg_catalog.current_setting('@J.until');
+    EXCEPTION WHEN undefined_object THEN
+        RETURN;
+    END;
+    IF closes <> '' AND pg_catalog.clock_timestamp() + seconds * interval '1 second' > closes::timestamptz THEN
+        RAISE EXCEPTION 'the window closes at %, this step needs about % s: run this file again in the next one', closes, seconds;
+    END IF;
+END
+$f$;
+
 -- Stops where bytes have outgrown what the plan reckoned with.
 CREATE OR REPLACE FUNCTION @J.expect_bytes(relations text[], most bigint) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog AS $f$
 DECLARE
@@ -353,6 +415,7 @@ def prepare(server: Server) -> str:
     text = re.sub(r"@C\((\S+?)\)", r"\1::cstring" if server.classic_partitions else r"\1", text)
     text = text.replace("@H", "pg_catalog.hashtext" if server.classic_partitions else "pg_catalog.hashtextextended")
     text = text.replace("@S", "" if server.classic_partitions else ", 0")
+    text = text.replace("@K", " WHERE l.gp_segment_id = -1" if server.greenplum else "")
     text = text.replace("@D", " DISTRIBUTED BY (plan)" if server.greenplum else "")
     return text.replace("@J", SCHEMA)
 

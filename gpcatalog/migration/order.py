@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import msgspec
 
-from gpcatalog.migration.change import Change, Context, Drop, Follow, Lift, Made, Outside, Plain, Refused, Stage, Swap, Unit, Work
+from gpcatalog.migration.change import Change, Context, Drop, Follow, Lift, Made, Needs, Outside, Plain, Refused, Stage, Swap, Unit, Work
 from gpcatalog.migration.classic import partition
 from gpcatalog.migration.facts import (
     Asker,
@@ -135,11 +135,14 @@ def _same_bound(one: str, other: str) -> bool:
 class Planner:
     """Orders the steps of one table."""
 
-    def __init__(self, table: Table, plan_id: str, planned: TablePlan, *, counts: dict[str, int] | None, growth: float) -> None:
+    def __init__(
+        self, table: Table, plan_id: str, planned: TablePlan, *, counts: dict[str, int] | None, growth: float, slots: int | None
+    ) -> None:
         self.table = table
         self.planned = planned
         self.counts = counts
         self.growth = growth
+        self.slots = slots
         self.classic = table.server.classic_partitions
         root = table.root
         columns = table.columns[root.oid]
@@ -369,7 +372,7 @@ class Planner:
         limit = None if size is None else int(size * self.growth) + (64 << 20)
         forward = Swap(
             step.id, step.explanation, parent, self.above(parent), tuple(self.unit(u) for u in units), (made,), whole, default, parked,
-            rows=counted, said=step.rests_on, limit_bytes=limit,
+            rows=counted, said=step.rests_on, limit_bytes=limit, needs=_needs(step),
         )  # fmt: skip
         return forward, self._back(step, forward, units, made, key, digest, label, deep)
 
@@ -489,7 +492,7 @@ class Planner:
             forward.default, tuple(Stage(**{**s.__dict__, "name": s.name.replace("gpc_", "gpr_")}) for s in forward.default_stages),
         )  # fmt: skip
 
-    def drop(self, step: op.DropEmpty) -> tuple[Drop, Swap | None]:
+    def drop(self, step: op.DropEmpty) -> list[tuple[Change, Change | None]]:
         """Empty partitions go; the way back makes them again, empty, like a sibling that stays."""
         units = [self.live(u.oid, u.name, u.bound) for u in step.units]
         parent = self.parent_of(units)
@@ -504,11 +507,35 @@ class Planner:
             raise Refusal("the default partition takes what no other does: it is not dropped")
         if {leaf.name for leaf in leaves} != {leaf.name for leaf in step.leaves}:
             raise Refusal("changed since it was planned: its leaves are others now")
-        forward = Drop(
-            step.id, step.explanation, parent, self.above(parent), tuple(self.unit(u) for u in units),
-            None if default is None else self.unit(default), said=step.rests_on,
-        )  # fmt: skip
-        return forward, self._made_again(forward, units, siblings)
+        default_unit = None if default is None else self.unit(default)
+        found: list[tuple[Change, Change | None]] = []
+        parts = self._parts(step, units)
+        for n, part in enumerate(parts, 1):
+            forward = Drop(
+                step.id if len(parts) == 1 else f"{step.id}-{n}", step.explanation, parent, self.above(parent),
+                tuple(self.unit(u) for u in part), default_unit, said=step.rests_on,
+                needs=Needs(self._locks_of(part), 0, step.cost.seconds / len(parts)),
+            )  # fmt: skip
+            found.append((forward, self._made_again(forward, part, siblings)))
+        return found
+
+    def _locks_of(self, units: list[Relation]) -> int:
+        # the table's leaves once, and of what goes its indexes and auxiliary relations
+        gone = [leaf for u in units for leaf in self.table.leaves(u.oid)]
+        return len(self.table.relations) + sum(4 + len(self.table.indexes[leaf.oid]) for leaf in gone)
+
+    def _parts(self, step: op.DropEmpty, units: list[Relation]) -> list[list[Relation]]:
+        """Units in transactions that take at most half of the lock table."""
+        if self.slots is None:
+            return [units]
+        found: list[list[Relation]] = [[]]
+        for u in units:
+            if found[-1] and self._locks_of([*found[-1], u]) > self.slots // 2:
+                found.append([])
+            found[-1].append(u)
+            if self._locks_of(found[-1]) > self.slots:
+                raise Refusal(f"it takes about {self._locks_of(found[-1])} locks, the server has {self.slots} for all sessions")
+        return found
 
     # --- the table as a whole ----------------------------------------------------------------------------------------
 
@@ -560,7 +587,7 @@ class Planner:
             tuple((quote_ident_always(column), text) for text, column in hanging.get("comment", [])),
             tuple((quote_ident_always(name), text) for text, name in hanging.get("check", [])),
             counted, (*step.rests_on, "it is copied while writers wait, in online mode too: it is small", "there is no way back"),
-            None if size is None else int(size * self.growth) + (64 << 20),
+            None if size is None else int(size * self.growth) + (64 << 20), _needs(step),
         ), None  # fmt: skip
 
     def flatten(self, step: op.Flatten) -> list[tuple[Change, Change]]:
@@ -649,7 +676,7 @@ class Planner:
         if like is None or any(u.kind != "leaf" for u in units):
             return None
         key = self.key(forward.parent)
-        digest = re.sub(r"\W", "", forward.id.rsplit("-", 1)[-1])[:12]
+        digest = re.sub(r"\W", "", forward.id.removeprefix("drop-empty-"))[:16]
         made = []
         for n, u in enumerate(units, 1):
             mine = predicate(parse(u.bound), key)
@@ -698,10 +725,26 @@ def _adjacent(one: Bound, two: Bound) -> bool:
     return one.upper[0].value == two.lower[0].value and one.upper_inclusive != two.lower_inclusive
 
 
+def _needs(step: op.Step) -> Needs:
+    return Needs(step.cost.locks, step.cost.segment_bytes or 0, step.cost.seconds)
+
+
 def order(
-    ask: Asker, server: Server, plan_id: str, planned: TablePlan, *, counts: dict[str, int] | None = None, growth: float = 1.5
+    ask: Asker,
+    server: Server,
+    plan_id: str,
+    planned: TablePlan,
+    *,
+    counts: dict[str, int] | None = None,
+    growth: float = 1.5,
+    slots: int | None = None,
+    window: float | None = None,
 ) -> Work | Refused:
-    """The work on one table, or why there is none. Steps that are refused are listed in it."""
+    """The work on one table, or why there is none. Steps that are refused are listed in it.
+
+    counts: rows of leaves by qualified name; growth: how far leaves may outgrow their planned bytes
+    slots:  locks that the server has for all sessions together; window: seconds that no step may exceed
+    """
     table = read(ask, server, planned.oid)
     what = "table"
     if table is None:
@@ -713,7 +756,7 @@ def order(
     wanted |= {r.oid for r in table.relations.values() if r.name in named}
     wanted |= {leaf.oid for r in table.relations.values() if r.is_default for leaf in table.leaves(r.oid)}
     read_details(ask, table, wanted & table.relations.keys())
-    planner = Planner(table, plan_id, planned, counts=counts, growth=growth)
+    planner = Planner(table, plan_id, planned, counts=counts, growth=growth, slots=slots)
     work = Work(planner.context)
     work.initial = [
         (f"{quote_ident_always(r.schema)}.{quote_ident_always(r.name)}", r.bound) for r in table.relations.values() if r.level > 0
@@ -730,6 +773,10 @@ def order(
             )  # nothing on the server to change
             continue
         try:
+            if window is not None and step.cost.seconds > window and not isinstance(step, op.DropEmpty | op.Flatten):
+                raise Refusal(f"it takes about {step.cost.seconds:,.0f} s (estimate), the window is {window:,.0f} s")
+            if slots is not None and step.cost.locks > slots and not isinstance(step, op.DropEmpty | op.Flatten):
+                raise Refusal(f"it takes about {step.cost.locks:,} locks, the server has {slots:,} for all sessions")
             pairs = _changes(planner, step, ask)
         except Refusal as e:
             work.refused.append(Refused(step.id, planned.name, str(operation), str(e)))
@@ -758,7 +805,7 @@ def _changes(planner: Planner, step: op.AnyStep, ask: Asker) -> Sequence[tuple[C
         unit = step.units[0]
         return [planner.swap(step, unit.name, unit.partition or unit.name.rsplit("_prt_", 1)[-1])]
     if isinstance(step, op.DropEmpty):
-        return [planner.drop(step)]
+        return planner.drop(step)
     if isinstance(step, op.Unpartition):
         return [planner.unpartition(step, ask)]
     if isinstance(step, op.Flatten):

@@ -22,7 +22,11 @@ class Runner(StrEnum):
 
 @dataclass(frozen=True)
 class Request:
-    """How the files are to be written."""
+    """How the files are to be written.
+
+    window:        seconds that a run may take: no step begins that would not end in it (estimate), None: as long as it takes
+    merge_seconds: PostgreSQL 19: MERGE PARTITIONS, which keeps readers out while it copies, for merges of at most so long (estimate)
+    """
 
     mode: Mode = Mode.LOCKED
     runner: Runner = Runner.PSQL
@@ -30,3 +34,5 @@ class Request:
     attempts: int = 300
     wait_ms: int = 300
     pause_s: float = 1.0
+    window: float | None = None
+    merge_seconds: float = 0.0

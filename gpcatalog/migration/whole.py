@@ -34,7 +34,7 @@ def plain(writer: Writer, context: Context, change: Plain, *, whole: bool) -> li
     ready += [f"COMMENT ON COLUMN {aside}.{column} IS {literal(text)};" for column, text in change.comments]
     ready += writer.identity(stage)
     phases: Phases = [
-        (Phase.GUARD, guard),
+        (Phase.GUARD, [*guard, *writer.room(change.needs)]),
         (Phase.LOCK, [lock, *guard]),
         (Phase.STAGE, writer.make_stage(context, as_swap, stage)),
         (Phase.COPY, writer.copies(context, stage)),

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from enum import StrEnum
 
-from gpcatalog.migration.change import Change, Context, Drop, Stage, Swap, Unit
+from gpcatalog.migration.change import Change, Context, Drop, Needs, Stage, Swap, Unit
 from gpcatalog.migration.facts import Grant, Relation, quote_ident_always, role_sql
 from gpcatalog.migration.journal import SCHEMA
 from gpcatalog.model.names import qualified, quote_literal
@@ -120,6 +120,13 @@ class Writer(ABC):
                 array(r.bound for r in partitions),
             ),
         ]
+
+    @staticmethod
+    def room(needs: Needs) -> list[str]:
+        """Statements that stop a step for which the server has no room, or its window no time."""
+        found = [call("expect_locks", str(needs.locks))] if needs.locks else []
+        found += [call("expect_room", str(needs.segment_bytes))] if needs.segment_bytes else []
+        return found + ([call("expect_time", f"{needs.seconds:.3f}")] if needs.seconds else [])
 
     @staticmethod
     def server_name(relation: Relation) -> str:
@@ -244,7 +251,7 @@ class Writer(ABC):
         if swap.limit_bytes is not None:
             guard.append(call("expect_bytes", array(r.sql for r in self.leaves(swap)), str(swap.limit_bytes)))
         phases: Phases = [
-            (Phase.GUARD, guard),
+            (Phase.GUARD, [*guard, *self.room(swap.needs)]),
             (Phase.LOCK, [self.writers_out(context, swap), *guard]),
             (Phase.STAGE, [line for s in stages for line in self.make_stage(context, swap, s)]),
             (Phase.COPY, [line for s in stages for line in self.copies(context, s)]),
@@ -268,7 +275,7 @@ class Writer(ABC):
             return [call("note", plan, step, literal(word), literal(context.root.sql), "began")]
 
         build: Phases = [
-            (Phase.GUARD, [*guard, f"IF {state} IN ('staged', 'copied', 'built') THEN RETURN; END IF;"]),
+            (Phase.GUARD, [*guard, f"IF {state} IN ('staged', 'copied', 'built') THEN RETURN; END IF;", *self.room(swap.needs)]),
             (Phase.STAGE, [line for s in stages for line in self.make_stage(context, swap, s)]),
             (Phase.NOTE, noted("staged")),
         ]

@@ -1,0 +1,114 @@
+"""Locks, disk and time: looked at when a step begins, and transactions cut so that they fit."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from gpcatalog.commands import migrate as command
+from gpcatalog.ddl.dialect import editions
+from gpcatalog.ddl.script import Outcome, Source, split, statements
+from gpcatalog.migration.change import Drop, Refused
+from gpcatalog.migration.folder import Folder
+from gpcatalog.migration.order import order
+from gpcatalog.migration.request import Request
+from gpcatalog.probes.connection import connect
+from tests.conftest import fresh_database
+from tests.migration import made
+from tests.migration.test_drop_convert import DROPS, gapped
+from tests.migration.test_grammar import inside
+from tests.migration.test_kill import table
+
+
+@pytest.mark.parametrize("fixture", ["gp6_dsn", "gp7_dsn", "pg_dsn"])
+def test_no_room(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    dsn = fresh_database(request.getfixturevalue(fixture), "mig_room")
+    greenplum = fixture.startswith("gp")
+    table(dsn, greenplum)
+    rows = made.rows_of(dsn, "t")
+    plan = made.plan_of(dsn)
+    # the window is shorter than any step: refused when written
+    none = made.written(dsn, tmp_path / "none", plan, request=Request(window=0.001))
+    assert none.steps == 0
+    assert "(estimate), the window is 0 s" in none.refused[0].reason
+    files = made.written(dsn, tmp_path / "sql", plan, request=Request(window=3600))
+    name = files.forward()[0]
+    text = (files.folder / name).read_text()
+    files.run("0000_prepare.sql")
+    many = re.sub(r"expect_locks\(\d+\)", "expect_locks(999999999)", text)
+    done = files.run(name, check=False, text=many)
+    assert (done.returncode, "about 999999999 locks are needed" in done.stderr) == (3, True)
+    late = text.replace("window_from_now(3600)", "window_from_now(0)")
+    done = files.run(name, check=False, text=late)
+    assert (done.returncode, "run this file again in the next one" in done.stderr) == (3, True)
+    assert made.rows_of(dsn, "t") == rows
+    files.run(name)
+    files.run("cleanup.sql")
+    assert made.rows_of(dsn, "t") == rows
+
+
+@pytest.mark.parametrize("fixture", ["gp6_dsn", "gp7_dsn"])
+def test_no_disk(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    dsn = fresh_database(request.getfixturevalue(fixture), "mig_disk")
+    table(dsn, True)
+    files = made.written(dsn, tmp_path / "sql", made.plan_of(dsn))
+    name = files.forward()[0]
+    files.run("0000_prepare.sql")
+    text = (files.folder / name).read_text()
+    assert "expect_room(" in text
+    kind = "" if fixture == "gp6_dsn" else "FOREIGN "
+    made.execute(
+        dsn,
+        f"ALTER {kind}TABLE gp_toolkit.gp_disk_free RENAME TO gp_disk_free_was",
+        "CREATE TABLE gp_toolkit.gp_disk_free (dfsegment int, dfspace bigint) DISTRIBUTED BY (dfsegment)",
+        "INSERT INTO gp_toolkit.gp_disk_free VALUES (0, 900000000), (1, 0)",
+    )
+    done = files.run(name, check=False)
+    assert done.returncode == 3
+    assert "the one with least has 0 free" in done.stderr
+    made.execute(dsn, "UPDATE gp_toolkit.gp_disk_free SET dfspace = 900000000")
+    files.run(name)
+
+
+@pytest.mark.parametrize("fixture", ["gp6_dsn", "gp7_dsn", "pg_dsn", "pgnew_dsn"])
+def test_drops_are_cut(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    dsn = fresh_database(request.getfixturevalue(fixture), "mig_cut")
+    gapped(dsn, fixture.startswith("gp"))
+    rows = made.rows_of(dsn, "t")
+    plan = made.plan_of(dsn, DROPS)
+    with connect(dsn) as session:
+        session.query("SELECT pg_catalog.set_config('search_path', 'pg_catalog', false)")
+        work = order(session.rows, session.server, plan.id, plan.tables[0], slots=40)
+        assert not isinstance(work, Refused)
+        assert [len(c.gone) for c in work.forward if isinstance(c, Drop)] == [1, 1, 1]
+        none = order(session.rows, session.server, plan.id, plan.tables[0], slots=10)
+        assert not isinstance(none, Refused)
+        assert "locks, the server has 10 for all sessions" in none.refused[0].reason
+        command.write(tmp_path / "sql", Folder(plan, session.server, [work], [], Request()).files())
+    files = made.Written(dsn, tmp_path / "sql", sorted(str(p.name) for p in (tmp_path / "sql").iterdir()), [], 3)
+    files.all()
+    assert made.rows_of(dsn, "t") == rows
+    assert made.asked(dsn, "SELECT count(*) FROM pg_inherits WHERE inhparent = 't'::regclass") == [(7,)]
+    files.run("rollback/0001_public_t.sql")
+    assert made.asked(dsn, "SELECT count(*) FROM pg_inherits WHERE inhparent = 't'::regclass") == [(10,)]
+
+
+def test_merge_partitions_of_postgresql_19(pgnew_dsn: str, tmp_path: Path) -> None:
+    """No server 19 is at hand: what would be sent to one is typed by the dialect, and asked for only where readers may wait."""
+    dsn = fresh_database(pgnew_dsn, "mig_19")
+    table(dsn, False)
+    plan = made.plan_of(dsn)
+    with connect(dsn) as session:
+        work = order(session.rows, session.server, plan.id, plan.tables[0])
+        assert not isinstance(work, Refused)
+        coming = replace(session.server, version_num=190000, generation="pg19", version="19.0")
+    for seconds, number in ((0.0, 0), (0.0001, 0), (60.0, 2)):
+        text = Folder(plan, coming, [work], [], Request(merge_seconds=seconds)).files()["0001_public_t.sql"]
+        assert text.count("MERGE PARTITIONS (") == number
+        assert ("never run by us" in text) == bool(number)
+    for one in inside(text):
+        assert [s.outcome for s in statements(Source(one), editions("pg19"))] == [Outcome.TYPED], one
+    assert len(list(split(Source(text.replace("\\set ON_ERROR_STOP on", ""))))) > 10
