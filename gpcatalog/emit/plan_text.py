@@ -14,6 +14,7 @@ from gpcatalog.planner.explain import Row
 from gpcatalog.planner.plan import CurvePoint, Plan, TablePlan, changed
 
 TABLES_SHOWN = 20
+POINTS_SHOWN = 12
 
 
 def _heading(out: Console, words: str) -> None:
@@ -96,17 +97,32 @@ def _drops(tables: list[TablePlan], plan: Plan, out: Console) -> None:
     )
 
 
+def thinned(points: list[CurvePoint], most: int = POINTS_SHOWN) -> list[CurvePoint]:
+    """At most so many points of a curve: the first, the last, the chosen, and others evenly apart in bytes rewritten."""
+    seen: set[tuple[int, int, int]] = set()
+    distinct: list[CurvePoint] = []
+    for p in sorted(points, key=lambda p: not p.chosen):
+        key = (p.leaves, p.files, p.rewrite)
+        if key not in seen:
+            seen.add(key)
+            distinct.append(p)
+    distinct.sort(key=lambda p: (p.rewrite, -p.leaves))
+    if len(distinct) <= most:
+        return distinct
+    top = max(1, distinct[-1].rewrite)
+    wanted = {0, len(distinct) - 1} | {n for n, p in enumerate(distinct) if p.chosen}
+    marks = most - len(wanted)
+    for k in range(1, marks + 1):
+        left = [n for n in range(len(distinct)) if n not in wanted]
+        wanted.add(min(left, key=lambda n: abs(distinct[n].rewrite - top * k / (marks + 1))))
+    return [distinct[n] for n in sorted(wanted)]
+
+
 def _curve(points: list[CurvePoint], out: Console) -> None:
     _heading(out, "What rewriting buys")
     rows = []
-    seen: set[tuple[int, int, int]] = set()
-    chosen = next(((p.leaves, p.files, p.rewrite) for p in points if p.chosen), None)
     last: CurvePoint | None = None
-    for p in points:
-        key = (p.leaves, p.files, p.rewrite)
-        if not p.chosen and (key in seen or key == chosen):
-            continue
-        seen.add(key)
+    for p in thinned(points):
         per = ""
         if last is not None and p.rewrite > last.rewrite:
             per = f"{(last.files - p.files) / ((p.rewrite - last.rewrite) / 1024**4):,.0f}"

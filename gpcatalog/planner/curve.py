@@ -89,6 +89,30 @@ def sweep(weights: Weights, *, targets: bool) -> Floats:
     return np.stack(found, axis=1)
 
 
+BETWEEN = 24  # points of the whole curve between those that every table was solved for
+
+
+def whole(curves: Curves, weights: Weights) -> list[tuple[float, Floats]]:
+    """The curve over all tables: pressure on what is gained, and the sums of all resources, lightest first.
+
+    Each table takes, of the points it was solved for, the one that costs least under that pressure; between the pressures it was
+    solved for come those at which tables begin to pay, so that the curve bends where it really does.
+    """
+    totals = curves.totals[:, :, : len(GAINS)]
+    one, nothing = prices(weights, 1.0), prices(weights, 0.0)
+    full, idle = totals[:, :, GAINS.index(1.0)], totals[:, :, 0]
+    price = (full - idle) @ nothing  # points that all of a table's steps cost, and what they save
+    saved = (idle - full) @ (one - nothing)
+    pays = (price / np.maximum(saved, 1e-9))[(saved > 1e-9) & (price > 0)]
+    more = np.quantile(pays, np.linspace(0, 1, BETWEEN)) * (1 + 1e-9) if len(pays) else np.zeros(0)
+    found = []
+    rows = np.arange(len(totals))
+    for gain in sorted({*GAINS, *more.tolist()}):
+        choice = np.argmin(np.einsum("trp,r->tp", totals, prices(weights, gain)), axis=1)
+        found.append((gain, totals[rows, :, choice].sum(axis=0)))
+    return found
+
+
 def build(
     reader: Reader, *, rate: float, headroom: float | None, lock_limit: float | None, targets: bool, progress: Callable[[str], None]
 ) -> Curves:

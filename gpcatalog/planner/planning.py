@@ -226,6 +226,7 @@ def make(
 
 def _fill(planned: Planned, source: Source, rest: totals.Rest, asked: dict[str, float], before: np.ndarray[Any, Any]) -> None:
     reader, curves, outcome = planned.reader, planned.curves, planned.outcome
+    rules = reader.policy
     tables: list[TablePlan] = []
     after = np.zeros_like(before)
     for root in reader.roots:
@@ -294,22 +295,23 @@ def _fill(planned: Planned, source: Source, rest: totals.Rest, asked: dict[str, 
             lines.append(
                 LimitLine(id, seen[value][2], known.value, seen[value][0], seen[value][1], seen[value][1] <= known.value, known.source)
             )
-    points = []
-    for p in range(len(curve.GAINS)):
-        sums = curves.totals[:, :, p].sum(axis=0)
-        gain = curve.GAINS[p]
-        points.append(
-            CurvePoint(
-                gain,
-                rest.leaves + round(float(sums[LEAVES])),
-                round(rest.rows + float(sums[ROWS])),
-                round(rest.files + float(sums[FILES])),
-                round(float(sums[REWRITE])),
-                round(float(sums[SECONDS]), 1),
-                round(float(sums[SCAN]), 1),
-                not asked and gain == 1.0,
-            )
+    points: list[CurvePoint] = []
+    for gain, sums in curve.whole(curves, rules.weights):
+        point = CurvePoint(
+            gain,
+            rest.leaves + round(float(sums[LEAVES])),
+            round(rest.rows + float(sums[ROWS])),
+            round(rest.files + float(sums[FILES])),
+            round(float(sums[REWRITE])),
+            round(float(sums[SECONDS]), 1),
+            round(float(sums[SCAN]), 1),
+            not asked and gain == 1.0,
         )
+        if points and not point.chosen and msgspec.structs.replace(points[-1], gain=gain, chosen=False) == point:
+            continue  # the same choice
+        if points and point.chosen and msgspec.structs.replace(points[-1], gain=gain, chosen=True) == point:
+            points.pop()
+        points.append(point)
     if asked:
         points.append(
             CurvePoint(
@@ -324,7 +326,6 @@ def _fill(planned: Planned, source: Source, rest: totals.Rest, asked: dict[str, 
             )
         )
     points.sort(key=lambda x: (x.rewrite, -x.leaves))
-    rules = reader.policy
     effort = Effort(
         round(float(after[REWRITE])),
         round(float(after[SECONDS]), 1),
