@@ -9,7 +9,7 @@ from typing import Any
 
 from gpcatalog.capacity import model
 from gpcatalog.capacity.model import FILLED, Index, Place, Shape
-from gpcatalog.ddl.expansion import Level, Table
+from gpcatalog.ddl.relations import Level, Table
 from gpcatalog.ddl.world import known_table
 from gpcatalog.errors import CatalogError
 from gpcatalog.model.storage import Storage

@@ -104,12 +104,9 @@ _STAMP = re.compile(
 
 
 def _as_date(text: str) -> date:
-    found = _DATE.match(text.strip())
+    found = _DATE.match(text.strip()) or _STAMP.match(text.strip())
     if found is None:
-        stamp = _STAMP.match(text.strip())
-        if stamp is None:
-            raise Unknown(f"the date {text!r}, which depends on DateStyle or is not ISO")
-        return date(int(stamp[1]), int(stamp[2]), int(stamp[3]))
+        raise Unknown(f"the date {text!r}, which depends on DateStyle or is not ISO")
     try:
         return date(int(found[1]), int(found[2]), int(found[3]))
     except ValueError as e:

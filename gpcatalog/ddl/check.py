@@ -13,9 +13,10 @@ import msgspec
 
 from gpcatalog.capacity.model import Instance
 from gpcatalog.ddl.edition import Edition, edition
+from gpcatalog.ddl.effect import Effect
 from gpcatalog.ddl.script import Outcome, Source, Statement, statements
 from gpcatalog.ddl.settings import Budget, Settings
-from gpcatalog.ddl.world import Effect, World
+from gpcatalog.ddl.world import World
 from gpcatalog.errors import CatalogError
 from gpcatalog.model.finding import Confidence, Figure, Finding, Severity
 

@@ -13,7 +13,8 @@ from sqlglot import exp
 from gpcatalog.capacity import limits
 from gpcatalog.capacity.model import FILLED, Instance, relation_files
 from gpcatalog.ddl import expressions as gx
-from gpcatalog.ddl.expansion import Partition, options_of
+from gpcatalog.ddl.expansion import options_of
+from gpcatalog.ddl.relations import Partition
 from gpcatalog.ddl.script import Outcome
 from gpcatalog.errors import CatalogError
 from gpcatalog.model.finding import Confidence, Figure, Severity

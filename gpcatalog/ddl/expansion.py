@@ -2,206 +2,19 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from zoneinfo import ZoneInfo
 
 from sqlglot import exp
 
-from gpcatalog.capacity.model import Index, Place, Shape
-from gpcatalog.capacity.toast import needs_toast
 from gpcatalog.ddl import calendar
 from gpcatalog.ddl import expressions as gx
 from gpcatalog.ddl.calendar import Unknown
 from gpcatalog.ddl.edition import Edition
-from gpcatalog.model.names import NAMEDATALEN, cut
+from gpcatalog.ddl.relations import Level, Partition, Table, child_name, fold
+from gpcatalog.model.names import cut
 from gpcatalog.model.storage import Storage
-
-
-def fold(name: exp.Expression | None) -> str:
-    """An identifier as the server compares it: cut at 63 bytes, lower case unless quoted."""
-    if name is None:
-        return ""
-    text = str(name.this) if isinstance(name, exp.Identifier) else name.name
-    quoted = isinstance(name, exp.Identifier) and name.args.get("quoted")
-    return cut(text if quoted else text.lower())
-
-
-def qualified(table: exp.Expression) -> tuple[str, str]:
-    """(schema, name) of a table; the schema is "" where none is written."""
-    if isinstance(table, gx.RelationName):
-        return qualified(table.this)
-    return fold(table.args.get("db")), fold(table.args.get("this"))
-
-
-def child_name(parent: str, level: int, partition: str) -> str:
-    """Name of the relation behind a partition: parent_LEVEL_prt_partition, the parent's part cut so that 63 bytes hold it.
-
-    >>> child_name("sales", 1, "p1"), len(child_name("s" * 63, 1, "p1"))
-    ('sales_1_prt_p1', 63)
-    """
-    label, number = f"prt_{partition}", str(level)
-    room = NAMEDATALEN - len(label.encode()) - 2
-    first, second = len(parent.encode()), len(number)
-    while first + second > room and first + second > 0:
-        if first > second:
-            first -= 1
-        else:
-            second -= 1
-    return cut(f"{cut(parent, first)}_{number[:second]}_{label}")
-
-
-@dataclass(frozen=True)
-class Column:
-    """A column: its type as the catalogs name it, typmod, and what hangs on it."""
-
-    name: str
-    type: str
-    typmod: int = -1
-    not_null: bool = False
-    default: bool = False
-    checks: int = 0
-
-
-@dataclass
-class Partition:
-    """A partition's relation, with those below it."""
-
-    name: str
-    partition: str  # its name within its parent, "" when it has none
-    default: bool
-    storage: Storage
-    bounds: int  # how many on the path have bounds
-    lower: object = None
-    upper: object = None
-    closed: bool = False
-    listed: tuple[str, ...] = ()
-    children: list[Partition] = field(default_factory=list)
-    node: exp.Expression | None = None
-
-    def walk(self) -> Iterator[Partition]:
-        """Itself and everything below."""
-        yield self
-        for child in self.children:
-            yield from child.walk()
-
-
-@dataclass
-class Level:
-    """One level of partitioning: strategy, key columns, and the template for its parts."""
-
-    strategy: str
-    keys: tuple[str, ...]
-    template: list[exp.Expression] | None = None
-
-
-@dataclass
-class Table:
-    """A table as a script leaves it.
-
-    known: its columns and storage could be told from the script or the baseline
-    unknown: why something about it could not be told
-    """
-
-    schema: str
-    name: str
-    storage: Storage = Storage.HEAP
-    columns: list[Column] = field(default_factory=list)
-    dropped: int = 0
-    indexes: list[Index] = field(default_factory=list)
-    checks: int = 0
-    levels: list[Level] = field(default_factory=list)
-    parts: list[Partition] = field(default_factory=list)
-    distribution: str = ""  # "hash", "random", "replicated", or "" when it is not written
-    distribution_keys: tuple[str, ...] = ()
-    temporary: bool = False
-    parent: str = ""  # PARTITION OF
-    kind: str = "TABLE"
-    known: bool = True
-    unknown: list[str] = field(default_factory=list)
-    options: dict[str, str] = field(default_factory=dict)
-    baseline_shapes: Counter[Shape] | None = None
-    partitioned: bool = False
-    extra: dict[str, Counter[str]] = field(default_factory=dict)  # rows of its own that no shape explains, by instance
-    node: exp.Expression | None = None
-
-    @property
-    def title(self) -> str:
-        """schema.name as written."""
-        return f"{self.schema}.{self.name}" if self.schema else self.name
-
-    def relations(self) -> Iterator[Partition]:
-        """Every partition at every level."""
-        for part in self.parts:
-            yield from part.walk()
-
-    def leaves(self) -> list[Partition]:
-        """Partitions that hold rows."""
-        return [p for p in self.relations() if not p.children]
-
-    def shape(self, edition: Edition, storage: Storage) -> Shape:
-        """Costs of one of its relations, wherever it stands."""
-        toast = needs_toast(edition.name, [(c.type, c.typmod) for c in self.columns])
-        return Shape(
-            storage,
-            len(self.columns),
-            toastable=toast,
-            dropped=self.dropped,
-            indexes=tuple(self.indexes),
-            not_null=sum(c.not_null for c in self.columns),
-            defaults=sum(c.default for c in self.columns),
-            checks=self.checks + sum(c.checks for c in self.columns),
-        )
-
-    def shapes(self, edition: Edition) -> Counter[Shape]:
-        """Every relation it consists of, as shapes with their number."""
-        if self.baseline_shapes is not None:
-            return Counter(self.baseline_shapes)
-        found: Counter[Shape] = Counter()
-        base = self.shape(edition, self.storage)
-        keys = [len(level.keys) for level in self.levels]
-        if not self.levels and not self.partitioned:
-            place = Place.LEAF if self.parent else Place.PLAIN
-            found[replace(base, place=place, bounds=1 if self.parent else 0)] += 1
-            return found
-        templates = tuple(_template_size(self, number) for number, level in enumerate(self.levels) if level.template)
-        root_place = Place.INTERMEDIATE if self.parent else Place.ROOT
-        found[
-            replace(
-                base,
-                place=root_place,
-                bounds=1 if self.parent else 0,
-                key_columns=keys[0] if keys else 1,
-                levels=max(1, len(self.levels)),
-                templates=templates,
-            )
-        ] += 1
-        for depth, part in _with_depth(self.parts):
-            place = Place.INTERMEDIATE if part.children or depth < len(self.levels) else Place.LEAF
-            shape = self.shape(edition, part.storage) if part.storage is not self.storage else base
-            key = (keys[depth] if depth < len(keys) else 1) if not edition.classic and place is Place.INTERMEDIATE else keys[depth - 1]
-            found[replace(shape, place=place, bounds=part.bounds, key_columns=key)] += 1
-        return found
-
-
-def _with_depth(parts: Sequence[Partition], depth: int = 1) -> Iterator[tuple[int, Partition]]:
-    for part in parts:
-        yield depth, part
-        yield from _with_depth(part.children, depth + 1)
-
-
-def _template_size(table: Table, number: int) -> int:
-    level = table.levels[number]
-    sizes = 0
-    for element in level.template or ():
-        every = element.args.get("bound")
-        if isinstance(every, gx.PartitionRange) and every.args.get("every") is not None:
-            sizes += len([*_range_parts(element, every, "integer", ZoneInfo("UTC"), True)]) if table.known else 1
-        else:
-            sizes += 1
-    return sizes
-
 
 # --- columns ----------------------------------------------------------------------------------------------------------
 
@@ -233,7 +46,7 @@ _CATALOG_NAMES = {
     exp.DType.BIGSERIAL: "int8",
     exp.DType.SMALLSERIAL: "int2",
 }
-_SERIAL = (exp.DType.SERIAL, exp.DType.BIGSERIAL, exp.DType.SMALLSERIAL)
+SERIAL = (exp.DType.SERIAL, exp.DType.BIGSERIAL, exp.DType.SMALLSERIAL)
 
 
 def catalog_type(kind: exp.Expression) -> tuple[str, int]:
@@ -438,3 +251,20 @@ def levels_of(by: exp.Expression) -> list[Level]:
         out.append(Level(strategy, keys, node.args.get("template")))
         node = node.args.get("subpartition")
     return out
+
+
+def template_sizes(edition: Edition, table: Table, zone: ZoneInfo) -> None:
+    """Note on each level how many partitions its template comes to."""
+    for number, level in enumerate(table.levels):
+        grower = Grower(edition, table, zone, table.options)
+        level.template_parts = 0
+        for element in level.template or ():
+            bound = element.args.get("bound")
+            every = isinstance(bound, gx.PartitionRange) and bound.args.get("every") is not None
+            if element.args.get("encoding") is not None:
+                continue
+            level.template_parts += (
+                sum(1 for _ in _range_parts(element, bound, grower.kind(number), zone, edition.classic))
+                if every and isinstance(bound, gx.PartitionRange)
+                else 1
+            )

@@ -32,7 +32,12 @@ def fired(sql: str, **settings: object) -> set[str]:
 CASES: list[tuple[str, str, str, dict[str, object]]] = [
     ("syntax-error", "CREATE TABLE t (a int,) DISTRIBUTED BY (a);", "CREATE TABLE t (a int) DISTRIBUTED BY (a);", {}),
     ("not-understood", "CREATE WIDGET w;", "CREATE TABLE w (a int);", {"server": "postgres17"}),
-    ("cost-unknown", "CREATE TABLE t AS SELECT 1 AS a DISTRIBUTED BY (a);", "CREATE TABLE t (a int) DISTRIBUTED BY (a);", {}),
+    (
+        "cost-unknown",
+        "CREATE TABLE t AS SELECT a, f(a) FROM elsewhere DISTRIBUTED BY (a);",
+        "CREATE TABLE t (a int) DISTRIBUTED BY (a);",
+        {},
+    ),
     (
         "budget-exceeded",
         f"CREATE TABLE t (a int, d date) {AOCO} DISTRIBUTED BY (a) {MONTHLY};",

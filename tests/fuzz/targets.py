@@ -241,8 +241,8 @@ def snapshot(data: bytes) -> None:
     for at in range(0, len(rest) - 3, 4):
         place = int.from_bytes(rest[at : at + 3], "little")
         # the first pages say what the file is: half of the changes go there
-        place = place % min(len(whole), 16384) if place & 1 else place * 37 % max(len(whole), 1)
         if whole:
+            place = place % min(len(whole), 16384) if place & 1 else place * 37 % len(whole)
             whole[place] = rest[at + 3]
     file = _scratch() / "s.gpcatalog"
     file.write_bytes(whole)

@@ -1,0 +1,696 @@
+"""ALTER TABLE: what each action changes in a table that the script or a baseline knows; where that cannot be told, it is said."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from sqlglot import exp
+
+from gpcatalog.capacity import model
+from gpcatalog.capacity.model import Instance, Shape
+from gpcatalog.capacity.toast import needs_toast
+from gpcatalog.ddl import expressions as gx
+from gpcatalog.ddl.calendar import Unknown
+from gpcatalog.ddl.definition import column, constraint, default_names, volatile
+from gpcatalog.ddl.effect import Effect
+from gpcatalog.ddl.expansion import Grower, catalog_type, options_of, storage_of, template_sizes
+from gpcatalog.ddl.locate import locate
+from gpcatalog.ddl.relations import Key, Partition, Table, child_name, fold
+from gpcatalog.model.storage import Storage
+
+if TYPE_CHECKING:
+    from gpcatalog.ddl.world import World
+
+# actions that take less than AccessExclusive on the table
+_GENTLE = ("AttachPartition", "ValidateConstraint", "DetachPartition")
+# actions that leave every catalog's number of rows as it is
+_NO_ROWS = frozenset(
+    """RenameColumnTo RenameConstraint ValidateConstraint ClusterOn EnableDisable ReplicaIdentity RenamePartition TruncatePartition
+    AlterConstraint SetSchema AttachIndex""".split()
+)
+
+
+def reshape(table: Table, change: Callable[[Shape], Shape]) -> None:
+    """Every relation of a baseline's table made another shape."""
+    assert table.baseline_shapes is not None
+    changed: Counter[Shape] = Counter()
+    for shape, number in table.baseline_shapes.items():
+        changed[change(shape)] += number
+    table.baseline_shapes = changed
+
+
+def without_index(shape: Shape, gone: Key) -> Shape:
+    """The shape with one index of that many columns less."""
+    indexes = list(shape.indexes)
+    for index in indexes:
+        if index.columns == gone.columns:
+            indexes.remove(index)
+            break
+    return replace(shape, indexes=tuple(indexes))
+
+
+def alter(world: World, tree: exp.Expression) -> Effect:
+    """The effect of ALTER TABLE, ALTER INDEX or ALTER VIEW."""
+    if tree.args.get("this") is None:
+        return Effect()
+    table = world.find(tree.this)
+    actions = list(tree.args.get("actions") or [])
+    actions += [tree.args[single] for single in ("action", "move") if tree.args.get(single) is not None]
+    effect = Effect("alter", table, actions=actions)
+    effect.exclusive = (table is None or (table.schema, table.name) in world.before) and any(
+        type(a).__name__ not in _GENTLE for a in actions
+    )
+    if any(type(a).__name__ == "AddPartition" for a in actions):
+        effect.verb = "add partition"
+    if table is None:
+        if type(tree).__name__ == "AlterIndex":
+            _rename_index(world, tree, actions)
+            return Effect()
+        effect.rewritten = any(
+            type(a).__name__ == "SplitPartition" or (type(a).__name__ == "AlterColumnAction" and a.args.get("kind") is not None)
+            for a in actions
+        )
+        effect.tell(f"the table {tree.this.sql('greenplum')}, which is not known")
+        return effect
+    for action in actions:
+        _act(world, table, action, effect)
+    effect.relations_locked = 1 + sum(1 for _ in table.relations())
+    return effect
+
+
+def _rename_index(world: World, tree: exp.Expression, actions: list[exp.Expression]) -> None:
+    rename = tree.args.get("rename")
+    if rename is None:
+        return
+    old = fold(tree.this.this)
+    for table in world.tables.values():
+        table.indexes = [replace(k, name=fold(rename.this)) if k.name == old else k for k in table.indexes]
+
+
+def _act(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
+    kind = type(action).__name__
+    handler = _ACTIONS.get(kind)
+    if handler is not None:
+        handler(world, table, action, effect)
+    elif kind not in _NO_ROWS:
+        effect.tell(f"what {action.sql('greenplum').split('(')[0].strip()} changes")
+
+
+def _family(world: World, table: Table, effect: Effect) -> list[Table]:
+    """The table and its partitions that are tables of their own here."""
+    if table.inherited:
+        effect.tell("what the children that INHERIT take over")
+    return [table, *world.below(table)]
+
+
+# --- columns ------------------------------------------------------------------------------------------------------------
+
+
+def _add_column(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
+    if action.args.get("exists") and any(c.name == fold(action.this.this) for c in table.columns):
+        return
+    family = _family(world, table, effect)
+    unknown: list[str] = []
+    with world.changing(effect, *family):
+        for one in family:
+            one.made_alone = one.made_alone and bool(one.foreign)
+            before = len(one.columns), len(one.indexes), len(one.checks)
+            made = column(world, one, action.this, unknown)
+            if made is None:
+                continue
+            if one is not table:
+                made = one.columns[-1] = replace(made, serial="")
+            if one.baseline_shapes is not None:
+                toast = needs_toast(world.edition.name, [(made.type, made.typmod)])
+                keys = tuple(model.Index(k.columns, k.constraint) for k in one.indexes[before[1] :])
+                checks = len(one.checks) - before[2]
+                reshape(
+                    one,
+                    lambda shape, made=made, toast=toast, keys=keys, checks=checks: replace(  # type: ignore[misc]
+                        shape,
+                        columns=shape.columns + 1,
+                        toastable=shape.toastable or toast,
+                        not_null=shape.not_null + made.not_null,
+                        defaults=shape.defaults + made.default,
+                        indexes=shape.indexes + keys,
+                        checks=shape.checks + checks,
+                    ),
+                )
+                if made.serial or one.foreign:
+                    unknown.append("a sequence or key of a table that the baseline knows")
+            if made.default and world.edition.base < 11:
+                effect.rewritten = True
+            if not world.edition.classic and (made.serial or volatile(action.this)):
+                effect.rewritten = True  # and a rewrite notes no encoding
+            else:
+                _rewritten_by_column(world, one, effect, made.default)
+            if world.edition.classic and _columnar(one) and (len(one.checks) > before[2] or len(one.indexes) > before[1]):
+                one.doubt = _LEFT_BY_REWRITE
+                effect.tell(one.doubt)
+    for reason in unknown:
+        effect.tell(reason)
+
+
+_LEFT_BY_REWRITE = "the files that rewriting a column-oriented table leaves on segments"
+
+
+def _columnar(table: Table) -> bool:
+    if table.baseline_shapes is not None:
+        return any(shape.storage is Storage.AO_COLUMN for shape in table.baseline_shapes)
+    return table.storage is Storage.AO_COLUMN or any(p.storage is Storage.AO_COLUMN for p in table.relations())
+
+
+def _rewritten_by_column(world: World, table: Table, effect: Effect, default: bool) -> None:
+    """What ADD COLUMN leaves besides the column: on row-oriented append-optimized relations, and where all is written anew."""
+    edition = world.edition
+    written = (Storage.AO_ROW, Storage.HEAP) if default and edition.classic else (Storage.AO_ROW,)
+    if table.baseline_shapes is not None:
+        rows = sum(n for shape, n in table.baseline_shapes.items() if shape.storage in written)
+        indexes = max((len(shape.indexes) for shape in table.baseline_shapes), default=0)
+    else:
+        stored = [p for p in table.relations() if edition.classic or not p.children]
+        rows = sum(p.storage in written for p in stored)
+        rows += table.storage in written and (edition.classic or not table.partitioned)
+        indexes = len(table.indexes)
+    if not rows or not edition.greenplum:
+        return
+    if edition.classic:
+        effect.rewritten = True
+        if table.storage in written:
+            table.toasted = False
+        # the rewrite rebuilds the indexes, which segments note once
+        noted = table.extra.get(Instance.SEGMENT.value, Counter())["pg_stat_last_operation"]
+        left = {Instance.SEGMENT: Counter({"pg_stat_last_operation": max(0, rows * indexes - noted)})}
+    else:
+        left = {instance: Counter({"pg_attribute_encoding": rows}) for instance in Instance}
+    for instance, counted in left.items():
+        table.extra.setdefault(instance.value, Counter()).update(counted)
+        if table.baseline_shapes is not None:
+            effect.add(instance, counted)
+
+
+def _drop_column(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
+    name = fold(action.this)
+    family = _family(world, table, effect)
+    with world.changing(effect, *family):
+        for one in family:
+            if one.baseline_shapes is not None:
+                if one is table and not any(c.name == name for c in one.columns):
+                    effect.tell("the indexes and constraints that go with the column")
+                    reshape(one, lambda s: replace(s, columns=max(0, s.columns - 1), dropped=s.dropped + 1))
+                continue
+            if not any(c.name == name for c in one.columns):
+                if not action.args.get("exists"):
+                    effect.tell(f"the column {name}, which the table does not have here")
+                continue
+            one.toasted = one.needs_toast(world.edition)
+            one.columns = [c for c in one.columns if c.name != name]
+            one.dropped += 1
+            one.indexes = [k for k in one.indexes if name not in k.reads]
+            one.checks = [c for c in one.checks if name not in c.reads]
+            one.foreign = [f for f in one.foreign if name not in f.columns]
+
+
+def _alter_column(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
+    form = str(action.args.get("form", ""))
+    kind = action.args.get("kind")
+    name = fold(action.this)
+    if kind is not None or "SET ENCODING" in form:
+        effect.rewritten = True
+        if kind is not None and world.edition.classic and _columnar(table):
+            table.doubt = _LEFT_BY_REWRITE
+            effect.tell(table.doubt)
+    if table.baseline_shapes is not None:
+        _alter_baseline_column(table, form, kind, effect, world)
+        return
+    if not table.known:
+        return
+    if not any(c.name == name for c in table.columns):
+        effect.tell(f"the column {name}, which the table does not have here")
+        return
+    family = _family(world, table, effect)
+    with world.changing(effect, *family):
+        for one in family:
+            for at, c in enumerate(one.columns):
+                if c.name != name:
+                    continue
+                if action.args.get("default") is not None:
+                    value = action.args["default"]
+                    null = isinstance(value, exp.Null)
+                    one.columns[at] = replace(c, default=not null, named=default_names(value))
+                elif form == "DROP DEFAULT":
+                    one.columns[at] = replace(c, default=False, named=0)
+                elif form == "SET NOT NULL":
+                    one.columns[at] = replace(c, not_null=True)
+                elif form == "DROP NOT NULL":
+                    one.columns[at] = replace(c, not_null=False)
+                elif kind is not None:
+                    called = one.needs_toast(world.edition) and not one.toasted
+                    new, typmod = catalog_type(kind)
+                    one.columns[at] = replace(c, type=new, typmod=typmod)
+                    if called and not one.needs_toast(world.edition):
+                        one.toasted = False  # only a rewrite makes a type of a fixed length
+                elif form.startswith("ADD GENERATED"):
+                    one.columns[at] = replace(c, serial="identity" if one is table else "")
+                elif form.startswith("DROP IDENTITY"):
+                    one.columns[at] = replace(c, serial="")
+                elif form.startswith("DROP EXPRESSION"):
+                    one.columns[at] = replace(c, default=False, named=0)
+
+
+def _alter_baseline_column(table: Table, form: str, kind: exp.Expression | None, effect: Effect, world: World) -> None:
+    if kind is not None and needs_toast(world.edition.name, [catalog_type(kind)]):
+        with world.changing(effect, table):
+            reshape(table, lambda s: replace(s, toastable=True))
+    elif form.startswith(("SET DEFAULT", "DROP DEFAULT", "ADD GENERATED", "DROP IDENTITY", "DROP EXPRESSION")) or (
+        form.endswith("NOT NULL") and world.edition.base >= 18
+    ):
+        effect.tell(f"whether {form} changes a row: the baseline does not say what the column has")
+
+
+# --- constraints --------------------------------------------------------------------------------------------------------
+
+
+def _add_constraint(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
+    element = action.this
+    family = _family(world, table, effect)
+    unknown: list[str] = []
+    kind = element.args.get("kind")
+    if isinstance(kind, gx.KeyConstraint) and kind.args.get("index") is not None and kind.args.get("kind") != "NOT NULL":
+        _promote(world, table, element, effect)
+        return
+    table.made_alone = table.made_alone and bool(table.foreign)
+    with world.changing(effect, *family):
+        for one in family:
+            keys, checks = len(one.indexes), len(one.checks)
+            constraint(world, one, element, unknown)
+            if one.baseline_shapes is not None:
+                new = tuple(model.Index(k.columns, k.constraint) for k in one.indexes[keys:])
+                more = len(one.checks) - checks
+                reshape(one, lambda s, new=new, more=more: replace(s, indexes=s.indexes + new, checks=s.checks + more))  # type: ignore[misc]
+                if one.foreign:
+                    unknown.append("a foreign key of a table that the baseline knows")
+    for reason in unknown:
+        effect.tell(reason)
+
+
+def _promote(world: World, table: Table, element: exp.Expression, effect: Effect) -> None:
+    """ADD … USING INDEX: the index gets the constraint's name."""
+    kind = element.args["kind"]
+    old = fold(kind.args["index"])
+    key = next((k for k in table.indexes if k.name == old), None)
+    if key is None:
+        effect.tell(f"the index {old}, which this script does not create")
+        return
+    with world.changing(effect, table):
+        name = fold(element.args.get("this")) or old
+        table.indexes = [replace(k, name=name, constraint=True) if k is key else k for k in table.indexes]
+        if kind.args["kind"] == "PRIMARY KEY":
+            table.columns = [replace(c, not_null=True) if c.name in key.simple else c for c in table.columns]
+
+
+def _drop_constraint(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
+    name = fold(action.this)
+    if not table.known:
+        return
+    found = [k for k in table.indexes if k.constraint and k.name == name]
+    found_checks = [c for c in table.checks if c.name == name]
+    found_keys = [f for f in table.foreign if f.name == name]
+    if not (found or found_checks or found_keys):
+        if not action.args.get("exists") or table.baseline_shapes is not None:
+            effect.tell(f"the constraint {name}, which is not known")
+        return
+    family = _family(world, table, effect)
+    at = table.indexes.index(found[0]) if found else -1
+    with world.changing(effect, *family):
+        for one in family:
+            if 0 <= at < len(one.indexes):
+                gone = one.indexes.pop(at)
+                if one.baseline_shapes is not None:
+                    reshape(one, lambda s, gone=gone: without_index(s, gone))  # type: ignore[misc]
+            one.checks = [c for c in one.checks if c.name != name]
+            one.foreign = [f for f in one.foreign if f.name != name]
+            if found_checks and one.baseline_shapes is not None:
+                reshape(one, lambda s: replace(s, checks=max(0, s.checks - 1)))
+    if found and str(action.args.get("behavior") or "") == "CASCADE":
+        for other in world.tables.values():
+            if any(f.target == (table.schema, table.name) for f in other.foreign):
+                effect.tell("foreign keys that CASCADE drops")
+
+
+# --- the table itself ---------------------------------------------------------------------------------------------------
+
+
+def _set_table(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
+    form = str(action.args.get("form", ""))
+    options = action.args.get("options")
+    storage = {"appendonly", "appendoptimized", "orientation"} & set(options_of(options)) if isinstance(options, exp.Expression) else set()
+    if action.args.get("distribution") is not None or action.args.get("method") is not None or storage:
+        effect.rewritten = True
+    if action.args.get("method") is not None or storage:
+        if table.baseline_shapes is None:
+            table.known = False
+            table.unknown.append("the rows that a change of storage keeps")
+        effect.tell("the rows that a change of storage keeps")
+    elif action.args.get("tablespace") is not None:
+        effect.tell("the rows and files of another tablespace")
+    elif form in ("SET WITH OIDS", "SET WITHOUT OIDS"):
+        effect.tell("the column of OIDs")
+    if action.args.get("distribution") is not None:
+        node = action.args["distribution"]
+        word = str(node.args.get("kind") or "")
+        table.distribution = {"HASH": "hash", "RANDOM": "random"}.get(word, "replicated")
+        table.distribution_keys = tuple(fold(k if isinstance(k, exp.Identifier) else k.this) for k in node.expressions)
+
+
+def _rename(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
+    world.forget(table)
+    old, table.name = table.name, fold(action.this)
+    for other in world.tables.values():
+        other.own_children = [(s, table.name if n == old and s == table.schema else n) for s, n in other.own_children]
+    world.keep(table)
+
+
+def _rename_column(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
+    old, new = fold(action.this), fold(action.args.get("to"))
+    for one in (table, *world.below(table)):
+        one.columns = [replace(c, name=new) if c.name == old else c for c in one.columns]
+
+        def renamed(names: frozenset[str]) -> frozenset[str]:
+            return frozenset(new if n == old else n for n in names)
+
+        one.indexes = [
+            replace(
+                k,
+                simple=tuple(new if n == old else n for n in k.simple),
+                expressions=renamed(k.expressions),
+                predicate=renamed(k.predicate),
+            )
+            for k in one.indexes
+        ]
+        one.checks = [replace(c, reads=renamed(c.reads)) for c in one.checks]
+        one.foreign = [replace(f, columns=tuple(new if n == old else n for n in f.columns)) for f in one.foreign]
+
+
+def _rename_constraint(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
+    old, new = fold(action.this), fold(action.args.get("to"))
+    table.indexes = [replace(k, name=new) if k.name == old else k for k in table.indexes]
+    table.checks = [replace(c, name=new) if c.name == old else c for c in table.checks]
+    table.foreign = [replace(f, name=new) if f.name == old else f for f in table.foreign]
+
+
+def _set_schema(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
+    world.forget(table)
+    table.schema = fold(action.this)
+    world.keep(table)
+
+
+def _inherit(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
+    form = str(action.args.get("form", ""))
+    if not form.endswith("INHERIT") or table.baseline_shapes is not None:
+        effect.tell(f"what {form} changes")
+        return
+    parent = world.find(action.this)
+    title = parent.title if parent is not None else fold(action.this)
+    with world.changing(effect, table):
+        if form == "INHERIT":
+            table.inherits = (*table.inherits, title)
+            if parent is not None:
+                parent.inherited = True
+        else:
+            table.inherits = tuple(t for t in table.inherits if t != title)
+
+
+def _owner(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
+    effect.tell("rows of pg_shdepend, which depend on the owner")
+
+
+# --- partitions ---------------------------------------------------------------------------------------------------------
+
+
+def _add_partition(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
+    effect.verb = "add partition"
+    if not table.levels:
+        effect.tell(f"the partitioning of {table.title}")
+        effect.leaves_made += 1
+        return
+    if table.baseline_shapes is not None:
+        _add_to_baseline(world, table, action, effect)
+        return
+    _grow(world, table, table.parts, action, 0, table.name, 0, effect)
+
+
+def _grow(
+    world: World, table: Table, siblings: list[Partition], action: exp.Expression, level: int, parent: str, bounds: int, effect: Effect
+) -> None:
+    """ADD PARTITION beside `siblings`, which lie `level` levels below the root's first."""
+    grower = Grower(world.edition, table, world.zone, table.options)
+    # Greenplum 6 makes what is added heap unless it is told otherwise, whatever the table is
+    above = Storage.HEAP if world.edition.classic else table.storage
+    try:
+        parts = grower.level([action], level, parent, above, bounds, first=len(siblings) + 1)
+    except Unknown as e:
+        effect.tell(str(e))
+        return
+    siblings += parts
+    if level and world.edition.classic and table.levels[level].template:
+        table.levels[level].template_parts += 1  # the template takes it over
+        effect.add(Instance.COORDINATOR, Counter({"pg_partition_rule": 1}))
+    if table.known:
+        effect.made += table.shapes_of(parts, world.edition, level + 1)
+        _each(world, table, parts, effect, 1)
+    effect.new_parts += parts
+    effect.leaves_made += sum(1 for p in parts for x in p.walk() if not x.children)
+    world.keep(table, parts)
+
+
+def _each(world: World, table: Table, parts: list[Partition], effect: Effect, sign: int) -> None:
+    """Rows of partitions that come or go beyond their shapes."""
+    number = sum(1 for part in parts for _ in part.walk())
+    rows = Counter({catalog: n * number for catalog, n in table.each(world.edition).items()})
+    if rows:
+        for instance in Instance:
+            effect.add(instance, rows, sign)
+
+
+def _add_to_baseline(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
+    """ADD PARTITION to a table that only a baseline knows: one more of its commonest leaf."""
+    assert table.baseline_shapes is not None
+    leaves = Counter({s: n for s, n in table.baseline_shapes.items() if s.place is model.Place.LEAF})
+    if not leaves or len(table.levels) > 1:
+        effect.leaves_made += 1
+        effect.tell(f"the subpartitions that {table.title} gives a new partition")
+        return
+    shape = leaves.most_common(1)[0][0]
+    options = action.args.get("options")
+    fallback = Storage.HEAP if world.edition.classic else shape.storage
+    storage = storage_of(options_of(options), "", fallback, world.edition) if options is not None else fallback
+    default = bool(action.args.get("default"))
+    new = replace(shape, storage=storage, dropped=0 if world.edition.classic else shape.dropped, bounds=0 if default else 1)
+    effect.made[new] += 1
+    table.baseline_shapes[new] += 1
+    effect.leaves_made += 1
+    table.parts.append(Partition(child_name(table.name, 1, fold(action.args.get("this"))), "", False, storage, 1))
+
+
+def _drop_partition(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
+    effect.verb = "drop partition"
+    if table.baseline_shapes is not None:
+        _drop_from_baseline(table, action, effect)
+        return
+    _shrink(world, table, table.parts, action, 0, effect)
+
+
+def _shrink(world: World, table: Table, siblings: list[Partition], action: exp.Expression, level: int, effect: Effect) -> None:
+    optional = "IF EXISTS" in str(action.args.get("form", ""))
+    part = _target(world, table, siblings, action, level, effect, optional)
+    if part is None:
+        effect.leaves_gone += not optional
+        return
+    siblings.remove(part)
+    if table.known:
+        effect.gone += table.shapes_of([part], world.edition, level + 1)
+        _each(world, table, [part], effect, -1)
+    effect.leaves_gone += sum(1 for p in part.walk() if not p.children)
+
+
+def _target(
+    world: World, table: Table, siblings: list[Partition], action: exp.Expression, level: int, effect: Effect, optional: bool = False
+) -> Partition | None:
+    """The partition that an action names; where it cannot be told the effect says so."""
+    kind = Grower(world.edition, table, world.zone, table.options).kind(level) if level < len(table.levels) else "text"
+    try:
+        found = locate(siblings, action, kind, world.zone)
+    except Unknown as e:
+        effect.tell(str(e))
+        return None
+    if found is None and not optional:
+        effect.tell("which partition is meant")
+    return found
+
+
+def _drop_from_baseline(table: Table, action: exp.Expression, effect: Effect) -> None:
+    assert table.baseline_shapes is not None
+    default = "DEFAULT" in str(action.args.get("form", "")) or (action.this is not None and action.this.args.get("default") is not None)
+    leaves = [s for s in table.baseline_shapes if s.place is model.Place.LEAF and (s.bounds == 0) == default]
+    effect.leaves_gone += 1
+    if len(table.levels) > 1 or not leaves:
+        effect.tell("which partition is meant")
+        return
+    shape = max(leaves, key=lambda s: table.baseline_shapes[s] if table.baseline_shapes is not None else 0)
+    if len(leaves) > 1:
+        effect.tell("which of its kinds of partitions is dropped")
+    effect.gone[shape] += 1
+    table.baseline_shapes[shape] -= 1
+    table.baseline_shapes = +table.baseline_shapes
+    if table.parts:
+        table.parts.pop()
+
+
+def _alter_partition(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
+    """ALTER PARTITION … ACTION: the action on a partition that has partitions of its own."""
+    if table.baseline_shapes is not None or not table.levels:
+        effect.tell("which partition is meant")
+        return
+    siblings, level, node, bounds = table.parts, 0, action, 0
+    parent = table.name
+    while type(node).__name__ == "AlterPartition":
+        part = _target(world, table, siblings, node, level, effect)
+        if part is None:
+            return
+        siblings, level, parent, bounds = part.children, level + 1, part.name, part.bounds
+        node = node.args["action"]
+    kind = type(node).__name__
+    if kind == "AddPartition":
+        effect.verb = "add partition"
+        _grow(world, table, siblings, node, level, parent, bounds, effect)
+    elif kind == "DropPartition":
+        effect.verb = "drop partition"
+        _shrink(world, table, siblings, node, level, effect)
+    elif kind == "SplitPartition":
+        _split(world, table, node, effect, siblings, level, parent)
+    elif kind not in _NO_ROWS:
+        effect.tell(f"what {node.sql('greenplum').split('(')[0].strip()} changes")
+
+
+def _split(
+    world: World,
+    table: Table,
+    action: exp.Expression,
+    effect: Effect,
+    siblings: list[Partition] | None = None,
+    level: int = 0,
+    parent: str = "",
+) -> None:
+    """SPLIT: one partition more of the kind that is split."""
+    effect.verb = "split partition"
+    effect.leaves_made += 1
+    effect.rewritten = True
+    siblings = table.parts if siblings is None else siblings
+    if table.baseline_shapes is not None or not (table.known and table.levels and siblings):
+        effect.tell("what the partition that is split is like")
+        return
+    named = action.args.get("this") is not None or action.args.get("ref") is not None
+    part = _target(world, table, siblings, action, level, effect) if named else next((p for p in siblings if p.default), None)
+    if part is None or part.children:
+        effect.tell("which partition is meant")
+        return
+    into = action.args.get("into") or action.args.get("into_named")
+    names = []
+    for piece in into.args.values() if into is not None else ():
+        ref = piece.args.get("ref") or piece if isinstance(piece, exp.Expression) else None
+        if ref is not None and isinstance(ref.args.get("this"), exp.Identifier):
+            names.append(fold(ref.this))
+    fresh = [n for n in names if n != part.partition] or ["split"]
+    bounds = max((p.bounds for p in siblings), default=1)
+    new = replace(part, name=child_name(parent or table.name, level + 1, fresh[0]), partition=fresh[0], default=False, bounds=bounds)
+    siblings.append(new)
+    effect.made += table.shapes_of([new], world.edition, level + 1)
+    _each(world, table, [new], effect, 1)
+
+
+def _set_template(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
+    if table.baseline_shapes is not None or len(table.levels) < 2:
+        effect.tell("the template that was there")
+        return
+    with world.changing(effect, table):
+        table.levels[1].template = list(action.args.get("partitions") or []) or None
+        try:
+            template_sizes(world.edition, table, world.zone)
+        except Unknown as e:
+            effect.tell(str(e))
+
+
+def _attach(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
+    child = world.find(action.this)
+    if child is None or not child.known or not table.known:
+        effect.tell("the table that is attached, which is not known")
+        return
+    if child.baseline_shapes is not None or table.baseline_shapes is not None:
+        effect.tell("how a table that the baseline knows is attached")
+        return
+    if child.indexes or child.partitioned or child.foreign or table.foreign:
+        effect.tell("which of its indexes and keys an attached table has already")
+    effect.leaves_made += 0  # it was counted as a table, and is one still
+    with world.changing(effect, child):
+        child.parent = table.title
+        if not child.indexes:
+            child.indexes = [replace(k, name="") for k in table.indexes]
+        child.array_kept = child.storage is Storage.HEAP and not _leaf_has_array_type(world) and not child.array_missing
+        child.array_missing = False
+        _note(world, child)
+    table.own_children.append((child.schema, child.name))
+
+
+def _detach(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
+    child = world.find(action.this)
+    if child is None or child.baseline_shapes is not None or not child.known:
+        effect.tell("the partition that is detached, which is not known as a table")
+        return
+    if any(k.constraint for k in child.indexes):
+        effect.tell("the constraints that a detached table keeps")
+    with world.changing(effect, child):
+        child.parent = ""
+        child.array_missing = child.storage is Storage.HEAP and not _leaf_has_array_type(world) and not child.array_kept
+        child.array_kept = False
+        _note(world, child)
+    key = (child.schema, child.name)
+    table.own_children = [name for name in table.own_children if name != key]
+
+
+def _note(world: World, child: Table) -> None:
+    """Segments note once that a partition was attached or detached."""
+    if world.edition.greenplum:
+        child.extra.setdefault(Instance.SEGMENT.value, Counter())["pg_stat_last_operation"] = 1
+
+
+def _leaf_has_array_type(world: World) -> bool:
+    from gpcatalog.capacity.generation import generation
+
+    return generation(world.edition.name).array_type_of_leaf
+
+
+_ACTIONS: dict[str, Callable[[World, Table, Any, Effect], None]] = {
+    "AddColumn": _add_column,
+    "DropColumn": _drop_column,
+    "AlterColumnAction": _alter_column,
+    "AddTableConstraint": _add_constraint,
+    "DropConstraint": _drop_constraint,
+    "SetTable": _set_table,
+    "RenameTo": _rename,
+    "RenameColumnTo": _rename_column,
+    "RenameConstraint": _rename_constraint,
+    "SetSchema": _set_schema,
+    "InheritAction": _inherit,
+    "OwnerTo": _owner,
+    "AddPartition": _add_partition,
+    "DropPartition": _drop_partition,
+    "AlterPartition": _alter_partition,
+    "SplitPartition": _split,
+    "SetSubpartitionTemplate": _set_template,
+    "AttachPartition": _attach,
+    "DetachPartition": _detach,
+}

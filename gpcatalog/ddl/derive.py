@@ -1,0 +1,210 @@
+"""Columns that a query gives, as far as its text and the tables known tell: names, and types where no function hides them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from gpcatalog.ddl import expressions as gx
+from gpcatalog.ddl.calendar import Unknown
+from gpcatalog.ddl.expansion import catalog_type
+from gpcatalog.ddl.relations import Column, fold
+
+if TYPE_CHECKING:
+    from gpcatalog.ddl.world import World
+
+Scope = dict[str, list[Column]]  # columns of each item in FROM, by the name it goes by
+
+_TEXTS = frozenset(("text", "varchar", "bpchar"))
+_INTEGERS = ("int2", "int4", "int8")
+_NILADIC = {
+    "CURRENT_DATE": "date",
+    "CURRENT_TIMESTAMP": "timestamptz",
+    "LOCALTIMESTAMP": "timestamp",
+    "CURRENT_TIME": "timetz",
+    "LOCALTIME": "time",
+}
+_FUNCTIONS = {
+    **dict.fromkeys(("now", "clock_timestamp", "statement_timestamp", "transaction_timestamp", "to_timestamp"), "timestamptz"),
+    **dict.fromkeys(("count", "row_number", "rank", "dense_rank", "nextval"), "int8"),
+    **dict.fromkeys(
+        ("lower", "upper", "to_char", "md5", "concat", "replace", "btrim", "ltrim", "rtrim", "string_agg", "split_part"), "text"
+    ),
+    **dict.fromkeys(("length", "char_length", "octet_length", "strpos"), "int4"),
+    "to_date": "date",
+    "random": "float8",
+}
+
+
+def columns_of(world: World, query: exp.Expression, outer: Scope | None = None) -> list[Column]:
+    """Columns of a query; a type that cannot be told is "". Raises Unknown where not even their number can be told."""
+    with_ = query.args.get("with_")
+    known: Scope = dict(outer or {})
+    for cte in with_.expressions if with_ is not None else ():
+        name, given = _alias(cte.args.get("alias"))
+        body = cte.this
+        if with_ is not None and with_.args.get("recursive") and isinstance(body, exp.Union):
+            body = body.this
+        known[name] = _named(columns_of(world, body, known), given)
+    if isinstance(query, exp.Subquery):
+        return columns_of(world, query.this, known)
+    if isinstance(query, exp.Union | exp.Except | exp.Intersect):
+        left, right = columns_of(world, query.this, known), columns_of(world, query.expression, known)
+        return [
+            a if i < len(right) and (a.type, a.typmod) == (right[i].type, right[i].typmod) else Column(a.name, "")
+            for i, a in enumerate(left)
+        ]
+    if isinstance(query, exp.Values):
+        return [replace(_typed(world, value, {}), name=f"column{i}") for i, value in enumerate(query.expressions[0].expressions, 1)]
+    if isinstance(query, gx.TableQuery):
+        return _table(world, query.this, known)
+    if not isinstance(query, exp.Select):
+        raise Unknown("the columns of the query")
+    scope, items = _scope(world, query, known)
+    found: list[Column] = []
+    for target in query.expressions:
+        if isinstance(target, exp.Star):
+            found += _star(items, query)
+        elif isinstance(target, exp.Column) and isinstance(target.this, exp.Star):
+            owner = fold(target.args.get("table"))
+            if owner not in scope:
+                raise Unknown(f"the columns of {owner}")
+            found += scope[owner]
+        else:
+            found.append(_typed(world, target, scope))
+    return found
+
+
+def _alias(node: exp.Expression | None) -> tuple[str, list[str]]:
+    if node is None:
+        return "", []
+    return fold(node.this), [fold(c) for c in node.args.get("columns") or ()]
+
+
+def _named(columns: list[Column], names: list[str]) -> list[Column]:
+    return [replace(c, name=names[i]) if i < len(names) else c for i, c in enumerate(columns)]
+
+
+def _star(items: list[list[Column]], query: exp.Select) -> list[Column]:
+    joins = query.args.get("joins") or ()
+    if any(j.args.get("using") or j.args.get("method") for j in joins):
+        raise Unknown("the columns that a join makes one of")
+    return [c for item in items for c in item]
+
+
+def _table(world: World, node: exp.Expression, known: Scope) -> list[Column]:
+    bare = node.this if isinstance(node, gx.RelationName) else node
+    name = fold(bare.args.get("this")) if isinstance(bare, exp.Table) else ""
+    if name in known and not bare.args.get("db"):
+        return known[name]
+    table = world.find(bare) if isinstance(bare, exp.Table) else None
+    if table is None or not table.known or table.baseline_shapes is not None:
+        raise Unknown(f"the columns of {bare.sql('greenplum')}")
+    return table.columns
+
+
+def _scope(world: World, query: exp.Select, known: Scope) -> tuple[Scope, list[list[Column]]]:
+    """Items of FROM by name and in order; an item that is not known is left out of the names."""
+    scope: Scope = {}
+    items: list[list[Column]] = []
+    from_ = query.args.get("from_")
+    nodes = [from_.this] if from_ is not None else []
+    nodes += [j.this for j in query.args.get("joins") or ()]
+    pending = list(nodes)
+    while pending:
+        node = pending.pop(0)
+        if isinstance(node, gx.JoinedTable):
+            pending[:0] = [node.this, *(j.this for j in node.args["joins"])]
+            continue
+        name, given = _alias(node.args.get("alias"))
+        if isinstance(node, exp.Table):
+            name = name or fold(node.this)
+            columns = _lookup(world, node, known)
+        elif isinstance(node, exp.Subquery):
+            columns = columns_of(world, node.this, known)
+        elif isinstance(node, gx.FromItem) and isinstance(node.this, exp.Table | gx.RelationName):
+            columns = _lookup(world, node.this, known)
+        else:
+            columns = None
+        if columns is None:
+            if any(isinstance(t, exp.Star) for t in query.expressions):
+                raise Unknown(f"the columns of {node.sql('greenplum')[:60]}")
+            items.append([])
+            continue
+        columns = _named(columns, given)
+        scope[name] = columns
+        items.append(columns)
+    return scope, items
+
+
+def _lookup(world: World, node: exp.Expression, known: Scope) -> list[Column] | None:
+    try:
+        return _table(world, node, known)
+    except Unknown:
+        return None
+
+
+def _typed(world: World, node: exp.Expression, scope: Scope) -> Column:
+    """Name and type of one target; the type is "" where it cannot be told."""
+    if isinstance(node, exp.Alias):
+        return replace(_typed(world, node.this, scope), name=fold(node.args.get("alias")))
+    if isinstance(node, exp.Paren):
+        return _typed(world, node.this, scope)
+    if isinstance(node, exp.Column):
+        name, owner = fold(node.this), fold(node.args.get("table"))
+        places = [scope[owner]] if owner in scope else list(scope.values()) if not owner else []
+        hits = [c for columns in places for c in columns if c.name == name]
+        return hits[0] if len(hits) == 1 else Column(name, "")
+    if isinstance(node, exp.Cast):
+        kind, typmod = catalog_type(node.args["to"])
+        inner = _typed(world, node.this, scope)
+        return Column(inner.name if inner.name != "?column?" else kind, kind, typmod)
+    if isinstance(node, gx.TypedLiteral):
+        kind, typmod = catalog_type(node.args["to"])
+        return Column(kind, kind, typmod)
+    if isinstance(node, exp.Literal):
+        if not node.is_string:
+            text = str(node.this)
+            if text.isdigit():
+                return Column("?column?", "int4" if int(text) < 2**31 else "int8" if int(text) < 2**63 else "numeric")
+            return Column("?column?", "numeric")
+        # until PostgreSQL 10 a bare string stayed of the type unknown
+        return Column("?column?", "" if world.edition.base < 10 else "text")
+    if isinstance(node, exp.Boolean | exp.Not | exp.And | exp.Or | exp.EQ | exp.NEQ | exp.LT | exp.GT | exp.LTE | exp.GTE | exp.Is):
+        return Column("bool" if isinstance(node, exp.Boolean) else "?column?", "bool")
+    if isinstance(node, exp.Count):
+        return Column("count", "int8")
+    if isinstance(node, gx.WindowCall):
+        return _typed(world, node.this, scope)
+    if isinstance(node, gx.SpecialCall):
+        word = str(node.this).upper()
+        return Column(word.lower(), _NILADIC.get(word, ""))
+    if isinstance(node, exp.Add | exp.Sub | exp.Mul | exp.Mod):
+        left, right = _typed(world, node.this, scope).type, _typed(world, node.expression, scope).type
+        if left in _INTEGERS and right in _INTEGERS:
+            return Column("?column?", max(left, right, key=_INTEGERS.index))
+        if {left, right} <= {"numeric", *_INTEGERS} and "numeric" in (left, right):
+            return Column("?column?", "numeric")
+        return Column("?column?", "")
+    if isinstance(node, gx.OperatorCall) and node.args.get("operator") is not None and node.args["operator"].this == "||":
+        sides = {_typed(world, side, scope).type for side in (node.args.get("this"), node.args.get("expression")) if side is not None}
+        return Column("?column?", "text" if sides & _TEXTS else "")
+    if isinstance(node, exp.Anonymous | gx.FunctionCall):
+        name = str(node.this.this if isinstance(node.this, exp.Identifier) else node.this).lower()
+        if name in ("coalesce", "greatest", "least", "max", "min"):
+            types = {(c.type, c.typmod) for c in (_typed(world, a, scope) for a in node.expressions)}
+            if len(types) == 1:
+                kind, typmod = next(iter(types))
+                return Column(name, kind, typmod if name == "coalesce" else -1)
+            return Column(name, "")
+        return Column(name.rsplit(".", 1)[-1], _FUNCTIONS.get(name, ""))
+    if isinstance(node, exp.Case):
+        types = {(c.type, c.typmod) for c in (_typed(world, b.args["true"], scope) for b in node.args["ifs"])}
+        if node.args.get("default") is not None and not isinstance(node.args["default"], exp.Null):
+            last = _typed(world, node.args["default"], scope)
+            types.add((last.type, last.typmod))
+        kind, typmod = next(iter(types)) if len(types) == 1 else ("", -1)
+        return Column("case", kind, typmod)
+    return Column("?column?", "")

@@ -1,0 +1,78 @@
+"""What one statement does: relations that appear and disappear, locks, and why something could not be told."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from gpcatalog.capacity import model
+from gpcatalog.capacity.model import FILLED, Instance, Shape
+from gpcatalog.ddl.edition import Edition
+from gpcatalog.ddl.relations import Partition, Table
+
+
+@dataclass
+class Effect:
+    """What one statement does.
+
+    verb:     "create", "drop", "add partition", "drop partition", "index", "alter", "truncate" or "" for no effect on tables
+    made, gone: relations that appear and disappear, as shapes with their number
+    leaves:   leaves made minus leaves gone
+    exclusive: it takes AccessExclusive on a table that was there before the script
+    relations_locked: relations it locks on one instance, counted or None
+    unknown:  why something could not be told; then the figures are a lower bound
+    """
+
+    verb: str = ""
+    table: Table | None = None
+    made: Counter[Shape] = field(default_factory=Counter)
+    gone: Counter[Shape] = field(default_factory=Counter)
+    leaves_made: int = 0
+    leaves_gone: int = 0
+    new_parts: list[Partition] = field(default_factory=list)
+    exclusive: bool = False
+    rewritten: bool = False
+    relations_locked: int = 0
+    unknown: list[str] = field(default_factory=list)
+    actions: list[exp.Expression] = field(default_factory=list)
+    index: exp.Expression | None = None
+    extra: dict[Instance, Counter[str]] = field(default_factory=dict)  # rows that no shape explains
+    loose_files: int = 0  # files that no shape explains, on every instance: of sequences, of block directories without an index
+
+    def rows(self, edition: Edition, instance: Instance) -> Counter[str]:
+        """Catalog rows that appear (and, negative, disappear) on an instance."""
+        out: Counter[str] = Counter()
+        for sign, shapes in ((1, self.made), (-1, self.gone)):
+            for shape, number in shapes.items():
+                for catalog, rows in model.relation_rows(edition.name, shape, instance).items():
+                    out[catalog] += sign * rows * number
+        out.update(self.extra.get(instance, {}))
+        return Counter({k: v for k, v in out.items() if v})
+
+    def files(self, edition: Edition, *, filled: bool = False, instance: Instance = Instance.SEGMENT) -> int:
+        """Files that appear on one segment (or the coordinator), tables empty or filled by one writer."""
+        return self.loose_files + sum(
+            # rows go to leaves: parents stay empty where they are tables at all
+            sign
+            * model.relation_files(edition.name, shape, FILLED if filled and not shape.place.parent else model.EMPTY, instance)
+            * number
+            for sign, shapes in ((1, self.made), (-1, self.gone))
+            for shape, number in shapes.items()
+        )
+
+    def relations(self) -> int:
+        """pg_class rows of tables themselves that appear."""
+        return sum(self.made.values())
+
+    def add(self, instance: Instance, rows: Counter[str], sign: int = 1) -> None:
+        """Rows that no shape explains."""
+        mine = self.extra.setdefault(instance, Counter())
+        for catalog, number in rows.items():
+            mine[catalog] += sign * number
+
+    def tell(self, reason: str) -> None:
+        """Why something could not be told, once."""
+        if reason not in self.unknown:
+            self.unknown.append(reason)

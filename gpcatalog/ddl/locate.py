@@ -1,0 +1,77 @@
+"""Which partition an ALTER TABLE names: by its name, FOR (value), FOR (RANK (n)), or DEFAULT."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from zoneinfo import ZoneInfo
+
+from sqlglot import exp
+
+from gpcatalog.ddl import calendar
+from gpcatalog.ddl.calendar import Unknown
+from gpcatalog.ddl.relations import Partition, fold
+
+
+def locate(siblings: Sequence[Partition], action: exp.Expression, kind: str, zone: ZoneInfo) -> Partition | None:
+    """The one of `siblings` that an action names, or None where there is none.
+
+    kind: how the key is ordered, as `Grower.kind` tells. Raises Unknown where the text does not tell.
+    """
+    target = action.args.get("target") or action.args.get("ref") or action.args.get("this")
+    ref = target.args.get("ref") if target is not None and target.args.get("ref") is not None else target
+    if "DEFAULT" in str(action.args.get("form", "")) or (target is not None and target.args.get("default") is not None):
+        return next((p for p in siblings if p.default), None)
+    if ref is None:
+        raise Unknown("which partition is meant")
+    if ref.args.get("rank") is not None:
+        number = str(ref.args["rank"].this)
+        ranked = [p for p in siblings if not p.default]
+        if not number.isdigit() or any(isinstance(p.lower, str) for p in ranked):
+            raise Unknown("the partition of that rank")
+        at = int(number) - 1
+        return ranked[at] if 0 <= at < len(ranked) else None
+    if ref.args.get("values") is not None:
+        return _holding(siblings, ref.args["values"].args["values"], kind, zone)
+    name = fold(ref.args.get("this"))
+    return next((p for p in siblings if p.partition == name), None)
+
+
+def _holding(siblings: Sequence[Partition], values: list[exp.Expression], kind: str, zone: ZoneInfo) -> Partition | None:
+    """The partition that a row with that key goes to."""
+    if len(values) != 1:
+        raise Unknown("a partition FOR several values")
+    if any(p.listed for p in siblings):
+        wanted = _plain(values[0])
+        hit = next((p for p in siblings if any(_plain_text(text) == wanted for text in p.listed)), None)
+    else:
+        if kind == "text":
+            raise Unknown("a partition FOR a value of this type")
+        sought = calendar.value(values[0], kind, zone)
+        hit = next((p for p in siblings if _inside(p, sought)), None)
+    return hit or next((p for p in siblings if p.default), None)
+
+
+def _inside(part: Partition, sought: calendar.Value) -> bool:
+    if part.default:
+        return False
+    for edge in (part.lower, part.upper):
+        if isinstance(edge, str):
+            raise Unknown("a partition whose bounds are not known")
+    low, high = part.lower, part.upper
+    try:
+        above = low is None or not sought < low  # type: ignore[operator]
+        below = high is None or sought < high or (part.closed and sought == high)  # type: ignore[operator]
+    except TypeError:
+        raise Unknown("a partition whose bounds are of another type") from None
+    return above and below
+
+
+def _plain(node: exp.Expression) -> str:
+    """A constant's text without its type."""
+    text, _, _ = calendar.raw(node)
+    return text
+
+
+def _plain_text(written: str) -> str:
+    """The text of a listed value, written 'a' or 1."""
+    return written[1:-1].replace("''", "'") if written.startswith("'") and written.endswith("'") else written

@@ -1,0 +1,325 @@
+"""Tables as a script leaves them: columns, keys, indexes, sequences, partitions, and what each costs beyond its shape."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from sqlglot import exp
+
+from gpcatalog.capacity.model import Index, Instance, Place, Shape, relation_rows
+from gpcatalog.capacity.toast import needs_toast
+from gpcatalog.ddl import expressions as gx
+from gpcatalog.ddl import extras
+from gpcatalog.ddl.edition import Edition
+from gpcatalog.model.names import NAMEDATALEN, cut
+from gpcatalog.model.storage import Storage
+
+
+def fold(name: exp.Expression | None) -> str:
+    """An identifier as the server compares it: cut at 63 bytes, lower case unless quoted."""
+    if name is None:
+        return ""
+    text = str(name.this) if isinstance(name, exp.Identifier) else name.name
+    quoted = isinstance(name, exp.Identifier) and name.args.get("quoted")
+    return cut(text if quoted else text.lower())
+
+
+def qualified(table: exp.Expression) -> tuple[str, str]:
+    """(schema, name) of a table; the schema is "" where none is written."""
+    if isinstance(table, gx.RelationName):
+        return qualified(table.this)
+    return fold(table.args.get("db")), fold(table.args.get("this"))
+
+
+def child_name(parent: str, level: int, partition: str) -> str:
+    """Name of the relation behind a partition: parent_LEVEL_prt_partition, the parent's part cut so that 63 bytes hold it.
+
+    >>> child_name("sales", 1, "p1"), len(child_name("s" * 63, 1, "p1"))
+    ('sales_1_prt_p1', 63)
+    """
+    return object_name(parent, str(level), f"prt_{partition}")
+
+
+def object_name(first: str, second: str, label: str) -> str:
+    """first_second_label as the server makes it: the longer of the first two is cut until 63 bytes hold all.
+
+    >>> object_name("t", "", "pkey"), len(object_name("t" * 60, "c" * 60, "idx"))
+    ('t_pkey', 63)
+    """
+    room = NAMEDATALEN - (len(label.encode()) + 1) - bool(second)
+    one, two = len(first.encode()), len(second.encode())
+    while one + two > room and one + two > 0:
+        if one > two:
+            one -= 1
+        else:
+            two -= 1
+    return cut("_".join(piece for piece in (cut(first, one), cut(second, two), label) if piece))
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: its type as the catalogs name it ("" where it cannot be told), typmod, and what hangs on it.
+
+    serial: "serial" or "identity" where it owns a sequence; named: objects that its default names, such as a sequence
+    """
+
+    name: str
+    type: str
+    typmod: int = -1
+    not_null: bool = False
+    default: bool = False
+    serial: str = ""
+    named: int = 0
+
+
+@dataclass(frozen=True)
+class Key:
+    """An index: its simple columns, every column that its expressions and its predicate read, and whether a constraint owns it."""
+
+    name: str
+    columns: int
+    simple: tuple[str, ...]
+    expressions: frozenset[str] = frozenset()
+    predicate: frozenset[str] = frozenset()
+    constraint: bool = False
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """Every column it rests on."""
+        return frozenset(self.simple) | self.expressions | self.predicate
+
+    def depends(self, edition: Edition) -> int:
+        """Rows of pg_depend besides the one a column that its shape has.
+
+        Expressions and predicate depend on each column they read; where no simple column is indexed, the index on the table.
+        """
+        simple = len(set(self.simple)) if edition.base >= 14 else len(self.simple)
+        return (simple or 1) + len(self.expressions) + len(self.predicate) - self.columns
+
+
+@dataclass(frozen=True)
+class Check:
+    """A CHECK constraint and the columns it reads."""
+
+    name: str
+    reads: frozenset[str]
+
+    @property
+    def depends(self) -> int:
+        """Rows of pg_depend besides the two that its shape has: two a column, one where it reads none."""
+        return 2 * len(self.reads) - 2 if self.reads else -1
+
+
+@dataclass(frozen=True)
+class ForeignKey:
+    """A foreign key: its columns and the table it points to."""
+
+    name: str
+    columns: tuple[str, ...]
+    target: tuple[str, str]
+
+
+@dataclass
+class Partition:
+    """A partition's relation, with those below it."""
+
+    name: str
+    partition: str  # its name within its parent, "" when it has none
+    default: bool
+    storage: Storage
+    bounds: int  # how many on the path have bounds
+    lower: object = None
+    upper: object = None
+    closed: bool = False
+    listed: tuple[str, ...] = ()
+    children: list[Partition] = field(default_factory=list)
+    node: exp.Expression | None = None
+
+    def walk(self) -> Iterator[Partition]:
+        """Itself and everything below."""
+        yield self
+        for child in self.children:
+            yield from child.walk()
+
+
+@dataclass
+class Level:
+    """One level of partitioning: strategy, key columns, and the template for its parts."""
+
+    strategy: str
+    keys: tuple[str, ...]
+    template: list[exp.Expression] | None = None
+    template_parts: int = 0  # partitions that the template comes to
+
+
+@dataclass
+class Table:
+    """A table as a script leaves it.
+
+    known: its columns and storage could be told from the script or the baseline
+    unknown: why something about it could not be told
+    """
+
+    schema: str
+    name: str
+    storage: Storage = Storage.HEAP
+    columns: list[Column] = field(default_factory=list)
+    dropped: int = 0
+    toasted: bool = False  # it has TOAST that no column calls for any more: DROP COLUMN leaves it
+    directory: bool = False  # append-optimized with an index once: the block directory stays when the last one goes
+    indexes: list[Key] = field(default_factory=list)
+    checks: list[Check] = field(default_factory=list)
+    foreign: list[ForeignKey] = field(default_factory=list)
+    inherits: tuple[str, ...] = ()  # INHERITS
+    array_kept: bool = False  # a leaf that was attached keeps its array type; one that was made as a leaf has none
+    array_missing: bool = False
+    own_children: list[tuple[str, str]] = field(default_factory=list)  # partitions that are tables of their own here
+    inherited: bool = False  # another table INHERITS from it
+    doubt: str = ""  # what of its files or rows could not be told since it was made
+    made_alone: bool = True  # False: its sequences and keys came by ALTER
+    levels: list[Level] = field(default_factory=list)
+    parts: list[Partition] = field(default_factory=list)
+    distribution: str = ""  # "hash", "random", "replicated", or "" when it is not written
+    distribution_keys: tuple[str, ...] = ()
+    temporary: bool = False
+    parent: str = ""  # PARTITION OF
+    kind: str = "TABLE"
+    known: bool = True
+    unknown: list[str] = field(default_factory=list)
+    options: dict[str, str] = field(default_factory=dict)
+    baseline_shapes: Counter[Shape] | None = None
+    partitioned: bool = False
+    extra: dict[str, Counter[str]] = field(default_factory=dict)  # rows of its own that no shape explains, by instance
+    node: exp.Expression | None = None
+
+    @property
+    def title(self) -> str:
+        """schema.name as written."""
+        return f"{self.schema}.{self.name}" if self.schema else self.name
+
+    def relations(self) -> Iterator[Partition]:
+        """Every partition at every level."""
+        for part in self.parts:
+            yield from part.walk()
+
+    def leaves(self) -> list[Partition]:
+        """Partitions that hold rows."""
+        return [p for p in self.relations() if not p.children]
+
+    def needs_toast(self, edition: Edition) -> bool:
+        """Whether it has a TOAST relation: its columns call for one, or did once."""
+        return self.toasted or needs_toast(edition.name, [(c.type, c.typmod) for c in self.columns])
+
+    def shape(self, edition: Edition, storage: Storage) -> Shape:
+        """Costs of one of its relations, wherever it stands."""
+        return Shape(
+            storage,
+            len(self.columns),
+            toastable=self.needs_toast(edition),
+            dropped=self.dropped,
+            indexes=tuple(Index(key.columns, key.constraint) for key in self.indexes),
+            not_null=sum(c.not_null for c in self.columns),
+            defaults=sum(c.default for c in self.columns),
+            checks=len(self.checks),
+        )
+
+    def shapes(self, edition: Edition) -> Counter[Shape]:
+        """Every relation it consists of, as shapes with their number."""
+        if self.baseline_shapes is not None:
+            return Counter(self.baseline_shapes)
+        base = self.shape(edition, self.storage)
+        if not self.levels and not self.partitioned:
+            place = Place.LEAF if self.parent else Place.PLAIN
+            return Counter({replace(base, place=place, bounds=1 if self.parent else 0): 1})
+        root = replace(
+            base,
+            place=Place.INTERMEDIATE if self.parent else Place.ROOT,
+            bounds=1 if self.parent else 0,
+            key_columns=len(self.levels[0].keys) if self.levels else 1,
+            levels=max(1, len(self.levels)),
+            templates=tuple(level.template_parts for level in self.levels if level.template),
+        )
+        found = self.shapes_of(self.parts, edition)
+        found[root] += 1
+        return found
+
+    def shapes_of(self, parts: Sequence[Partition], edition: Edition, depth: int = 1) -> Counter[Shape]:
+        """Some of its partitions, which lie at that depth, with those below them."""
+        found: Counter[Shape] = Counter()
+        keys = [len(level.keys) for level in self.levels]
+        by_storage: dict[Storage, Shape] = {}
+        seen: Counter[tuple[Storage, Place, int, int]] = Counter()
+        for level, part in _with_depth(parts, depth):
+            place = Place.INTERMEDIATE if part.children or level < len(self.levels) else Place.LEAF
+            key = (keys[level] if level < len(keys) else 1) if not edition.classic and place is Place.INTERMEDIATE else keys[level - 1]
+            seen[part.storage, place, part.bounds, key] += 1
+        for (storage, place, bounds, key), number in seen.items():
+            base = by_storage.setdefault(storage, self.shape(edition, storage))
+            found[replace(base, place=place, bounds=bounds, key_columns=key)] += number
+        return found
+
+    def each(self, edition: Edition) -> Counter[str]:
+        """Rows besides its shape's that each of its relations has: what expressions of indexes, checks and defaults read."""
+        depends = sum(key.depends(edition) for key in self.indexes) + sum(check.depends for check in self.checks)
+        depends += sum(column.named for column in self.columns)
+        return Counter({"pg_depend": depends}) if depends else Counter()
+
+    def once(self, edition: Edition, instance: Instance) -> Counter[str]:
+        """Rows besides its shape's that it has once: sequences, foreign keys, parents."""
+        rows: Counter[str] = Counter()
+        for column in self.columns:
+            if column.serial:
+                rows.update(extras.sequence(edition, instance))
+                rows.update(extras.owned(edition, instance))
+        for key in self.foreign:
+            rows.update(extras.foreign_key(len(key.columns)))
+        if self.foreign and self.made_alone and edition.greenplum and instance is Instance.COORDINATOR:
+            rows["pg_stat_last_operation"] += 1  # its keys are added behind CREATE
+        if self.inherits:
+            rows["pg_inherits"] += len(self.inherits)
+            rows["pg_depend"] += len(self.inherits)
+        change = self.array_kept - self.array_missing
+        if change:
+            rows["pg_type"] += change
+            rows["pg_depend"] += change
+        rows.update(self.extra.get(instance.value, {}))
+        return rows
+
+    def beyond(self, edition: Edition, instance: Instance) -> Counter[str]:
+        """Every row of it that no shape explains."""
+        if self.baseline_shapes is not None:
+            return Counter()
+        rows = self.once(edition, instance)
+        number = 1 + sum(1 for _ in self.relations())
+        for catalog, n in self.each(edition).items():
+            rows[catalog] += n * number
+        for storage, n in self._bare_directories(edition).items():
+            bare = self.shape(edition, storage)
+            with_index = relation_rows(edition.name, replace(bare, indexes=(Index(1),)), Instance.SEGMENT)
+            without = relation_rows(edition.name, bare, Instance.SEGMENT)
+            for catalog in with_index:
+                own = catalog in ("pg_class", "pg_index", "pg_attribute", "pg_depend")  # the index itself
+                if catalog != "pg_stat_last_operation":
+                    rows[catalog] += n * (with_index[catalog] - without.get(catalog, 0) - own)
+        return rows
+
+    def _bare_directories(self, edition: Edition) -> Counter[Storage]:
+        """Relations whose block directory serves no index any more, by storage."""
+        if not self.directory or self.indexes:
+            return Counter()
+        found = Counter(p.storage for p in self.relations() if edition.classic or not p.children)
+        if edition.classic or not self.partitioned:
+            found[self.storage] += 1
+        return Counter({storage: n for storage, n in found.items() if storage.append_optimized})
+
+    def loose_files(self, edition: Edition) -> int:
+        """Files that no shape explains: of the sequences it owns, of block directories without an index."""
+        return sum(bool(column.serial) for column in self.columns) + 2 * sum(self._bare_directories(edition).values())
+
+
+def _with_depth(parts: Sequence[Partition], depth: int = 1) -> Iterator[tuple[int, Partition]]:
+    for part in parts:
+        yield depth, part
+        yield from _with_depth(part.children, depth + 1)
