@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +33,7 @@ class Curves:
     before:  [table, resource] with everything left as it is
     stays:   [table, Why] leaves that stay as they are for each reason
     picks:   by (table, point): the groups of points that were enumerated and have no prices
+    fixed:   by table: what it comes to whatever the prices, where one operation takes it as a whole
     """
 
     columns: Floats
@@ -41,6 +42,13 @@ class Curves:
     before: Floats
     stays: npt.NDArray[np.int64]
     picks: dict[tuple[int, int], tuple[frontier.Pick, ...]]
+    fixed: dict[int, Floats] = field(default_factory=dict)
+
+    def fix(self, sums: dict[int, Floats]) -> None:
+        """From now on these tables have no choice."""
+        self.fixed = sums
+        for root, one in sums.items():
+            self.totals[root] = one[:, None]
 
     def settle(self, problem: Problem, solved: Solved, choice: npt.NDArray[np.int64]) -> Solved:
         """The solution of one problem after points that were enumerated, not priced, are put in."""
@@ -151,6 +159,8 @@ def _enumerate(curves: Curves, objective: Floats, ways: list[int]) -> bool:
     complete = True
     for problem in curves.problems:
         for place, root in enumerate(problem.roots.tolist()):
+            if root in curves.fixed:
+                continue
             some = frontier.ways(problem, place, directions)
             if some is None:
                 complete = False
@@ -200,6 +210,8 @@ def decide(curves: Curves, objective: Floats, limits: dict[str, float]) -> Outco
         for way, m in zip(ways, multipliers.tolist(), strict=True):
             price[way] += m
         made = np.concatenate([solve(p, price[:, None]).totals for p in curves.problems or ()])
+        for root, one in curves.fixed.items():
+            made[root] = one[:, None]
         best_bound = max(best_bound, float(np.einsum("trp,r->", made, price)) - float(multipliers @ limit))
         known = np.abs(curves.totals - made).max(axis=1).min(axis=1)
         curves.columns = np.concatenate([curves.columns, price[:, None]], axis=1)

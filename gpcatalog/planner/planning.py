@@ -70,7 +70,7 @@ class Planned:
         self.curves = curves
         self.outcome = outcome
         self.lock_limit = lock_limit
-        self.whole: dict[int, str] = {}  # tables that one operation takes as a whole, by index of the root
+        self.wholes = whole.Wholes()
         self.plan: Plan = None  # type: ignore[assignment]
         self.table_plans: list[TablePlan] = []
 
@@ -110,8 +110,8 @@ class Planned:
                 scribe = Scribe(self.reader, root, problem, rows)
                 found.fingerprint = scribe.fingerprint
                 found.left = _left(scribe)
-                if root.index in self.whole:
-                    found.steps = [whole.step(self.whole[root.index], scribe, found)]
+                if root.index in self.wholes.operations:
+                    found.steps = [whole.step(self.wholes.operations[root.index], scribe, found)]
                 else:
                     found.steps = [] if root.reason else scribe.steps(solved)
                     found.steps += proposals.external(scribe, problem)
@@ -212,6 +212,13 @@ def make(
     rest = totals.rest_of(reader, round(float(before[LEAVES])))
     aside = {"leaves": float(rest.leaves + rest.tables), "files": rest.files}
     room = {n: v - aside.get(n, 0.0) for n, v in asked.items()}
+    spared = None if headroom is None else float(policy.size(headroom))
+    wholes = whole.chosen(reader, rate=asking.rate, headroom=spared, lock_limit=lock_limit, room=dict(room))
+    curves.fix(wholes.sums)
+    if "leaves" in room:  # what is no longer partitioned counts as a table
+        plain = sum(op == "unpartition" for op in wholes.operations.values())
+        aside["leaves"] += plain
+        room["leaves"] -= plain
     # with a target the plan does no more than the target asks; without one it goes as far as the weights say it pays
     objective = prices(rules.weights, 0.0 if targets else 1.0)
     try:
@@ -219,7 +226,7 @@ def make(
     except budget.Infeasible as e:
         raise limits.impossible(e, asked, aside, curves) from None
     planned = Planned(reader, asking, curves, outcome, lock_limit)
-    planned.whole = whole.chosen(reader) if not targets else {}
+    planned.wholes = wholes
     _fill(planned, source, rest, asked, before)
     return planned
 
@@ -231,12 +238,6 @@ def _fill(planned: Planned, source: Source, rest: totals.Rest, asked: dict[str, 
     after = np.zeros_like(before)
     for root in reader.roots:
         was, will = curves.before[root.index], curves.totals[root.index, :, int(outcome.choice[root.index])].copy()
-        if root.index in planned.whole:
-            will[:] = 0.0
-            will[LEAVES], will[ROWS], will[FILES], will[CATALOG] = whole.after(reader, root, planned.whole[root.index])
-            size = reader.snapshot.one("SELECT sum(bytes) AS b, sum(max_segment_bytes) AS s FROM relation WHERE root = ?", [root.oid])
-            will[REWRITE] = float(size["b"] or 0)
-            will[SECONDS] = float(size["s"] or 0) / planned.request.rate + root.leaves * costs.DROP_SECONDS
         after += will
         distribution = next((d for o, d in root.facts.get("distribution", ()) if o == root.oid), "")
         tables.append(
@@ -272,8 +273,8 @@ def _fill(planned: Planned, source: Source, rest: totals.Rest, asked: dict[str, 
         )
     planned.table_plans = tables
     first, last = totals.totals(rest, before, max(1, reader.cluster.segments)), totals.totals(rest, after, max(1, reader.cluster.segments))
-    if any(op == "unpartition" for op in planned.whole.values()):
-        last = msgspec.structs.replace(last, tables=last.tables + sum(op == "unpartition" for op in planned.whole.values()))
+    plain = sum(op == "unpartition" for op in planned.wholes.operations.values())
+    last = msgspec.structs.replace(last, tables=last.tables + plain)
     seen = {
         "leaves": (first.leaves + first.tables, last.leaves + last.tables, "leaves and tables"),
         "files": (first.files, last.files, "files a segment"),
@@ -395,6 +396,8 @@ def _notes(planned: Planned, source: Source) -> list[str]:
     merged = [r for r in planned.reader.roots if planned.table_plans[r.index].merges]
     partman = sum("pg_partman" in r.facts for r in merged)
     every = sum("every" in r.facts and "pg_partman" not in r.facts and r.calendar for r in merged)
+    for reason, n in sorted(planned.wholes.refused.items()):
+        found.append(f"Not done though the policy asks for it: {reason} ({plural(n, 'table')}).")
     if partman:
         found.append(
             f"pg_partman maintains {plural(partman, 'table')} that would be merged: the plan holds its new interval, premake and"

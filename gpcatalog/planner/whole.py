@@ -2,44 +2,102 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import dataclass, field
 from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from gpcatalog.capacity.model import Place, Shape, relation_cost
 from gpcatalog.model.storage import Storage
-from gpcatalog.planner import costs
+from gpcatalog.planner import costs, limits
+from gpcatalog.planner.group import CATALOG, FILES, LEAVES, RESOURCES, REWRITE, ROWS, SECONDS
 from gpcatalog.planner.operations import AnyStep, Flatten, Gain, NewLeaf, Price, Unpartition, step_id
 from gpcatalog.planner.plan import TablePlan
 from gpcatalog.planner.sets import Reader, Root, _root_shape
 from gpcatalog.planner.steps import Scribe, option_pairs
 
+Floats = npt.NDArray[np.float64]
 
-def chosen(reader: Reader) -> dict[int, str]:
-    """Tables that lose their partitions, or a level, where the policy says so; nothing else is done to them."""
-    found: dict[int, str] = {}
+
+@dataclass
+class Wholes:
+    """Tables that one operation takes as a whole, by index of the root.
+
+    operations: "unpartition" or "flatten"; sums: resources each leaves behind and costs; refused: what the policy names but cannot be
+    done, by reason: how many tables
+    """
+
+    operations: dict[int, str] = field(default_factory=dict)
+    sums: dict[int, Floats] = field(default_factory=dict)
+    refused: Counter[str] = field(default_factory=Counter)
+
+
+def chosen(reader: Reader, *, rate: float, headroom: float | None, lock_limit: float | None, room: dict[str, float]) -> Wholes:
+    """Tables that lose their partitions, or a level, where the policy says so; nothing else is done to them.
+
+    The smallest come first, and what they rewrite and how long they take is off `room`, as "rewrite" and "seconds", before anything
+    else is planned. rate: bytes a second that one segment copies
+    """
+    found = Wholes()
+    wanted: list[tuple[float, Root, str, dict[str, Any]]] = []
     for root in reader.roots:
         w = root.wishes
-        if (
-            root.reason
-            and root.level == 0
-            and ("lock" in root.reason or "foreign" in root.reason or "skip" in root.reason or "replicated" in root.reason)
-        ):
-            continue
-        if "pg_partman" in root.facts or not (w.unpartition_below or w.flatten):
+        if not (w.unpartition_below or w.flatten) or w.skip:
             continue
         r = reader.snapshot.one(
-            "SELECT sum(bytes) AS bytes, count(*) FILTER (bytes IS NULL AND filled IS DISTINCT FROM false) AS unknown,"
+            "SELECT coalesce(sum(bytes), 0) AS bytes, coalesce(sum(max_segment_bytes), 0) AS segment,"
+            " count(*) FILTER (bytes IS NULL AND filled IS DISTINCT FROM false) AS unknown,"
             " count(*) FILTER (storage NOT IN ('heap', 'ao_row', 'ao_column')) AS odd, count(DISTINCT \"columns\") AS shapes,"
-            " count(*) FILTER (kind = 'leaf') AS leaves, count(DISTINCT parent) FILTER (kind = 'leaf') AS parents"
+            " count(*) AS leaves, count(DISTINCT parent) AS parents, sum(indexes + 4) AS held"
             " FROM relation WHERE root = ? AND kind = 'leaf'",
             [root.oid],
         )
-        if r["unknown"] or r["odd"] or r["shapes"] != 1:
-            continue
-        if w.unpartition_below and int(r["bytes"] or 0) < w.unpartition_below:
-            found[root.index] = "unpartition"
+        if w.unpartition_below and (r["unknown"] or int(r["bytes"]) < w.unpartition_below):
+            operation = "unpartition"
         elif w.flatten and root.depth == 2 and r["leaves"] == r["parents"]:
-            found[root.index] = "flatten"
+            operation = "flatten"
+        else:
+            continue
+        obstacle = _obstacle(root, r, headroom, lock_limit)
+        if obstacle:
+            found.refused[f"{operation}: {obstacle}"] += 1
+        else:
+            wanted.append((float(r["bytes"]), root, operation, r))
+    for size, root, operation, r in sorted(wanted, key=lambda one: (one[0], one[1].oid)):
+        seconds = float(r["segment"]) / rate + root.leaves * costs.DROP_SECONDS
+        over = [n for n, needed in (("rewrite", size), ("seconds", seconds)) if needed > room.get(n, np.inf)]
+        if over:
+            found.refused[f"{operation}: {' and '.join(limits.NAMES[n] for n in over)} leave{'s' if len(over) == 1 else ''} no room"] += 1
+            continue
+        for n, needed in (("rewrite", size), ("seconds", seconds), ("leaves", float(operation == "unpartition"))):
+            if n in room:
+                room[n] -= needed
+        sums = np.zeros(len(RESOURCES))
+        sums[LEAVES], sums[ROWS], sums[FILES], sums[CATALOG] = after(reader, root, operation)
+        sums[REWRITE], sums[SECONDS] = size, seconds
+        found.operations[root.index], found.sums[root.index] = operation, sums
     return found
+
+
+def _obstacle(root: Root, r: dict[str, Any], headroom: float | None, lock_limit: float | None) -> str:
+    if root.reason and root.level == 0 and any(word in root.reason for word in ("lock", "foreign", "replicated")):
+        return root.reason
+    if "pg_partman" in root.facts:
+        return "pg_partman maintains it"
+    if r["unknown"]:
+        return "how many bytes it holds is not known"
+    if r["odd"]:
+        return "it has leaves that are external, foreign or of an unknown storage"
+    if r["shapes"] != 1:
+        return "its leaves differ in their columns"
+    if headroom is not None and float(r["segment"]) > headroom:
+        return "it is larger than headroom"
+    locks = 1 + r["leaves"] + r["held"]
+    if lock_limit is not None and locks > lock_limit:
+        return f"its {locks:,} locks do not fit {lock_limit:,.0f}"
+    return ""
 
 
 def _plain_shape(root: Root, leaf: dict[str, Any], place: Place, indexes: int) -> Shape:

@@ -306,6 +306,34 @@ def test_unpartition_flatten_externalise() -> None:
     assert all(s.proposal for s in outside)
 
 
+def test_whole_tables_keep_the_limits() -> None:
+    rules = Policy(default=Rule(unpartition_below="1GB"))
+    tables = [MadeTable(f"small_{n}", daily(20, bytes=size)) for n, size in enumerate((1 << 20, 2 << 20, 30 << 20))]
+
+    def names(**limits: Any) -> tuple[set[str], planning.Planned]:
+        planned = make(MadeSnapshot(tables), rules, **limits)
+        full = planned.full()
+        assert all(x.kept for x in full.limits), full.limits
+        assert full.effort.rewrite == sum(s.cost.bytes or 0 for t in full.tables for s in t.steps)
+        return {t.table for t in full.tables if any(isinstance(s, Unpartition) for s in t.steps)}, planned
+
+    assert names()[0] == {"small_0", "small_1", "small_2"}
+    # the smallest first, and what is left of the limit is for merging
+    done, planned = names(max_rewrite="60MB")
+    assert done == {"small_0", "small_1"}
+    assert any("max_rewrite leaves no room (1 table)" in note for note in planned.plan.notes)
+    assert names(window="0.3s")[0] == {"small_0"}
+    assert names(target_leaves=3)[0] == {"small_0", "small_1", "small_2"}
+    assert names(max_lock=30)[0] == set()
+    assert names(headroom="10MB")[0] == {"small_0", "small_1"}
+    with pytest.raises(CatalogError, match="target_leaves = 2 cannot be reached"):
+        make(MadeSnapshot(tables), rules, target_leaves=2)
+    flat = MadeSnapshot([MadeTable("flat", [MadeLeaf(x.bound, lanes=[1 << 20]) for x in daily(20)])])
+    planned = make(flat, Policy(default=Rule(flatten=True)), max_rewrite="10MB")
+    assert not any(isinstance(s, Flatten) for t in planned.tables() for s in t.steps)
+    assert planned.plan.effort.rewrite <= 10 << 20
+
+
 def test_partman_follows() -> None:
     config = json.dumps({"parent_table": "s.p", "partition_interval": "1 day", "premake": 4, "retention": None})
     leaves = [MadeLeaf(day_range(x.bound.split("'")[1], x.bound.split("'")[3], classic=False)) for x in daily(150)]
