@@ -86,6 +86,7 @@ class Swap:
 
     above: how to reach the parent on Greenplum 6 ("ALTER PARTITION x …"), empty at the first level
     default: the parent's default partition with its leaves, None where there is none
+    alone: no other partition stays but the default one
     """
 
     id: str
@@ -97,6 +98,7 @@ class Swap:
     range_predicate: str
     default: Unit | None = None
     default_stages: tuple[Stage, ...] = ()
+    alone: bool = False
     rows: int | None = None  # counted when the script was written
     said: tuple[str, ...] = ()
     limit_bytes: int | None = None

@@ -8,6 +8,8 @@ from gpcatalog.migration.writer import Phase, Phases, Writer, block, call, grant
 from gpcatalog.model.names import qualified
 from gpcatalog.model.names import quote_ident as quote
 
+STAND_IN = "gpcatalog_stand_in"
+
 
 def partition(name: str, value: str = "") -> str:
     """How a partition is addressed behind PARTITION: by its name, or by a value that it holds."""
@@ -73,7 +75,6 @@ class Classic(Writer):
         return f"{found} ({', '.join(parts)})"
 
     def exchange(self, context: Context, swap: Swap) -> Phases:
-        above = swap.above
         default = swap.default
         parked = swap.default_stages if default is not None else ()
         ready: list[str] = []
@@ -88,20 +89,10 @@ class Classic(Writer):
             for leaf in default.leaves:
                 ready.append(self._nothing_in_default(leaf.sql, swap.range_predicate))
         moves: list[str] = []
-        if default is not None:
-            top = partition(default.relation.partition)
-            moves += [self._exchange(context, above, top, s) for s in parked]
-            moves.append(self._alter(context, above, "DROP DEFAULT PARTITION"))
-        moves += self._drops(context, above, swap.gone)
-        for made in swap.made:
-            bound = made.bound
-            moves.append(self._alter(context, above, f"ADD PARTITION {quote(made.partition)} {bound}{self._below(made)}"))
-            moves += [self._exchange(context, above, quote(made.partition), s) for s in made.stages]
-        if default is not None:
-            name = quote(default.relation.partition)
-            like = Made("", "", "", parked, "", default.relation if default.relation.kind != "leaf" else None)
-            moves.append(self._alter(context, above, f"ADD DEFAULT PARTITION {name}{self._below(like)}"))
-            moves += [self._exchange(context, above, name, s) for s in parked]
+        if swap.alone:
+            moves += self._all_replaced(context, swap, default, parked)
+        else:
+            moves += self._some_replaced(context, swap, default, parked)
         moves += [f"DROP TABLE {qualified(s.schema, s.name)};" for s in [*self.stages(swap), *parked]]
         finish: list[str] = []
         for stage in self.stages(swap):
@@ -115,6 +106,47 @@ class Classic(Writer):
             (Phase.SWAP, moves),
             (Phase.FINISH, finish),
         ]
+
+    def _some_replaced(self, context: Context, swap: Swap, default: Unit | None, parked: tuple[Stage, ...]) -> list[str]:
+        above = swap.above
+        moves: list[str] = []
+        if default is not None:
+            top = partition(default.relation.partition)
+            moves += [self._exchange(context, above, top, s) for s in parked]
+            moves.append(self._alter(context, above, "DROP DEFAULT PARTITION"))
+        moves += self._drops(context, above, swap.gone)
+        for made in swap.made:
+            moves.append(self._alter(context, above, f"ADD PARTITION {quote(made.partition)} {made.bound}{self._below(made)}"))
+            moves += [self._exchange(context, above, quote(made.partition), s) for s in made.stages]
+        if default is not None:
+            name = quote(default.relation.partition)
+            like = Made("", "", "", parked, "", default.relation if default.relation.kind != "leaf" else None)
+            moves.append(self._alter(context, above, f"ADD DEFAULT PARTITION {name}{self._below(like)}"))
+            moves += [self._exchange(context, above, name, s) for s in parked]
+        return moves
+
+    def _all_replaced(self, context: Context, swap: Swap, default: Unit | None, parked: tuple[Stage, ...]) -> list[str]:
+        """A table keeps one partition at least: an empty default one stands in, and what comes is split off it."""
+        moves: list[str] = []
+        if default is None:
+            moves.append(self._alter(context, "", f"ADD DEFAULT PARTITION {quote(STAND_IN)}"))
+        else:
+            moves += [self._exchange(context, "", partition(default.relation.partition), s) for s in parked]
+        moves += self._drops(context, "", swap.gone)
+        for n, made in enumerate(swap.made):
+            name = quote(made.partition)
+            if n and default is None:
+                moves.append(self._alter(context, "", f"ADD PARTITION {name} {made.bound}"))
+            else:
+                what = made.bound if made.bound.startswith("START") else f"AT {made.bound.removeprefix('VALUES').strip()}"
+                split = self._alter(context, "", f"SPLIT DEFAULT PARTITION {what} INTO (PARTITION {name}, DEFAULT PARTITION)")
+                moves.append(f"EXECUTE {literal(split)};")  # PL/pgSQL would read INTO as its own
+                if default is None:
+                    moves.append(self._alter(context, "", "DROP DEFAULT PARTITION"))
+            moves += [self._exchange(context, "", name, s) for s in made.stages]
+        if default is not None:
+            moves += [self._exchange(context, "", partition(default.relation.partition), s) for s in parked]
+        return moves
 
     def _root_grants(self, context: Context) -> list[Grant]:
         return [g for g in grants(context.root.acl) if g.role != context.root.owner]

@@ -141,6 +141,7 @@ class Planner:
         self.table = table
         self.planned = planned
         self.counts = counts
+        self.dropped = {u.oid for s in planned.steps if isinstance(s, op.DropEmpty) for u in s.units}
         self.growth = growth
         self.slots = slots
         self.classic = table.server.classic_partitions
@@ -332,10 +333,13 @@ class Planner:
         whole = predicate(parse(text), key)
         siblings = [c for c in self.table.children(parent.oid) if c.oid not in {u.oid for u in units}]
         default = self.default_unit(parent, units)
-        if self.classic and not siblings:
-            raise Refusal("Greenplum 6 cannot drop the last partition: leave one out, or unpartition the table")
-        if self.classic and default is not None and not [s for s in siblings if s.oid != default.relation.oid]:
-            raise Refusal("Greenplum 6 cannot drop the last partition beside the default one: leave one out")
+        alone = self.classic and not [
+            s for s in siblings if s.oid not in self.dropped and (default is None or s.oid != default.relation.oid)
+        ]
+        if alone and (deep or self.above(parent)):
+            raise Refusal("Greenplum 6 cannot drop the last partition of a level: leave one out")
+        if alone and not _closed(text):
+            raise Refusal("Greenplum 6 cannot drop the last partition, and one without an end cannot be split off: leave one out")
         taken = {r.name for r in self.table.relations.values() if r.oid not in {u.oid for u in units}}
         if name in taken:
             raise Refusal(f"the name {name} is taken")
@@ -372,7 +376,7 @@ class Planner:
         limit = None if size is None else int(size * self.growth) + (64 << 20)
         forward = Swap(
             step.id, step.explanation, parent, self.above(parent), tuple(self.unit(u) for u in units), (made,), whole, default, parked,
-            rows=counted, said=step.rests_on, limit_bytes=limit, needs=_needs(step),
+            alone=alone, rows=counted, said=step.rests_on, limit_bytes=limit, needs=_needs(step),
         )  # fmt: skip
         return forward, self._back(step, forward, units, made, key, digest, label, deep)
 
@@ -490,6 +494,7 @@ class Planner:
         return Swap(
             f"undo-{step.id}", f"back: {forward.title}", parent, forward.above, (gone,), tuple(back_made), forward.range_predicate,
             forward.default, tuple(Stage(**{**s.__dict__, "name": s.name.replace("gpc_", "gpr_")}) for s in forward.default_stages),
+            alone=forward.alone,
         )  # fmt: skip
 
     def drop(self, step: op.DropEmpty) -> list[tuple[Change, Change | None]]:
@@ -716,6 +721,12 @@ def _made_relation(made: Made, like: Relation, parent: Relation) -> Relation:
 def _stage_relation(stage: Stage, unit: Relation, deep: bool) -> Relation:
     bound = stage.path[-1][1] if deep else unit.bound
     return Relation(**{**stage.shape.__dict__, "oid": 0, "name": stage.final, "bound": bound, "storage": stage.storage})
+
+
+def _closed(text: str) -> bool:
+    """A list, or a range with both ends: what can be split off a default partition."""
+    bound = parse(text)
+    return bound.kind is BoundKind.LIST or bool(bound.lower and bound.upper)
 
 
 def _adjacent(one: Bound, two: Bound) -> bool:
