@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from gpcatalog.migration.request import Mode, Request
 from tests.conftest import fresh_database
 from tests.migration import made, zoo
 
@@ -35,13 +36,15 @@ def gapped(dsn: str, greenplum: bool, more: int = 0) -> None:
     )
 
 
-@pytest.mark.parametrize("fixture", ["gp6_dsn", "gp7_dsn", "pg_dsn"])
-def test_empty_leaves(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("fixture", "mode"), [("gp6_dsn", Mode.LOCKED), ("gp7_dsn", Mode.ONLINE), ("pg_dsn", Mode.LOCKED), ("pgnew_dsn", Mode.ONLINE)]
+)
+def test_empty_leaves(fixture: str, mode: Mode, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     dsn = fresh_database(request.getfixturevalue(fixture), "mig_drop")
-    generation = {"gp6_dsn": "gp6", "gp7_dsn": "gp7", "pg_dsn": "pg15"}[fixture]
+    generation = {"gp6_dsn": "gp6", "gp7_dsn": "gp7", "pg_dsn": "pg15", "pgnew_dsn": "pg18"}[fixture]
     gapped(dsn, fixture.startswith("gp"))
     picture, rows = zoo.picture(dsn, generation), made.rows_of(dsn, "t")
-    files = made.written(dsn, tmp_path / "sql", made.plan_of(dsn, DROPS))
+    files = made.written(dsn, tmp_path / "sql", made.plan_of(dsn, DROPS), request=Request(mode))
     assert files.steps == 1
     assert files.refused == []
     files.run("0000_prepare.sql")

@@ -58,7 +58,9 @@ def kill_at(files: made.Written, name: str, point: int, what: str) -> bool:
     with made.psycopg.connect(files.dsn, autocommit=True) as conn:
         pid = None
         while runner.poll() is None and pid is None:
-            found = conn.execute("SELECT pid FROM pg_stat_activity WHERE application_name = 'mig_stop' AND state = 'active'").fetchone()
+            found = conn.execute(
+                "SELECT pid FROM pg_stat_activity WHERE application_name = 'mig_stop' AND state = 'active' AND datname = current_database()"
+            ).fetchone()
             pid = found[0] if found else None
             time.sleep(0.02)
         if pid is None:
