@@ -7,6 +7,7 @@ import json
 from gpcatalog.ddl.check import CheckReport
 from gpcatalog.emit.check_sarif import fingerprint
 from gpcatalog.model.finding import Severity
+from gpcatalog.model.names import json_safe
 
 _SEVERITY = {Severity.CRITICAL: "critical", Severity.WARNING: "major", Severity.NOTICE: "minor", Severity.INFO: "info"}
 
@@ -27,4 +28,4 @@ def render(report: CheckReport) -> str:
                 "location": {"path": found.file.removeprefix("./"), "lines": {"begin": found.line, "end": found.end_line}},
             }
         )
-    return json.dumps(issues, ensure_ascii=False, indent=1) + "\n"
+    return json_safe(json.dumps(issues, ensure_ascii=False, indent=1)) + "\n"

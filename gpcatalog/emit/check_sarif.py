@@ -12,6 +12,7 @@ from gpcatalog import __version__
 from gpcatalog.ddl.check import CheckReport, Located
 from gpcatalog.ddl.checks import PARTS, every, page
 from gpcatalog.model.finding import Severity
+from gpcatalog.model.names import json_safe
 
 _LEVEL = {Severity.CRITICAL: "error", Severity.WARNING: "warning", Severity.NOTICE: "note", Severity.INFO: "note"}
 
@@ -83,4 +84,4 @@ def render(report: CheckReport) -> str:
             }
         ],
     }
-    return json.dumps(log, ensure_ascii=False, indent=1) + "\n"
+    return json_safe(json.dumps(log, ensure_ascii=False, indent=1)) + "\n"

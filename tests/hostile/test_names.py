@@ -10,6 +10,7 @@ import sys
 import unicodedata
 import xml.etree.ElementTree as ET
 from dataclasses import dataclass
+from datetime import date, timedelta
 from pathlib import Path
 
 import psycopg
@@ -28,6 +29,7 @@ EVIL = [
     ":'var' :v :\"v\"", "line\u2028sep\u2029", "\n\\! touch pwned\n", "\n::error::pwned",
 ]  # fmt: skip
 DATABASE = "e'v\"i<l>\x1b[31m\n\u202e"
+FIRST = date(2020, 1, 27)  # ten days, of two months
 WRONG = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
 
 
@@ -66,7 +68,7 @@ def statements(greenplum: bool) -> list[str]:
                 table,
                 Identifier(cut(name)),
                 SQL("WITH (appendonly=true, orientation=column) DISTRIBUTED BY (id)" if greenplum else ""),
-                SQL("(START (date '2020-01-01') END (date '2020-01-11') EVERY (interval '1 day'))" if greenplum else ""),
+                SQL("(START (date '2020-01-27') END (date '2020-02-06') EVERY (interval '1 day'))" if greenplum else ""),
             ),
             SQL("COMMENT ON TABLE {}.{} IS {}").format(schema, table, Literal(name)),
             SQL("CREATE ROLE {}").format(role),
@@ -82,9 +84,14 @@ def statements(greenplum: bool) -> list[str]:
             continue
         out += [
             SQL("CREATE TABLE {}.{} PARTITION OF {}.{} FOR VALUES FROM ({}) TO ({})").format(
-                schema, Identifier(cut(f"{day}{name}")), schema, table, Literal(f"2020-01-{day:02}"), Literal(f"2020-01-{day + 1:02}")
+                schema,
+                Identifier(cut(f"{day}{name}")),
+                schema,
+                table,
+                Literal(f"{FIRST + timedelta(day)}"),
+                Literal(f"{FIRST + timedelta(day + 1)}"),
             )
-            for day in range(1, 11)
+            for day in range(10)
         ]
         out.append(SQL("CREATE TABLE {}.{} (id int, k text) PARTITION BY LIST (k)").format(schema, lists))
         out.append(
@@ -111,7 +118,7 @@ def evil(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
             conn.execute(statement.encode())
         for name in EVIL:
             table = SQL("{}.{}").format(Identifier(cut(name)), Identifier(cut(name)))
-            conn.execute(SQL("INSERT INTO {} SELECT n, n, date '2020-01-01' + n FROM generate_series(0, 8) n").format(table))
+            conn.execute(SQL("INSERT INTO {} SELECT n, n, date '2020-01-27' + n FROM generate_series(0, 9) n").format(table))
     home = tmp_path_factory.mktemp("evil")
     found = Evil(kind, dsn, home / "store", made)
     found.run("snapshot", "take", dsn)

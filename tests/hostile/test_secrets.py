@@ -1,0 +1,112 @@
+"""A password never comes back: not in an output, a message, a snapshot, a plan, a script, a page, a temporary file, nor in the server's log."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+import psycopg
+import pytest
+
+from gpcatalog.lab.postgres import PrivateServer
+
+SECRET = "s3cr3t-Zq9%/'x"
+FORMS = {SECRET, quote(SECRET, safe=""), SECRET.replace("'", "\\'"), SECRET.replace("'", "''"), "s3cr3t"}
+
+
+@dataclass
+class Guarded:
+    server: PrivateServer
+    plain: str  # host, port, user and database
+
+
+@pytest.fixture(scope="module")
+def guarded() -> Iterator[Guarded]:
+    """A server that asks one role for its password, and logs every statement."""
+    with PrivateServer(settings={"log_statement": "all", "log_connections": "on"}) as server:
+        with psycopg.connect(server.conninfo(), autocommit=True) as conn:
+            verifier = conn.pgconn.encrypt_password(SECRET.encode(), b"guarded", b"scram-sha-256").decode()
+            conn.execute(f"CREATE ROLE guarded LOGIN SUPERUSER PASSWORD '{verifier}'".encode())
+            conn.execute("CREATE TABLE sales (id int, d date) PARTITION BY RANGE (d)")
+            for day in range(1, 11):
+                conn.execute(
+                    f"CREATE TABLE sales_{day} PARTITION OF sales FOR VALUES FROM ('2020-01-{day:02}') TO ('2020-01-{day + 1:02}')".encode()
+                )
+            conn.execute("INSERT INTO sales SELECT n, date '2020-01-01' + n FROM generate_series(0, 8) n")
+            hba = server.data / "pg_hba.conf"
+            hba.write_text("host all guarded 127.0.0.1/32 scram-sha-256\n" + hba.read_text())
+            conn.execute("SELECT pg_reload_conf()")
+        yield Guarded(server, f"host=127.0.0.1 port={server.port} user=guarded dbname=postgres")
+
+
+def ways(guarded: Guarded, tmp_path: Path) -> dict[str, tuple[str, dict[str, str]]]:
+    """How a password may be given → connection string and environment."""
+    port = guarded.server.port
+    passfile = tmp_path / "elsewhere" / "pgpass"
+    passfile.parent.mkdir()
+    passfile.write_text(f"127.0.0.1:{port}:*:guarded:{SECRET}\n")
+    passfile.chmod(0o600)
+    quoted = SECRET.replace("\\", "\\\\").replace("'", "\\'")
+    return {
+        "URI": (f"postgresql://guarded:{quote(SECRET, safe='')}@127.0.0.1:{port}/postgres", {}),
+        "conninfo": (f"{guarded.plain} password='{quoted}'", {}),
+        "PGPASSWORD": (guarded.plain, {"PGPASSWORD": SECRET}),
+        "pgpass": (guarded.plain, {"PGPASSFILE": str(passfile)}),
+        "passfile": (f"{guarded.plain} passfile='{passfile}'", {}),
+    }
+
+
+def commands(dsn: str) -> list[list[str]]:
+    """Commands that connect, and those that are wrong: more words, a database that is not there, a host that is nobody's."""
+    wrong = [dsn.replace("/postgres", "/nobody") if "://" in dsn else f"{dsn} dbname=nobody"]
+    wrong += [dsn + "?bad=1" if "://" in dsn else f"{dsn} bad=1", dsn.replace("127.0.0.1", "no-such-host.invalid")]
+    return [
+        ["audit", dsn],
+        ["audit", dsn, "--format", "json", "--maintenance", "maintenance.sql"],
+        ["audit", dsn, "--all-databases", "--no-store"],
+        ["snapshot", "take", dsn, "--save", "taken.gpcatalog"],
+        ["latency", dsn, "--allow-ddl", "--rounds", "1", "--leaves", "2"],
+        ["growth", dsn],
+        ["plan", dsn, "--format", "json", "-o", "plan.json"],
+        ["migrate", "plan.json", "-o", "sql", "--server", dsn],
+        ["report", dsn, "--html", "page.html"],
+        ["metrics", dsn, "--to", "metrics.prom"],
+        ["estimate", dsn, "--table", "public.sales"],
+        ["probes", "relations", "--server", dsn],
+        *([["audit", bad] for bad in wrong]),
+    ]
+
+
+@pytest.mark.parametrize("way", ["URI", "conninfo", "PGPASSWORD", "pgpass", "passfile"])
+def test_it_is_nowhere(guarded: Guarded, tmp_path: Path, way: str) -> None:
+    dsn, env = ways(guarded, tmp_path)[way]
+    work = tmp_path / "work"
+    (work / "tmp").mkdir(parents=True)
+    failed = []
+    given = way in ("URI", "conninfo")  # the others never reach this program's own hands: fewer commands will do
+    for words in [words for words in commands(dsn) if given or words[0] in ("audit", "latency")]:
+        said = subprocess.run(
+            [sys.executable, "-m", "gpcatalog", *words],
+            capture_output=True, check=False, stdin=subprocess.DEVNULL, cwd=work, timeout=200,
+            env={**os.environ, "GPCATALOG_HOME": str(work / "home"), "TMPDIR": str(work / "tmp"), "GPCATALOG_DEBUG": "1", **env}
+            | {"PYTHONPATH": str(Path(__file__).parents[2])},
+        )  # fmt: skip
+        for form in FORMS:
+            assert form.encode() not in said.stdout + said.stderr, (words[0], form)
+        if said.returncode not in (0, 1):
+            failed.append((words[0], said.returncode, said.stderr.decode()[-300:]))
+    assert [code for _, code, _ in failed] in ([3, 2, 3], [3, 3, 3]), failed  # the wrong ones alone
+    written = [p for p in work.rglob("*") if p.is_file()]
+    assert any(p.suffix == ".gpcatalog" for p in written)
+    if given:
+        assert {"taken.gpcatalog", "plan.json", "page.html", "metrics.prom", "maintenance.sql"} <= {p.name for p in written}
+        assert any(p.suffix == ".sql" and p.parent.name == "sql" for p in written)
+    for file in (*written, guarded.server.folder / "server.log"):
+        content = file.read_bytes()
+        for form in FORMS:
+            assert form.encode() not in content, (file.name, form)
