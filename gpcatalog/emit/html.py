@@ -73,7 +73,7 @@ def _limits(report: Report) -> str:
     rows: list[tuple[Cell, ...]] = []
     classes = []
     for v in report.verdicts:
-        share = f"{v.share:.0%}" if v.share is not None else "?"
+        share = "?" if v.share is None else f"{v.share:,.0f} ×" if v.share >= 10 else f"{v.share:.0%}"
         value = "?" if v.value is None else f"{v.value:.1f} ×" if v.unit == "x" else amount(v.value, v.unit)
         limit = f"{v.limit:.1f} ×" if v.unit == "x" else amount(v.limit, v.unit)
         rows.append(((v.what, v.source + (f"; {v.note}" if v.note else "")), value, limit, share, v.state))
@@ -203,18 +203,29 @@ def _files_chart(seen: Picture) -> str:
     )
 
 
-def _sizes_chart(seen: Picture) -> str:
-    total = sum(seen.sizes)
+def _sizes_chart(report: Report, seen: Picture) -> str:
+    """Files by size: as listed in the directories where they were, else each leaf with its average."""
+    listed = report.files is not None and report.files.basis == "directory" and report.files.buckets
+    if report.files is not None and listed:
+        found_by: Counter[str] = Counter()
+        for one in report.files.buckets:
+            found_by[one.label] += one.files
+        sizes = [found_by[b.label] for b in FILE_BUCKETS]
+        basis = "as listed in the data directories, all parts of all tables and of the system."
+    else:
+        sizes = list(seen.sizes)
+        basis = "each leaf counts with its average."
+    total = sum(sizes)
     if not total:
         return ""
     found = [
         Column(b.label, n / total, b.published, f"{n / total:.0%}" if n / total >= 0.005 or not n else "<1%")
-        for b, n in zip(FILE_BUCKETS, seen.sizes, strict=True)
+        for b, n in zip(FILE_BUCKETS, sizes, strict=True)
     ]
     entries = '<p class="legend"><span><i class="key a"></i>here</span><span><i class="key o"></i>published</span></p>'
     return figure(
         "Are the files too small?",
-        f"share of {plural(total, 'data file')} by size; each leaf counts with its average.",
+        f"share of {plural(total, 'file' if listed else 'data file')} by size; {basis}",
         columns("share of files by size", found) + entries,
         FILE_BUCKETS_SOURCE,
     )
@@ -430,6 +441,42 @@ def _tables(seen: Picture) -> str:
     )
 
 
+def _files_table(report: Report) -> str:
+    """Files as the directories (or the segment file lists) have them: where they are, and the tables with most of them."""
+    found = report.files
+    if found is None:
+        return ""
+
+    def known(value: int | None) -> str:
+        return count(value) if value is not None else "?"
+
+    said = [f"{plural(found.files, 'file')} on all segments"]
+    if found.average_bytes is not None:
+        said.append(f"{size(found.average_bytes)} on average")
+    if found.empty is not None and found.files:
+        said.append(f"{found.empty / found.files:.0%} of zero size")
+    if found.when_filled is not None:
+        said.append(f"{count(found.when_filled)} once every empty leaf has rows")
+    if found.hollow_bytes:
+        said.append(f"{size(found.hollow_bytes)} in indexes without an entry")
+    basis = "counted in the data directories" if found.basis == "directory" else "told by segment file lists; forks and sizes are not seen"
+    heads = ("table", "storage", "files", "filled", "as aoco", "as row", "as heap", "removable")
+    rows = [
+        (
+            f"{t.schema}.{t.name}", t.storage, count(t.files), known(t.when_filled), known(t.as_ao_column), known(t.as_ao_row),
+            known(t.as_heap), known(t.removable),
+        )
+        for t in found.tables
+    ]  # fmt: skip
+    hosts = [(h.host, count(h.primaries), count(h.mirrors), count(h.files), count(h.mirror_files)) for h in found.hosts]
+    return (
+        f"<h2>Files</h2><p>{safe(', '.join(said))}; {basis}. Filled: every empty leaf has rows; as …: all leaves filled by one writer in "
+        "that storage; removable: files that rows instead of columns would save today (cost model).</p>"
+        + table(heads, rows, name="files", left=2, budget=60_000)
+        + (table(("host", "primaries", "mirrors", "their files", "mirrors' files"), hosts, budget=20_000) if hosts else "")
+    )
+
+
 def _catalog_table(report: Report) -> str:
     rows = [
         (
@@ -479,7 +526,7 @@ def page(report: Report, growth: Growth, points: Sequence[Point], seen: Picture,
             _forecast_chart(growth, points),
             _grains_chart(seen),
             _files_chart(seen),
-            _sizes_chart(seen),
+            _sizes_chart(report, seen),
             _latency_chart(growth),
         )
     )
@@ -496,6 +543,7 @@ def page(report: Report, growth: Growth, points: Sequence[Point], seen: Picture,
             _timings(report),
             _locks(slots),
             _tables(seen),
+            _files_table(report),
             _catalog_table(report),
             _not_read(report),
             f"<footer>gpcatalog {safe(__version__)}, snapshot {safe(report.taken.snapshot_id)}. What is called an estimate is one; "
