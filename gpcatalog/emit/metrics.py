@@ -37,7 +37,8 @@ class _Family:
         if value is not None:
             self.samples.append((labels, float(value)))
 
-    def text(self) -> str:
+    def text(self, server: str) -> str:
+        """The family's lines; every sample says which server it is of, so that files of several may lie side by side."""
         if not self.samples:
             return ""
         lines = [f"# TYPE {self.name} {self.kind}"]
@@ -46,9 +47,9 @@ class _Family:
         lines.append(f"# HELP {self.name} {self.help}")
         suffix = "_total" if self.kind == "counter" else ""
         for labels, value in self.samples:
-            inside = ",".join(f'{key}="{label(text)}"' for key, text in labels.items())
+            inside = ",".join(f'{key}="{label(text)}"' for key, text in {"server": server, **labels}.items())
             number = repr(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)
-            lines.append(f"{self.name}{suffix}{{{inside}}} {number}" if inside else f"{self.name}{suffix} {number}")
+            lines.append(f"{self.name}{suffix}{{{inside}}} {number}")
         return "\n".join(lines) + "\n"
 
 
@@ -191,4 +192,5 @@ def exposition(report: Report, timings: Sequence[Timing], *, top: int = 10) -> s
         *_top(report, database, top),
         *_timings(timings, database),
     ]
-    return "".join(f.text() for f in families) + "# EOF\n"
+    where = f"{server.host}:{server.port}"
+    return "".join(f.text(where) for f in families) + "# EOF\n"

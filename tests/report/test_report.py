@@ -189,6 +189,14 @@ def test_metrics_tell_every_file() -> None:
         assert sum(sample.value for sample in said[family]) == counted, family
 
 
+def test_metrics_of_two_servers_lie_side_by_side(tmp_path: Path) -> None:
+    """A textfile collector refuses a sample that two files have with the same labels."""
+    text = CliRunner().invoke(app, ["metrics", "--snapshot", str(made.series(tmp_path, 1)[0])]).stdout
+    samples = [s for f in openmetrics(text) for s in f.samples]
+    assert {s.labels["server"] for s in samples} == {"mdw:5432"}
+    assert len({(s.name, *sorted(s.labels.items())) for s in samples}) == len(samples)
+
+
 def test_metrics_file_is_whole(tmp_path: Path) -> None:
     path = made.series(tmp_path / "s", 1)[0]
     target = tmp_path / "gpcatalog.prom"
