@@ -71,6 +71,25 @@ def days(text: str | int | float) -> float:
     return value
 
 
+_INTERVAL_PARTS = {"year": 365.2425, "mon": 30.436875, "month": 30.436875, "week": 7.0, "day": 1.0, "hour": 1 / 24}
+
+
+def interval_days(text: str) -> float:
+    """Days of an interval as PostgreSQL spells it. Raises ValueError.
+
+    >>> interval_days("7 days"), interval_days("01:00:00") * 24, interval_days("3 mons") > 90
+    (7.0, 1.0, True)
+    """
+    found = 0.0
+    rest = text.strip()
+    for m in re.finditer(r"(\d+) (year|month|mon|week|day|hour)s?\b|(\d+):(\d\d):(\d\d)", rest):
+        found += int(m[1]) * _INTERVAL_PARTS[m[2]] if m[1] else (int(m[3]) * 3600 + int(m[4]) * 60 + int(m[5])) / 86400
+        rest = rest.replace(m[0], "", 1)
+    if rest.strip() or found <= 0:
+        raise ValueError(f"{text!r} is no interval")
+    return found
+
+
 class Weights(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """What the optimiser adds up, in points. Choices of this program: no source publishes them.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from typing import Any
 
 import msgspec
@@ -13,7 +12,8 @@ from gpcatalog.capacity import limits as known_limits
 from gpcatalog.planner import costs, grid
 from gpcatalog.planner.group import Problem
 from gpcatalog.planner.operations import AnyStep, Externalise, Gain, Merge, Price, Reconfigure, step_id
-from gpcatalog.planner.sets import Why
+from gpcatalog.planner.policy import interval_days
+from gpcatalog.planner.sets import Why, partman_keep
 from gpcatalog.planner.steps import Scribe
 
 
@@ -59,25 +59,6 @@ def external(scribe: Scribe, problem: Problem) -> list[AnyStep]:
 _INTERVALS = {"hour": "1 hour", "day": "1 day", "week": "1 week", "month": "1 month", "quarter": "3 months", "year": "1 year"}
 
 
-_PARTS = {"year": 365.2425, "mon": 30.436875, "month": 30.436875, "week": 7.0, "day": 1.0, "hour": 1 / 24}
-
-
-def interval_days(text: str) -> float:
-    """Days of an interval as PostgreSQL spells it. Raises ValueError.
-
-    >>> interval_days("7 days"), interval_days("01:00:00") * 24, interval_days("3 mons") > 90
-    (7.0, 1.0, True)
-    """
-    found = 0.0
-    rest = text.strip()
-    for m in re.finditer(r"(\d+) (year|month|mon|week|day|hour)s?\b|(\d+):(\d\d):(\d\d)", rest):
-        found += int(m[1]) * _PARTS[m[2]] if m[1] else (int(m[3]) * 3600 + int(m[4]) * 60 + int(m[5])) / 86400
-        rest = rest.replace(m[0], "", 1)
-    if rest.strip() or found <= 0:
-        raise ValueError(f"{text!r} is no interval")
-    return found
-
-
 def _premake(now: dict[str, Any], grain: str, *, calendar: bool) -> int | None:
     """Leaves of the new grain that reach as far ahead as pg_partman's leaves do now; None where its interval is not understood."""
     try:
@@ -108,7 +89,7 @@ def reconfigured(scribe: Scribe, steps: list[AnyStep]) -> list[AnyStep]:
         if premake is not None:
             wanted["premake"] = str(premake)
         keep = root.wishes.keep
-        if keep is not None:
+        if keep is not None and keep != partman_keep(root.facts):
             wanted["retention"] = f"{keep:g} days"
         shown = {k: None if v is None else str(v) for k, v in sorted(now.items())}
         return [

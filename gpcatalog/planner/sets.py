@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from enum import IntEnum
 from typing import Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -36,7 +37,7 @@ from gpcatalog.planner.bounds import (
 )
 from gpcatalog.planner.costs import LeafClass, RootShape, Table, heap_files, model_generation
 from gpcatalog.planner.ends import Ends
-from gpcatalog.planner.policy import Policy, Wishes, rule_key, wishes_for
+from gpcatalog.planner.policy import Policy, Wishes, interval_days, rule_key, wishes_for
 from gpcatalog.planner.workload import Workload
 from gpcatalog.store.snapshot import Snapshot
 
@@ -201,6 +202,17 @@ def _table_obstacles(root: Root, lock_limit: float | None, indexes: int) -> None
         root.level = 0
 
 
+def partman_keep(facts: dict[str, list[tuple[int, str]]]) -> float | None:
+    """Days after which pg_partman takes a leaf out of this table; None where it does not, or a number says when."""
+    if "pg_partman" not in facts:
+        return None
+    config = json.loads(facts["pg_partman"][0][1])
+    try:
+        return interval_days(str(config.get("retention") or ""))
+    except ValueError:
+        return None
+
+
 def load_roots(snapshot: Snapshot, policy: Policy, lock_limit: float | None) -> list[Root]:
     """Every partitioned table of the snapshot, by oid, with the level to plan or the reason for none. Raises CatalogError."""
     keys: dict[int, list[Key]] = {}
@@ -233,6 +245,10 @@ def load_roots(snapshot: Snapshot, policy: Policy, lock_limit: float | None) -> 
             index=len(roots),
         )
         _choose_level(root)
+        if root.wishes.keep is None and root.family.time:
+            kept = partman_keep(root.facts)
+            if kept is not None:
+                root.wishes = msgspec.structs.replace(root.wishes, keep=kept)
         _table_obstacles(root, lock_limit, r["indexes"])
         roots.append(root)
     return roots

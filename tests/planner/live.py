@@ -45,6 +45,12 @@ GREENPLUM = [
     f'CREATE TABLE "Odd ""Name" (id int, "Key" date) DISTRIBUTED BY (id) PARTITION BY RANGE ("Key") ({_days(True, date(2025, 1, 1), 31)})',
     f"CREATE TABLE viewed (id int, d date) DISTRIBUTED BY (id) PARTITION BY RANGE (d) ({_days(True, date(2025, 1, 1), 31)})",
     "CREATE VIEW over_leaf AS SELECT * FROM viewed_1_prt_10",
+    f"CREATE TABLE small (id int, d date) DISTRIBUTED BY (id) PARTITION BY RANGE (d) ({_days(True, date(2025, 1, 1), 5)})",
+    "INSERT INTO small SELECT i, date '2025-01-01' + i % 5 FROM generate_series(1, 500) i",
+    # a second level that prunes nothing
+    "CREATE TABLE single (id int, d date, r text) DISTRIBUTED BY (id) PARTITION BY RANGE (d) SUBPARTITION BY LIST (r)"
+    f" SUBPARTITION TEMPLATE (SUBPARTITION only_ VALUES ('x')) ({_days(True, date(2025, 1, 1), 5)})",
+    "INSERT INTO single SELECT i, date '2025-01-01' + i % 5, 'x' FROM generate_series(1, 500) i",
     "CREATE TABLE plain (id int) DISTRIBUTED BY (id)",
 ]
 # leaves of two forms in one table
@@ -98,6 +104,22 @@ POSTGRES = [
     ],
     "CREATE TABLE spelled (k int) PARTITION BY RANGE (k)",
     *[f"CREATE TABLE spelled_{n} PARTITION OF spelled FOR VALUES FROM ({20250100 + n}) TO ({20250101 + n})" for n in range(1, 31)],
+    "CREATE TABLE single (id int, d date, r text) PARTITION BY RANGE (d)",
+    *[
+        sql
+        for n in range(1, 6)
+        for sql in (
+            f"CREATE TABLE single_{n} PARTITION OF single FOR VALUES FROM ('2025-01-0{n}') TO ('2025-01-0{n + 1}') PARTITION BY LIST (r)",
+            f"CREATE TABLE single_{n}_x PARTITION OF single_{n} FOR VALUES IN ('x')",
+        )
+    ],
+    "INSERT INTO single SELECT i, date '2025-01-01' + i % 5, 'x' FROM generate_series(1, 500) i",
+    "CREATE TABLE listed (id int, r text) PARTITION BY LIST (r)",
+    *[f"CREATE TABLE listed_{n} PARTITION OF listed FOR VALUES IN ('{n}')" for n in ("a", "b", "c")],
+    "INSERT INTO listed VALUES (1, 'a'), (2, 'c')",
+    "CREATE TABLE small (id int, d date) PARTITION BY RANGE (d)",
+    *[f"CREATE TABLE small_{n} PARTITION OF small FOR VALUES FROM ('2025-01-0{n}') TO ('2025-01-0{n + 1}')" for n in range(1, 6)],
+    "INSERT INTO small SELECT i, date '2025-01-01' + i % 5 FROM generate_series(1, 500) i",
     "CREATE TABLE plain (id int)",
 ]
 

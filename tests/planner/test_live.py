@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
+import typer
+from typer.testing import CliRunner
 
+from gpcatalog.commands.plan import plan as command
 from gpcatalog.emit import plan_json
 from gpcatalog.planner import planning
-from gpcatalog.planner.operations import Merge
+from gpcatalog.planner.operations import Externalise, Flatten, Merge, Reconfigure, Unpartition
 from gpcatalog.planner.plan import TablePlan
 from gpcatalog.planner.policy import Policy, Rule
 from gpcatalog.store.snapshot import Snapshot
 from tests.conftest import fresh_database
+from tests.migration.test_partman import partman
 from tests.planner import live
 from tests.planner.test_plan import check_plan
+
+app = typer.Typer()
+app.command()(command)
 
 
 def planned(snapshot: Snapshot, **rule: Any) -> dict[str, TablePlan]:
@@ -142,3 +150,115 @@ def test_postgres(pg: tuple[str, Snapshot]) -> None:
     assert grains("spelled") == [30]  # 20250101 … is a calendar too
     assert tables["spelled"].axis == "dates as 8-digit numbers"
     assert grains("numbers") == [10, 20, 10, 5, 2]
+
+
+POLICY = """
+[default]
+empty = "keep"
+[[table]]
+match = "*.listed"
+merge_lists = 4
+[[table]]
+match = "*.single"
+flatten = true
+[[table]]
+match = "*.small"
+unpartition_below = "1GB"
+[[table]]
+match = "*.daily"
+externalise_after = "100d"
+"""
+
+
+def check_policy(snapshot: Snapshot, tmp_path: Path, greenplum: bool) -> None:
+    """Lists put together, a level that prunes nothing, a table too small, cold leaves outside: as text, explained, as a file."""
+    rules = tmp_path / "policy.toml"
+    rules.write_text(POLICY)
+
+    def call(*words: str) -> str:
+        said = CliRunner().invoke(app, ["--snapshot", str(snapshot.path), "--policy", str(rules), *words])
+        assert said.exit_code == 0, said.output
+        return said.stdout
+
+    text = call()
+    for line in text.splitlines():
+        assert len(line) <= 80, line
+    assert "small" in text
+    plan = plan_json.read(call("--format", "json"))
+    check_plan(plan, snapshot)
+    steps = {t.table: t.steps for t in plan.tables}
+    assert [type(s) for s in steps["small"]] == [Unpartition]
+    (flat,) = steps["single"]
+    assert isinstance(flat, Flatten)
+    assert [n.bound for n in flat.new] == [u.bound for u in flat.units]
+    (lists,) = steps["listed"]
+    assert isinstance(lists, Merge)
+    assert "'a'" in lists.bound
+    assert "'c'" in lists.bound
+    assert lists.lower is None
+    outside = [s for s in steps["daily"] if isinstance(s, Externalise)]
+    assert len(outside) == (100 if greenplum else 0)
+    assert all(s.proposal for s in outside)
+    assert "unpartition: the policy says so" in call("--explain", "public.small")
+    assert "flatten: the policy says so" in call("--explain", "public.single")
+    assert "merge into one group of" in call("--explain", "public.listed")
+    daily = call("--explain", "public.daily")
+    assert ("old enough to live in files outside" in daily) == greenplum
+    # under a limit that leaves no room nothing is rewritten, and it is said
+    tight = call("--max-rewrite", "0")
+    assert "Not done though the policy asks for it" in tight.replace("\n", " ")
+
+
+@pytest.mark.greenplum
+def test_what_a_policy_asks_for_on_greenplum_6(gp6: tuple[str, Snapshot], tmp_path: Path) -> None:
+    check_policy(gp6[1], tmp_path, True)
+
+
+@pytest.mark.greenplum
+def test_what_a_policy_asks_for_on_greenplum_7(gp7: tuple[str, Snapshot], tmp_path: Path) -> None:
+    check_policy(gp7[1], tmp_path, True)
+
+
+@pytest.mark.postgres
+def test_what_a_policy_asks_for_on_postgres(pg: tuple[str, Snapshot], tmp_path: Path) -> None:
+    check_policy(pg[1], tmp_path, False)
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("fixture", ["pg_dsn", "pgnew_dsn"])
+def test_pg_partman_follows_the_grain(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    """A set as pg_partman makes it: what it would go on making is as the merges are, as far ahead as now; its retention is heeded."""
+    dsn = fresh_database(request.getfixturevalue(fixture), "plan_partman")
+    version = partman(dsn)
+    say = "'public.t', 'd', 'native', 'daily'" if version == 4 else "'public.t', 'd', '1 day'"
+    with psycopg.connect(dsn, autocommit=True) as conn:
+        conn.execute("CREATE TABLE t (id int NOT NULL, d date NOT NULL) PARTITION BY RANGE (d)")
+        conn.execute(f"SELECT partman.create_parent({say}, p_premake := 10, p_start_partition := (current_date - 200)::text)")
+        conn.execute("INSERT INTO t SELECT i, current_date - i % 200 FROM generate_series(1, 2000) i")
+        conn.execute("UPDATE partman.part_config SET retention = '120 days'")
+        conn.execute("ANALYZE t")
+    with live.taken(dsn, tmp_path / "s.gpcatalog") as snapshot:
+        table = planned(snapshot, grains={"week": 40}, hot_days=30)["t"]
+        step = table.steps[-1]
+        assert isinstance(step, Reconfigure)
+        assert step.maker == "pg_partman"
+        assert int(step.version.split(".")[0]) == version
+        # ten days ahead are two weeks; what retention says stays
+        assert step.wanted == {"partition_interval": "1 week", "premake": "2"}
+        assert (step.now["premake"], step.now["retention"]) == ("10", "120 days")
+        merges = [s for s in table.steps if isinstance(s, Merge)]
+        assert {s.grain for s in merges} == {"week"}
+        assert len(merges) in (11, 12)  # between 40 days and the retention of 120
+        past = next(x for x in table.left if "retention" in x.reason)
+        assert past.leaves in (79, 80, 81)  # the days before those 120, as the hour has it
+        asked = planned(snapshot, grains={"week": 40}, hot_days=30, keep="90d")["t"].steps[-1]
+        assert isinstance(asked, Reconfigure)
+        assert asked.wanted["retention"] == "90 days"
+        note = " ".join(planning.make(snapshot, Policy(default=Rule(grains={"week": 40}))).plan.notes)
+        assert "pg_partman maintains 1 table that would be merged" in note
+    with psycopg.connect(dsn, autocommit=True) as conn:
+        # the server takes what is proposed, as it stands
+        said = ", ".join(f"{name} = '{value}'" for name, value in step.wanted.items())
+        conn.execute(f"UPDATE partman.part_config SET {said} WHERE parent_table = 'public.t'")
+        found = conn.execute("SELECT partition_interval::interval = interval '1 week', premake FROM partman.part_config").fetchone()
+        assert found == (True, 2)
