@@ -137,11 +137,8 @@ def check(
         from zoneinfo import ZoneInfo
 
         from gpcatalog.ddl.check import cost_edition, server_edition
-        from gpcatalog.ddl.world import World
 
-        world = World(cost_edition(server_edition(settings.server)), ZoneInfo(settings.time_zone))
-        for table in known.tables:
-            world.tables[table.schema, table.name] = table
+        world = known.world(cost_edition(server_edition(settings.server)), ZoneInfo(settings.time_zone))
     report = run(sources, settings, changed=touched, world=world, baseline=known.totals if known is not None else None)
 
     if output_format is CheckFormat.TEXT:

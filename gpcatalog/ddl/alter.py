@@ -40,6 +40,7 @@ def reshape(table: Table, change: Callable[[Shape], Shape]) -> None:
     for shape, number in table.baseline_shapes.items():
         changed[change(shape)] += number
     table.baseline_shapes = changed
+    table.reshaped.append(change)
 
 
 def without_index(shape: Shape, gone: Key) -> Shape:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
@@ -193,6 +193,8 @@ class Table:
     partitioned: bool = False
     extra: dict[str, Counter[str]] = field(default_factory=dict)  # rows of its own that no shape explains, by instance
     node: exp.Expression | None = None
+    oid: int = 0  # a baseline's
+    reshaped: list[Callable[[Shape], Shape]] = field(default_factory=list)  # what was done to a baseline's shapes since
 
     @property
     def title(self) -> str:

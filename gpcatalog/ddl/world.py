@@ -42,6 +42,9 @@ _NOT_WEIGHED = {
     "CallProcedure": "what the procedure does",
 }
 
+# a snapshot counts a table's relations, columns and indexes, not these
+_UNCOUNTED = "defaults, constraints and sequences that go with it: a snapshot does not count them"
+
 
 class World:
     """Tables by name, as far as the script (and a baseline) tells."""
@@ -53,6 +56,8 @@ class World:
         self.leaf_of: dict[str, tuple[str, str]] = {}
         self.sequences: set[tuple[str, str]] = set()
         self.before: set[tuple[str, str]] = set()  # known before the script began
+        # partitions that only a baseline knows, by their own names: the table they belong to and their shape
+        self.elsewhere: Callable[[str, str], tuple[Table, Shape] | None] = lambda schema, name: None
         self._by_name: dict[str, list[Table]] | None = None
         self._indexed = 0
 
@@ -321,6 +326,8 @@ class World:
         cascade = str(tree.args.get("behavior") or "") == "CASCADE"
         for name in tree.args.get("names") or ():
             table = self.find(name)
+            if table is None and self._drop_leaf(name, effect):
+                continue
             if table is None:
                 if not tree.args.get("exists"):
                     effect.tell(f"the table {name.sql('greenplum')}, which is not known")
@@ -341,11 +348,33 @@ class World:
                     effect.tell("children that CASCADE drops")
         return effect
 
+    def _drop_leaf(self, name: exp.Expression, effect: Effect) -> bool:
+        """DROP TABLE of a partition that only the baseline knows."""
+        hit = self.elsewhere(*qualified(name)) if not isinstance(name, exp.Dot) else None
+        if hit is None or hit[0].baseline_shapes is None:
+            return False
+        root, shape = hit
+        for change in root.reshaped:
+            shape = change(shape)
+        if root.baseline_shapes is None or root.baseline_shapes[shape] < 1:
+            return False
+        root.baseline_shapes[shape] -= 1
+        if root.parts:
+            root.parts.pop()
+        effect.table, effect.exclusive = root, True
+        effect.gone[shape] += 1
+        effect.leaves_gone += 1
+        effect.relations_locked += 1
+        effect.tell(_UNCOUNTED)
+        return True
+
     def _drop_one(self, table: Table, effect: Effect) -> None:
         if not table.known and table.baseline_shapes is None:
             effect.tell(f"the rows of {table.title}, which could not be told when it was made")
         if table.doubt:
             effect.tell(table.doubt)
+        if table.baseline_shapes is not None:
+            effect.tell(_UNCOUNTED)
         shapes, beyond, files = self._weigh(table)
         effect.gone += shapes
         effect.loose_files -= files
@@ -434,9 +463,13 @@ _HANDLERS: dict[str, Callable[[World, Any], Effect]] = {
 }
 
 
-def known_table(schema: str, name: str, storage: Storage, columns: int, leaves: int, shapes: Counter[Shape], levels: list[Level]) -> Table:
+def known_table(
+    schema: str, name: str, storage: Storage, columns: int, leaves: int, shapes: Counter[Shape], levels: list[Level], oid: int = 0
+) -> Table:
     """A table that a baseline knows by its shapes."""
-    table = Table(schema, name, storage, columns=[Column(f"c{i}", "int4") for i in range(columns)], baseline_shapes=shapes, levels=levels)
+    table = Table(
+        schema, name, storage, columns=[Column(f"c{i}", "int4") for i in range(columns)], baseline_shapes=shapes, levels=levels, oid=oid
+    )
     table.partitioned = bool(levels)
     table.parts = [Partition(f"{name}_{i}", "", False, storage, 1) for i in range(leaves)] if levels else []
     return table

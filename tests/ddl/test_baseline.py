@@ -1,0 +1,144 @@
+"""--baseline: a live server's snapshot, a change foretold from it, and the snapshot after the change: they have to agree."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from gpcatalog.ddl.baseline import Baseline, load
+from gpcatalog.ddl.check import CheckReport, cost_edition, run, server_edition
+from gpcatalog.ddl.script import Source
+from gpcatalog.ddl.settings import Budget, Settings
+from gpcatalog.probes.collect import collect
+from gpcatalog.probes.connection import connect
+from gpcatalog.store.snapshot import Snapshot
+from tests.capacity.live import Live, own_database
+
+# what is there before, and the change; {ao} an append-optimized, column-oriented table's clause
+CLASSIC_BEFORE = """
+CREATE SCHEMA sales;
+CREATE TABLE sales.facts (id int, d date, amount numeric(10,2), note text) {ao} DISTRIBUTED BY (id)
+  PARTITION BY RANGE (d) (START (date '2024-01-01') END (date '2025-01-01') EVERY (interval '1 month'));
+CREATE TABLE sales.dim (id int, name text) DISTRIBUTED BY (id);
+CREATE TABLE sales.old (id int, v int) {ao} DISTRIBUTED BY (id);
+CREATE INDEX dim_i ON sales.dim (name);
+"""
+CLASSIC_CHANGE = """
+ALTER TABLE sales.facts ADD PARTITION jan25 START (date '2025-01-01') END (date '2025-02-01') {with_};
+ALTER TABLE sales.dim ADD COLUMN since date;
+CREATE INDEX dim_j ON sales.dim (id, name);
+DROP TABLE sales.old;
+CREATE TABLE sales.more (a int, t text) {ao} DISTRIBUTED BY (a) PARTITION BY RANGE (a) (START (1) END (5) EVERY (1), DEFAULT PARTITION o);
+CREATE TABLE sales.copy (LIKE sales.more) DISTRIBUTED BY (a);
+ALTER TABLE sales.more DROP PARTITION FOR (2);
+DROP TABLE IF EXISTS sales.copy;
+"""
+MODERN_BEFORE = """
+CREATE SCHEMA sales;
+CREATE TABLE sales.facts (id int, d date, note text) PARTITION BY RANGE (d);
+CREATE TABLE sales.facts_1 PARTITION OF sales.facts FOR VALUES FROM ('2024-01-01') TO ('2024-02-01');
+CREATE TABLE sales.facts_2 PARTITION OF sales.facts FOR VALUES FROM ('2024-02-01') TO ('2024-03-01');
+CREATE TABLE sales.facts_3 PARTITION OF sales.facts FOR VALUES FROM ('2024-03-01') TO ('2024-04-01');
+CREATE TABLE sales.dim (id int, name text);
+CREATE TABLE sales.old (id int, v int);
+"""
+MODERN_CHANGE = """
+ALTER TABLE sales.facts ADD COLUMN extra int;
+CREATE INDEX facts_i ON sales.facts (d);
+DROP TABLE sales.facts_1;
+DROP TABLE sales.old;
+ALTER TABLE sales.dim ADD COLUMN since date, DROP COLUMN name;
+CREATE TABLE sales.more (a serial, t text);
+"""
+# noted once a kind of deed on the coordinator; statistics come from elsewhere
+_LEFT_OUT = {"pg_stat_last_operation", "pg_statistic"}
+
+
+def _run(live: Live, script: str) -> None:
+    live.work.execute("SET client_min_messages = error")
+    for statement in script.split(";"):
+        if statement.strip():
+            live.work.execute(statement.encode())
+
+
+def _taken(live: Live, file: Path) -> tuple[Baseline, dict[int, Counter[str]]]:
+    """A snapshot as a baseline, and what it says each instance has in every catalog."""
+    for conn in live.instances.values():
+        conn.execute("CHECKPOINT")  # files of what was dropped go with it
+    with connect(live.dsn) as session:
+        collect(session, file)
+    counted: dict[int, Counter[str]] = {}
+    with Snapshot(file) as snapshot:
+        for row in snapshot.rows("SELECT content, relation, \"rows\" AS n FROM catalog WHERE rows_basis IN ('counted', 'derived')"):
+            if row["relation"] not in _LEFT_OUT:
+                counted.setdefault(int(row["content"]), Counter())[str(row["relation"])] = int(row["n"])
+    return load(file), counted
+
+
+def _checked(known: Baseline, change: str, **more: object) -> CheckReport:
+    settings = Settings(server=known.generation, segments=known.segments, hosts=known.hosts, **more)  # type: ignore[arg-type]
+    world = known.world(cost_edition(server_edition(settings.server)), ZoneInfo("UTC"))
+    return run([Source(change, "change.sql")], settings, world=world, baseline=known.totals)
+
+
+def compare(dsn: str, tmp_path: Path, before: str, change: str) -> None:
+    with own_database(dsn, "gpcatalog_baseline") as live:
+        _run(live, before)
+        known, rows = _taken(live, tmp_path / "before.gpcatalog")
+        report = _checked(known, change)
+        assert report.errors == report.not_understood == 0
+        _run(live, change)
+        after, rows_after = _taken(live, tmp_path / "after.gpcatalog")
+    assert known.totals["leaves"] + report.total.leaves == after.totals["leaves"], (known.totals, report.total.leaves, after.totals)
+    assert known.totals["files"] + report.total.files_empty == after.totals["files"] + change.count(
+        "serial"
+    )  # a list of tables has no sequences
+    compared = 0
+    for content, counted in rows.items():
+        added = report.total.rows_coordinator if content < 0 else report.total.rows_segment
+        foretold = Counter(counted)
+        for catalog, number in added.items():
+            if catalog in foretold and catalog not in _LEFT_OUT:
+                foretold[catalog] += number
+        off = {k: (foretold[k], n) for k, n in rows_after[content].items() if foretold.get(k, n) != n}
+        assert not off, f"content {content}: (foretold, counted) {off}"
+        compared += len(foretold)
+    print(f"{known.generation}: {compared} totals foretold and found")
+    assert compared >= 10
+
+
+@pytest.mark.greenplum
+def test_greenplum_6(gp6_dsn: str, tmp_path: Path) -> None:
+    columnar = "WITH (appendonly=true, orientation=column)"
+    compare(gp6_dsn, tmp_path, CLASSIC_BEFORE.format(ao=columnar), CLASSIC_CHANGE.format(ao=columnar, with_=columnar))
+
+
+@pytest.mark.greenplum
+def test_greenplum_7(gp7_dsn: str, tmp_path: Path) -> None:
+    columnar = "WITH (appendonly=true, orientation=column)"
+    compare(gp7_dsn, tmp_path, CLASSIC_BEFORE.format(ao=columnar), CLASSIC_CHANGE.format(ao=columnar, with_=""))
+
+
+@pytest.mark.postgres
+def test_postgresql_15(pg_dsn: str, tmp_path: Path) -> None:
+    compare(pg_dsn, tmp_path, MODERN_BEFORE, MODERN_CHANGE)
+
+
+@pytest.mark.postgres
+def test_shares_of_limits(pg_dsn: str, tmp_path: Path) -> None:
+    """Budgets hold what is there and the change together; lock slots are the server's own."""
+    with own_database(pg_dsn, "gpcatalog_baseline") as live:
+        _run(live, MODERN_BEFORE)
+        known, _ = _taken(live, tmp_path / "before.gpcatalog")
+    assert known.totals["leaves"] == 5
+    assert known.lock_slots > 1000
+    report = _checked(known, MODERN_CHANGE, total=Budget(leaves=3))
+    (over,) = [f.finding for f in report.findings if f.finding.rule == "budget-exceeded"]
+    # 5 there are, 2 tables go, 1 comes
+    assert over.title == "the cluster after the change takes 4 leaves, the budget is 3"
+    assert not [f for f in _checked(known, MODERN_CHANGE, total=Budget(leaves=4)).findings if f.finding.rule == "budget-exceeded"]
+    unknown = _checked(known, "ALTER TABLE sales.nothing ADD COLUMN a int;")
+    assert [f.finding.rule for f in unknown.findings if f.finding.rule == "cost-unknown"]
