@@ -20,7 +20,7 @@ Floats = npt.NDArray[np.float64]
 GAINS = (0.0, 1 / 64, 1 / 16, 1 / 4, 1 / 2, 1.0, 2.0, 8.0, 64.0, 1e6)
 ROUNDS = 8  # of column generation, where the problems fit in memory
 NEAR = 1e-5  # share of the cost: nearer to the bound no more points are made
-_WAYS = {"leaves": LEAVES, "files": FILES, "rewrite": REWRITE, "seconds": SECONDS}
+WAYS = {"leaves": LEAVES, "files": FILES, "rewrite": REWRITE, "seconds": SECONDS}
 
 
 @dataclass
@@ -187,7 +187,7 @@ def decide(curves: Curves, objective: Floats, limits: dict[str, float]) -> Outco
     Where the problems are at hand new points are made at the multipliers found, until the bound over all groupings is met.
     """
     names = list(limits)
-    ways = [_WAYS[n] for n in names]
+    ways = [WAYS[n] for n in names]
     limit = np.array([limits[n] for n in names])
 
     def master(nodes: int) -> budget.Chosen:

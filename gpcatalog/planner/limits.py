@@ -7,6 +7,7 @@ import numpy as np
 from gpcatalog.capacity import limits as known_limits
 from gpcatalog.errors import CatalogError, Exit
 from gpcatalog.planner import budget, curve, policy
+from gpcatalog.planner.group import RESOURCES
 
 NAMES = {"leaves": "target_leaves", "files": "target_files", "rewrite": "max_rewrite", "seconds": "window"}
 
@@ -60,13 +61,9 @@ def impossible(e: budget.Infeasible, asked: dict[str, float], rest: dict[str, fl
     hint = "raise one of them"
     if others:
         try:
-            ways = [curve._WAYS[n] for n in others]
-            within = budget.choose(
-                curves.totals[:, curve._WAYS[targets[0]], :],
-                curves.totals[:, ways, :].transpose(0, 2, 1),
-                np.array([asked[n] for n in others]),
-                nodes=0,
-            )
+            objective = np.zeros(len(RESOURCES))
+            objective[curve.WAYS[targets[0]]] = 1.0
+            within = curve.decide(curves, objective, {n: asked[n] - rest.get(n, 0.0) for n in others})
             least = within.cost + rest.get(targets[0], 0.0)
             kept = " and ".join(_said(n, asked[n]) for n in others)
             hint = f"within {kept} about {least:,.0f} {targets[0]} can be reached; raise one of them"

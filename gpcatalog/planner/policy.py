@@ -232,6 +232,7 @@ _DEFAULTS: dict[str, object] = {
     "boundaries": [],
     "skip": False,
 }
+_FORMS = 'sizes are "40MB" or bytes, ages "30d", "2y" or days, grains {month = "60d", year = "2y"}'
 _SIZES = {"max_leaf", "min_leaf", "small_column_file", "heap_below", "unpartition_below"}
 _AGES = {"hot_days", "keep", "premade_days", "externalise_after"}
 
@@ -259,7 +260,7 @@ def _wishes(rules: list[tuple[str, Rule]]) -> Wishes:
                 else:
                     found[key.name] = size(value) if key.name in _SIZES else days(value) if key.name in _AGES else value
             except ValueError as e:
-                raise CatalogError(f"policy: {where}.{key.name}: {e}", hint="see `gpcatalog plan --help` for the keys") from None
+                raise CatalogError(f"policy: {where}.{key.name}: {e}", hint=_FORMS) from None
     _consistent(rules[-1][0] if rules else "default", found)
     boundaries = found["boundaries"]
     assert isinstance(boundaries, list)
@@ -364,7 +365,7 @@ def loads(text: str, origin: str = "policy") -> Policy:
             place = f"[{unknown[2]}]" if unknown[2] else "the top level"
             raise CatalogError(f"{origin}: unknown key {unknown[1]!r} in {place}", hint=f"known there: {keys}") from None
         place = said.replace(" - at `$.", " in `").replace(" - at `$", " in `")
-        raise CatalogError(f"{origin}: {place}", hint="see `gpcatalog plan --help` for the keys") from None
+        raise CatalogError(f"{origin}: {place}", hint=_FORMS) from None
     _wishes([("default", found.default)])
     for n, rule in enumerate(found.table):
         _wishes([("default", found.default), (f"table[{n}]", rule)])

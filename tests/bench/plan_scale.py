@@ -1,4 +1,4 @@
-"""How long a plan takes, beside the floor: reading the same columns of the same snapshot.
+"""How long a plan takes, beside the floor: reading the same columns of the same snapshot, in the same order, checked as always.
 
 Run it by hand: python -m tests.bench.plan_scale [LEAVES …]   (default 400000 5400000; needs about 3 GB of disk at most)
 Each plan is made in a process of its own, so that its peak memory is its own.
@@ -19,7 +19,7 @@ begun, cpu = time.perf_counter(), time.process_time()
 from pathlib import Path
 from gpcatalog.store.snapshot import Snapshot
 with Snapshot(Path(sys.argv[1])) as s:
-    wanted = "oid, root, parent, level, kind, storage, filled, bytes, max_segment_bytes, hash(bound) AS b"
+    wanted = "oid, root, parent, level, kind, storage, filled, bytes, max_segment_bytes, bound_key"
     n = len(s.columns(f"SELECT {wanted} FROM relation ORDER BY root, level, oid")["oid"])
 print(json.dumps({"seconds": time.perf_counter() - begun, "cpu": time.process_time() - cpu, "rows": n}))
 """
@@ -38,8 +38,17 @@ with Snapshot(Path(sys.argv[1])) as s:
     out.file = open("/dev/null", "w")
     plan_text.show(planned.plan, planned.table_plans, planned.left(), out)
     p = planned.plan
-    print(json.dumps({"seconds": time.perf_counter() - begun, "cpu": time.process_time() - cpu,
-                      "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+    taken, used = time.perf_counter() - begun, time.process_time() - cpu
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    found = {"file": 0, "file_seconds": 0.0, "file_cpu": 0.0, "steps": 0}
+    if len(sys.argv) > 3:
+        from gpcatalog.emit import plan_json
+        with open(sys.argv[3], "w") as file:
+            found["steps"] = plan_json.write(p, planned.tables(), file.write)
+            found["file"] = file.tell()
+        found["file_seconds"], found["file_cpu"] = time.perf_counter() - begun - taken, time.process_time() - cpu - used
+    print(json.dumps(found | {"seconds": taken, "cpu": used, "peak": peak,
+                      "whole_peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
                       "before": p.before.leaves, "after": p.after.leaves, "gap": p.optimum.gap, "over": p.optimum.bound_over}))
 """
 
@@ -70,12 +79,18 @@ def main() -> None:
                 ("target_leaves", {"target_leaves": size // 4}),
                 ("max_rewrite", {"max_rewrite": "1TB"}),
             ):
-                p = measured(PLAN, str(file), json.dumps(limits))
+                p = measured(PLAN, str(file), json.dumps(limits), *([str(Path(folder) / "plan.json")] if not limits else []))
                 seconds, cpu = p["seconds"] / floor["seconds"], p["cpu"] / floor["cpu"]
                 print(
                     f"  {name}: {seconds:.1f} × the floor ({p['seconds']:.2f} s), {cpu:.1f} × its CPU ({p['cpu']:.2f} s),"
                     f" peak {p['peak'] / 2**30:.2f} GB; {p['before']:,.0f} → {p['after']:,.0f} leaves, gap {p['gap']:.4%} over {p['over']}"
                 )
+                if p["steps"]:
+                    print(
+                        f"  its plan file: {p['steps']:,.0f} steps, {p['file'] / 2**20:.0f} MB, {p['file_seconds'] / floor['seconds']:.1f} ×"
+                        f" the floor ({p['file_seconds']:.1f} s), {p['file_cpu'] / floor['cpu']:.1f} × its CPU ({p['file_cpu']:.1f} s),"
+                        f" peak {p['whole_peak'] / 2**30:.2f} GB"
+                    )
 
 
 if __name__ == "__main__":

@@ -306,6 +306,17 @@ def test_unpartition_flatten_externalise() -> None:
     assert all(s.proposal for s in outside)
 
 
+def test_contradicting_limits_say_what_can_be_reached() -> None:
+    snapshot = MadeSnapshot([MadeTable("t", daily(150, bytes=10 << 20))])
+    with pytest.raises(CatalogError, match="contradict each other: target_leaves = 40 and max_rewrite") as told:
+        make(snapshot, target_leaves=40, max_rewrite="700MB")
+    least = int(told.value.hint.split(" about ")[1].split(" ")[0])
+    # what is said can be had, and not one leaf less
+    assert round(make(snapshot, target_leaves=least, max_rewrite="700MB").plan.after.leaves) == least
+    with pytest.raises(CatalogError, match="contradict"):
+        make(snapshot, target_leaves=least - 1, max_rewrite="700MB")
+
+
 def test_whole_tables_keep_the_limits() -> None:
     rules = Policy(default=Rule(unpartition_below="1GB"))
     tables = [MadeTable(f"small_{n}", daily(20, bytes=size)) for n, size in enumerate((1 << 20, 2 << 20, 30 << 20))]
@@ -329,9 +340,10 @@ def test_whole_tables_keep_the_limits() -> None:
     with pytest.raises(CatalogError, match="target_leaves = 2 cannot be reached"):
         make(MadeSnapshot(tables), rules, target_leaves=2)
     flat = MadeSnapshot([MadeTable("flat", [MadeLeaf(x.bound, lanes=[1 << 20]) for x in daily(20)])])
-    planned = make(flat, Policy(default=Rule(flatten=True)), max_rewrite="10MB")
+    planned = make(flat, Policy(default=Rule(flatten=True)), window="0.1s")
     assert not any(isinstance(s, Flatten) for t in planned.tables() for s in t.steps)
-    assert planned.plan.effort.rewrite <= 10 << 20
+    assert planned.plan.effort.seconds <= 0.1
+    assert any("flatten: window leaves no room (1 table)" in note for note in planned.plan.notes)
 
 
 def test_partman_follows() -> None:
