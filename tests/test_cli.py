@@ -428,3 +428,13 @@ def test_demo(tmp_path: Path) -> None:
     assert {"empty-leaves", "segment-catalog-bloat", "autovacuum-off", "default-partition-holds-rows"} <= found
     assert "pg_catalog.pg_attribute" in (tmp_path / "m.sql").read_text()
     assert [p.name for p in tmp_path.iterdir() if p.name.startswith("gpcatalog-")] == []
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"), [("gpcatalog au", "audit"), ("gpcatalog audit --stat", "--statement-timeout"), ("gpcatalog snapshot pr", "prune")]
+)
+def test_the_shell_completes(typed: str, offered: str) -> None:
+    env = os.environ | {"COMP_WORDS": typed, "COMP_CWORD": str(len(typed.split()) - 1), "_GPCATALOG_COMPLETE": "complete_bash"}
+    gpcatalog = Path(sys.executable).parent / "gpcatalog"
+    said = subprocess.run([gpcatalog], env=env, capture_output=True, text=True).stdout
+    assert offered in said.split()
