@@ -5,144 +5,22 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from datetime import date
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
 
-from gpcatalog.capacity.model import Instance
+from gpcatalog.ddl import checks
 from gpcatalog.ddl.edition import Edition, edition
 from gpcatalog.ddl.effect import Effect
+from gpcatalog.ddl.judged import CheckReport, Cost, Ignore, Judged, Located, Subject, cost_of, over_budget
 from gpcatalog.ddl.script import Outcome, Source, Statement, statements
 from gpcatalog.ddl.settings import Budget, Settings
 from gpcatalog.ddl.world import World
 from gpcatalog.errors import CatalogError
-from gpcatalog.model.finding import Confidence, Figure, Finding, Severity
+from gpcatalog.model.finding import Finding, Severity
 
-SCHEMA = "gpcatalog.check/1"
 _IGNORE = re.compile(r"--[ \t]*gpcatalog:[ \t]*ignore\b[ \t]*([a-z0-9-]+(?:[ \t]*,[ \t]*[a-z0-9-]+)*)?[ \t]*([^\r\n]*)")
-
-
-class Located(msgspec.Struct, frozen=True):
-    """A finding with its place; columns and lines count from 1, the end is behind the last character."""
-
-    finding: Finding
-    file: str
-    line: int
-    column: int
-    end_line: int
-    end_column: int
-    source_line: str
-    statement: int
-
-
-class Cost(msgspec.Struct, frozen=True):
-    """What one statement, or the whole change, adds.
-
-    rows_coordinator, rows_segment: catalog rows on one instance; files_*: on one segment; locks: tables and partitions that one
-    statement locks at once (of the whole change: the most that one of them does)
-    """
-
-    leaves: int = 0
-    relations: int = 0
-    rows_coordinator: dict[str, int] = {}
-    rows_segment: dict[str, int] = {}
-    files_empty: int = 0
-    files_filled: int = 0
-    locks: int = 0
-    complete: bool = True
-
-
-class Judged(msgspec.Struct, frozen=True):
-    """One statement as the report has it."""
-
-    number: int
-    file: str
-    line: int
-    outcome: str
-    kind: str
-    table: str
-    cost: Cost
-    unknown: tuple[str, ...] = ()
-
-
-class CheckReport(msgspec.Struct, frozen=True):
-    """The result of a check."""
-
-    server: str
-    segments: int
-    hosts: int
-    files: tuple[str, ...]
-    statements: tuple[Judged, ...]
-    findings: tuple[Located, ...]
-    total: Cost
-    typed: int
-    not_understood: int
-    errors: int
-    ignored: int
-    schema: str = SCHEMA
-    baseline: dict[str, float] = {}
-
-
-@dataclass
-class Subject:
-    """What a rule looks at: one statement with its effect, and the world around it."""
-
-    statement: Statement
-    effect: Effect
-    world: World
-    settings: Settings
-    edition: Edition
-    number: int
-    guarded: bool  # a lock_timeout is in force
-    today: date
-    findings: list[tuple[Finding, int, int]] = field(default_factory=list)
-
-    def find(
-        self,
-        rule: str,
-        severity: Severity,
-        title: str,
-        detail: str,
-        remedy: str,
-        *,
-        at: object = None,
-        confidence: Confidence = Confidence.MEDIUM,
-        figures: tuple[Figure, ...] = (),
-        source: str = "",
-        relation: str = "",
-    ) -> None:
-        """Record a finding, at a node's place in the file or at the statement."""
-        start, end = self.statement.start, self.statement.end
-        meta = getattr(at, "_meta", None) or {}
-        if "start" in meta:
-            start, end = meta["start"], meta["end"]
-        title_of = relation or (self.effect.table.title if self.effect.table is not None else "")
-        finding = Finding(
-            rule,
-            severity,
-            confidence,
-            title,
-            detail,
-            remedy,
-            (title_of,) if title_of else (),
-            1 if title_of else 0,
-            figures,
-            source,
-        )
-        self.findings.append((finding, start, end))
-
-
-@dataclass
-class Ignore:
-    """One `-- gpcatalog: ignore RULE reason`."""
-
-    rules: tuple[str, ...]
-    reason: str
-    start: int
-    end: int
-    used: set[str] = field(default_factory=set)
 
 
 def server_edition(name: str) -> Edition:
@@ -163,19 +41,6 @@ def server_edition(name: str) -> Edition:
 def cost_edition(one: Edition) -> Edition:
     """The edition whose measured costs stand in for this one's."""
     return edition("pg18") if not one.greenplum and one.base > 18 else one
-
-
-def _cost(effect: Effect, by: Edition) -> Cost:
-    return Cost(
-        effect.leaves_made - effect.leaves_gone,
-        effect.relations() - sum(effect.gone.values()),
-        dict(effect.rows(by, Instance.COORDINATOR)),
-        dict(effect.rows(by, Instance.SEGMENT)),
-        effect.files(by, filled=False),
-        effect.files(by, filled=True),
-        effect.relations_locked,
-        not effect.unknown,
-    )
 
 
 def _sum(costs: Iterable[Cost]) -> Cost:
@@ -257,8 +122,6 @@ def run(
 
     changed: only statements that touch these line ranges are judged; the others are still learnt from.
     """
-    from gpcatalog.ddl import checks
-
     by = server_edition(settings.server)
     try:
         zone = ZoneInfo(settings.time_zone)
@@ -320,7 +183,7 @@ def run(
                     statement.outcome.value,
                     type(statement.tree).__name__ if statement.tree is not None else "",
                     effect.table.title if effect.table is not None else "",
-                    _cost(effect, costs),
+                    cost_of(effect, costs),
                     tuple(effect.unknown),
                 )
             )
@@ -365,44 +228,5 @@ def _whole(settings: Settings, total: Cost, judged: list[Judged], baseline: dict
             subject = next(s for s in subjects if s.number == heaviest.number)
             out.append(
                 _locate(subject.statement.source, settings, finding, subject.statement.start, subject.statement.end, heaviest.number)
-            )
-    return out
-
-
-def over_budget(what: str, budget: Budget, cost: Cost, settings: Settings, base: dict[str, float] | None = None) -> list[Finding]:
-    """A finding for every part of a budget that a cost exceeds."""
-    from gpcatalog.model.quantity import count
-
-    base = base or {}
-    segments_a_host = -(-settings.segments // max(settings.hosts, 1))
-    amounts = {
-        "leaves": (cost.leaves + base.get("leaves", 0), budget.leaves, "leaves"),
-        "files a segment": (cost.files_filled + base.get("files", 0), budget.files, "files"),
-        "files a host": (
-            cost.files_filled * segments_a_host + base.get("files", 0) * segments_a_host,
-            budget.files_per_host,
-            "files",
-        ),
-        "catalog rows an instance": (
-            max(sum(cost.rows_segment.values()), sum(cost.rows_coordinator.values())) + base.get("rows", 0),
-            budget.rows,
-            "rows",
-        ),
-    }
-    out = []
-    for name, (amount, limit, unit) in amounts.items():
-        if limit is not None and amount > limit:
-            out.append(
-                Finding(
-                    "budget-exceeded",
-                    Severity.CRITICAL,
-                    Confidence.HIGH if cost.complete else Confidence.MEDIUM,
-                    f"{what} takes {count(amount)} {name}, the budget is {count(limit)}",
-                    f"that is {amount / limit:.1f} × the budget"
-                    + ("" if cost.complete else "; some statements could not be weighed, so it is more"),
-                    "make coarser partitions, drop what is empty, or raise the budget on purpose",
-                    figures=(Figure("found", amount, unit, "derived"), Figure("budget", limit, unit, "limit")),
-                    source="the budget in this project's settings",
-                )
             )
     return out

@@ -118,7 +118,7 @@ class Grammar:
                 continue
             if name in ("function_ref_one", "grant_option", "do_part", "cursor_option"):
                 continue
-            for lead in leads:
+            for lead in sorted(leads):  # whatever the order of a set is today, messages stay the same
                 if len(lead) == 2 and lead[1] != "*":
                     names = self.by_pair.setdefault((lead[0], lead[1]), [])
                 elif lead and lead[0] != "*":

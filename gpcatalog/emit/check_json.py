@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpcatalog.ddl.check import CheckReport
+from gpcatalog.ddl.judged import CheckReport
 from gpcatalog.emit.as_json import encode
 
 

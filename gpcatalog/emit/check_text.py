@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import unicodedata
 
-from gpcatalog.ddl.check import CheckReport, Located
 from gpcatalog.ddl.checks import page
+from gpcatalog.ddl.judged import CheckReport, Located
 from gpcatalog.model.finding import Severity
 from gpcatalog.model.names import printable
 from gpcatalog.model.quantity import count, plural

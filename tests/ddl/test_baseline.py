@@ -9,7 +9,8 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from gpcatalog.ddl.baseline import Baseline, load
-from gpcatalog.ddl.check import CheckReport, cost_edition, run, server_edition
+from gpcatalog.ddl.check import cost_edition, run, server_edition
+from gpcatalog.ddl.judged import CheckReport
 from gpcatalog.ddl.script import Source
 from gpcatalog.ddl.settings import Budget, Settings
 from gpcatalog.probes.collect import collect

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from gpcatalog.ddl import checks
-from gpcatalog.ddl.check import CheckReport, run
+from gpcatalog.ddl.check import run
 from gpcatalog.ddl.checks import PARTS, every, page
+from gpcatalog.ddl.judged import CheckReport
 from gpcatalog.ddl.script import Source
 from gpcatalog.ddl.settings import Budget, Settings, read
 from gpcatalog.errors import CatalogError

@@ -1,0 +1,20 @@
+"""The rules of the check, one file a subject; a rule is one documented function."""
+
+from gpcatalog.ddl.checks import cost, ignores, lengths, others, partitions, reading, storage  # the rules register themselves
+from gpcatalog.ddl.checks.ignores import judge_ignore
+from gpcatalog.ddl.checks.registry import NEVER_IGNORED, PARTS, every, page
+
+__all__ = [
+    "NEVER_IGNORED",
+    "PARTS",
+    "cost",
+    "every",
+    "ignores",
+    "judge_ignore",
+    "lengths",
+    "others",
+    "page",
+    "partitions",
+    "reading",
+    "storage",
+]

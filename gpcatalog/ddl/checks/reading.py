@@ -1,0 +1,77 @@
+"""What could not be read, and what could not be weighed."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+
+from gpcatalog.ddl.checks.registry import At, rule
+from gpcatalog.ddl.judged import Subject
+from gpcatalog.ddl.script import Outcome
+from gpcatalog.model.finding import Confidence, Severity
+
+
+@rule("syntax-error")
+def syntax_error(s: Subject) -> None:
+    """A statement that the server will refuse.
+
+    What it finds: text that the grammar of the chosen server does not take, with the place and what could have stood there.
+    Why it matters: the migration stops there, and what ran before it stays unless it was in one transaction.
+    How sure it is: the grammar is held against live servers; a statement it refuses was refused by them in every known case.
+    What to do: correct it, or name the right server with --server.
+    """
+    fault = s.statement.fault
+    if s.statement.outcome is not Outcome.ERROR or fault is None:
+        return
+    near = get_close_matches(fault.found.lower(), fault.expected, n=1)  # a word spelled wrong: its neighbour first
+    expected = ", ".join([*near, *(e for e in fault.expected if e not in near)][:8])
+    s.find(
+        "syntax-error",
+        Severity.CRITICAL,
+        fault.message,
+        f"expected {expected}" if expected else "the text ends or breaks off here",
+        "correct the statement, or name the right server with --server",
+        at=At(fault.offset, fault.offset + max(1, len(fault.found))),
+        confidence=Confidence.HIGH,
+    )
+
+
+@rule("not-understood")
+def not_understood(s: Subject) -> None:
+    """A statement of a kind that is not known here.
+
+    What it finds: statements that begin as no statement of the chosen server's grammar does.
+    Why it matters: what is not understood is not checked; passing it over in silence would be a lie.
+    How sure it is: certain that it was not checked; the server may take it all the same.
+    What to do: check it by hand, and say so with an ignore comment.
+    """
+    if s.statement.outcome is Outcome.NOT_UNDERSTOOD:
+        words = " ".join(s.statement.words).upper()
+        s.find(
+            "not-understood",
+            Severity.WARNING,
+            f"{words}: not understood, so not checked",
+            "no statement of this server begins so",
+            "check it by hand",
+            confidence=Confidence.HIGH,
+        )
+
+
+@rule("cost-unknown")
+def cost_unknown(s: Subject) -> None:
+    """A statement whose cost cannot be told from the text.
+
+    What it finds: DDL on tables that neither the files nor a baseline know, values that only the server can compute.
+    Why it matters: the totals are then a lower bound, and budgets hold only for the rest.
+    How sure it is: certain; the reason is named.
+    What to do: give a baseline snapshot, or check the files that create the table together with this one.
+    """
+    if s.effect.unknown and s.effect.verb:
+        reasons = "; ".join(dict.fromkeys(s.effect.unknown))
+        s.find(
+            "cost-unknown",
+            Severity.INFO,
+            f"what this adds is not fully known: {reasons}",
+            "the totals leave it out",
+            "give --baseline, or check the files that create the table together with this one",
+            confidence=Confidence.HIGH,
+        )
