@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from gpcatalog.capacity.model import Place, Shape, relation_cost
+from gpcatalog.capacity.model import FILLED, Cost, Instance, Place, Shape, relation_cost, relation_files, relation_rows
 from gpcatalog.model.storage import Storage
 from gpcatalog.planner import costs, limits
 from gpcatalog.planner.group import CATALOG, FILES, LEAVES, RESOURCES, REWRITE, ROWS, SECONDS
@@ -66,7 +66,9 @@ def chosen(reader: Reader, *, rate: float, headroom: float | None, lock_limit: f
         else:
             wanted.append((float(r["bytes"]), root, operation, r))
     for size, root, operation, r in sorted(wanted, key=lambda one: (one[0], one[1].oid)):
-        seconds = float(r["segment"]) / rate + root.leaves * costs.DROP_SECONDS
+        # a level is taken out without copying a row
+        size, segment = (size, float(r["segment"])) if operation == "unpartition" else (0.0, 0.0)
+        seconds = segment / rate + root.leaves * costs.DROP_SECONDS
         over = [n for n, needed in (("rewrite", size), ("seconds", seconds)) if needed > room.get(n, np.inf)]
         if over:
             found.refused[f"{operation}: {' and '.join(limits.NAMES[n] for n in over)} leave{'s' if len(over) == 1 else ''} no room"] += 1
@@ -100,35 +102,44 @@ def _obstacle(root: Root, r: dict[str, Any], headroom: float | None, lock_limit:
     return ""
 
 
-def _plain_shape(root: Root, leaf: dict[str, Any], place: Place, indexes: int) -> Shape:
-    known = _root_shape(root.facts)
-    return Shape(
-        Storage(leaf["storage"]),
-        int(leaf["columns"]),
-        toastable=bool(leaf["toast"]),
-        indexes=known.indexes if len(known.indexes) == indexes else (),
-        place=place,
-        not_null=known.not_null,
-        defaults=known.defaults,
-        checks=known.checks,
+def _shape(reader: Reader, root: Root, oid: int, *, anew: bool) -> Shape:
+    """The cost model's shape of a leaf, or of the root itself, by its oid."""
+    r = reader.snapshot.one(
+        'SELECT storage, "columns", toast, indexes, index_columns, owner, tablespace, options, persistence FROM relation WHERE oid = ?',
+        [oid],
     )
+    one = costs.LeafClass(
+        Storage(r["storage"]) if r["storage"] in reader.generation.storages else Storage.HEAP,
+        int(r["columns"]), bool(r["toast"]), int(r["indexes"]), int(r["index_columns"]), int(r["owner"] or 0), int(r["tablespace"] or 0),
+        r["options"] or "", r["persistence"] or "", 1, True, root.index,
+    )  # fmt: skip
+    found = costs.shape_of(reader.generation, one, _root_shape(root.facts), anew=anew)
+    assert found is not None  # no storage is asked for but its own
+    return found
 
 
 def after(reader: Reader, root: Root, operation: str) -> tuple[float, float, float, float]:
-    """leaves, rows, files, catalog bytes of a table after it was taken as a whole; of the root's own nothing is counted twice."""
-    leaf = reader.snapshot.one(
-        "SELECT storage, \"columns\", toast, indexes FROM relation WHERE root = ? AND kind = 'leaf' ORDER BY oid LIMIT 1", [root.oid]
-    )
+    """leaves, rows, files, catalog bytes of a table after it was taken as a whole, less those of a root that goes with its partitions."""
     gen = reader.generation
-    place = Place.PLAIN if operation == "unpartition" else Place.LEAF
-    cost = relation_cost(gen, _plain_shape(root, leaf, place, leaf["indexes"]))
-    number = 1 if operation == "unpartition" else root.leaves
-    rows = costs.counted(cost.segment if gen.greenplum else cost.coordinator)
+    leaf = reader.snapshot.one("SELECT max(oid) AS oid FROM relation WHERE root = ? AND kind = 'leaf'", [root.oid])["oid"]
+
+    def rows(cost: Cost) -> float:
+        return costs.counted(cost.segment if gen.greenplum else cost.coordinator)
+
+    if operation == "flatten":
+        cost = relation_cost(gen, replace(_shape(reader, root, leaf, anew=False), place=Place.LEAF))
+        n = root.leaves
+        return n, rows(cost) * n, cost.filled * n, costs.catalog_bytes(gen, reader.cluster, cost) * n
+    plain = replace(_shape(reader, root, leaf, anew=True), place=Place.PLAIN, exchanged=False)
+    top = replace(_shape(reader, root, root.oid, anew=False), place=Place.ROOT, levels=root.depth)
+    cost, gone = relation_cost(gen, plain), relation_cost(gen, top)
+    use = costs.COPIED if gen.greenplum and not gen.rule_catalogs else FILLED
+    more = costs.counted(relation_rows(gen, plain, Instance.SEGMENT, use)) - costs.counted(relation_rows(gen, plain))
     return (
-        (0.0 if operation == "unpartition" else number),
-        rows * number,
-        cost.filled * number,
-        costs.catalog_bytes(gen, reader.cluster, cost) * number,
+        0.0,
+        rows(cost) + more - rows(gone),
+        relation_files(gen, plain, use) - gone.files,
+        costs.catalog_bytes(gen, reader.cluster, cost) - costs.catalog_bytes(gen, reader.cluster, gone),
     )
 
 
@@ -145,7 +156,8 @@ def step(operation: str, scribe: Scribe, table: TablePlan) -> AnyStep:
         table.catalog_bytes - table.catalog_bytes_after,
     )
     locks = 1 + len(leaves) + sum(r.indexes + 4 for r in leaves)
-    price = Price(size, segment, table.seconds, locks, table.scan_bytes_per_day)
+    copied = operation == "unpartition"
+    price = Price(size if copied else 0, segment if copied else 0, table.seconds, locks, table.scan_bytes_per_day)
     rests = scribe.rests("the table holds the same rows when it is swapped")
     held = tuple(scribe.leaf(r.oid, 0, 0) for r in leaves)
     like = leaves[-1]
