@@ -78,7 +78,7 @@ def probes(
 
 
 def schema(
-    name: Annotated[str, typer.Argument(metavar="audit|cluster|estimate|growth", help="Which output.")] = "audit",
+    name: Annotated[str, typer.Argument(metavar="audit|cluster|estimate|growth|plan", help="Which output.")] = "audit",
 ) -> None:
     """Print the JSON Schema of a `--format json` output.
 
@@ -92,9 +92,16 @@ def schema(
     from gpcatalog.audit.report import Report
     from gpcatalog.capacity.estimate import Estimate
     from gpcatalog.emit.as_json import json_schema
+    from gpcatalog.emit.plan_json import File
     from gpcatalog.growth.result import Growth
 
-    kinds: dict[str, type[msgspec.Struct]] = {"audit": Report, "cluster": Cluster, "estimate": Estimate, "growth": Growth}
+    kinds: dict[str, type[msgspec.Struct]] = {
+        "audit": Report,
+        "cluster": Cluster,
+        "estimate": Estimate,
+        "growth": Growth,
+        "plan": File,
+    }
     if name not in kinds:
         raise CatalogError(f"no output is called {name}", hint="one of: " + ", ".join(kinds))
     streams.out(json_schema(kinds[name]))

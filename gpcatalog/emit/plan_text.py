@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
+from gpcatalog.capacity.limits import GIB
 from gpcatalog.emit.terminal import table, text
 from gpcatalog.model.quantity import change, count, duration, plural, size
 from gpcatalog.planner.explain import Row
@@ -124,7 +125,7 @@ def _curve(points: list[CurvePoint], out: Console) -> None:
     last: CurvePoint | None = None
     for p in thinned(points):
         per = ""
-        if last is not None and p.rewrite > last.rewrite:
+        if last is not None and p.rewrite - last.rewrite >= GIB:
             per = f"{(last.files - p.files) / ((p.rewrite - last.rewrite) / 1024**4):,.0f}"
         rows.append(
             (
