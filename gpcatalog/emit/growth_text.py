@@ -9,7 +9,7 @@ from rich.console import Console
 from gpcatalog.emit.spark import spark
 from gpcatalog.emit.terminal import table, text
 from gpcatalog.growth.result import Forecast, Growth, Series
-from gpcatalog.model.quantity import count, duration, size
+from gpcatalog.model.quantity import count, duration, plural, size
 from gpcatalog.model.timing import Curve
 
 TABLES_SHOWN = 8
@@ -60,7 +60,7 @@ def show(growth: Growth, out: Console) -> None:
     first, last = growth.taken_at[0], growth.taken_at[-1]
     out.print(text(f"{growth.product} {growth.version} · {growth.database} on {growth.host or 'local'}:{growth.port}", "bold"))
     span = duration(growth.days * 86400)
-    out.print(text(f"{count(len(growth.taken_at))} snapshots, {first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M} UTC ({span})"))
+    out.print(text(f"{plural(len(growth.taken_at), 'snapshot')}, {first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M} UTC ({span})"))
     for name, reason in growth.skipped[:5]:
         out.print(text(f"left out: {name}: {reason}", "yellow"))
     if len(growth.taken_at) < 2:

@@ -6,7 +6,9 @@
 SELECT a.pid::int4 AS pid,
        COALESCE(a.usename, '')::text AS role,
        COALESCE(a.datname, '')::text AS database,
-       pg_catalog.upper(pg_catalog.substring(a.query, '([[:alpha:]]+([[:space:]]+[[:alpha:]]+)?)')) AS command,
+       pg_catalog.upper(pg_catalog.regexp_replace(pg_catalog.substring(a.query,
+           '(?i)((?:CREATE|ALTER|DROP|COMMENT)[[:space:]]+[[:alpha:]]+'
+           '|[[:alpha:]]+(?:[[:space:]]+(?:TABLE|INDEX|DATABASE|SCHEMA|SYSTEM|FULL|FREEZE|ANALYZE|MATERIALIZED|ROOTPARTITION)\M)?)'), '[[:space:]]+', ' ')) AS command,
        CASE WHEN w.blocked_by IS NOT NULL THEN 'waiting' ELSE 'running' END AS state,
        pg_catalog.date_part('epoch', pg_catalog.clock_timestamp() - a.query_start)::float8 AS seconds,
        COALESCE(w.blocked_by, '') AS blocked_by

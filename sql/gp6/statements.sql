@@ -2,7 +2,9 @@
 -- needs: pg_stat_statements installed and loaded; pg_read_all_stats or superuser for other roles' statements
 -- locks: none
 -- cost: the statements that the extension keeps
-SELECT pg_catalog.upper(pg_catalog.regexp_replace(pg_catalog.substring(s.query, '[[:alpha:]]+[[:space:]]+[[:alpha:]]+'), '[[:space:]]+', ' ')) AS command,
+SELECT pg_catalog.upper(pg_catalog.regexp_replace(pg_catalog.substring(s.query,
+           '(?i)((?:CREATE|ALTER|DROP|COMMENT)[[:space:]]+[[:alpha:]]+'
+           '|[[:alpha:]]+(?:[[:space:]]+(?:TABLE|INDEX|DATABASE|SCHEMA|SYSTEM|FULL|FREEZE|ANALYZE|MATERIALIZED|ROOTPARTITION)\M)?)'), '[[:space:]]+', ' ')) AS command,
        pg_catalog.sum(s.calls)::int8 AS calls, NULL::float8 AS min_ms,
        (pg_catalog.sum(s.total_time) / NULLIF(pg_catalog.sum(s.calls), 0))::float8 AS mean_ms
   FROM {schema}.pg_stat_statements s
