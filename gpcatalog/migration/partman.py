@@ -132,7 +132,9 @@ def _forward(change: Follow) -> list[str]:
         f"    IF c.inherit_privileges THEN PERFORM {home}.apply_privileges({schema}, {name}, {schema}, filler); END IF;",
         "END IF;",
     ]
-    sets = [f"partition_interval = ({new})::text", f"premake = GREATEST(1, pg_catalog.ceil(c.premake * {ratio}))::int"]
+    # as far ahead as before, unless the plan says how many
+    ahead = f"GREATEST(1, pg_catalog.ceil(c.premake * {ratio}))" if "premake" not in wanted else literal(wanted["premake"])
+    sets = [f"partition_interval = ({new})::text", f"premake = {ahead}::int"]
     if change.time and change.version >= 5:
         sets.append(
             f"datetime_string = (SELECT x.datetime_string FROM {home}.calculate_time_partition_info({new}, first_new::timestamptz) x)"
