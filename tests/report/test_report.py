@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from datetime import date
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -14,17 +15,22 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from prometheus_client.parser import text_string_to_metric_families as textfile
 from typer.testing import CliRunner
 
+from gpcatalog.commands.plan import plan as plan_command
 from gpcatalog.commands.report import metrics as metrics_command
 from gpcatalog.commands.report import report as report_command
+from gpcatalog.emit import plan_json
 from gpcatalog.emit.spark import spark
 from gpcatalog.emit.svg import Bar, bars, cut, nice
 from gpcatalog.errors import CatalogError
+from gpcatalog.lab import synthetic
 from gpcatalog.store.snapshot import Snapshot
 from tests.growth import made
 
 app = typer.Typer()
 app.command("report")(report_command)
 app.command("metrics")(metrics_command)
+plan_app = typer.Typer()
+plan_app.command()(plan_command)
 
 HOSTILE = [
     "<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "a&b", "it's", "\x1b[31mred", "line\nbreak", "back\\slash", '"quoted"',
@@ -135,6 +141,39 @@ def test_large_page_stays_small(tmp_path: Path) -> None:
     text = page_of("--snapshot", str(made.write(tmp_path / "l.gpcatalog", made.Made(tables=tables, segments=60))))
     assert len(text.encode()) < 500_000
     assert "smaller tables together" in text
+
+
+def test_page_tells_what_a_plan_would_change(tmp_path: Path) -> None:
+    path = synthetic.write(
+        tmp_path / "s.gpcatalog",
+        [
+            synthetic.Spec(name, leaves=540, start=date(2025, 1, 1), bytes=size << 20)
+            for name, size in (("small", 1), ("large", 500), ("<script>alert(1)</script>", 2))
+        ],
+    )
+    text = page_of("--snapshot", str(path))
+    words = "".join(Page(text).words)
+    for wanted in (
+        "What does rewriting buy?",
+        "Which tables lose most leaves?",
+        "Before and after, table by table",
+        "inside the hot window",
+    ):
+        assert wanted in words
+    assert "<script>alert" not in text
+    planned = CliRunner().invoke(plan_app, ["--snapshot", str(path), "--format", "json"])
+    told = plan_json.read(planned.stdout)
+    assert f"{told.effort.merges} merges" in words
+    assert len(re.findall(r"<polyline class=.line [acd]", text)) >= 3
+    # a policy is heeded, and a wrong one is told
+    rules = tmp_path / "p.toml"
+    rules.write_text("[default]\nskip = true\n")
+    assert "nothing to do" in "".join(Page(page_of("--snapshot", str(path), "--policy", str(rules))).words)
+    rules.write_text("[default]\nskipp = true\n")
+    failed = CliRunner().invoke(app, ["report", "--snapshot", str(path), "--html", "-", "--policy", str(rules)])
+    assert isinstance(failed.exception, CatalogError)
+    bare = made.write(tmp_path / "b.gpcatalog", made.Made(tables=[made.Table("plain", 5000, range(0))], segments=2))
+    assert "No plan: " in "".join(Page(page_of("--snapshot", str(bare))).words)
 
 
 def test_pruned_snapshot_has_a_page(tmp_path: Path) -> None:
