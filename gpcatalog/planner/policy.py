@@ -112,14 +112,15 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
 
     grains:       grains a merged leaf may have, and from which age on (days or "2y"): {month = "60d", year = "2y"}
     hot_days:     leaves that hold anything younger than this are not touched
-    keep:         rows older than this are removed by the owner; leaves past it are left to that
+    keep:         rows older than this are removed by the owner; leaves past it are left to that (default: pg_partman's retention, if any)
     retention_unit: what the owner drops at a time: a merged leaf never reaches over its edges
     max_leaf, min_leaf: bytes of a merged leaf on its fullest segment; a leaf of min_leaf or more is joined only with smaller ones
     storage:      "auto", "keep", or the storage that cold leaves shall have
     small_column_file: column files smaller than this speak for ao_row
     heap_below:   leaves smaller than this on the fullest segment may become heap (0: none)
-    empty:        "drop" or "keep" leaves that are empty and cold
-    premade_days: empty leaves that begin later than this ahead are dropped
+    empty:        "drop" or "keep" empty leaves that end before the hot window or begin after premade_days. With "drop" an empty leaf
+                  whose neighbours are merged goes with them, which keeps its range; only one that no merge takes along is dropped
+    premade_days: the horizon: what begins within it is never dropped
     merge_lists:  join small list partitions into groups of at most this many values (0: never)
     unpartition_below: tables smaller than this in all lose their partitions (0: never)
     flatten:      remove a level that has one partition a parent
