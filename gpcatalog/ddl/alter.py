@@ -78,7 +78,7 @@ def alter(world: World, tree: exp.Expression) -> Effect:
         return effect
     for action in actions:
         _act(world, table, action, effect)
-    effect.relations_locked = 1 + sum(1 for _ in table.relations())
+    effect.relations_locked = 1 + table.numbers[0]
     return effect
 
 
@@ -457,6 +457,7 @@ def _grow(
         effect.tell(str(e))
         return
     siblings += parts
+    table.counted(parts, 1)
     if level and world.edition.classic and table.levels[level].template:
         table.levels[level].template_parts += 1  # the template takes it over
         effect.add(Instance.COORDINATOR, Counter({"pg_partition_rule": 1}))
@@ -494,7 +495,9 @@ def _add_to_baseline(world: World, table: Table, action: exp.Expression, effect:
     effect.made[new] += 1
     table.baseline_shapes[new] += 1
     effect.leaves_made += 1
-    table.parts.append(Partition(child_name(table.name, 1, fold(action.args.get("this"))), "", False, storage, 1))
+    added = Partition(child_name(table.name, 1, fold(action.args.get("this"))), "", False, storage, 1)
+    table.parts.append(added)
+    table.counted([added], 1)
 
 
 def _drop_partition(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
@@ -512,6 +515,7 @@ def _shrink(world: World, table: Table, siblings: list[Partition], action: exp.E
         effect.leaves_gone += not optional
         return
     siblings.remove(part)
+    table.counted([part], -1)
     if table.known:
         effect.gone += table.shapes_of([part], world.edition, level + 1)
         _each(world, table, [part], effect, -1)
@@ -548,7 +552,7 @@ def _drop_from_baseline(table: Table, action: exp.Expression, effect: Effect) ->
     table.baseline_shapes[shape] -= 1
     table.baseline_shapes = +table.baseline_shapes
     if table.parts:
-        table.parts.pop()
+        table.counted([table.parts.pop()], -1)
 
 
 def _alter_partition(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
@@ -609,6 +613,7 @@ def _split(
     bounds = max((p.bounds for p in siblings), default=1)
     new = replace(part, name=child_name(parent or table.name, level + 1, fresh[0]), partition=fresh[0], default=False, bounds=bounds)
     siblings.append(new)
+    table.counted([new], 1)
     effect.made += table.shapes_of([new], world.edition, level + 1)
     _each(world, table, [new], effect, 1)
 

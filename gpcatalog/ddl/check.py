@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable
 from datetime import date
@@ -63,8 +64,6 @@ def _sum(costs: Iterable[Cost]) -> Cost:
 
 
 def _in_token(statement: Statement, starts: list[int], ends: list[int], at: int) -> bool:
-    from bisect import bisect_right
-
     number = bisect_right(starts, at) - 1
     return number >= 0 and starts[number] <= at < ends[number]
 
@@ -77,8 +76,9 @@ def _ignores(source: Source, found: list[Statement]) -> dict[int, list[Ignore]]:
     from gpcatalog.ddl.grammar import WORDS
     from gpcatalog.ddl.lexer import LexError, scan
 
+    ends = [s.end for s in found]
     for hit in _IGNORE.finditer(source.text):
-        index = next((i for i, s in enumerate(found) if s.end > hit.start()), len(found) - 1)
+        index = min(bisect_right(ends, hit.start()), len(found) - 1)
         if index < 0:
             continue
         statement = found[index]

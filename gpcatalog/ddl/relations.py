@@ -194,6 +194,8 @@ class Table:
     extra: dict[str, Counter[str]] = field(default_factory=dict)  # rows of its own that no shape explains, by instance
     node: exp.Expression | None = None
     oid: int = 0  # a baseline's
+    widest: int = 0  # partitions of its widest level, as far as `counted` was told
+    _numbers: tuple[int, int] | None = None
     reshaped: list[Callable[[Shape], Shape]] = field(default_factory=list)  # what was done to a baseline's shapes since
 
     @property
@@ -205,6 +207,22 @@ class Table:
         """Every partition at every level."""
         for part in self.parts:
             yield from part.walk()
+
+    @property
+    def numbers(self) -> tuple[int, int]:
+        """Partitions at every level, and those of them that hold rows: counted once, then kept up by `counted`."""
+        if self._numbers is None:
+            self._numbers = _numbers(self.parts)
+        return self._numbers
+
+    def counted(self, parts: Sequence[Partition], sign: int) -> None:
+        """Partitions came (1) or went (-1)."""
+        if any(one.children for one in parts) or self.levels[1:]:
+            self._numbers = None  # a leaf may have become a parent, or a parent a leaf
+        elif self._numbers is not None:
+            relations, leaves = _numbers(parts)
+            self._numbers = self._numbers[0] + sign * relations, self._numbers[1] + sign * leaves
+        self.widest = max(self.widest, len(self.parts), *(len(p.children) for part in parts for p in part.walk()), 0)
 
     def leaves(self) -> list[Partition]:
         """Partitions that hold rows."""
@@ -294,7 +312,7 @@ class Table:
         if self.baseline_shapes is not None:
             return Counter()
         rows = self.once(edition, instance)
-        number = 1 + sum(1 for _ in self.relations())
+        number = 1 + self.numbers[0]
         for catalog, n in self.each(edition).items():
             rows[catalog] += n * number
         for storage, n in self._bare_directories(edition).items():
@@ -319,6 +337,15 @@ class Table:
     def loose_files(self, edition: Edition) -> int:
         """Files that no shape explains: of the sequences it owns, of block directories without an index."""
         return sum(bool(column.serial) for column in self.columns) + 2 * sum(self._bare_directories(edition).values())
+
+
+def _numbers(parts: Sequence[Partition]) -> tuple[int, int]:
+    relations = leaves = 0
+    for part in parts:
+        for one in part.walk():
+            relations += 1
+            leaves += not one.children
+    return relations, leaves
 
 
 def _with_depth(parts: Sequence[Partition], depth: int = 1) -> Iterator[tuple[int, Partition]]:

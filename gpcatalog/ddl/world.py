@@ -81,17 +81,24 @@ class World:
 
     def keep(self, table: Table, parts: list[Partition] | None = None) -> None:
         """Know the table under its name; `parts` are its new ones where only they changed."""
-        if self.tables.get((table.schema, table.name)) is not table:
+        before = self.tables.get((table.schema, table.name))
+        if before is not table:
+            if before is not None:
+                self.forget(before)
             self.tables[table.schema, table.name] = table
-            self._by_name = None
+            if self._by_name is not None:
+                self._by_name.setdefault(table.name, []).append(table)
+                self._indexed += 1
         for part in parts if parts is not None else table.parts:
             for relation in part.walk():
                 self.leaf_of[relation.name] = (table.schema, table.name)
 
     def forget(self, table: Table) -> None:
         """The table is gone, or has another name."""
-        self.tables.pop((table.schema, table.name), None)
-        self._by_name = None
+        gone = self.tables.pop((table.schema, table.name), None)
+        if gone is not None and self._by_name is not None:
+            self._by_name[table.name] = [t for t in self._by_name.get(table.name, ()) if t is not gone]
+            self._indexed -= 1
 
     def below(self, table: Table) -> list[Table]:
         """Partitions of it that are tables of their own here (PARTITION OF, ATTACH), at every level."""
@@ -217,8 +224,8 @@ class World:
             effect.made, beyond, effect.loose_files = self._weigh(table)
             for instance in Instance:
                 effect.add(instance, beyond[instance])
-        effect.leaves_made = len(table.leaves()) or (0 if table.partitioned else 1)
-        effect.relations_locked = 1 + sum(1 for _ in table.relations())
+        effect.leaves_made = table.numbers[1] or (0 if table.partitioned else 1)
+        effect.relations_locked = 1 + table.numbers[0]
         if of is not None:
             parent = self.find(of.this)
             effect.exclusive = parent is None or (parent.schema, parent.name) in self.before
@@ -309,7 +316,7 @@ class World:
                 one.indexes.append(replace(key, name=key.name if one is table else ""))
         if table.baseline_shapes is not None and (key.expressions or key.predicate):
             effect.tell("what the index's expressions depend on")
-        effect.relations_locked = 1 + sum(1 for _ in table.relations())
+        effect.relations_locked = 1 + table.numbers[0]
         return effect
 
     # --- drops ---
@@ -360,7 +367,7 @@ class World:
             return False
         root.baseline_shapes[shape] -= 1
         if root.parts:
-            root.parts.pop()
+            root.counted([root.parts.pop()], -1)
         effect.table, effect.exclusive = root, True
         effect.gone[shape] += 1
         effect.leaves_gone += 1
@@ -380,7 +387,7 @@ class World:
         effect.loose_files -= files
         for instance in Instance:
             effect.add(instance, beyond[instance], -1)
-        effect.leaves_gone += len(table.leaves()) or (0 if table.partitioned else 1)
+        effect.leaves_gone += table.numbers[1] or (0 if table.partitioned else 1)
         effect.relations_locked += sum(shapes.values())
         effect.exclusive = effect.exclusive or (table.schema, table.name) in self.before
         self.forget(table)
@@ -438,7 +445,7 @@ class World:
             table = self.find(name)
             if table is not None:
                 effect.table = table
-                effect.relations_locked += 1 + sum(1 for _ in table.relations())
+                effect.relations_locked += 1 + table.numbers[0]
                 effect.exclusive = (table.schema, table.name) in self.before
         return effect
 

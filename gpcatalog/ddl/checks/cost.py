@@ -11,6 +11,7 @@ from gpcatalog.capacity.model import FILLED, relation_files
 from gpcatalog.ddl import expressions as gx
 from gpcatalog.ddl.checks.registry import rule, walk
 from gpcatalog.ddl.judged import Subject, cost_of, over_budget
+from gpcatalog.errors import CatalogError
 from gpcatalog.model.finding import Confidence, Figure, Severity
 from gpcatalog.model.quantity import count, plural
 from gpcatalog.model.storage import Storage
@@ -34,7 +35,7 @@ def budget_exceeded(s: Subject) -> None:
     if s.effect.verb != "create" and table.parts:
         import msgspec
 
-        cost = msgspec.structs.replace(cost, leaves=len(table.leaves()))
+        cost = msgspec.structs.replace(cost, leaves=table.numbers[1])
     for finding in over_budget(f"table {table.title}", s.settings.table, cost, s.settings):
         s.findings.append((finding, s.statement.start, s.statement.end))
 
@@ -63,8 +64,10 @@ def leaves_over_guideline(s: Subject) -> None:
         return
     if table is None or not s.effect.leaves_made or not table.parts:
         return
-    leaves = len(table.leaves())
-    widest = max(len(table.parts), *(len(p.children) for p in table.relations()), 0)
+    leaves = table.numbers[1]
+    # what is added is weighed against what was known before, or a long script would count all again at every statement
+    whole = s.effect.verb == "create"
+    widest = max(len(table.parts), table.widest, *(len(p.children) for p in (table.relations() if whole else ())), 0)
     for amount, limit, severity in (
         (widest, limits.LEAVES_PER_LEVEL, Severity.CRITICAL),
         (leaves, limits.LEAVES_PER_TABLE, Severity.WARNING),
@@ -137,7 +140,7 @@ def level_cross_product(s: Subject) -> None:
     table = s.effect.table
     if table is None or s.effect.verb != "create" or len(table.levels) < 2:
         return
-    leaves = len(table.leaves())
+    leaves = table.numbers[1]
     if leaves <= s.settings.cross_leaves:
         return
     sizes = [len(table.parts)]
@@ -171,15 +174,22 @@ def columnar_file_explosion(s: Subject) -> None:
     table = s.effect.table
     if table is None or not s.effect.leaves_made or not table.columns:
         return
+    if not table.known or not s.edition.greenplum:
+        return
+    try:
+        each = relation_files(s.edition.name, table.shape(s.edition, Storage.AO_COLUMN), FILLED)
+    except CatalogError:
+        return  # no such table can be columnar there
+    segments_a_host = -(-s.settings.segments // s.settings.hosts)
+    guide = limits.FILES_PER_HOST
+    most = max(table.numbers[1], 1) * each
+    if most <= s.settings.filled_columns and most * segments_a_host <= guide.value:
+        return  # were every leaf columnar
     columnar = sum(1 for p in table.leaves() if p.storage is Storage.AO_COLUMN) if table.parts else int(table.storage is Storage.AO_COLUMN)
     if not columnar:
         return
-    if not table.known:
-        return
-    shape = table.shape(s.edition, Storage.AO_COLUMN)
-    files = columnar * relation_files(s.edition.name, shape, FILLED)
-    host = files * -(-s.settings.segments // s.settings.hosts)
-    guide = limits.FILES_PER_HOST
+    files = columnar * each
+    host = files * segments_a_host
     if files <= s.settings.filled_columns and host <= guide.value:
         return
     over = host > guide.value

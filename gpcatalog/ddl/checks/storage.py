@@ -154,7 +154,7 @@ def index_on_append_optimized(s: Subject) -> None:
     table = s.effect.table
     if s.effect.verb != "index" or table is None or not table.known or not table.storage.append_optimized:
         return
-    leaves = len(table.leaves()) or 1
+    leaves = table.numbers[1] or 1
     rows = sum(s.effect.rows(s.edition, Instance.SEGMENT).values())
     first = len(table.indexes) == 1
     s.find(
