@@ -1,4 +1,4 @@
-"""Bytes a leaf of a snapshot with a million leaves, and what each column takes: python -m tests.bench.snapshot_size [LEAVES]."""
+"""Bytes a leaf of snapshots with so many leaves, and what each column takes: python -m tests.bench.snapshot_size [LEAVES…]."""
 
 from __future__ import annotations
 
@@ -36,4 +36,5 @@ def main(leaves: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000)
+    for words in sys.argv[1:] or ["1000000"]:
+        main(int(words))
