@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -71,15 +72,16 @@ class SyntaxFault(Exception):
         super().__init__(self.message)
 
 
-def _leads(body: Choice, depth: int) -> set[tuple[str, ...]]:
-    """The first words that a body can begin with; a shorter tuple means: anything after."""
+def _leads(body: Choice, depth: int, holds: Callable[[str], bool]) -> set[tuple[str, ...]]:
+    """The first words that a body can begin with in an edition; a shorter tuple means: anything after."""
     out: set[tuple[str, ...]] = set()
     for branch in body.branches:
-        out |= _branch_leads(branch, depth)
+        if not branch.guard or holds(branch.guard):
+            out |= _branch_leads(branch, depth, holds)
     return out
 
 
-def _branch_leads(branch: Sequence, depth: int) -> set[tuple[str, ...]]:
+def _branch_leads(branch: Sequence, depth: int, holds: Callable[[str], bool]) -> set[tuple[str, ...]]:
     heads: set[tuple[str, ...]] = {()}
     closed: set[tuple[str, ...]] = set()
     for item in branch.items:
@@ -94,7 +96,7 @@ def _branch_leads(branch: Sequence, depth: int) -> set[tuple[str, ...]]:
             else:
                 if item.optional:
                     following.add(head)
-                following |= {(*head, *lead)[:depth] for lead in _leads(item, depth - len(head))}
+                following |= {(*head, *lead)[:depth] for lead in _leads(item, depth - len(head), holds)}
         heads = {h for h in following if "*" not in h}
         closed |= {h for h in following if "*" in h}
         if not heads:
@@ -113,7 +115,7 @@ class Grammar:
         self.by_pair: dict[tuple[str, str], list[str]] = {}
         for name in _STATEMENTS.definitions:
             definition = SYNOPSES.definitions[name]
-            leads = _leads(definition.body, 2)
+            leads = _leads(definition.body, 2, edition.holds)
             if name in ("extension_update", "extension_member", "extension_option", "fdw_option", "force_word"):
                 continue
             if name in ("function_ref_one", "grant_option", "do_part", "cursor_option"):

@@ -236,6 +236,11 @@ class Synopses:
                 yield definition.node, definition.body
 
 
+def _nothing(p: Reader, kept: dict[str, Any]) -> bool:
+    """What this edition does not have."""
+    return False
+
+
 class Compiled:
     """The rules of one edition, compiled when first used."""
 
@@ -263,7 +268,13 @@ class Compiled:
         node = definition.node
         if node is None:
             return self._silent(definition)
-        body = self._choice(definition.body) if len(definition.body.branches) > 1 else self._sequence(definition.body.branches[0])
+        only = definition.body.branches[0]
+        if len(definition.body.branches) > 1:
+            body = self._choice(definition.body)
+        elif only.guard and not self.holds(only.guard):
+            body = _nothing
+        else:
+            body = self._sequence(only)
 
         def rule(p: Reader) -> exp.Expression:
             start = p.i
