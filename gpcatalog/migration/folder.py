@@ -181,7 +181,8 @@ class Folder:
         return [
             "Locks:",
             f"  {first}",
-            "  AccessExclusive on the parent, these leaves and the default partition for the swap: readers wait;",
+            "  AccessExclusive on the parent, these leaves and the default partition for the swap and its COMMIT, which removes",
+            "  the old files: readers wait;",
             f"  tried every {self.request.pause_s:g} s with a timeout of {self.request.wait_ms} ms, {self.request.attempts} times at most",
         ]
 

@@ -257,7 +257,8 @@ BEGIN
         INSERT INTO @J.tree (plan, relation, part, bound, change)
         SELECT of_plan, root, e.part, e.bound, e.change
           FROM (SELECT pg_catalog.unnest(parts) AS part, pg_catalog.unnest(bounds) AS bound, pg_catalog.unnest(changes) AS change) e;
-        RAISE INFO '% %: %, readers were kept out for % ms', of_step, of_state, root, COALESCE(spent, 0);
+        -- COMMIT removes the old files and, on Greenplum, waits for all segments: readers wait for it too
+        RAISE INFO '% %: %, readers were kept out for % ms and for COMMIT', of_step, of_state, root, COALESCE(spent, 0);
     END IF;
 END
 $f$;
