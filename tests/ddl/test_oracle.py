@@ -13,7 +13,7 @@ from gpcatalog.ddl.lexer import LexError, scan
 from gpcatalog.ddl.script import Source, split
 
 from .synthesis import Maker
-from .test_dialect import FILES, servers
+from .test_dialect import FILES
 
 MADE = 3000  # statements made at random for a server; half of them damaged
 _PIECES = [
@@ -66,9 +66,7 @@ def check(dsn: str, server: str) -> None:
     oracle = Oracle(dsn)
     problems, compared = [], 0
     for file in FILES:
-        text = file.read_text()
-        if server not in servers(text):
-            continue
+        text = file.read_text()  # other servers' statements too: what one lacks is refused
         for piece in split(Source(text)):
             compared += 1
             problem = agree(oracle, text[piece.start : piece.end], server)
