@@ -112,6 +112,8 @@ def main() -> NoReturn:
         code = 128 + signal.SIGPIPE
     except SystemExit as e:
         code = e.code if isinstance(e.code, int) else int(bool(e.code))
+        if code == 1 and type(sys.stdout).__name__ == "PacifyFlushWrapper":
+            code = 128 + signal.SIGPIPE  # typer's word for a reader that went away, which is no finding
     except Exception as e:
         progress_done()
         if os.environ.get("GPCATALOG_DEBUG"):

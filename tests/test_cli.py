@@ -438,3 +438,10 @@ def test_the_shell_completes(typed: str, offered: str) -> None:
     gpcatalog = Path(sys.executable).parent / "gpcatalog"
     said = subprocess.run([gpcatalog], env=env, capture_output=True, text=True).stdout
     assert offered in said.split()
+
+
+def test_a_reader_that_goes_away_is_no_finding() -> None:
+    gpcatalog = Path(sys.executable).parent / "gpcatalog"
+    audit = f"{gpcatalog} audit --snapshot fixtures/greenplum6.gpcatalog | head -n 1 >/dev/null; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", audit], cwd=Path(__file__).parent.parent, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (141, "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Iterable, Sequence
@@ -24,11 +25,18 @@ class Color(StrEnum):
     NEVER = "never"
 
 
+class _Console(Console):
+    """A reader that went away ends the program as it ends any other: not with exit code 1, which means findings."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
+
+
 def console(color: Color = Color.AUTO, *, stderr: bool = False) -> Console:
     """A console that takes text as it is: no markup, no emoji, no guessing at highlights."""
     stream = sys.stderr if stderr else sys.stdout
     plain = color is Color.NEVER or (color is Color.AUTO and ("NO_COLOR" in os.environ or not stream.isatty()))
-    made = Console(
+    made = _Console(
         file=stream,
         markup=False,
         emoji=False,
