@@ -18,7 +18,7 @@ Covered = Callable[..., contextlib.AbstractContextManager[None]]
 BATCH = 2_000  # tables whose segment file lists one statement reads
 COMPARED_BATCH = 250  # the same where they are only compared: the time is looked at after each
 BATCHES_A_SESSION = 5  # a segment's process remembers every table it opened: after so many tables a fresh one goes on
-RECONCILE_SHARE = 0.25  # of the listing's time: longest that comparing with the segment file lists goes on, after its first batch
+RECONCILE_SHARE = 0.05  # of the listing's time: longest that comparing with the segment file lists goes on, after its first batch
 CLOCK_MARGIN = 60.0  # seconds by which the clocks of hosts may differ
 
 # part codes of the probe relation_files; 11 and more are tables, by storage
