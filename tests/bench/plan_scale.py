@@ -25,7 +25,7 @@ print(json.dumps({"seconds": time.perf_counter() - begun, "cpu": time.process_ti
 """
 
 PLAN = """
-import json, resource, sys, time
+import json, re, sys, time
 begun, cpu = time.perf_counter(), time.process_time()
 from pathlib import Path
 from gpcatalog.commands.plan import run
@@ -39,7 +39,7 @@ with Snapshot(Path(sys.argv[1])) as s:
     plan_text.show(planned.plan, planned.table_plans, planned.left(), out)
     p = planned.plan
     taken, used = time.perf_counter() - begun, time.process_time() - cpu
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    peak = int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1]) * 1024
     found = {"file": 0, "file_seconds": 0.0, "file_cpu": 0.0, "steps": 0}
     if len(sys.argv) > 3:
         from gpcatalog.emit import plan_json
@@ -48,7 +48,7 @@ with Snapshot(Path(sys.argv[1])) as s:
             found["file"] = file.tell()
         found["file_seconds"], found["file_cpu"] = time.perf_counter() - begun - taken, time.process_time() - cpu - used
     print(json.dumps(found | {"seconds": taken, "cpu": used, "peak": peak,
-                      "whole_peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+                      "whole_peak": int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1]) * 1024,
                       "before": p.before.leaves, "after": p.after.leaves, "gap": p.optimum.gap, "over": p.optimum.bound_over}))
 """
 
