@@ -397,6 +397,23 @@ def test_every_probe_has_its_header() -> None:
             assert all(probe.header(key) for key in ("needs", "locks", "cost")), name
 
 
+def test_every_part_stands_in_a_probe() -> None:
+    """What generations share is put in whole, and nothing lies about unused."""
+    from gpcatalog.model.server import named
+    from gpcatalog.probes import library
+
+    texts = []
+    for word in ("greenplum6", "greenplum7", "cloudberry2", "postgres12", "postgres18"):
+        server = named(word)
+        assert server is not None
+        texts += [library.probe(name, server).sql for name in library.names(server)]
+    assert not [text for text in texts if "-- include" in text]
+    parts = sorted(library.folder().rglob("*.part"))
+    assert parts
+    for part in parts:
+        assert any(part.read_text() in text for text in texts), part
+
+
 def test_help_of_every_command_has_an_example() -> None:
     for words in (
         ("audit",),

@@ -19,6 +19,7 @@ _SEARCH_PATH = {
 }
 
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
+_INCLUDE = re.compile(r"^-- include ([a-z_]+)\n", re.M)
 
 
 def search_path(server: Server) -> tuple[str, ...]:
@@ -82,15 +83,33 @@ class Probe:
         return f"/* gpcatalog:{self.name} */ {text.strip()}"
 
 
+def _found(file: str, server: Server) -> tuple[str, str] | None:
+    """The first folder of the search path that has this file, and its text with what it includes in its place.
+
+    A line `-- include NAME` stands for NAME.part: what the probes of several generations say alike is said once.
+    """
+    for place in search_path(server):
+        path = folder() / place / file
+        if path.is_file():
+            return place, _INCLUDE.sub(lambda line: _part(line[1], server), path.read_text(encoding="utf-8"))
+    return None
+
+
+def _part(name: str, server: Server) -> str:
+    found = _found(f"{name}.part", server)
+    if found is None:
+        raise CatalogError(f"{name}.part of the probes is missing from this installation", hint="install it again", exit_code=Exit.INTERNAL)
+    return found[1]
+
+
 def probe(name: str, server: Server) -> Probe:
     """The probe of this name for this server.
 
     Raises CatalogError when no folder of its search path has it.
     """
-    for place in search_path(server):
-        file = folder() / place / f"{name}.sql"
-        if file.is_file():
-            return Probe(name, place, file.read_text(encoding="utf-8"))
+    found = _found(f"{name}.sql", server)
+    if found is not None:
+        return Probe(name, *found)
     raise CatalogError(
         f"no probe named {name} for {server.product} {server.version}", hint="`gpcatalog probes` lists them", exit_code=Exit.USAGE
     )
