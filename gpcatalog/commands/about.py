@@ -78,7 +78,7 @@ def probes(
 
 
 def schema(
-    name: Annotated[str, typer.Argument(metavar="audit|cluster|estimate|growth|plan", help="Which output.")] = "audit",
+    name: Annotated[str, typer.Argument(metavar="audit|cluster|doctor|estimate|growth|latency|plan", help="Which output.")] = "audit",
 ) -> None:
     """Print the JSON Schema of a `--format json` output.
 
@@ -91,15 +91,19 @@ def schema(
     from gpcatalog.audit.cluster import Cluster
     from gpcatalog.audit.report import Report
     from gpcatalog.capacity.estimate import Estimate
+    from gpcatalog.doctor.result import Doctor
     from gpcatalog.emit.as_json import json_schema
     from gpcatalog.emit.plan_json import File
     from gpcatalog.growth.result import Growth
+    from gpcatalog.latency.result import Latency
 
     kinds: dict[str, type[msgspec.Struct]] = {
         "audit": Report,
         "cluster": Cluster,
+        "doctor": Doctor,
         "estimate": Estimate,
         "growth": Growth,
+        "latency": Latency,
         "plan": File,
     }
     if name not in kinds:

@@ -21,6 +21,7 @@ def _read(path: str) -> Plan:
     import msgspec
 
     from gpcatalog.emit import plan_json
+    from gpcatalog.planner.plan import SCHEMA
 
     try:
         raw = Path(path).read_bytes()
@@ -28,6 +29,11 @@ def _read(path: str) -> Plan:
         raise CatalogError(f"cannot read {path}: {e.strerror or e}", hint="`gpcatalog plan --format json -o FILE` writes one") from None
     try:
         return plan_json.read(raw)
+    except plan_json.OtherSchema as e:
+        raise CatalogError(
+            f"{path} is of schema {e}, {SCHEMA} is understood" if str(e) else f"{path} does not say that it is a plan",
+            hint="plan again with this version: `gpcatalog plan --format json -o FILE`",
+        ) from None
     except (msgspec.ValidationError, msgspec.DecodeError, UnicodeDecodeError) as e:
         raise CatalogError(f"{path} is no plan: {e}", hint="`gpcatalog plan --format json -o FILE` writes one") from None
 

@@ -483,11 +483,15 @@ def _table(table: TableLine, texts_: list[str], known_ends: dict[Family, Ends]) 
     return TablePlan(**{name: getattr(table, name) for name in _TABLE}, steps=steps)
 
 
+class OtherSchema(Exception):
+    """A file of another schema; its argument is that schema's name, "" where it names none."""
+
+
 def read(text: str | bytes) -> Plan:
-    """A plan from its JSON. Raises msgspec.ValidationError or DecodeError with the place where it is not one."""
+    """A plan from its JSON. Raises OtherSchema, or msgspec.ValidationError or DecodeError with the place where it is none."""
     version = msgspec.json.decode(text, type=_Version).schema
     if version != SCHEMA:
-        raise msgspec.ValidationError(f"it is a plan of schema {version or 'none'}, {SCHEMA} is understood: plan again with this version")
+        raise OtherSchema(version)
     file = msgspec.json.decode(text, type=File)
     ends: dict[Family, Ends] = {}
     try:

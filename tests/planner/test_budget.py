@@ -19,6 +19,8 @@ from gpcatalog.planner.sets import Reader
 from tests.planner.made import MadeSnapshot
 from tests.planner.test_group import Piece, made, tables
 
+pytestmark = pytest.mark.xdist_group("planner-budget")  # what a property counted is looked at by a test after it
+
 CASES: Counter[str] = Counter()
 GAPS: list[float] = []
 PRICED: list[float] = []

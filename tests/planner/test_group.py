@@ -22,6 +22,8 @@ from gpcatalog.planner.policy import Policy, Rule, Weights
 from gpcatalog.planner.sets import Reader
 from tests.planner.made import TAKEN_AT, MadeLeaf, MadeSnapshot, MadeTable, day_range
 
+pytestmark = pytest.mark.xdist_group("planner-group")  # what a property counted is looked at by a test after it
+
 CASES: Counter[str] = Counter()
 NOW = date(2026, 7, 1)
 HOT = NOW - timedelta(days=31)

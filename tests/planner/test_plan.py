@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import re
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any, cast
@@ -231,14 +232,33 @@ def test_a_plan_file_is_read_as_it_was_made() -> None:
     ("text", "said"),
     [
         ("[]", "Expected `object`"),
-        ('{"schema": "gpcatalog.plan/1"}', "plan of schema gpcatalog.plan/1"),
-        ("{}", "plan of schema none"),
         ('{"schema": "gpcatalog.plan/2"}', "missing required field"),
     ],
 )
 def test_what_is_no_plan_is_told(text: str, said: str) -> None:
     with pytest.raises(msgspec.ValidationError, match=said):
         plan_json.read(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"schema": "gpcatalog.plan/1"}', "is of schema gpcatalog.plan/1, gpcatalog.plan/2 is understood"),
+        ("{}", "does not say that it is a plan"),
+        ("[]", "is no plan: Expected `object`"),
+        ("{", "is no plan: Input data was truncated"),
+    ],
+)
+def test_a_plan_of_another_schema_is_told(text: str, said: str, tmp_path: Path) -> None:
+    from gpcatalog.commands.migrate import migrate
+
+    file = tmp_path / "plan.json"
+    file.write_text(text)
+    with pytest.raises(CatalogError, match=re.escape(said)) as told:
+        migrate(str(file), str(tmp_path / "out"))
+    assert told.value.exit_code == 2
+    assert "plan --format json" in told.value.hint
+    assert not (tmp_path / "out").exists()
 
 
 def test_columns_that_do_not_fit_are_told() -> None:
