@@ -18,6 +18,8 @@ from hypothesis import strategies as st
 from gpcatalog.audit.files import TableFiles, build_files
 from gpcatalog.capacity.limits import GIB, MIB, bucket_of
 from gpcatalog.lab import process
+from gpcatalog.model.server import Server
+from gpcatalog.probes import library
 from gpcatalog.probes.collect import Collector, collect
 from gpcatalog.probes.connection import connect
 from gpcatalog.store.snapshot import Snapshot, Writer
@@ -303,7 +305,7 @@ def test_names_are_what_the_probe_takes_them_for(node: int, fork: str, segment: 
     """The probe's way of reading a name (what is left without digits, what stands before the point) against the pattern here."""
     name = f"{temp}{node}{fork}" + (f".{segment}" if segment else "")
     left = name.translate(str.maketrans("", "", "0123456789"))
-    sql = (Path(__file__).parents[2] / "sql/pg12/relation_files.sql").read_text()
+    sql = library.probe("relation_files", Server("PostgreSQL", "15.0", "pg15", 150000)).sql
     known = re.search(r"IN \(((?:'[^']*',\s*)+'[^']*')\)\) stated", sql)[1]
     taken_as = {word.strip().strip("'") for word in known.split(",")}
     match = NAME.fullmatch(name)
