@@ -5,7 +5,7 @@ from __future__ import annotations
 import concurrent.futures
 import contextlib
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import UTC
@@ -29,6 +29,7 @@ COUNTED = frozenset(
 LARGE = 1 << 20  # bytes on one instance from which on any catalog is counted
 LARGE_SHARE = 0.02  # provided it is this share of that instance's catalog bytes
 BY_INDEX = 2 << 20  # heap bytes from which on widths come from the rows of sampled relations, found by index
+HASHED = 4 << 20  # heap bytes below which a scan of it all is as quick as the index
 SAMPLE_ROWS = 20_000  # rows aimed at where a scan samples
 
 # Catalogs with an index that leads with a relation's oid (or, for pg_type, the oid of its row type)
@@ -99,22 +100,28 @@ class CatalogSection:
     def run(self) -> None:
         """The whole section."""
         with self._entry() as entry:
-            self._relations(entry)
-            self._sizes(entry)
+            self._beside(entry, lambda: self._of_entry(entry), self._of_segments)
+            if entry is self.session and self.session.server.greenplum:
+                self._sizes_of_all()
+            self._from_class_counts()
             wanted = self._wanted()
-            if entry is self.session:
-                self._measure_entry(entry, wanted)
-                self._measure_segments(wanted)
-            else:
-                with concurrent.futures.ThreadPoolExecutor(1) as pool:
-                    beside = pool.submit(self._measure_entry, entry, wanted)
-                    try:
-                        self._measure_segments(wanted)
-                    except BaseException:
-                        entry.cancel()
-                        raise
-                    beside.result()
+            self._beside(entry, lambda: self._measure_entry(entry, wanted), lambda: self._measure_segments(wanted))
         self._write()
+
+    def _beside(self, entry: Session, here: Callable[[], None], segments: Callable[[], None]) -> None:
+        """Both, at once where the entry instance has a session of its own."""
+        if entry is self.session:
+            segments()
+            here()
+            return
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            beside = pool.submit(here)
+            try:
+                segments()
+            except BaseException:
+                entry.cancel()
+                raise
+            beside.result()
 
     @contextlib.contextmanager
     def _entry(self) -> Iterator[Session]:
@@ -157,21 +164,34 @@ class CatalogSection:
             key = tuple((of[n]["name"], of[n]["type"]) for n in map(int, row["key"].split()) if n in of)
             owner.indexes.append(Index(oid, row["relation"], bloat.IndexKey(key), row["is_unique"]))
 
-    def _sizes(self, entry: Session) -> None:
-        greenplum = self.session.server.greenplum
-        if greenplum:
-            with self.covered("segment_catalog_sizes"):
-                for row in self.session.rows("segment_catalog_sizes"):
-                    self.sizes[row["content"]][row["oid"]] = row
-        if greenplum and entry is self.session:
-            with self.covered("catalog_sizes_all"):
-                for row in self.session.rows("catalog_sizes_all"):
-                    elsewhere = sum(of[row["oid"]]["bytes"] for content, of in self.sizes.items() if content >= 0 and row["oid"] in of)
-                    self.sizes[-1][row["oid"]] = row | {"bytes": max(0, row["bytes"] - elsewhere)}
-            return
+    def _of_entry(self, entry: Session) -> None:
+        self._relations(entry)
+        if entry is self.session and self.session.server.greenplum:
+            self._entry_classes(entry)
+            return  # its sizes would be those of all instances
         with self.covered("catalog_sizes"):
             for row in entry.rows("catalog_sizes"):
                 self.sizes[-1][row["oid"]] = row
+        self._entry_classes(entry)
+
+    def _entry_classes(self, entry: Session) -> None:
+        self._class_counts(entry, "class_counts")
+        self._draw(entry)
+
+    def _of_segments(self) -> None:
+        if not self.session.server.greenplum:
+            return
+        with self.covered("segment_catalog_sizes"):
+            for row in self.session.rows("segment_catalog_sizes"):
+                self.sizes[row["content"]][row["oid"]] = row
+        self._class_counts(self.session, "segment_class_counts")
+
+    def _sizes_of_all(self) -> None:
+        """The entry instance's sizes where only a coordinator session may be had: what all have, less what the segments have."""
+        with self.covered("catalog_sizes_all"):
+            for row in self.session.rows("catalog_sizes_all"):
+                elsewhere = sum(of[row["oid"]]["bytes"] for content, of in self.sizes.items() if content >= 0 and row["oid"] in of)
+                self.sizes[-1][row["oid"]] = row | {"bytes": max(0, row["bytes"] - elsewhere)}
 
     def _bytes(self, one: Catalog, of: dict[int, dict[str, Any]]) -> int:
         return sum(of[oid]["bytes"] for oid in (one.oid, *(i.oid for i in one.indexes)) if oid in of)
@@ -195,8 +215,6 @@ class CatalogSection:
 
     def _measure_entry(self, entry: Session, wanted: list[Catalog]) -> None:
         """Rows on the entry instance, and widths: definitions, hence rows and their widths, are alike on all instances."""
-        self._class_counts(entry, "class_counts")
-        self._draw(entry)
         shares_keys = "catalog_duplicates" in library.names(entry.server)
         for one in wanted:
             heap = self._largest_heap(one)
@@ -216,19 +234,20 @@ class CatalogSection:
         return heap >= BY_INDEX and (one.fixed or (one.name in _KEYED and self.sampled is not None))
 
     def _class_counts(self, session: Session, probe: str) -> None:
-        """Relations by kind, and with them the rows of pg_class and, derived, of pg_attribute."""
+        """Relations by kind: what the rows of pg_class and, derived, of pg_attribute are told by."""
         with self.covered(probe):
-            rows = session.rows(probe)
-            self.class_counts += rows
-            for name, column, basis in (("pg_class", "relations", "counted"), ("pg_attribute", "attributes", "derived")):
-                one = self.catalogs.get(name)
-                for row in rows if one is not None else ():
-                    assert one is not None
-                    one.rows[row["content"]] = one.rows.get(row["content"], 0) + int(row[column])
-                    one.basis[row["content"]] = basis
+            self.class_counts += session.rows(probe)
+
+    def _from_class_counts(self) -> None:
+        for name, column, basis in (("pg_class", "relations", "counted"), ("pg_attribute", "attributes", "derived")):
+            one = self.catalogs.get(name)
+            for row in self.class_counts if one is not None else ():
+                assert one is not None
+                one.rows[row["content"]] = one.rows.get(row["content"], 0) + int(row[column])
+                one.basis[row["content"]] = basis
 
     def _draw(self, entry: Session) -> None:
-        relations = self.catalogs["pg_class"].rows.get(-1, 0) if "pg_class" in self.catalogs else 0
+        relations = sum(int(row["relations"]) for row in list(self.class_counts) if row["content"] == -1)
         mask = (1 << max(0, (relations // 500).bit_length())) - 1
         with self.covered("sampled_relations"):
             rows = entry.rows("sampled_relations", mask=str(mask))
@@ -278,7 +297,10 @@ class CatalogSection:
         name = _KEYED.get(one.name)
         oid = ", x.oid" if name == "oid" else ""  # on Greenplum 6 a system column
         if self.sampled is not None and name is not None and not one.fixed:
-            rows = f"SELECT x.*{oid} FROM {source} x WHERE x.{name} = ANY ({self.sampled[one.name == 'pg_type']})"
+            oids = self.sampled[one.name == "pg_type"]
+            # a small catalog is scanned, and then a list would be gone through for every row
+            wanted = f"IN (SELECT pg_catalog.unnest({oids}))" if self._largest_heap(one) < HASHED else f"= ANY ({oids})"
+            rows = f"SELECT x.*{oid} FROM {source} x WHERE x.{name} {wanted}"
             if one.rows.get(-1, 0) <= SAMPLE_ROWS:
                 rows = f"SELECT x.*{oid} FROM {source} x"  # small enough to be read whole
         else:
@@ -315,7 +337,6 @@ class CatalogSection:
     def _measure_segments(self, wanted: list[Catalog]) -> None:
         if not self.session.server.greenplum:
             return
-        self._class_counts(self.session, "segment_class_counts")
         for one in wanted:
             if one.name in ("pg_class", "pg_attribute"):
                 continue
@@ -359,7 +380,6 @@ class CatalogSection:
             )
         if live is None and heap["reltuples"] > 0:
             live, basis = int(heap["reltuples"]), "estimate"
-        vacuumed = heap["last_vacuum"]
         return {
             "content": content,
             "relation": one.name,
@@ -372,6 +392,27 @@ class CatalogSection:
             "heap_needed": heap_needed,
             "toast_needed": None,
             "index_needed": index_needed,
-            "dead_tuples": heap["dead_tuples"],
-            "last_vacuum": vacuumed.astimezone(UTC).replace(tzinfo=None) if vacuumed else None,
+            "dead_tuples": None,  # the statistics tell: keep_statistics
+            "last_vacuum": None,
         }
+
+
+def keep_statistics(writer: Writer, statistics: Iterable[dict[str, Any]]) -> None:
+    """Put what the probe catalog_statistics found into the catalogs' rows: dead rows, and when each was last vacuumed."""
+    writer.execute("CREATE TEMP TABLE catalog_statistic (content INTEGER, relation VARCHAR, dead_tuples BIGINT, last_vacuum TIMESTAMP)")
+    writer.insert(
+        "catalog_statistic",
+        [
+            {
+                "content": row["content"],
+                "relation": row["relation"],
+                "dead_tuples": row["dead_tuples"],
+                "last_vacuum": at.astimezone(UTC).replace(tzinfo=None) if (at := row["last_vacuum"]) else None,
+            }
+            for row in statistics
+        ],
+    )
+    writer.execute(
+        "UPDATE catalog SET dead_tuples = s.dead_tuples, last_vacuum = s.last_vacuum FROM catalog_statistic s"
+        " WHERE s.content = catalog.content AND s.relation = catalog.relation"
+    )

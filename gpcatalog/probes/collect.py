@@ -27,7 +27,7 @@ from gpcatalog.errors import CatalogError, Exit
 from gpcatalog.model.storage import Storage
 from gpcatalog.model.timing import Timing
 from gpcatalog.probes import latency, library
-from gpcatalog.probes.catalogs import CatalogSection
+from gpcatalog.probes.catalogs import CatalogSection, keep_statistics
 from gpcatalog.probes.connection import ProbeFailed, Session
 from gpcatalog.probes.files import RECONCILE_SHARE, FileSection
 from gpcatalog.store.schema import SCHEMA_VERSION
@@ -320,8 +320,10 @@ class Collector:
             found += latency.activity_timings(latency.activity(session))
         with self._covered("statements"):
             found += latency.statements(session)
-        with self._covered("catalog_writes"):
-            found += latency.writes(session)
+        with self._covered("catalog_statistics"):
+            statistics = session.rows("catalog_statistics")
+            found += latency.writes(statistics)
+            keep_statistics(self.writer, statistics)
         if session.server.greenplum:
             with self._covered("operation_days"):
                 self.writer.insert("operation_day", session.rows("operation_days"))

@@ -7,7 +7,7 @@ import re
 import secrets
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -28,7 +28,7 @@ from gpcatalog.probes.connection import APPLICATION_NAME, ProbeFailed, Session, 
 ROUNDS = 3  # of each passive measurement
 WIDEST = 3  # roots that are planned
 PLAN_MS = 10_000  # longest that planning one of them may take
-PLANNING_SECONDS = 0.3  # once planning took this long no further root is planned
+PLANNING_SECONDS = 0.2  # once planning took this long no further root is planned
 LOCK_SHARE = 0.1  # of the lock slots that one measurement may take for a moment
 
 Clock = Callable[[], float]
@@ -118,11 +118,12 @@ def activity_timings(rows: Sequence[dict[str, Any]]) -> list[Timing]:
     return out
 
 
-def writes(session: Session) -> list[Timing]:
-    """The server's own counters of rows written to the catalogs that grow with every table."""
+def writes(statistics: Iterable[dict[str, Any]]) -> list[Timing]:
+    """The server's own counters of rows written to the catalogs that grow with every table, out of the probe catalog_statistics."""
     return [
         Timing(f"rows {kind}", row["relation"], row["content"], row[kind] or 0)
-        for row in session.rows("catalog_writes")
+        for row in statistics
+        if row["relation"] in ("pg_class", "pg_attribute")
         for kind in ("inserted", "updated", "deleted")
     ]
 

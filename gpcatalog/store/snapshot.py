@@ -87,8 +87,7 @@ class Writer:
             )
             self._db.execute(f"ATTACH {_sql_path(self.scratch('work'))} AS w")
             self._db.execute("USE w")
-            for name, columns in TABLES.items():
-                self._db.execute(f"CREATE TABLE {name} ({columns})")
+            self._db.execute("".join(f"CREATE TABLE {name} ({columns});" for name, columns in TABLES.items()).join(("BEGIN;", "COMMIT;")))
         except (duckdb.Error, OSError) as e:
             self.abandon()
             raise _disk_error(target, e) from None

@@ -6,8 +6,6 @@
 SELECT -1 AS content,
        c.oid::int8 AS oid,
        pg_catalog.pg_relation_size(c.oid) AS bytes,
-       pg_catalog.pg_stat_get_dead_tuples(c.oid) AS dead_tuples,
-       GREATEST(pg_catalog.pg_stat_get_last_vacuum_time(c.oid), pg_catalog.pg_stat_get_last_autovacuum_time(c.oid)) AS last_vacuum,
        c.reltuples::float8 AS reltuples
   FROM pg_catalog.pg_class c
  WHERE c.oid < 16384 AND c.relnamespace IN (11, 99) AND c.relkind IN ('r', 'i', 't')

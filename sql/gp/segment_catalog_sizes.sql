@@ -1,12 +1,10 @@
--- Bytes of every catalog, catalog index and catalog TOAST table on each segment, and when each was vacuumed there.
+-- Bytes of every catalog, catalog index and catalog TOAST table on each segment.
 -- needs: CONNECT
 -- locks: AccessShareLock on each catalog for a moment; waits behind VACUUM FULL of a catalog up to lock_timeout
 -- cost: constant (some hundred files an instance)
 SELECT c.gp_segment_id::int4 AS content,
        c.oid::int8 AS oid,
        pg_catalog.pg_relation_size(c.oid) AS bytes,
-       pg_catalog.pg_stat_get_dead_tuples(c.oid) AS dead_tuples,
-       GREATEST(pg_catalog.pg_stat_get_last_vacuum_time(c.oid), pg_catalog.pg_stat_get_last_autovacuum_time(c.oid)) AS last_vacuum,
        c.reltuples::float8 AS reltuples
   FROM gp_dist_random('pg_catalog.pg_class') c
  WHERE c.oid < 16384 AND c.relnamespace IN (11, 99) AND c.relkind IN ('r', 'i', 't')

@@ -26,12 +26,10 @@ from tests.bench.table import Line, in_pairs, seconds, show
 NULL = subprocess.DEVNULL
 
 
-def section(session: Session, folder: Path) -> list[str]:
-    """Run the catalog section alone; returns the catalogs that it counted on the segments."""
-    with Writer(folder / "section.gpcatalog") as writer:
-        collector = Collector(session, writer, lambda _: None)
-        CatalogSection(session, writer, collector._covered, [-1]).run()
-        writer.abandon()
+def section(session: Session, writer: Writer) -> list[str]:
+    """Run the catalog section alone into a snapshot that is there already; returns the catalogs that it counted on the segments."""
+    collector = Collector(session, writer, lambda _: None)
+    CatalogSection(session, writer, collector._covered, [-1]).run()
     probe = "segment_catalog_rows " if session.server.greenplum else "catalog_"
     return sorted({n["probe"].split()[1] for n in collector.coverage if n["probe"].startswith(probe) and " " in n["probe"]} | {"pg_class"})
 
@@ -109,7 +107,9 @@ def probes_of(dsn: str, folder: Path) -> tuple[str, dict[str, float]]:
     """The server and its leaves, in a few words; seconds by probe of an audit, and of its sections."""
     with connect(dsn, timeouts=Timeouts(statement_ms=600_000)) as session:
         path = collect(session, folder / "probes.gpcatalog")
-        catalogs = seconds(lambda: section(session, folder))
+        with Writer(folder / "section.gpcatalog") as writer:
+            catalogs = seconds(lambda: section(session, writer))
+            writer.abandon()
         server = session.server
     with Snapshot(path) as snapshot:
         leaves = snapshot.one("SELECT count(*) AS n FROM relation WHERE kind = 'leaf'")["n"]
@@ -123,14 +123,15 @@ def probes_of(dsn: str, folder: Path) -> tuple[str, dict[str, float]]:
 def measure(dsn: str, pairs: int, patience: float, folder: Path) -> tuple[str, list[Line]]:
     """All lines of one server."""
     title, took = probes_of(dsn, folder)
+    writer = Writer(folder / "sections.gpcatalog")
     with connect(dsn) as session:
-        catalogs = section(session, folder)
+        catalogs = section(session, writer)
         statements = leaf_queries(session)
         greenplum = session.server.greenplum
 
     def fresh_section() -> None:
         with connect(dsn) as session:
-            section(session, folder)
+            section(session, writer)
 
     def fresh_counts() -> None:
         with connect(dsn) as session:
@@ -148,6 +149,7 @@ def measure(dsn: str, pairs: int, patience: float, folder: Path) -> tuple[str, l
         in_pairs("catalog section", fresh_section, f"count(*) of its {len(catalogs)} catalogs by instance", fresh_counts, pairs, 1.5),
         in_pairs("census, stored", fresh_relations, "psql COPY of census and facts", lambda: copied(dsn, statements[:2]), pairs),
     ]
+    writer.abandon()
     if greenplum:
         lines += against_rivals(dsn, took, patience)
     most = sorted(((v, k) for k, v in took.items() if k not in ("whole", "catalogs", "planning")), reverse=True)[:6]

@@ -199,7 +199,7 @@ SIGNALS = {
 
 
 @pytest.mark.parametrize("number", SIGNALS)
-@pytest.mark.parametrize("moment", ["relations", "catalog_writes"])
+@pytest.mark.parametrize("moment", ["relations", "catalog_statistics"])
 def test_signal_at_a_probe(stage: Stage, home: Path, number: signal.Signals, moment: str) -> None:
     children: list[subprocess.Popen[str]] = []
     with Proxy(stage.port, moment, faults.interrupting(lambda: children[0], number)) as proxy:

@@ -69,7 +69,7 @@ def test_snapshot_holds_timings_and_says_who_waits(database: str, tmp_path: Path
             assert found["connect", ""]["n"] == latency.ROUNDS
             counted = snapshot.rows("SELECT DISTINCT content FROM timing WHERE what = 'rows inserted' ORDER BY 1")
             assert [r["content"] for r in counted] == latency.instances(session)
-            mine = "'connect', 'scan_class', 'scan_class_dispatched', 'describe', 'ddl_activity', 'statements', 'catalog_writes'"
+            mine = "'connect', 'scan_class', 'scan_class_dispatched', 'describe', 'ddl_activity', 'statements', 'catalog_statistics'"
             notes = snapshot.rows(f"SELECT probe, status FROM coverage WHERE probe IN ({mine}) OR probe LIKE 'plan %'")
             assert {n["status"] for n in notes} == {"read"}
             assert len(notes) == (8 if session.server.greenplum else 7)
