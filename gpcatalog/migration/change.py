@@ -208,7 +208,19 @@ class Outside:
     said: tuple[str, ...] = ()
 
 
-Change = Swap | Drop | Plain | Lift | Follow | Outside
+@dataclass(frozen=True)
+class Template:
+    """The subpartition template says something else. then: its elements, as SQL; was: what it said before."""
+
+    id: str
+    title: str
+    root: Relation
+    then: tuple[str, ...]
+    was: tuple[str, ...]
+    said: tuple[str, ...] = ()
+
+
+Change = Swap | Drop | Plain | Lift | Follow | Outside | Template
 
 
 @dataclass

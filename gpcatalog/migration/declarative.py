@@ -113,6 +113,8 @@ class Declarative(Writer):
             ready += self.seen_by_others(stage)
             ready += grant_statements(table, stage.grants)
             ready += self.identity(stage)
+            if swap.default is not None and stage.like in [leaf.sql for leaf in swap.default.leaves]:
+                ready.append(f"ALTER TABLE {table} DROP CONSTRAINT IF EXISTS {self._default_constraint(swap)};")  # it came along
         tops = []
         for made in swap.made:
             top, statements = self._tree(context, swap, made)

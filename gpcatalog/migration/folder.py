@@ -6,13 +6,14 @@ import re
 
 import gpcatalog
 from gpcatalog.migration import journal, writer
-from gpcatalog.migration.change import Change, Drop, Follow, Lift, Outside, Plain, Refused, Swap, Work
+from gpcatalog.migration.change import Change, Drop, Follow, Lift, Outside, Plain, Refused, Swap, Template, Work
 from gpcatalog.migration.classic import Classic
 from gpcatalog.migration.declarative import Declarative
 from gpcatalog.migration.journal import SCHEMA
 from gpcatalog.migration.outside import outside
 from gpcatalog.migration.partman import follow
 from gpcatalog.migration.request import Mode, Request, Runner
+from gpcatalog.migration.template import template
 from gpcatalog.migration.whole import lift, plain
 from gpcatalog.migration.writer import Writer, array, literal
 from gpcatalog.model.names import printable
@@ -134,6 +135,10 @@ class Folder:
             found.append(f"  {change.leaf.name} {change.leaf.bound} takes the place of {change.middle.name} {change.middle.bound}")
         elif isinstance(change, Follow):
             found += [f"  {k}: {v}" for k, v in (change.now if change.back else change.wanted)]
+        elif isinstance(change, Template):
+            found += [f"  {element}" for element in change.then[:20]]
+            if len(change.then) > 20:
+                found.append(f"  … and {len(change.then) - 20} more")
         elif isinstance(change, Outside):
             found.append(f"  {change.leaf.name} {change.leaf.bound} is exchanged with a readable external table")
         found += [f"  rests on: {s}" for s in change.said]
@@ -153,6 +158,8 @@ class Folder:
             return lift(self.writer, work.context, change, done=done, whole=whole)
         if isinstance(change, Follow):
             return follow(self.writer, work.context, change, done=done)
+        if isinstance(change, Template):
+            return template(self.writer, work.context, change, done=done)
         if isinstance(change, Outside):
             return outside(self.writer, work.context, change, whole=whole)
         return self.writer.drop(work.context, change, whole=whole)

@@ -9,7 +9,23 @@ from itertools import pairwise
 
 import msgspec
 
-from gpcatalog.migration.change import Change, Context, Drop, Follow, Lift, Made, Needs, Outside, Plain, Refused, Stage, Swap, Unit, Work
+from gpcatalog.migration.change import (
+    Change,
+    Context,
+    Drop,
+    Follow,
+    Lift,
+    Made,
+    Needs,
+    Outside,
+    Plain,
+    Refused,
+    Stage,
+    Swap,
+    Template,
+    Unit,
+    Work,
+)
 from gpcatalog.migration.classic import partition
 from gpcatalog.migration.facts import (
     Asker,
@@ -25,6 +41,7 @@ from gpcatalog.migration.facts import (
     read_details,
 )
 from gpcatalog.migration.partman import COLUMNS, UNITS, merged_suffix
+from gpcatalog.migration.template import elements
 from gpcatalog.model.names import NAMEDATALEN, cut, qualified
 from gpcatalog.model.server import Server
 from gpcatalog.model.storage import Storage
@@ -654,6 +671,23 @@ class Planner:
         )  # fmt: skip
         return forward, replace(forward, id=f"undo-{step.id}", title=f"back: {forward.title}", back=True, said=())
 
+    def template(self, step: op.Reconfigure, ask: Asker) -> tuple[Template, Template]:
+        """New partitions get below them what the named one has then."""
+        if not self.table.root.has_template and not self.table.server.greenplum:
+            raise Refusal("this server has no templates")
+        like = step.now.get("like") or ""
+        parent = next((r for r in self.table.relations.values() if r.name == like and r.level == 1), None)
+        if parent is None:
+            raise Refusal(f"changed since it was planned: {like} is gone")
+        now, then = elements(self.table, parent, self.planned.steps, classic=self.classic)
+        if not then:
+            raise Refusal("nothing would be left of it")
+        if self.classic:
+            # as the server has it, where it says; elsewhere the template is written from the partitions
+            now = tuple(r["element"] for r in ask("migration_template", root=str(self.table.root.oid))) or now
+        forward = Template(step.id, step.explanation, self.table.root, then, now, step.rests_on)
+        return forward, Template(f"undo-{step.id}", f"back: {step.explanation}", self.table.root, now, then)
+
     def externalise(self, step: op.Externalise) -> tuple[Outside, None]:
         """A cold leaf goes outside."""
         if len(step.leaves) != 1:
@@ -677,7 +711,8 @@ class Planner:
 
     def _made_again(self, forward: Drop, units: list[Relation], siblings: list[Relation]) -> Swap | None:
         """What makes dropped partitions again; None where no sibling is a leaf to copy the columns of."""
-        like = next((s for s in siblings if s.kind == "leaf" and s.storage in ("heap", "ao_row", "ao_column")), None)
+        able = [s for s in siblings if s.kind == "leaf" and s.storage in ("heap", "ao_row", "ao_column")]
+        like = min(able, key=lambda s: s.is_default, default=None)
         if like is None or any(u.kind != "leaf" for u in units):
             return None
         key = self.key(forward.parent)
@@ -823,4 +858,4 @@ def _changes(planner: Planner, step: op.AnyStep, ask: Asker) -> Sequence[tuple[C
         return planner.flatten(step)
     if isinstance(step, op.Externalise):
         return [planner.externalise(step)]
-    return [planner.follow(step, ask)]
+    return [planner.template(step, ask) if step.maker == "template" else planner.follow(step, ask)]

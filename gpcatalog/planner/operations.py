@@ -160,7 +160,7 @@ class Convert(Step, frozen=True, omit_defaults=True, tag="convert", kw_only=True
 
 
 class DropEmpty(Step, frozen=True, omit_defaults=True, tag="drop-empty", kw_only=True):
-    """Empty leaves go; where: "past" (a gap that nothing fills) or "premade" (beyond the horizon)."""
+    """Empty leaves go; where: "past" (a gap that nothing fills), "premade" (beyond the horizon) or "unused" (subpartitions)."""
 
     where: str
     units: tuple[Unit, ...]
@@ -194,7 +194,8 @@ class Externalise(Step, frozen=True, omit_defaults=True, tag="externalise", kw_o
 class Reconfigure(Step, frozen=True, omit_defaults=True, tag="reconfigure", kw_only=True):
     """What makes new partitions follows the plan.
 
-    maker: "pg_partman" (now and wanted are columns of part_config) or "every" (the interval of ALTER TABLE … EVERY scripts)
+    maker: "pg_partman" (now and wanted are columns of part_config), "every" (the interval of ALTER TABLE … EVERY scripts) or "template"
+           (of subpartitions: it shall say what the partition has below it that `now` names as "like", once the plan is carried out)
     """
 
     maker: str

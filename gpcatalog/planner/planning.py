@@ -111,7 +111,7 @@ class Planned:
                 found.fingerprint = scribe.fingerprint
                 found.left = _left(scribe)
                 if root.index in self.wholes.operations:
-                    found.steps = [whole.step(self.wholes.operations[root.index], scribe, found)]
+                    found.steps = whole.steps(self.wholes.operations[root.index], scribe, found)
                 else:
                     found.steps = [] if root.reason else scribe.steps(solved)
                     found.steps += proposals.external(scribe, problem)
@@ -213,7 +213,7 @@ def make(
     aside = {"leaves": float(rest.leaves + rest.tables), "files": rest.files}
     room = {n: v - aside.get(n, 0.0) for n, v in asked.items()}
     spared = None if headroom is None else float(policy.size(headroom))
-    wholes = whole.chosen(reader, rate=asking.rate, headroom=spared, lock_limit=lock_limit, room=dict(room))
+    wholes = whole.chosen(reader, curves.before, rate=asking.rate, headroom=spared, lock_limit=lock_limit, room=dict(room))
     curves.fix(wholes.sums)
     if "leaves" in room:  # what is no longer partitioned counts as a table
         plain = sum(op == "unpartition" for op in wholes.operations.values())

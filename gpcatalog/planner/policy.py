@@ -124,6 +124,8 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     merge_lists:  join small list partitions into groups of at most this many values (0: never)
     unpartition_below: tables smaller than this in all lose their partitions (0: never)
     flatten:      remove a level that has one partition a parent
+    unused_subpartitions: "drop" takes out list subpartitions that are empty below every partition, and out of the template; what else the
+                  table needs comes with the next plan
     externalise_after: propose cold leaves older than this as files behind an external table
     boundaries:   dates or numbers that no merged leaf may span
     skip:         leave these tables alone
@@ -144,6 +146,7 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     merge_lists: Annotated[int, msgspec.Meta(ge=0)] | None = None
     unpartition_below: str | int | None = None
     flatten: bool | None = None
+    unused_subpartitions: Literal["drop", "keep"] | None = None
     externalise_after: str | float | None = None
     boundaries: list[str | int] | None = None
     skip: bool | None = None
@@ -208,6 +211,7 @@ class Wishes(msgspec.Struct, frozen=True):
     merge_lists: int
     unpartition_below: int
     flatten: bool
+    unused_subpartitions: str
     externalise_after: float | None
     boundaries: tuple[str, ...]
     skip: bool
@@ -229,6 +233,7 @@ _DEFAULTS: dict[str, object] = {
     "merge_lists": 0,
     "unpartition_below": 0,
     "flatten": False,
+    "unused_subpartitions": "keep",
     "externalise_after": None,
     "boundaries": [],
     "skip": False,
@@ -283,6 +288,7 @@ def _wishes(rules: list[tuple[str, Rule]]) -> Wishes:
         merge_lists=int(found["merge_lists"]),  # type: ignore[call-overload]
         unpartition_below=int(found["unpartition_below"]),  # type: ignore[call-overload]
         flatten=bool(found["flatten"]),
+        unused_subpartitions=str(found["unused_subpartitions"]),
         externalise_after=found["externalise_after"],  # type: ignore[arg-type]
         boundaries=tuple(str(b) for b in boundaries),
         skip=bool(found["skip"]),

@@ -106,9 +106,11 @@ def reconfigured(scribe: Scribe, steps: list[AnyStep]) -> list[AnyStep]:
                 wanted=wanted,
             )
         ]
+    below = _templated(scribe, steps)
     if "every" in root.facts and root.calendar:
         every = root.facts["every"][0][1]
         return [
+            *below,
             Reconfigure(
                 id=step_id("reconfigure", scribe.table, "every", grain),
                 explanation=f"scripts that add partitions should say EVERY '{_INTERVALS.get(grain, grain)}'",
@@ -118,6 +120,33 @@ def reconfigured(scribe: Scribe, steps: list[AnyStep]) -> list[AnyStep]:
                 maker="every",
                 now={"every": every},
                 wanted={"every": _INTERVALS.get(grain, grain)},
-            )
+            ),
         ]
-    return []
+    return below
+
+
+def _templated(scribe: Scribe, steps: list[AnyStep]) -> list[AnyStep]:
+    """Where subpartitions were merged: the template as the newest partition of which some were."""
+    parents = [s.parent for s in steps if isinstance(s, Merge) and s.parent != scribe.root.oid]
+    return template(scribe, max(parents)) if parents else []
+
+
+def template(scribe: Scribe, like: int) -> list[AnyStep]:
+    """Greenplum: let new partitions have below them what the partition `like` has once the plan is carried out."""
+    root = scribe.root
+    if root.depth != 2 or not any(k.level == 1 and k.has_template for k in root.keys):
+        return []
+    name = scribe.relation[like].name
+    return [
+        Reconfigure(
+            id=step_id("reconfigure", scribe.table, "template", name),
+            explanation=f"the subpartition template says what {name} has then: new partitions get the same",
+            gain=Gain(0, 0, 0, 0, 0),
+            cost=Price(0, 0, 0.0, 1, 0.0),
+            rests_on=("what makes new partitions uses the template",),
+            proposal=True,
+            maker="template",
+            now={"like": name},
+            wanted={"template": f"as {name}"},
+        )
+    ]

@@ -1,4 +1,4 @@
-"""Operations on a whole table: it loses its partitions, or a level of them."""
+"""Operations on a whole table: it loses its partitions, a level of them, or the subpartitions that are never used."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from gpcatalog.capacity.model import FILLED, Cost, Instance, Place, Shape, relation_cost, relation_files, relation_rows
 from gpcatalog.model.storage import Storage
-from gpcatalog.planner import costs, limits
-from gpcatalog.planner.group import CATALOG, FILES, LEAVES, RESOURCES, REWRITE, ROWS, SECONDS
-from gpcatalog.planner.operations import AnyStep, Flatten, Gain, NewLeaf, Price, Unpartition, step_id
+from gpcatalog.planner import costs, limits, proposals
+from gpcatalog.planner.group import CATALOG, DROPPED, FILES, LEAVES, RESOURCES, REWRITE, ROWS, SECONDS
+from gpcatalog.planner.operations import AnyStep, DropEmpty, Flatten, Gain, NewLeaf, Price, Unpartition, step_id
 from gpcatalog.planner.plan import TablePlan
 from gpcatalog.planner.sets import Reader, Root, _root_shape
 from gpcatalog.planner.steps import Scribe, option_pairs
@@ -25,8 +25,8 @@ Floats = npt.NDArray[np.float64]
 class Wholes:
     """Tables that one operation takes as a whole, by index of the root.
 
-    operations: "unpartition" or "flatten"; sums: resources each leaves behind and costs; refused: what the policy names but cannot be
-    done, by reason: how many tables
+    operations: "unpartition", "flatten" or "trim"; sums: resources each leaves behind and costs; refused: what the policy names
+    but cannot be done, by reason: how many tables
     """
 
     operations: dict[int, str] = field(default_factory=dict)
@@ -34,17 +34,19 @@ class Wholes:
     refused: Counter[str] = field(default_factory=Counter)
 
 
-def chosen(reader: Reader, *, rate: float, headroom: float | None, lock_limit: float | None, room: dict[str, float]) -> Wholes:
-    """Tables that lose their partitions, or a level, where the policy says so; nothing else is done to them.
+def chosen(
+    reader: Reader, before: Floats, *, rate: float, headroom: float | None, lock_limit: float | None, room: dict[str, float]
+) -> Wholes:
+    """Tables that lose their partitions, a level or subpartitions where the policy says so; nothing else is done to them.
 
     The smallest come first, and what they rewrite and how long they take is off `room`, as "rewrite" and "seconds", before anything
-    else is planned. rate: bytes a second that one segment copies
+    else is planned. before: resources of every table as it is; rate: bytes a second that one segment copies
     """
     found = Wholes()
     wanted: list[tuple[float, Root, str, dict[str, Any]]] = []
     for root in reader.roots:
         w = root.wishes
-        if not (w.unpartition_below or w.flatten) or w.skip:
+        if not (w.unpartition_below or w.flatten or w.unused_subpartitions == "drop") or w.skip:
             continue
         r = reader.snapshot.one(
             "SELECT coalesce(sum(bytes), 0) AS bytes, coalesce(sum(max_segment_bytes), 0) AS segment,"
@@ -58,9 +60,11 @@ def chosen(reader: Reader, *, rate: float, headroom: float | None, lock_limit: f
             operation = "unpartition"
         elif w.flatten and root.depth == 2 and r["leaves"] == r["parents"]:
             operation = "flatten"
+        elif w.unused_subpartitions == "drop" and unused(reader, root):
+            operation = "trim"
         else:
             continue
-        obstacle = _obstacle(root, r, headroom, lock_limit)
+        obstacle = _untrimmed(root) if operation == "trim" else _obstacle(root, r, headroom, lock_limit)
         if obstacle:
             found.refused[f"{operation}: {obstacle}"] += 1
         else:
@@ -77,7 +81,11 @@ def chosen(reader: Reader, *, rate: float, headroom: float | None, lock_limit: f
             if n in room:
                 room[n] -= needed
         sums = np.zeros(len(RESOURCES))
-        sums[LEAVES], sums[ROWS], sums[FILES], sums[CATALOG] = after(reader, root, operation)
+        if operation == "trim":
+            seconds = len(unused(reader, root)) * root.leaves * costs.DROP_SECONDS
+            sums = before[root.index] - trimmed(reader, root)
+        else:
+            sums[LEAVES], sums[ROWS], sums[FILES], sums[CATALOG] = after(reader, root, operation)
         sums[REWRITE], sums[SECONDS] = size, seconds
         found.operations[root.index], found.sums[root.index] = operation, sums
     return found
@@ -102,7 +110,66 @@ def _obstacle(root: Root, r: dict[str, Any], headroom: float | None, lock_limit:
     return ""
 
 
-def _shape(reader: Reader, root: Root, oid: int, *, anew: bool) -> Shape:
+def unused(reader: Reader, root: Root) -> list[str]:
+    """Bounds of list subpartitions that are there below every partition and hold no row below any, while others do."""
+    if root.depth != 2 or not any(k.level == 1 and k.strategy == "list" for k in root.keys):
+        return []
+    rows = reader.snapshot.rows(
+        "SELECT bound, count(*) AS n, bool_and(filled IS FALSE) AS empty, bool_or(is_default) AS other"
+        " FROM relation WHERE root = ? AND kind = 'leaf' AND level = 2 GROUP BY bound ORDER BY min(oid)",
+        [root.oid],
+    )
+    parents = max((r["n"] for r in rows), default=0)
+    found = [r["bound"] for r in rows if r["empty"] and not r["other"] and r["n"] == parents and r["bound"]]
+    filled = any(not r["empty"] for r in rows)
+    return found if parents > 1 and filled and root.leaves == sum(r["n"] for r in rows) else []
+
+
+def _untrimmed(root: Root) -> str:
+    if "pg_partman" in root.facts:
+        return "pg_partman maintains it"
+    return root.reason if root.level == 0 and any(word in root.reason for word in ("lock", "foreign", "replicated")) else ""
+
+
+def _unused_classes(reader: Reader, root: Root) -> list[tuple[int, int, int]]:
+    """What is never used, alike by alike: parent, oid of one leaf, how many there are of it."""
+    bounds = unused(reader, root)
+    marks = ", ".join("?" for _ in bounds)
+    rows = reader.snapshot.rows(
+        "SELECT parent, min(oid) AS oid, count(*) AS n FROM relation WHERE root = ? AND kind = 'leaf'"
+        f' AND bound IN ({marks}) GROUP BY parent, storage, "columns", toast, indexes, index_columns, owner ORDER BY 1, 2',
+        [root.oid, *bounds],
+    )
+    return [(r["parent"], r["oid"], r["n"]) for r in rows]
+
+
+def _unused_cost(reader: Reader, root: Root, parent: int, oid: int, known: dict[tuple[Any, ...], Cost]) -> Cost:
+    r = reader.snapshot.one(
+        'SELECT l.storage, l."columns", l.toast, l.indexes, l.index_columns, l.owner, p.is_default FROM relation l'
+        " JOIN relation p ON p.oid = l.parent WHERE l.oid = ?",
+        [oid],
+    )
+    key = tuple(r.values())
+    if key not in known:
+        known[key] = relation_cost(reader.generation, _shape(reader, root, oid, anew=False, bounds=1 if r["is_default"] else 2))
+    return known[key]
+
+
+def trimmed(reader: Reader, root: Root) -> Floats:
+    """Resources that the subpartitions never used take."""
+    gen, sums = reader.generation, np.zeros(len(RESOURCES))
+    known: dict[tuple[Any, ...], Cost] = {}
+    for parent, oid, n in _unused_classes(reader, root):
+        cost = _unused_cost(reader, root, parent, oid, known)
+        rows = costs.counted(cost.segment if gen.greenplum else cost.coordinator)
+        for which, each in (
+            (LEAVES, 1.0), (ROWS, rows), (FILES, cost.files), (CATALOG, costs.catalog_bytes(gen, reader.cluster, cost)), (DROPPED, -1.0)
+        ):  # fmt: skip
+            sums[which] += each * n
+    return sums
+
+
+def _shape(reader: Reader, root: Root, oid: int, *, anew: bool, bounds: int = 1) -> Shape:
     """The cost model's shape of a leaf, or of the root itself, by its oid."""
     r = reader.snapshot.one(
         'SELECT storage, "columns", toast, indexes, index_columns, owner, tablespace, options, persistence FROM relation WHERE oid = ?',
@@ -111,7 +178,7 @@ def _shape(reader: Reader, root: Root, oid: int, *, anew: bool) -> Shape:
     one = costs.LeafClass(
         Storage(r["storage"]) if r["storage"] in reader.generation.storages else Storage.HEAP,
         int(r["columns"]), bool(r["toast"]), int(r["indexes"]), int(r["index_columns"]), int(r["owner"] or 0), int(r["tablespace"] or 0),
-        r["options"] or "", r["persistence"] or "", 1, True, root.index,
+        r["options"] or "", r["persistence"] or "", bounds, True, root.index,
     )  # fmt: skip
     found = costs.shape_of(reader.generation, one, _root_shape(root.facts), anew=anew)
     assert found is not None  # no storage is asked for but its own
@@ -143,7 +210,62 @@ def after(reader: Reader, root: Root, operation: str) -> tuple[float, float, flo
     )
 
 
-def step(operation: str, scribe: Scribe, table: TablePlan) -> AnyStep:
+def steps(operation: str, scribe: Scribe, table: TablePlan) -> list[AnyStep]:
+    """What is done to the table: one step, or one a partition where subpartitions go."""
+    return _trim(scribe) if operation == "trim" else [_step(operation, scribe, table)]
+
+
+def _trim(scribe: Scribe) -> list[AnyStep]:
+    root, reader = scribe.root, scribe.reader
+    gen = reader.generation
+    bounds = set(unused(reader, root))
+    known: dict[tuple[Any, ...], Cost] = {}
+    parts: dict[int, list[Cost]] = {}
+    for parent, oid, n in _unused_classes(reader, root):
+        cost = _unused_cost(reader, root, parent, oid, known)
+        parts.setdefault(parent, []).append(cost * n)
+    basis = reader.snapshot.header["filled_basis"] or "nothing"
+    gone: dict[int, list[int]] = {}
+    for r in scribe.relation.values():
+        if r.kind == "leaf" and r.bound in bounds and r.parent in parts:
+            gone.setdefault(r.parent, []).append(r.oid)
+    found: list[AnyStep] = []
+    for parent in sorted(parts):
+        name = scribe.relation[parent].name
+        whole = Cost()
+        for cost in parts[parent]:
+            whole = whole + cost
+        held = sorted(gone[parent])
+        rows = [scribe.relation[o] for o in held]
+        found.append(
+            DropEmpty(
+                id=step_id("drop-empty", scribe.table, name, *sorted(r.bound for r in rows)),
+                explanation=f"{len(held)} subpartitions of {name} that hold no row below any partition",
+                gain=Gain(
+                    len(held),
+                    round(costs.counted(whole.segment if gen.greenplum else whole.coordinator)),
+                    round(costs.counted(whole.coordinator)),
+                    round(whole.files),
+                    round(costs.catalog_bytes(gen, reader.cluster, whole)),
+                ),
+                cost=Price(0, 0, round(len(held) * costs.DROP_SECONDS, 3), 1 + root.leaves + sum(r.indexes + 4 for r in rows), 0.0),
+                rests_on=(
+                    f"the leaves are empty: told by {basis}, to be looked at again under the lock",
+                    "rows of these values that come later go to the default subpartition"
+                    if parent in scribe.with_default
+                    else "no rows of these values come later: no subpartition would take them",
+                ),
+                parent=parent,
+                parent_name=name,
+                where="unused",
+                units=tuple(scribe.unit(o) for o in held),
+                leaves=tuple(scribe.leaf(o, n, 0) for n, o in enumerate(held)),
+            )
+        )
+    return [*found, *proposals.template(scribe, max(parts))]
+
+
+def _step(operation: str, scribe: Scribe, table: TablePlan) -> AnyStep:
     leaves = [r for r in scribe.relation.values() if r.kind == "leaf"]
     leaves.sort(key=lambda r: r.oid)
     size = sum(r.bytes or 0 for r in leaves)

@@ -1,0 +1,106 @@
+"""Greenplum: the subpartition template, which new partitions take what is below them from, follows the plan."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gpcatalog.migration.change import Context, Swap, Template
+from gpcatalog.migration.facts import Relation, Table
+from gpcatalog.migration.writer import Phase, Phases, Writer, block, call, literal, lock_list
+from gpcatalog.model.names import quote_ident as quote
+from gpcatalog.model.storage import Storage
+from gpcatalog.planner import operations as op
+from gpcatalog.planner.bounds import BoundKind, joined_list, merged_text, parse
+
+
+def _bound(text: str) -> str:
+    """A bound as a template spells it, on every generation.
+
+    >>> _bound("FOR VALUES FROM ('2024-01-01') TO ('2024-02-01')"), _bound("FOR VALUES IN ('a', 'b')")
+    ("START ('2024-01-01') END ('2024-02-01')", "VALUES ('a', 'b')")
+    """
+    bound = parse(text)
+    if bound.kind is BoundKind.LIST:
+        return joined_list([bound], classic=True)
+    if bound.kind is BoundKind.RANGE:
+        return merged_text(bound, bound, classic=True)
+    raise ValueError(f"the bound {text} is neither a range nor a list")
+
+
+def _options(leaf: Relation) -> str:
+    """What a template says of storage; a new subpartition of which it says nothing is heap on Greenplum 6, whatever its table is."""
+    found = [o for o in leaf.options.split(", ") if o and o.split("=")[0] not in ("appendonly", "appendoptimized", "orientation")]
+    if leaf.storage in (Storage.AO_ROW, Storage.AO_COLUMN):
+        found = ["appendonly=true", f"orientation={'column' if leaf.storage == Storage.AO_COLUMN else 'row'}", *found]
+    else:
+        found = ["appendonly=false", *found]
+    return f" WITH ({', '.join(found)})"
+
+
+def _element(name: str, bound: str, leaf: Relation) -> str:
+    place = f" TABLESPACE {quote(leaf.tablespace)}" if leaf.tablespace else ""
+    if leaf.is_default:
+        return f"DEFAULT SUBPARTITION {quote(name or 'other')}{_options(leaf)}{place}"
+    label = f"SUBPARTITION {quote(name)} " if name else ""
+    return f"{label}{_bound(bound)}{_options(leaf)}{place}"
+
+
+def _name(leaf: Relation, *, classic: bool) -> str:
+    """The partition's name: Greenplum 7 keeps it only as the end of the relation's."""
+    return leaf.partition if classic else leaf.name.rsplit("_prt_", 1)[-1] if "_prt_" in leaf.name else ""
+
+
+def elements(table: Table, parent: Relation, steps: Sequence[op.AnyStep], *, classic: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What a template as the parent's partitions says: now, and once these steps are carried out. Raises ValueError."""
+    children = sorted(table.children(parent.oid), key=lambda r: r.oid)
+    if not children or any(c.kind != "leaf" for c in children):
+        raise ValueError("what is below it is not one level of leaves")
+    now = tuple(_element(_name(c, classic=classic), c.bound, c) for c in children)
+    merged: dict[str, op.Merge] = {}
+    gone: set[str] = set()
+    for step in steps:
+        if isinstance(step, op.Merge) and step.parent_name == parent.name:
+            merged |= {u.name: step for u in step.units}
+        elif isinstance(step, op.DropEmpty) and step.parent_name == parent.name:
+            gone |= {u.name for u in step.units}
+    live = {c.name: c for c in children}
+    said: set[str] = set()
+    then = []
+    for c in children:
+        step_ = merged.get(c.name)
+        if c.name in gone or (step_ is not None and step_.id in said):
+            continue
+        if step_ is None:
+            then.append(_element(_name(c, classic=classic), c.bound, c))
+            continue
+        said.add(step_.id)
+        missing = [u.name for u in step_.units if u.name not in live]
+        if missing:
+            raise ValueError(f"changed since it was planned: {missing[0]} is gone")
+        units = [live[u.name] for u in step_.units]
+        parts = [parse(u.bound) for u in units]
+        lists = parts[0].kind is BoundKind.LIST
+        text = joined_list(parts, classic=True) if lists else merged_text(parts[0], parts[-1], classic=True)
+        then.append(_element(step_.partition, text, units[-1]))
+    return now, tuple(then)
+
+
+def template(writer: Writer, context: Context, change: Template, *, done: str) -> list[str]:
+    """The transaction that sets the template: it touches no partition and no row."""
+    root = context.root
+    as_swap = Swap(change.id, change.title, root, "", (), (), "true")
+    guard = writer.guard(context, as_swap, done=done, whole=False, partitions=[])
+    said = ",\n        ".join(change.then)
+    phases: Phases = [
+        (Phase.GUARD, guard),
+        (
+            Phase.EXCLUSIVE,
+            [
+                call("lock", literal(f"LOCK TABLE {lock_list([root.sql])} IN ACCESS EXCLUSIVE MODE")),
+                "began := pg_catalog.clock_timestamp();",
+            ],
+        ),
+        (Phase.SWAP, [f"ALTER TABLE {root.sql} SET SUBPARTITION TEMPLATE (\n        {said});"]),
+        (Phase.NOTE, writer.note(context, as_swap, done)),
+    ]
+    return [block(phases)]

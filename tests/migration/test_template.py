@@ -1,0 +1,164 @@
+"""Subpartitions that are never used go, and the template with them; where subpartitions are merged the template follows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gpcatalog.planner.operations import DropEmpty, Merge, Reconfigure
+from tests.conftest import fresh_database
+from tests.migration import made, zoo
+
+GENERATION = {"gp6_dsn": "gp6", "gp7_dsn": "gp7"}
+TRIM = made.EAGER + 'unused_subpartitions = "drop"\n'
+
+
+def leaves(dsn: str) -> list[str]:
+    return [
+        n
+        for (n,) in made.asked(
+            dsn, "SELECT relname::text FROM pg_class WHERE relname LIKE 't\\_1\\_prt%2\\_prt%' AND relkind = 'r' ORDER BY 1"
+        )
+    ]
+
+
+def by_region(dsn: str, other: str = ", DEFAULT SUBPARTITION other") -> None:
+    made.execute(
+        dsn,
+        "CREATE TABLE t (id int, day date, region text, v text ENCODING (compresstype=zlib, compresslevel=5))"
+        " WITH (appendonly=true, orientation=column) DISTRIBUTED BY (id) PARTITION BY RANGE (day) SUBPARTITION BY LIST (region)"
+        " SUBPARTITION TEMPLATE (SUBPARTITION usa VALUES ('usa') WITH (appendonly=true, orientation=row),"
+        " SUBPARTITION \"E'u\" VALUES ('eu', 'uk') WITH (appendonly=true, orientation=column),"
+        f" SUBPARTITION asia VALUES ('asia') WITH (appendonly=true, orientation=column){other})"
+        " (START (date '2024-01-01') END (date '2024-01-06') EVERY (interval '1 day'))",
+        "CREATE INDEX t_v ON t (v)",
+        "INSERT INTO t SELECT i, date '2024-01-01' + i % 4, CASE i % 3 WHEN 0 THEN 'usa' ELSE 'uk' END, 'x' FROM generate_series(1, 300) i",
+        "ANALYZE t",
+    )
+
+
+def weighed(dsn: str) -> tuple[int, int]:
+    """Rows of all catalogs on the first segment that the cost model tells of."""
+    found = 0
+    names = "pg_class pg_attribute pg_type pg_index pg_inherits pg_constraint pg_appendonly pg_attribute_encoding gp_fastsequence gp_distribution_policy".split()
+    for name in names:
+        ((n,),) = made.asked(dsn, f"SELECT count(*) FROM gp_dist_random('pg_catalog.{name}') WHERE gp_segment_id = 0")
+        found += n
+    ((depend,),) = made.asked(dsn, "SELECT count(*) FROM gp_dist_random('pg_catalog.pg_depend') WHERE gp_segment_id = 0")
+    return found, depend
+
+
+@pytest.mark.parametrize("fixture", GENERATION)
+def test_unused_subpartitions(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    dsn = fresh_database(request.getfixturevalue(fixture), "mig_trim")
+    by_region(dsn)
+    picture, rows = zoo.picture(dsn, GENERATION[fixture]), made.rows_of(dsn, "t")
+    plan = made.plan_of(dsn, TRIM)
+    table = plan.tables[0]
+    *drops, last = table.steps
+    assert [type(s) for s in drops] == [DropEmpty] * 5
+    assert {s.where for s in drops} == {"unused"}
+    assert all("asia" in leaf.bound for s in drops for leaf in s.leaves)
+    assert isinstance(last, Reconfigure)
+    assert last.maker == "template"
+    assert (table.leaves, table.leaves_after) == (20, 15)
+    files = made.written(dsn, tmp_path / "sql", plan)
+    assert (files.steps, files.refused) == (6, [])
+    files.run("0000_prepare.sql")  # the journal has rows of its own
+    before = weighed(dsn)
+    files.all()
+    assert made.rows_of(dsn, "t") == rows
+    assert len(leaves(dsn)) == 15
+    after = weighed(dsn)
+    assert sum(before) - sum(after) == sum(s.gain.rows for s in drops) == table.rows - table.rows_after
+    # a new partition has the three that are left, stored as the template said; the row of a value that went goes to the default
+    made.execute(dsn, "ALTER TABLE t ADD PARTITION new START (date '2024-01-06') END (date '2024-01-07')")
+    fresh = [n for n in leaves(dsn) if "prt_new" in n]
+    assert [n.rsplit("_prt_", 1)[1] for n in fresh] == ["E'u", "other", "usa"]
+    made.execute(dsn, "INSERT INTO t VALUES (1, '2024-01-06', 'asia', 'y')", "INSERT INTO t VALUES (2, '2024-01-01', 'asia', 'y')")
+    kinds = {n.rsplit("_prt_", 1)[1]: v for n, v in zoo.picture(dsn, GENERATION[fixture]).items() if "prt_new_2" in n}
+    assert kinds["usa"][3] in ("a", "ao_row")
+    made.execute(dsn, "ALTER TABLE t DROP PARTITION new", "DELETE FROM t WHERE region = 'asia'")
+    files.run("0001_public_t.sql")
+    files.run("rollback/0001_public_t.sql")
+    assert made.rows_of(dsn, "t") == rows
+    back = zoo.picture(dsn, GENERATION[fixture])
+    assert back.keys() == picture.keys()
+    assert [(a, b) for n in picture for a, b in zip(picture[n], back[n], strict=True) if a != b] == []
+    made.execute(dsn, "ALTER TABLE t ADD PARTITION new START (date '2024-01-06') END (date '2024-01-07')")
+    assert sorted(n.rsplit("_prt_", 1)[1] for n in leaves(dsn) if "prt_new" in n) == sorted(["E'u", "asia", "other", "usa"])
+    files.run("cleanup.sql")
+
+
+def test_the_way_back_beside_nothing_but_a_default(gp7_dsn: str, tmp_path: Path) -> None:
+    dsn = fresh_database(gp7_dsn, "mig_lone")
+    made.execute(
+        dsn,
+        "CREATE TABLE t (id int, day date) DISTRIBUTED BY (id) PARTITION BY RANGE (day)"
+        " (START (date '2024-01-01') END (date '2024-01-03') EVERY (interval '1 day'), DEFAULT PARTITION other)",
+        "INSERT INTO t VALUES (1, '2025-01-01')",
+        "ANALYZE t",
+    )
+    picture = zoo.picture(dsn, "gp7")
+    files = made.written(
+        dsn,
+        tmp_path / "sql",
+        made.plan_of(
+            dsn,
+            made.EAGER.replace('"keep"', '"drop"', 1)
+            .replace("[default]", "[default]\ngrains = {}", 1)
+            .replace('grains = {month = "0d"}\n', ""),
+        ),
+    )
+    assert files.steps == 1
+    files.all()
+    assert len(zoo.picture(dsn, "gp7")) == len(picture) - 2
+    files.run("rollback/0001_public_t.sql")
+    assert zoo.picture(dsn, "gp7") == picture
+    files.run("cleanup.sql")
+
+
+@pytest.mark.parametrize("fixture", GENERATION)
+def test_a_value_that_came_since_stops_it(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    dsn = fresh_database(request.getfixturevalue(fixture), "mig_trim")
+    by_region(dsn, other="")
+    files = made.written(dsn, tmp_path / "sql", made.plan_of(dsn, TRIM))
+    made.execute(dsn, "INSERT INTO t VALUES (1, '2024-01-01', 'asia', 'y')")
+    files.run("0000_prepare.sql")
+    assert "was empty and holds rows" in files.run("0001_public_t.sql", check=False).stderr
+    assert len(leaves(dsn)) == 15
+    # used below one partition: no plan drops it any more
+    assert not [s for s in made.plan_of(dsn, TRIM).tables[0].steps if isinstance(s, DropEmpty)]
+
+
+@pytest.mark.parametrize("fixture", GENERATION)
+def test_template_follows_merges(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    dsn = fresh_database(request.getfixturevalue(fixture), "mig_grain")
+    made.execute(
+        dsn,
+        "CREATE TABLE t (id int, day date, region text) WITH (appendonly=true, orientation=column) DISTRIBUTED BY (id)"
+        " PARTITION BY LIST (region) SUBPARTITION BY RANGE (day)"
+        " SUBPARTITION TEMPLATE (START (date '2023-12-30') END (date '2024-03-01') EVERY (interval '1 day')"
+        " WITH (appendonly=true, orientation=column), DEFAULT SUBPARTITION rest)"
+        " (PARTITION a VALUES ('a'), PARTITION b VALUES ('b'))",
+        "INSERT INTO t SELECT i, date '2023-12-30' + i % 62, CASE i % 2 WHEN 0 THEN 'a' ELSE 'b' END FROM generate_series(1, 1000) i",
+        "ANALYZE t",
+    )
+    rows = made.rows_of(dsn, "t")
+    plan = made.plan_of(dsn)
+    merges = [s for s in plan.tables[0].steps if isinstance(s, Merge)]
+    assert len(merges) == 6
+    assert [s.maker for s in plan.tables[0].steps if isinstance(s, Reconfigure)][0] == "template"
+    files = made.written(dsn, tmp_path / "sql", plan)
+    assert files.refused == []
+    files.all()
+    assert made.rows_of(dsn, "t") == rows
+    made.execute(dsn, "ALTER TABLE t ADD PARTITION c VALUES ('c')", "INSERT INTO t VALUES (1, '2024-02-29', 'c')")
+    assert len([n for n in leaves(dsn) if "prt_c" in n]) == 4  # December's two days, January, February, the default
+    made.execute(dsn, "ALTER TABLE t DROP PARTITION c")
+    files.run("rollback/0001_public_t.sql")
+    assert made.rows_of(dsn, "t") == rows
+    made.execute(dsn, "ALTER TABLE t ADD PARTITION c VALUES ('c')")
+    assert len([n for n in leaves(dsn) if "prt_c" in n]) == 63
+    files.run("cleanup.sql")
