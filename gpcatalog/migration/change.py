@@ -145,6 +145,29 @@ class Plain:
 
 
 @dataclass(frozen=True)
+class Parted:
+    """A plain table becomes partitioned again: the way back of Plain.
+
+    plain:    the change that made it plain; name: of the partitioned table while it is built aside
+    stages:   its leaves, in the order of `leaves` of `plain`; on Greenplum 6 none, there `definition` says them all
+    definition: Greenplum 6: PARTITION BY … as the server spelled it; template: elements of the subpartition template
+    options, encodings: of the root, as SQL; access_method: of the root, where the server has such
+    """
+
+    id: str
+    title: str
+    plain: Plain
+    name: str
+    stages: tuple[Stage, ...] = ()
+    definition: str = ""
+    template: tuple[str, ...] = ()
+    options: tuple[tuple[str, str], ...] = ()
+    encodings: tuple[tuple[str, str], ...] = ()
+    access_method: str = ""
+    said: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Lift:
     """A level is taken out, or put in again: a leaf takes the place of its parent, which has no other, or the parent comes back over it.
 
@@ -220,7 +243,7 @@ class Template:
     said: tuple[str, ...] = ()
 
 
-Change = Swap | Drop | Plain | Lift | Follow | Outside | Template
+Change = Swap | Drop | Plain | Parted | Lift | Follow | Outside | Template
 
 
 @dataclass

@@ -144,10 +144,7 @@ class Declarative(Writer):
         ]
 
     def merge_partitions(self, context: Context, swap: Swap, *, whole: bool) -> list[str]:
-        """PostgreSQL 19's own merge: one statement, which keeps readers out while it copies; proven by count and hash like the others.
-
-        Written from its documentation: no server of that version was at hand to run it on.
-        """
+        """PostgreSQL 19's own merge: one statement, which keeps readers out while it copies; proven by count and hash like the others."""
         (made,) = swap.made
         (stage,) = made.stages
         there = qualified(stage.schema, made.name)
@@ -167,7 +164,8 @@ class Declarative(Writer):
             (Phase.GUARD, [*guard, *self.room(swap.needs)]),
             (Phase.EXCLUSIVE, [*self.readers_out(context, swap), *guard]),
             (Phase.PROVE, self.prove_old(context, swap)),
-            (Phase.SWAP, [f"ALTER TABLE {swap.parent.sql} MERGE PARTITIONS ({parts}) INTO {there};"]),
+            # PL/pgSQL would read INTO as its own
+            (Phase.SWAP, [f"EXECUTE {literal(f'ALTER TABLE {swap.parent.sql} MERGE PARTITIONS ({parts}) INTO {there}')};"]),
             (Phase.PROVE, [new, *self.compare(context, swap)]),
             (Phase.FINISH, finish),
             (Phase.NOTE, self.note(context, swap, "done")),

@@ -165,6 +165,7 @@ class Relation:
     column_grants: bool
     has_oids: bool
     has_template: bool
+    access_method: str = ""  # Greenplum 7: of roots and intermediates too, which store nothing
 
     @property
     def sql(self) -> str:
@@ -264,6 +265,7 @@ def read(ask: Asker, server: Server, root: int) -> Table | None:
             column_grants=r["column_grants"],
             has_oids=r["has_oids"],
             has_template=r["has_template"],
+            access_method=r.get("access_method") or "",
         )
         for r in rows
     }

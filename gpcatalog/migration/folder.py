@@ -6,7 +6,7 @@ import re
 
 import gpcatalog
 from gpcatalog.migration import journal, writer
-from gpcatalog.migration.change import Change, Drop, Follow, Lift, Outside, Plain, Refused, Swap, Template, Work
+from gpcatalog.migration.change import Change, Drop, Follow, Lift, Outside, Parted, Plain, Refused, Swap, Template, Work
 from gpcatalog.migration.classic import Classic
 from gpcatalog.migration.declarative import Declarative
 from gpcatalog.migration.journal import SCHEMA
@@ -14,7 +14,7 @@ from gpcatalog.migration.outside import outside
 from gpcatalog.migration.partman import follow
 from gpcatalog.migration.request import Mode, Request, Runner
 from gpcatalog.migration.template import template
-from gpcatalog.migration.whole import lift, plain
+from gpcatalog.migration.whole import lift, parted, plain
 from gpcatalog.migration.writer import Writer, array, literal
 from gpcatalog.model.names import printable
 from gpcatalog.model.quantity import count, duration, plural, size
@@ -131,6 +131,8 @@ class Folder:
                 found.append(f"  … and {len(change.gone) - 5} more")
         elif isinstance(change, Plain):
             found.append(f"  {len(change.leaves)} leaves → one plain table, stored {change.stage.storage}")
+        elif isinstance(change, Parted):
+            found.append(f"  one plain table → {len(change.plain.leaves)} leaves; a row that none of them takes stops it")
         elif isinstance(change, Lift) and change.up:
             found.append(f"  {change.leaf.name} {change.leaf.bound} takes the place of {change.middle.name} {change.middle.bound}")
         elif isinstance(change, Follow):
@@ -154,6 +156,8 @@ class Folder:
             return self.writer.swap(work.context, change, done=done, whole=whole)
         if isinstance(change, Plain):
             return plain(self.writer, work.context, change, whole=whole)
+        if isinstance(change, Parted):
+            return parted(self.writer, work.context, change)
         if isinstance(change, Lift):
             return lift(self.writer, work.context, change, done=done, whole=whole)
         if isinstance(change, Follow):
@@ -199,7 +203,7 @@ class Folder:
             return []
         return [
             f"  {plural(number, 'merge')} of at most {self.request.merge_seconds:g} s by MERGE PARTITIONS: readers wait while it copies;",
-            "  written from PostgreSQL 19's documentation, never run by us",
+            "  tried on PostgreSQL 19 beta 2",
         ]
 
     def forward(self, work: Work, name: str) -> str:

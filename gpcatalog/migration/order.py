@@ -18,6 +18,7 @@ from gpcatalog.migration.change import (
     Made,
     Needs,
     Outside,
+    Parted,
     Plain,
     Refused,
     Stage,
@@ -568,7 +569,7 @@ class Planner:
             found.setdefault(r["what"], []).append((r["detail"], r["column"] or ""))
         return found
 
-    def unpartition(self, step: op.Unpartition, ask: Asker) -> tuple[Plain, None]:
+    def unpartition(self, step: op.Unpartition, ask: Asker) -> tuple[Plain, Parted | None]:
         """All leaves become one plain table, stored like the newest of them."""
         table, root = self.table, self.table.root
         leaves = [self.live(leaf.oid, leaf.name, leaf.bound) for leaf in step.leaves]
@@ -603,14 +604,50 @@ class Planner:
         below = sorted((r for r in table.relations.values() if r.level > 0), key=lambda r: r.level)
         counted = None if self.counts is None else sum(self.counts[leaf.sql] for leaf in every)
         size = step.cost.bytes
-        return Plain(
+        forward = Plain(
             step.id, step.explanation, root, tuple(below), tuple(every), stage,
             tuple((name, quote_ident_always(column)) for name, column in hanging.get("sequence", [])),
             tuple((quote_ident_always(column), text) for text, column in hanging.get("comment", [])),
             tuple((quote_ident_always(name), text) for text, name in hanging.get("check", [])),
-            counted, (*step.rests_on, "it is copied while writers wait, in online mode too: it is small", "there is no way back"),
+            counted, (*step.rests_on, "it is copied while writers wait, in online mode too: it is small"),
             None if size is None else int(size * self.growth) + (64 << 20), _needs(step),
-        ), None  # fmt: skip
+        )  # fmt: skip
+        return forward, self._parted(forward, digest, ask)
+
+    def _parted(self, forward: Plain, digest: str, ask: Asker) -> Parted | None:
+        """What makes it partitioned again; None where the server cannot be told how in one transaction."""
+        table, root = self.table, forward.root
+        keys = [r for r in table.relations.values() if r.kind != "leaf"]
+        if any(not k for r in keys for k in r.key):
+            return None  # split by an expression, which its name does not tell
+        template: tuple[str, ...] = ()
+        parents = [r for r in table.children(root.oid) if r.kind != "leaf"]
+        two = bool(parents) and all(c.kind == "leaf" for p in parents for c in table.children(p.oid))
+        if table.server.greenplum and two and any(r.has_template for r in parents):
+            template = elements(table, max(parents, key=lambda r: r.oid), (), classic=self.classic)[0]
+        title = f"back: {forward.title}"
+        encodings = self.encodings(table.columns[root.oid]) if "ao_column" in (root.storage, root.access_method) else ()
+        if self.classic:
+            if any(r.owner != root.owner for r in table.relations.values()):
+                return None  # Greenplum 6 gives no partition an owner of its own
+            rows = ask("migration_definition", root=str(root.oid))
+            template = tuple(r["element"] for r in ask("migration_template", root=str(root.oid))) or template
+            options = options_of(root.options)
+            return Parted(f"undo-{forward.id}", title, forward, f"gpr_{digest}_t", (), rows[0]["definition"], template, options, encodings)
+        stages = tuple(
+            Stage(
+                name=f"gpr_{digest}_{n}", final=leaf.name, schema=leaf.schema, like=root.sql, shape=leaf, sources=(), predicate="true",
+                grants=tuple(g for g in grants(leaf.acl) if g.role != leaf.owner), comment=leaf.comment, storage=leaf.storage,
+                options=options_of(leaf.options),
+                encodings=self.encodings(table.columns[leaf.oid]) if leaf.storage == "ao_column" else (), explicit=True,
+                indexes=tuple((i, i.name) for i in table.indexes[leaf.oid]), statistics=self.statistics_targets(leaf),
+            )
+            for n, leaf in enumerate(forward.leaves, 1)
+        )  # fmt: skip
+        method = root.access_method
+        return Parted(
+            f"undo-{forward.id}", title, forward, f"gpr_{digest}_t", stages, "", template, options_of(root.options), encodings, method
+        )
 
     def flatten(self, step: op.Flatten) -> list[tuple[Change, Change]]:
         """Every leaf takes the place of its parent; a transaction each, and nothing is copied."""

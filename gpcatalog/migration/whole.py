@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 
-from gpcatalog.migration.change import Context, Lift, Plain, Swap
+from gpcatalog.migration.change import Context, Lift, Parted, Plain, Swap
 from gpcatalog.migration.declarative import BOUND
-from gpcatalog.migration.facts import grants
+from gpcatalog.migration.facts import Relation, grants
 from gpcatalog.migration.writer import Phase, Phases, Writer, block, call, grant_statements, literal, lock_list
 from gpcatalog.model.names import qualified
 from gpcatalog.model.names import quote_ident as quote
@@ -75,6 +75,135 @@ def plain(writer: Writer, context: Context, change: Plain, *, whole: bool) -> li
         (Phase.NOTE, writer.note(context, as_swap, "done")),
     ]
     return [block(phases)]
+
+
+def parted(writer: Writer, context: Context, change: Parted) -> list[str]:
+    """The transaction that makes the partitioned table again: all rows are copied while writers wait, and proven."""
+    was = change.plain
+    root = was.root
+    aside = qualified(root.schema, change.name)
+    as_swap = Swap(change.id, change.title, root, "", (), (), "true")
+    guard = writer.guard(context, as_swap, done="undone", whole=False, partitions=[])
+    columns = ", ".join(context.copied)
+    made, finish = _parted_classic(change, aside) if change.definition else _parted_declarative(writer, context, change, aside)
+    names: list[str] = []
+    for index, final in was.stage.indexes:
+        if index.constraint_kind:
+            names.append(f"ALTER TABLE {root.sql} ADD CONSTRAINT {quote(final)} {index.constraint_definition};")
+        else:
+            names.append(f"CREATE {'UNIQUE ' if index.unique else ''}INDEX {quote(final)} ON {root.sql} {index.body};")
+        if index.comment:
+            names.append(f"COMMENT ON INDEX {qualified(root.schema, final)} IS {literal(index.comment)};")
+    ready = [f"COMMENT ON TABLE {aside} IS {literal(root.comment)};"] if root.comment else []
+    ready += [f"COMMENT ON COLUMN {aside}.{column} IS {literal(text)};" for column, text in was.comments]
+    ready += [f"ALTER TABLE {aside} ALTER COLUMN {column} SET STATISTICS {target};" for column, target in was.stage.statistics]
+    phases: Phases = [
+        (Phase.GUARD, guard),
+        (Phase.LOCK, [call("lock", literal(f"LOCK TABLE {lock_list([root.sql])} IN EXCLUSIVE MODE")), *guard]),
+        (Phase.STAGE, made),
+        (Phase.COPY, [f"INSERT INTO {aside} ({columns}) SELECT {columns} FROM ONLY {root.sql};"]),
+        (
+            Phase.PROVE,
+            [
+                writer.tally(context, as_swap, "old", root.sql, f"ONLY {root.sql}"),
+                writer.tally(context, as_swap, "new", root.sql, aside),
+                *writer.compare(context, as_swap),
+            ],
+        ),
+        (Phase.PREPARE, ready),
+        (
+            Phase.EXCLUSIVE,
+            [
+                call("lock", literal(f"LOCK TABLE {lock_list([root.sql])} IN ACCESS EXCLUSIVE MODE")),
+                "began := pg_catalog.clock_timestamp();",
+            ],
+        ),
+        (
+            Phase.SWAP,
+            [
+                *(f"ALTER SEQUENCE {sequence} OWNED BY {aside}.{column};" for sequence, column in was.sequences),
+                f"DROP TABLE {root.sql};",
+                f"ALTER TABLE {aside} RENAME TO {quote(root.name)};",
+            ],
+        ),
+        # names of indexes are free only now; what the leaves have is taken over
+        (Phase.FINISH, [*names, *finish]),
+        (Phase.NOTE, writer.note(context, as_swap, "undone")),
+    ]
+    return [block(phases)]
+
+
+def _owned(relation: str, like: Relation) -> list[str]:
+    mine = (g for g in grants(like.acl) if g.role != like.owner)
+    return [f"ALTER TABLE {relation} OWNER TO {quote(like.owner)};", call("strip", literal(relation)), *grant_statements(relation, mine)]
+
+
+def _parted_classic(change: Parted, aside: str) -> tuple[list[str], list[str]]:
+    """Greenplum 6: one statement makes all partitions, as the server spelled them; grants and comments of leaves come at the end."""
+    was = change.plain
+    root = was.root
+    inside = [f"LIKE {root.sql} INCLUDING DEFAULTS"]
+    inside += [f"COLUMN {column} ENCODING ({encoding})" for column, encoding in change.encodings]
+    options = ", ".join(f"{k}={v}" for k, v in change.options)
+    made = [
+        f"CREATE TABLE {aside} ({', '.join(inside)})"
+        + (f" WITH ({options})" if options else "")
+        + (f" DISTRIBUTED {root.distribution}" if root.distribution else "")
+        + f" {change.definition};",
+        *_owned(aside, root),
+        *(f"ALTER TABLE {aside} ADD CONSTRAINT {name} {definition};" for name, definition in was.checks),
+    ]
+    finish: list[str] = []
+    for r in was.gone:  # the owner comes with the table
+        finish += _owned(r.sql, r)[1:]
+        if r.comment:
+            finish.append(f"COMMENT ON TABLE {r.sql} IS {literal(r.comment)};")
+    if change.template:
+        finish.append(f"ALTER TABLE {root.sql} SET SUBPARTITION TEMPLATE ({', '.join(change.template)});")
+    return made, finish
+
+
+def _parted_declarative(writer: Writer, context: Context, change: Parted, aside: str) -> tuple[list[str], list[str]]:
+    """Levels from the top, leaves with their indexes, each attached while it is empty."""
+    was = change.plain
+    root = was.root
+    as_swap = Swap(change.id, change.title, root, "", (), (), "true")
+    form = "INCLUDING ALL EXCLUDING INDEXES EXCLUDING IDENTITY"
+    using = ""
+    inside = [f"LIKE {root.sql} {form}"]
+    if change.access_method:
+        inside = [f"LIKE {root.sql} {form} EXCLUDING AM EXCLUDING ENCODING EXCLUDING RELOPT"]
+        inside += [f"COLUMN {column} ENCODING ({encoding})" for column, encoding in change.encodings]
+        options = ", ".join(f"{k}={v}" for k, v in change.options)
+        using = f" USING {quote(change.access_method)}" + (f" WITH ({options})" if options else "")
+    top = f"PARTITION BY {root.strategy.upper()} ({', '.join(quote(k) for k in root.key)})"
+    made = [
+        f"CREATE TABLE {aside} ({', '.join(inside)}) {top}{using};",
+        call("staged", literal(context.plan), literal(change.id), literal(aside)),
+    ]
+    made += _owned(aside, root)
+    at = {root.oid: aside}
+    of_leaf = {leaf.oid: stage for leaf, stage in zip(was.leaves, change.stages, strict=True)}
+    for r in was.gone:
+        assert r.parent is not None
+        stage = of_leaf.get(r.oid)
+        if stage is None:
+            key = ", ".join(quote(k) for k in r.key)
+            alike = r.access_method == root.access_method
+            shape = form if alike else f"{form} EXCLUDING AM EXCLUDING ENCODING EXCLUDING RELOPT"
+            own = "" if alike else f" USING {quote(r.access_method)}"
+            made.append(f"CREATE TABLE {r.sql} (LIKE {aside} {shape}) PARTITION BY {r.strategy.upper()} ({key}){own};")
+            made += _owned(r.sql, r)
+        else:
+            made += writer.make_stage(context, as_swap, stage)
+            made += writer.seen_by_others(stage)
+            made += grant_statements(qualified(stage.schema, stage.name), stage.grants)
+            made += [*writer.indexes(stage), *writer.identity(stage), *writer.index_names(stage)]
+            made.append(f"ALTER TABLE {qualified(stage.schema, stage.name)} RENAME TO {quote(stage.final)};")
+        made.append(f"ALTER TABLE {at[r.parent]} ATTACH PARTITION {r.sql} {r.bound};")
+        at[r.oid] = r.sql
+    finish = [f"ALTER TABLE {root.sql} SET SUBPARTITION TEMPLATE ({', '.join(change.template)});"] if change.template else []
+    return made, finish
 
 
 def lift(writer: Writer, context: Context, change: Lift, *, done: str, whole: bool) -> list[str]:

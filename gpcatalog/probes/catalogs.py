@@ -13,7 +13,7 @@ from typing import Any
 
 from gpcatalog.capacity import bloat
 from gpcatalog.probes import library
-from gpcatalog.probes.connection import Session
+from gpcatalog.probes.connection import ProbeFailed, Session
 from gpcatalog.store.snapshot import Writer
 
 Covered = Callable[..., AbstractContextManager[None]]
@@ -95,6 +95,7 @@ class CatalogSection:
         self.catalogs: dict[str, Catalog] = {}
         self.sizes: Sizes = defaultdict(dict)
         self.class_counts: list[dict[str, Any]] = []
+        self.busy: frozenset[int] = frozenset()  # oids of catalog relations that a segment would wait for
         self.sampled: tuple[str, str] | None = None  # oids of relations, and of their row types, as SQL arrays
 
     def run(self) -> None:
@@ -181,8 +182,13 @@ class CatalogSection:
     def _of_segments(self) -> None:
         if not self.session.server.greenplum:
             return
+        if self.session.server.classic_partitions:
+            # there the segments do not heed lock_timeout: what is held is not asked for
+            with self.covered("busy_relations", "busy_relations of the catalog"):
+                self.busy = frozenset(row["oid"] for row in self.session.rows("busy_relations") if row["oid"] < 16384)
+        busy = ", ".join(map(str, sorted(self.busy))) or "0"
         with self.covered("segment_catalog_sizes"):
-            for row in self.session.rows("segment_catalog_sizes"):
+            for row in self.session.rows("segment_catalog_sizes", busy=busy):
                 self.sizes[row["content"]][row["oid"]] = row
         self._class_counts(self.session, "segment_class_counts")
 
@@ -341,6 +347,8 @@ class CatalogSection:
             if one.name in ("pg_class", "pg_attribute"):
                 continue
             with self.covered("segment_catalog_rows", f"segment_catalog_rows {one.name}"):
+                if one.oid in self.busy:
+                    raise ProbeFailed("busy", "another session holds it in AccessExclusiveLock")
                 for row in self.session.rows("segment_catalog_rows", catalog=one.name):
                     one.rows[row["content"]] = row["rows"]
                     one.basis[row["content"]] = "counted"

@@ -242,7 +242,7 @@ class FileSection:
         read, begun = 0, time.perf_counter()
         with self.covered("segment_files"):
             smallest = self.writer.execute("SELECT count(*) FROM list_batch GROUP BY root ORDER BY 1 LIMIT 1")
-            if seconds is not None and smallest and int(smallest[0][0]) * LIST_SECONDS > seconds:
+            if seconds is not None and smallest and int(smallest[0][0]) > max(batch, seconds / LIST_SECONDS):
                 # no root would be read to its end, and part of one tells nothing
                 raise ProbeFailed(
                     "not applicable",

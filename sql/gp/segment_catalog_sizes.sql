@@ -1,10 +1,10 @@
 -- Bytes of every catalog, catalog index and catalog TOAST table on each segment.
 -- needs: CONNECT
--- locks: AccessShareLock on each catalog for a moment; waits behind VACUUM FULL of a catalog up to lock_timeout
+-- locks: AccessShareLock on each catalog for a moment; waits behind VACUUM FULL of a catalog up to lock_timeout (Greenplum 6: not asked for while it is held)
 -- cost: constant (some hundred files an instance)
 SELECT c.gp_segment_id::int4 AS content,
        c.oid::int8 AS oid,
        pg_catalog.pg_relation_size(c.oid) AS bytes,
        c.reltuples::float8 AS reltuples
   FROM gp_dist_random('pg_catalog.pg_class') c
- WHERE c.oid < 16384 AND c.relnamespace IN (11, 99) AND c.relkind IN ('r', 'i', 't')
+ WHERE c.oid < 16384 AND c.relnamespace IN (11, 99) AND c.relkind IN ('r', 'i', 't') AND c.oid NOT IN ({busy})

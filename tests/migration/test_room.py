@@ -17,7 +17,7 @@ from gpcatalog.migration.order import order
 from gpcatalog.migration.request import Request
 from gpcatalog.probes.connection import connect
 from tests.conftest import fresh_database
-from tests.migration import made
+from tests.migration import made, zoo
 from tests.migration.test_drop_convert import DROPS, gapped
 from tests.migration.test_grammar import inside
 from tests.migration.test_kill import table
@@ -97,7 +97,7 @@ def test_drops_are_cut(fixture: str, request: pytest.FixtureRequest, tmp_path: P
 
 
 def test_merge_partitions_of_postgresql_19(pgnew_dsn: str, tmp_path: Path) -> None:
-    """No server 19 is at hand: what would be sent to one is typed by the dialect, and asked for only where readers may wait."""
+    """What would be sent to one is typed by the dialect, and asked for only where readers may wait."""
     dsn = fresh_database(pgnew_dsn, "mig_19")
     table(dsn, False)
     plan = made.plan_of(dsn)
@@ -108,7 +108,46 @@ def test_merge_partitions_of_postgresql_19(pgnew_dsn: str, tmp_path: Path) -> No
     for seconds, number in ((0.0, 0), (0.0001, 0), (60.0, 2)):
         text = Folder(plan, coming, [work], [], Request(merge_seconds=seconds)).files()["0001_public_t.sql"]
         assert text.count("MERGE PARTITIONS (") == number
-        assert ("never run by us" in text) == bool(number)
+        assert ("readers wait while it copies" in text) == bool(number)
     for one in inside(text):
         assert [s.outcome for s in statements(Source(one), editions("pg19"))] == [Outcome.TYPED], one
     assert len(list(split(Source(text.replace("\\set ON_ERROR_STOP on", ""))))) > 10
+
+
+def test_merge_partitions_done_by_postgresql_19(pg19_dsn: str, tmp_path: Path) -> None:
+    """The same rows, owner, grants, comment and indexes as by copying; nothing is done twice, and the way back works."""
+    pictures = []
+    for mode, seconds in (("copied", 0.0), ("merged", 60.0)):
+        dsn = fresh_database(pg19_dsn, f"mig_{mode}")
+        for role in ("mig_owner", "mig_reader"):
+            if not made.asked(dsn, f"SELECT 1 FROM pg_roles WHERE rolname = '{role}'"):
+                made.execute(dsn, f"CREATE ROLE {role}")
+        made.execute(
+            dsn,
+            "CREATE TABLE t (gone int, id int, d date, v text DEFAULT 'x', PRIMARY KEY (id, d)) PARTITION BY RANGE (d)",
+            *zoo._pg_days("t", first="2020-01-20", number=30),
+            "CREATE TABLE t_other PARTITION OF t DEFAULT",
+            "ALTER TABLE t DROP COLUMN gone",
+            "CREATE INDEX t_v ON t (v)",
+            "ALTER TABLE t ADD CONSTRAINT positive CHECK (id > 0)",
+            "INSERT INTO t (id, d) SELECT i, date '2020-01-20' + i % 31 FROM generate_series(1, 900) i",
+            "ALTER TABLE t OWNER TO mig_owner",
+            "GRANT SELECT ON t TO mig_reader",
+        )
+        for (leaf,) in made.asked(dsn, "SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = 't'::regclass"):
+            made.execute(dsn, f"ALTER TABLE {leaf} OWNER TO mig_owner", f"GRANT SELECT ON {leaf} TO mig_reader")
+        made.execute(dsn, "ANALYZE t")
+        rows, first = made.rows_of(dsn, "t"), zoo.picture(dsn, "pg18")
+        files = made.written(dsn, tmp_path / mode, made.plan_of(dsn), request=Request(merge_seconds=seconds), count=True)
+        assert files.refused == []
+        text = (tmp_path / mode / "0001_public_t.sql").read_text()
+        assert text.count("MERGE PARTITIONS (") == (2 if seconds else 0)
+        files.all()
+        assert made.rows_of(dsn, "t") == rows
+        pictures.append(zoo.picture(dsn, "pg18"))
+        assert "readers were kept out" not in files.run("0001_public_t.sql").stderr
+        files.run("rollback/0001_public_t.sql")
+        assert made.rows_of(dsn, "t") == rows
+        assert zoo.picture(dsn, "pg18") == first
+        files.run("cleanup.sql")
+    assert pictures[0] == pictures[1]

@@ -149,7 +149,7 @@ def test_template_follows_merges(fixture: str, request: pytest.FixtureRequest, t
     plan = made.plan_of(dsn)
     merges = [s for s in plan.tables[0].steps if isinstance(s, Merge)]
     assert len(merges) == 6
-    assert [s.maker for s in plan.tables[0].steps if isinstance(s, Reconfigure)][0] == "template"
+    assert next(s.maker for s in plan.tables[0].steps if isinstance(s, Reconfigure)) == "template"
     files = made.written(dsn, tmp_path / "sql", plan)
     assert files.refused == []
     files.all()

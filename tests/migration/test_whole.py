@@ -72,7 +72,7 @@ def test_unpartition(fixture: str, request: pytest.FixtureRequest, tmp_path: Pat
     greenplum = generation.startswith("gp")
     dsn = fresh_database(request.getfixturevalue(fixture), "mig_plain")
     plain_table(dsn, greenplum)
-    before, rows = shown(dsn, generation), made.rows_of(dsn, "t")
+    before, rows, picture = shown(dsn, generation), made.rows_of(dsn, "t"), zoo.picture(dsn, generation)
     plan = made.plan_of(dsn, PLAIN)
     assert [s.__struct_config__.tag for s in plan.tables[0].steps] == ["unpartition"]
     # a view is not moved to another table: refused with its name
@@ -102,6 +102,67 @@ def test_unpartition(fixture: str, request: pytest.FixtureRequest, tmp_path: Pat
     made.execute(dsn, "INSERT INTO t (d, v) VALUES ('2020-01-01', 'new')")
     assert made.asked(dsn, "SELECT id FROM t WHERE v = 'new'") == [(201,)]
     files.run("0001_public_t.sql")
+    # the way back: every partition with its storage, grants, indexes; the row that came since as well
+    rows = made.rows_of(dsn, "t")
+    files.run("rollback/0001_public_t.sql")
+    assert made.rows_of(dsn, "t") == rows
+    assert shown(dsn, generation) == before
+    back = zoo.picture(dsn, generation)
+    assert back.keys() == picture.keys()
+    assert [(n, a, b) for n in picture for a, b in zip(picture[n], back[n], strict=True) if a != b] == []
+    made.execute(dsn, "INSERT INTO t (d, v) VALUES ('2020-01-02', 'newer')")
+    assert made.asked(dsn, "SELECT id > 201 FROM t WHERE v = 'newer'") == [(True,)]
+    files.run("rollback/0001_public_t.sql")  # done once
+    made.execute(dsn, "DELETE FROM t WHERE v LIKE 'new%'")  # two hundred were counted
+    files.run("0001_public_t.sql")
+    assert made.asked(dsn, "SELECT count(*) FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhparent WHERE c.relname = 't'") == [(0,)]
+    files.run("cleanup.sql")
+    assert made.asked(dsn, "SELECT relname FROM pg_class WHERE relname LIKE 'gpc%' OR relname LIKE 'gpr%'") == []
+
+
+@pytest.mark.parametrize("fixture", GENERATION)
+def test_unpartition_of_two_levels_and_back(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    generation = GENERATION[fixture]
+    dsn = fresh_database(request.getfixturevalue(fixture), "mig_deep")
+    if generation.startswith("gp"):
+        made.execute(
+            dsn,
+            "CREATE TABLE t (id int, d date, v text) WITH (appendonly=true, orientation=column) DISTRIBUTED BY (id)"
+            " PARTITION BY RANGE (d) SUBPARTITION BY LIST (v) SUBPARTITION TEMPLATE (SUBPARTITION \"a b\" VALUES ('a', 'b')"
+            " WITH (appendonly=true, orientation=row), DEFAULT SUBPARTITION o WITH (appendonly=true, orientation=column))"
+            " (START (date '2020-01-01') END (date '2020-01-04') EVERY (interval '1 day'))",
+        )
+    else:
+        made.execute(dsn, "CREATE TABLE t (id int, d date, v text) PARTITION BY RANGE (d)")
+        for n in range(1, 4):
+            made.execute(
+                dsn,
+                f"CREATE TABLE t_{n} PARTITION OF t FOR VALUES FROM ('2020-01-0{n}') TO ('2020-01-0{n + 1}') PARTITION BY LIST (v)",
+                f"CREATE TABLE t_{n}_ab PARTITION OF t_{n} FOR VALUES IN ('a', 'b')",
+                f"CREATE TABLE t_{n}_o PARTITION OF t_{n} DEFAULT",
+            )
+    made.execute(
+        dsn,
+        "INSERT INTO t SELECT i, date '2020-01-01' + i % 3, CASE i % 3 WHEN 0 THEN 'a' ELSE 'x' END FROM generate_series(1, 200) i",
+        "ANALYZE t",
+    )
+    rows, picture = made.rows_of(dsn, "t"), zoo.picture(dsn, generation)
+    files = made.written(dsn, tmp_path / "sql", made.plan_of(dsn, PLAIN))
+    assert (files.steps, files.refused) == (1, [])
+    files.all()
+    made.execute(dsn, "INSERT INTO t VALUES (1, '2021-01-01', 'late')")
+    stopped = files.run("rollback/0001_public_t.sql", check=False)  # no partition takes that row
+    assert stopped.returncode != 0
+    made.execute(dsn, "DELETE FROM t WHERE v = 'late'")
+    assert made.rows_of(dsn, "t") == rows
+    files.run("rollback/0001_public_t.sql")
+    assert made.rows_of(dsn, "t") == rows
+    back = zoo.picture(dsn, generation)
+    assert back.keys() == picture.keys()
+    assert [(n, a, b) for n in picture for a, b in zip(picture[n], back[n], strict=True) if a != b] == []
+    if generation.startswith("gp"):
+        made.execute(dsn, "ALTER TABLE t ADD PARTITION new START (date '2020-01-04') END (date '2020-01-05')")
+        assert made.asked(dsn, "SELECT count(*) FROM pg_class WHERE relname LIKE 't_1_prt_new_2_prt_%' AND relkind = 'r'") == [(2,)]
     files.run("cleanup.sql")
 
 

@@ -1,0 +1,128 @@
+"""How long readers wait while leaves are merged, beside how long they take undisturbed and what a locked copy of the same rows takes.
+
+    python -m tests.bench.readers CONNINFO [--leaves 30] [--rows 1200000] [--columns 20] [--mode online|locked] [--times 3]
+
+Makes database gpcatalog_readers on that server with one table (ao_column on Greenplum), merges its leaves into one with the scripts that
+`gpcatalog migrate` writes, while readers ask for one value again and again, and removes the database. Wait: the longest answer of a reader
+less the median one. The floor is by hand: the same rows copied by one INSERT … SELECT, which is what readers would wait for if the lock
+were taken first.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import psycopg
+
+from gpcatalog.migration.request import Mode, Request
+from tests.bench.table import Line, show
+from tests.conftest import fresh_database
+from tests.migration import made
+
+READERS = 2
+
+
+class Reader(threading.Thread):
+    """Asks for one value without end; took: begin and length of every answer, in seconds."""
+
+    def __init__(self, dsn: str, stop: threading.Event) -> None:
+        super().__init__()
+        self.dsn, self.stop = dsn, stop
+        self.took: list[tuple[float, float]] = []
+        self.errors: list[str] = []
+
+    def run(self) -> None:
+        with psycopg.connect(self.dsn, autocommit=True) as conn:
+            while not self.stop.is_set():
+                begun = time.monotonic()
+                try:
+                    conn.execute("SELECT count(*) FROM t WHERE d = '2020-01-07' AND id = 7")
+                except psycopg.Error as e:
+                    self.errors.append(str(e))
+                self.took.append((begun, time.monotonic() - begun))
+                time.sleep(0.02)
+
+
+def table(dsn: str, leaves: int, rows: int, columns: int) -> float:
+    """The table, filled and analyzed; seconds that one statement takes to copy its rows."""
+    plain = ", ".join(f"c{n} {'int' if n % 2 else 'text'}" for n in range(columns - 2))
+    values = ", ".join("i" if n % 2 else "'value ' || i % 1000" for n in range(columns - 2))
+    with psycopg.connect(dsn, autocommit=True) as conn:
+        greenplum = "Greenplum" in conn.execute("SELECT version()").fetchone()[0]
+        stored = " WITH (appendonly=true, orientation=column, compresstype=zlib)" if greenplum else ""
+        if greenplum:
+            conn.execute(
+                f"CREATE TABLE t (id int, d date, {plain}){stored} DISTRIBUTED BY (id) PARTITION BY RANGE (d)"
+                f" (START (date '2020-01-01') END (date '2020-01-01' + {leaves}) EVERY (interval '1 day'))"
+            )
+        else:
+            conn.execute(f"CREATE TABLE t (id int, d date, {plain}) PARTITION BY RANGE (d)")
+            for n in range(leaves):
+                conn.execute(
+                    f"CREATE TABLE t_{n} PARTITION OF t FOR VALUES FROM (date '2020-01-01' + {n}) TO (date '2020-01-01' + {n + 1})"
+                )
+        conn.execute(f"INSERT INTO t SELECT i, date '2020-01-01' + i % {leaves}, {values} FROM generate_series(1, {rows}) i")
+        conn.execute("ANALYZE t")
+        begun = time.monotonic()
+        conn.execute(f"CREATE TABLE copied{stored} AS SELECT * FROM t" + (" DISTRIBUTED BY (id)" if greenplum else ""))
+        took = time.monotonic() - begun
+        conn.execute("DROP TABLE copied")
+        return took
+
+
+def once(dsn: str, chosen: argparse.Namespace) -> tuple[float, float, float, float, float]:
+    """Seconds: wait of a reader, its median answer, lock as the script notes it, whole run, copy by hand."""
+    here = fresh_database(dsn, "gpcatalog_readers")
+    copy = table(here, chosen.leaves, chosen.rows, chosen.columns)
+    stop = threading.Event()
+    readers = [Reader(here, stop) for _ in range(READERS)]
+    with tempfile.TemporaryDirectory() as folder:
+        plan = made.plan_of(here, made.EAGER.replace("month =", "year ="))
+        files = made.written(here, Path(folder), plan, request=Request(Mode(chosen.mode)))
+        files.run("0000_prepare.sql")
+        for r in readers:
+            r.start()
+        time.sleep(1)
+        begun = time.monotonic()
+        for name in files.forward():
+            files.run(name)
+        whole = time.monotonic() - begun
+        time.sleep(1)
+        stop.set()
+        for r in readers:
+            r.join()
+        assert not [e for r in readers for e in r.errors], readers[0].errors
+        held = made.asked(here, "SELECT max(milliseconds) FROM gpcatalog_journal.step")[0][0] / 1000
+        assert made.asked(here, "SELECT count(*) FROM t") == [(chosen.rows,)]
+    took = [t for r in readers for _, t in r.took]
+    usual = statistics.median(took)
+    with psycopg.connect(dsn, autocommit=True) as conn:
+        conn.execute("DROP DATABASE gpcatalog_readers")
+    return max(took) - usual, usual, held, whole, copy
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("dsn", metavar="CONNINFO")
+    parser.add_argument("--leaves", type=int, default=30)
+    parser.add_argument("--rows", type=int, default=1_200_000)
+    parser.add_argument("--columns", type=int, default=20)
+    parser.add_argument("--mode", choices=[str(m) for m in Mode], default=str(Mode.LOCKED))
+    parser.add_argument("--times", type=int, default=3)
+    chosen = parser.parse_args()
+    lines = []
+    for n in range(chosen.times):
+        wait, usual, held, whole, copy = once(chosen.dsn, chosen)
+        detail = f"{wait * 1000:,.0f} ms of {whole:.1f} s; lock before COMMIT {held * 1000:,.0f} ms; undisturbed {usual * 1000:,.0f} ms"
+        lines.append(Line(f"readers' longest wait, merge {n + 1}", "copying the same rows by hand", wait / copy, detail=detail))
+        lines.append(Line("  the same", "1 s", wait, 1.0))
+    show(f"{chosen.leaves} leaves, {chosen.rows:,} rows × {chosen.columns} columns, {chosen.mode}", lines)
+
+
+if __name__ == "__main__":
+    main()
