@@ -1,6 +1,7 @@
 """How long readers wait while leaves are merged, beside how long they take undisturbed and what a locked copy of the same rows takes.
 
-    python -m tests.bench.readers CONNINFO [--leaves 30] [--rows 1200000] [--columns 20] [--mode online|locked] [--times 3]
+    python -m tests.bench.readers CONNINFO [--leaves 30] [--rows 1200000] [--columns 20] [--mode online|locked]
+                                   [--server-merges] [--times 3]
 
 Makes database gpcatalog_readers on that server with one table (ao_column on Greenplum), merges its leaves into one with the scripts that
 `gpcatalog migrate` writes, while readers ask for one value again and again, and removes the database. Wait: the longest answer of a reader
@@ -15,13 +16,14 @@ import statistics
 import tempfile
 import threading
 import time
+from datetime import date, timedelta
 from pathlib import Path
 
 import psycopg
+from psycopg.conninfo import make_conninfo
 
 from gpcatalog.migration.request import Mode, Request
 from tests.bench.table import Line, show
-from tests.conftest import fresh_database
 from tests.migration import made
 
 READERS = 2
@@ -56,9 +58,10 @@ def table(dsn: str, leaves: int, rows: int, columns: int) -> float:
         greenplum = "Greenplum" in conn.execute("SELECT version()").fetchone()[0]
         stored = " WITH (appendonly=true, orientation=column, compresstype=zlib)" if greenplum else ""
         if greenplum:
+            end = date(2020, 1, 1) + timedelta(leaves)
             conn.execute(
                 f"CREATE TABLE t (id int, d date, {plain}){stored} DISTRIBUTED BY (id) PARTITION BY RANGE (d)"
-                f" (START (date '2020-01-01') END (date '2020-01-01' + {leaves}) EVERY (interval '1 day'))"
+                f" (START (date '2020-01-01') END (date '{end}') EVERY (interval '1 day'))"
             )
         else:
             conn.execute(f"CREATE TABLE t (id int, d date, {plain}) PARTITION BY RANGE (d)")
@@ -77,13 +80,16 @@ def table(dsn: str, leaves: int, rows: int, columns: int) -> float:
 
 def once(dsn: str, chosen: argparse.Namespace) -> tuple[float, float, float, float, float]:
     """Seconds: wait of a reader, its median answer, lock as the script notes it, whole run, copy by hand."""
-    here = fresh_database(dsn, "gpcatalog_readers")
+    made.execute(dsn, "DROP DATABASE IF EXISTS gpcatalog_readers", "CREATE DATABASE gpcatalog_readers")
+    here = make_conninfo(dsn, dbname="gpcatalog_readers")
     copy = table(here, chosen.leaves, chosen.rows, chosen.columns)
     stop = threading.Event()
     readers = [Reader(here, stop) for _ in range(READERS)]
     with tempfile.TemporaryDirectory() as folder:
         plan = made.plan_of(here, made.EAGER.replace("month =", "year ="))
-        files = made.written(here, Path(folder), plan, request=Request(Mode(chosen.mode)))
+        files = made.written(
+            here, Path(folder), plan, request=Request(Mode(chosen.mode), merge_seconds=3600.0 if chosen.server_merges else 0.0)
+        )
         files.run("0000_prepare.sql")
         for r in readers:
             r.start()
@@ -101,8 +107,7 @@ def once(dsn: str, chosen: argparse.Namespace) -> tuple[float, float, float, flo
         assert made.asked(here, "SELECT count(*) FROM t") == [(chosen.rows,)]
     took = [t for r in readers for _, t in r.took]
     usual = statistics.median(took)
-    with psycopg.connect(dsn, autocommit=True) as conn:
-        conn.execute("DROP DATABASE gpcatalog_readers")
+    made.execute(dsn, "DROP DATABASE gpcatalog_readers")
     return max(took) - usual, usual, held, whole, copy
 
 
@@ -113,6 +118,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=1_200_000)
     parser.add_argument("--columns", type=int, default=20)
     parser.add_argument("--mode", choices=[str(m) for m in Mode], default=str(Mode.LOCKED))
+    parser.add_argument("--server-merges", action="store_true", help="PostgreSQL 19: by MERGE PARTITIONS")
     parser.add_argument("--times", type=int, default=3)
     chosen = parser.parse_args()
     lines = []
@@ -121,7 +127,10 @@ def main() -> None:
         detail = f"{wait * 1000:,.0f} ms of {whole:.1f} s; lock before COMMIT {held * 1000:,.0f} ms; undisturbed {usual * 1000:,.0f} ms"
         lines.append(Line(f"readers' longest wait, merge {n + 1}", "copying the same rows by hand", wait / copy, detail=detail))
         lines.append(Line("  the same", "1 s", wait, 1.0))
-    show(f"{chosen.leaves} leaves, {chosen.rows:,} rows × {chosen.columns} columns, {chosen.mode}", lines)
+    show(
+        f"{chosen.leaves} leaves, {chosen.rows:,} rows × {chosen.columns} columns, {'MERGE PARTITIONS' if chosen.server_merges else chosen.mode}",
+        lines,
+    )
 
 
 if __name__ == "__main__":
