@@ -12,7 +12,7 @@ from gpcatalog.planner import budget, frontier
 from gpcatalog.planner.costs import KEEP
 from gpcatalog.planner.group import FILES, LEAVES, RESOURCES, REWRITE, SECONDS, Problem, Solved, prepare, prices, solve
 from gpcatalog.planner.policy import Weights
-from gpcatalog.planner.sets import CHUNK, Reader, Why
+from gpcatalog.planner.sets import KEPT, Reader, Why
 
 Floats = npt.NDArray[np.float64]
 
@@ -126,7 +126,7 @@ def build(
 ) -> Curves:
     """Solve every table for every column of prices, a chunk at a time."""
     columns = sweep(reader.policy.weights, targets=targets)
-    keep = sum(r.leaves for r in reader.roots) <= CHUNK
+    keep = sum(r.leaves for r in reader.roots) <= KEPT
     problems: list[Problem] = []
     parts: list[Floats] = []
     before = np.zeros((len(reader.roots), len(RESOURCES)))

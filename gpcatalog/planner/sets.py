@@ -41,7 +41,8 @@ from gpcatalog.planner.policy import Policy, Wishes, interval_days, rule_key, wi
 from gpcatalog.planner.workload import Workload
 from gpcatalog.store.snapshot import Snapshot
 
-CHUNK = 500_000  # leaves read and planned at a time: bounds memory
+CHUNK = 100_000  # leaves read and planned at a time: bounds memory
+KEPT = 500_000  # leaves up to which what was prepared is kept, and not read a second time
 SLOTS = 9  # widths of cells a set may have: 1..6 are the calendar's grains, integer keys use up to 8 round multiples
 
 Ints = npt.NDArray[np.int64]
