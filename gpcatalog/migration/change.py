@@ -215,7 +215,8 @@ class Follow:
 class Outside:
     """A leaf is exchanged with a readable external table over files whose place its owner fills in.
 
-    number: which of the script's places; name: of the external table while it is made; file_bytes: wanted size of a file
+    name: of the external table while it is made; file_bytes: wanted size of a file
+    stage: the way back: the leaf as it was, built aside from the external table's rows
     """
 
     id: str
@@ -228,6 +229,7 @@ class Outside:
     name: str
     file_bytes: int
     default: Unit | None = None
+    stage: Stage | None = None
     said: tuple[str, ...] = ()
 
 

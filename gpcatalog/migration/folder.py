@@ -10,7 +10,7 @@ from gpcatalog.migration.change import Change, Drop, Follow, Lift, Outside, Part
 from gpcatalog.migration.classic import Classic
 from gpcatalog.migration.declarative import Declarative
 from gpcatalog.migration.journal import SCHEMA
-from gpcatalog.migration.outside import outside
+from gpcatalog.migration.outside import inside, outside
 from gpcatalog.migration.partman import follow
 from gpcatalog.migration.request import Mode, Request, Runner
 from gpcatalog.migration.template import template
@@ -141,6 +141,8 @@ class Folder:
             found += [f"  {element}" for element in change.then[:20]]
             if len(change.then) > 20:
                 found.append(f"  … and {len(change.then) - 20} more")
+        elif isinstance(change, Outside) and change.stage is not None:
+            found.append(f"  {change.leaf.name} {change.leaf.bound} is filled from the external table and takes its place; the files stay")
         elif isinstance(change, Outside):
             found.append(f"  {change.leaf.name} {change.leaf.bound} is exchanged with a readable external table")
         found += [f"  rests on: {s}" for s in change.said]
@@ -165,6 +167,8 @@ class Folder:
         if isinstance(change, Template):
             return template(self.writer, work.context, change, done=done)
         if isinstance(change, Outside):
+            if change.stage is not None:
+                return inside(self.writer, work.context, change)
             return outside(self.writer, work.context, change, whole=whole)
         return self.writer.drop(work.context, change, whole=whole)
 

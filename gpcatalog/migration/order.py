@@ -725,8 +725,8 @@ class Planner:
         forward = Template(step.id, step.explanation, self.table.root, then, now, step.rests_on)
         return forward, Template(f"undo-{step.id}", f"back: {step.explanation}", self.table.root, now, then)
 
-    def externalise(self, step: op.Externalise) -> tuple[Outside, None]:
-        """A cold leaf goes outside."""
+    def externalise(self, step: op.Externalise) -> tuple[Outside, Outside]:
+        """A cold leaf goes outside; the way back reads it in again."""
         if len(step.leaves) != 1:
             raise Refusal("it has partitions of its own: each would need a place of its own")
         unit = self.live(step.units[0].oid, step.units[0].name, step.units[0].bound)
@@ -741,10 +741,18 @@ class Planner:
         if self.classic and self.table.children(parent.oid) == [unit]:
             raise Refusal("it is the only partition")
         digest = re.sub(r"\W", "", step.id.rsplit("-", 1)[-1])[:12]
-        return Outside(
+        forward = Outside(
             step.id, step.explanation, parent, self.above(parent), self.unit(unit), leaf, predicate(parse(unit.bound), self.key(parent)),
-            f"gpc_{digest}_x", step.file_bytes, default, (*step.rests_on, "there is no way back but copying the files in again"),
-        ), None  # fmt: skip
+            f"gpc_{digest}_x", step.file_bytes, default, None, step.rests_on,
+        )  # fmt: skip
+        stage = Stage(
+            name=f"gpr_{digest}_1", final=leaf.name, schema=leaf.schema, like=self.table.root.sql, shape=leaf, sources=(),
+            predicate=forward.predicate, grants=tuple(g for g in grants(leaf.acl) if g.role != leaf.owner), comment=leaf.comment,
+            storage=leaf.storage, options=options_of(leaf.options),
+            encodings=self.encodings(self.table.columns[leaf.oid]) if leaf.storage == "ao_column" else (), explicit=True,
+            statistics=self.statistics_targets(leaf),
+        )  # fmt: skip
+        return forward, replace(forward, id=f"undo-{step.id}", title=f"back: {forward.title}", stage=stage, said=())
 
     def _made_again(self, forward: Drop, units: list[Relation], siblings: list[Relation]) -> Swap | None:
         """What makes dropped partitions again; None where no sibling is a leaf to copy the columns of."""

@@ -1,4 +1,4 @@
-"""A cold leaf of Greenplum exchanged with a readable external table; the place of its files is filled in by who runs the file."""
+"""A cold leaf of Greenplum exchanged with a readable external table, and back; the place of its files is filled in by who runs the file."""
 
 from __future__ import annotations
 
@@ -99,3 +99,54 @@ def outside(writer: Writer, context: Context, change: Outside, *, whole: bool) -
         (Phase.NOTE, writer.note(context, as_swap, "done")),
     ]
     return [places, block(phases)]
+
+
+def inside(writer: Writer, context: Context, change: Outside) -> list[str]:
+    """The way back: the external table's rows are copied into a leaf as it was, compared, and it takes the external table's place.
+
+    The files stay where they are.
+    """
+    leaf, stage = change.leaf, change.stage
+    assert stage is not None
+    as_swap = Swap(change.id, change.title, change.parent, change.above, (change.unit,), (), change.predicate, change.default)
+    guard = writer.guard(context, as_swap, done="undone", whole=False, partitions=[change.unit.relation])
+    table, columns = qualified(stage.schema, stage.name), ", ".join(context.copied)
+    # an external table cannot be locked; nobody writes into it
+    names = [name for name in dict.fromkeys([*writer.quiet(context, as_swap), *writer.below(change.default)]) if name != leaf.sql]
+    if writer.classic:
+        exchange = [
+            f"ALTER TABLE {context.root.sql} {change.above}EXCHANGE PARTITION {change.unit.address} WITH TABLE {table} WITHOUT VALIDATION;",
+            f"DROP EXTERNAL TABLE {table};",
+        ]
+    else:
+        taken = f"{change.name}_old"
+        exchange = [
+            f"ALTER TABLE {change.parent.sql} DETACH PARTITION {leaf.sql};",
+            f"ALTER TABLE {leaf.sql} RENAME TO {quote(taken)};",
+            f"DROP EXTERNAL TABLE {qualified(leaf.schema, taken)};",
+            f"ALTER TABLE {table} RENAME TO {quote(leaf.name)};",
+            f"ALTER TABLE {change.parent.sql} ATTACH PARTITION {leaf.sql} {change.unit.relation.bound};",
+        ]
+    phases: Phases = [
+        (Phase.GUARD, guard),
+        (Phase.LOCK, [call("lock", literal(f"LOCK TABLE {lock_list(names)} IN EXCLUSIVE MODE")), *guard]),
+        (Phase.STAGE, writer.make_stage(context, as_swap, stage)),
+        (Phase.COPY, [f"INSERT INTO {table} ({columns}) SELECT {columns} FROM {leaf.sql};"]),
+        (
+            Phase.PROVE,
+            [
+                writer.tally(context, as_swap, "old", leaf.sql, leaf.sql),
+                writer.tally(context, as_swap, "new", leaf.sql, f"ONLY {table}", change.predicate),
+                *writer.compare(context, as_swap),
+            ],
+        ),
+        (Phase.INDEX, [writer.statistics(stage)]),
+        (Phase.PREPARE, [*writer.seen_by_others(stage), *grant_statements(table, stage.grants)]),
+        (
+            Phase.EXCLUSIVE,
+            [call("lock", literal(f"LOCK TABLE {lock_list(names)} IN ACCESS EXCLUSIVE MODE")), "began := pg_catalog.clock_timestamp();"],
+        ),
+        (Phase.SWAP, [f"EXECUTE {literal(s.rstrip(';'))};" for s in exchange]),
+        (Phase.NOTE, writer.note(context, as_swap, "undone")),
+    ]
+    return [block(phases)]

@@ -30,8 +30,8 @@ def section(session: Session, writer: Writer) -> list[str]:
     """Run the catalog section alone into a snapshot that is there already; returns the catalogs that it counted on the segments."""
     collector = Collector(session, writer, lambda _: None)
     CatalogSection(session, writer, collector._covered, [-1]).run()
-    probe = "segment_catalog_rows " if session.server.greenplum else "catalog_"
-    return sorted({n["probe"].split()[1] for n in collector.coverage if n["probe"].startswith(probe) and " " in n["probe"]} | {"pg_class"})
+    probes = ("segment_catalog_rows ",) if session.server.greenplum else ("catalog_rows ", "catalog_widths ")
+    return sorted({n["probe"].split()[1] for n in collector.coverage if n["probe"].startswith(probes)} | {"pg_class"})
 
 
 def counts(session: Session, catalogs: list[str]) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import fresh_database
-from tests.migration import made
+from tests.migration import made, zoo
 
 COLD = made.EAGER.replace("0d", "4000d") + "externalise_after = 30\n"
 
@@ -25,7 +25,7 @@ def test_external(fixture: str, default: bool, request: pytest.FixtureRequest, t
         "INSERT INTO t SELECT i, date '2020-01-01' + i % 2, 'x' || i FROM generate_series(1, 100) i",
         "ANALYZE t",
     )
-    rows = made.rows_of(dsn, "t")
+    rows, picture = made.rows_of(dsn, "t"), zoo.picture(dsn, fixture.removesuffix("_dsn"))
     files = made.written(dsn, tmp_path / "sql", made.plan_of(dsn, COLD))
     assert (files.steps, files.refused) == (2, [])
     files.run("0000_prepare.sql")
@@ -70,6 +70,13 @@ def test_external(fixture: str, default: bool, request: pytest.FixtureRequest, t
         assert made.asked(dsn, outside) == [(2,)]
         assert made.asked(dsn, "SELECT count(*) FROM pg_class WHERE relname LIKE 'gpc\\_%'") == [(0,)]
         files.run(name, text=filled())
+        files.run(f"rollback/{name}")
+        assert made.rows_of(dsn, "t") == rows
+        assert made.asked(dsn, outside) == [(0,)]
+        back = zoo.picture(dsn, fixture.removesuffix("_dsn"))
+        assert back.keys() == picture.keys()
+        assert [(n, a, b) for n in picture for a, b in zip(picture[n], back[n], strict=True) if a != b] == []
+        assert made.asked(dsn, "SELECT count(*) FROM pg_class WHERE relname LIKE 'gp_\\_%\\_x%'") == [(0,)]
     files.run("cleanup.sql")
 
 
