@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import socket
+import subprocess
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
@@ -92,3 +95,49 @@ def test_indexes_are_in_the_way(gp6_dsn: str, tmp_path: Path) -> None:
     files = made.written(dsn, tmp_path / "sql", made.plan_of(dsn, COLD))
     assert files.steps == 0
     assert "indexes, which an external table cannot have" in files.refused[0].reason
+
+
+@pytest.mark.parametrize("fixture", ["gp6_dsn", "gp7_dsn"])
+def test_written_out_by_the_script(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    """The script writes the files itself, through gpfdist, and reads them again."""
+    program = Path(f"/usr/local/greenplum-db-{fixture[2]}/bin/gpfdist")
+    if not program.exists():
+        pytest.skip(f"no gpfdist at {program}")
+    dsn = fresh_database(request.getfixturevalue(fixture), "mig_gpfdist")
+    made.execute(
+        dsn,
+        "CREATE TABLE t (id int, d date, v text) WITH (appendonly=true, orientation=column) DISTRIBUTED BY (id) PARTITION BY RANGE (d)"
+        " (START (date '2020-01-01') END (date '2020-01-03') EVERY (interval '1 day'), DEFAULT PARTITION other)",
+        r"INSERT INTO t SELECT i, date '2020-01-01' + i % 2, CASE i % 3 WHEN 0 THEN E'a\tb\\n\n' WHEN 1 THEN 'ü' END FROM generate_series(1, 1000) i",
+        "ANALYZE t",
+    )
+    rows = made.rows_of(dsn, "t")
+    files = made.written(dsn, tmp_path / "sql", made.plan_of(dsn, COLD))
+    files.run("0000_prepare.sql")
+    name = files.forward()[0]
+    text = (files.folder / name).read_text()
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with tempfile.TemporaryDirectory() as place:
+        server = subprocess.Popen([program, "-d", place, "-p", str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            for _ in range(50):
+                with socket.socket() as door:
+                    if door.connect_ex(("127.0.0.1", port)) == 0:
+                        break
+                time.sleep(0.1)
+            for n in range(2):
+                for what in ("read_from", "write_to"):
+                    asked = f"SET gpcatalog_journal.{what} = 'FILL IN'"
+                    text = text.replace(asked, f"SET gpcatalog_journal.{what} = 'gpfdist://127.0.0.1:{port}/{n}.txt'", 1)
+            files.run(name, text=text)
+            assert sorted(p.name for p in Path(place).iterdir()) == ["0.txt", "1.txt"]
+            assert made.rows_of(dsn, "t") == rows
+            files.run(f"rollback/{name}")
+            assert made.rows_of(dsn, "t") == rows
+        finally:
+            server.kill()
+            server.wait()
+    assert made.rows_of(dsn, "t") == rows
+    files.run("cleanup.sql")
