@@ -231,6 +231,10 @@ class Folder:
             "Every step is a transaction: it can be stopped at any moment; run again, it does what is left.",
             f"The way back: rollback/{name}.",
         ]
+        if self.server.classic_partitions and any(
+            isinstance(c, Swap) and c.above and any(s.indexes for m in c.made for s in m.stages) for c in work.forward
+        ):
+            head += ["", "Afterwards indexes of leaves merged below another partition are their own: DROP INDEX on the root leaves them."]
         if work.advice:
             head += ["", *(f"Afterwards: {a}" for a in work.advice)]
         skipped = [r for r in self.refused if r.table == root.sql]

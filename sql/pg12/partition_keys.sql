@@ -2,14 +2,17 @@
 -- needs: CONNECT
 -- locks: AccessShareLock on pg_partitioned_table, pg_inherits, pg_attribute
 -- cost: one index look-up a partitioned table or intermediate
-WITH RECURSIVE tree AS (
+WITH RECURSIVE ties AS MATERIALIZED (
+    -- few tables have partitions: from them upwards, not through every leaf
+    SELECT i.inhparent, pt.partrelid
+      FROM pg_catalog.pg_partitioned_table pt JOIN pg_catalog.pg_inherits i ON i.inhrelid = pt.partrelid
+), tree AS (
     SELECT pt.partrelid AS oid, pt.partrelid AS root, 0 AS level
       FROM pg_catalog.pg_partitioned_table pt
       JOIN pg_catalog.pg_class c ON c.oid = pt.partrelid AND NOT c.relispartition
     UNION ALL
     SELECT pt.partrelid, t.root, t.level + 1
-      FROM tree t JOIN pg_catalog.pg_inherits i ON i.inhparent = t.oid
-      JOIN pg_catalog.pg_partitioned_table pt ON pt.partrelid = i.inhrelid
+      FROM tree t JOIN ties pt ON pt.inhparent = t.oid
 )
 SELECT DISTINCT ON (t.root, t.level)
        t.root::int8 AS root,
