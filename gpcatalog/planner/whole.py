@@ -197,15 +197,15 @@ def after(reader: Reader, root: Root, operation: str) -> tuple[float, float, flo
         cost = relation_cost(gen, replace(_shape(reader, root, leaf, anew=False), place=Place.LEAF))
         n = root.leaves
         return n, rows(cost) * n, cost.filled * n, costs.catalog_bytes(gen, reader.cluster, cost) * n
-    plain = replace(_shape(reader, root, leaf, anew=True), place=Place.PLAIN, exchanged=False)
     top = replace(_shape(reader, root, root.oid, anew=False), place=Place.ROOT, levels=root.depth)
+    plain = replace(_shape(reader, root, leaf, anew=True), place=Place.PLAIN, exchanged=False, owned=top.owned)
     cost, gone = relation_cost(gen, plain), relation_cost(gen, top)
     use = costs.COPIED if gen.greenplum and not gen.rule_catalogs else FILLED
     more = costs.counted(relation_rows(gen, plain, Instance.SEGMENT, use)) - costs.counted(relation_rows(gen, plain))
     return (
         0.0,
         rows(cost) + more - rows(gone),
-        relation_files(gen, plain, use) - gone.files,
+        relation_files(gen, plain, use) - gone.files + _more_files(reader, root, plain),
         costs.catalog_bytes(gen, reader.cluster, cost) - costs.catalog_bytes(gen, reader.cluster, gone),
     )
 
@@ -265,15 +265,27 @@ def _trim(scribe: Scribe) -> list[AnyStep]:
     return [*found, *proposals.template(scribe, max(parts))]
 
 
+def _more_files(reader: Reader, root: Root, plain: Shape) -> float:
+    """Files that a heap of all leaves' bytes has besides its first."""
+    if plain.storage is not Storage.HEAP:
+        return 0.0
+    held = reader.snapshot.one("SELECT coalesce(sum(max_segment_bytes), 0) AS n FROM relation WHERE root = ? AND kind = 'leaf'", [root.oid])
+    return float(costs.heap_files(np.array([float(held["n"])]), int(reader.snapshot.header["block_size"]))[0])
+
+
 def _step(operation: str, scribe: Scribe, table: TablePlan) -> AnyStep:
     leaves = [r for r in scribe.relation.values() if r.kind == "leaf"]
     leaves.sort(key=lambda r: r.oid)
     size = sum(r.bytes or 0 for r in leaves)
     segment = sum(r.max_segment_bytes or 0 for r in leaves)
+    fewer = table.rows - table.rows_after
+    # the coordinator of Greenplum 6 has a row for each level and each partition besides
+    below = sum(r.kind in ("leaf", "intermediate") for r in scribe.relation.values())
+    rules = below + scribe.root.depth if scribe.classic and operation == "unpartition" else 0
     gain = Gain(
         table.leaves - table.leaves_after,
-        table.rows - table.rows_after,
-        table.rows - table.rows_after,
+        fewer,
+        fewer + rules,
         table.files - table.files_after,
         table.catalog_bytes - table.catalog_bytes_after,
     )

@@ -242,6 +242,10 @@ def _lost(e: Silent) -> CatalogError:
 
 _HINTS = (
     (
+        r"on socket .*No such file",
+        'no host was named, so a server of this machine was looked for: name one, "host=… dbname=…", or try `gpcatalog audit --demo`',
+    ),
+    (
         r"password authentication failed|no password supplied|fe_sendauth",
         "set the password in .pgpass, PGPASSFILE or a service file",
     ),

@@ -87,7 +87,10 @@ def consistent(file: Path) -> list[str]:
     """What a snapshot taken under load must not say."""
     wrong = []
     with Snapshot(file) as snapshot:
-        wrong += [f"{r['probe']}: {r['status']}: {r['reason']}" for r in snapshot.rows("SELECT * FROM coverage WHERE status NOT IN ('read', 'not applicable')")]
+        wrong += [
+            f"{r['probe']}: {r['status']}: {r['reason']}"
+            for r in snapshot.rows("SELECT * FROM coverage WHERE status NOT IN ('read', 'not applicable')")
+        ]
         for kind in ("candidate", "missing"):
             n = snapshot.one(f"SELECT count(*) AS n FROM orphan WHERE kind = '{kind}'")["n"]
             if n:
