@@ -186,16 +186,18 @@ class CatalogSection:
             # there the segments do not heed lock_timeout: what is held is not asked for
             with self.covered("busy_relations", "busy_relations of the catalog"):
                 self.busy = frozenset(row["oid"] for row in self.session.rows("busy_relations") if row["oid"] < 16384)
-        busy = ", ".join(map(str, sorted(self.busy))) or "0"
         with self.covered("segment_catalog_sizes"):
-            for row in self.session.rows("segment_catalog_sizes", busy=busy):
+            for row in self.session.rows("segment_catalog_sizes", busy=self._busy_oids()):
                 self.sizes[row["content"]][row["oid"]] = row
         self._class_counts(self.session, "segment_class_counts")
+
+    def _busy_oids(self) -> str:
+        return ", ".join(map(str, sorted(self.busy))) or "0"
 
     def _sizes_of_all(self) -> None:
         """The entry instance's sizes where only a coordinator session may be had: what all have, less what the segments have."""
         with self.covered("catalog_sizes_all"):
-            for row in self.session.rows("catalog_sizes_all"):
+            for row in self.session.rows("catalog_sizes_all", busy=self._busy_oids()):
                 elsewhere = sum(of[row["oid"]]["bytes"] for content, of in self.sizes.items() if content >= 0 and row["oid"] in of)
                 self.sizes[-1][row["oid"]] = row | {"bytes": max(0, row["bytes"] - elsewhere)}
 

@@ -243,7 +243,7 @@ def _lost(e: Silent) -> CatalogError:
 _HINTS = (
     (
         r"on socket .*No such file",
-        'no host was named, so a server of this machine was looked for: name one, "host=… dbname=…", or try `gpcatalog audit --demo`',
+        'no server of this machine listens there; without a host one is looked for: name it, "host=… dbname=…", or try `gpcatalog audit --demo`',
     ),
     (
         r"password authentication failed|no password supplied|fe_sendauth",

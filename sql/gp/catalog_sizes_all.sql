@@ -8,4 +8,4 @@ SELECT -1 AS content,
        pg_catalog.pg_relation_size(c.oid) AS bytes,
        c.reltuples::float8 AS reltuples
   FROM pg_catalog.pg_class c
- WHERE c.oid < 16384 AND c.relnamespace IN (11, 99) AND c.relkind IN ('r', 'i', 't')
+ WHERE c.oid < 16384 AND c.relnamespace IN (11, 99) AND c.relkind IN ('r', 'i', 't') AND c.oid NOT IN ({busy})

@@ -224,7 +224,7 @@ def test_signal_at_random(stage: Stage, home: Path, seed: int) -> None:
         return  # it was done before
     if said.code == -number and number != signal.SIGKILL:
         # Python itself was not up yet, or no more: everything was said and saved
-        assert said.out == "" or len(faults.stored(home)) == 1
+        assert said.out == "" or (len(faults.stored(home)) == 1 and "probes not read of" in said.out.splitlines()[-1])
         return
     hold(said, SIGNALS[number])
     swept(home)
