@@ -612,42 +612,44 @@ class Planner:
             counted, (*step.rests_on, "it is copied while writers wait, in online mode too: it is small"),
             None if size is None else int(size * self.growth) + (64 << 20), _needs(step),
         )  # fmt: skip
-        return forward, self._parted(forward, digest, ask)
+        try:
+            return forward, self._parted(forward, digest, ask)
+        except ValueError:  # a template deeper than one level, or a bound that is not understood: no way back is written
+            return forward, None
+
+    def _as_it_was(self, name: str, leaf: Relation, like: Relation, *, predicate: str = "true", explicit: bool = True) -> Stage:
+        """A leaf made again, with the storage, grants, comment and indexes that it has now."""
+        return Stage(
+            name=name, final=leaf.name, schema=leaf.schema, like=like.sql, shape=leaf, sources=(), predicate=predicate,
+            grants=tuple(g for g in grants(leaf.acl) if g.role != leaf.owner), comment=leaf.comment, storage=leaf.storage,
+            options=options_of(leaf.options),
+            encodings=self.encodings(self.table.columns[leaf.oid]) if leaf.storage == "ao_column" else (), explicit=explicit,
+            indexes=tuple((i, i.name) for i in self.table.indexes[leaf.oid]), statistics=self.statistics_targets(leaf),
+        )  # fmt: skip
 
     def _parted(self, forward: Plain, digest: str, ask: Asker) -> Parted | None:
         """What makes it partitioned again; None where the server cannot be told how in one transaction."""
         table, root = self.table, forward.root
-        keys = [r for r in table.relations.values() if r.kind != "leaf"]
-        if any(not k for r in keys for k in r.key):
+        if any(not k for r in table.relations.values() if r.kind != "leaf" for k in r.key):
             return None  # split by an expression, which its name does not tell
-        template: tuple[str, ...] = ()
-        parents = [r for r in table.children(root.oid) if r.kind != "leaf"]
-        two = bool(parents) and all(c.kind == "leaf" for p in parents for c in table.children(p.oid))
-        if table.server.greenplum and two and any(r.has_template for r in parents):
-            template = elements(table, max(parents, key=lambda r: r.oid), (), classic=self.classic)[0]
-        title = f"back: {forward.title}"
-        encodings = self.encodings(table.columns[root.oid]) if "ao_column" in (root.storage, root.access_method) else ()
+        back = Parted(
+            f"undo-{forward.id}", f"back: {forward.title}", forward, f"gpr_{digest}_t", options=options_of(root.options),
+            encodings=self.encodings(table.columns[root.oid]) if "ao_column" in (root.storage, root.access_method) else (),
+            access_method=root.access_method,
+        )  # fmt: skip
         if self.classic:
             if any(r.owner != root.owner for r in table.relations.values()):
                 return None  # Greenplum 6 gives no partition an owner of its own
-            rows = ask("migration_definition", root=str(root.oid))
-            template = tuple(r["element"] for r in ask("migration_template", root=str(root.oid))) or template
-            options = options_of(root.options)
-            return Parted(f"undo-{forward.id}", title, forward, f"gpr_{digest}_t", (), rows[0]["definition"], template, options, encodings)
-        stages = tuple(
-            Stage(
-                name=f"gpr_{digest}_{n}", final=leaf.name, schema=leaf.schema, like=root.sql, shape=leaf, sources=(), predicate="true",
-                grants=tuple(g for g in grants(leaf.acl) if g.role != leaf.owner), comment=leaf.comment, storage=leaf.storage,
-                options=options_of(leaf.options),
-                encodings=self.encodings(table.columns[leaf.oid]) if leaf.storage == "ao_column" else (), explicit=True,
-                indexes=tuple((i, i.name) for i in table.indexes[leaf.oid]), statistics=self.statistics_targets(leaf),
-            )
-            for n, leaf in enumerate(forward.leaves, 1)
-        )  # fmt: skip
-        method = root.access_method
-        return Parted(
-            f"undo-{forward.id}", title, forward, f"gpr_{digest}_t", stages, "", template, options_of(root.options), encodings, method
-        )
+            (row,) = ask("migration_definition", root=str(root.oid))
+            return replace(back, definition=row["definition"], template=self._template_now(ask))
+        stages = tuple(self._as_it_was(f"gpr_{digest}_{n}", leaf, root) for n, leaf in enumerate(forward.leaves, 1))
+        parents = [r for r in table.children(root.oid) if r.has_template]
+        template = elements(table, max(parents, key=lambda r: r.oid), (), classic=False)[0] if parents else ()
+        return replace(back, stages=stages, template=template)
+
+    def _template_now(self, ask: Asker) -> tuple[str, ...]:
+        """Greenplum 6: the subpartition template as the server spells it; empty where there is none."""
+        return tuple(r["element"] for r in ask("migration_template", root=str(self.table.root.oid)))
 
     def flatten(self, step: op.Flatten) -> list[tuple[Change, Change]]:
         """Every leaf takes the place of its parent; a transaction each, and nothing is copied."""
@@ -710,7 +712,7 @@ class Planner:
 
     def template(self, step: op.Reconfigure, ask: Asker) -> tuple[Template, Template]:
         """New partitions get below them what the named one has then."""
-        if not self.table.root.has_template and not self.table.server.greenplum:
+        if not self.table.server.greenplum:
             raise Refusal("this server has no templates")
         like = step.now.get("like") or ""
         parent = next((r for r in self.table.relations.values() if r.name == like and r.level == 1), None)
@@ -721,7 +723,7 @@ class Planner:
             raise Refusal("nothing would be left of it")
         if self.classic:
             # as the server has it, where it says; elsewhere the template is written from the partitions
-            now = tuple(r["element"] for r in ask("migration_template", root=str(self.table.root.oid))) or now
+            now = self._template_now(ask) or now
         forward = Template(step.id, step.explanation, self.table.root, then, now, step.rests_on)
         return forward, Template(f"undo-{step.id}", f"back: {step.explanation}", self.table.root, now, then)
 
@@ -745,13 +747,7 @@ class Planner:
             step.id, step.explanation, parent, self.above(parent), self.unit(unit), leaf, predicate(parse(unit.bound), self.key(parent)),
             f"gpc_{digest}_x", step.file_bytes, default, None, step.rests_on,
         )  # fmt: skip
-        stage = Stage(
-            name=f"gpr_{digest}_1", final=leaf.name, schema=leaf.schema, like=self.table.root.sql, shape=leaf, sources=(),
-            predicate=forward.predicate, grants=tuple(g for g in grants(leaf.acl) if g.role != leaf.owner), comment=leaf.comment,
-            storage=leaf.storage, options=options_of(leaf.options),
-            encodings=self.encodings(self.table.columns[leaf.oid]) if leaf.storage == "ao_column" else (), explicit=True,
-            statistics=self.statistics_targets(leaf),
-        )  # fmt: skip
+        stage = self._as_it_was(f"gpr_{digest}_1", leaf, self.table.root, predicate=forward.predicate)
         return forward, replace(forward, id=f"undo-{step.id}", title=f"back: {forward.title}", stage=stage, said=())
 
     def _made_again(self, forward: Drop, units: list[Relation], siblings: list[Relation]) -> Swap | None:
@@ -765,23 +761,8 @@ class Planner:
         made = []
         for n, u in enumerate(units, 1):
             mine = predicate(parse(u.bound), key)
-            stage = Stage(
-                name=f"gpr_{digest}_{n}",
-                final=u.name,
-                schema=u.schema,
-                like=like.sql,
-                shape=u,
-                sources=(),
-                predicate=mine,
-                grants=tuple(g for g in grants(u.acl) if g.role != u.owner),
-                comment=u.comment,
-                storage=u.storage,
-                options=options_of(u.options),
-                encodings=self.encodings(self.table.columns[u.oid]) if u.storage == "ao_column" else (),
-                explicit=u.storage != "heap" or like.storage != "heap",
-                indexes=tuple((i, i.name) for i in self.table.indexes[u.oid]),
-                statistics=self.statistics_targets(u),
-            )
+            explicit = u.storage != "heap" or like.storage != "heap"
+            stage = self._as_it_was(f"gpr_{digest}_{n}", u, like, predicate=mine, explicit=explicit)
             made.append(Made(u.name, u.partition or u.name.rsplit("_prt_", 1)[-1], u.bound, (stage,), mine))
         default = forward.default
         parked = self._parked(default, f"gpr_{digest}_d") if default is not None and self.classic else ()

@@ -85,12 +85,17 @@ def elements(table: Table, parent: Relation, steps: Sequence[op.AnyStep], *, cla
     return now, tuple(then)
 
 
+def set_template(root: Relation, elements: Sequence[str]) -> str:
+    """The statement that gives a table this subpartition template."""
+    said = ",\n        ".join(elements)
+    return f"ALTER TABLE {root.sql} SET SUBPARTITION TEMPLATE (\n        {said});"
+
+
 def template(writer: Writer, context: Context, change: Template, *, done: str) -> list[str]:
     """The transaction that sets the template: it touches no partition and no row."""
     root = context.root
     as_swap = Swap(change.id, change.title, root, "", (), (), "true")
     guard = writer.guard(context, as_swap, done=done, whole=False, partitions=[])
-    said = ",\n        ".join(change.then)
     phases: Phases = [
         (Phase.GUARD, guard),
         (
@@ -100,7 +105,7 @@ def template(writer: Writer, context: Context, change: Template, *, done: str) -
                 "began := pg_catalog.clock_timestamp();",
             ],
         ),
-        (Phase.SWAP, [f"ALTER TABLE {root.sql} SET SUBPARTITION TEMPLATE (\n        {said});"]),
+        (Phase.SWAP, [set_template(root, change.then)]),
         (Phase.NOTE, writer.note(context, as_swap, done)),
     ]
     return [block(phases)]

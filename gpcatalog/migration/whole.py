@@ -7,6 +7,7 @@ import dataclasses
 from gpcatalog.migration.change import Context, Lift, Parted, Plain, Swap
 from gpcatalog.migration.declarative import BOUND
 from gpcatalog.migration.facts import Relation, grants
+from gpcatalog.migration.template import set_template
 from gpcatalog.migration.writer import Phase, Phases, Writer, block, call, grant_statements, literal, lock_list
 from gpcatalog.model.names import qualified
 from gpcatalog.model.names import quote_ident as quote
@@ -64,17 +65,22 @@ def plain(writer: Writer, context: Context, change: Plain, *, whole: bool) -> li
         ),
         (
             Phase.SWAP,
-            [
-                *(f"ALTER SEQUENCE {sequence} OWNED BY {aside}.{column};" for sequence, column in change.sequences),
-                # what hangs on it and was not there when this was written stops it here: nothing is dropped with it
-                f"DROP TABLE {root.sql};",
-                f"ALTER TABLE {aside} RENAME TO {quote(root.name)};",
-            ],
+            _in_its_place(change, aside),
         ),
         (Phase.FINISH, names),
         (Phase.NOTE, writer.note(context, as_swap, "done")),
     ]
     return [block(phases)]
+
+
+def _in_its_place(change: Plain, aside: str) -> list[str]:
+    """The table built aside takes the old one's sequences and its name."""
+    return [
+        *(f"ALTER SEQUENCE {sequence} OWNED BY {aside}.{column};" for sequence, column in change.sequences),
+        # what hangs on it and was not there when this was written stops it here: nothing is dropped with it
+        f"DROP TABLE {change.root.sql};",
+        f"ALTER TABLE {aside} RENAME TO {quote(change.root.name)};",
+    ]
 
 
 def parted(writer: Writer, context: Context, change: Parted) -> list[str]:
@@ -86,6 +92,8 @@ def parted(writer: Writer, context: Context, change: Parted) -> list[str]:
     guard = writer.guard(context, as_swap, done="undone", whole=False, partitions=[])
     columns = ", ".join(context.copied)
     made, finish = _parted_classic(change, aside) if change.definition else _parted_declarative(writer, context, change, aside)
+    if change.template:
+        finish.append(set_template(root, change.template))
     names: list[str] = []
     for index, final in was.stage.indexes:
         if index.constraint_kind:
@@ -120,11 +128,7 @@ def parted(writer: Writer, context: Context, change: Parted) -> list[str]:
         ),
         (
             Phase.SWAP,
-            [
-                *(f"ALTER SEQUENCE {sequence} OWNED BY {aside}.{column};" for sequence, column in was.sequences),
-                f"DROP TABLE {root.sql};",
-                f"ALTER TABLE {aside} RENAME TO {quote(root.name)};",
-            ],
+            _in_its_place(was, aside),
         ),
         # names of indexes are free only now; what the leaves have is taken over
         (Phase.FINISH, [*names, *finish]),
@@ -158,8 +162,6 @@ def _parted_classic(change: Parted, aside: str) -> tuple[list[str], list[str]]:
         finish += _owned(r.sql, r)[1:]
         if r.comment:
             finish.append(f"COMMENT ON TABLE {r.sql} IS {literal(r.comment)};")
-    if change.template:
-        finish.append(f"ALTER TABLE {root.sql} SET SUBPARTITION TEMPLATE ({', '.join(change.template)});")
     return made, finish
 
 
@@ -194,6 +196,7 @@ def _parted_declarative(writer: Writer, context: Context, change: Parted, aside:
             own = "" if alike else f" USING {quote(r.access_method)}"
             made.append(f"CREATE TABLE {r.sql} (LIKE {aside} {shape}) PARTITION BY {r.strategy.upper()} ({key}){own};")
             made += _owned(r.sql, r)
+            made += [f"COMMENT ON TABLE {r.sql} IS {literal(r.comment)};"] if r.comment else []
         else:
             made += writer.make_stage(context, as_swap, stage)
             made += writer.seen_by_others(stage)
@@ -202,8 +205,7 @@ def _parted_declarative(writer: Writer, context: Context, change: Parted, aside:
             made.append(f"ALTER TABLE {qualified(stage.schema, stage.name)} RENAME TO {quote(stage.final)};")
         made.append(f"ALTER TABLE {at[r.parent]} ATTACH PARTITION {r.sql} {r.bound};")
         at[r.oid] = r.sql
-    finish = [f"ALTER TABLE {root.sql} SET SUBPARTITION TEMPLATE ({', '.join(change.template)});"] if change.template else []
-    return made, finish
+    return made, []
 
 
 def lift(writer: Writer, context: Context, change: Lift, *, done: str, whole: bool) -> list[str]:

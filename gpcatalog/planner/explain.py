@@ -174,7 +174,7 @@ class Explainer:
         operation = self.planned.wholes.operations.get(self.root.index)
         if operation:
             leaves, held = int(c.leaves[s:e].sum()), float(c.bytes[s:e].sum())
-            said = "unused subpartitions are dropped" if operation == "trim" else operation
+            said = "unused subpartitions are dropped" if operation == "unused_subpartitions" else operation
             return [Row("the whole table", e - s, leaves, held, _bars(problem, s, e, max(highest, 1.0)), f"{said}: the policy says so")]
         texts = self._texts()
         pieces: list[tuple[int, int, int, int, float]] = []  # start, end, slot, option, cost

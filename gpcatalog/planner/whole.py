@@ -25,8 +25,8 @@ Floats = npt.NDArray[np.float64]
 class Wholes:
     """Tables that one operation takes as a whole, by index of the root.
 
-    operations: "unpartition", "flatten" or "trim"; sums: resources each leaves behind and costs; refused: what the policy names
-    but cannot be done, by reason: how many tables
+    operations: "unpartition", "flatten" or "unused_subpartitions"; sums: resources each leaves behind and costs; refused: what the
+    policy names but cannot be done, by reason: how many tables
     """
 
     operations: dict[int, str] = field(default_factory=dict)
@@ -44,6 +44,7 @@ def chosen(
     """
     found = Wholes()
     wanted: list[tuple[float, Root, str, dict[str, Any]]] = []
+    idle: dict[int, list[str]] = {}
     for root in reader.roots:
         w = root.wishes
         if not (w.unpartition_below or w.flatten or w.unused_subpartitions == "drop") or w.skip:
@@ -60,11 +61,11 @@ def chosen(
             operation = "unpartition"
         elif w.flatten and root.depth == 2 and r["leaves"] == r["parents"]:
             operation = "flatten"
-        elif w.unused_subpartitions == "drop" and unused(reader, root):
-            operation = "trim"
+        elif w.unused_subpartitions == "drop" and (bounds := unused(reader, root)):
+            operation, idle[root.index] = "unused_subpartitions", bounds
         else:
             continue
-        obstacle = _untrimmed(root) if operation == "trim" else _obstacle(root, r, headroom, lock_limit)
+        obstacle = _obstacle(root) if operation == "unused_subpartitions" else _obstacle(root) or _in_the_way(root, r, headroom, lock_limit)
         if obstacle:
             found.refused[f"{operation}: {obstacle}"] += 1
         else:
@@ -72,7 +73,8 @@ def chosen(
     for size, root, operation, r in sorted(wanted, key=lambda one: (one[0], one[1].oid)):
         # a level is taken out without copying a row
         size, segment = (size, float(r["segment"])) if operation == "unpartition" else (0.0, 0.0)
-        seconds = segment / rate + root.leaves * costs.DROP_SECONDS
+        less = trimmed(reader, root, idle[root.index]) if operation == "unused_subpartitions" else None
+        seconds = segment / rate + (root.leaves if less is None else float(less[LEAVES])) * costs.DROP_SECONDS
         over = [n for n, needed in (("rewrite", size), ("seconds", seconds)) if needed > room.get(n, np.inf)]
         if over:
             found.refused[f"{operation}: {' and '.join(limits.NAMES[n] for n in over)} leave{'s' if len(over) == 1 else ''} no room"] += 1
@@ -81,9 +83,8 @@ def chosen(
             if n in room:
                 room[n] -= needed
         sums = np.zeros(len(RESOURCES))
-        if operation == "trim":
-            seconds = len(unused(reader, root)) * root.leaves * costs.DROP_SECONDS
-            sums = before[root.index] - trimmed(reader, root)
+        if less is not None:
+            sums = before[root.index] - less
         else:
             sums[LEAVES], sums[ROWS], sums[FILES], sums[CATALOG] = after(reader, root, operation)
         sums[REWRITE], sums[SECONDS] = size, seconds
@@ -91,11 +92,17 @@ def chosen(
     return found
 
 
-def _obstacle(root: Root, r: dict[str, Any], headroom: float | None, lock_limit: float | None) -> str:
+def _obstacle(root: Root) -> str:
+    """What stands in the way of any of these operations."""
     if root.reason and root.level == 0 and any(word in root.reason for word in ("lock", "foreign", "replicated")):
         return root.reason
     if "pg_partman" in root.facts:
         return "pg_partman maintains it"
+    return ""
+
+
+def _in_the_way(root: Root, r: dict[str, Any], headroom: float | None, lock_limit: float | None) -> str:
+    """What stands in the way of putting all leaves together, or under another parent."""
     if r["unknown"]:
         return "how many bytes it holds is not known"
     if r["odd"]:
@@ -125,47 +132,45 @@ def unused(reader: Reader, root: Root) -> list[str]:
     return found if parents > 1 and filled and root.leaves == sum(r["n"] for r in rows) else []
 
 
-def _untrimmed(root: Root) -> str:
-    if "pg_partman" in root.facts:
-        return "pg_partman maintains it"
-    return root.reason if root.level == 0 and any(word in root.reason for word in ("lock", "foreign", "replicated")) else ""
+@dataclass(frozen=True)
+class _Unused:
+    """Subpartitions of one partition that are never used and cost the same: how many, and what all of them cost."""
+
+    parent: int
+    number: int
+    cost: Cost
 
 
-def _unused_classes(reader: Reader, root: Root) -> list[tuple[int, int, int]]:
-    """What is never used, alike by alike: parent, oid of one leaf, how many there are of it."""
-    bounds = unused(reader, root)
+def _unused_costs(reader: Reader, root: Root, bounds: list[str]) -> list[_Unused]:
+    """What subpartitions of these bounds cost, by partition; the cost model is asked once a shape."""
     marks = ", ".join("?" for _ in bounds)
+    shape = 'l.storage, l."columns", l.toast, l.indexes, l.index_columns, l.owner, p.is_default'
     rows = reader.snapshot.rows(
-        "SELECT parent, min(oid) AS oid, count(*) AS n FROM relation WHERE root = ? AND kind = 'leaf'"
-        f' AND bound IN ({marks}) GROUP BY parent, storage, "columns", toast, indexes, index_columns, owner ORDER BY 1, 2',
-        [root.oid, *bounds],
+        f"SELECT l.parent, min(l.oid) AS oid, count(*) AS n, {shape} FROM relation l"
+        " JOIN (SELECT oid, is_default FROM relation WHERE root = ? AND kind = 'intermediate') p ON p.oid = l.parent"
+        f" WHERE l.root = ? AND l.kind = 'leaf' AND l.bound IN ({marks}) GROUP BY l.parent, {shape} ORDER BY 1, 2",
+        [root.oid, root.oid, *bounds],
     )
-    return [(r["parent"], r["oid"], r["n"]) for r in rows]
-
-
-def _unused_cost(reader: Reader, root: Root, parent: int, oid: int, known: dict[tuple[Any, ...], Cost]) -> Cost:
-    r = reader.snapshot.one(
-        'SELECT l.storage, l."columns", l.toast, l.indexes, l.index_columns, l.owner, p.is_default FROM relation l'
-        " JOIN relation p ON p.oid = l.parent WHERE l.oid = ?",
-        [oid],
-    )
-    key = tuple(r.values())
-    if key not in known:
-        known[key] = relation_cost(reader.generation, _shape(reader, root, oid, anew=False, bounds=1 if r["is_default"] else 2))
-    return known[key]
-
-
-def trimmed(reader: Reader, root: Root) -> Floats:
-    """Resources that the subpartitions never used take."""
-    gen, sums = reader.generation, np.zeros(len(RESOURCES))
     known: dict[tuple[Any, ...], Cost] = {}
-    for parent, oid, n in _unused_classes(reader, root):
-        cost = _unused_cost(reader, root, parent, oid, known)
-        rows = costs.counted(cost.segment if gen.greenplum else cost.coordinator)
-        for which, each in (
-            (LEAVES, 1.0), (ROWS, rows), (FILES, cost.files), (CATALOG, costs.catalog_bytes(gen, reader.cluster, cost)), (DROPPED, -1.0)
-        ):  # fmt: skip
-            sums[which] += each * n
+    found = []
+    for r in rows:
+        key = tuple(v for k, v in r.items() if k not in ("parent", "oid", "n"))
+        if key not in known:
+            leaf = _shape(reader, root, r["oid"], anew=False, bounds=1 if r["is_default"] else 2)
+            known[key] = relation_cost(reader.generation, leaf)
+        found.append(_Unused(r["parent"], r["n"], known[key] * r["n"]))
+    return found
+
+
+def trimmed(reader: Reader, root: Root, bounds: list[str]) -> Floats:
+    """Resources that the subpartitions of these bounds take."""
+    gen, sums = reader.generation, np.zeros(len(RESOURCES))
+    for one in _unused_costs(reader, root, bounds):
+        sums[LEAVES] += one.number
+        sums[DROPPED] -= one.number
+        sums[ROWS] += costs.counted(one.cost.segment if gen.greenplum else one.cost.coordinator)
+        sums[FILES] += one.cost.files
+        sums[CATALOG] += costs.catalog_bytes(gen, reader.cluster, one.cost)
     return sums
 
 
@@ -212,18 +217,16 @@ def after(reader: Reader, root: Root, operation: str) -> tuple[float, float, flo
 
 def steps(operation: str, scribe: Scribe, table: TablePlan) -> list[AnyStep]:
     """What is done to the table: one step, or one a partition where subpartitions go."""
-    return _trim(scribe) if operation == "trim" else [_step(operation, scribe, table)]
+    return _trim(scribe) if operation == "unused_subpartitions" else [_step(operation, scribe, table)]
 
 
 def _trim(scribe: Scribe) -> list[AnyStep]:
     root, reader = scribe.root, scribe.reader
     gen = reader.generation
-    bounds = set(unused(reader, root))
-    known: dict[tuple[Any, ...], Cost] = {}
-    parts: dict[int, list[Cost]] = {}
-    for parent, oid, n in _unused_classes(reader, root):
-        cost = _unused_cost(reader, root, parent, oid, known)
-        parts.setdefault(parent, []).append(cost * n)
+    bounds = unused(reader, root)
+    parts: dict[int, Cost] = {}
+    for one in _unused_costs(reader, root, bounds):
+        parts[one.parent] = parts.get(one.parent, Cost()) + one.cost
     basis = reader.snapshot.header["filled_basis"] or "nothing"
     gone: dict[int, list[int]] = {}
     for r in scribe.relation.values():
@@ -231,10 +234,7 @@ def _trim(scribe: Scribe) -> list[AnyStep]:
             gone.setdefault(r.parent, []).append(r.oid)
     found: list[AnyStep] = []
     for parent in sorted(parts):
-        name = scribe.relation[parent].name
-        whole = Cost()
-        for cost in parts[parent]:
-            whole = whole + cost
+        name, whole = scribe.relation[parent].name, parts[parent]
         held = sorted(gone[parent])
         rows = [scribe.relation[o] for o in held]
         found.append(

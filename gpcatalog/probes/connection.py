@@ -243,7 +243,7 @@ def _lost(e: Silent) -> CatalogError:
 _HINTS = (
     (
         r"on socket .*No such file",
-        'no server of this machine listens there; without a host one is looked for: name it, "host=… dbname=…", or try `gpcatalog audit --demo`',
+        'no server of this machine listens there: name another, "host=… dbname=…", or try `gpcatalog audit --demo`',
     ),
     (
         r"password authentication failed|no password supplied|fe_sendauth",

@@ -48,6 +48,22 @@ def promised(plan: Plan) -> Counter[str]:
     return found
 
 
+def measured(dsn: str, files: made.Written) -> list[tuple[int, dict[str, int], int]]:
+    """Run the files: by instance what there is fewer of, and rows of the catalogs together, without what is put aside and grants."""
+    with ExitStack() as stack:
+        live = Live(dsn, stack)
+        before, granted = settled(live), grants(live)
+        files.all()
+        files.run("cleanup.sql")
+        after, left = settled(live), grants(live)
+    found = []
+    for content, counted in before.items():
+        fewer = {name: n - after[content][name] for name, n in counted.items()}
+        rows = sum(n for name, n in fewer.items() if name not in ASIDE) - (granted[content] - left[content])
+        found.append((content, fewer, rows))
+    return found
+
+
 def of_the_server(files: made.Written) -> int:
     """Catalog rows that Greenplum 6 itself leaves or forgets in an exchange, on every instance.
 
@@ -91,21 +107,14 @@ def test_rows_and_files(fixture: str, mode: Mode, request: pytest.FixtureRequest
     files = made.written(dsn, tmp_path / "sql", plan, request=Request(mode))
     assert files.refused == []
     said = promised(plan)
-    with ExitStack() as stack:
-        live = Live(dsn, stack)
-        before, granted = settled(live), grants(live)
-        files.all()
-        files.run("cleanup.sql")
-        after, left = settled(live), grants(live)
     own = of_the_server(files) if generation == "gp6" else 0
     # Greenplum 7 puts what is written by the transaction that made a table into segment file 0, else there is one more for each
     other = 0
     if generation == "gp7" and mode is Mode.ONLINE:
         stages = [s for w in files.work for c in w.forward if isinstance(c, Swap) for m in c.made for s in m.stages]
         other = sum(s.storage in ("ao_row", "ao_column") for s in stages)
-    for content, counted in before.items():
-        fewer = {name: n - after[content][name] for name, n in counted.items()}
-        rows = sum(n for name, n in fewer.items() if name not in ASIDE) - (granted[content] - left[content]) - own
+    for content, fewer, rows in measured(dsn, files):
+        rows -= own
         if content < 0:
             assert rows == said["coordinator"], fewer
         if content >= 0 or not generation.startswith("gp"):
@@ -124,15 +133,7 @@ def test_unpartitioned(fixture: str, request: pytest.FixtureRequest, tmp_path: P
     plan = made.plan_of(dsn, PLAIN)
     files = made.written(dsn, tmp_path / "sql", plan)
     said = promised(plan)
-    with ExitStack() as stack:
-        live = Live(dsn, stack)
-        before, granted = settled(live), grants(live)
-        files.all()
-        files.run("cleanup.sql")
-        after, left = settled(live), grants(live)
-    for content, counted in before.items():
-        fewer = {name: n - after[content][name] for name, n in counted.items()}
-        rows = sum(n for name, n in fewer.items() if name not in ASIDE) - (granted[content] - left[content])
+    for content, fewer, rows in measured(dsn, files):
         assert rows == said["coordinator" if content < 0 else "rows"], fewer
         if fixture != "gp6_dsn":  # there a segment has a file more or less as its rows of a leaf are none
             assert fewer["files"] == said["files"], fewer

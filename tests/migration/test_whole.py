@@ -107,9 +107,7 @@ def test_unpartition(fixture: str, request: pytest.FixtureRequest, tmp_path: Pat
     files.run("rollback/0001_public_t.sql")
     assert made.rows_of(dsn, "t") == rows
     assert shown(dsn, generation) == before
-    back = zoo.picture(dsn, generation)
-    assert back.keys() == picture.keys()
-    assert [(n, a, b) for n in picture for a, b in zip(picture[n], back[n], strict=True) if a != b] == []
+    assert zoo.changed(picture, zoo.picture(dsn, generation)) == []
     made.execute(dsn, "INSERT INTO t (d, v) VALUES ('2020-01-02', 'newer')")
     assert made.asked(dsn, "SELECT id > 201 FROM t WHERE v = 'newer'") == [(True,)]
     files.run("rollback/0001_public_t.sql")  # done once
@@ -157,9 +155,7 @@ def test_unpartition_of_two_levels_and_back(fixture: str, request: pytest.Fixtur
     assert made.rows_of(dsn, "t") == rows
     files.run("rollback/0001_public_t.sql")
     assert made.rows_of(dsn, "t") == rows
-    back = zoo.picture(dsn, generation)
-    assert back.keys() == picture.keys()
-    assert [(n, a, b) for n in picture for a, b in zip(picture[n], back[n], strict=True) if a != b] == []
+    assert zoo.changed(picture, zoo.picture(dsn, generation)) == []
     if generation.startswith("gp"):
         made.execute(dsn, "ALTER TABLE t ADD PARTITION new START (date '2020-01-04') END (date '2020-01-05')")
         assert made.asked(dsn, "SELECT count(*) FROM pg_class WHERE relname LIKE 't_1_prt_new_2_prt_%' AND relkind = 'r'") == [(2,)]

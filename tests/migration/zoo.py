@@ -241,3 +241,9 @@ def picture(dsn: str, generation: str) -> dict[str, Any]:
 def contents(dsn: str, names: list[str]) -> dict[str, tuple[int, str]]:
     """Number and hash of the rows of every table."""
     return {n: rows_of(dsn, n) for n in names}
+
+
+def changed(was: dict[str, tuple[object, ...]], now: dict[str, tuple[object, ...]]) -> list[tuple[str, object, object]]:
+    """What is there in only one of two pictures, and every value that differs: relation, then, now."""
+    found: list[tuple[str, object, object]] = [(n, was.get(n), now.get(n)) for n in sorted(was.keys() ^ now.keys())]
+    return found + [(n, a, b) for n in was if n in now for a, b in zip(was[n], now[n], strict=True) if a != b]
