@@ -17,6 +17,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from psycopg.conninfo import make_conninfo
 
 from gpcatalog.store import series
 from tests.faults import stage as faults
@@ -141,6 +142,22 @@ def test_catalog_held(stage: Stage, home: Path, words: tuple[str, ...], fault: s
     hold(said, fault)
     lost = [c for c in json.loads(said.out)["coverage"] if c["status"] != "read"]
     assert any(c["status"] == status and "pg_depend" in c["probe"] for c in lost), lost
+
+
+@pytest.mark.parametrize("stage", ["gp6", "gp7"], indirect=True)
+def test_catalog_held_on_one_segment(stage: Stage, home: Path) -> None:
+    """As by a VACUUM FULL in utility mode: Greenplum 6's segments do not heed lock_timeout, and nothing may wait for it all the same."""
+    with psycopg.connect(stage.dsn) as conn:
+        port = conn.execute("SELECT port FROM gp_segment_configuration WHERE content = 0 AND role = 'p'").fetchone()[0]
+    role = "gp_session_role" if stage.kind == "gp6" else "gp_role"
+    with psycopg.connect(make_conninfo(stage.dsn, port=port, options=f"-c {role}=utility")) as holder:
+        holder.execute("LOCK TABLE pg_catalog.pg_depend IN ACCESS EXCLUSIVE MODE")
+        said = faults.run("audit", stage.dsn, "--format", "json", "--lock-timeout", "0.3", home=home)
+        holder.rollback()
+    hold(said, "AccessExclusiveLock on a catalog, lock timeout")
+    lost = [c for c in json.loads(said.out)["coverage"] if c["status"] != "read"]
+    assert not [c for c in lost if c["status"] == "timed out"], lost  # waited for until the end
+    assert {c["status"] for c in lost if c["probe"] == "segment_catalog_rows pg_depend"} == {"busy"}, lost
 
 
 def test_pg_class_held(stage: Stage, home: Path) -> None:
