@@ -12,7 +12,7 @@ from gpcatalog.errors import CatalogError
 
 
 def rules(
-    id: Annotated[str, typer.Argument(metavar="[ID]", help="A rule; without it all are listed.", show_default=False)] = "",
+    id: Annotated[str, typer.Argument(metavar="ID", help="A rule; without it all are listed.", show_default=False)] = "",
     color: Colour = ColorChoice.AUTO,
 ) -> None:
     """List the rules, or print one rule's page.
@@ -42,7 +42,7 @@ def rules(
 
 
 def probes(
-    name: Annotated[str, typer.Argument(metavar="[NAME]", help="A probe; without it all are listed.", show_default=False)] = "",
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A probe; without it all are listed.", show_default=False)] = "",
     conninfo: Annotated[
         str,
         typer.Option(

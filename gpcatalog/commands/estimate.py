@@ -72,7 +72,7 @@ def shaped(
 
 def estimate(
     conninfo: Annotated[
-        str, typer.Argument(metavar="[CONNINFO]", help="With --table: the database it is in, as psql takes it.", show_default=False)
+        str, typer.Argument(metavar="CONNINFO", help="With --table: the database it is in, as psql takes it.", show_default=False)
     ] = "",
     table: Annotated[
         str,

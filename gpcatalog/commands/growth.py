@@ -29,7 +29,7 @@ def growth(
     conninfo: Annotated[
         str,
         typer.Argument(
-            metavar="[CONNINFO]",
+            metavar="CONNINFO",
             help="Whose series: as psql takes it. Only its host, port and database count; nothing is contacted.",
             show_default=False,
         ),

@@ -47,7 +47,7 @@ class FailOn(StrEnum):
 Conninfo = Annotated[
     str,
     typer.Argument(
-        metavar="[CONNINFO]",
+        metavar="CONNINFO",
         help='As psql takes it: a database name, "host=… port=… dbname=…" or postgresql://…; PG* variables, .pgpass and services count.',
         show_default=False,
     ),

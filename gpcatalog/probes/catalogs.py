@@ -16,7 +16,7 @@ from gpcatalog.probes import library
 from gpcatalog.probes.connection import ProbeFailed, Session
 from gpcatalog.store.snapshot import Writer
 
-Covered = Callable[..., AbstractContextManager[None]]
+Covered = Callable[..., AbstractContextManager[dict[str, Any]]]
 
 # Catalogs that are always counted: they grow with tables, leaves and columns. Any other is counted once it is large.
 COUNTED = frozenset(

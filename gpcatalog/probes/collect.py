@@ -29,7 +29,7 @@ from gpcatalog.model.timing import Timing
 from gpcatalog.probes import latency, library
 from gpcatalog.probes.catalogs import CatalogSection, keep_statistics
 from gpcatalog.probes.connection import ProbeFailed, Session
-from gpcatalog.probes.files import RECONCILE_SHARE, FileSection
+from gpcatalog.probes.files import RECONCILE_SHARE, FileSection, Listing
 from gpcatalog.store.schema import SCHEMA_VERSION
 from gpcatalog.store.snapshot import Writer
 
@@ -99,17 +99,17 @@ class Collector:
         self.database_bytes: int | None = None
 
     @contextlib.contextmanager
-    def _covered(self, probe: str, label: str = "") -> Iterator[None]:
-        """Note how a probe went; a failed one ends its own section, not the audit."""
+    def _covered(self, probe: str, label: str = "") -> Iterator[dict[str, Any]]:
+        """Note how a probe went, and how long it took unless that is noted within; a failed one ends its own section, not the audit."""
         found = library.probe(probe, self.session.server)
         note: dict[str, Any] = {"probe": label or probe, "status": "read", "reason": "", "needs": "", "origin": found.origin}
         begun = time.perf_counter()
         try:
-            yield
+            yield note
         except ProbeFailed as e:
             note |= {"status": e.status, "reason": e.reason, "needs": found.header("needs") if e.status == "denied" else ""}
         finally:
-            note["seconds"] = round(time.perf_counter() - begun, 6)
+            note.setdefault("seconds", round(time.perf_counter() - begun, 6))
             self.coverage.append(note)
 
     def _skipped(self, probe: str, status: str, reason: str) -> None:
@@ -125,12 +125,20 @@ class Collector:
         self._instances()
         with self._covered("settings"):
             self.writer.insert("setting", self.session.rows("settings"))
-        self.progress("catalogs")
-        CatalogSection(self.session, self.writer, self._covered, self.contents).run()
-        self.progress("tables and partitions")
-        self._relations()
-        self.progress("files")
-        self._filled()
+        files = FileSection(self.session, self.writer, self._covered, self.contents)
+        # one server lists its directories while it is asked other things; Greenplum's segments are all busy with either
+        listing = None if self.session.server.greenplum else files.begin()
+        try:
+            self.progress("catalogs")
+            CatalogSection(self.session, self.writer, self._covered, self.contents).run()
+            self.progress("tables and partitions")
+            self._relations()
+            self.progress("files")
+            self._filled(files, listing or files.begin())
+        except BaseException:
+            if listing is not None:
+                listing.stop()
+            raise
         self._root_totals()
         self.progress("transactions and leftovers")
         self._holders()
@@ -225,11 +233,10 @@ class Collector:
             for block in self.session.stream_csv(statement):
                 out.write(block)
 
-    def _filled(self) -> None:
+    def _filled(self, section: FileSection, listing: Listing) -> None:
         """Which tables hold rows and how many files: from the directories where the role may list them, else from the catalogs."""
-        section = FileSection(self.session, self.writer, self._covered, self.contents)
         begun = time.perf_counter()
-        if section.from_directories():
+        if section.from_directories(listing):
             self.filled_basis, self.database_bytes = "files", section.database_bytes
             if self.session.server.greenplum:
                 section.from_catalogs(self._busy(), seconds=RECONCILE_SHARE * (time.perf_counter() - begun))

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
 from gpcatalog.capacity.limits import FILE_BUCKETS
 from gpcatalog.errors import CatalogError
@@ -13,7 +16,7 @@ from gpcatalog.probes import library
 from gpcatalog.probes.connection import ProbeFailed, Session
 from gpcatalog.store.snapshot import Writer
 
-Covered = Callable[..., contextlib.AbstractContextManager[None]]
+Covered = Callable[..., contextlib.AbstractContextManager[dict[str, Any]]]
 
 BATCH = 2_000  # tables whose segment file lists one statement reads
 COMPARED_BATCH = 250  # the same where they are only compared: the time is looked at after each
@@ -55,6 +58,65 @@ _PART = _case("part", PARTS, "CASE WHEN part IS NULL THEN 'unowned' WHEN part > 
 _STORAGE = _case("part", STORAGES | PARTS, "'unowned'")
 
 
+class Listing:
+    """One listing of the directories into files of CSV, in this thread or, with a session of its own, beside what else is asked.
+
+    now: what the probe oldest_transaction said before it began: what begins later cannot have made an older file
+    """
+
+    def __init__(self, session: Session, writer: Writer, now: dict[str, float | None]) -> None:
+        self.session, self.writer, self.now = session, writer, now
+        self.files: list[tuple[str, Path]] = []
+        self.seconds = 0.0
+        self._beside: Session | None = None
+        self._thread: threading.Thread | None = None
+        self._failed: Exception | None = None
+
+    def begin(self, beside: Session) -> None:
+        """List in this session, which is closed then, while others go on."""
+        self._beside = beside
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        assert self._beside is not None
+        try:
+            self._list(self._beside)
+        except (ProbeFailed, CatalogError, OSError) as e:
+            self._failed = e
+        finally:
+            self._beside.close()
+
+    def _list(self, session: Session) -> None:
+        begun = time.perf_counter()
+        for place in session.rows("tablespaces"):
+            file = self.writer.scratch(f"files{len(self.files)}.csv")
+            statement = library.probe("relation_files", session.server).statement(
+                folder=place["folder"], tablespace=str(place["tablespace"]), block=str(session.facts["block_size"])
+            )
+            with file.open("wb") as out:
+                for block in session.stream_csv(statement):
+                    out.write(block)
+            self.files.append((place["folder"], file))
+        self.seconds = time.perf_counter() - begun
+
+    def end(self) -> list[tuple[str, Path]]:
+        """Folder and file of every tablespace. Raises what the listing raised."""
+        if self._thread is None:
+            self._list(self.session)
+        else:
+            self._thread.join()
+            if self._failed is not None:
+                raise self._failed
+        return self.files
+
+    def stop(self) -> None:
+        """Ask the server to drop it, and wait a moment for that; never raises."""
+        if self._beside is not None and self._thread is not None and self._thread.is_alive():
+            self._beside.cancel()
+            self._thread.join(2)
+
+
 @dataclass
 class FileSection:
     """Collects what the audit says about files.
@@ -76,29 +138,32 @@ class FileSection:
 
     # -- where directories may be listed ----------------------------------------------------------------------------------
 
-    def from_directories(self) -> bool:
-        """List the directories of all tablespaces; False, with the reason in the coverage, where the role may not."""
+    def begin(self) -> Listing:
+        """Begin to list the directories: on PostgreSQL in a session of its own, if one is to be had."""
         now: dict[str, float | None] = {}
         with self.covered("oldest_transaction"):
-            # asked before the listing: what begins later cannot have made an older file
             now = self.session.rows("oldest_transaction")[0]
-        with self.covered("relation_files"):
+        listing = Listing(self.session, self.writer, now)
+        if not self.session.server.greenplum:
+            with contextlib.suppress(CatalogError):
+                listing.begin(self.session.fresh())
+        return listing
+
+    def from_directories(self, listing: Listing) -> bool:
+        """Keep what the directories of all tablespaces hold; False, with the reason in the coverage, where the role may not list them."""
+        with self.covered("relation_files") as note:
             columns = ", ".join(f'"{name}" {kind}' for name, kind in _LISTED.items())
             self.writer.execute(f"CREATE TEMP TABLE listed (folder VARCHAR, {columns})")
-            for place in self.session.rows("tablespaces"):
-                file = self.writer.scratch("files.csv")
-                statement = library.probe("relation_files", self.session.server).statement(
-                    folder=place["folder"], tablespace=str(place["tablespace"]), block=str(self.session.facts["block_size"])
-                )
-                with file.open("wb") as out:
-                    for block in self.session.stream_csv(statement):
-                        out.write(block)
-                folder = place["folder"].replace("'", "''").replace("{", "{{").replace("}", "}}")
+            files = listing.end()
+            begun = time.perf_counter()
+            for place, file in files:
+                folder = place.replace("'", "''").replace("{", "{{").replace("}", "}}")
                 self.writer.load_csv(f"INSERT INTO listed SELECT '{folder}', * FROM {{csv}}", file, _LISTED)
                 file.unlink(missing_ok=True)
             self._keep_relations()
             self._keep_totals()
-            self._keep_orphans(now)
+            self._keep_orphans(listing.now)
+            note["seconds"] = round(listing.seconds + time.perf_counter() - begun, 6)
             return True
         return False
 

@@ -62,7 +62,8 @@ def section(collector: Collector) -> dict[str, float]:
     """Run the file section alone; returns the seconds of its probes."""
     before = len(collector.coverage)
     begun = time.perf_counter()
-    collector._filled()
+    files = FileSection(collector.session, collector.writer, collector._covered, collector.contents)
+    collector._filled(files, files.begin())
     found = {"all": time.perf_counter() - begun}
     for note in collector.coverage[before:]:
         if note["status"] != "read":

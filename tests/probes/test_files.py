@@ -22,6 +22,7 @@ from gpcatalog.model.server import Server
 from gpcatalog.probes import library
 from gpcatalog.probes.collect import Collector, collect
 from gpcatalog.probes.connection import connect
+from gpcatalog.probes.files import FileSection
 from gpcatalog.store.snapshot import Snapshot, Writer
 from tests.conftest import fresh_database
 
@@ -139,7 +140,8 @@ def taken(place: Place, folder: Path) -> Snapshot:
         collector = Collector(session, writer, lambda _: None)
         collector._instances()
         collector._relations()
-        collector._filled()
+        files = FileSection(session, writer, collector._covered, collector.contents)
+        collector._filled(files, files.begin())
         collector._root_totals()
         collector._header(datetime.now(UTC), 0.0)
         return Snapshot(writer.finish())
