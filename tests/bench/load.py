@@ -1,17 +1,21 @@
 """What an audit does to sessions that run DDL, and they to it: python -m tests.bench.load CONNINFO [SESSIONS] [PAIRS] [SECONDS].
 
 So many sessions create, fill, alter and drop tables of their own without a pause. Windows of so many seconds come in pairs, one with an
-audit begun in it, one without, in changing order; compared are the transactions that ended in them. A watcher asks all the while who
-waits for a lock that the audit holds. The sessions are processes of their own and share the machine with server and audit: on a
-machine whose cores are all busy the audit's own processor time is taken from them, so that is told beside.
+audit begun in it (and as long as that takes), one without that is as long, in changing order, the catalogs vacuumed before each;
+compared are the statements that ended in them. A watcher asks all the while who waits for a lock that the audit holds. The sessions
+are processes of their own and share the machine with server and audit: on a machine whose cores are all busy the audit's own
+processor time is taken from them, so that is told beside, the client's and that of its sessions on every instance (as the kernel
+counts it, looked at every half second).
 
 Needs a database of its own (it fills the catalog with dead rows) and max_connections for the sessions and a few more.
 """
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -28,10 +32,18 @@ from gpcatalog.store.snapshot import Snapshot
 from tests.bench.table import Line, show
 
 GOAL = 0.02
+SETTLE = 5.0  # seconds of load before a window is counted
 
 
-def worker(dsn: str, number: int, done: Synchronized[int], failed: Synchronized[int], stop: Event) -> None:
-    """One session: a small partitioned table made, altered, filled and dropped, over and over."""
+# what the load fills with dead rows: vacuumed before every window, so that each begins like the one before
+FILLED = (
+    "pg_class pg_attribute pg_type pg_depend pg_shdepend pg_index pg_attrdef pg_statistic"
+    " gp_distribution_policy pg_appendonly pg_attribute_encoding gp_fastsequence pg_stat_last_operation pg_stat_last_shoperation"
+).split()
+
+
+def worker(dsn: str, number: int, done: Synchronized[int], failed: Synchronized[int], go: Event, stop: Event) -> None:
+    """One session: a small table made, filled, altered and dropped, over and over; it waits where `go` is not set."""
     with psycopg.connect(dsn, autocommit=True) as conn:
         greenplum = "Greenplum" in conn.execute("SELECT version()").fetchone()[0]
         how = " WITH (appendonly=true, orientation=column) DISTRIBUTED BY (a)" if greenplum else ""
@@ -43,6 +55,7 @@ def worker(dsn: str, number: int, done: Synchronized[int], failed: Synchronized[
         )
         while not stop.is_set():
             for statement in statements:
+                go.wait()
                 try:
                     conn.execute(statement)
                 except psycopg.Error:
@@ -73,6 +86,43 @@ class Waits(threading.Thread):
                 self.looks += 1
 
 
+class Used(threading.Thread):
+    """Processor seconds of the server processes that work for gpcatalog, on all instances of this machine."""
+
+    def __init__(self, dsn: str) -> None:
+        super().__init__(daemon=True)
+        self.dsn = dsn
+        self.over = threading.Event()
+        self._of: dict[int, float] = {}
+        self._tick = os.sysconf("SC_CLK_TCK")
+
+    @property
+    def seconds(self) -> float:
+        """Of all such processes so far."""
+        return sum(self._of.values())
+
+    def _look(self, conn: psycopg.Connection[tuple[object, ...]], greenplum: bool) -> None:
+        session = "sess_id" if greenplum else "0"
+        found = conn.execute(f"SELECT pid, {session} FROM pg_stat_activity WHERE application_name = 'gpcatalog'").fetchall()
+        pids = {pid for pid, _ in found}
+        if greenplum and found:
+            names = re.compile(rb"\bcon(?:" + b"|".join(str(number).encode() for _, number in found) + rb")\b")
+            for place in Path("/proc").glob("[0-9]*/cmdline"):
+                with contextlib.suppress(OSError):
+                    if names.search(place.read_bytes()):
+                        pids.add(int(place.parent.name))
+        for pid in pids:
+            with contextlib.suppress(OSError):
+                field = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+                self._of[pid] = (int(field[11]) + int(field[12])) / self._tick
+
+    def run(self) -> None:
+        with psycopg.connect(self.dsn, autocommit=True) as conn:
+            greenplum = "Greenplum" in conn.execute("SELECT version()").fetchone()[0]
+            while not self.over.wait(0.5):
+                self._look(conn, greenplum)
+
+
 def audit(dsn: str, file: Path) -> tuple[float, float]:
     """Seconds and processor seconds of one audit as a process; raises when it does not end well."""
     begun = time.perf_counter()
@@ -101,45 +151,68 @@ def consistent(file: Path) -> list[str]:
     return wrong
 
 
+def tidy(dsn: str) -> None:
+    """Vacuum the catalogs that the load fills."""
+    with psycopg.connect(dsn, autocommit=True) as conn:
+        there = {name for (name,) in conn.execute("SELECT relname FROM pg_class WHERE relnamespace = 11")}
+        for name in FILLED:
+            if name in there:
+                conn.execute(f"VACUUM pg_catalog.{name}")
+
+
 def main() -> None:
     dsn = sys.argv[1]
     sessions = int(sys.argv[2]) if len(sys.argv) > 2 else 100
     pairs = int(sys.argv[3]) if len(sys.argv) > 3 else 4
     window = float(sys.argv[4]) if len(sys.argv) > 4 else 60.0
     context = multiprocessing.get_context("spawn")
-    done, failed, stop = context.Value("q", 0), context.Value("q", 0), context.Event()
-    crowd = [context.Process(target=worker, args=(dsn, n, done, failed, stop), daemon=True) for n in range(sessions)]
+    done, failed, go, stop = context.Value("q", 0), context.Value("q", 0), context.Event(), context.Event()
+    go.set()
+    crowd = [context.Process(target=worker, args=(dsn, n, done, failed, go, stop), daemon=True) for n in range(sessions)]
     for one in crowd:
         one.start()
     while done.value < sessions * 4:
         time.sleep(0.5)
-    watch = Waits(dsn)
+    watch, used = Waits(dsn), Used(dsn)
     watch.start()
+    used.start()
     ratios, took, wrong = [], [], []
+    length = window  # of a window without an audit: that of the last one with
     try:
         with tempfile.TemporaryDirectory() as folder:
             for n in range(pairs):
                 counted = {}
-                for with_audit in (True, False) if n % 2 else (False, True):
+                for with_audit in (False, True) if n % 2 else (True, False):
+                    go.clear()
+                    tidy(dsn)
+                    go.set()
+                    time.sleep(SETTLE)
                     first, begun = done.value, time.perf_counter()
                     if with_audit:
                         file = Path(folder) / f"{n}.gpcatalog"
                         took.append(audit(dsn, file))
-                        wrong += consistent(file)
-                    time.sleep(max(0.0, window - (time.perf_counter() - begun)))
+                        length = max(window, took[-1][0])
+                    time.sleep(max(0.0, length - (time.perf_counter() - begun)))
                     counted[with_audit] = (done.value - first) / (time.perf_counter() - begun)
+                    if with_audit:
+                        wrong += consistent(file)
                 ratios.append(1 - counted[True] / counted[False])
                 print(f"  pair {n + 1}: {counted[False]:,.0f} statements/s without, {counted[True]:,.0f} with", flush=True)
     finally:
         stop.set()
+        go.set()
         watch.over.set()
+        used.over.set()
         for one in crowd:
             one.join(30)
     slower = statistics.median(ratios)
-    cpu = statistics.median(c for _, c in took)
+    # what it takes away at least, on a machine that has nothing to spare: its own processor time
+    capacity = sum(max(window, t) for t, _ in took) * (os.cpu_count() or 1)
+    client, server = sum(c for _, c in took), used.seconds
     detail = (
-        f"{slower:+.2%} statements (from {min(ratios):+.2%} to {max(ratios):+.2%}); an audit a window of {window:.0f} s, {took[0][0]:.1f} s long;"
-        f" its client used {cpu:.1f} s of {window * (os.cpu_count() or 1):.0f} s of processor time, {cpu / window / (os.cpu_count() or 1):.2%}"
+        f"{slower:+.2%} statements (from {min(ratios):+.2%} to {max(ratios):+.2%}) in {pairs} pairs of windows of {window:.0f} s or more;"
+        f" an audit took {statistics.median(t for t, _ in took):.0f} s, and of the processor time in its window {(server + client) / capacity:.2%}:"
+        f" its sessions on all instances {server / len(took):.1f} s, its client {client / len(took):.1f} s"
     )
     lines = [Line(f"{sessions} sessions of DDL slowed", "2 %", slower / GOAL, 1.0, detail=detail)]
     lines.append(
