@@ -1,5 +1,5 @@
 """`python -m gpcatalog`."""
 
-from gpcatalog.cli import main
+from gpcatalog.start import main
 
 main()

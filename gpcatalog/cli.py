@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sys
@@ -21,8 +22,9 @@ from gpcatalog.commands.latency import latency
 from gpcatalog.commands.migrate import migrate
 from gpcatalog.commands.plan import plan
 from gpcatalog.commands.report import metrics, report
-from gpcatalog.commands.streams import out, progress_done, say
+from gpcatalog.commands.streams import kept, out, progress_done, say
 from gpcatalog.errors import CatalogError, Exit
+from gpcatalog.probes.secrets import Masked
 
 app = typer.Typer(
     name="gpcatalog",
@@ -83,14 +85,22 @@ def _unwind(number: int, _frame: Any) -> NoReturn:
     raise Interrupted(number)
 
 
-def main() -> NoReturn:
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+
+
+def _nobody_reads() -> None:
+    """What is still to be written to standard output goes nowhere: nothing blocks or fails at the end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
+def _run() -> int:
     """Run a command and turn what happens into an exit code and at most one message."""
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, _unwind)
-    code = 0
     try:
         try:
             app()
+        except SystemExit:
+            sys.stdout.flush()
+            raise
         except Exception:
             if _received:
                 raise Interrupted(_received[0]) from None
@@ -102,25 +112,47 @@ def main() -> NoReturn:
         say(f"gpcatalog: {printable(e.message)}")
         if e.hint:
             say(f"  hint: {printable(e.hint)}")
-        code = int(e.exit_code)
-    except Interrupted as e:
-        progress_done()
-        say("gpcatalog: interrupted; nothing was left behind")
-        code = 128 + e.number
+        return int(e.exit_code)
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 128 + signal.SIGPIPE
+        _nobody_reads()
+        return 128 + signal.SIGPIPE
     except SystemExit as e:
         code = e.code if isinstance(e.code, int) else int(bool(e.code))
         if code == 1 and type(sys.stdout).__name__ == "PacifyFlushWrapper":
             code = 128 + signal.SIGPIPE  # typer's word for a reader that went away, which is no finding
+        return code
     except Exception as e:
         progress_done()
+        if isinstance(e, OSError) and e.errno in _FULL:
+            _nobody_reads()
+            say(f"gpcatalog: cannot write: {e.strerror}")
+            say("  hint: standard output, or the disk for temporary files, takes no more")
+            return int(Exit.USAGE)
         if os.environ.get("GPCATALOG_DEBUG"):
             raise
         say(f"gpcatalog: internal error: {type(e).__name__}: {' '.join(str(e).split())[:300]}")
         say("  hint: this is a bug; run again with GPCATALOG_DEBUG=1 and report what it prints")
-        code = int(Exit.INTERNAL)
+        return int(Exit.INTERNAL)
+    return 0
+
+
+def main() -> NoReturn:
+    """The command line, with what surrounds every command: closed or full streams, signals, passwords in messages."""
+    if sys.stdout is None:  # closed by the caller: nobody wants to read it
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    sys.stderr = Masked(sys.stderr or sys.stdout)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _unwind)
+    try:
+        code = _run()
+    except Interrupted as e:
+        _nobody_reads()
+        progress_done()
+        left = f"written before: {', '.join(kept)}" if kept else "nothing was left behind"
+        say(f"gpcatalog: interrupted; {left}")
+        code = 128 + e.number
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)  # everything is said and done
     sys.exit(code)
 
 

@@ -96,16 +96,16 @@ def audit(
         return
     with taken.snapshot_of(conninfo, snapshot, demo, save=save, store=store, timeouts=limits) as path:
         report = judged(path, chosen)
-    if maintenance:
-        from gpcatalog.migration.maintenance import script
+        if maintenance:
+            from gpcatalog.migration.maintenance import script
 
-        streams.save(Path(maintenance), script(report))
-    if format is Format.JSON:
-        streams.as_json(report)
-    else:
-        from gpcatalog.emit import audit_text
+            streams.save(Path(maintenance), script(report))
+        if format is Format.JSON:
+            streams.as_json(report)
+        else:
+            from gpcatalog.emit import audit_text
 
-        audit_text.show(report, streams.console(color))
+            audit_text.show(report, streams.console(color))
     if maintenance:
         streams.say(f"maintenance script: {maintenance}")
     if fail_on.reached(report.findings):

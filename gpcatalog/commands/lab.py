@@ -12,8 +12,9 @@ from gpcatalog.commands import streams
 
 def lab(
     folder: Annotated[
-        Path, typer.Option("--folder", metavar="FOLDER", help="Keep the server's data here instead of removing it.")
-    ] = Path(),
+        Path | None,
+        typer.Option("--folder", metavar="FOLDER", help="Keep the server's data here instead of removing it.", show_default=False),
+    ] = None,
 ) -> None:
     """Keep a private PostgreSQL with the demo's bad catalog running, for playing, until Ctrl-C.
 
@@ -25,7 +26,7 @@ def lab(
 
     from gpcatalog.lab.demo import demo_server
 
-    with demo_server(streams.progress, keep_at=folder if folder != Path() else None) as server:
+    with demo_server(streams.progress, keep_at=folder) as server:
         streams.progress_done()
         streams.out(f"{server.conninfo('shop')}\n")
         streams.say('ready: gpcatalog audit "' + server.conninfo("shop") + '" — Ctrl-C stops it')

@@ -279,4 +279,6 @@ def latency(
             activity = ()
         with taken.place_for(session, store=store) as path:
             collect(session, path, timings=[*(done.timings if done else ()), *(log.timings if log else ())])
+            if store:
+                streams.kept.append(str(path))
             _emit(path, activity, done, left, calibrate, format, color, log)

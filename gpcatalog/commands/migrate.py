@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,7 +19,8 @@ if TYPE_CHECKING:
     from gpcatalog.probes.connection import Session
 
 
-def _read(path: str) -> Plan:
+def read_plan(path: str) -> Plan:
+    """The plan in a file. Raises CatalogError (2)."""
     import msgspec
 
     from gpcatalog.emit import plan_json
@@ -92,17 +95,28 @@ def build(
 
 
 def write(folder: Path, files: dict[str, str]) -> None:
-    """Write the files. Raises CatalogError where the folder is not empty or cannot be written."""
+    """Write the files, all of them or none. Raises CatalogError where the folder is not empty or cannot be written."""
+    draft: Path | None = None
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        if any(folder.iterdir()):
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise CatalogError(f"{folder} is not empty", hint="name a new folder: files of two plans must not mix")
+        there = folder.is_dir()
+        draft = (folder if there else folder.absolute().parent) / f".{folder.absolute().name}.{os.getpid()}.partial"
         for name, text in files.items():
-            place = folder / name
+            place = draft / name
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_text(text, encoding="utf-8")
+        if there:
+            for place in sorted(draft.iterdir()):
+                os.replace(place, folder / place.name)
+        else:
+            os.replace(draft, folder)
+        streams.kept.append(str(folder))
     except OSError as e:
-        raise CatalogError(f"cannot write {folder}: {e.strerror or e}") from None
+        raise CatalogError(f"cannot write {folder}: {e.strerror or e}", hint="no file was left there") from None
+    finally:
+        if draft is not None:
+            shutil.rmtree(draft, ignore_errors=True)
 
 
 def migrate(
@@ -163,9 +177,14 @@ def migrate(
     from gpcatalog.probes.connection import connect
     from gpcatalog.probes.target import as_conninfo
 
-    read = _read(plan)
+    read = read_plan(plan)
     source = read.source
     place = {} if conninfo else {"host": source.host, "port": str(source.port), "dbname": source.database}
+    if place and os.environ.get("PGPASSWORD") and source.host and os.environ.get("PGHOST") != source.host:
+        raise CatalogError(
+            f"the plan was made on host {source.host}, and PGPASSWORD would be sent there",
+            hint="name the server: --server CONNINFO, or PGHOST",
+        )
     try:
         seconds = policy.seconds(window) if window else None
     except ValueError as e:

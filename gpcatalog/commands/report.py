@@ -139,7 +139,7 @@ def metrics(
         verdict = judged(path, forecast=False)
         with Snapshot(path) as opened:
             timings = timings_of(opened)
-    text = exposition(verdict, timings, top=top)
+        text = exposition(verdict, timings, top=top)
     if to is None:
         streams.out(text)
     else:

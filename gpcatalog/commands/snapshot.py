@@ -73,6 +73,7 @@ def export_(
 
     with Snapshot(series.find(file)) as snapshot:
         rows = export(snapshot, to)
+        streams.kept.append(str(to))
     streams.say(f"{len(rows)} tables, {sum(rows.values()):,} rows in {to}")
 
 

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from gpcatalog.emit.terminal import Console
 
 
+kept: list[str] = []  # files that this run wrote whole: what an interruption does not take back
+
+
 def progress(line: str) -> None:
     """One line that the next replaces; nothing where nobody looks."""
     if sys.stderr.isatty():
@@ -61,6 +64,7 @@ def writing(path: Path) -> Iterator[TextIO]:
         with draft.open("w", encoding="utf-8") as stream:
             yield stream
         os.replace(draft, path)
+        kept.append(str(path))
     except OSError as e:
         raise CatalogError(f"cannot write {path}: {e.strerror or e}", hint="what was there before is untouched") from None
     finally:

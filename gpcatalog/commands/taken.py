@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpcatalog.commands.streams import progress, progress_done
+from gpcatalog.commands.streams import kept, progress, progress_done
 from gpcatalog.errors import CatalogError
 
 if TYPE_CHECKING:
@@ -61,8 +61,12 @@ def snapshot_of(
         raise CatalogError("give one of CONNINFO and --snapshot (or --demo, where there is one), not several")
     if snapshot:
         from gpcatalog.store import series
+        from gpcatalog.store.snapshot import believed
 
-        yield series.find(snapshot)
+        if save:
+            raise CatalogError("--save keeps a new snapshot: it does not go with --snapshot")
+        with believed(series.find(snapshot)) as path:
+            yield path
         return
     from gpcatalog.probes.collect import collect
     from gpcatalog.probes.connection import connect
@@ -79,6 +83,8 @@ def snapshot_of(
                 collect(session, path, progress)
             finally:
                 progress_done()
+            if save or (store and not demo):
+                kept.append(str(path))
         yield path
 
 

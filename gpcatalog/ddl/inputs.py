@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import os
 import re
 import subprocess
 import sys
@@ -103,36 +104,44 @@ def _absolute(path: Path) -> list[Path]:
     return sorted((p for p in root.glob(str(path.relative_to(root))) if p.is_file()), key=_order)
 
 
-_HUNK = re.compile(r"^@@ -\d+(?:,\d+)? \+(\d+)(?:,(\d+))? @@")
+_HUNK = re.compile(rb"@@ -\d+(?:,\d+)? \+(\d+)(?:,(\d+))? @@")
+
+
+def _git(*words: str) -> bytes:
+    """What git says. Raises CatalogError with its first line."""
+    try:
+        done = subprocess.run(["git", *words], capture_output=True, check=False)
+    except FileNotFoundError:
+        raise CatalogError("git is not installed", hint="without --diff no git is needed") from None
+    if done.returncode:
+        said = done.stderr.decode(errors="replace").strip().splitlines()
+        raise CatalogError(f"git diff: {said[0] if said else 'failed'}", hint="is the history fetched? (fetch-depth: 0)")
+    return done.stdout
+
+
+def _ranges(diff: bytes) -> list[tuple[int, int]]:
+    """Line ranges that one file's diff without context speaks of. Its lines begin with +, - or a backslash, whatever they say."""
+    out = []
+    for line in diff.split(b"\n"):
+        hunk = _HUNK.match(line)
+        if hunk is not None:
+            first, number = int(hunk[1]), int(hunk[2] if hunk[2] is not None else 1)
+            # lines only taken away touch what stands around the cut
+            out.append((first, first + max(number, 1) - 1))
+    return out
 
 
 def changed(reference: str) -> dict[str, list[tuple[int, int]]]:
-    """Line ranges of *.sql files that differ from a git revision (or a range a..b), by path as git names it from here.
+    """Line ranges of *.sql files that differ from a git revision (or a range a..b), by path from here.
 
     Raises CatalogError when git cannot tell.
     """
     if reference.startswith("-"):
         raise CatalogError(f"{reference} is no git revision")
-    try:
-        done = subprocess.run(
-            ["git", "diff", "--unified=0", "--no-color", "--no-ext-diff", "--relative", "--diff-filter=d", reference, "--", "*.sql"],
-            capture_output=True,
-            check=False,
-        )
-    except FileNotFoundError:
-        raise CatalogError("git is not installed", hint="without --diff no git is needed") from None
-    if done.returncode:
-        said = done.stderr.decode(errors="replace").strip().splitlines()
-        raise CatalogError(f"git diff {reference}: {said[0] if said else 'failed'}", hint="is the history fetched? (fetch-depth: 0)")
-    out: dict[str, list[tuple[int, int]]] = {}
-    file = ""
-    for line in done.stdout.decode("utf-8", errors="replace").splitlines():
-        if line.startswith("+++ "):
-            file = line[4:].strip('"').removeprefix("b/")
-            out.setdefault(file, [])
-        hunk = _HUNK.match(line)
-        if hunk and file:
-            first, number = int(hunk[1]), int(hunk[2] if hunk[2] is not None else 1)
-            # lines only taken away touch what stands around the cut
-            out[file].append((first, first + max(number, 1) - 1))
-    return out
+    asked = ("diff", "--no-color", "--no-ext-diff", "--no-textconv", "--text", "--unified=0", "--relative", "--diff-filter=d")
+    # names as they are, by the same order; in the diff itself they are quoted, and lines of a file may look like them
+    names = [os.fsdecode(name) for name in _git(*asked, "--name-only", "-z", reference, "--", "*.sql").split(b"\0") if name]
+    pieces = (b"\n" + _git(*asked, reference, "--", "*.sql")).split(b"\ndiff --git ")[1:]
+    if len(pieces) != len(names):
+        raise CatalogError(f"git diff {reference} changed while it was read", hint="run it again")
+    return {name: _ranges(piece) for name, piece in zip(names, pieces, strict=True)}

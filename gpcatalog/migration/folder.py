@@ -281,6 +281,7 @@ class Folder:
         if self.refused:
             head += ["", "Refused:", *(f"  {r.table} {r.operation} {r.id}: {r.reason}" for r in self.refused)]
         if self.request.runner is Runner.PLAIN:
+            head = [printable(line) for line in head]
             return "\n".join([*head, "", "Order:", "0000_prepare.sql", *self.names, "verify.sql"]) + "\n"
         return self._opening(head) + "\\set ON_ERROR_STOP on\n" + "".join(f"\\ir {n}\n" for n in ["0000_prepare.sql", *self.names])
 

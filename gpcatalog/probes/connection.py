@@ -6,7 +6,7 @@ import contextlib
 import os
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
@@ -16,8 +16,8 @@ from psycopg import conninfo as _conninfo
 
 from gpcatalog.errors import CatalogError, Exit
 from gpcatalog.model.server import Server, UnsupportedServer, identify
-from gpcatalog.probes import library
-from gpcatalog.probes.target import as_conninfo
+from gpcatalog.probes import library, secrets
+from gpcatalog.probes.target import parameters
 
 APPLICATION_NAME = "gpcatalog"
 
@@ -106,15 +106,6 @@ _STATUS = {
 def _one_line(e: BaseException) -> str:
     primary = getattr(getattr(e, "diag", None), "message_primary", None)
     return re.sub(r"\s+", " ", primary or str(e)).strip()
-
-
-def _without_secrets(text: str, params: dict[str, Any]) -> str:
-    """`text` with every secret of the connection string taken out."""
-    for key in ("password", "sslpassword", "sslkey", "passfile", "oauth_client_secret"):
-        value = str(params.get(key) or "")
-        if value:
-            text = text.replace(value, "********")
-    return text
 
 
 class Session:
@@ -259,8 +250,8 @@ _HINTS = (
 )
 
 
-def _refusal(e: Exception, params: dict[str, Any]) -> CatalogError:
-    text = _without_secrets(re.sub(r"\s+", " ", str(e)).strip(), params)
+def _refusal(e: Exception, params: Mapping[str, object]) -> CatalogError:
+    text = secrets.without(re.sub(r"\s+", " ", str(e)).strip(), params)
     if re.search(r"unsupported startup parameter|not allowed to.*options", text):
         return CatalogError(
             f"this is a connection pooler, not a server: {text}",
@@ -286,14 +277,7 @@ def connect(conninfo: str = "", *, timeouts: Timeouts | None = None, **overrides
     server this program knows, or is a pooler.
     """
     limits = timeouts or Timeouts()
-    try:
-        params = _conninfo.conninfo_to_dict(as_conninfo(conninfo), **overrides)
-    except psycopg.ProgrammingError as e:
-        text = re.sub(r"\s+", " ", str(e)).strip()
-        raise CatalogError(
-            f"not a connection string: {_without_secrets(text, {})}" if "password" not in conninfo else "not a connection string",
-            hint='as psql takes it: "host=… port=… dbname=…", postgresql://…, or a database name',
-        ) from None
+    params = parameters(conninfo, **overrides)
     guards = (
         f"-c default_transaction_read_only=on -c statement_timeout={limits.statement_ms} -c lock_timeout={limits.lock_ms}"
         " -c random_page_cost=1.1"  # Greenplum's 100 reads a whole catalog for a few rows of it

@@ -24,6 +24,38 @@ def as_conninfo(text: str) -> str:
     return text
 
 
+# What libpq says of a string that is none, and the same without quoting it: a piece of it may be a piece of a password
+_WRONG = (
+    (r"percent-encoded", "a % in it begins no two hexadecimal digits: write a % itself as %25"),
+    (r"unexpected spaces", "a space in a URI is written %20"),
+    (r"%00", "a zero byte is in it"),
+    (r'missing "="', "a word in it has no = sign"),
+    (r"unterminated quoted", "a quote in it is not closed"),
+    (r"IPv6", "the IPv6 address in it lacks its brackets"),
+)
+_HINT = 'as psql takes it: "host=… port=… dbname=…", postgresql://…, or a database name'
+
+
+def parameters(conninfo: str, **overrides: str) -> dict[str, str]:
+    """The parameters of a connection string. Raises CatalogError (2) that quotes nothing which might be a piece of a password."""
+    text = as_conninfo(conninfo)
+    try:
+        params = _conninfo.conninfo_to_dict(text, **overrides)
+    except psycopg.ProgrammingError as e:
+        said = re.sub(r"\s+", " ", str(e)).strip()
+        secret = "password" in text.lower() or "@" in text
+        reason = next((known for pattern, known in _WRONG if re.search(pattern, said)), "" if secret else said)
+        raise CatalogError("not a connection string" + (f": {reason}" if reason else ""), hint=_HINT) from None
+    _, uri, rest = text.partition("://")
+    place = rest.partition("?")[0]
+    if uri and "@" in place and ("@" in place[place.index("@") + 1 :] or "/" in place[: place.index("@")]):
+        raise CatalogError("not a connection string: an @ or / in a user or password", hint="write @ as %40 and / as %2F") from None
+    port = str(params.get("port") or "")
+    if not re.fullmatch(r"[\d,\s]*", port):
+        raise CatalogError("not a connection string: its port is no number", hint=_HINT)
+    return {key: str(value) for key, value in params.items() if value is not None}
+
+
 @dataclass(frozen=True)
 class Target:
     """Host, port and database as libpq would take them; host is empty for a local socket."""
@@ -38,11 +70,7 @@ def target(conninfo: str) -> Target:
 
     Raises CatalogError (2) when the string is none.
     """
-    try:
-        params = _conninfo.conninfo_to_dict(as_conninfo(conninfo))
-    except psycopg.ProgrammingError as e:
-        said = "" if "password" in conninfo else ": " + re.sub(r"\s+", " ", str(e)).strip()
-        raise CatalogError(f"not a connection string{said}") from None
+    params = parameters(conninfo)
     user = str(params.get("user") or os.environ.get("PGUSER") or getpass.getuser())
     return Target(
         str(params.get("host") or os.environ.get("PGHOST") or params.get("hostaddr") or ""),

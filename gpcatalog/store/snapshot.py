@@ -234,6 +234,26 @@ def _remove(left: Path) -> None:
         left.unlink()
 
 
+def _explain(path: Path, e: BaseException | None) -> None:
+    """Raise what a stranger's file is to blame for as CatalogError: values that do not fit together."""
+    strange = path.absolute() not in _WRITTEN and not os.environ.get("GPCATALOG_DEBUG")
+    if strange and isinstance(e, (TypeError, ArithmeticError, LookupError, ValueError)):
+        raise CatalogError(
+            f"{path} holds what does not fit together: {type(e).__name__}: {' '.join(str(e).split())[:150]}",
+            hint="take a new one; if gpcatalog wrote this file as it is, that is a bug: GPCATALOG_DEBUG=1 shows where",
+        ) from None
+
+
+@contextlib.contextmanager
+def believed(path: Path) -> Iterator[Path]:
+    """For what is done with things read from the file: what its values break is told as the file's fault. Raises CatalogError."""
+    try:
+        yield path
+    except Exception as e:
+        _explain(path, e)
+        raise
+
+
 class Snapshot:
     """A snapshot file, opened read-only. Any number of readers may share one. Nothing in it is trusted: of a file only the data of base
     tables of the known shape is read, each table's values are checked when it is first asked for, and its views, macros and generated
@@ -403,12 +423,4 @@ class Snapshot:
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
-        if isinstance(value, (TypeError, ArithmeticError, LookupError, ValueError)) and self._strange():
-            raise CatalogError(
-                f"{self.path} holds what does not fit together: {type(value).__name__}: {' '.join(str(value).split())[:150]}",
-                hint="take a new one; if gpcatalog wrote this file as it is, that is a bug: GPCATALOG_DEBUG=1 shows where",
-            ) from None
-
-    def _strange(self) -> bool:
-        """Whether the file may be to blame: somebody else wrote it."""
-        return self.path.absolute() not in _WRITTEN and not os.environ.get("GPCATALOG_DEBUG")
+        _explain(self.path, value)

@@ -26,6 +26,11 @@ _WORDS: dict[str, Iterable[str]] = {
     "root_total.kind": _KINDS,
     "root_total.storage": _STORAGES,
     "file_total.basis": ("directory", "catalog"),
+    "catalog.rows_basis": ("counted", "derived", "estimate"),
+    "file_total.part": ("main", "auxiliary", "toast", "index", "fork", "sequence", "catalog", "other", "unowned"),
+    "orphan.kind": ("candidate", "may be in use", "awaits a checkpoint", "may be of a prepared transaction", "missing"),
+    "partition_key.strategy": ("range", "list", "hash"),
+    "horizon.holder": ("session", "prepared transaction", "replication slot"),
     "coverage.status": ("read", "denied", "timed out", "busy", "segment down", "failed", "not applicable"),
 }
 # numbers that may be below zero: -1 stands for "unknown" there, or a clock was set back

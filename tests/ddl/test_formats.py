@@ -147,6 +147,38 @@ def test_diff(here: Path) -> None:
         call("x.sql", "--diff", "nowhere")
 
 
+NAMES = ["таблица.sql", "sp ace.sql", 'q"t.sql', "a\ttab.sql", "new\nline.sql", "[a]*.sql", "back\\slash.sql", "deep/er.sql"]
+
+
+@pytest.mark.parametrize("setting", ["", "diff.mnemonicPrefix=true", "diff.noprefix=true", "core.quotePath=false"])
+def test_diff_of_any_file_name(here: Path, setting: str) -> None:
+    """Names that git quotes; and lines of a file that look like the heading of another one's changes."""
+
+    def git(*words: str) -> None:
+        subprocess.run(["git", "-c", "user.name=t", "-c", "user.email=t@example.com", *words], cwd=here, check=True, capture_output=True)
+
+    git("init", "-q")
+    if setting:
+        git("config", *setting.split("="))
+    (here / "deep").mkdir()
+    for name in [*NAMES, "other.sql"]:
+        (here / name).write_text("CREATE TABLE a (x int);\n")
+    git("add", ".")
+    git("commit", "-qm", "one")
+    for name in NAMES:
+        heading = "/*\n++ b/other.sql\n++ other.sql\n@@ -1 +900 @@\n*/"
+        (here / name).write_text(f"{heading}\nCREATE TABLE a (x int);\n\nCREATE TABLE b (x int);")
+    code, out = call("--diff", "HEAD", "--format", "json")
+    assert code == 1
+    places = {(f["file"], f["line"]) for f in json.loads(out)["findings"]}
+    assert {file for file, _ in places} == {str(Path(name)) for name in NAMES}
+    assert {line for _, line in places} == {8}
+    (here / "moved.sql").write_text((here / "other.sql").read_text() * 3)
+    (here / "other.sql").unlink()
+    git("add", ".")
+    assert call("moved.sql", "--diff", "HEAD")[0] == 1
+
+
 def test_settings_file_and_output(here: Path) -> None:
     (here / "gpcatalog.toml").write_text("[check]\ndisable = ['distribution-missing']\n")
     (here / "bad.sql").write_text("CREATE TABLE t (a int);")

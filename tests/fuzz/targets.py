@@ -6,6 +6,9 @@ them for hours, `test_targets.py` with the seeds saved under seeds/ (every input
 
 from __future__ import annotations
 
+import copy
+import io
+import json
 import random
 import tempfile
 from collections.abc import Callable
@@ -13,8 +16,15 @@ from contextlib import suppress
 from datetime import date
 from functools import cache
 from pathlib import Path
+from typing import Any
 from zoneinfo import ZoneInfo
 
+import duckdb
+import rich.console
+
+from gpcatalog.commands import migrate
+from gpcatalog.commands.audit import judged
+from gpcatalog.commands.plan import run as run_plan
 from gpcatalog.ddl import baseline, calendar, inputs, settings
 from gpcatalog.ddl.check import run as check_files
 from gpcatalog.ddl.dialect import Greenplum, editions, read_statement
@@ -22,12 +32,17 @@ from gpcatalog.ddl.edition import Edition, edition
 from gpcatalog.ddl.grammar import WORDS
 from gpcatalog.ddl.lexer import LexError, scan
 from gpcatalog.ddl.script import Outcome, Source, statements
-from gpcatalog.emit import check_github, check_gitlab, check_json, check_junit, check_sarif, check_text
+from gpcatalog.emit import audit_text, check_github, check_gitlab, check_json, check_junit, check_sarif, check_text, plan_json
+from gpcatalog.emit.metrics import exposition
 from gpcatalog.errors import CatalogError
+from gpcatalog.growth.picture import picture
 from gpcatalog.model import server
 from gpcatalog.planner import bounds, policy, workload
-from gpcatalog.store.snapshot import Snapshot
+from gpcatalog.probes import target
+from gpcatalog.probes.secrets import masked
+from gpcatalog.store.snapshot import Snapshot, believed
 from tests.ddl.synthesis import Maker
+from tests.hostile import stranger
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 EDITIONS = ("gp6", "gp7", "cb2", "pg12", "pg15", "pg16", "pg17", "pg18", "pg19")
@@ -263,6 +278,85 @@ def queries(data: bytes) -> None:
         workload.read(str(file), _opened())
 
 
+def place(data: bytes) -> None:
+    """A connection string, and what is said of one that is none: no piece of a password."""
+    choice, rest = _cut(data)
+    text = text_of(rest).replace("\0", "")
+    if choice >= 128:
+        text = f"postgresql://u:s3cr3t{text}@h/d" if choice % 2 else f"host=h password=s3cr3t{text} dbname=d"
+    masked(text)
+    try:
+        target.target(text)
+    except CatalogError as error:
+        if choice >= 128 and "s3cr3t" in masked(error.message):
+            raise AssertionError(error.message) from error
+
+
+@cache
+def _plan() -> Any:
+    """A plan of the recorded cluster, as JSON."""
+    pieces: list[str] = []
+    planned = run_plan(_opened(), policy_file=None, workload_file="", overrides={}, rate="")
+    plan_json.write(planned.plan, planned.tables(None), pieces.append)
+    return json.loads("".join(pieces))
+
+
+_ODD = (None, -1, 0, 2**63, 1e308, "", "x", "2020-02-31", "\x1b[31m", "a" * 5000, [], {}, [None], True, "FOR VALUES FROM ('1') TO ('0')")
+
+
+def plan(data: bytes) -> None:
+    """A plan file: the plan of the recorded cluster with values of it replaced or taken out, or any text at all."""
+    choice, rest = _cut(data)
+    draw = Choices(rest)
+    file = _scratch() / "plan.json"
+    if choice < 64:
+        file.write_bytes(rest)
+    else:
+        tree = copy.deepcopy(_plan())
+        for _ in range(1 + choice % 4):
+            at: Any = tree
+            for _ in range(12):
+                keys = list(at) if isinstance(at, dict) else list(range(len(at)))
+                if not keys:
+                    break
+                key = keys[draw.randrange(len(keys))]
+                if isinstance(at[key], dict | list) and at[key] and draw.randrange(8):
+                    at = at[key]
+                    continue
+                if draw.randrange(6):
+                    at[key] = _ODD[draw.randrange(len(_ODD))]
+                else:
+                    del at[key]
+                break
+        file.write_text(json.dumps(tree))
+    with suppress(CatalogError):
+        migrate.read_plan(str(file))
+
+
+@cache
+def _strange() -> Path:
+    return stranger.make(_scratch() / "strange.gpcatalog")
+
+
+def report(data: bytes) -> None:
+    """A snapshot with values of up to four columns replaced, audited, planned and drawn."""
+    draw = Choices(data)
+    (path := _scratch() / "altered.gpcatalog").write_bytes(_strange().read_bytes())
+    with duckdb.connect(str(path)) as db:
+        for _ in range(1 + draw.randrange(4)):
+            table, column, value = stranger.CASES[draw.randrange(len(stranger.CASES))]
+            with suppress(duckdb.Error):
+                db.execute(f'UPDATE {table} SET "{column}" = {value}')
+    with suppress(CatalogError), believed(path):
+        judgement = judged(path, forecast=False)
+        audit_text.show(judgement, rich.console.Console(file=io.StringIO(), width=80))
+        exposition(judgement, [], top=5)
+        with Snapshot(path) as opened:
+            found = run_plan(opened, policy_file=None, workload_file="", overrides={}, rate="")
+            list(found.tables(None))
+            picture(opened)
+
+
 TARGETS: dict[str, Callable[[bytes], None]] = {
-    one.__name__: one for one in (script, made, check, spans, lexer, bound, wishes, config, banner, snapshot, queries)
+    one.__name__: one for one in (script, made, check, spans, lexer, bound, wishes, config, banner, snapshot, queries, place, plan, report)
 }

@@ -138,6 +138,10 @@ def newest(evil: Evil) -> str:
         ["growth", "DSN"],
         ["growth", "DSN", "--format", "json"],
         ["latency", "DSN", "--no-store"],
+        ["doctor", "DSN"],
+        ["doctor", "DSN", "--format", "json"],
+        ["estimate", "DSN", "--table", "TABLE"],
+        ["estimate", "DSN", "--table", "TABLE", "--format", "json"],
         ["latency", "--snapshot", "SNAPSHOT", "--format", "json"],
         ["plan", "--snapshot", "SNAPSHOT"],
         ["plan", "--snapshot", "SNAPSHOT", "--format", "json"],
@@ -147,7 +151,9 @@ def newest(evil: Evil) -> str:
     ids=" ".join,
 )
 def test_nothing_raw_is_printed(evil: Evil, words: list[str]) -> None:
-    said = evil.run(*({"SNAPSHOT": newest(evil), "DSN": evil.dsn}.get(word, word) for word in words))
+    quoted = '"' + cut(EVIL[3]).replace('"', '""') + '"'
+    there = {"SNAPSHOT": newest(evil), "DSN": evil.dsn, "TABLE": f"{quoted}.{quoted}"}
+    said = evil.run(*(there.get(word, word) for word in words))
     assert said
     colours = re.sub(r"\x1b\[[0-9;]*m", "", said) if "always" in words else said
     assert not raw(colours)
@@ -207,16 +213,29 @@ def test_the_scripts(evil: Evil, tmp_path: Path) -> None:
         for line in file.read_text().split("\n"):
             if line.lstrip().startswith("--"):
                 assert not raw(line), (file.name, line)
+    evil.run("migrate", str(plan), "-o", str(tmp_path / "plain"), "--server", evil.dsn, "--runner", "plain")
+    assert not raw((tmp_path / "plain" / "index.txt").read_text())
     before = leaves(evil)
     run = [folder / "0000_prepare.sql", *sorted(p for p in folder.glob("*.sql") if re.match(r"\d{4}_", p.name) and "prepare" not in p.name)]
-    for file in run:
+    psql(evil, tmp_path, *run, folder / "verify.sql")
+    after = leaves(evil)
+    assert after < before
+    psql(evil, tmp_path, *sorted((folder / "rollback").glob("*.sql")))
+    assert leaves(evil) > after
+    psql(evil, tmp_path, *run, folder / "verify.sql", folder / "cleanup.sql", tmp_path / "maintenance.sql")
+    assert leaves(evil) == after
+    assert not list(tmp_path.rglob("pwned*"))
+
+
+def psql(evil: Evil, cwd: Path, *files: Path) -> None:
+    """Run files as their reader is told to."""
+    assert files
+    for file in files:
         done = subprocess.run(
             ["psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-d", evil.dsn, "-f", str(file)],
-            capture_output=True, text=True, check=False, cwd=tmp_path, env={**os.environ, "PGCLIENTENCODING": "UTF8"},
+            capture_output=True, text=True, check=False, cwd=cwd, env={**os.environ, "PGCLIENTENCODING": "UTF8"},
         )  # fmt: skip
         assert done.returncode == 0, (file.name, done.stderr[-1500:])
-    assert leaves(evil) < before
-    assert not list(tmp_path.rglob("pwned*"))
 
 
 def leaves(evil: Evil) -> int:

@@ -110,3 +110,41 @@ def test_it_is_nowhere(guarded: Guarded, tmp_path: Path, way: str) -> None:
         content = file.read_bytes()
         for form in FORMS:
             assert form.encode() not in content, (file.name, form)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["audit", "postgresql://u:s3cr3t%ret@mdw/db"],
+        ["doctor", "postgresql://u:s3cr3t word@mdw/db"],
+        ["growth", "postgresql://u:s3cr3t%zz@mdw/db"],
+        ["report", "postgresql://u:s3cr3t%zz@mdw/db", "--html", "-"],
+        ["probes", "relations", "--server", "postgresql://u:s3cr3t%zz@mdw/db"],
+        ["audit", "postgresql://u:pa@s3cr3t@127.0.0.1/db"],
+        ["audit", "postgresql://u:pa/s3cr3t@127.0.0.1/db"],
+        ["audit", "postgresql://u:s3cr3t/db"],
+        ["audit", "host=127.0.0.1 port=s3cr3t"],
+        ["audit", "host=127.0.0.1 password=one s3cr3t"],
+        ["audit", "host=127.0.0.1 password=one s3cr3t=two"],
+        ["audit", "host=127.0.0.1 password='s3cr3t"],
+        ["latency", "host=127.0.0.1", "port=1", "password=s3cr3t"],
+        ["latency", "host=127.0.0.1", "password='s3cr3t s3cr3t'"],
+        ["plan", "--snapshot", "postgresql://u:s3cr3t@mdw/db"],
+        ["snapshot", "export", "postgresql://u:pa@s3cr3t@mdw/db", "out"],
+        ["estimate", "--server", "postgresql://u:s3cr3t@mdw/db", "--columns", "5"],
+        ["check", "-", "--server", "postgresql://u:s3cr3t@mdw/db"],
+        ["migrate", "postgresql://u:s3cr3t@mdw/db", "-o", "out"],
+    ],
+    ids=" ".join,
+)
+def test_not_when_it_was_typed_wrongly(tmp_path: Path, words: list[str]) -> None:
+    """A % or @ that was not encoded, a quote or space too many, a connection where something else belongs."""
+    said = subprocess.run(
+        [sys.executable, "-m", "gpcatalog", *words],
+        capture_output=True, check=False, stdin=subprocess.DEVNULL, cwd=tmp_path, timeout=60,
+        env={**os.environ, "GPCATALOG_HOME": str(tmp_path), "PYTHONPATH": str(Path(__file__).parents[2]), "GPCATALOG_DEBUG": "1"},
+    )  # fmt: skip
+    assert said.returncode in (2, 3), said.stderr.decode()
+    assert said.stderr
+    assert b"s3cr3t" not in said.stdout + said.stderr, said.stderr.decode()
+    assert b"Traceback" not in said.stderr

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,62 +12,15 @@ from typer.testing import CliRunner
 
 from gpcatalog.cli import app
 from gpcatalog.errors import CatalogError, Exit
-from gpcatalog.store.schema import ADDED, SCHEMA_VERSION, TABLES, shape_of
+from gpcatalog.store.schema import ADDED, SCHEMA_VERSION, TABLES
 from gpcatalog.store.snapshot import Snapshot
 from tests.growth import made
-
-VALUES = {
-    "VARCHAR": ["''", "'banana'", "chr(0) || 'x'", "repeat('x', 70000)", "chr(27) || ']8;;x' || chr(27) || '\\'", "'2026-99-99'"],
-    "DOUBLE": ["'nan'::DOUBLE", "'-inf'::DOUBLE", "-1e300", "1e300"],
-    "TIMESTAMP": ["'infinity'::TIMESTAMP", "'290000-01-01'::TIMESTAMP", "'0001-01-01'::TIMESTAMP"],
-    "DATE": ["'infinity'::DATE", "'0001-01-01'::DATE"],
-    "BOOLEAN": ["true", "false"],
-}
-NUMBERS = {"BIGINT": (-(2**63), -1, 2**63 - 1), "INTEGER": (-(2**31), -2, 2**31 - 1)}
-UNSIGNED = {"UTINYINT": 8, "USMALLINT": 16, "UINTEGER": 32}
-
-
-def values(kind: str) -> list[str]:
-    if kind in NUMBERS:
-        return [str(n) for n in NUMBERS[kind]]
-    if kind in UNSIGNED:
-        return ["0", str(2 ** UNSIGNED[kind] - 1)]
-    return VALUES[kind]
+from tests.hostile.stranger import CASES, altered, make
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A small snapshot with a row in every table, its rows stored plainly so that SQL may alter them."""
-    path = tmp_path_factory.mktemp("hostile") / "20260101T060000Z.gpcatalog"
-    tables = [made.Table("orders", 20000, range(9)), made.Table("days", 30000, range(4), storage="heap")]
-    timings = [
-        {"what": what, "subject": "public.orders", "content": None, "n": 3, "leaves": 9} for what in ("plan", "describe", "statement")
-    ]
-    made.write(path, made.Made(tables=tables, timings=timings))
-    with duckdb.connect(str(path)) as db:
-        rows = db.execute("SELECT * FROM relation").fetchall()
-        db.execute("DROP VIEW relation")
-        db.execute("DROP TABLE relation_packed")
-        db.execute(f"CREATE TABLE relation ({TABLES['relation']})")
-        db.executemany(f"INSERT INTO relation VALUES ({', '.join('?' * len(rows[0]))})", rows)
-        for table in TABLES:
-            if not db.execute(f"SELECT count(*) FROM {table}").fetchall()[0][0]:
-                ordinary = {"VARCHAR": "'x'", "BOOLEAN": "true", "TIMESTAMP": "'2026-01-01'", "DATE": "'2026-01-01'"}
-                db.execute(f"INSERT INTO {table} SELECT {', '.join(ordinary.get(kind, '1') for _, kind, _ in shape_of(table))}")
-        db.execute("UPDATE file_total SET basis = 'directory', part = 'main', root = 20000")
-        db.execute("UPDATE file_bucket SET storage = 'ao_column', bucket = '0'")
-        db.execute("UPDATE partition_key SET root = 20000, strategy = 'range', key_types = 'date', \"key\" = 'd', level = 1")
-        db.execute("UPDATE partition_fact SET root = 20000, oid = 20000, fact = 'every', detail = '1 day'")
-    return path
-
-
-def altered(whole: Path, place: Path, *statements: str) -> Path:
-    place.mkdir(exist_ok=True)
-    path = Path(shutil.copy(whole, place))
-    with duckdb.connect(str(path)) as db:
-        for statement in statements:
-            db.execute(statement)
-    return path
+    return make(tmp_path_factory.mktemp("hostile") / "20260101T060000Z.gpcatalog")
 
 
 def commands(path: Path) -> list[list[str]]:
@@ -103,14 +55,6 @@ def test_the_file_itself_is_taken(whole: Path, tmp_path: Path) -> None:
         assert not told(words), words
 
 
-CASES = [
-    (table, name, value)
-    for table in TABLES
-    for name, kind, nullable in shape_of(table)
-    for value in [*values(kind), *(["NULL"] if nullable else [])]
-]
-
-
 @pytest.mark.parametrize("seed", range(12))
 def test_no_value_makes_it_fall(whole: Path, tmp_path: Path, seed: int) -> None:
     """Twelve times ten values of all there are, each in one column of one table: refused, or taken without harm."""
@@ -138,6 +82,9 @@ def test_no_value_makes_it_fall(whole: Path, tmp_path: Path, seed: int) -> None:
         (["DELETE FROM snapshot"], "no header"),
         (["INSERT INTO snapshot SELECT * FROM snapshot"], "no header"),
         (["UPDATE relation SET kind = 'banana'"], "relation.kind holds what no server says, in 15 rows"),
+        (["UPDATE horizon SET holder = 'transaction'"], "horizon.holder holds what no server says, in 2 rows"),
+        (["UPDATE orphan SET kind = 'x'"], "orphan.kind holds what no server says"),
+        (["UPDATE partition_key SET strategy = 'x'"], "partition_key.strategy holds what no server says"),
         (["UPDATE relation SET name = repeat('x', 5000)"], "relation.name holds what no server says"),
         (["UPDATE relation SET \"schema\" = chr(0)"], "relation.schema holds what no server says"),
         (["UPDATE root_total SET files = -5"], "root_total.files holds what no server says"),
