@@ -466,3 +466,64 @@ def test_a_reader_that_goes_away_is_no_finding() -> None:
     audit = f"{gpcatalog} audit --snapshot fixtures/greenplum6.gpcatalog | head -n 1 >/dev/null; exit ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", audit], cwd=Path(__file__).parent.parent, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (141, "")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["audit", "--snapshot", "FIXTURE"],
+        ["audit", "--snapshot", "FIXTURE", "--format", "json"],
+        ["plan", "--snapshot", "FIXTURE"],
+        ["plan", "--snapshot", "FIXTURE", "--format", "json"],
+        ["report", "--snapshot", "FIXTURE", "--html", "-"],
+        ["metrics", "--snapshot", "FIXTURE"],
+        ["estimate", "--server", "greenplum6", "--columns", "5"],
+        ["check", "--rules"],
+        ["rules"],
+        ["probes"],
+        ["schema", "audit"],
+        ["--version"],
+        ["audit", "--help"],
+    ],
+    ids=" ".join,
+)
+def test_a_full_standard_output_is_told(words: list[str], tmp_path: Path) -> None:
+    named = [str(FIXTURE) if word == "FIXTURE" else word for word in words]
+    with open("/dev/full", "wb") as full:
+        said = subprocess.run(
+            [sys.executable, "-m", "gpcatalog", *named],
+            stdout=full, stderr=subprocess.PIPE, text=True, check=False, env={**os.environ, "GPCATALOG_HOME": str(tmp_path)},
+        )  # fmt: skip
+    assert said.returncode == 2, said.stderr
+    assert said.stderr.startswith("gpcatalog: cannot write: No space left on device\n"), said.stderr
+    assert len(said.stderr.splitlines()) == 2
+
+
+def test_closed_streams_do_no_harm(tmp_path: Path) -> None:
+    command = f"exec {sys.executable} -m gpcatalog audit --snapshot {FIXTURE}"
+    env = {**os.environ, "GPCATALOG_HOME": str(tmp_path)}
+    closed = subprocess.run(["sh", "-c", f"{command} >&-"], stderr=subprocess.PIPE, text=True, check=False, env=env)
+    assert (closed.returncode, closed.stderr) == (0, "")
+    silent = subprocess.run(["sh", "-c", f"{command} 2>&-"], stdout=subprocess.PIPE, text=True, check=False, env=env)
+    assert silent.returncode == 0
+    assert "Against the limits" in silent.stdout
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("wait", [0.0, 0.05, 0.2])
+def test_a_signal_while_it_is_still_loading(number: signal.Signals, wait: float, tmp_path: Path) -> None:
+    """From the moment on in which the handlers are there, before any library is."""
+    child = subprocess.Popen(
+        [sys.executable, "-m", "gpcatalog", "report", "--snapshot", str(FIXTURE), "--html", "-"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "GPCATALOG_HOME": str(tmp_path)},
+    )  # fmt: skip
+    caught = 1 << (signal.SIGTERM - 1)
+    while child.poll() is None:
+        told = re.search(r"SigCgt:\s*([0-9a-f]+)", Path(f"/proc/{child.pid}/status").read_text())
+        if told and int(told[1], 16) & caught:
+            break
+    time.sleep(wait)
+    child.send_signal(number)
+    said, err = child.communicate(timeout=60)
+    assert (child.returncode, said) == (128 + number, b""), err
+    assert err == b"gpcatalog: interrupted; nothing was left behind\n"

@@ -45,7 +45,7 @@ def hold(said: Said, fault: str) -> None:
     for words in re.findall(r"`([^`]+)`", text):
         assert words in said.err + said.out, (words, said.err[-800:], said.out[-800:])
     if said.code > 0:
-        said.one_message(said.code)
+        said.one_message(said.code, printed="written before: " in said.err)
     assert "Traceback" not in said.err
 
 
@@ -208,6 +208,27 @@ def test_file_system_full(stage: Stage, tmp_path: Path, home: Path) -> None:
     hold(Said(child.returncode, child.stdout, child.stderr), "the disk of the snapshot is full")
 
 
+def test_output_full(stage: Stage, home: Path) -> None:
+    with open("/dev/full", "wb") as full:
+        child = subprocess.run([sys.executable, "-m", "gpcatalog", "audit", stage.dsn], stdout=full, stderr=subprocess.PIPE, check=False)
+    hold(Said(child.returncode, "", child.stderr.decode()), "the disk is full under standard output")
+    assert len(faults.stored(home)) == 1
+
+
+def test_folder_full(stage: Stage, home: Path, tmp_path: Path) -> None:
+    """No file of a migration is cut short: psql would run what is left of it."""
+    plan, folder = tmp_path / "plan.json", tmp_path / "sql"
+    assert faults.run("plan", stage.dsn, "--format", "json", "-o", str(plan), home=home).code == 0
+    child = subprocess.run(
+        [sys.executable, "-c", FULL.replace("40000", "6000"), "migrate", str(plan), "-o", str(folder), "--server", stage.dsn],
+        capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    hold(Said(child.returncode, child.stdout, child.stderr), "the disk is full under the folder of `migrate`")
+    assert [p.name for p in tmp_path.iterdir()] == ["plan.json"]
+    assert faults.run("migrate", str(plan), "-o", str(folder), "--server", stage.dsn, home=home).code == 0
+    assert max(p.stat().st_size for p in folder.rglob("*.sql")) > 6000
+
+
 SIGNALS = {
     signal.SIGINT: "SIGINT (Ctrl-C) at any moment",
     signal.SIGTERM: "SIGTERM at any moment",
@@ -240,9 +261,12 @@ def test_signal_at_random(stage: Stage, home: Path, seed: int) -> None:
     if said.code == 0:
         return  # it was done before
     if said.code == -number and number != signal.SIGKILL:
-        # Python itself was not up yet, or no more: everything was said and saved
-        assert said.out == "" or (len(faults.stored(home)) == 1 and "probes not read of" in said.out.splitlines()[-1])
+        # Python itself was not up yet: nothing was begun
+        assert said.out == ""
+        assert not faults.stored(home)
         return
+    if "written before: " in said.err:
+        assert len(faults.stored(home)) == 1
     hold(said, SIGNALS[number])
     swept(home)
 
