@@ -55,9 +55,17 @@ def check(
     config: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Settings; else gpcatalog.toml or pyproject.toml upwards from here.")
     ] = None,
-    max_leaves: Annotated[int, typer.Option(metavar="N", help="Budget: leaves the whole change may add.", min=-1)] = -1,
-    max_files: Annotated[int, typer.Option(metavar="N", help="Budget: files on a segment, filled, the change may add.", min=-1)] = -1,
-    max_rows: Annotated[int, typer.Option(metavar="N", help="Budget: catalog rows on an instance the change may add.", min=-1)] = -1,
+    max_leaves: Annotated[
+        int | None, typer.Option(metavar="N", help="Budget: leaves the whole change may add.", min=0, show_default=False)
+    ] = None,
+    max_files: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Budget: files on a segment, filled, the change may add.", min=0, show_default=False),
+    ] = None,
+    max_rows: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Budget: catalog rows on an instance the change may add.", min=0, show_default=False),
+    ] = None,
     disable: Annotated[list[str] | None, typer.Option(metavar="RULE", help="Switch a rule off; may be repeated.")] = None,
     time_zone: Annotated[str, typer.Option(metavar="ZONE", help="Time zone of the session that will run it.", show_default="UTC")] = "",
     fail_on: Annotated[FailOn | None, typer.Option(help="Lowest severity that makes the exit code 1.", show_default="warning")] = None,
@@ -113,7 +121,7 @@ def check(
         changes["time_zone"] = time_zone
     if disable:
         changes["disable"] = (*settings.disable, *disable)
-    bounds = {name: value for name, value in (("leaves", max_leaves), ("files", max_files), ("rows", max_rows)) if value >= 0}
+    bounds = {name: value for name, value in (("leaves", max_leaves), ("files", max_files), ("rows", max_rows)) if value is not None}
     if bounds:
         changes["change"] = msgspec.structs.replace(settings.change, **bounds)
     settings = msgspec.structs.replace(settings, **changes)

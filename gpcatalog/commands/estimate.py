@@ -80,9 +80,7 @@ def estimate(
     ] = "",
     server: Annotated[
         str,
-        typer.Option(
-            "--server", metavar="NAME", help="greenplum6, greenplum7, cloudberry2, postgresql12 … postgresql18.", show_default=False
-        ),
+        typer.Option("--server", metavar="NAME", help="greenplum6, greenplum7, cloudberry2 or postgresNN.", show_default=False),
     ] = "",
     storage: Annotated[str, typer.Option("--storage", metavar="NAME", help="heap, ao_row or ao_column; heap on PostgreSQL.")] = "heap",
     columns: Annotated[int, typer.Option("--columns", metavar="N", help="Columns of a table.")] = 20,

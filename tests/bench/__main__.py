@@ -1,7 +1,9 @@
 """Every claim of speed and size in one table, each a ratio against a floor or rival measured in the same run.
 
     python -m tests.bench [--gp6 CONNINFO] [--gp7 CONNINFO] [--pg CONNINFO] [--pairs 5] [--patience 120] [--leaves 100000 1000000 5400000]
+                          [--readers] [--load PAIRS]
     python -m tests.bench fill CONNINFO LEAVES     # makes tables of 20 columns with so many daily leaves, ao_column on Greenplum
+    python -m tests.bench grow CONNINFO LEAVES …   # fills to each number in turn and audits: is the cost linear
 
 The live parts want a database with many leaves (≥ 20,000 on Greenplum, 100,000 on PostgreSQL) on a machine that does nothing else;
 a part whose server is not named is left out and says so. The rest works on synthetic snapshots and needs no server. Goals are those
@@ -24,7 +26,7 @@ import psycopg
 
 from gpcatalog.lab.synthetic import published
 from gpcatalog.store.snapshot import Snapshot
-from tests.bench import audit, files, html_size, plan_scale
+from tests.bench import audit, files, html_size, load, plan_scale, readers
 from tests.bench.table import Line, show
 
 MB, GB = 2**20, 2**30
@@ -127,15 +129,29 @@ def dialect() -> Line:
     )
 
 
-def fill(dsn: str, leaves: int) -> None:
-    """Tables of 20 columns and 1,000 daily leaves each, rows in every second leaf, analyzed."""
+def grow(dsn: str, sizes: list[int]) -> list[Line]:
+    """Fills to each size in turn; seconds of a whole audit there, the better of two, and the exponent over leaves."""
+    points, lines, there = [], [], 0
+    for size in sorted(sizes):
+        fill(dsn, size, there)
+        there = size
+        runs = [process("audit", dsn, "--no-store", "--format", "json") for _ in range(3)][1:]
+        points.append((size, min(r.seconds for r in runs)))
+        detail = f"{points[-1][1]:.1f} s, client {max(r.peak for r in runs) / MB:,.0f} MB"
+        lines.append(Line(f"whole audit, {size:,} leaves", f"{points[0][0]:,} leaves", points[-1][1] / points[0][1], detail=detail))
+    lines.append(Line("whole audit, time over leaves", "linear: exponent 1", exponent(points), 1.1))
+    return lines
+
+
+def fill(dsn: str, leaves: int, there: int = 0) -> None:
+    """Tables of 20 columns and 1,000 daily leaves each, rows in every second leaf, analyzed; beside so many that are there."""
     columns = ", ".join(
         ["day date", "id bigint", *(f"i{n} int" for n in range(8)), *(f"t{n} text" for n in range(6)), *(f"n{n} numeric" for n in range(4))]
     )
     with psycopg.connect(dsn, autocommit=True) as conn:
         banner = conn.execute("SELECT version()").fetchone()[0]
         greenplum = "Greenplum" in banner
-        for table in range(-(-leaves // 1000)):
+        for table in range(-(-there // 1000), -(-leaves // 1000)):
             name = f"bench_{table:04}"
             if greenplum:
                 conn.execute(
@@ -164,8 +180,13 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=5)
     parser.add_argument("--patience", type=float, default=120.0, help="seconds that a rival may take")
     parser.add_argument("--leaves", type=int, nargs="*", default=[100_000, 1_000_000, 5_400_000], help="sizes of synthetic snapshots")
+    parser.add_argument("--readers", action="store_true", help="how long readers wait for a merge, too")
+    parser.add_argument("--load", type=int, metavar="PAIRS", default=0, help="what an audit does to 100 sessions of DDL, in so many pairs")
     if sys.argv[1:2] == ["fill"]:
         fill(sys.argv[2], int(sys.argv[3]))
+        return
+    if sys.argv[1:2] == ["grow"]:
+        show("An audit as its database grows", grow(sys.argv[2], [int(n) for n in sys.argv[3:]]))
         return
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
@@ -182,6 +203,10 @@ def main() -> None:
                 Line("whole audit, memory of the client", "400 MB", whole.peak / (400 * MB), 1.0, detail=f"{whole.peak / MB:,.0f} MB")
             )
             show(title, lines)
+            if chosen.readers:
+                show(*readers.measure(readers.options().parse_args([dsn])))
+            if chosen.load:
+                show(*load.measure(dsn, pairs=chosen.load))
         if chosen.leaves:
             show("Synthetic snapshots, 331 tables", synthetic(sorted(chosen.leaves), folder))
         show("DDL", [dialect()])

@@ -99,7 +99,7 @@ def against_rivals(dsn: str, took: dict[str, float], patience: float) -> list[Li
         what = f"{' + '.join(probes)}"
         ratio = None if failed else theirs / ours
         detail = f"{ours * 1000:,.0f} : {theirs * 1000:,.0f} ms{said}"
-        lines.append(Line(what, name, ratio, 3.0 if "bloat_diag" in name else 10.0, times_faster=True, detail=detail))
+        lines.append(Line(what, name, ratio, 10.0, times_faster=True, detail=detail))
     return lines
 
 

@@ -7,7 +7,7 @@ are processes of their own and share the machine with server and audit: on a mac
 processor time is taken from them, so that is told beside, the client's and that of its sessions on every instance (as the kernel
 counts it, looked at every half second).
 
-Needs a database of its own (it fills the catalog with dead rows) and max_connections for the sessions and a few more.
+Makes database gpcatalog_load for it and removes that again; max_connections must do for the sessions and a few more.
 """
 
 from __future__ import annotations
@@ -22,11 +22,13 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Iterator
 from multiprocessing.sharedctypes import Synchronized
 from multiprocessing.synchronize import Event
 from pathlib import Path
 
 import psycopg
+from psycopg.conninfo import make_conninfo
 
 from gpcatalog.store.snapshot import Snapshot
 from tests.bench.table import Line, show
@@ -145,6 +147,18 @@ def consistent(file: Path) -> list[str]:
             n = snapshot.one(f"SELECT count(*) AS n FROM orphan WHERE kind = '{kind}'")["n"]
             if n:
                 wrong.append(f"{n} {kind} files")
+        # one statement reads all tables: whatever comes and goes meanwhile, none may stand twice or without what it belongs to
+        lonely = "SELECT count(*) AS n FROM relation r WHERE kind <> 'table' AND NOT EXISTS (FROM relation t WHERE t.oid = r.root)"
+        for name, sql in (
+            ("partitions without their root", lonely),
+            ("tables read twice", "SELECT count(*) - count(DISTINCT oid) AS n FROM relation"),
+            (
+                "leaves more or fewer in the totals",
+                "SELECT (SELECT sum(leaves) FROM root_total) - (SELECT count(*) FROM relation WHERE kind = 'leaf') AS n",
+            ),
+        ):
+            if n := snapshot.one(sql)["n"]:
+                wrong.append(f"{n} {name}")
         n = snapshot.one("SELECT count(*) AS n FROM catalog WHERE rows < 0 OR heap_bytes < 0")["n"]
         if n:
             wrong.append(f"{n} catalogs with negative numbers")
@@ -160,11 +174,30 @@ def tidy(dsn: str) -> None:
                 conn.execute(f"VACUUM pg_catalog.{name}")
 
 
-def main() -> None:
-    dsn = sys.argv[1]
-    sessions = int(sys.argv[2]) if len(sys.argv) > 2 else 100
-    pairs = int(sys.argv[3]) if len(sys.argv) > 3 else 4
-    window = float(sys.argv[4]) if len(sys.argv) > 4 else 60.0
+@contextlib.contextmanager
+def scratch(base: str) -> Iterator[str]:
+    """Conninfo of database gpcatalog_load on that server, which is made and goes."""
+    with psycopg.connect(base, autocommit=True) as conn:
+        conn.execute("DROP DATABASE IF EXISTS gpcatalog_load")
+        conn.execute("CREATE DATABASE gpcatalog_load")
+    try:
+        yield make_conninfo(base, dbname="gpcatalog_load")
+    finally:
+        with psycopg.connect(base, autocommit=True) as conn:
+            for _ in range(60):  # the last sessions may still be going
+                with contextlib.suppress(psycopg.Error):
+                    conn.execute("DROP DATABASE IF EXISTS gpcatalog_load")
+                    break
+                time.sleep(1)
+
+
+def measure(base: str, sessions: int = 100, pairs: int = 4, window: float = 60.0) -> tuple[str, list[Line]]:
+    """All lines of one server. Raises SystemExit when an audit does not end well."""
+    with scratch(base) as dsn:
+        return _measure(dsn, sessions, pairs, window)
+
+
+def _measure(dsn: str, sessions: int, pairs: int, window: float) -> tuple[str, list[Line]]:
     context = multiprocessing.get_context("spawn")
     done, failed, go, stop = context.Value("q", 0), context.Value("q", 0), context.Event(), context.Event()
     go.set()
@@ -225,7 +258,12 @@ def main() -> None:
     )
     lines.append(Line("what the snapshots say wrongly", "", None, detail="; ".join(sorted(set(wrong))) or "nothing"))
     with psycopg.connect(dsn) as conn:
-        show(conn.execute("SELECT version()").fetchone()[0].split(" on ")[0], lines)
+        return conn.execute("SELECT version()").fetchone()[0].split(" on ")[0], lines
+
+
+def main() -> None:
+    words = sys.argv[2:]
+    show(*measure(sys.argv[1], *(kind(word) for kind, word in zip((int, int, float), words, strict=False))))
 
 
 if __name__ == "__main__":

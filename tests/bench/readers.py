@@ -111,7 +111,8 @@ def once(dsn: str, chosen: argparse.Namespace) -> tuple[float, float, float, flo
     return max(took) - usual, usual, held, whole, copy
 
 
-def main() -> None:
+def options() -> argparse.ArgumentParser:
+    """What may be chosen."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("dsn", metavar="CONNINFO")
     parser.add_argument("--leaves", type=int, default=30)
@@ -120,17 +121,23 @@ def main() -> None:
     parser.add_argument("--mode", choices=[str(m) for m in Mode], default=str(Mode.LOCKED))
     parser.add_argument("--server-merges", action="store_true", help="PostgreSQL 19: by MERGE PARTITIONS")
     parser.add_argument("--times", type=int, default=3)
-    chosen = parser.parse_args()
+    return parser
+
+
+def main() -> None:
+    show(*measure(options().parse_args()))
+
+
+def measure(chosen: argparse.Namespace) -> tuple[str, list[Line]]:
+    """All lines of one server."""
     lines = []
     for n in range(chosen.times):
         wait, usual, held, whole, copy = once(chosen.dsn, chosen)
         detail = f"{wait * 1000:,.0f} ms of {whole:.1f} s; lock before COMMIT {held * 1000:,.0f} ms; undisturbed {usual * 1000:,.0f} ms"
         lines.append(Line(f"readers' longest wait, merge {n + 1}", "copying the same rows by hand", wait / copy, detail=detail))
         lines.append(Line("  the same", "1 s", wait, 1.0))
-    show(
-        f"{chosen.leaves} leaves, {chosen.rows:,} rows × {chosen.columns} columns, {'MERGE PARTITIONS' if chosen.server_merges else chosen.mode}",
-        lines,
-    )
+    how = "MERGE PARTITIONS" if chosen.server_merges else chosen.mode
+    return f"{chosen.leaves} leaves, {chosen.rows:,} rows × {chosen.columns} columns, {how}", lines
 
 
 if __name__ == "__main__":
