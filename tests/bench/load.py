@@ -206,6 +206,7 @@ def _measure(dsn: str, sessions: int, pairs: int, window: float) -> tuple[str, l
         one.start()
     while done.value < sessions * 4:
         time.sleep(0.5)
+    time.sleep(window)  # the catalogs and their indexes grow to the size they will keep
     watch, used = Waits(dsn), Used(dsn)
     watch.start()
     used.start()
