@@ -24,6 +24,7 @@ from gpcatalog.commands.plan import plan
 from gpcatalog.commands.report import metrics, report
 from gpcatalog.commands.streams import kept, out, progress_done, say
 from gpcatalog.errors import CatalogError, Exit
+from gpcatalog.model.names import printable
 from gpcatalog.probes.secrets import Masked
 
 app = typer.Typer(
@@ -106,8 +107,6 @@ def _run() -> int:
                 raise Interrupted(_received[0]) from None
             raise
     except CatalogError as e:
-        from gpcatalog.model.names import printable
-
         progress_done()
         say(f"gpcatalog: {printable(e.message)}")
         if e.hint:
@@ -138,9 +137,9 @@ def _run() -> int:
 
 def main() -> NoReturn:
     """The command line, with what surrounds every command: closed or full streams, signals, passwords in messages."""
-    if sys.stdout is None:  # closed by the caller: nobody wants to read it
-        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
-    sys.stderr = Masked(sys.stderr or sys.stdout)
+    nowhere = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 # for a stream that the caller closed: nobody wants to read it
+    sys.stdout = sys.stdout or nowhere
+    sys.stderr = Masked(sys.stderr or nowhere)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _unwind)
     try:
@@ -149,7 +148,7 @@ def main() -> NoReturn:
         _nobody_reads()
         progress_done()
         left = f"written before: {', '.join(kept)}" if kept else "nothing was left behind"
-        say(f"gpcatalog: interrupted; {left}")
+        say(f"gpcatalog: interrupted; {printable(left)}")
         code = 128 + e.number
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)  # everything is said and done

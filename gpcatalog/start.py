@@ -7,8 +7,10 @@ import signal
 
 
 def _early(number: int, _frame: object) -> None:
-    os.write(2, b"gpcatalog: interrupted; nothing was left behind\n")
-    os._exit(128 + number)
+    try:
+        os.write(2, b"gpcatalog: interrupted; nothing was left behind\n")
+    finally:
+        os._exit(128 + number)
 
 
 def main() -> None:

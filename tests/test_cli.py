@@ -507,6 +507,8 @@ def test_closed_streams_do_no_harm(tmp_path: Path) -> None:
     silent = subprocess.run(["sh", "-c", f"{command} 2>&-"], stdout=subprocess.PIPE, text=True, check=False, env=env)
     assert silent.returncode == 0
     assert "Against the limits" in silent.stdout
+    wrong = subprocess.run(["sh", "-c", f"{command}.nowhere 2>&-"], stdout=subprocess.PIPE, text=True, check=False, env=env)
+    assert (wrong.returncode, wrong.stdout) == (2, "")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
