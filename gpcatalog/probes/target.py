@@ -46,6 +46,8 @@ def parameters(conninfo: str, **overrides: str) -> dict[str, str]:
         secret = "password" in text.lower() or "@" in text
         reason = next((known for pattern, known in _WRONG if re.search(pattern, said)), "" if secret else said)
         raise CatalogError("not a connection string" + (f": {reason}" if reason else ""), hint=_HINT) from None
+    except UnicodeError:
+        raise CatalogError("not a connection string: it holds bytes that are no UTF-8", hint=_HINT) from None
     _, uri, rest = text.partition("://")
     place = rest.partition("?")[0]
     if uri and "@" in place and ("@" in place[place.index("@") + 1 :] or "/" in place[: place.index("@")]):

@@ -120,6 +120,8 @@ def test_it_is_nowhere(guarded: Guarded, tmp_path: Path, way: str) -> None:
         ["growth", "postgresql://u:s3cr3t%zz@mdw/db"],
         ["report", "postgresql://u:s3cr3t%zz@mdw/db", "--html", "-"],
         ["probes", "relations", "--server", "postgresql://u:s3cr3t%zz@mdw/db"],
+        ["growth", "postgresql://u:s3cr3t%f3@mdw/db"],
+        ["doctor", "host=mdw password=s3cr3t\udcf3"],
         ["audit", "postgresql://u:pa@s3cr3t@127.0.0.1/db"],
         ["audit", "postgresql://u:pa/s3cr3t@127.0.0.1/db"],
         ["audit", "postgresql://u:s3cr3t/db"],
