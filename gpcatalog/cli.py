@@ -25,7 +25,7 @@ from gpcatalog.commands.report import metrics, report
 from gpcatalog.commands.streams import kept, out, progress_done, say
 from gpcatalog.errors import CatalogError, Exit
 from gpcatalog.model.names import printable
-from gpcatalog.probes.secrets import Masked
+from gpcatalog.model.secrets import Masked
 
 app = typer.Typer(
     name="gpcatalog",

@@ -15,8 +15,9 @@ import psycopg
 from psycopg import conninfo as _conninfo
 
 from gpcatalog.errors import CatalogError, Exit
+from gpcatalog.model import secrets
 from gpcatalog.model.server import Server, UnsupportedServer, identify
-from gpcatalog.probes import library, secrets
+from gpcatalog.probes import library
 from gpcatalog.probes.target import parameters
 
 APPLICATION_NAME = "gpcatalog"

@@ -37,9 +37,9 @@ from gpcatalog.emit.metrics import exposition
 from gpcatalog.errors import CatalogError
 from gpcatalog.growth.picture import picture
 from gpcatalog.model import server
+from gpcatalog.model.secrets import masked
 from gpcatalog.planner import bounds, policy, workload
 from gpcatalog.probes import target
-from gpcatalog.probes.secrets import masked
 from gpcatalog.store.snapshot import Snapshot, believed
 from tests.ddl.synthesis import Maker
 from tests.hostile import stranger
