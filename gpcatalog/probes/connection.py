@@ -186,10 +186,16 @@ class Session:
             raise ProbeFailed(status, text) from None
 
     def fresh(self) -> Session:
-        """Another session on the same server, with the same guards. Raises what `connect` raises."""
+        """Another session on the same server, with the same guards.
+
+        Raises ProbeFailed where none is to be had, as with no connection left: what needs it is not read, the audit goes on.
+        """
         if self._again is None:
             raise CatalogError("this session cannot be opened again", exit_code=Exit.INTERNAL)
-        return self._again()
+        try:
+            return self._again()
+        except CatalogError as e:
+            raise ProbeFailed("failed", e.message) from None
 
     def utility(self) -> Session | None:
         """A second session on the entry instance alone, in utility mode; None where the server refuses it.

@@ -108,14 +108,14 @@ def memory(dsn: str, folder: Path) -> str:
     """Largest process of a segment while the section runs, in words."""
     with connect(dsn, timeouts=Timeouts(statement_ms=600_000)) as session, prepared(session, folder) as collector:
         sessions = [session.query("SHOW gp_session_id")[0]["gp_session_id"]]
-        again = FileSection._another
+        again = Session.fresh
 
-        def remembered(self: FileSection) -> Session:
+        def remembered(self: Session) -> Session:
             fresh = again(self)
             sessions.append(fresh.query("SHOW gp_session_id")[0]["gp_session_id"])
             return fresh
 
-        FileSection._another = remembered  # type: ignore[method-assign]
+        Session.fresh = remembered  # type: ignore[method-assign]
         try:
             watch = Memory(sessions)
             watch.start()
@@ -123,7 +123,7 @@ def memory(dsn: str, folder: Path) -> str:
             watch.done.set()
             watch.join()
         finally:
-            FileSection._another = again  # type: ignore[method-assign]
+            Session.fresh = again  # type: ignore[method-assign]
         return ", ".join(f"{name} {kb / 1024:,.0f} MB" for name, kb in sorted(watch.seen.items()))
 
 

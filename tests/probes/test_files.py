@@ -459,3 +459,36 @@ def test_files_to_come_are_those_that_come(cluster: Place, tmp_path: Path) -> No
     column, row = leaves_only["ao_column"], leaves_only["ao_row"]
     assert column.removable == column.main - row.main
     assert row.removable == 0
+
+
+def test_a_table_that_came_after_the_listing_is_not_told_empty(pg_dsn: str, tmp_path: Path) -> None:
+    dsn = fresh_database(pg_dsn, "files_late")
+    with psycopg.connect(dsn, autocommit=True) as conn, connect(dsn) as session, Writer(tmp_path / "s.gpcatalog") as writer:
+        conn.execute("CREATE TABLE early (a int)")
+        collector = Collector(session, writer, lambda _: None)
+        collector._instances()
+        files = FileSection(session, writer, collector._covered, collector.contents)
+        listing = files.begin()
+        listing.end()
+        conn.execute("CREATE TABLE late AS SELECT generate_series(1, 1000) a")
+        collector._relations()
+        collector._filled(files, listing)
+        told = writer.execute("SELECT name, filled, files FROM relation WHERE name IN ('early', 'late') ORDER BY name")
+        writer.abandon()
+    assert [tuple(row) for row in told] == [("early", False, 1), ("late", None, None)]
+
+
+def test_a_role_with_one_connection_lists_all_the_same(pg_dsn: str, tmp_path: Path) -> None:
+    """The listing goes on in a session of its own only where one is to be had."""
+    dsn = fresh_database(pg_dsn, "files_single")
+    with psycopg.connect(dsn, autocommit=True) as conn:
+        conn.execute("DROP ROLE IF EXISTS single")
+        conn.execute("CREATE ROLE single LOGIN CONNECTION LIMIT 1")
+        conn.execute("GRANT EXECUTE ON FUNCTION pg_ls_dir(text), pg_stat_file(text, boolean) TO single")
+        conn.execute("CREATE TABLE t AS SELECT generate_series(1, 1000) a")
+    with connect(dsn, user="single") as session, Snapshot(collect(session, tmp_path / "s.gpcatalog")) as snapshot:
+        assert snapshot.header["filled_basis"] == "files"
+        assert snapshot.one("SELECT filled FROM relation WHERE name = 't'")["filled"] is True
+        lost = {r["probe"]: r["reason"] for r in snapshot.rows("SELECT probe, reason FROM coverage WHERE status = 'failed'")}
+    assert "connect" in lost
+    assert all("too many connections" in reason for reason in lost.values()), lost
