@@ -48,10 +48,10 @@ def parameters(conninfo: str, **overrides: str) -> dict[str, str]:
         raise CatalogError("not a connection string" + (f": {reason}" if reason else ""), hint=_HINT) from None
     except UnicodeError:
         raise CatalogError("not a connection string: it holds bytes that are no UTF-8", hint=_HINT) from None
-    _, uri, rest = text.partition("://")
-    place = rest.partition("?")[0]
-    if uri and "@" in place and ("@" in place[place.index("@") + 1 :] or "/" in place[: place.index("@")]):
-        raise CatalogError("not a connection string: an @ or / in a user or password", hint="write @ as %40 and / as %2F") from None
+    uri = re.match(r"postgres(?:ql)?://([^?]*)", text)
+    user, at, place = uri[1].partition("@") if uri else ("", "", "")
+    if at and ("@" in place or "/" in user):
+        raise CatalogError("not a connection string: an @ or / in a user, password or database", hint="write @ as %40 and / as %2F")
     port = str(params.get("port") or "")
     if not re.fullmatch(r"[\d,\s]*", port):
         raise CatalogError("not a connection string: its port is no number", hint=_HINT)

@@ -150,3 +150,20 @@ def test_not_when_it_was_typed_wrongly(tmp_path: Path, words: list[str]) -> None
     assert said.stderr
     assert b"s3cr3t" not in said.stdout + said.stderr, said.stderr.decode()
     assert b"Traceback" not in said.stderr
+
+
+def test_a_plan_sends_it_nowhere(guarded: Guarded, tmp_path: Path) -> None:
+    """PGPASSWORD goes to the host that the user named, not to the one that a plan file does."""
+    env = {**os.environ, "GPCATALOG_HOME": str(tmp_path), "PYTHONPATH": str(Path(__file__).parents[2]), "PGPASSWORD": SECRET}
+
+    def run(*words: str, **more: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "gpcatalog", *words]
+        return subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path, timeout=100, env=env | more)
+
+    assert run("plan", guarded.plain, "--format", "json", "-o", "plan.json").returncode == 0
+    refused = run("migrate", "plan.json", "-o", "sql")
+    assert refused.returncode == 2
+    assert "PGPASSWORD would be sent there" in refused.stderr
+    assert not (tmp_path / "sql").exists()
+    named = run("migrate", "plan.json", "-o", "sql", PGHOST="127.0.0.1", PGUSER="guarded")
+    assert named.returncode == 0, named.stderr
