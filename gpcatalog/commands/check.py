@@ -132,7 +132,10 @@ def check(
         files = sorted(touched)
     sources = inputs.gather(files, settings.exclude)
     if touched is not None:
-        touched = {str(Path(name)): ranges for name, ranges in touched.items()}
+        spelled: dict[str, list[tuple[int, int]]] = {}
+        for name, ranges in touched.items():  # two names may be spelled alike: the ranges of both count then
+            spelled.setdefault(inputs.shown(Path(name)), []).extend(ranges)
+        touched = spelled
         here = Path.cwd()
         for source in sources:  # as git names them, from this folder
             path = Path(source.file)

@@ -50,6 +50,11 @@ def _statement_of_dbt(path: Path, text: str) -> bool:
     return bool(_JINJA.search(text)) and "{{" in text
 
 
+def shown(path: Path) -> str:
+    """A path as reports give it: bytes that are no UTF-8 are spelled out."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
 def read(path: Path) -> Source:
     """A file as a source. Raises CatalogError when it cannot be read as text."""
     try:
@@ -64,7 +69,7 @@ def read(path: Path) -> Source:
         text = raw.decode("latin-1")  # places and ASCII keywords stay right
     if _statement_of_dbt(path, text):
         raise CatalogError(f"{path} is a dbt model with Jinja in it", hint="run `dbt compile` and check target/compiled")
-    return Source(neutral(text), str(path))
+    return Source(neutral(text), shown(path))
 
 
 def gather(names: Iterable[str], exclude: tuple[str, ...] = ()) -> list[Source]:
