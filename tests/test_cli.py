@@ -17,6 +17,7 @@ import psycopg
 import pytest
 
 from gpcatalog.lab.postgres import PrivateServer, free_port
+from gpcatalog.probes.guards import guards
 from tests.conftest import fresh_database
 from tests.probes import zoo
 
@@ -146,7 +147,7 @@ def test_wrong_password(pg15_server: PrivateServer, tmp_path: Path) -> None:
             conn.execute("SELECT pg_reload_conf()")
 
 
-def test_pgbouncer_in_between(pg15_server: PrivateServer, tmp_path: Path) -> None:
+def test_a_pooler_is_refused_in_every_mode_whatever_the_role_has_set(pg15_server: PrivateServer, tmp_path: Path) -> None:
     import shutil
 
     from gpcatalog.lab import process
@@ -154,15 +155,32 @@ def test_pgbouncer_in_between(pg15_server: PrivateServer, tmp_path: Path) -> Non
     binary = shutil.which("pgbouncer") or shutil.which("/usr/sbin/pgbouncer")
     if binary is None:
         pytest.skip("no pgbouncer installed")
-    for extra, pattern in (("", "pooler"), ("ignore_startup_parameters = options", "not read-only")):
+    drops = "ignore_startup_parameters = options"
+    with psycopg.connect(pg15_server.conninfo(), autocommit=True) as conn:
+        # one role is read-only by itself, the other has every setting that a session depends on
+        conn.execute("CREATE ROLE readonly LOGIN SUPERUSER")
+        conn.execute("ALTER ROLE readonly SET default_transaction_read_only = on")
+        conn.execute("CREATE ROLE settled LOGIN SUPERUSER")
+        for guard in guards(statement_ms=120_000, lock_ms=1000):
+            if not guard.since:
+                values = guard.value if guard.name in ("search_path", "DateStyle") else f"'{guard.value}'"
+                conn.execute(f"ALTER ROLE settled SET {guard.name} = {values}".encode())
+    for mode, extra, role, pattern in (
+        ("transaction", "", "postgres", "pooler"),
+        ("transaction", drops, "postgres", "not in force: search_path, default_transaction_read_only"),
+        ("session", drops, "postgres", "not in force: search_path, default_transaction_read_only"),
+        ("transaction", drops, "readonly", "not in force: search_path, statement_timeout, lock_timeout"),
+        ("session", drops, "readonly", "not in force: search_path, statement_timeout, lock_timeout"),
+        ("transaction", drops, "settled", "process ids"),
+        ("session", drops, "settled", "process ids"),
+    ):
         port = free_port()
         config = tmp_path / f"bouncer{port}.ini"
-        (tmp_path / "users.txt").write_text('"postgres" ""\n')
         config.write_text(
             f"[databases]\n* = host=127.0.0.1 port={pg15_server.port}\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\n"
-            f"auth_type = any\nunix_socket_dir =\npool_mode = transaction\nlogfile =\npidfile =\n{extra}\n"
+            f"auth_type = any\nunix_socket_dir =\npool_mode = {mode}\nlogfile =\npidfile =\n{extra}\n"
         )
-        config.write_text(config.read_text().replace("* = host", "postgres = user=postgres host"))
+        config.write_text(config.read_text().replace("* = host", f"postgres = user={role} host"))
         for path in (tmp_path, config, *tmp_path.parents[:2]):
             path.chmod(0o755)
         bouncer = subprocess.Popen([binary, str(config)], stderr=subprocess.PIPE, **process.unprivileged())
@@ -172,7 +190,8 @@ def test_pgbouncer_in_between(pg15_server: PrivateServer, tmp_path: Path) -> Non
                     if s.connect_ex(("127.0.0.1", port)) == 0:
                         break
                 time.sleep(0.05)
-            one_message(run("audit", f"host=127.0.0.1 port={port} user=postgres dbname=postgres"), 3, pattern)
+            said = one_message(run("audit", f"host=127.0.0.1 port={port} user=postgres dbname=postgres"), 3, pattern)
+            assert "pooler" in said
         finally:
             bouncer.kill()
             bouncer.wait()

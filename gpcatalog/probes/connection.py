@@ -1,4 +1,4 @@
-"""A read-only session: connects as psql would, with timeouts that hold from its first moment."""
+"""A read-only session: connects as psql does, with its settings in force from the startup packet on, and verified."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from psycopg import conninfo as _conninfo
 from gpcatalog.errors import CatalogError, Exit
 from gpcatalog.model import secrets
 from gpcatalog.model.server import Server, UnsupportedServer, identify
+from gpcatalog.probes import guards as guarding
 from gpcatalog.probes import library
 from gpcatalog.probes.target import parameters
 
@@ -73,13 +74,89 @@ class GuardedConnection(psycopg.Connection[Any]):
             raise
 
 
-def dial(limits: Timeouts, **params: Any) -> GuardedConnection:
-    """A connection in autocommit with the limits of this program on the client's side too. Raises psycopg.Error."""
-    # a peer that vanished is noticed by the kernel; a peer whose network swallows everything, by GuardedConnection
-    alive = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3, "tcp_user_timeout": 30_000}
-    conn = GuardedConnection.connect(_conninfo.make_conninfo("", **(alive | params)), autocommit=True, prepare_threshold=None)
-    conn.silence_s = limits.silence_s
-    return conn
+class Dialer:
+    """Opens connections to one server, each with the settings of `guards` in force and verified.
+
+    limits:    timeouts of every statement
+    read_only: whether transactions are read-only; only the active latency probe asks for False
+    """
+
+    def __init__(
+        self,
+        params: Mapping[str, str],
+        limits: Timeouts,
+        *,
+        application_name: str = APPLICATION_NAME,
+        read_only: bool = True,
+    ) -> None:
+        self.limits = limits
+        self.settings = guarding.guards(statement_ms=limits.statement_ms, lock_ms=limits.lock_ms, read_only=read_only)
+        self._params: dict[str, Any] = {
+            "application_name": application_name,
+            "connect_timeout": limits.connect_s,
+            **params,
+            "client_encoding": "UTF8",
+        }
+        # the user's own options come first: the last one of a name wins
+        self._own = str(self._params.pop("options", None) or os.environ.get("PGOPTIONS") or "")
+        self._login_triggers_off = True
+        self._server: Server | None = None
+        # libpq sends these behind the options, where they would win
+        for name in ("PGTZ", "PGDATESTYLE", "PGGEQO"):
+            os.environ.pop(name, None)
+
+    def open(self, more: str = "") -> GuardedConnection:
+        """Return a new connection in autocommit whose settings are in force. `more`: further startup options.
+
+        Raises psycopg.Error; CatalogError (3) where something between here and the server dropped the settings.
+        """
+        options = " ".join(part for part in (self._own, guarding.startup_options(self.settings), more) if part)
+        if self._login_triggers_off:
+            try:
+                return self._verified(self._dial(f"{options} {guarding.EVENT_TRIGGERS_OFF}"))
+            except psycopg.OperationalError as e:
+                if "event_triggers" not in str(e):
+                    raise
+                # before PostgreSQL 17 there is no such setting; from 17 on only a superuser may set it
+                self._login_triggers_off = False
+        return self._verified(self._dial(options))
+
+    def _dial(self, options: str) -> GuardedConnection:
+        # the kernel notices a peer that vanished; GuardedConnection notices a network that drops everything
+        alive = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3, "tcp_user_timeout": 30_000}
+        conninfo = _conninfo.make_conninfo("", **(alive | self._params), options=options)
+        conn = GuardedConnection.connect(conninfo, autocommit=True, prepare_threshold=None)
+        conn.silence_s = self.limits.silence_s
+        return conn
+
+    def _verified(self, conn: GuardedConnection) -> GuardedConnection:
+        """Return the connection once its settings are read back; close it where they are not in force."""
+        try:
+            with conn.cursor(row_factory=psycopg.rows.dict_row) as cur:
+                found = cur.execute(guarding.check_statement(self.settings).encode()).fetchone() or {}
+            wrong = guarding.not_in_force(self.settings, found)
+            # a pooler hands out process ids of its own
+            if wrong or found.get("pid") != conn.info.backend_pid:
+                what = f"its settings are not in force: {', '.join(wrong)}" if wrong else "its process ids are not the server's"
+                raise CatalogError(
+                    f"this is a connection pooler, not a server: {what}",
+                    hint=_NO_POOLER,
+                    exit_code=Exit.UNREACHABLE,
+                )
+        except BaseException:
+            conn.close()
+            raise
+        if self._server is not None:
+            self.settle(conn, self._server)
+        return conn
+
+    def settle(self, conn: GuardedConnection, server: Server) -> None:
+        """Put the settings in force that only this server's version has, on this connection and on all later ones."""
+        self._server = server
+        conn.execute(guarding.later_statement(self.settings, server.version_num, greenplum=server.greenplum).encode())
+
+
+_NO_POOLER = "connect to the coordinator or server itself: a pooler cannot promise a read-only session"
 
 
 class ProbeFailed(Exception):
@@ -262,7 +339,7 @@ def _refusal(e: Exception, params: Mapping[str, object]) -> CatalogError:
     if re.search(r"unsupported startup parameter|not allowed to.*options", text):
         return CatalogError(
             f"this is a connection pooler, not a server: {text}",
-            hint="connect to the coordinator or server itself: a pooler cannot promise a read-only session",
+            hint=_NO_POOLER,
             exit_code=Exit.UNREACHABLE,
         )
     if "connections to primary segments are not allowed" in text or "utility mode" in text:
@@ -285,30 +362,17 @@ def connect(conninfo: str = "", *, timeouts: Timeouts | None = None, **overrides
     """
     limits = timeouts or Timeouts()
     params = parameters(conninfo, **overrides)
-    guards = (
-        f"-c default_transaction_read_only=on -c statement_timeout={limits.statement_ms} -c lock_timeout={limits.lock_ms}"
-        " -c random_page_cost=1.1"  # Greenplum's 100 reads a whole catalog for a few rows of it
-        " -c DateStyle=ISO,MDY -c TimeZone=UTC -c IntervalStyle=postgres -c extra_float_digits=0"
-    )
-    wanted: dict[str, Any] = {
-        "application_name": APPLICATION_NAME,
-        "connect_timeout": limits.connect_s,
-        **params,
-        "client_encoding": "UTF8",
-    }
-    own = str(params.get("options") or os.environ.get("PGOPTIONS") or "")
+    return _session(Dialer(params, limits), params)
 
-    def again(more: str) -> psycopg.Connection[Any]:
-        options = " ".join(part for part in (own, guards, more) if part)
-        return dial(limits, **wanted, options=options)
 
-    wanted.pop("options", None)
+def _session(dialer: Dialer, params: Mapping[str, str]) -> Session:
+    """A session on a new connection of the dialer. Raises CatalogError as `connect` does."""
     try:
-        conn = again("")
+        conn = dialer.open()
     except (psycopg.Error, UnicodeError) as e:
         raise _refusal(e, params) from None
     try:
-        return _introduce(conn, limits, lambda: connect(conninfo, timeouts=limits, **overrides), again)
+        return _introduce(conn, dialer, lambda: _session(dialer, params))
     except Silent as e:
         conn.close()
         raise _lost(e) from None
@@ -320,17 +384,8 @@ def connect(conninfo: str = "", *, timeouts: Timeouts | None = None, **overrides
         raise
 
 
-def _introduce(
-    conn: psycopg.Connection[Any], limits: Timeouts, again: Callable[[], Session], utility: Callable[[str], psycopg.Connection[Any]]
-) -> Session:
-    """Confirm the guards and find out which server it is."""
-    guard = conn.execute("SHOW default_transaction_read_only").fetchone()
-    if guard is None or guard[0] != "on":
-        raise CatalogError(
-            "the session is not read-only although it asked to be: something between here and the server drops its options",
-            hint="connect to the coordinator or server itself, not through a pooler",
-            exit_code=Exit.UNREACHABLE,
-        )
+def _introduce(conn: GuardedConnection, dialer: Dialer, again: Callable[[], Session]) -> Session:
+    """Find out which server it is, and put the settings in force that only its version has."""
     # before the server is known only sql/any may be asked
     opening = library.Probe("server", "any", (library.folder() / "any" / "server.sql").read_text(encoding="utf-8"))
     with conn.cursor(row_factory=psycopg.rows.dict_row) as cur:
@@ -342,6 +397,12 @@ def _introduce(
             raise CatalogError(f"this server is not understood: {_one_line(e)}", exit_code=Exit.UNREACHABLE) from None
     if facts is None:
         raise CatalogError("the server tells neither its version nor this role's name", exit_code=Exit.UNREACHABLE)
+    if facts["catalog_writers"]:
+        raise CatalogError(
+            f"roles that are not superusers can replace functions in schema pg_catalog: {facts['catalog_writers']}",
+            hint="REVOKE CREATE ON SCHEMA pg_catalog from them and drop what they own there: until then their code could run",
+            exit_code=Exit.REFUSED,
+        )
     try:
         server = identify(facts["banner"], facts["server_version_num"], has_segments=facts["has_segments"])
     except UnsupportedServer as e:
@@ -350,7 +411,5 @@ def _introduce(
             hint="Greenplum 6 and 7, their kin on PostgreSQL 9.4, 12 or 14, and PostgreSQL 12 and later are supported",
             exit_code=Exit.UNREACHABLE,
         ) from None
-    if not server.greenplum and server.version_num >= 140000:
-        # it looks for its client while it works, and drops a statement whose client was killed
-        conn.execute("SET client_connection_check_interval = 2000")
-    return Session(conn, server, facts, limits, again, utility)
+    dialer.settle(conn, server)
+    return Session(conn, server, facts, dialer.limits, again, dialer.open)

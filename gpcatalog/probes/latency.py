@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import psycopg
-from psycopg import conninfo as _conninfo
 
 from gpcatalog.capacity.footprint import Subject
 from gpcatalog.capacity.generation import generation
@@ -23,7 +22,8 @@ from gpcatalog.model.names import qualified, quote_ident, quote_literal
 from gpcatalog.model.storage import Storage
 from gpcatalog.model.timing import Timing, summed_up
 from gpcatalog.probes import library
-from gpcatalog.probes.connection import APPLICATION_NAME, ProbeFailed, Session, dial
+from gpcatalog.probes.connection import APPLICATION_NAME, Dialer, ProbeFailed, Session
+from gpcatalog.probes.target import parameters
 
 ROUNDS = 3  # of each passive measurement
 WIDEST = 3  # roots that are planned
@@ -233,17 +233,11 @@ class _Writing:
     """The active probe's own connection: it may write, and every transaction of it ends in ROLLBACK."""
 
     def __init__(self, conninfo: str, session: Session, statement_ms: int, lock_ms: int) -> None:
-        params = _conninfo.conninfo_to_dict(conninfo)
-        guards = f"-c statement_timeout={statement_ms} -c lock_timeout={lock_ms} -c default_transaction_read_only=off"
-        wanted = {
-            "application_name": f"{APPLICATION_NAME} latency",
-            "connect_timeout": session.timeouts.connect_s,
-            **params,
-            "client_encoding": "UTF8",
-            "options": f"{params.get('options') or ''} {guards}".strip(),
-        }
+        limits = replace(session.timeouts, statement_ms=statement_ms, lock_ms=lock_ms)
+        dialer = Dialer(parameters(conninfo), limits, application_name=f"{APPLICATION_NAME} latency", read_only=False)
         self.greenplum = session.server.greenplum
-        self.conn = dial(replace(session.timeouts, statement_ms=statement_ms, lock_ms=lock_ms), **wanted)
+        self.conn = dialer.open()
+        dialer.settle(self.conn, session.server)
         self.sees_dead = self.greenplum and self._has("gp_select_invisible")
 
     def _has(self, setting: str) -> bool:

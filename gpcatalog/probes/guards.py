@@ -1,0 +1,115 @@
+"""Session settings that every connection must have in force, and the check that they are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+SEARCH_PATH = "pg_catalog, pg_temp"
+"""No other role can create an object on this path: pg_temp comes last, and for functions and operators not at all."""
+
+EVENT_TRIGGERS_OFF = "-c event_triggers=off"
+"""PostgreSQL 17 and later, for superusers: a login event trigger runs before the first statement, so this is set in the startup packet."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Guard:
+    """One setting and the value that a session depends on.
+
+    since: server_version_num of the first version that has it; 0 means all supported versions. Settings with since = 0 are part of
+    the startup packet. The others are set after the version is known: a startup packet with an unknown setting is refused.
+    """
+
+    name: str
+    value: str
+    since: int = 0
+
+
+def guards(*, statement_ms: int, lock_ms: int, read_only: bool = True) -> tuple[Guard, ...]:
+    """Return the settings of a session whose statements may take `statement_ms` and wait `lock_ms` milliseconds for a lock."""
+    mode = "on" if read_only else "off"
+    return (
+        # what names and operators resolve to
+        Guard(name="search_path", value=SEARCH_PATH),
+        # what a statement may do, and for how long
+        Guard(name="default_transaction_read_only", value=mode),
+        Guard(name="default_transaction_isolation", value="read committed"),
+        Guard(name="default_transaction_deferrable", value="off"),
+        Guard(name="statement_timeout", value=f"{statement_ms}ms"),
+        Guard(name="lock_timeout", value=f"{lock_ms}ms"),
+        # what the text of a statement and of its result means
+        Guard(name="standard_conforming_strings", value="on"),
+        Guard(name="quote_all_identifiers", value="off"),
+        Guard(name="transform_null_equals", value="off"),
+        Guard(name="bytea_output", value="hex"),
+        Guard(name="DateStyle", value="ISO, MDY"),
+        Guard(name="IntervalStyle", value="postgres"),
+        Guard(name="TimeZone", value="UTC"),
+        Guard(name="extra_float_digits", value="0"),
+        Guard(name="client_min_messages", value="warning"),
+        # Greenplum's default of 100 reads a whole catalog for a few of its rows
+        Guard(name="random_page_cost", value="1.1"),
+        # settings of later versions
+        Guard(name="row_security", value="off", since=90500),
+        Guard(name="idle_in_transaction_session_timeout", value="1min", since=90600),
+        Guard(name="jit", value="off", since=110000),
+        Guard(name="idle_session_timeout", value="0", since=140000),
+        Guard(name="transaction_timeout", value="0", since=170000),
+    )
+
+
+def startup_options(settings: tuple[Guard, ...]) -> str:
+    """Return the value of the connection parameter `options` that puts all settings of every version in force.
+
+    >>> startup_options((Guard(name="search_path", value="pg_catalog, pg_temp"), Guard(name="jit", value="off", since=110000)))
+    '-c search_path=pg_catalog,\\\\ pg_temp'
+    """
+    return " ".join(f"-c {g.name}=" + re.sub(r"([\\\s])", r"\\\1", g.value) for g in settings if not g.since)
+
+
+def check_statement(settings: tuple[Guard, ...]) -> str:
+    """Return the first statement of a session: it reads the settings and the process id.
+
+    It has no operator and names no relation, so it means the same whatever search_path is in force.
+    """
+    names = [g.name for g in settings if not g.since]
+    values = ", ".join(f"pg_catalog.current_setting('{n}') AS \"{n}\"" for n in [*names, "client_encoding"])
+    return f"/* gpcatalog:guards */ SELECT pg_catalog.pg_backend_pid() AS pid, {values}"
+
+
+def later_statement(settings: tuple[Guard, ...], version_num: int, *, greenplum: bool) -> str:
+    """Return the statement that sets what only this version has; its result has one column a setting, with the value now in force."""
+    wanted = [(g.name, g.value) for g in settings if g.since and version_num >= g.since]
+    if not greenplum and version_num >= 140000:
+        # the server notices while it works that its client was killed, and ends the statement
+        wanted.append(("client_connection_check_interval", "2s"))
+    calls = ", ".join(f"pg_catalog.set_config('{n}', '{v}', false) AS \"{n}\"" for n, v in wanted)
+    return f"/* gpcatalog:guards */ SELECT {calls or '1'}"
+
+
+_UNITS = {"us": 0.001, "ms": 1, "s": 1000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
+
+
+def _normal(value: str) -> str:
+    """Return one spelling for values that mean the same: times in milliseconds, lists without spaces.
+
+    >>> _normal("2min") == _normal("120000ms"), _normal("ISO, MDY") == _normal("iso,mdy"), _normal("0")
+    (True, True, '0')
+    """
+    time = re.fullmatch(r"(\d+)(us|ms|s|min|h|d)", value)
+    if time:
+        return f"{int(time[1]) * _UNITS[time[2]]:g}"
+    return re.sub(r"\s*,\s*", ",", value.strip()).lower()
+
+
+def not_in_force(settings: tuple[Guard, ...], found: Mapping[str, object]) -> list[str]:
+    """Return the names of settings whose value differs from the one a session depends on.
+
+    >>> wanted = guards(statement_ms=60_000, lock_ms=1000)
+    >>> found = {g.name: g.value for g in wanted} | {"statement_timeout": "1min", "lock_timeout": "0", "client_encoding": "UTF8"}
+    >>> not_in_force(wanted, found)
+    ['lock_timeout']
+    """
+    wrong = [g.name for g in settings if not g.since and _normal(str(found.get(g.name))) != _normal(g.value)]
+    return wrong + (["client_encoding"] if found.get("client_encoding") != "UTF8" else [])
