@@ -91,6 +91,16 @@ def pgnew_server() -> Iterator[PrivateServer]:
 
 
 @pytest.fixture(scope="session")
+def pg12_server() -> Iterator[PrivateServer]:
+    """PostgreSQL 12, where it is installed at /usr/local/pgsql-12."""
+    binaries = Path("/usr/local/pgsql-12/bin")
+    if not (binaries / "initdb").exists():
+        missing("pg12", f"no {binaries}")
+    with PrivateServer(binaries=binaries, settings={"autovacuum": "off"}) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
 def pg19_server() -> Iterator[PrivateServer]:
     """PostgreSQL 19, where it is installed at /usr/local/pgsql-19."""
     binaries = Path("/usr/local/pgsql-19/bin")
@@ -124,6 +134,12 @@ def gp7_dsn(gp7_cluster: greenplum.Cluster) -> str:
 def pg_dsn(pg15_server: PrivateServer) -> str:
     """Superuser conninfo of a scratch database on PostgreSQL 15."""
     return fresh_database(pg15_server.conninfo(), "scratch")
+
+
+@pytest.fixture(scope="session")
+def pg12_dsn(pg12_server: PrivateServer) -> str:
+    """Superuser conninfo of a scratch database on PostgreSQL 12."""
+    return fresh_database(pg12_server.conninfo(), "scratch")
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from gpcatalog.commands import options, streams
 from gpcatalog.commands.options import ColorChoice, Colour, Conninfo, Format, LockTimeout, OutputFormat, StatementTimeout
@@ -40,11 +42,18 @@ def facts(session: Session) -> Facts:
             beside.close()
     return Facts(
         privileges=session.rows("privileges")[0],
-        unreadable=session.rows("unreadable_roots"),
-        statements=(bool(homes), _why(session, "statements", schema=quote_ident(homes[0]["schema"])) if homes else ""),
-        partman=(partman[0]["schema"], _why(session, "partman", schema=partman[0]["schema"])) if partman else ("", ""),
+        statements=(
+            bool(homes),
+            _why(session, "statements", schema=quote_ident(homes[0]["schema"]), schema_name=homes[0]["schema"]) if homes else "",
+        ),
+        partman=(
+            (partman[0]["schema"], _why(session, "partman", schema=partman[0]["schema"], schema_name=partman[0]["schema_name"]))
+            if partman
+            else ("", "")
+        ),
         utility=utility,
         lists=_why(session, "segment_files", oids="0") if greenplum else "",
+        monitored=session.monitored,
         down=sorted(r["content"] for r in session.rows("instances") if r["status"] != "u") if greenplum else (),
     )
 
@@ -74,17 +83,32 @@ def doctor(
     color: Colour = ColorChoice.AUTO,
     statement_timeout: StatementTimeout = 30.0,
     lock_timeout: LockTimeout = 1.0,
+    create_role: Annotated[
+        str,
+        typer.Option(
+            "--create-role", metavar="ROLE", help="Print the SQL of a role that is enough for audits of this server.", show_default=False
+        ),
+    ] = "",
 ) -> None:
     """What this role can see of a server, what reports would lack, and what to grant.
 
     Asks for privileges and settings only, in a read-only session; it grants nothing and writes nothing. The exit code is 0 where
     an audit can run, closed sections or not.
 
+    --create-role prints SQL for a superuser to run: a role without superuser that sees all an audit needs. Nothing is run here.
+
     Example: gpcatalog doctor "host=mdw dbname=sales user=monitor"
     """
     from gpcatalog.probes.connection import ProbeFailed, connect
 
     with connect(conninfo, timeouts=options.timeouts(statement_timeout, lock_timeout)) as session:
+        if create_role:
+            from gpcatalog.doctor.result import create_role as sql_of
+            from gpcatalog.probes import library
+
+            body = library.part("monitor_role", session.server)
+            streams.out(sql_of(session.server, session.facts["database"], create_role, body))
+            return
         try:
             result = examine(session)
         except ProbeFailed as e:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -181,22 +180,17 @@ def _live(conninfo: str, table: str, hosts: int | None, unlink_rate: Path | None
     """The estimate for one table of a live database and everything below it."""
     from gpcatalog.capacity.estimate import estimate as estimated
     from gpcatalog.capacity.live import shapes
+    from gpcatalog.probes import tables
     from gpcatalog.probes.connection import ProbeFailed, connect
     from gpcatalog.probes.library import probe
     from gpcatalog.probes.target import as_conninfo
 
     if not table:
         raise CatalogError("which table?", hint="--table schema.name, or a shape by flags and no connection", exit_code=Exit.USAGE)
-    schema, name = split_name(table)
     with connect(as_conninfo(conninfo)) as session:
+        found = tables.named(session, table)
+        oid = found.oid
         try:
-            found = session.query(probe("table_named", session.server).statement(), [name, schema, schema])
-            if len(found) != 1:
-                said = "no table" if not found else f"{len(found)} tables"
-                raise CatalogError(
-                    f"{said} named {table} in {session.target['dbname']}", hint="name it as schema.table", exit_code=Exit.USAGE
-                )
-            oid = found[0]["oid"]
             relations = session.query(f"SELECT * FROM ({probe('relations', session.server).statement()}) r WHERE %s IN (oid, root)", [oid])
             columns = session.query(probe("table_columns", session.server).statement(), [oid])
             indexes = session.query(probe("table_indexes", session.server).statement(), [oid])
@@ -212,22 +206,6 @@ def _live(conninfo: str, table: str, hosts: int | None, unlink_rate: Path | None
         segments=len(primaries),
         mirrors=any(x["role"] == "m" and x["content"] >= 0 for x in instances),
         hosts=hosts or (len({x["hostname"] for x in primaries}) or None),
-        table=f"{found[0]['schema']}.{name}",
+        table=found.text,
         rates=_rates(unlink_rate),
     )
-
-
-def split_name(text: str) -> tuple[str, str]:
-    """Schema ("" where not named) and name of a table as SQL spells it: folded to lower case but for what is quoted.
-
-    >>> split_name("Sales.Orders"), split_name('"My.Schema"."A""b"'), split_name("t")
-    (('sales', 'orders'), ('My.Schema', 'A"b'), ('', 't'))
-    """
-    word = r'(?:"(?:[^"]|"")+"|[^".]+)'
-    found = re.fullmatch(rf"(?:({word})\.)?({word})", text.strip())
-    if not found:
-        raise CatalogError(
-            f"--table {text!r} is not a table's name", hint='as in SQL: schema.name or "Schema"."Name"', exit_code=Exit.USAGE
-        )
-    schema, name = (x[1:-1].replace('""', '"') if x.startswith('"') else x.lower() for x in (found[1] or "", found[2]))
-    return schema, name

@@ -224,6 +224,15 @@ def latency(
             show_default=False,
         ),
     ] = None,
+    plan: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--plan",
+            metavar="TABLE",
+            help="Also measure how long the server plans a query on this table; may be repeated. Not as a superuser.",
+            show_default=False,
+        ),
+    ] = None,
     store: Store = True,
     format: OutputFormat = Format.TEXT,
     color: Colour = ColorChoice.AUTO,
@@ -232,23 +241,28 @@ def latency(
 ) -> None:
     """How long the catalog makes people wait, and which statements would not find enough lock slots.
 
-    Takes a snapshot as an audit does: connect, catalog scans, planning of the widest tables, DDL that others run. It writes
-    nothing, unless --allow-ddl is given: then tables of its own are created, altered and dropped in transactions that are always
-    rolled back. What that leaves dead in the catalogs is said before and counted afterwards.
+    Takes a snapshot as an audit does: connect, catalog scans, DDL that others run. It writes nothing, unless --allow-ddl is given:
+    then tables of its own are created, altered and dropped in transactions that are always rolled back. What that leaves dead in the
+    catalogs is said before and counted afterwards.
+
+    --plan runs EXPLAIN on a table. The planner evaluates expressions of indexes, constraints and policies, and so functions of the
+    table's owner. gpcatalog refuses it for superusers, for roles that can run programs or read files on the server, and on tables
+    that reach a user-defined function.
 
     Example: gpcatalog latency "host=mdw dbname=sales" --calibrate
     """
     if snapshot:
         from gpcatalog.store import series
 
-        if conninfo or allow_ddl or server_log is not None:
-            raise CatalogError("--snapshot goes without a connection, without --allow-ddl and without --server-log")
+        if conninfo or allow_ddl or plan or server_log is not None:
+            raise CatalogError("--snapshot goes without a connection, without --allow-ddl, --plan and --server-log")
         _emit(series.find(snapshot), (), None, (), calibrate, format, color)
         return
     from gpcatalog.capacity.footprint import subjects as subjects_of
     from gpcatalog.latency.result import activity_of
     from gpcatalog.model.storage import Storage
     from gpcatalog.probes import latency as probe
+    from gpcatalog.probes import tables
     from gpcatalog.probes.collect import collect
     from gpcatalog.probes.connection import ProbeFailed, connect
     from gpcatalog.probes.target import as_conninfo
@@ -256,6 +270,9 @@ def latency(
     meant = as_conninfo(conninfo)
     limits = options.timeouts(statement_timeout, lock_timeout)
     with connect(meant, timeouts=limits) as session:
+        planned = [tables.named(session, text) for text in plan or ()]
+        for table in planned:
+            tables.refuse_planning(session, table)
         done: Probed | None = None
         left: list[Left] = []
         if allow_ddl:
@@ -278,7 +295,8 @@ def latency(
         except ProbeFailed:
             activity = ()
         with taken.place_for(session, store=store) as path:
-            collect(session, path, timings=[*(done.timings if done else ()), *(log.timings if log else ())])
+            measured = [*(done.timings if done else ()), *(log.timings if log else ())]
+            collect(session, path, timings=measured, plan=[table.oid for table in planned])
             if store:
                 streams.kept.append(str(path))
             _emit(path, activity, done, left, calibrate, format, color, log)

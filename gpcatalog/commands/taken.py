@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpcatalog.commands.streams import kept, progress, progress_done
+from gpcatalog.commands.streams import kept, progress, progress_done, say
 from gpcatalog.errors import CatalogError
 
 if TYPE_CHECKING:
@@ -49,6 +49,17 @@ def place_for(session: Session, *, store: bool, save: str = "") -> Iterator[Path
             yield Path(folder) / f"now{SUFFIX}"
 
 
+def _name_a_lesser_role(session: Session) -> None:
+    """Tell a superuser, once in a run, how to get a role that is enough."""
+    if session.facts["superuser"] and not _told:
+        _told.append(True)
+        role = session.facts["role"].encode("ascii", "backslashreplace").decode()
+        say(f"connected as superuser {role}; a lesser role is enough: gpcatalog doctor --create-role NAME prints its SQL")
+
+
+_told: list[bool] = []
+
+
 @contextlib.contextmanager
 def snapshot_of(
     conninfo: str, snapshot: str = "", demo: bool = False, *, save: str = "", store: bool = True, timeouts: Timeouts | None = None
@@ -78,6 +89,8 @@ def snapshot_of(
             conninfo = stack.enter_context(demo_server(progress)).conninfo("shop")
             progress("reading the demo's catalog")
         with connect(conninfo, timeouts=timeouts) as session:
+            if not demo:
+                _name_a_lesser_role(session)
             path = stack.enter_context(place_for(session, store=store and not demo, save=save))
             try:
                 collect(session, path, progress)

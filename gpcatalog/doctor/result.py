@@ -7,7 +7,8 @@ from typing import Any
 
 import msgspec
 
-from gpcatalog.model.names import qualified, quote_ident
+from gpcatalog.errors import CatalogError
+from gpcatalog.model.names import printable, quote_ident, quote_literal
 from gpcatalog.model.server import Server
 
 SCHEMA = "gpcatalog.doctor/1"
@@ -53,21 +54,45 @@ class Facts(msgspec.Struct, frozen=True):
     """What the server was asked.
 
     privileges:  the row of the probe of that name
-    unreadable:  rows of unreadable_roots: schema, name, roots (how many in all)
     statements:  whether pg_stat_statements is installed, and why it could not be read ("" when it could)
     partman:     schema of pg_partman ("" when it is not there), and why its configuration could not be read
     utility:     whether the entry instance takes a session of its own; None on PostgreSQL
     lists:       why the segment file lists cannot be read, "" when they can
     down:        content ids of instances that are down
+    monitored:   whether the role reads through schema gpcatalog_monitor
     """
 
     privileges: Mapping[str, Any]
-    unreadable: Sequence[Mapping[str, Any]] = ()
     statements: tuple[bool, str] = (False, "")
     partman: tuple[str, str] = ("", "")
     utility: bool | None = None
     lists: str = ""
     down: Sequence[int] = ()
+    monitored: bool = False
+
+
+def create_role(server: Server, database: str, role: str, body: str) -> str:
+    """Return the SQL of a role that reads all that an audit of this server needs, and is no superuser.
+
+    body: the part monitor_role of the server's SQL. Raises CatalogError (2) for a name that cannot stand in the script.
+    """
+    if not role.strip() or "\x00" in role or "$gpcatalog$" in role:
+        raise CatalogError(f"{role!r} is not a name for a role", hint="choose letters, digits and underscores")
+    lines = [
+        f"Role {printable(role)} for gpcatalog on {server.product} {server.version}: reads what an audit needs, and is no superuser.",
+        "It reads system catalogs, statistics, and names, sizes and times of files. It reads no user table, no text of a query",
+        "and no sample value of a column.",
+        "",
+        f"Run it as superuser in every database to be audited; this one is for {printable(database)}:",
+        "    psql -X -v ON_ERROR_STOP=1 -f FILE",
+        "Give the role a password or a line in pg_hba.conf. Running the file again changes nothing.",
+        "To remove it: DROP SCHEMA gpcatalog_monitor CASCADE, then DROP OWNED BY and DROP ROLE.",
+    ]
+    head = "".join(f"-- {line}".rstrip() + "\n" for line in lines)
+    values = {"role": quote_ident(role), "role_literal": quote_literal(role), "database": quote_ident(database)}
+    for name, value in values.items():
+        body = body.replace("{" + name + "}", value)
+    return f"{head}\n{body}"
 
 
 def sections(server: Server, role: str, superuser: bool, facts: Facts) -> tuple[Section, ...]:
@@ -80,54 +105,41 @@ def sections(server: Server, role: str, superuser: bool, facts: Facts) -> tuple[
     has = facts.privileges
     found = [Section("catalogs, tables, partitions, keys, limits", True, "CONNECT is enough")]
     functions = (("pg_ls_dir(text)", has["list_directories"]), ("pg_stat_file(text, boolean)", has["stat_files"]))
-    missing = [name for name, open in functions if not open]
+    missing = [] if classic and facts.monitored else [name for name, open in functions if not open]
+    open_by = "superuser" if superuser else "schema gpcatalog_monitor" if classic else "EXECUTE on pg_ls_dir and pg_stat_file"
     found.append(
-        Section("files and their bytes", True, "superuser" if superuser else "EXECUTE on pg_ls_dir and pg_stat_file")
+        Section("files and their bytes", True, open_by)
         if not missing
         else Section(
             "files and their bytes",
             False,
-            "Greenplum 6 lists directories for superusers only" if classic else f"no EXECUTE on {' and '.join(missing)}",
+            "Greenplum 6 lists directories for superusers only; see --create-role" if classic else f"no EXECUTE on {' and '.join(missing)}",
             "zero-size files, forks, orphans and the bytes of heap tables; "
             + ("empty leaves are told by segment file lists" if server.greenplum else "empty leaves are estimated from statistics"),
             () if classic else tuple(f"GRANT EXECUTE ON FUNCTION pg_catalog.{name} TO {to};" for name in missing),
         )
     )
-    denied = [name for name in str(has["denied_catalogs"]).split() if name in _WORTH]
+    denied = [name for name in str(has["denied_catalogs"]).split() if name in _WORTH and not facts.monitored]
     found.append(
         Section(
             "size of pg_statistic",
             not denied,
-            "SELECT on the catalog" if not denied else "no SELECT on pg_statistic",
+            "no SELECT on pg_statistic" if denied else "schema gpcatalog_monitor" if facts.monitored else "SELECT on the catalog",
             "its rows and reclaimable bytes" if denied else "",
             tuple(f"GRANT SELECT ON pg_catalog.{name} TO {to}; -- it holds sample values of every column" for name in denied),
         )
     )
     found.append(
-        Section("other roles' sessions", True, "superuser" if superuser else "pg_read_all_stats")
-        if has["all_sessions"]
+        Section("other roles' sessions", True, open_by if superuser or classic else "pg_read_all_stats")
+        if has["all_sessions"] or (classic and facts.monitored)
         else Section(
             "other roles' sessions",
             False,
-            "Greenplum 6 shows them to superusers only" if classic else "not a member of pg_read_all_stats",
+            "Greenplum 6 shows them to superusers only; see --create-role" if classic else "not a member of pg_read_all_stats",
             "who holds old transactions and waits for DDL",
             () if classic else (f"GRANT pg_read_all_stats TO {to};",),
         )
     )
-    if facts.unreadable:
-        roots = int(facts.unreadable[0]["roots"])
-        names = [qualified(r["schema"], r["name"]) for r in facts.unreadable]
-        found.append(
-            Section(
-                "planning time of the widest tables",
-                False,
-                f"no SELECT on {roots:,} partitioned {'table' if roots == 1 else 'tables'}, {names[0]} for one",
-                "how long the server plans a query on them",
-                tuple(f"GRANT SELECT ON {name} TO {to};" for name in names),
-            )
-        )
-    else:
-        found.append(Section("planning time of the widest tables", True, "SELECT on every partitioned table"))
     if server.greenplum:
         found.append(
             Section(
@@ -185,9 +197,5 @@ def notes(server: Server, standby: bool, superuser: bool, facts: Facts) -> tuple
     if facts.down:
         said.append(f"down: segment {', '.join(str(c) for c in facts.down)}; an audit cannot read the segments until they are up")
     if superuser:
-        said.append(
-            "a role of its own would do without superuser, but for files: Greenplum 6 lists directories for superusers only"
-            if server.classic_partitions
-            else "an audit does not need a superuser: `gpcatalog doctor` as another role prints the grants that it lacks"
-        )
+        said.append("an audit does not need a superuser: `gpcatalog doctor --create-role NAME` prints a role that is enough")
     return tuple(said)

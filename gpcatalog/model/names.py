@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from gpcatalog.errors import CatalogError, Exit
+
 NAMEDATALEN = 63  # bytes of an identifier that the server keeps (NAMEDATALEN - 1)
 
 _PLAIN = re.compile(r"[a-z_][a-z0-9_]*\Z")
@@ -109,3 +111,19 @@ def printable(text: str) -> str:
     ('a\\x1b[31mb\\x0a', 'ok é 日本')
     """
     return "".join(_shown(c) if unicodedata.category(c) in _UNSEEN else c for c in text)
+
+
+def split_name(text: str) -> tuple[str, str]:
+    """Schema ("" where not named) and name of a table as SQL spells it: folded to lower case but for what is quoted.
+
+    Raises CatalogError (2) where the text is not the name of a table.
+
+    >>> split_name("Sales.Orders"), split_name('"My.Schema"."A""b"'), split_name("t")
+    (('sales', 'orders'), ('My.Schema', 'A"b'), ('', 't'))
+    """
+    word = r'(?:"(?:[^"]|"")+"|[^".]+)'
+    found = re.fullmatch(rf"(?:({word})\.)?({word})", text.strip())
+    if not found:
+        raise CatalogError(f"{text!r} is not the name of a table", hint='as in SQL: schema.name or "Schema"."Name"', exit_code=Exit.USAGE)
+    schema, name = (x[1:-1].replace('""', '"') if x.startswith('"') else x.lower() for x in (found[1] or "", found[2]))
+    return schema, name

@@ -13,7 +13,7 @@ from typing import Any
 
 from gpcatalog.capacity import bloat
 from gpcatalog.probes import library
-from gpcatalog.probes.connection import ProbeFailed, Session
+from gpcatalog.probes.connection import MONITOR, ProbeFailed, Session
 from gpcatalog.store.snapshot import Writer
 
 Covered = Callable[..., AbstractContextManager[dict[str, Any]]]
@@ -61,7 +61,10 @@ class Index:
 
 @dataclass
 class Catalog:
-    """What was measured of one catalog: rows by instance, widths of its tuples and index entries."""
+    """What was measured of one catalog: rows by instance, widths of its tuples and index entries.
+
+    source, width, on_segments: SQL of its rows, of the bytes of a row t, and of its rows on all segments
+    """
 
     name: str
     oid: int
@@ -75,6 +78,13 @@ class Catalog:
     page_share: float | None = None
     entry_bytes: dict[int, float] = field(default_factory=dict)
     sample: int = 0
+    source: str = ""
+    width: str = "pg_catalog.pg_column_size(t.*)"
+    on_segments: str = ""
+
+    def __post_init__(self) -> None:
+        self.source = self.source or f"pg_catalog.{self.name}"
+        self.on_segments = self.on_segments or f"gp_dist_random('pg_catalog.{self.name}')"
 
 
 Sizes = dict[int, dict[int, dict[str, Any]]]  # content → oid → row of catalog_sizes
@@ -149,6 +159,10 @@ class CatalogSection:
         for oid, row in relations.items():
             if row["relkind"] == "r" and row["namespace"] == 11:
                 one = Catalog(row["relation"], oid, row["shared"])
+                if one.name == "pg_statistic" and self.session.monitored:
+                    # the view shows the width of each row, not the sample values in it
+                    one.source, one.width = f"{MONITOR}.pg_statistic", "t.row_bytes"
+                    one.on_segments = f"{MONITOR}.segment_statistic"
                 one.fixed = all(c["length"] > 0 for number, c in columns[oid].items() if number > 0)
                 self.catalogs[one.name] = by_oid[oid] = one
                 if row["toast_oid"]:
@@ -232,7 +246,7 @@ class CatalogSection:
             else:
                 if -1 not in one.rows:
                     with self.covered("catalog_rows", f"catalog_rows {one.name}"):
-                        one.rows[-1], one.basis[-1] = entry.rows("catalog_rows", catalog=one.name)[0]["rows"], "counted"
+                        one.rows[-1], one.basis[-1] = entry.rows("catalog_rows", source=one.source)[0]["rows"], "counted"
                 with self.covered("catalog_sample", f"catalog_sample {one.name}"):
                     self._sample(entry, one)
             if shares_keys and one.entry_bytes:
@@ -271,9 +285,9 @@ class CatalogSection:
             parts.append(f"pg_catalog.avg({f'CASE WHEN {condition} THEN {expression} END' if condition else expression})::float8 AS e{n}")
         return ", ".join(parts) or "NULL::float8 AS none"
 
-    def _share(self, condition: str = "") -> str:
+    def _share(self, one: Catalog, condition: str = "") -> str:
         block = self.session.facts["block_size"]
-        width = f"((LEAST(pg_catalog.pg_column_size(t.*), {self._toast_target()}) + 7) / 8) * 8"
+        width = f"((LEAST({one.width}, {self._toast_target()}) + 7) / 8) * 8"
         share = bloat.page_share_sql(width, block)
         return f"pg_catalog.avg({f'CASE WHEN {condition} THEN {share} END' if condition else share})::float8"
 
@@ -291,17 +305,18 @@ class CatalogSection:
         condition = self._every(key, heap)
         row = entry.rows(
             "catalog_widths",
-            catalog=one.name,
+            source=one.source,
+            width=one.width,
             sampled=condition,
             entries=self._entries(one, condition if condition != "true" else ""),
-            share=self._share(condition if condition != "true" else ""),
+            share=self._share(one, condition if condition != "true" else ""),
             toast_target=self._toast_target(),
         )[0]
         one.rows[-1], one.basis[-1] = row["rows"], "counted"
         self._keep(one, row)
 
     def _sample(self, entry: Session, one: Catalog) -> None:
-        source = f"pg_catalog.{one.name}"
+        source = one.source
         name = _KEYED.get(one.name)
         oid = ", x.oid" if name == "oid" else ""  # on Greenplum 6 a system column
         if self.sampled is not None and name is not None and not one.fixed:
@@ -315,7 +330,14 @@ class CatalogSection:
             rows = f"SELECT x.* FROM {source} x LIMIT 1000"
         if not self.session.server.classic_partitions:
             rows = rows.replace(", x.oid", "")
-        row = entry.rows("catalog_sample", rows=rows, entries=self._entries(one), share=self._share(), toast_target=self._toast_target())[0]
+        row = entry.rows(
+            "catalog_sample",
+            rows=rows,
+            width=one.width,
+            entries=self._entries(one),
+            share=self._share(one),
+            toast_target=self._toast_target(),
+        )[0]
         self._keep(one, row)
 
     def _duplicates(self, entry: Session, one: Catalog, heap: int) -> None:
@@ -326,7 +348,7 @@ class CatalogSection:
             with self.covered("catalog_duplicates", f"catalog_duplicates {index.name}"):
                 row = entry.rows(
                     "catalog_duplicates",
-                    catalog=one.name,
+                    source=one.source,
                     entry=index.key.entry_sql(),
                     keys=", ".join(f"t.{column}" for column, _ in index.key.columns),
                     posting=str(self.session.facts["block_size"] // 10 // 6 - 4),
@@ -351,7 +373,7 @@ class CatalogSection:
             with self.covered("segment_catalog_rows", f"segment_catalog_rows {one.name}"):
                 if one.oid in self.busy:
                     raise ProbeFailed("busy", "another session holds it in AccessExclusiveLock")
-                for row in self.session.rows("segment_catalog_rows", catalog=one.name):
+                for row in self.session.rows("segment_catalog_rows", source=one.on_segments):
                     one.rows[row["content"]] = row["rows"]
                     one.basis[row["content"]] = "counted"
                 for content in self.contents:

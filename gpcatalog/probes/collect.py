@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import secrets
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -89,8 +89,9 @@ def attribution(generation_name: str) -> tuple[str, str]:
 class Collector:
     """Runs the probes of one session into one writer, section by section."""
 
-    def __init__(self, session: Session, writer: Writer, progress: Progress) -> None:
+    def __init__(self, session: Session, writer: Writer, progress: Progress, plan: Sequence[int] = ()) -> None:
         self.session = session
+        self.plan = plan
         self.writer = writer
         self.progress = progress
         self.contents: list[int] = [-1]
@@ -220,7 +221,7 @@ class Collector:
         with self._covered("partman_home"):
             for home in self.session.rows("partman_home"):
                 with self._covered("partman"):
-                    found = self.session.rows("partman", schema=home["schema"])
+                    found = self.session.rows("partman", schema=home["schema"], schema_name=home["schema_name"])
                     versions = [
                         {"root": r["root"], "oid": r["oid"], "fact": "pg_partman version", "detail": home["version"]} for r in found
                     ]
@@ -228,7 +229,7 @@ class Collector:
 
     def _stream(self, probe: str, file: Path, **values: str) -> None:
         """The probe's rows as a CSV file; appended, so that several statements may fill one file."""
-        statement = library.probe(probe, self.session.server).statement(**values)
+        statement = self.session.statement(probe, **values)
         with file.open("ab") as out:
             for block in self.session.stream_csv(statement):
                 out.write(block)
@@ -310,7 +311,7 @@ class Collector:
             return None
 
     def _timings(self) -> None:
-        """Connect, catalog scans, planning of the widest tables, DDL that others run, and counters of rows written."""
+        """Connect, catalog scans, DDL that others run, and counters of rows written."""
         session = self.session
         leaves = int(self.writer.execute("SELECT count(*) FROM relation WHERE kind IN ('leaf', 'table')")[0][0])
         found: list[Timing] = []
@@ -336,31 +337,43 @@ class Collector:
                 self.writer.insert("operation_day", session.rows("operation_days"))
             with self._covered("last_operations"):
                 self.writer.insert("last_operation", session.rows("last_operations"))
-        rows = self.writer.execute(
-            # planning a foreign leaf may ask another server: such tables are left out
-            f"""SELECT t."schema", t.name, t.leaves, t.class_rows FROM root_total t WHERE t.kind = 'root' AND t.leaves > 0
-                   AND t.root NOT IN (SELECT root FROM relation WHERE storage IN ('foreign', 'external'))
-                ORDER BY t.leaves DESC, 1, 2 LIMIT {latency.WIDEST}"""
-        )
-        roots, spared = latency.affordable([latency.Root(*row) for row in rows], self._lock_slots())
-        for root in spared:
-            self._skipped("plan", "not applicable", f"planning {root.schema}.{root.name} takes more than a tenth of the lock slots")
-        begun = time.perf_counter()
-        for root in roots:
-            if time.perf_counter() - begun > latency.PLANNING_SECONDS:
-                break  # one slow plan says it all; the others would only keep the server busy
-            with self._covered("plan", f"plan {root.schema}.{root.name}"):
-                found += latency.planning(session, root)
+        found += self._planning()
         self.writer.insert("timing", [msgspec.structs.asdict(one) for one in found])
 
+    def _planning(self) -> list[Timing]:
+        """Planning of the tables that the user named; the caller has made sure that it runs no code of their owners."""
+        if not self.plan:
+            return []
+        rows = self.writer.execute(
+            f"""SELECT t."schema", t.name, greatest(t.leaves, 1), t.class_rows, t.root IN (
+                       SELECT root FROM relation WHERE storage IN ('foreign', 'external')) AS elsewhere
+                  FROM root_total t WHERE t.root IN ({", ".join(map(str, self.plan))}) ORDER BY t.leaves DESC, 1, 2"""
+        )
+        found: list[Timing] = []
+        slots = self._lock_slots()
+        for schema, name, leaves, class_rows, elsewhere in rows:
+            root = latency.Root(schema, name, leaves, class_rows)
+            if elsewhere:
+                self._skipped("plan", "not applicable", f"{schema}.{name} has external or foreign leaves: planning may ask another server")
+            elif not latency.affordable(root, slots):
+                self._skipped("plan", "not applicable", f"planning {schema}.{name} takes more than a tenth of the lock slots")
+            else:
+                with self._covered("plan", f"plan {schema}.{name}"):
+                    found += latency.planning(self.session, root)
+        return found
 
-def collect(session: Session, target: Path, progress: Progress = lambda _: None, *, timings: Iterable[Timing] = ()) -> Path:
-    """Take one snapshot of the session's database into the file `target`; `timings`: what was measured before and belongs into it.
+
+def collect(
+    session: Session, target: Path, progress: Progress = lambda _: None, *, timings: Iterable[Timing] = (), plan: Sequence[int] = ()
+) -> Path:
+    """Take one snapshot of the session's database into the file `target`.
+
+    timings: what was measured before and belongs into it. plan: oids of tables whose planning is measured; the caller has checked them.
 
     Raises CatalogError when the server is lost or the file cannot be written; `target` is then as it was.
     """
     with Writer(target) as writer:
-        collector = Collector(session, writer, progress)
+        collector = Collector(session, writer, progress, plan)
         collector.run()
         writer.insert("timing", [msgspec.structs.asdict(one) for one in timings])
         if all(note["status"] != "read" for note in collector.coverage if note["probe"] in {"relations", "class_counts"}):

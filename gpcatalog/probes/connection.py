@@ -16,12 +16,22 @@ from psycopg import conninfo as _conninfo
 
 from gpcatalog.errors import CatalogError, Exit
 from gpcatalog.model import secrets
+from gpcatalog.model.names import quote_literal
 from gpcatalog.model.server import Server, UnsupportedServer, identify
 from gpcatalog.probes import guards as guarding
 from gpcatalog.probes import library
 from gpcatalog.probes.target import parameters
 
 APPLICATION_NAME = "gpcatalog"
+MONITOR = "gpcatalog_monitor"
+"""Schema of a superuser with what `doctor --create-role` opens to a role: numbers and names, no text of a query, no sample value."""
+
+_MONITOR_SOURCES = {
+    "activity": f"{MONITOR}.sessions()",
+    "backends": f"{MONITOR}.backends()",
+    "list_folder": f"{MONITOR}.list_folder",
+    "stat_file": f"{MONITOR}.stat_file",
+}
 
 
 @dataclass(frozen=True)
@@ -189,7 +199,8 @@ def _one_line(e: BaseException) -> str:
 class Session:
     """One connection in autocommit: each probe is a transaction of its own, so no snapshot is held between them.
 
-    Attributes: server (Server), facts (the row of the probe `server`), timeouts.
+    Attributes: server (Server), facts (the row of the probe `server`), timeouts, monitored (whether this role reads what superusers
+    alone may read through schema gpcatalog_monitor, which `doctor --create-role` writes).
     """
 
     def __init__(
@@ -207,6 +218,8 @@ class Session:
         self.server = server
         self.facts = facts
         self.timeouts = timeouts
+        self._owners: dict[tuple[str, str], str | None] = {}
+        self.monitored = False
 
     @property
     def target(self) -> dict[str, str]:
@@ -219,7 +232,35 @@ class Session:
 
         Raises ProbeFailed; the session stays usable.
         """
-        return self.query(library.probe(name, self.server).statement(**values))
+        return self.query(self.statement(name, **values))
+
+    def statement(self, name: str, /, **values: str) -> str:
+        """The SQL of the probe `name`, once all that it reads outside pg_catalog is known to belong to superusers or to this role.
+
+        Raises ProbeFailed where another role owns some of it, and so could make it run code of its own.
+        """
+        found = library.probe(name, self.server)
+        trusts = found.header("trusts")
+        if trusts:
+            schema, _, extension = trusts.partition(", extension ")
+            self._trust(values["schema_name"] if schema == "{schema}" else schema, extension)
+        if self.monitored and self.server.classic_partitions:
+            values = _MONITOR_SOURCES | values
+        return found.statement(**values)
+
+    def _trust(self, schema: str, extension: str) -> None:
+        wanted = (schema, extension)
+        if wanted not in self._owners:
+            text = library.probe("foreign_owners", self.server)
+            row = self.query(text.statement(schema=quote_literal(schema), extension=quote_literal(extension)))[0]
+            self._owners[wanted] = row["owners"] if row["found"] else None
+        owners = self._owners[wanted]
+        if owners is None:
+            what = f"extension {extension} is not in schema {schema}" if extension else f"schema {schema} does not exist"
+            raise ProbeFailed("failed", what)
+        if owners:
+            what = f"extension {extension} in schema {schema}" if extension else f"schema {schema}"
+            raise ProbeFailed("denied", f"{what} belongs in part to {owners}: reading it could run code of that role")
 
     def query(self, statement: str, params: Sequence[Any] | None = None) -> list[dict[str, Any]]:
         """Rows of one statement made by this program.
@@ -284,9 +325,11 @@ class Session:
         setting = "gp_session_role" if self.server.classic_partitions else "gp_role"
         try:
             conn = self._dial(f"-c {setting}=utility")
-        except psycopg.Error:
+        except (psycopg.Error, CatalogError):
             return None
-        return Session(conn, self.server, self.facts, self.timeouts)
+        alone = Session(conn, self.server, self.facts, self.timeouts)
+        alone.monitored = self.monitored
+        return alone
 
     def cancel(self) -> None:
         """Ask the server to drop the statement under way; never raises."""
@@ -412,4 +455,17 @@ def _introduce(conn: GuardedConnection, dialer: Dialer, again: Callable[[], Sess
             exit_code=Exit.UNREACHABLE,
         ) from None
     dialer.settle(conn, server)
-    return Session(conn, server, facts, dialer.limits, again, dialer.open)
+    session = Session(conn, server, facts, dialer.limits, again, dialer.open)
+    session.monitored = not facts["superuser"] and _monitored(session)
+    return session
+
+
+def _monitored(session: Session) -> bool:
+    """Whether schema gpcatalog_monitor is there, open to this role, and belongs to superusers alone."""
+    text = library.probe("foreign_owners", session.server).statement(schema=quote_literal(MONITOR), extension="''")
+    try:
+        row = session.query(text)[0]
+        open_to_us = "SELECT pg_catalog.has_schema_privilege(n.oid, 'USAGE') AS may FROM pg_catalog.pg_namespace n WHERE n.nspname = %s"
+        return bool(row["found"] and not row["owners"] and session.query(open_to_us, [MONITOR])[0]["may"])
+    except ProbeFailed:
+        return False

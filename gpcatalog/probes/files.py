@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from gpcatalog.capacity.limits import FILE_BUCKETS
-from gpcatalog.probes import library
 from gpcatalog.probes.connection import ProbeFailed, Session
 from gpcatalog.store.snapshot import Writer
 
@@ -90,8 +89,8 @@ class Listing:
         begun = time.perf_counter()
         for place in session.rows("tablespaces"):
             file = self.writer.scratch(f"files{len(self.files)}.csv")
-            statement = library.probe("relation_files", session.server).statement(
-                folder=place["folder"], tablespace=str(place["tablespace"]), block=str(session.facts["block_size"])
+            statement = session.statement(
+                "relation_files", folder=place["folder"], tablespace=str(place["tablespace"]), block=str(session.facts["block_size"])
             )
             with file.open("wb") as out:
                 for block in session.stream_csv(statement):
@@ -316,7 +315,7 @@ class FileSection:
                         if read and seconds is not None and time.perf_counter() - begun >= seconds:
                             break
                         file = self.writer.scratch("segment_files.csv")
-                        statement = library.probe("segment_files", session.server).statement(oids=oids)
+                        statement = session.statement("segment_files", oids=oids)
                         with file.open("wb") as out:
                             for block in session.stream_csv(statement):
                                 out.write(block)

@@ -26,9 +26,7 @@ from gpcatalog.probes.connection import APPLICATION_NAME, Dialer, ProbeFailed, S
 from gpcatalog.probes.target import parameters
 
 ROUNDS = 3  # of each passive measurement
-WIDEST = 3  # roots that are planned
 PLAN_MS = 10_000  # longest that planning one of them may take
-PLANNING_SECONDS = 0.2  # once planning took this long no further root is planned
 LOCK_SHARE = 0.1  # of the lock slots that one measurement may take for a moment
 
 Clock = Callable[[], float]
@@ -100,7 +98,8 @@ def statements(session: Session) -> list[Timing]:
     place = session.rows("statements_schema")
     if not place:
         return []
-    rows = session.rows("statements", schema=quote_ident(place[0]["schema"]))
+    home = place[0]["schema"]
+    rows = session.rows("statements", schema=quote_ident(home), schema_name=home)
     return [Timing("statement", r["command"] or "?", None, r["calls"], r["min_ms"], None, None, r["mean_ms"]) for r in rows]
 
 
@@ -145,10 +144,9 @@ def logging(session: Session) -> str:
     return ", ".join(f"{name} {found[name]}" for name in names if name in found)
 
 
-def affordable(roots: Sequence[Root], slots: int | None) -> tuple[list[Root], list[Root]]:
-    """Roots whose planning takes a small share of the lock slots, and those left out for taking more."""
-    within = [r for r in roots if slots is None or r.locks <= LOCK_SHARE * slots]
-    return within, [r for r in roots if r not in within]
+def affordable(root: Root, slots: int | None) -> bool:
+    """Whether planning takes a small share of the lock slots; slots: None where the settings were not read."""
+    return slots is None or root.locks <= LOCK_SHARE * slots
 
 
 def owned(session: Session) -> bool:
@@ -177,7 +175,7 @@ class Probed:
 
 
 def refuse(session: Session, allowed: bool, subjects: Sequence[Subject]) -> None:
-    """Raise CatalogError (exit code 4) where active DDL must not run: not asked for, a standby, no privilege, too few lock slots."""
+    """Raise CatalogError (4) where active DDL must not run: not asked for, a standby, no privilege, others' triggers, too few locks."""
     if not allowed:
         raise CatalogError("active DDL is off", hint="--allow-ddl turns it on; it is always rolled back", exit_code=Exit.REFUSED)
     if session.facts["standby"]:
@@ -191,6 +189,13 @@ def refuse(session: Session, allowed: bool, subjects: Sequence[Subject]) -> None
         raise CatalogError(
             f"role {session.facts['role']} may not create a schema in {session.facts['database']}",
             hint="GRANT CREATE ON DATABASE, or leave --allow-ddl out",
+            exit_code=Exit.REFUSED,
+        )
+    owners = session.rows("event_trigger_owners")[0]["owners"]
+    if owners:
+        raise CatalogError(
+            f"DDL would run event triggers whose functions belong to {owners}, with the rights of {session.facts['role']}",
+            hint="leave --allow-ddl out, or let a superuser own the functions",
             exit_code=Exit.REFUSED,
         )
     settings = {row["name"]: row["setting"] for row in session.rows("settings")}

@@ -15,7 +15,15 @@ from gpcatalog.model.server import Server
 _SEARCH_PATH = {
     "gp6": ("gp6", "gp", "any"),
     "gp7": ("gp7", "gp", "pg12", "any"),
-    "cb2": ("cb2", "gp7", "gp", "pg13", "pg12", "any"),
+    "cb2": ("cb2", "gp7", "gp", "pg14", "pg13", "pg12", "any"),
+}
+
+# Where probes read what a role without superuser may not read on every server; a session can name other sources.
+SOURCES = {
+    "activity": "pg_catalog.pg_stat_activity",
+    "backends": "pg_catalog.pg_stat_get_activity(NULL)",
+    "list_folder": "pg_catalog.pg_ls_dir",
+    "stat_file": "pg_catalog.pg_stat_file",
 }
 
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
@@ -59,7 +67,10 @@ class Probe:
     sql: str
 
     def header(self, key: str) -> str:
-        """What the header says under `key` ("needs", "locks", "cost"); empty when it says nothing."""
+        """What the header says under `key` ("needs", "trusts", "locks", "cost"); empty when it says nothing.
+
+        trusts: the schema outside pg_catalog that the probe reads, and the extension whose member it reads there.
+        """
         found = re.search(rf"^-- {key}: (.*)$", self.sql, re.M)
         return found[1] if found else ""
 
@@ -68,7 +79,7 @@ class Probe:
         """The first sentences of the header: what the probe reads."""
         lines = []
         for line in self.sql.splitlines():
-            if not line.startswith("-- ") or re.match(r"-- (needs|locks|cost): ", line):
+            if not line.startswith("-- ") or re.match(r"-- (needs|trusts|locks|cost): ", line):
                 break
             lines.append(line[3:])
         return " ".join(lines)
@@ -79,7 +90,8 @@ class Probe:
         Values are SQL text made by this program (catalog names, numbers), never a user's.
         """
         body = "\n".join(line for line in self.sql.splitlines() if not line.startswith("--"))
-        text = _PLACEHOLDER.sub(lambda found: values[found[1]], body)
+        filled = SOURCES | values
+        text = _PLACEHOLDER.sub(lambda found: filled[found[1]], body)
         return f"/* gpcatalog:{self.name} */ {text.strip()}"
 
 
@@ -91,11 +103,15 @@ def _found(file: str, server: Server) -> tuple[str, str] | None:
     for place in search_path(server):
         path = folder() / place / file
         if path.is_file():
-            return place, _INCLUDE.sub(lambda line: _part(line[1], server), path.read_text(encoding="utf-8"))
+            return place, _INCLUDE.sub(lambda line: part(line[1], server), path.read_text(encoding="utf-8"))
     return None
 
 
-def _part(name: str, server: Server) -> str:
+def part(name: str, server: Server) -> str:
+    """The text of NAME.part for this server, with what it includes in its place; placeholders are left.
+
+    Raises CatalogError when no folder of its search path has it.
+    """
     found = _found(f"{name}.part", server)
     if found is None:
         raise CatalogError(f"{name}.part of the probes is missing from this installation", hint="install it again", exit_code=Exit.INTERNAL)

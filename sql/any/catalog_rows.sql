@@ -3,4 +3,4 @@
 -- locks: AccessShareLock on the catalog
 -- cost: one scan of the catalog
 SELECT -1 AS content, pg_catalog.count(*) AS rows
-  FROM pg_catalog.{catalog}
+  FROM {source}

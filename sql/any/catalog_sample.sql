@@ -4,7 +4,7 @@
 -- locks: AccessShareLock on the catalog
 -- cost: some thousand rows
 SELECT pg_catalog.count(*) AS sample,
-       pg_catalog.avg(((LEAST(pg_catalog.pg_column_size(t.*), {toast_target}) + 7) / 8) * 8)::float8 AS tuple_bytes,
+       pg_catalog.avg(((LEAST({width}, {toast_target}) + 7) / 8) * 8)::float8 AS tuple_bytes,
        {share} AS page_share,
        {entries}
   FROM ({rows}) t

@@ -1,11 +1,12 @@
 -- Rows of one catalog on the entry instance, counted; and from a sample of its rows the bytes of a tuple and of an entry
--- of each of its indexes. {sampled} picks the rows, {entries} holds one average an index.
+-- of each of its indexes. {source} is the catalog and {width} the bytes of a row; {sampled} picks the rows, {entries} holds one
+-- average an index.
 -- needs: SELECT on the catalog (pg_statistic and a few more: superuser only)
 -- locks: AccessShareLock on the catalog
 -- cost: one scan of the catalog on the entry instance
 SELECT pg_catalog.count(*) AS rows,
        pg_catalog.sum(CASE WHEN {sampled} THEN 1 ELSE 0 END)::int8 AS sample,
-       pg_catalog.avg(CASE WHEN {sampled} THEN ((LEAST(pg_catalog.pg_column_size(t.*), {toast_target}) + 7) / 8) * 8 END)::float8 AS tuple_bytes,
+       pg_catalog.avg(CASE WHEN {sampled} THEN ((LEAST({width}, {toast_target}) + 7) / 8) * 8 END)::float8 AS tuple_bytes,
        {share} AS page_share,
        {entries}
-  FROM pg_catalog.{catalog} t
+  FROM {source} t

@@ -12,8 +12,8 @@ SELECT a.pid::int4 AS pid,
        pg_catalog.date_part('epoch', pg_catalog.clock_timestamp() - a.query_start)::float8 AS seconds,
        CASE WHEN a.wait_event_type = 'Lock' THEN pg_catalog.array_to_string(ARRAY(
            SELECT DISTINCT b.pid::text || ' (' || COALESCE(b.usename, '') || ', ' || COALESCE(b.state, '') || ')'
-             FROM pg_catalog.pg_stat_activity b WHERE b.pid = ANY (pg_catalog.pg_blocking_pids(a.pid))), ', ') ELSE '' END AS blocked_by
-  FROM pg_catalog.pg_stat_activity a
+             FROM {activity} b WHERE b.pid = ANY (pg_catalog.pg_blocking_pids(a.pid))), ', ') ELSE '' END AS blocked_by
+  FROM {activity} a
  WHERE a.pid <> pg_catalog.pg_backend_pid() AND a.state = 'active'
        AND a.query ~* '^[[:space:]]*(CREATE|ALTER|DROP|TRUNCATE|VACUUM|REINDEX|CLUSTER|ANALYZE|REFRESH|GRANT|REVOKE|COMMENT)'
  ORDER BY 6 DESC

@@ -9,7 +9,7 @@ SELECT 'session' AS holder,
        COALESCE(a.application_name, '') || ' ' || COALESCE(a.state, '') AS detail,
        pg_catalog.date_part('epoch', pg_catalog.now() - a.xact_start)::float8 AS seconds,
        GREATEST(pg_catalog.age(a.backend_xmin), pg_catalog.age(a.backend_xid))::int8 AS xid_age
-  FROM pg_catalog.pg_stat_activity a
+  FROM {activity} a
  WHERE a.pid <> pg_catalog.pg_backend_pid() AND (a.backend_xmin IS NOT NULL OR a.backend_xid IS NOT NULL)
 UNION ALL
 SELECT 'prepared transaction', p.gid, p.database::text, p.owner::text, '',

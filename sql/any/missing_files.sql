@@ -4,4 +4,4 @@
 -- cost: one stat a relation named
 SELECT -1 AS content, c.oid::int8 AS oid, pg_catalog.pg_relation_filenode(c.oid)::int8 AS node
   FROM pg_catalog.pg_class c
- WHERE c.oid IN ({oids}) AND (pg_catalog.pg_stat_file(pg_catalog.pg_relation_filepath(c.oid), true)).size IS NULL
+ WHERE c.oid IN ({oids}) AND ({stat_file}(pg_catalog.pg_relation_filepath(c.oid), true)).size IS NULL

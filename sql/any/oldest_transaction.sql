@@ -7,4 +7,4 @@ SELECT pg_catalog.date_part('epoch', pg_catalog.clock_timestamp())::float8 AS cl
        pg_catalog.date_part('epoch', pg_catalog.min(a.xact_start))::float8 AS oldest,
        pg_catalog.count(CASE WHEN a.query = '<insufficient privilege>' THEN 1 END)::int8 AS hidden,
        (SELECT pg_catalog.count(*) FROM pg_catalog.pg_prepared_xacts)::int8 AS prepared
-  FROM pg_catalog.pg_stat_activity a
+  FROM {activity} a

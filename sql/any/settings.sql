@@ -2,7 +2,7 @@
 -- needs: CONNECT
 -- locks: none
 -- cost: constant
-SELECT name, setting, unit, source
+SELECT name, COALESCE(reset_val, setting) AS setting, unit, source   -- reset_val: the server's, not what this session set
   FROM pg_catalog.pg_settings
  WHERE name IN ('max_locks_per_transaction', 'max_connections', 'max_prepared_transactions', 'autovacuum',
                 'gp_autovacuum_scope', 'max_appendonly_tables', 'gp_appendonly_insert_files', 'gp_appendonly_compaction_threshold',

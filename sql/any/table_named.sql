@@ -1,7 +1,10 @@
--- One table by its name, for `gpcatalog estimate --table`: %s are its name, its schema, and the schema again.
+-- Tables of one name: %s are the name, the schema, and the schema again; without a schema, those of all schemas but the system's.
 -- needs: CONNECT
 -- locks: AccessShareLock on pg_class, pg_namespace
--- cost: one index look-up
-SELECT c.oid::int8 AS oid, n.nspname::text AS schema
+-- cost: one index look-up a schema
+SELECT c.oid::int8 AS oid, n.nspname::text AS schema, c.relname::text AS name
   FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
- WHERE c.relname = %s AND (n.nspname = %s OR (%s = '' AND pg_catalog.pg_table_is_visible(c.oid))) AND c.relkind IN ('r', 'p', 'm')
+ WHERE c.relname = %s AND (n.nspname = %s OR (%s = '' AND n.nspname NOT IN ('pg_catalog', 'information_schema', 'gp_toolkit')
+                                              AND n.nspname !~ '^pg_(toast|temp|aoseg|bitmapindex)'))
+       AND c.relkind IN ('r', 'p', 'm')
+ ORDER BY n.nspname

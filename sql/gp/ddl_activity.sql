@@ -12,7 +12,7 @@ SELECT a.pid::int4 AS pid,
        CASE WHEN w.blocked_by IS NOT NULL THEN 'waiting' ELSE 'running' END AS state,
        pg_catalog.date_part('epoch', pg_catalog.clock_timestamp() - a.query_start)::float8 AS seconds,
        COALESCE(w.blocked_by, '') AS blocked_by
-  FROM pg_catalog.pg_stat_activity a
+  FROM {activity} a
   LEFT JOIN (SELECT l.mppsessionid,
                     pg_catalog.string_agg(DISTINCT COALESCE(b.pid::text || ' (' || COALESCE(b.usename, '') || ', '
                                                             || COALESCE(b.state, '') || ')', 'session ' || h.mppsessionid), ', ') AS blocked_by
@@ -22,7 +22,7 @@ SELECT a.pid::int4 AS pid,
                     AND h.database IS NOT DISTINCT FROM l.database AND h.relation IS NOT DISTINCT FROM l.relation
                     AND h.transactionid::text IS NOT DISTINCT FROM l.transactionid::text AND h.classid IS NOT DISTINCT FROM l.classid
                     AND h.objid IS NOT DISTINCT FROM l.objid AND NOT (h.mode = 'AccessShareLock' AND l.mode <> 'AccessExclusiveLock')
-               LEFT JOIN pg_catalog.pg_stat_activity b ON b.sess_id = h.mppsessionid
+               LEFT JOIN {activity} b ON b.sess_id = h.mppsessionid
               WHERE NOT l.granted
               GROUP BY 1) w ON w.mppsessionid = a.sess_id
  WHERE a.pid <> pg_catalog.pg_backend_pid() AND a.state = 'active'

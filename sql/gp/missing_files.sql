@@ -5,4 +5,4 @@
 -- cost: one stat a relation named, on every segment
 SELECT c.gp_segment_id::int4 AS content, c.oid::int8 AS oid, pg_catalog.pg_relation_filenode(c.oid)::int8 AS node
   FROM gp_dist_random('pg_catalog.pg_class') c
- WHERE c.oid IN ({oids}) AND (pg_catalog.pg_stat_file(pg_catalog.pg_relation_filepath(c.oid), true)).size IS NULL
+ WHERE c.oid IN ({oids}) AND ({stat_file}(pg_catalog.pg_relation_filepath(c.oid), true)).size IS NULL

@@ -8,7 +8,7 @@ SELECT pg_catalog.date_part('epoch', pg_catalog.clock_timestamp())::float8 AS cl
        pg_catalog.date_part('epoch', pg_catalog.min(a.began))::float8 AS oldest,
        pg_catalog.count(CASE WHEN a.query = '<insufficient privilege>' THEN 1 END)::int8 AS hidden,
        (SELECT pg_catalog.count(*) FROM pg_catalog.pg_prepared_xacts)::int8 AS prepared
-  FROM (SELECT xact_start AS began, query FROM pg_catalog.pg_stat_activity
+  FROM (SELECT xact_start AS began, query FROM {activity} a
         UNION ALL
         SELECT (s).xact_start, (s).query
-          FROM (SELECT pg_catalog.pg_stat_get_activity(NULL) AS s FROM gp_dist_random('gp_id')) segments) a
+          FROM (SELECT {backends} AS s FROM gp_dist_random('gp_id')) segments) a

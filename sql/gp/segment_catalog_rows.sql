@@ -3,5 +3,5 @@
 -- locks: AccessShareLock on the catalog
 -- cost: one scan of the catalog on every segment
 SELECT gp_segment_id::int4 AS content, pg_catalog.count(*) AS rows
-  FROM gp_dist_random('pg_catalog.{catalog}')
+  FROM {source}
  GROUP BY 1

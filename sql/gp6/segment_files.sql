@@ -3,6 +3,7 @@
 -- tables, a batch of them: every list read stays in the memory of the segment's process. Tables without a list are passed over.
 -- An entry with eof 0 need not have a file: a column added after VACUUM emptied the segment file has none. filled counts the others.
 -- needs: CONNECT
+-- trusts: gp_toolkit
 -- locks: AccessShareLock on one table at a time, let go at once; waits behind TRUNCATE or DROP of a table up to lock_timeout
 -- cost: one open and one small scan a table on every segment
 SELECT content, oid, pg_catalog.count(CASE WHEN segno > 0 THEN 1 END)::int8 AS files,

@@ -6,7 +6,7 @@
 -- locks: AccessShareLock on pg_class, pg_index, pg_am, pg_inherits, pg_partitioned_table, pg_appendonly; opens no table
 -- cost: one directory listing and one stat a file on every segment, in parallel; one join of those catalogs
 -- include files_summed
-                          FROM (SELECT gp_segment_id AS content, pg_catalog.pg_ls_dir('{folder}') AS file
+                          FROM (SELECT gp_segment_id AS content, {list_folder}('{folder}') AS file
                                   FROM gp_dist_random('gp_id')) listed
 -- include files_named
                 SELECT c.gp_segment_id, c.relpersistence = 't',

@@ -4,6 +4,7 @@
 -- themselves: fed from gp_dist_random they would answer once for every segment, that many times too much.
 -- An entry with eof 0 need not have a file: a column added after VACUUM emptied the segment file has none. filled counts the others.
 -- needs: CONNECT
+-- trusts: gp_toolkit
 -- locks: AccessShareLock on one table at a time, let go at once; waits behind TRUNCATE or DROP of a table up to lock_timeout
 -- cost: one dispatch, one open and one small scan a table on every segment
 SELECT content, oid, pg_catalog.count(CASE WHEN segno > 0 THEN 1 END)::int8 AS files,

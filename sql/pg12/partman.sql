@@ -1,5 +1,6 @@
 -- Partition sets that pg_partman maintains, with their configuration as it stands.
 -- needs: SELECT on pg_partman's part_config
+-- trusts: {schema}, extension pg_partman
 -- locks: AccessShareLock on part_config
 -- cost: one scan of part_config
 SELECT pg_catalog.to_regclass(p.parent_table)::oid::int8 AS root, pg_catalog.to_regclass(p.parent_table)::oid::int8 AS oid,

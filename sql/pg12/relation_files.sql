@@ -5,7 +5,7 @@
 -- locks: AccessShareLock on pg_class, pg_index, pg_am, pg_inherits, pg_partitioned_table; opens no table
 -- cost: one directory listing and one stat a file; one join of those catalogs
 -- include files_summed
-                          FROM (SELECT -1 AS content, file FROM pg_catalog.pg_ls_dir('{folder}') AS file) listed
+                          FROM (SELECT -1 AS content, file FROM {list_folder}('{folder}') AS file) listed
 -- include files_named
                 SELECT -1, c.relpersistence = 't',
                        CASE WHEN c.relfilenode = 0 THEN pg_catalog.pg_relation_filenode(c.oid) ELSE c.relfilenode END::int8,

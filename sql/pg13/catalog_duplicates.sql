@@ -8,6 +8,6 @@ SELECT pg_catalog.sum(g.n)::int8 AS sample,
        (pg_catalog.sum(pg_catalog.ceil(g.n / {posting}.0) * (g.entry + 4) + CASE WHEN g.n > 1 THEN ((6 * g.n + 7) / 8) * 8 ELSE 0 END)
         / pg_catalog.sum(g.n))::float8 - 4 AS entry_bytes
   FROM (SELECT pg_catalog.count(*) AS n, pg_catalog.avg({entry}) AS entry
-          FROM pg_catalog.{catalog} t
+          FROM {source} t
          WHERE {sampled}
          GROUP BY {keys}) g

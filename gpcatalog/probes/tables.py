@@ -1,0 +1,119 @@
+"""Tables that a user names, and what of their owners' code a statement on them could run."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gpcatalog.errors import CatalogError, Exit
+from gpcatalog.model.names import qualified, split_name
+from gpcatalog.probes import library
+from gpcatalog.probes.connection import ProbeFailed, Session
+
+
+@dataclass(frozen=True)
+class TableName:
+    """One table of the session's database."""
+
+    oid: int
+    schema: str
+    name: str
+
+    @property
+    def text(self) -> str:
+        """Schema and name, as messages show them."""
+        return f"{self.schema}.{self.name}"
+
+
+def named(session: Session, text: str) -> TableName:
+    """Return the one table that `text` names as SQL spells it, with its schema or without.
+
+    Raises CatalogError (2) where no table or more than one has this name, (3) where the catalogs cannot be read.
+    """
+    schema, name = split_name(text)
+    statement = library.probe("table_named", session.server).statement()
+    try:
+        found = session.query(statement, [name, schema, schema])
+    except ProbeFailed as e:
+        raise CatalogError(f"cannot look up {text}: {e.reason}", exit_code=Exit.UNREACHABLE) from None
+    if len(found) == 1:
+        return TableName(found[0]["oid"], found[0]["schema"], found[0]["name"])
+    place = session.target["dbname"]
+    if not found:
+        raise CatalogError(f"no table named {text} in {place}", hint="name it as schema.table; psql lists tables with \\dt *.*")
+    schemas = ", ".join(row["schema"] for row in found[:5])
+    raise CatalogError(f"{len(found)} tables named {text} in {place}: in schemas {schemas}", hint="name it as schema.table")
+
+
+def reachable_functions(session: Session, oid: int) -> list[dict[str, str]]:
+    """Return the functions that a query on this table and its partitions can run: function, owner, risk.
+
+    Raises ProbeFailed.
+    """
+    return session.rows("reachable_code", root=str(oid), ddl="false")
+
+
+def refuse_planning(session: Session, table: TableName) -> None:
+    """Raise CatalogError (4) unless planning a query on this table can run no code that a user stored.
+
+    The planner evaluates expressions of indexes, constraints, statistics and policies, so naming the table in a query is enough.
+    """
+    with _checking(table):
+        powers = session.rows("role_powers")[0]["powers"]
+        functions = reachable_functions(session, table.oid)
+    if powers:
+        raise CatalogError(
+            f"planning can run functions of the owner of {table.text}, and this session is {powers}",
+            hint="connect as the owner of the table, or as a role without these powers",
+            exit_code=Exit.REFUSED,
+        )
+    if functions:
+        raise CatalogError(
+            f"planning a query on {table.text} could run {_first(functions)}",
+            hint="gpcatalog plans a query only on tables that reach no user-defined function",
+            exit_code=Exit.REFUSED,
+        )
+
+
+def countable(session: Session, table: TableName) -> set[str]:
+    """Return the qualified names of the partitions whose rows can be counted without running another role's code.
+
+    Raises CatalogError (4) where counting could run code of a role that is neither superuser nor this one.
+
+    Only its owner can add an index or constraint to a table. So where all partitions belong to superusers or to this role, none can
+    be added between this check and the count; for other owners a role with powers of its own is refused.
+    """
+    with _checking(table):
+        powers = session.rows("role_powers")[0]["powers"]
+        trusted = {row["role"] for row in session.rows("trusted_roles")}
+        tree = session.rows("migration_tree", root=str(table.oid))
+        owners = {row["owner"] for row in tree}
+        functions = [row for row in reachable_functions(session, table.oid) if row["owner"] not in trusted or row["risk"] == "side effects"]
+    others = sorted(owners - trusted)
+    if powers and others:
+        raise CatalogError(
+            f"counting rows of {table.text} can run functions of its owner, {others[0]}, and this session is {powers}",
+            hint=f"connect as {others[0]}, or migrate without --count",
+            exit_code=Exit.REFUSED,
+        )
+    if functions and (powers or others):
+        raise CatalogError(
+            f"counting rows of {table.text} could run {_first(functions)}",
+            hint="connect as the owner of the table, or migrate without --count",
+            exit_code=Exit.REFUSED,
+        )
+    return {qualified(row["schema"], row["name"]) for row in tree}
+
+
+@contextlib.contextmanager
+def _checking(table: TableName) -> Iterator[None]:
+    try:
+        yield
+    except ProbeFailed as e:
+        raise CatalogError(f"cannot check {table.text}: {e.reason}", exit_code=Exit.REFUSED) from None
+
+
+def _first(functions: list[dict[str, str]]) -> str:
+    more = f" and {len(functions) - 1} more" if len(functions) > 1 else ""
+    return f"{functions[0]['function']} of {functions[0]['owner']}{more}"

@@ -1,0 +1,15 @@
+-- What makes it dangerous to run another role's code in this session: superusers and roles that can reach the server's files and
+-- programs that this session is, or can become; '' where there is none.
+-- needs: CONNECT
+-- locks: AccessShareLock on pg_authid, pg_auth_members
+-- cost: constant
+SELECT COALESCE(pg_catalog.string_agg(DISTINCT p.power, ', '), '') AS powers
+  FROM (SELECT 'member of ' || r.rolname::text AS power
+          FROM pg_catalog.pg_roles r
+         WHERE (r.rolsuper OR r.rolname IN ('pg_execute_server_program', 'pg_read_server_files', 'pg_write_server_files'))
+               AND pg_catalog.pg_has_role(r.oid, 'MEMBER')
+               AND NOT EXISTS (SELECT 1 FROM pg_catalog.pg_roles s WHERE s.rolsuper AND s.rolname IN (current_user, session_user))
+        UNION ALL
+        SELECT CASE WHEN r.rolsuper THEN 'superuser' ELSE 'CREATEROLE' END
+          FROM pg_catalog.pg_roles r
+         WHERE (r.rolsuper OR r.rolcreaterole) AND r.rolname IN (current_user, session_user)) p

@@ -1,0 +1,14 @@
+-- Functions made by users that a statement on a table and its partitions can run: those that its column types, partition keys,
+-- indexes, constraints, generated columns, statistics, policies, triggers, rules and defaults reach through pg_depend; where {ddl} is
+-- true, also those of event triggers. What the text of a function calls is not known to the server.
+-- needs: CONNECT
+-- locks: AccessShareLock on pg_depend and the catalogs it leads to; opens no table
+-- cost: some index look-ups a partition, index and constraint
+WITH RECURSIVE relations (oid) AS (
+    SELECT {root}::oid
+    UNION ALL
+    SELECT i.inhrelid FROM relations r JOIN pg_catalog.pg_inherits i ON i.inhparent = r.oid
+), written (oid) AS (SELECT r.oid FROM relations r),
+-- include reachable_started
+-- include reachable_code
+SELECT u.function, u.owner, u.risk FROM unsafe u ORDER BY u.risk, u.function

@@ -1,0 +1,95 @@
+"""The role that `doctor --create-role` prints sees in an audit what a superuser sees, on every server."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from gpcatalog.probes.collect import collect
+from gpcatalog.probes.connection import connect
+from gpcatalog.store.schema import TABLES
+from gpcatalog.store.snapshot import Snapshot
+from tests.conftest import fresh_database
+from tests.probes import zoo
+
+ROLE = 'moni"tor 3'
+SERVERS = ("gp6_dsn", "gp7_dsn", "pg12_dsn", "pg_dsn", "pgnew_dsn", "pg19_dsn")
+# sections that tell of the audit itself; statistics move while the two audits run
+OTHERS = ("snapshot", "coverage", "timing", "horizon")
+MOVING = ("dead_tuples", "last_vacuum", "reltuples", "age_seconds")
+
+
+@pytest.fixture(params=SERVERS)
+def dsn(request: pytest.FixtureRequest) -> str:
+    """A database with tables of every kind, conninfo of its superuser."""
+    made = fresh_database(request.getfixturevalue(request.param), "monitored")
+    with psycopg.connect(made, autocommit=True) as conn:
+        zoo.make(conn)
+        conn.execute("ANALYZE")
+    return made
+
+
+def _audited(dsn: str, file: Path) -> tuple[dict[str, list[str]], dict[str, str]]:
+    """Rows of every section, sorted, and the status of every probe."""
+    with connect(dsn) as session:
+        collect(session, file)
+    with Snapshot(file) as snapshot:
+        rows = {
+            name: sorted(str({k: v for k, v in row.items() if k not in MOVING}) for row in snapshot.rows(f'SELECT * FROM "{name}"'))
+            for name in TABLES
+            if name not in OTHERS
+        }
+        return rows, {r["probe"]: r["status"] for r in snapshot.rows("SELECT probe, status FROM coverage")}
+
+
+def test_it_sees_what_a_superuser_sees(dsn: str, tmp_path: Path) -> None:
+    printed = subprocess.run(
+        [sys.executable, "-m", "gpcatalog", "doctor", dsn, "--create-role", ROLE], capture_output=True, text=True, check=True
+    ).stdout
+    with psycopg.connect(dsn, autocommit=True) as conn:
+        for _ in range(2):  # running it again changes nothing
+            conn.execute(printed.encode())
+        found = conn.execute("SELECT rolsuper, rolcreaterole, rolcreatedb FROM pg_roles WHERE rolname = %s", [ROLE]).fetchone()
+        assert found == (False, False, False)
+    mine = re.sub(r"user=\w+", """user='moni"tor 3'""", dsn)
+    with psycopg.connect(mine) as conn, pytest.raises(psycopg.Error):
+        conn.execute("SELECT * FROM pg_catalog.pg_statistic")  # sample values of columns stay closed
+    wanted, read = _audited(dsn, tmp_path / "superuser.gpcatalog")
+    got, status = _audited(mine, tmp_path / "role.gpcatalog")
+    assert status == read
+    assert set(status.values()) <= {"read", "not applicable"}
+    assert len(wanted) >= 10
+    for section, rows in wanted.items():
+        assert got[section] == rows, section
+    with psycopg.connect(dsn, autocommit=True) as conn:
+        conn.execute("DROP SCHEMA gpcatalog_monitor CASCADE")
+        conn.execute('DROP OWNED BY "moni""tor 3"')
+        conn.execute('DROP ROLE "moni""tor 3"')
+
+
+def test_a_schema_of_another_role_is_not_used(pg_dsn: str) -> None:
+    """Whoever makes gpcatalog_monitor first is not asked: the script stops, and an audit reads nothing of it."""
+    made = fresh_database(pg_dsn, "squatted_monitor")
+    with psycopg.connect(made, autocommit=True) as conn:
+        conn.execute("CREATE ROLE squatter LOGIN")
+        conn.execute("CREATE SCHEMA gpcatalog_monitor AUTHORIZATION squatter")
+        conn.execute("GRANT USAGE ON SCHEMA gpcatalog_monitor TO PUBLIC")
+        conn.execute("CREATE ROLE reader LOGIN")
+    try:
+        with connect(re.sub(r"user=\w+", "user=reader", made)) as session:
+            assert not session.monitored
+        printed = subprocess.run(
+            [sys.executable, "-m", "gpcatalog", "doctor", made, "--create-role", "reader"], capture_output=True, text=True, check=True
+        ).stdout
+        with psycopg.connect(made, autocommit=True) as conn, pytest.raises(psycopg.Error, match="gpcatalog_monitor belongs to a role"):
+            conn.execute(printed.encode())
+    finally:
+        with psycopg.connect(made, autocommit=True) as conn:
+            conn.execute("DROP OWNED BY squatter")
+            conn.execute("DROP ROLE squatter")
+            conn.execute("DROP ROLE reader")
