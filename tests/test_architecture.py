@@ -25,7 +25,7 @@ ALLOWED: dict[str, set[str]] = {
     "growth": {"store", "capacity", "audit"},
     "latency": {"store", "capacity", "audit"},
     "doctor": set(),
-    "migration": {"audit", "planner", "capacity", "ddl", "store"},
+    "migration": {"audit", "planner", "probes", "capacity", "ddl", "store"},
     "lab": {"store", "capacity", "probes"},
     "emit": {"audit", "rules", "planner", "ddl", "growth", "latency", "capacity", "migration", "store", "doctor"},
     "commands": {

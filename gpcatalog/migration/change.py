@@ -69,6 +69,7 @@ class Context:
     columns: tuple[str, ...]  # of every row, in the root's order, quoted
     copied: tuple[str, ...]  # without generated ones
     signature: str
+    held: bool = True  # some relation of the table belongs to a role that is no superuser
 
 
 @dataclass(frozen=True)
@@ -275,3 +276,4 @@ class Work:
     files: int = 0
     advice: list[str] = field(default_factory=list)
     initial: list[tuple[str, str]] = field(default_factory=list)
+    reachable: tuple[str, ...] = ()  # functions, with their owners, that stop a superuser who runs the files

@@ -18,7 +18,8 @@ class Declarative(Writer):
         self.greenplum = greenplum
 
     def settings(self) -> list[str]:
-        found = ["SET row_security = off;"]
+        # compiling the catalog queries of the journal would take longer than running them
+        found = ["SET row_security = off;", "SET jit = off;"]
         if self.greenplum:
             # it warns that partitions keep their names when their parent is renamed: so they shall
             found += ["SET client_min_messages = error;", "SET gp_autostats_mode = none;", "SET default_table_access_method = heap;"]

@@ -15,7 +15,7 @@ from gpcatalog.migration.partman import follow
 from gpcatalog.migration.request import Mode, Request, Runner
 from gpcatalog.migration.template import template
 from gpcatalog.migration.whole import lift, parted, plain
-from gpcatalog.migration.writer import Writer, array, literal
+from gpcatalog.migration.writer import Writer, array, literal, proven
 from gpcatalog.model.names import printable
 from gpcatalog.model.quantity import count, duration, plural, size
 from gpcatalog.model.server import Server
@@ -82,7 +82,7 @@ class Folder:
         r = self.request
         lines = [
             *(["\\set ON_ERROR_STOP on"] if r.runner is Runner.PSQL else []),
-            "SET search_path = pg_catalog;",
+            "SET search_path = pg_catalog, pg_temp;",
             "SET client_encoding = 'UTF8';",
             "SET standard_conforming_strings = on;",
             "SET statement_timeout = 0;",
@@ -98,18 +98,10 @@ class Folder:
             f"SET {SCHEMA}.attempts = '{r.attempts}';",
             f"SET {SCHEMA}.wait = '{r.wait_ms}ms';",
             f"SET {SCHEMA}.pause = '{r.pause_s:g}';",
+            # 'off': a superuser never runs functions that another role can replace
+            f"SET {SCHEMA}.run_owner_code = '{'on' if r.run_owner_code else 'off'}';",
         ]
         return "\n".join(lines) + "\n\n"
-
-    def _there(self) -> str:
-        said = literal(f"schema {SCHEMA} is missing: run 0000_prepare.sql first")
-        body = (
-            "BEGIN\n"
-            f"    IF NOT EXISTS (SELECT 1 FROM pg_catalog.pg_namespace n WHERE n.nspname = '{SCHEMA}') THEN\n"
-            f"        RAISE EXCEPTION '%', {said};\n    END IF;\n"
-            "END\n"
-        )
-        return f"DO $gpcatalog$\n{body}$gpcatalog$;\n\n"
 
     def prepare(self) -> str:
         head = [
@@ -188,6 +180,20 @@ class Folder:
             and not any(i.comment for i, _ in stages[0].indexes)
         )
 
+    def _role(self, work: Work) -> list[str]:
+        """Which role runs the file, and why."""
+        owner = work.context.root.owner
+        found = [f"Role: run all files of this folder as {owner}, the owner of the table."]
+        if self.request.run_owner_code:
+            return [*found, "A superuser who runs them runs functions of other roles with all rights (--run-owner-code was given)."]
+        if work.reachable:
+            shown = ", ".join(work.reachable[:5]) + (f" and {len(work.reachable) - 5} more" if len(work.reachable) > 5 else "")
+            return [*found, "As a superuser they stop before the first copy, because they would run with all rights:", f"  {shown}"]
+        found.append("A superuser can run them too: no function of another role was reachable. Every step checks that again.")
+        if self.request.mode is Mode.ONLINE and self.server.greenplum and work.context.held:
+            found.append("UPDATE and DELETE of the leaves of a step wait while they are copied: its owner must not change them then.")
+        return found
+
     def _locks(self) -> list[str]:
         if self.request.mode is Mode.ONLINE:
             first = "Exclusive on the root and the leaves of one step while they are looked at again: writers wait, readers go on"
@@ -225,9 +231,11 @@ class Folder:
             *self._locks(),
             *self._merged_by_the_server(work),
             "",
-            f"Run 0000_prepare.sql before it, as owner of the table or superuser:  psql -X -v ON_ERROR_STOP=1 -f {name}"
+            *self._role(work),
+            "",
+            f"Run 0000_prepare.sql before it:  psql -X -v ON_ERROR_STOP=1 -f {name}"
             if self.request.runner is Runner.PSQL
-            else "Run 0000_prepare.sql before it, as owner or superuser, with a runner that knows dollar quotes and stops at an error.",
+            else "Run 0000_prepare.sql before it, with a runner that knows dollar quotes and stops at an error.",
             "Every step is a transaction: it can be stopped at any moment; run again, it does what is left.",
             f"The way back: rollback/{name}.",
         ]
@@ -240,20 +248,25 @@ class Folder:
         skipped = [r for r in self.refused if r.table == root.sql]
         if skipped:
             head += ["", "Refused:", *(f"  {r.id}: {r.reason}" for r in skipped[:50])]
-        lines = [self._opening(head), self._settings(), self._there()]
-        if self.request.window is not None:
-            lines.append(f"SELECT {SCHEMA}.window_from_now({self.request.window:.0f});\n\n")
+        lines = [self._opening(head), self._settings()]
         names, bounds = [n for n, _ in work.initial], [b for _, b in work.initial]
-        lines.append(
-            "-- what the table is believed to have\n"
-            f"SELECT {SCHEMA}.begin({literal(work.context.plan)}, {literal(root.sql)}, {array(names)}, {array(bounds)});\n"
-        )
+        first = [] if self.request.window is None else [f"SELECT {SCHEMA}.window_from_now({self.request.window:.0f});"]
+        first += [
+            "-- the partitions that the plan found",
+            f"SELECT {SCHEMA}.begin({literal(work.context.plan)}, {literal(root.sql)}, {array(names)}, {array(bounds)});",
+        ]
+        lines.append(proven(first))
         for n, change in enumerate(work.forward, 1):
             lines.append("\n" + comment([f"===== {n} of {len(work.forward)} · " + self._describe(change)[0], *self._describe(change)[1:]]))
             lines.append("\n".join(self._write(work, change, "done")))
         if not any(isinstance(c, Plain) for c in work.forward):  # no root is left
-            lines.append("\n" + comment(["===== statistics of the whole table"]) + "\n".join(self.writer.after(work.context)) + "\n")
+            lines.append("\n" + comment(["===== statistics of the whole table"]) + self._statistics(work))
         return "".join(lines)
+
+    def _statistics(self, work: Work) -> str:
+        """The transaction behind the last step: ANALYZE opens the root, whose partition key may call functions."""
+        check = f"SELECT {SCHEMA}.expect_trusted_tree({literal(work.context.root.sql)});"
+        return proven([check, *self.writer.after(work.context)])
 
     def back(self, work: Work, name: str) -> str:
         root = work.context.root
@@ -262,14 +275,14 @@ class Folder:
             "Rows are copied under a lock that writers wait for; rows that came since are kept. What was never done is passed over.",
             f"Run it as {name} is run; it can be stopped and run again.",
         ]
-        lines = [self._opening(head), self._settings(), self._there()]
+        lines = [self._opening(head), self._settings()]
         for change in work.back:
             lines.append("\n" + comment(self._describe(change)))
             lines.append("\n".join(self._write(work, change, "undone")))
         missing = [c for c in work.forward if not any(b.id == f"undo-{c.id}" for b in work.back)]
         lines += ["\n" + comment([f"{c.id}: no way back is written"]) for c in missing]
         if work.back:
-            lines.append("\n" + "\n".join(self.writer.after(work.context)) + "\n")
+            lines.append("\n" + self._statistics(work))
         return "".join(lines)
 
     def index(self) -> str:
@@ -289,13 +302,13 @@ class Folder:
         ids = [c.id for w in self.work for c in w.forward]
         plan = literal(self.plan.id)
         body = [self._opening(["Is every step done, and are the rows those that were there? Rows written since show as a difference."])]
-        body += [self._settings(), self._there()]
-        body.append(f"SELECT {SCHEMA}.finished({plan}, {array(ids)}, 'done');\n")
+        body += [self._settings()]
+        calls = [f"SELECT {SCHEMA}.finished({plan}, {array(ids)}, 'done');"]
         for work in self.work:
             c = work.context
-            body.append(f"SELECT {SCHEMA}.expect({plan}, {literal(c.root.sql)}, {literal(c.signature)}, {literal(c.root.owner)}, true);\n")
-        body.append(f"SELECT step, relation, rows_then, rows_now, same FROM {SCHEMA}.review({plan}) ORDER BY 1, 2;\n")
-        return "".join(body)
+            calls.append(f"SELECT {SCHEMA}.expect({plan}, {literal(c.root.sql)}, {literal(c.signature)}, {literal(c.root.owner)}, true);")
+        calls.append(f"SELECT step, relation, rows_then, rows_now, same FROM {SCHEMA}.review({plan}) ORDER BY 1, 2;")
+        return "".join([*body, proven(calls)])
 
     def cleanup(self) -> str:
         plan = literal(self.plan.id)
@@ -308,7 +321,8 @@ class Folder:
         body = (
             "BEGIN\n"
             f"    IF NOT EXISTS (SELECT 1 FROM pg_catalog.pg_namespace n WHERE n.nspname = '{SCHEMA}') THEN RETURN; END IF;\n"
-            f"    PERFORM {SCHEMA}.sweep({plan});\n{deletes}"
+            + "".join(f"    {line}\n" for line in journal.proof())
+            + f"    PERFORM {SCHEMA}.sweep({plan});\n{deletes}"
             "    -- plans of others may be under way\n"
             f"    IF NOT EXISTS (SELECT 1 FROM {SCHEMA}.step) AND NOT EXISTS (SELECT 1 FROM {SCHEMA}.tree) THEN\n"
             f"        DROP SCHEMA {SCHEMA} CASCADE;\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from gpcatalog.model.server import Server
+from gpcatalog.probes import library
 
 SCHEMA = "gpcatalog_journal"
 
@@ -38,7 +39,6 @@ _LEAVES = """\
 """
 
 _TEMPLATE = """\
-CREATE SCHEMA IF NOT EXISTS @J;
 COMMENT ON SCHEMA @J IS 'what migrations written by gpcatalog have done; the clean-up script removes it';
 
 -- Rows are only ever added, so that migrations of several tables can run side by side.
@@ -57,19 +57,149 @@ CREATE TABLE IF NOT EXISTS @J.stage (
     plan text NOT NULL, step text NOT NULL, relation text NOT NULL,
     at timestamptz NOT NULL DEFAULT pg_catalog.clock_timestamp())@D;
 
+-- Stops a superuser where statements that read and write these relations would run functions that a role without superuser can
+-- replace, or has written into an expression. Relations of other roles are locked first, so that nobody adds such a function
+-- afterwards: readers go on, and writers too (Greenplum: UPDATE and DELETE wait).
+CREATE OR REPLACE FUNCTION @J.expect_trusted(reads text[], writes text[]) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp
+-- the closure is found by index: the planner cannot know how few rows it has
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $f$
+DECLARE
+    found text;
+    owners text;
+BEGIN
+    IF pg_catalog.current_setting('@J.run_owner_code') = 'on'
+       OR NOT EXISTS (SELECT 1 FROM pg_catalog.pg_roles r WHERE r.rolsuper AND r.rolname IN (current_user, session_user)) THEN
+        RETURN;
+    END IF;
+    WITH RECURSIVE above (oid) AS (
+        SELECT pg_catalog.to_regclass(@C(x.name))::oid FROM (SELECT pg_catalog.unnest($1 || $2) AS name) x
+         WHERE pg_catalog.to_regclass(@C(x.name)) IS NOT NULL
+        UNION
+        SELECT i.inhparent FROM above a JOIN pg_catalog.pg_inherits i ON i.inhrelid = a.oid
+    ), held (oid) AS (
+        SELECT a.oid FROM above a
+        UNION
+        SELECT k.confrelid FROM above a JOIN pg_catalog.pg_constraint k ON k.conrelid = a.oid AND k.contype = 'f'
+    )
+    SELECT pg_catalog.string_agg('ONLY "' || pg_catalog.replace(n.nspname::text, '"', '""') || '"."'
+                                 || pg_catalog.replace(c.relname::text, '"', '""') || '"', ', ' ORDER BY c.oid),
+           pg_catalog.string_agg(DISTINCT o.rolname::text, ', ')
+      INTO found, owners
+      FROM held h
+      JOIN pg_catalog.pg_class c ON c.oid = h.oid AND c.relkind IN ('r', 'p')@X
+      JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+      JOIN pg_catalog.pg_roles o ON o.oid = c.relowner AND NOT o.rolsuper;
+    IF found IS NOT NULL THEN
+        PERFORM @J.lock('LOCK TABLE ' || found || ' IN SHARE UPDATE EXCLUSIVE MODE');
+    ELSIF NOT EXISTS (SELECT 1 FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_roles o ON o.oid = p.proowner
+                       WHERE p.oid >= 16384 AND NOT o.rolsuper)
+          AND NOT EXISTS (SELECT 1 FROM pg_catalog.pg_type t JOIN pg_catalog.pg_roles o ON o.oid = t.typowner
+                           WHERE t.oid >= 16384 AND t.typtype = 'd' AND NOT o.rolsuper) THEN
+        RETURN;  -- only superusers have written anything that could run
+    END IF;
+    WITH RECURSIVE relations (oid) AS (
+        SELECT pg_catalog.to_regclass(@C(x.name))::oid FROM (SELECT pg_catalog.unnest($1 || $2) AS name) x
+         WHERE pg_catalog.to_regclass(@C(x.name)) IS NOT NULL
+        UNION
+        SELECT i.inhparent FROM relations a JOIN pg_catalog.pg_inherits i ON i.inhrelid = a.oid
+    ), written (oid) AS (
+        SELECT pg_catalog.to_regclass(@C(x.name))::oid FROM (SELECT pg_catalog.unnest($2) AS name) x
+         WHERE pg_catalog.to_regclass(@C(x.name)) IS NOT NULL
+    ),
+@R    SELECT pg_catalog.string_agg(CASE u.risk WHEN 'owner' THEN u.function || ' of ' || u.owner
+                                              ELSE u.function || ', a function of the server with side effects' END,
+                                 '; ' ORDER BY u.function) INTO found
+      FROM unsafe u WHERE u.risk IN ('owner', 'side effects');
+    IF found IS NOT NULL THEN
+        RAISE EXCEPTION 'this step would run code of another role with the rights of a superuser: %', found
+            USING HINT = 'Connect as the owner of the table, ' || COALESCE(owners, 'or look at that function')
+                         || ', and run the files again. Option --run-owner-code of gpcatalog migrate writes files that run it.';
+    END IF;
+END
+$f$;
+
+-- The same for ANALYZE of a partitioned table, which reads its foreign partitions too.
+CREATE OR REPLACE FUNCTION @J.expect_trusted_tree(root text) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $f$
+BEGIN
+    IF pg_catalog.to_regclass(@C(root)) IS NOT NULL THEN
+        PERFORM @J.expect_trusted(ARRAY[root] || ARRAY(
+            SELECT p.part FROM @J.partitions(pg_catalog.to_regclass(@C(root))) p
+              JOIN pg_catalog.pg_class c ON c.oid = pg_catalog.to_regclass(@C(p.part)) AND c.relkind = 'f'), ARRAY[]::text[]);
+    END IF;
+END
+$f$;
+
+-- Stops a superuser who is not the owner of these relations: what this transaction reads is fixed before it can lock and look.
+CREATE OR REPLACE FUNCTION @J.expect_owner(relations text[]) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $f$
+DECLARE
+    owners text;
+BEGIN
+    IF pg_catalog.current_setting('@J.run_owner_code') = 'on'
+       OR NOT EXISTS (SELECT 1 FROM pg_catalog.pg_roles r WHERE r.rolsuper AND r.rolname IN (current_user, session_user)) THEN
+        RETURN;
+    END IF;
+    SELECT pg_catalog.string_agg(DISTINCT o.rolname::text, ', ') INTO owners
+      FROM (SELECT pg_catalog.unnest($1) AS name) x
+      JOIN pg_catalog.pg_class c ON c.oid = pg_catalog.to_regclass(@C(x.name))::oid
+      JOIN pg_catalog.pg_roles o ON o.oid = c.relowner AND NOT o.rolsuper;
+    IF owners IS NOT NULL THEN
+        RAISE EXCEPTION 'changed since it was planned: % has become owner of partitions, and could add code during the copy', owners
+            USING HINT = 'Write the files anew, or connect as the owner of the table.';
+    END IF;
+END
+$f$;
+
+-- Stops a superuser where members of an extension belong to a role that is none.
+CREATE OR REPLACE FUNCTION @J.expect_extension(extension text) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $f$
+DECLARE
+    owners text;
+BEGIN
+    IF pg_catalog.current_setting('@J.run_owner_code') = 'on'
+       OR NOT EXISTS (SELECT 1 FROM pg_catalog.pg_roles r WHERE r.rolsuper AND r.rolname IN (current_user, session_user)) THEN
+        RETURN;
+    END IF;
+    SELECT pg_catalog.string_agg(DISTINCT o.rolname::text, ', ') INTO owners
+      FROM (SELECT e.extowner AS owner FROM pg_catalog.pg_extension e WHERE e.extname = $1
+            UNION ALL
+            SELECT n.nspowner FROM pg_catalog.pg_extension e JOIN pg_catalog.pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = $1
+            UNION ALL
+            SELECT p.proowner
+              FROM pg_catalog.pg_extension e
+              JOIN pg_catalog.pg_depend d ON d.refclassid = 3079 AND d.refobjid = e.oid AND d.deptype = 'e' AND d.classid = 1255
+              JOIN pg_catalog.pg_proc p ON p.oid = d.objid
+             WHERE e.extname = $1
+            UNION ALL
+            SELECT c.relowner
+              FROM pg_catalog.pg_extension e
+              JOIN pg_catalog.pg_depend d ON d.refclassid = 3079 AND d.refobjid = e.oid AND d.deptype = 'e' AND d.classid = 1259
+              JOIN pg_catalog.pg_class c ON c.oid = d.objid
+             WHERE e.extname = $1) m
+      JOIN pg_catalog.pg_roles o ON o.oid = m.owner AND NOT o.rolsuper;
+    IF owners IS NOT NULL THEN
+        RAISE EXCEPTION 'this step would call functions of extension %, which belongs in part to %, as superuser', $1, owners
+            USING HINT = 'Connect as the owner of the table and run the files again.';
+    END IF;
+END
+$f$;
+
 -- The last state of a step: '' where it was never begun.
-CREATE OR REPLACE FUNCTION @J.state(of_plan text, of_step text) RETURNS text LANGUAGE sql AS $f$
+CREATE OR REPLACE FUNCTION @J.state(of_plan text, of_step text) RETURNS text
+LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $f$
     SELECT COALESCE((SELECT s.state FROM @J.step s WHERE s.plan = $1 AND s.step = $2 ORDER BY s.at DESC LIMIT 1), '')
 $f$;
 
 -- Every partition below a table, with its bound.
 CREATE OR REPLACE FUNCTION @J.partitions(root pg_catalog.regclass, OUT part text, OUT bound text) RETURNS SETOF record
-LANGUAGE sql SET search_path = pg_catalog AS $f$
+LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $f$
 @L$f$;
 
 -- Stops unless the table has the partitions, the columns and the owner that the plan rests on; says what changed.
 CREATE OR REPLACE FUNCTION @J.expect(of_plan text, root text, signature text, owner text, whole boolean) RETURNS void
-LANGUAGE plpgsql SET search_path = pg_catalog AS $f$
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $f$
 DECLARE
     oid_now pg_catalog.oid := pg_catalog.to_regclass(@C(root))::pg_catalog.oid;
     found text;
@@ -109,7 +239,7 @@ $f$;
 
 -- Stops unless these partitions are there with these bounds.
 CREATE OR REPLACE FUNCTION @J.expect_partitions(root text, names text[], bounds text[]) RETURNS void
-LANGUAGE plpgsql SET search_path = pg_catalog AS $f$
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $f$
 DECLARE
     lost text;
 BEGIN
@@ -124,14 +254,14 @@ $f$;
 
 -- Partitions that the table has by the journal: what was planned, and what finished steps changed.
 CREATE OR REPLACE FUNCTION @J.believed(of_plan text, of_relation text, OUT part text, OUT bound text) RETURNS SETOF record
-LANGUAGE sql AS $f$
+LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $f$
     SELECT p.part, p.bound FROM @J.tree p WHERE p.plan = $1 AND p.relation = $2
      GROUP BY p.part, p.bound HAVING pg_catalog.sum(p.change) > 0
 $f$;
 
 -- Notes what the table is believed to have before the first step.
 CREATE OR REPLACE FUNCTION @J.begin(of_plan text, root text, names text[], bounds text[]) RETURNS void
-LANGUAGE plpgsql AS $f$
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $f$
 BEGIN
     IF NOT EXISTS (SELECT 1 FROM @J.tree p WHERE p.plan = of_plan AND p.relation = root) THEN
         INSERT INTO @J.tree (plan, relation, part, bound, change)
@@ -142,7 +272,7 @@ END
 $f$;
 
 -- Takes locks, again and again with a short timeout, so that nobody queues behind a lock that is not had.
-CREATE OR REPLACE FUNCTION @J.lock(statement text) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog AS $f$
+CREATE OR REPLACE FUNCTION @J.lock(statement text) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $f$
 DECLARE
     patience int := pg_catalog.current_setting('@J.attempts')::int;
 BEGIN
@@ -163,7 +293,7 @@ $f$;
 
 -- Counts and hashes the rows of one relation, order left aside, and notes both; stops where rows lie outside a bound.
 CREATE OR REPLACE FUNCTION @J.tally(of_plan text, of_step text, of_side text, relation text, columns text, predicate text, source text)
-RETURNS void LANGUAGE plpgsql AS $f$
+RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $f$
 DECLARE
     number bigint;
     total numeric;
@@ -183,13 +313,14 @@ $f$;
 
 -- The last tally of each relation on one side of a step.
 CREATE OR REPLACE FUNCTION @J.tallies(of_plan text, of_step text, of_side text, OUT relation text, OUT rows bigint, OUT hash numeric)
-RETURNS SETOF record LANGUAGE sql AS $f$
+RETURNS SETOF record LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $f$
     SELECT DISTINCT ON (t.relation) t.relation, t.rows, t.hash FROM @J.tally t
      WHERE t.plan = $1 AND t.step = $2 AND t.side = $3 ORDER BY t.relation, t.at DESC
 $f$;
 
 -- Stops unless both sides of a step hold the same rows: their number and the sum of their hashes are equal.
-CREATE OR REPLACE FUNCTION @J.compare(of_plan text, of_step text, one text, other text) RETURNS bigint LANGUAGE plpgsql AS $f$
+CREATE OR REPLACE FUNCTION @J.compare(of_plan text, of_step text, one text, other text) RETURNS bigint
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $f$
 DECLARE
     a record;
     b record;
@@ -206,13 +337,14 @@ END
 $f$;
 
 -- Has a leaf changed since it was copied?
-CREATE OR REPLACE FUNCTION @J.differs(of_plan text, of_step text, of_relation text) RETURNS boolean LANGUAGE sql AS $f$
+CREATE OR REPLACE FUNCTION @J.differs(of_plan text, of_step text, of_relation text) RETURNS boolean
+LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $f$
     SELECT NOT EXISTS (SELECT 1 FROM @J.tallies($1, $2, 'copied') a JOIN @J.tallies($1, $2, 'old') b ON b.relation = a.relation
                         WHERE a.relation = $3 AND a.rows = b.rows AND a.hash = b.hash)
 $f$;
 
 -- Takes from a new table what default privileges gave to others.
-CREATE OR REPLACE FUNCTION @J.strip(relation text) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog AS $f$
+CREATE OR REPLACE FUNCTION @J.strip(relation text) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $f$
 DECLARE
     who record;
 BEGIN
@@ -226,13 +358,14 @@ END
 $f$;
 
 -- Notes a table that is built aside.
-CREATE OR REPLACE FUNCTION @J.staged(of_plan text, of_step text, relation text) RETURNS void LANGUAGE sql AS $f$
+CREATE OR REPLACE FUNCTION @J.staged(of_plan text, of_step text, relation text) RETURNS void
+LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $f$
     INSERT INTO @J.stage (plan, step, relation) VALUES ($1, $2, $3)
 $f$;
 
 -- Notes a state of a step, and what the table has from now on.
 CREATE OR REPLACE FUNCTION @J.note(of_plan text, of_step text, of_state text, root text, since timestamptz)
-RETURNS void LANGUAGE plpgsql AS $f$
+RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $f$
 DECLARE
     spent bigint := (extract(epoch FROM pg_catalog.clock_timestamp() - since) * 1000)::bigint;
     parts text[];
@@ -266,7 +399,7 @@ $f$;
 -- What finished steps made, as it was then and as it is now: rows that came or went since show as a difference.
 CREATE OR REPLACE FUNCTION @J.review(of_plan text, OUT step text, OUT relation text,
     OUT rows_then bigint, OUT rows_now bigint, OUT same boolean)
-RETURNS SETOF record LANGUAGE plpgsql AS $f$
+RETURNS SETOF record LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $f$
 DECLARE
     t record;
     total numeric;
@@ -275,6 +408,7 @@ BEGIN
               WHERE y.plan = of_plan AND y.side = 'new' ORDER BY y.step, y.relation, y.at DESC LOOP
         CONTINUE WHEN pg_catalog.to_regclass(@C(t.relation)) IS NULL OR CASE WHEN t.step LIKE 'undo-%'
                       THEN @J.state(of_plan, pg_catalog.substr(t.step, 6)) <> 'undone' ELSE @J.state(of_plan, t.step) <> 'done' END;
+        PERFORM @J.expect_trusted(ARRAY[t.relation], ARRAY[]::text[]);
         EXECUTE 'SELECT pg_catalog.count(*), COALESCE(pg_catalog.sum(@H(ROW(' || t.columns || ')::text@S)::numeric), 0) FROM ONLY '
                 || t.relation
            INTO rows_now, total;
@@ -288,7 +422,8 @@ END
 $f$;
 
 -- Stops unless every one of these steps has ended this way.
-CREATE OR REPLACE FUNCTION @J.finished(of_plan text, steps text[], how text) RETURNS void LANGUAGE plpgsql AS $f$
+CREATE OR REPLACE FUNCTION @J.finished(of_plan text, steps text[], how text) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $f$
 DECLARE
     left_over text;
 BEGIN
@@ -301,7 +436,7 @@ END
 $f$;
 
 -- Drops what was built aside and never swapped in, and constraints that were added for a moment.
-CREATE OR REPLACE FUNCTION @J.sweep(of_plan text) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog AS $f$
+CREATE OR REPLACE FUNCTION @J.sweep(of_plan text) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $f$
 DECLARE
     s record;
 BEGIN
@@ -312,6 +447,7 @@ BEGIN
     END LOOP;
     FOR s IN SELECT DISTINCT x.relation FROM @J.tree x WHERE x.plan = of_plan LOOP
         IF pg_catalog.to_regclass(@C(s.relation)) IS NOT NULL THEN
+            PERFORM @J.expect_trusted(ARRAY[s.relation], ARRAY[]::text[]);
             PERFORM @J.unbind(s.relation);
         END IF;
     END LOOP;
@@ -319,7 +455,7 @@ END
 $f$;
 
 -- Drops constraints of ours from the partitions of a table.
-CREATE OR REPLACE FUNCTION @J.unbind(root text) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog AS $f$
+CREATE OR REPLACE FUNCTION @J.unbind(root text) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $f$
 DECLARE
     k record;
 BEGIN
@@ -332,7 +468,8 @@ END
 $f$;
 
 -- Stops where the lock table would not hold this transaction: slots are shared by all sessions. Segments may have fewer.
-CREATE OR REPLACE FUNCTION @J.expect_locks(needed bigint) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog AS $f$
+CREATE OR REPLACE FUNCTION @J.expect_locks(needed bigint) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $f$
 DECLARE
     slots bigint := pg_catalog.current_setting('max_locks_per_transaction')::bigint
                     * (pg_catalog.current_setting('max_connections')::bigint
@@ -348,11 +485,21 @@ END
 $f$;
 
 -- Stops where a segment has not so many bytes free. Greenplum tells where its gp_toolkit.gp_disk_free works; PostgreSQL tells nobody.
-CREATE OR REPLACE FUNCTION @J.expect_room(needed bigint) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog AS $f$
+CREATE OR REPLACE FUNCTION @J.expect_room(needed bigint) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $f$
 DECLARE
     free numeric;
 BEGIN
     IF needed = 0 OR pg_catalog.to_regclass(@C('gp_toolkit.gp_disk_free')) IS NULL THEN
+        RETURN;
+    END IF;
+    -- a schema of this name that another role made could run code of that role
+    IF EXISTS (SELECT 1
+                 FROM pg_catalog.pg_namespace n
+                 JOIN pg_catalog.pg_class c ON c.relnamespace = n.oid AND c.relname = 'gp_disk_free'
+                 JOIN pg_catalog.pg_roles o ON o.oid IN (n.nspowner, c.relowner)
+                WHERE n.nspname = 'gp_toolkit' AND NOT o.rolsuper) THEN
+        RAISE INFO 'gp_toolkit does not belong to a superuser and is not asked for free disk space; % bytes are needed', needed;
         RETURN;
     END IF;
     BEGIN
@@ -368,7 +515,8 @@ END
 $f$;
 
 -- Opens the window of a session: no step begins that would not end in it.
-CREATE OR REPLACE FUNCTION @J.window_from_now(seconds double precision) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog AS $f$
+CREATE OR REPLACE FUNCTION @J.window_from_now(seconds double precision) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $f$
 BEGIN
     IF pg_catalog.current_setting('@J.until') = '' THEN
         RAISE undefined_object;
@@ -379,7 +527,8 @@ END
 $f$;
 
 -- Stops where the window closes before this step would end.
-CREATE OR REPLACE FUNCTION @J.expect_time(seconds double precision) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog AS $f$
+CREATE OR REPLACE FUNCTION @J.expect_time(seconds double precision) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $f$
 DECLARE
     closes text;
 BEGIN
@@ -395,7 +544,8 @@ END
 $f$;
 
 -- Stops where bytes have outgrown what the plan reckoned with.
-CREATE OR REPLACE FUNCTION @J.expect_bytes(relations text[], most bigint) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog AS $f$
+CREATE OR REPLACE FUNCTION @J.expect_bytes(relations text[], most bigint) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $f$
 DECLARE
     found bigint := 0;
 BEGIN
@@ -410,15 +560,99 @@ $f$;
 """
 
 
+def reachable(server: Server) -> str:
+    """The common table expressions that end in `unsafe` (function, owner, risk), behind `relations` and `written`."""
+    text = library.part("reachable_started", server) + library.part("reachable_code", server)
+    return text.replace("{ddl}", "true")
+
+
+_OPEN = """\
+DO $gpcatalog$
+BEGIN
+    IF EXISTS (SELECT 1 FROM pg_catalog.pg_namespace n WHERE n.nspname = '@J') THEN
+@P
+    ELSE
+        CREATE SCHEMA @J;
+    END IF;
+END
+$gpcatalog$;
+"""
+
+# what others got by default privileges, or had before
+_CLOSE = """\
+
+DO $gpcatalog$
+DECLARE
+    who text;
+    what text;
+BEGIN
+    FOR who IN SELECT DISTINCT CASE WHEN g.grantee = 0 THEN 'PUBLIC' ELSE pg_catalog.quote_ident(pg_catalog.pg_get_userbyid(g.grantee)) END
+                 FROM (SELECT (pg_catalog.aclexplode(n.nspacl)).grantee, n.nspowner AS owner FROM pg_catalog.pg_namespace n
+                        WHERE n.nspname = '@J'
+                       UNION ALL
+                       SELECT (pg_catalog.aclexplode(c.relacl)).grantee, c.relowner
+                         FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = '@J'
+                       UNION ALL
+                       SELECT (pg_catalog.aclexplode(COALESCE(p.proacl, pg_catalog.acldefault('f', p.proowner)))).grantee, p.proowner
+                         FROM pg_catalog.pg_proc p JOIN pg_catalog.pg_namespace n ON n.oid = p.pronamespace WHERE n.nspname = '@J') g
+                WHERE g.grantee <> g.owner LOOP
+        FOREACH what IN ARRAY ARRAY['SCHEMA', 'ALL TABLES IN SCHEMA', 'ALL FUNCTIONS IN SCHEMA'] LOOP
+            EXECUTE 'REVOKE ALL ON ' || what || ' @J FROM ' || who;
+        END LOOP;
+    END LOOP;
+END
+$gpcatalog$;
+"""
+
+
+_TABLES = ("step", "tally", "tree", "stage")
+
+
+def proof(*, whole: bool = False) -> list[str]:
+    """PL/pgSQL that stops unless the journal belongs to the current role, and nobody else has rights in it.
+
+    Every transaction begins with it: what follows calls functions of the journal with the rights of the current role.
+    whole: look at everything in the schema, as prepare does. Later only its owner can have added to it, so its functions and the
+    tables by name are enough; pg_class and pg_type are not scanned.
+    """
+    more = " UNION ALL SELECT t.typnamespace, t.typowner FROM pg_catalog.pg_type t" if whole else ""
+    more += " UNION ALL SELECT o.oprnamespace, o.oprowner FROM pg_catalog.pg_operator o" if whole else ""
+    names = ", ".join(f"'{name}'" for name in _TABLES)
+    tables = f" WHERE c.relname IN ({names})"
+    # a row written to a table with a trigger or rule runs code: the journal has neither, so they count as another role's
+    hooks = f"c.relname IN ({names}) AND (c.relhastriggers OR c.relhasrules)"
+    return [
+        f"IF NOT EXISTS (SELECT 1 FROM pg_catalog.pg_namespace n WHERE n.nspname = '{SCHEMA}') THEN",
+        f"    RAISE EXCEPTION 'schema {SCHEMA} is missing: run 0000_prepare.sql first';",
+        "END IF;",
+        "IF EXISTS (SELECT 1",
+        "             FROM (SELECT n.oid AS schema, n.nspowner AS role FROM pg_catalog.pg_namespace n",
+        "                   UNION ALL SELECT n.oid, (pg_catalog.aclexplode(n.nspacl)).grantee FROM pg_catalog.pg_namespace n",
+        "                   UNION ALL SELECT p.pronamespace, p.proowner FROM pg_catalog.pg_proc p",
+        f"                   UNION ALL SELECT c.relnamespace, c.relowner FROM pg_catalog.pg_class c{'' if whole else tables}{more}",
+        f"                   UNION ALL SELECT c.relnamespace, 0::oid FROM pg_catalog.pg_class c WHERE {hooks}) x",
+        f"            WHERE x.schema = (SELECT n.oid FROM pg_catalog.pg_namespace n WHERE n.nspname = '{SCHEMA}')",
+        "                  AND x.role <> (SELECT r.oid FROM pg_catalog.pg_roles r WHERE r.rolname = current_user)) THEN",
+        f"    RAISE EXCEPTION 'schema {SCHEMA} does not belong to % alone, so nothing in it is called', current_user",
+        "        USING HINT = 'Run all files of a folder as one role. If another role left the schema there, that role can run its"
+        " cleanup.sql, or drop it.';",
+        "END IF;",
+    ]
+
+
 def prepare(server: Server) -> str:
-    """SQL that makes the journal's schema, tables and functions; running it again changes nothing."""
+    """SQL that makes the journal's schema, tables and functions in one transaction; running it again changes nothing."""
     text = _TEMPLATE.replace("@L", _LEAVES_CLASSIC if server.classic_partitions else _LEAVES)
+    text = text.replace("@R", reachable(server))
+    # an external table of Greenplum 6 is a table to the catalog and takes no lock
+    text = text.replace("@X", " AND c.relstorage NOT IN ('x', 'f')" if server.classic_partitions else "")
     text = re.sub(r"@C\((\S+?)\)", r"\1::cstring" if server.classic_partitions else r"\1", text)
     text = text.replace("@H", "pg_catalog.hashtext" if server.classic_partitions else "pg_catalog.hashtextextended")
     text = text.replace("@S", "" if server.classic_partitions else ", 0")
     text = text.replace("@K", " WHERE l.gp_segment_id = -1" if server.greenplum else "")
     text = text.replace("@D", " DISTRIBUTED BY (plan)" if server.greenplum else "")
-    return text.replace("@J", SCHEMA)
+    opening = _OPEN.replace("@P", "\n".join("        " + line for line in proof(whole=True)))
+    return "BEGIN;\n" + (opening + text + _CLOSE).replace("@J", SCHEMA) + "COMMIT;\n"
 
 
 def remove() -> str:

@@ -388,7 +388,7 @@ class Planner:
         made = Made(name, label, text, tuple(stages), whole, like_unit if deep else None)
         parked = self._parked(default, f"gpc_{digest}_d") if default is not None and self.classic else ()
         counted = None
-        if self.counts is not None:
+        if self.counts is not None and all(leaf.sql in self.counts for leaf in leaves):
             counted = sum(self.counts[leaf.sql] for leaf in leaves)
         size = step.cost.bytes
         limit = None if size is None else int(size * self.growth) + (64 << 20)
@@ -602,7 +602,8 @@ class Planner:
             options=options_of(like.options), indexes=tuple((i, i.name) for i in own.values()), statistics=self.statistics_targets(root),
         )  # fmt: skip
         below = sorted((r for r in table.relations.values() if r.level > 0), key=lambda r: r.level)
-        counted = None if self.counts is None else sum(self.counts[leaf.sql] for leaf in every)
+        known = self.counts is not None and all(leaf.sql in self.counts for leaf in every)
+        counted = sum(self.counts[leaf.sql] for leaf in every) if self.counts is not None and known else None
         size = step.cost.bytes
         forward = Plain(
             step.id, step.explanation, root, tuple(below), tuple(every), stage,
@@ -687,7 +688,10 @@ class Planner:
         version = int(str(home[0]["version"]).split(".")[0])
         if version not in (4, 5):
             raise Refusal(f"pg_partman {home[0]['version']}: 4 and 5 are known")
-        row = next((r for r in ask("partman", schema=home[0]["schema"]) if r["root"] == self.table.root.oid), None)
+        row = next(
+            (r for r in ask("partman", schema=home[0]["schema"], schema_name=home[0]["schema_name"]) if r["root"] == self.table.root.oid),
+            None,
+        )
         if row is None:
             raise Refusal("changed since it was planned: pg_partman no longer maintains it")
         now = msgspec.json.decode(row["detail"])
@@ -814,7 +818,7 @@ def order(
 ) -> Work | Refused:
     """The work on one table, or why there is none. Steps that are refused are listed in it.
 
-    counts: rows of leaves by qualified name; growth: how far leaves may outgrow their planned bytes
+    counts: rows of leaves by qualified name, those that could be counted; growth: how far leaves may outgrow their planned bytes
     slots:  locks that the server has for all sessions together; window: seconds that no step may exceed
     """
     table = read(ask, server, planned.oid)
@@ -829,6 +833,8 @@ def order(
     wanted |= {leaf.oid for r in table.relations.values() if r.is_default for leaf in table.leaves(r.oid)}
     read_details(ask, table, wanted & table.relations.keys())
     planner = Planner(table, plan_id, planned, counts=counts, growth=growth, slots=slots)
+    superusers = {row["role"] for row in ask("trusted_roles") if row["superuser"]}
+    planner.context = replace(planner.context, held=any(r.owner not in superusers for r in table.relations.values()))
     work = Work(planner.context)
     work.initial = [
         (f"{quote_ident_always(r.schema)}.{quote_ident_always(r.name)}", r.bound) for r in table.relations.values() if r.level > 0

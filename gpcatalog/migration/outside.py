@@ -140,7 +140,7 @@ def inside(writer: Writer, context: Context, change: Outside) -> list[str]:
                 *writer.compare(context, as_swap),
             ],
         ),
-        (Phase.INDEX, [writer.statistics(stage)]),
+        (Phase.INDEX, [writer.statistics(stage), writer.trusted(context, as_swap)]),
         (Phase.PREPARE, [*writer.seen_by_others(stage), *grant_statements(table, stage.grants)]),
         (
             Phase.EXCLUSIVE,

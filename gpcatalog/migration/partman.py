@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from gpcatalog.migration.change import Context, Follow
-from gpcatalog.migration.journal import SCHEMA
-from gpcatalog.migration.writer import Writer, call, dollar_tag, literal
+from gpcatalog.migration.journal import SCHEMA, proof
+from gpcatalog.migration.writer import Writer, array, call, dollar_tag, literal
 
 # what part of a time each interval begins with
 UNITS = {"1 hour": "hour", "1 day": "day", "1 week": "week", "1 month": "month", "3 months": "quarter", "1 year": "year"}
@@ -39,9 +39,13 @@ def follow(writer: Writer, context: Context, change: Follow, *, done: str) -> li
     forth = change.id.removeprefix("undo-")
     sign = "=" if done == "done" else "<>"
     plan, table = literal(context.plan), literal(change.table)
+    config = f"{change.home}.part_config"
     body = [
+        *proof(),
         f"IF {SCHEMA}.state({plan}, {literal(forth)}) {sign} 'done' THEN RETURN; END IF;",
         "-- guard: pg_partman must not be at work, and its configuration as it was",
+        call("expect_extension", literal("pg_partman")),
+        call("expect_trusted", array([context.root.sql]), array([config])),
         "IF NOT pg_catalog.pg_try_advisory_xact_lock(pg_catalog.hashtext('pg_partman run_maintenance')) THEN",
         "    RAISE EXCEPTION 'pg_partman''s maintenance is running: run this file again when it has ended';",
         "END IF;",

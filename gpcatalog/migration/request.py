@@ -25,6 +25,7 @@ class Request:
     """How the files are to be written.
 
     window:        seconds that a run may take: no step begins that would not end in it (estimate), None: as long as it takes
+    run_owner_code: let a superuser run functions of other roles that the tables reach
     merge_seconds: PostgreSQL 19: MERGE PARTITIONS, which keeps readers out while it copies, for merges of at most so long (estimate)
     """
 
@@ -36,3 +37,4 @@ class Request:
     pause_s: float = 1.0
     window: float | None = None
     merge_seconds: float = 0.0
+    run_owner_code: bool = False

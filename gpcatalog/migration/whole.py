@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from gpcatalog.migration.change import Context, Lift, Parted, Plain, Swap
+from gpcatalog.migration.change import Context, Lift, Made, Parted, Plain, Swap
 from gpcatalog.migration.declarative import BOUND
 from gpcatalog.migration.facts import Relation, grants
 from gpcatalog.migration.template import set_template
@@ -53,6 +53,7 @@ def plain(writer: Writer, context: Context, change: Plain, *, whole: bool) -> li
                 *(f"ALTER TABLE {aside} ADD CONSTRAINT {name} {definition};" for name, definition in change.checks),
                 *writer.indexes(stage),
                 writer.statistics(stage),
+                writer.trusted(context, dataclasses.replace(as_swap, made=(Made(root.name, "", "", (stage,), ""),)), change.gone),
             ],
         ),
         (Phase.PREPARE, ready),

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from gpcatalog.migration.change import Change, Context, Drop, Needs, Stage, Swap, Unit
 from gpcatalog.migration.facts import Grant, Relation, quote_ident_always, role_sql
-from gpcatalog.migration.journal import SCHEMA
+from gpcatalog.migration.journal import SCHEMA, proof
 from gpcatalog.model.names import qualified, quote_literal
 from gpcatalog.model.names import quote_ident as quote
 
@@ -78,9 +78,17 @@ def dollar_tag(body: str) -> str:
     return tag
 
 
-def block(phases: Phases, *, isolation: str = "READ COMMITTED") -> str:
-    """One transaction: the phases inside a DO block, which runs whole or not at all."""
+def proven(statements: Iterable[str]) -> str:
+    """One transaction: the proof that the journal is safe to call, and then statements that cannot stand in a DO block."""
+    body = "\n".join(["BEGIN", *("    " + line for line in proof()), "END"])
+    tag = dollar_tag(body)
+    return f"BEGIN ISOLATION LEVEL READ COMMITTED;\nDO {tag}\n{body}\n{tag};\n" + "".join(f"{s}\n" for s in statements) + "COMMIT;\n"
+
+
+def block(phases: Phases, *, isolation: str = "READ COMMITTED", first: str = "") -> str:
+    """One transaction: the phases inside a DO block, which runs whole or not at all; `first` comes before it."""
     lines = ["#variable_conflict use_column", "DECLARE", "    began timestamptz;", "    held bigint;", "BEGIN"]
+    lines += ["    " + line for line in proof()]
     for phase, statements in phases:
         if statements:
             lines.append(f"    -- {phase}")
@@ -88,7 +96,7 @@ def block(phases: Phases, *, isolation: str = "READ COMMITTED") -> str:
     lines.append("END")
     body = "\n".join(lines)
     tag = dollar_tag(body)
-    return f"BEGIN ISOLATION LEVEL {isolation};\nDO {tag}\n{body}\n{tag};\nCOMMIT;\n"
+    return f"BEGIN ISOLATION LEVEL {isolation};\n{first}DO {tag}\n{body}\n{tag};\nCOMMIT;\n"
 
 
 class Writer(ABC):
@@ -105,6 +113,7 @@ class Writer(ABC):
         skip = f"IF {SCHEMA}.state({literal(context.plan)}, {literal(forth)}) {sign} 'done' THEN RETURN; END IF;"
         return [
             skip,
+            self.trusted(context, change, partitions),
             call(
                 "expect",
                 literal(context.plan),
@@ -120,6 +129,17 @@ class Writer(ABC):
                 array(r.bound for r in partitions),
             ),
         ]
+
+    def trusted(self, context: Context, change: Change, partitions: Iterable[Relation] = ()) -> str:
+        """The statement that stops a superuser before it runs code of another role: over all that the change reads or writes."""
+        reads = [context.root.sql, *(r.sql for r in partitions)]
+        writes: list[str] = []
+        if isinstance(change, Swap | Drop):
+            reads += [change.parent.sql, *(leaf.sql for unit in change.gone for leaf in unit.leaves), *self.below(change.default)]
+        if isinstance(change, Swap):
+            # tables that were built by an earlier transaction of the same step
+            writes = [qualified(s.schema, s.name) for s in (*self.stages(change), *change.default_stages)]
+        return call("expect_trusted", array(dict.fromkeys(reads)), array(writes))
 
     @staticmethod
     def room(needs: Needs) -> list[str]:
@@ -256,7 +276,8 @@ class Writer(ABC):
             (Phase.STAGE, [line for s in stages for line in self.make_stage(context, swap, s)]),
             (Phase.COPY, [line for s in stages for line in self.copies(context, s)]),
             (Phase.PROVE, [*self.prove_old(context, swap), *self.prove_new(context, swap), *self.compare(context, swap)]),
-            (Phase.INDEX, [line for s in stages for line in [*self.indexes(s), self.statistics(s)]]),
+            # building an index and ANALYZE run functions of the table's owner with the owner's rights: what they added is seen here
+            (Phase.INDEX, [*(line for s in stages for line in [*self.indexes(s), self.statistics(s)]), self.trusted(context, swap)]),
             *self.exchange(context, swap),
             (Phase.NOTE, self.note(context, swap, done)),
         ]
@@ -267,6 +288,7 @@ class Writer(ABC):
         stages = self.stages(swap)
         plan, step = literal(context.plan), literal(swap.id)
         state = f"{SCHEMA}.state({plan}, {step})"
+        tables = [qualified(s.schema, s.name) for s in stages]
         guard = self.guard(context, swap, done="done", whole=whole, partitions=[u.relation for u in swap.gone])
         if swap.limit_bytes is not None:
             guard.append(call("expect_bytes", array(r.sql for r in self.leaves(swap)), str(swap.limit_bytes)))
@@ -279,14 +301,18 @@ class Writer(ABC):
             (Phase.STAGE, [line for s in stages for line in self.make_stage(context, swap, s)]),
             (Phase.NOTE, noted("staged")),
         ]
+        sources = [r.sql for r in self.leaves(swap)]
+        # what is read is fixed with the first statement of this transaction, so nothing may be added to it any more
+        held = f"LOCK TABLE {lock_list([*sources, *tables])} IN SHARE UPDATE EXCLUSIVE MODE;\n" if context.held else ""
+        alone = [] if context.held else [call("expect_owner", array([*sources, *tables]))]
         copy: Phases = [
-            (Phase.GUARD, [f"IF {state} <> 'staged' THEN RETURN; END IF;"]),
+            (Phase.GUARD, [f"IF {state} <> 'staged' THEN RETURN; END IF;", *alone, self.trusted(context, swap)]),
             (Phase.COPY, [line for s in stages for line in self.copies(context, s)]),
             (Phase.PROVE, [self.tally(context, swap, "copied", r.sql, f"ONLY {r.sql}") for r in self.leaves(swap)]),
             (Phase.NOTE, noted("copied")),
         ]
         index: Phases = [
-            (Phase.GUARD, [f"IF {state} <> 'copied' THEN RETURN; END IF;"]),
+            (Phase.GUARD, [f"IF {state} <> 'copied' THEN RETURN; END IF;", self.trusted(context, swap)]),
             (Phase.INDEX, [line for s in stages for line in [*self.indexes(s), self.statistics(s)]]),
             (Phase.NOTE, noted("built")),
         ]
@@ -311,7 +337,7 @@ class Writer(ABC):
             *self.before(context, swap, "done"),
             block(build),
             # one state of all leaves, so that what was copied can be told from what came later
-            block(copy, isolation="REPEATABLE READ"),
+            block(copy, isolation="REPEATABLE READ", first=held),
             block(index),
             block(swap_),
         ]
