@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 from gpcatalog.capacity import unlink
 from gpcatalog.capacity.model import Index, Instance, Shape, relation_rows, tree, tree_cost
 from gpcatalog.commands.estimate import estimate, levels
-from gpcatalog.model.names import split_name
 from gpcatalog.errors import CatalogError, Exit
+from gpcatalog.model.names import split_name
 from gpcatalog.model.storage import Storage
 
 from .live import Live, added, own_database

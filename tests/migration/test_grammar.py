@@ -24,7 +24,8 @@ _BEFORE = re.compile(
     r"(?:#variable_conflict use_column\s+)?(?:DECLARE\b.*?\bBEGIN\b|BEGIN\b|IF\b.*?\bTHEN\b|ELSE\b|END IF\b|LOOP\b)\s*", re.S | re.I
 )
 _KNOWN = re.compile(
-    r"(IF|END|FOR|RAISE|RETURN|began|held|EXECUTE|DECLARE|#variable_conflict|BEGIN|SELECT|\w+ (record|text|timestamptz|bigint)|\w+ :=)", re.I
+    r"(IF|END|FOR|RAISE|RETURN|began|held|EXECUTE|DECLARE|#variable_conflict|BEGIN|SELECT|\w+ (record|text|timestamptz|bigint)|\w+ :=)",
+    re.I,
 )
 
 
