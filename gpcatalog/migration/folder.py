@@ -322,7 +322,7 @@ class Folder:
             "BEGIN\n"
             f"    IF NOT EXISTS (SELECT 1 FROM pg_catalog.pg_namespace n WHERE n.nspname = '{SCHEMA}') THEN RETURN; END IF;\n"
             + "".join(f"    {line}\n" for line in journal.proof())
-            + f"    PERFORM {SCHEMA}.sweep({plan});\n{deletes}"
+            + f"    PERFORM {SCHEMA}.expect_trusted({array([])}, {array([])});\n    PERFORM {SCHEMA}.sweep({plan});\n{deletes}"
             "    -- plans of others may be under way\n"
             f"    IF NOT EXISTS (SELECT 1 FROM {SCHEMA}.step) AND NOT EXISTS (SELECT 1 FROM {SCHEMA}.tree) THEN\n"
             f"        DROP SCHEMA {SCHEMA} CASCADE;\n"

@@ -67,10 +67,22 @@ SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS
 DECLARE
     found text;
     owners text;
+    schemas text[];
+    pinned bigint;
 BEGIN
     IF pg_catalog.current_setting('@J.run_owner_code') = 'on'
        OR NOT EXISTS (SELECT 1 FROM pg_catalog.pg_roles r WHERE r.rolsuper AND r.rolname IN (current_user, session_user)) THEN
         RETURN;
+    END IF;
+    -- a schema is renamed without a lock on its tables: until the end of the transaction its name stays what it is
+    schemas := ARRAY(
+        SELECT DISTINCT CASE WHEN x.name LIKE '"%' THEN pg_catalog.replace(pg_catalog.substring(x.name, '^"((?:[^"]|"")*)"'), '""', '"')
+                             ELSE pg_catalog.split_part(x.name, '.', 1) END
+          FROM (SELECT pg_catalog.unnest($1 || $2) AS name) x);
+    PERFORM 1 FROM pg_catalog.pg_namespace n WHERE n.nspname::text = ANY (schemas) FOR KEY SHARE;
+    GET DIAGNOSTICS pinned = ROW_COUNT;
+    IF pinned <> COALESCE(pg_catalog.array_upper(schemas, 1), 0) THEN
+        RAISE EXCEPTION 'changed since it was planned: a schema of the table was renamed or dropped';
     END IF;
     WITH RECURSIVE above (oid) AS (
         SELECT pg_catalog.to_regclass(@C(x.name))::oid FROM (SELECT pg_catalog.unnest($1 || $2) AS name) x
@@ -119,14 +131,14 @@ BEGIN
 END
 $f$;
 
--- The same for ANALYZE of a partitioned table, which reads its foreign partitions too.
+-- The same for ANALYZE of a partitioned table, which reads all of its partitions.
 CREATE OR REPLACE FUNCTION @J.expect_trusted_tree(root text) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $f$
 BEGIN
     IF pg_catalog.to_regclass(@C(root)) IS NOT NULL THEN
         PERFORM @J.expect_trusted(ARRAY[root] || ARRAY(
             SELECT p.part FROM @J.partitions(pg_catalog.to_regclass(@C(root))) p
-              JOIN pg_catalog.pg_class c ON c.oid = pg_catalog.to_regclass(@C(p.part)) AND c.relkind = 'f'), ARRAY[]::text[]);
+        ), ARRAY[]::text[]);
     END IF;
 END
 $f$;
@@ -568,7 +580,20 @@ def reachable(server: Server) -> str:
 
 _OPEN = """\
 DO $gpcatalog$
+DECLARE
+    owners text;
 BEGIN
+    -- DDL runs event triggers with the rights of whoever runs it
+    SELECT pg_catalog.string_agg(DISTINCT o.rolname::text, ', ') INTO owners
+      FROM pg_catalog.pg_event_trigger e
+      JOIN pg_catalog.pg_proc p ON p.oid = e.evtfoid
+      JOIN pg_catalog.pg_roles o ON o.oid = p.proowner AND NOT o.rolsuper
+     WHERE e.evtenabled <> 'D'
+           AND EXISTS (SELECT 1 FROM pg_catalog.pg_roles r WHERE r.rolsuper AND r.rolname IN (current_user, session_user));
+    IF owners IS NOT NULL AND pg_catalog.current_setting('@J.run_owner_code') <> 'on' THEN
+        RAISE EXCEPTION 'event triggers would run functions of % with the rights of a superuser', owners
+            USING HINT = 'Connect as the owner of the table, or let a superuser own the functions of event triggers.';
+    END IF;
     IF EXISTS (SELECT 1 FROM pg_catalog.pg_namespace n WHERE n.nspname = '@J') THEN
 @P
     ELSE
