@@ -99,7 +99,7 @@ def test_limits_are_told_with_their_source() -> None:
         (("--server", "gp6", "--partitions", "3x"), "not like 365 or 12x31"),
         (("--server", "gp6", "--partitions", "3x0"), "at least 1 partition"),
         (("--server", "gp6", "--default"), "--default goes with"),
-        (("--table", "a.b.c"), "is not a table's name"),
+        (("--table", "a.b.c"), "is not the name of a table"),
         (("dbname=x",), "which table"),
         (("--server", "gp6", "--unlink-rate", "/nowhere/at/all"), "cannot measure in /nowhere/at/all: No such file"),
     ],
