@@ -89,8 +89,6 @@ def snapshot_of(
             conninfo = stack.enter_context(demo_server(progress)).conninfo("shop")
             progress("reading the demo's catalog")
         with connect(conninfo, timeouts=timeouts) as session:
-            if not demo:
-                _name_a_lesser_role(session)
             path = stack.enter_context(place_for(session, store=store and not demo, save=save))
             try:
                 collect(session, path, progress)
@@ -98,6 +96,8 @@ def snapshot_of(
                 progress_done()
             if save or (store and not demo):
                 kept.append(str(path))
+            if not demo:
+                _name_a_lesser_role(session)
         yield path
 
 
