@@ -22,7 +22,7 @@ from gpcatalog.commands.latency import latency
 from gpcatalog.commands.migrate import migrate
 from gpcatalog.commands.plan import plan
 from gpcatalog.commands.report import metrics, report
-from gpcatalog.commands.streams import kept, out, progress_done, say
+from gpcatalog.commands.streams import advice, kept, out, progress_done, say
 from gpcatalog.errors import CatalogError, Exit
 from gpcatalog.model.names import printable
 from gpcatalog.model.secrets import Masked
@@ -119,6 +119,9 @@ def _run() -> int:
         code = e.code if isinstance(e.code, int) else int(bool(e.code))
         if code == 1 and type(sys.stdout).__name__ == "PacifyFlushWrapper":
             code = 128 + signal.SIGPIPE  # typer's word for a reader that went away, which is no finding
+        if code in (Exit.CLEAN, Exit.FINDINGS):
+            for line in dict.fromkeys(advice):
+                say(printable(line))
         return code
     except Exception as e:
         progress_done()

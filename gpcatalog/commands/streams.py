@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from gpcatalog.emit.terminal import Console
 
 
+advice: list[str] = []  # lines for standard error once the command has succeeded: a failure is one message
 kept: list[str] = []  # files that this run wrote whole: what an interruption does not take back
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpcatalog.commands.streams import kept, progress, progress_done, say
+from gpcatalog.commands.streams import advice, kept, progress, progress_done
 from gpcatalog.errors import CatalogError
 
 if TYPE_CHECKING:
@@ -50,14 +50,10 @@ def place_for(session: Session, *, store: bool, save: str = "") -> Iterator[Path
 
 
 def _name_a_lesser_role(session: Session) -> None:
-    """Tell a superuser, once in a run, how to get a role that is enough."""
-    if session.facts["superuser"] and not _told:
-        _told.append(True)
-        role = session.facts["role"].encode("ascii", "backslashreplace").decode()
-        say(f"connected as superuser {role}; a lesser role is enough: gpcatalog doctor --create-role NAME prints its SQL")
-
-
-_told: list[bool] = []
+    """Tell a superuser, when the command has succeeded, how to get a role that is enough."""
+    if session.facts["superuser"]:
+        role = session.facts["role"]
+        advice.append(f"connected as superuser {role}; a lesser role is enough: gpcatalog doctor --create-role NAME prints its SQL")
 
 
 @contextlib.contextmanager
