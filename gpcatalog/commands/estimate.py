@@ -180,6 +180,7 @@ def _live(conninfo: str, table: str, hosts: int | None, unlink_rate: Path | None
     """The estimate for one table of a live database and everything below it."""
     from gpcatalog.capacity.estimate import estimate as estimated
     from gpcatalog.capacity.live import shapes
+    from gpcatalog.model.names import split_name
     from gpcatalog.probes import tables
     from gpcatalog.probes.connection import ProbeFailed, connect
     from gpcatalog.probes.library import probe
@@ -187,6 +188,7 @@ def _live(conninfo: str, table: str, hosts: int | None, unlink_rate: Path | None
 
     if not table:
         raise CatalogError("which table?", hint="--table schema.name, or a shape by flags and no connection", exit_code=Exit.USAGE)
+    split_name(table)  # a wrong name is told before a server is asked
     with connect(as_conninfo(conninfo)) as session:
         found = tables.named(session, table)
         oid = found.oid

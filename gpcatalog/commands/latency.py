@@ -260,6 +260,7 @@ def latency(
         return
     from gpcatalog.capacity.footprint import subjects as subjects_of
     from gpcatalog.latency.result import activity_of
+    from gpcatalog.model.names import split_name
     from gpcatalog.model.storage import Storage
     from gpcatalog.probes import latency as probe
     from gpcatalog.probes import tables
@@ -269,6 +270,8 @@ def latency(
 
     meant = as_conninfo(conninfo)
     limits = options.timeouts(statement_timeout, lock_timeout)
+    for text in plan or ():
+        split_name(text)  # a wrong name is told before a server is asked
     with connect(meant, timeouts=limits) as session:
         planned = [tables.named(session, text) for text in plan or ()]
         for table in planned:
