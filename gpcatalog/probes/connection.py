@@ -89,6 +89,7 @@ class Dialer:
 
     limits:    timeouts of every statement
     read_only: whether transactions are read-only; only the active latency probe asks for False
+    server:    the server that answers there, where it is known already
     """
 
     def __init__(
@@ -98,6 +99,7 @@ class Dialer:
         *,
         application_name: str = APPLICATION_NAME,
         read_only: bool = True,
+        server: Server | None = None,
     ) -> None:
         self.limits = limits
         self.settings = guarding.guards(statement_ms=limits.statement_ms, lock_ms=limits.lock_ms, read_only=read_only)
@@ -110,7 +112,7 @@ class Dialer:
         # the user's own options come first: the last one of a name wins
         self._own = str(self._params.pop("options", None) or os.environ.get("PGOPTIONS") or "")
         self._login_triggers_off = True
-        self._server: Server | None = None
+        self._server = server
         # libpq sends these behind the options, where they would win
         for name in ("PGTZ", "PGDATESTYLE", "PGGEQO"):
             os.environ.pop(name, None)
@@ -120,7 +122,8 @@ class Dialer:
 
         Raises psycopg.Error; CatalogError (3) where something between here and the server dropped the settings.
         """
-        options = " ".join(part for part in (self._own, guarding.startup_options(self.settings), more) if part)
+        settings = guarding.startup_options(self.settings, self._known_version)
+        options = " ".join(part for part in (self._own, settings, more) if part)
         if self._login_triggers_off:
             try:
                 return self._verified(self._dial(f"{options} {guarding.EVENT_TRIGGERS_OFF}"))
@@ -143,8 +146,9 @@ class Dialer:
         """Return the connection once its settings are read back; close it where they are not in force."""
         try:
             with conn.cursor(row_factory=psycopg.rows.dict_row) as cur:
-                found = cur.execute(guarding.check_statement(self.settings).encode()).fetchone() or {}
-            wrong = guarding.not_in_force(self.settings, found)
+                text = guarding.check_statement(self.settings, self._known_version)
+                found = cur.execute(text.encode()).fetchone() or {}
+            wrong = guarding.not_in_force(self.settings, found, self._known_version)
             # a pooler hands out process ids of its own
             if wrong or found.get("pid") != conn.info.backend_pid:
                 what = f"its settings are not in force: {', '.join(wrong)}" if wrong else "its process ids are not the server's"
@@ -156,14 +160,30 @@ class Dialer:
         except BaseException:
             conn.close()
             raise
-        if self._server is not None:
-            self.settle(conn, self._server)
-        return conn
+        return self._settled(conn) if self._server else conn
 
-    def settle(self, conn: GuardedConnection, server: Server) -> None:
-        """Put the settings in force that only this server's version has, on this connection and on all later ones."""
+    @property
+    def _known_version(self) -> int:
+        """The version whose settings belong in the startup packet: Greenplum sends what is set later to all segments."""
+        return self._server.version_num if self._server and self._server.greenplum else 0
+
+    def settle(self, conn: GuardedConnection, server: Server) -> GuardedConnection:
+        """Put the settings in force that only this server's version has; all later connections have them too.
+
+        Returns the connection to go on with; where that is a new one, the given one is closed. Raises as `open` does.
+        """
         self._server = server
-        conn.execute(guarding.later_statement(self.settings, server.version_num, greenplum=server.greenplum).encode())
+        if not server.greenplum:
+            return self._settled(conn)
+        if all(g.since == 0 or g.since > server.version_num for g in self.settings):
+            return conn
+        conn.close()
+        return self.open()
+
+    def _settled(self, conn: GuardedConnection) -> GuardedConnection:
+        if self._server and not self._server.greenplum:
+            conn.execute(guarding.later_statement(self.settings, self._server.version_num).encode())
+        return conn
 
 
 _NO_POOLER = "connect to the coordinator or server itself: a pooler cannot promise a read-only session"
@@ -454,7 +474,7 @@ def _introduce(conn: GuardedConnection, dialer: Dialer, again: Callable[[], Sess
             hint="Greenplum 6 and 7, their kin on PostgreSQL 9.4, 12 or 14, and PostgreSQL 12 and later are supported",
             exit_code=Exit.UNREACHABLE,
         ) from None
-    dialer.settle(conn, server)
+    conn = dialer.settle(conn, server)
     session = Session(conn, server, facts, dialer.limits, again, dialer.open)
     session.monitored = not facts["superuser"] and _monitored(session)
     return session

@@ -18,7 +18,7 @@ class Guard:
     """One setting and the value that a session depends on.
 
     since: server_version_num of the first version that has it; 0 means all supported versions. Settings with since = 0 are part of
-    the startup packet. The others are set after the version is known: a startup packet with an unknown setting is refused.
+    every startup packet. The others wait until the version is known: a startup packet with an unknown setting is refused.
     """
 
     name: str
@@ -59,29 +59,35 @@ def guards(*, statement_ms: int, lock_ms: int, read_only: bool = True) -> tuple[
     )
 
 
-def startup_options(settings: tuple[Guard, ...]) -> str:
-    """Return the value of the connection parameter `options` that puts all settings of every version in force.
+def startup_options(settings: tuple[Guard, ...], version_num: int = 0) -> str:
+    """Return the value of the connection parameter `options` that puts all settings in force that this version surely has.
 
-    >>> startup_options((Guard(name="search_path", value="pg_catalog, pg_temp"), Guard(name="jit", value="off", since=110000)))
+    >>> wanted = (Guard(name="search_path", value="pg_catalog, pg_temp"), Guard(name="jit", value="off", since=110000))
+    >>> startup_options(wanted)
     '-c search_path=pg_catalog,\\\\ pg_temp'
+    >>> startup_options(wanted, 120000)
+    '-c search_path=pg_catalog,\\\\ pg_temp -c jit=off'
     """
-    return " ".join(f"-c {g.name}=" + re.sub(r"([\\\s])", r"\\\1", g.value) for g in settings if not g.since)
+    return " ".join(f"-c {g.name}=" + re.sub(r"([\\\s])", r"\\\1", g.value) for g in settings if g.since <= version_num)
 
 
-def check_statement(settings: tuple[Guard, ...]) -> str:
-    """Return the first statement of a session: it reads the settings and the process id.
+def check_statement(settings: tuple[Guard, ...], version_num: int = 0) -> str:
+    """Return the first statement of a session: it reads the settings that this version surely has, and the process id.
 
     It has no operator and names no relation, so it means the same whatever search_path is in force.
     """
-    names = [g.name for g in settings if not g.since]
+    names = [g.name for g in settings if g.since <= version_num]
     values = ", ".join(f"pg_catalog.current_setting('{n}') AS \"{n}\"" for n in [*names, "client_encoding"])
     return f"/* gpcatalog:guards */ SELECT pg_catalog.pg_backend_pid() AS pid, {values}"
 
 
-def later_statement(settings: tuple[Guard, ...], version_num: int, *, greenplum: bool) -> str:
-    """Return the statement that sets what only this version has; its result has one column a setting, with the value now in force."""
+def later_statement(settings: tuple[Guard, ...], version_num: int) -> str:
+    """Return the statement that sets what only this version of PostgreSQL has.
+
+    Not for Greenplum: it sends every setting to all segments, and fails where one is down.
+    """
     wanted = [(g.name, g.value) for g in settings if g.since and version_num >= g.since]
-    if not greenplum and version_num >= 140000:
+    if version_num >= 140000:
         # the server notices while it works that its client was killed, and ends the statement
         wanted.append(("client_connection_check_interval", "2s"))
     calls = ", ".join(f"pg_catalog.set_config('{n}', '{v}', false) AS \"{n}\"" for n, v in wanted)
@@ -103,13 +109,13 @@ def _normal(value: str) -> str:
     return re.sub(r"\s*,\s*", ",", value.strip()).lower()
 
 
-def not_in_force(settings: tuple[Guard, ...], found: Mapping[str, object]) -> list[str]:
-    """Return the names of settings whose value differs from the one a session depends on.
+def not_in_force(settings: tuple[Guard, ...], found: Mapping[str, object], version_num: int = 0) -> list[str]:
+    """Return the names of settings of this version whose value differs from the one a session depends on.
 
     >>> wanted = guards(statement_ms=60_000, lock_ms=1000)
     >>> found = {g.name: g.value for g in wanted} | {"statement_timeout": "1min", "lock_timeout": "0", "client_encoding": "UTF8"}
     >>> not_in_force(wanted, found)
     ['lock_timeout']
     """
-    wrong = [g.name for g in settings if not g.since and _normal(str(found.get(g.name))) != _normal(g.value)]
+    wrong = [g.name for g in settings if g.since <= version_num and _normal(str(found.get(g.name))) != _normal(g.value)]
     return wrong + (["client_encoding"] if found.get("client_encoding") != "UTF8" else [])

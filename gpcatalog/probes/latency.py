@@ -239,10 +239,10 @@ class _Writing:
 
     def __init__(self, conninfo: str, session: Session, statement_ms: int, lock_ms: int) -> None:
         limits = replace(session.timeouts, statement_ms=statement_ms, lock_ms=lock_ms)
-        dialer = Dialer(parameters(conninfo), limits, application_name=f"{APPLICATION_NAME} latency", read_only=False)
+        name = f"{APPLICATION_NAME} latency"
+        dialer = Dialer(parameters(conninfo), limits, application_name=name, read_only=False, server=session.server)
         self.greenplum = session.server.greenplum
         self.conn = dialer.open()
-        dialer.settle(self.conn, session.server)
         self.sees_dead = self.greenplum and self._has("gp_select_invisible")
 
     def _has(self, setting: str) -> bool:

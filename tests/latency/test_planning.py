@@ -27,7 +27,8 @@ def place(request: pytest.FixtureRequest) -> tuple[str, str]:
         if not conn.execute("SELECT 1 FROM pg_roles WHERE rolname = 'planner'").fetchone():
             conn.execute("CREATE ROLE planner LOGIN")
             conn.execute("CREATE ROLE maker")
-        conn.execute("CREATE SCHEMA app AUTHORIZATION maker")
+        conn.execute("CREATE SCHEMA app")
+        conn.execute("ALTER SCHEMA app OWNER TO maker")  # Greenplum 7 refuses AUTHORIZATION where maker may not create schemas
         conn.execute("CREATE FUNCTION app.f(int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN $1; END'")
         conn.execute("ALTER FUNCTION app.f(int) OWNER TO maker")
         conn.execute("CREATE DOMAIN app.small AS int CHECK (app.f(VALUE) < 10)")
