@@ -41,11 +41,16 @@ class Stage:
 
 @dataclass(frozen=True)
 class Unit:
-    """A partition that goes: its relation, its leaves, and (Greenplum 6) how it is addressed behind ALTER TABLE … PARTITION."""
+    """A partition that goes, with all that lies below it.
+
+    leaves: with rows, `relation` itself where nothing is below it; between: the partitions between it and the leaves
+    address: Greenplum 6: how it is addressed behind ALTER TABLE … PARTITION
+    """
 
     relation: Relation
     leaves: tuple[Relation, ...]
     address: str = ""
+    between: tuple[Relation, ...] = ()
 
 
 @dataclass(frozen=True)

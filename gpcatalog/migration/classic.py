@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gpcatalog.migration.change import Context, Drop, Made, Stage, Swap, Unit
 from gpcatalog.migration.facts import Grant, grants
+from gpcatalog.migration.journal import SCHEMA
 from gpcatalog.migration.writer import Phase, Phases, Writer, block, call, grant_statements, literal, lock_list
 from gpcatalog.model.names import qualified
 from gpcatalog.model.names import quote_ident as quote
@@ -42,7 +43,7 @@ class Classic(Writer):
         return f"CREATE TABLE {table} ({', '.join(inside)})" + (f" WITH ({options})" if options else "") + f"{place};"
 
     def quiet(self, context: Context, swap: Swap) -> list[str]:
-        # writers through the root lock the root first, so the root and the leaves concerned are enough
+        # writers through the root lock the root first, and whoever adds a partition at any level does: the root and the leaves are enough
         return [context.root.sql, *(leaf.sql for leaf in self.leaves(swap))]
 
     def _alter(self, context: Context, above: str, what: str) -> str:
@@ -61,11 +62,14 @@ class Classic(Writer):
         return [self._alter(context, above, f"DROP PARTITION {unit.address}") for unit in gone]
 
     def _below(self, made: Made) -> str:
-        """Storage of what lies between, and an explicit list of what is below, one level deep, unless the template says it."""
+        """Storage of what lies between, and an explicit list of what is below, one level deep.
+
+        Below the first level the template says it: the server takes no list beside it, and there it cannot be put away for a moment.
+        """
         if made.like is None:
             return ""
         found = f" WITH ({made.like.options})" if made.like.options else ""
-        if made.like.has_template:
+        if made.like.has_template and made.like.level > 1:
             return found
         parts = []
         for stage in made.stages:
@@ -92,7 +96,8 @@ class Classic(Writer):
         if swap.alone:
             moves += self._all_replaced(context, swap, default, parked)
         else:
-            moves += self._some_replaced(context, swap, default, parked)
+            moves += self._without_template(context, swap, self._some_replaced(context, swap, default, parked))
+        moves += self.as_declared(swap)
         moves += [f"DROP TABLE {qualified(s.schema, s.name)};" for s in [*self.stages(swap), *parked]]
         finish: list[str] = []
         for stage in self.stages(swap):
@@ -105,6 +110,23 @@ class Classic(Writer):
             (Phase.EXCLUSIVE, self.readers_out(context, swap)),
             (Phase.SWAP, moves),
             (Phase.FINISH, finish),
+        ]
+
+    def _without_template(self, context: Context, swap: Swap, moves: list[str]) -> list[str]:
+        """The moves, with the subpartition template put away meanwhile: it says what new tables get, not what these have."""
+        made = [*(m.like for m in swap.made), *([swap.default.relation] if swap.default is not None else [])]
+        if not any(r is not None and r.has_template and r.level == 1 for r in made):
+            return moves
+        root = context.root.sql
+        said = literal("the subpartition template did not come back as it was: nothing was changed")
+        return [
+            f"template := {SCHEMA}.template({literal(root)});",
+            f"IF template <> '' THEN ALTER TABLE {root} SET SUBPARTITION TEMPLATE (); END IF;",
+            *moves,
+            "IF template <> '' THEN",
+            "    EXECUTE template;",
+            f"    IF {SCHEMA}.template({literal(root)}) <> template THEN RAISE EXCEPTION '%', {said}; END IF;",
+            "END IF;",
         ]
 
     def _some_replaced(self, context: Context, swap: Swap, default: Unit | None, parked: tuple[Stage, ...]) -> list[str]:

@@ -43,7 +43,13 @@ class Declarative(Writer):
 
     def quiet(self, context: Context, swap: Swap) -> list[str]:
         # a writer that waits for a leaf holds the root, and the swap would wait for it: it has to wait at the root
-        return [context.root.sql, swap.parent.sql, *(leaf.sql for leaf in self.leaves(swap))]
+        # and nobody may attach anything to a partition that goes
+        return [
+            context.root.sql,
+            swap.parent.sql,
+            *(r.sql for u in swap.gone for r in (u.relation, *u.between)),
+            *(leaf.sql for leaf in self.leaves(swap)),
+        ]
 
     def readers_out(self, context: Context, swap: Swap) -> list[str]:
         # the parent first: who reads through it has locked it before any leaf, so nobody can wait for us crosswise

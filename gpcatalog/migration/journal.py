@@ -38,6 +38,21 @@ _LEAVES = """\
       JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 """
 
+_SUBPARTITIONS = """\
+-- The statement that gives a table the subpartition template that it has now; '' where it has none.
+CREATE OR REPLACE FUNCTION @J.template(root text) RETURNS text
+LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $f$
+    SELECT COALESCE((
+        SELECT 'ALTER TABLE ' || $1 || ' SET SUBPARTITION TEMPLATE ('
+               || pg_catalog.string_agg(pg_catalog.btrim(pg_catalog.pg_get_partition_rule_def(r.oid, true), E' \\n'), ', '
+                                        ORDER BY r.parisdefault, r.parruleord, r.oid) || ')'
+          FROM pg_catalog.pg_partition p
+          JOIN pg_catalog.pg_partition_rule r ON r.paroid = p.oid
+         WHERE p.parrelid = pg_catalog.to_regclass($1::cstring)::oid AND p.paristemplate AND p.parlevel = 1), '')
+$f$;
+
+"""
+
 _TEMPLATE = """\
 COMMENT ON SCHEMA @J IS 'what migrations written by gpcatalog have done; the clean-up script removes it';
 
@@ -260,6 +275,36 @@ BEGIN
             EXCEPT SELECT p.part, p.bound FROM @J.partitions(root::pg_catalog.regclass) p) e;
     IF lost IS NOT NULL THEN
         RAISE EXCEPTION 'changed since it was planned: % has no such partitions any more: %', root, lost;
+    END IF;
+END
+$f$;
+
+-- Stops unless exactly these relations are at and below the tops: whatever lies below a partition that goes, goes with it.
+CREATE OR REPLACE FUNCTION @J.expect_below(tops text[], parts text[]) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $f$
+DECLARE
+    found text[];
+    came text;
+    lost text;
+BEGIN
+    WITH RECURSIVE tree (oid) AS (
+        SELECT pg_catalog.to_regclass(@C(x.name))::oid FROM (SELECT pg_catalog.unnest(tops) AS name) x
+        UNION
+        SELECT i.inhrelid FROM tree t JOIN pg_catalog.pg_inherits i ON i.inhparent = t.oid
+    )
+    SELECT pg_catalog.array_agg('"' || pg_catalog.replace(n.nspname::text, '"', '""') || '"."'
+                                || pg_catalog.replace(c.relname::text, '"', '""') || '"') INTO found
+      FROM tree t
+      JOIN pg_catalog.pg_class c ON c.oid = t.oid
+      JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace;
+    SELECT pg_catalog.string_agg(e.name, ', ' ORDER BY e.name) INTO came
+      FROM (SELECT pg_catalog.unnest(found) AS name EXCEPT SELECT pg_catalog.unnest(parts)) e;
+    SELECT pg_catalog.string_agg(e.name, ', ' ORDER BY e.name) INTO lost
+      FROM (SELECT pg_catalog.unnest(parts) AS name EXCEPT SELECT pg_catalog.unnest(found)) e;
+    IF came IS NOT NULL OR lost IS NOT NULL THEN
+        RAISE EXCEPTION 'changed since it was planned: partitions that this step takes away have others below them: new %, gone %',
+            COALESCE(came, 'none'), COALESCE(lost, 'none')
+            USING HINT = 'Nothing was changed by this step. Plan anew, or drop or detach what is new once its rows are elsewhere.';
     END IF;
 END
 $f$;
@@ -676,6 +721,7 @@ def prepare(server: Server) -> str:
     text = text.replace("@S", "" if server.classic_partitions else ", 0")
     text = text.replace("@K", " WHERE l.gp_segment_id = -1" if server.greenplum else "")
     text = text.replace("@D", " DISTRIBUTED BY (plan)" if server.greenplum else "")
+    text += _SUBPARTITIONS if server.classic_partitions else ""
     opening = _OPEN.replace("@P", "\n".join("        " + line for line in proof(whole=True)))
     return "BEGIN;\n" + (opening + text + _CLOSE).replace("@J", SCHEMA) + "COMMIT;\n"
 

@@ -241,7 +241,8 @@ class Planner:
         leaves = self.table.leaves(relation.oid)
         # nothing but the default partition is addressed without a value, and that one by its name
         address = self.address(relation) if self.classic else ""
-        return Unit(relation, tuple(leaves), address)
+        between = {r.oid: r for leaf in leaves for r in self.table.below(leaf.oid, relation.oid)[:-1]}
+        return Unit(relation, tuple(leaves), address, tuple(between.values()))
 
     def address(self, relation: Relation) -> str:
         if relation.partition:

@@ -18,7 +18,7 @@ def plain(writer: Writer, context: Context, change: Plain, *, whole: bool) -> li
     root, stage = change.root, change.stage
     aside = qualified(stage.schema, stage.name)
     as_swap = Swap(change.id, change.title, root, "", (), (), "true", rows=change.rows)
-    guard = writer.guard(context, as_swap, done="done", whole=whole, partitions=list(change.gone))
+    guard = writer.guard(context, as_swap, done="done", whole=whole, partitions=list(change.gone), goes=change)
     if change.limit_bytes is not None:
         sizes = ", ".join(literal(r.sql) for r in change.leaves)
         guard.append(call("expect_bytes", f"ARRAY[{sizes}]::pg_catalog.text[]", str(change.limit_bytes)))
@@ -219,7 +219,7 @@ def lift(writer: Writer, context: Context, change: Lift, *, done: str, whole: bo
     shown = leaf if change.up else dataclasses.replace(leaf, name=middle.name, bound=middle.bound)
     parts = [middle, leaf] if change.up else [shown]
     as_swap = Swap(change.id, change.title, change.parent, "", (), (), change.predicate)
-    guard = writer.guard(context, as_swap, done=done, whole=whole, partitions=parts)
+    guard = writer.guard(context, as_swap, done=done, whole=whole, partitions=parts, goes=change)
     default = [r.sql for r in (change.default.relation, *change.default.leaves)] if change.default is not None else []
     locked = [change.parent.sql, *([above] if change.up else []), here, *default]
     check = change.predicate if change.up else f"{change.predicate} AND {change.below}"

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from enum import StrEnum
 
-from gpcatalog.migration.change import Change, Context, Drop, Needs, Stage, Swap, Unit
+from gpcatalog.migration.change import Change, Context, Drop, Lift, Needs, Outside, Plain, Stage, Swap, Unit
 from gpcatalog.migration.facts import Grant, Relation, quote_ident_always, role_sql
 from gpcatalog.migration.journal import SCHEMA, proof
 from gpcatalog.model.names import qualified, quote_literal
@@ -36,6 +36,11 @@ Phases = list[tuple[Phase, list[str]]]
 def literal(text: str) -> str:
     """A string constant."""
     return quote_literal(text)
+
+
+def qualified_always(schema: str, name: str) -> str:
+    """Schema and name, each in quotes."""
+    return f"{quote_ident_always(schema)}.{quote_ident_always(name)}"
 
 
 def array(values: Iterable[str]) -> str:
@@ -87,7 +92,7 @@ def proven(statements: Iterable[str]) -> str:
 
 def block(phases: Phases, *, isolation: str = "READ COMMITTED", first: str = "") -> str:
     """One transaction: the phases inside a DO block, which runs whole or not at all; `first` comes before it."""
-    lines = ["#variable_conflict use_column", "DECLARE", "    began timestamptz;", "    held bigint;", "BEGIN"]
+    lines = ["#variable_conflict use_column", "DECLARE", "    began timestamptz;", "    held bigint;", "    template text;", "BEGIN"]
     lines += ["    " + line for line in proof()]
     for phase, statements in phases:
         if statements:
@@ -106,8 +111,21 @@ class Writer(ABC):
 
     # --- parts that all generations share ---------------------------------------------------------------------------
 
-    def guard(self, context: Context, change: Change, *, done: str, whole: bool, partitions: list[Relation]) -> list[str]:
-        """Statements that skip a finished step and stop one whose table has changed."""
+    def guard(
+        self,
+        context: Context,
+        change: Change,
+        *,
+        done: str,
+        whole: bool,
+        partitions: list[Relation],
+        goes: Change | None = None,
+    ) -> list[str]:
+        """Return the statements that skip a finished step and stop one whose table has changed.
+
+        goes: the change that says what is taken away, `change` itself by default. Anything below that which it does not know stops the
+        step: it would be dropped with it.
+        """
         # there is a way back only from what was done
         forth, sign = change.id.removeprefix("undo-"), "=" if done == "done" else "<>"
         skip = f"IF {SCHEMA}.state({literal(context.plan)}, {literal(forth)}) {sign} 'done' THEN RETURN; END IF;"
@@ -128,7 +146,34 @@ class Writer(ABC):
                 array(self.server_name(r) for r in partitions),
                 array(r.bound for r in partitions),
             ),
+            *self.nothing_else_below(goes or change),
         ]
+
+    def nothing_else_below(self, change: Change) -> list[str]:
+        """Return the statement that stops where a partition that goes has more below it than the change knows."""
+        tops: list[Relation] = []
+        known: list[Relation] = []
+        if isinstance(change, Swap | Drop):
+            # Greenplum 6 drops the default partition too, and makes it again
+            units = [*change.gone, *([change.default] if self.classic and change.default is not None else [])]
+            tops = [u.relation for u in units]
+            known = [r for u in units for r in (u.relation, *u.between, *u.leaves)]
+        elif isinstance(change, Plain):
+            tops, known = [change.root], [change.root, *change.gone]
+        elif isinstance(change, Lift) and change.up:
+            tops, known = [change.middle], [change.middle, change.leaf]
+        elif isinstance(change, Outside):
+            tops = known = [change.leaf]
+        if not tops:
+            return []
+        names = dict.fromkeys(self.server_name(r) for r in known)
+        return [call("expect_below", array(self.server_name(r) for r in tops), array(names))]
+
+    def as_declared(self, swap: Swap) -> list[str]:
+        """Return the statement that stops where the new partitions have other ones below them than those that were built."""
+        tops = [qualified_always(m.stages[0].schema, m.name) for m in swap.made if m.like is not None]
+        below = [qualified_always(s.schema, s.final) for m in swap.made if m.like is not None for s in m.stages]
+        return [call("expect_below", array(tops), array([*tops, *below]))] if tops else []
 
     def trusted(self, context: Context, change: Change, partitions: Iterable[Relation] = ()) -> str:
         """The statement that stops a superuser before it runs code of another role: over all that the change reads or writes."""
@@ -151,7 +196,7 @@ class Writer(ABC):
     @staticmethod
     def server_name(relation: Relation) -> str:
         """Its qualified name as the journal spells it: always quoted, as two lists of keywords need not agree."""
-        return f"{quote_ident_always(relation.schema)}.{quote_ident_always(relation.name)}"
+        return qualified_always(relation.schema, relation.name)
 
     def tally(self, context: Context, change: Change, side: str, name: str, source: str, predicate: str = "true") -> str:
         return call(

@@ -1,0 +1,159 @@
+"""What lies below a partition goes with it, so a partition that came since the plan stops the step, and no row is lost."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+from pathlib import Path
+
+import pytest
+
+from gpcatalog.migration.request import Request
+from tests.conftest import fresh_database
+from tests.migration import made
+from tests.migration.made import EAGER
+
+SERVERS = ("gp6_dsn", "gp7_dsn", "pg_dsn", "pgnew_dsn")
+LEAVES = "SELECT count(*) FROM pg_inherits i WHERE NOT EXISTS (SELECT 1 FROM pg_inherits b WHERE b.inhparent = i.inhrelid)"
+
+
+def partitioned(dsn: str, fixture: str, *, days: int = 33, parts: str = "ab") -> None:
+    """Table t by day and list, with 20 rows a day in the first two lists."""
+    end = date(2022, 1, 1) + timedelta(days)
+    if fixture.startswith("gp"):
+        template = ", ".join(f"SUBPARTITION {p} VALUES ('{p}')" for p in parts)
+        made.execute(
+            dsn,
+            "CREATE TABLE t (id int, d date, r text) WITH (appendonly=true, orientation=column) DISTRIBUTED BY (id)"
+            f" PARTITION BY RANGE (d) SUBPARTITION BY LIST (r) SUBPARTITION TEMPLATE ({template})"
+            f" (START (date '2022-01-01') END (date '{end}') EVERY (interval '1 day'))",
+        )
+    else:
+        made.execute(dsn, "CREATE TABLE t (id int, d date, r text) PARTITION BY RANGE (d)")
+        for n in range(days):
+            day = made.asked(dsn, f"SELECT date '2022-01-01' + {n}, date '2022-01-02' + {n}")[0]
+            made.execute(
+                dsn,
+                f"CREATE TABLE t_{n} PARTITION OF t FOR VALUES FROM ('{day[0]}') TO ('{day[1]}') PARTITION BY LIST (r)",
+                *(f"CREATE TABLE t_{n}_{p} PARTITION OF t_{n} FOR VALUES IN ('{p}')" for p in parts),
+            )
+    made.execute(dsn, f"INSERT INTO t SELECT i, date '2022-01-01' + i % {days}, substr('ab', 1 + i % 2, 1) FROM generate_series(1, 660) i")
+
+
+def came(dsn: str, fixture: str, day: str) -> None:
+    """A subpartition c below the partition that holds the day, with one row."""
+    if fixture == "gp6_dsn":
+        made.execute(dsn, f"ALTER TABLE t ALTER PARTITION FOR (date '{day}') ADD PARTITION c VALUES ('c')")
+    elif fixture == "gp7_dsn":
+        made.execute(dsn, f"ALTER TABLE t ALTER PARTITION FOR ('{day}') ADD PARTITION c VALUES ('c')")
+    else:
+        ((middle,),) = made.asked(
+            dsn,
+            "SELECT (SELECT i.inhparent::regclass::text FROM pg_inherits i WHERE i.inhrelid = x.leaf)"
+            f" FROM (SELECT tableoid AS leaf FROM t WHERE d = '{day}' LIMIT 1) x",
+        )
+        made.execute(dsn, f"CREATE TABLE t_c PARTITION OF {middle} FOR VALUES IN ('c')")
+    made.execute(dsn, f"INSERT INTO t VALUES (4711, '{day}', 'c')")
+
+
+@pytest.mark.parametrize("fixture", SERVERS)
+def test_merge_and_back(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    """A subpartition that came before the script, and one that came before its rollback."""
+    dsn = fresh_database(request.getfixturevalue(fixture), "mig_below")
+    partitioned(dsn, fixture)
+    files = made.written(dsn, tmp_path / "sql", made.plan_of(dsn, EAGER), request=Request(strict=False))
+    assert files.steps == 2
+    (name,) = files.forward()
+    files.run("0000_prepare.sql")
+    came(dsn, fixture, "2022-01-08")
+    rows = made.rows_of(dsn, "t")
+    done = files.run(name, check=False)
+    assert done.returncode == 3
+    assert "have others below them: new" in done.stderr
+    assert made.rows_of(dsn, "t") == rows
+    made.execute(dsn, "DELETE FROM t WHERE r = 'c'")
+    if fixture == "gp6_dsn":
+        made.execute(dsn, "ALTER TABLE t ALTER PARTITION FOR (date '2022-01-08') DROP PARTITION c")
+    else:
+        made.execute(dsn, "DROP TABLE " + made.asked(dsn, "SELECT relname FROM pg_class WHERE relname ~ '^t.*c$' AND relkind = 'r'")[0][0])
+    files.run(name)
+    came(dsn, fixture, "2022-01-09")
+    assert made.asked(dsn, "SELECT count(*) FROM t WHERE r = 'c'") == [(1,)]
+    done = files.run(f"rollback/{name}", check=False)
+    assert done.returncode == 3
+    assert "have others below them: new" in done.stderr
+    assert made.asked(dsn, "SELECT count(*) FROM t") == [(661,)]
+
+
+@pytest.mark.parametrize("fixture", ["gp6_dsn", "gp7_dsn"])
+def test_template_says_what_new_tables_get(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    """Merged partitions have the subpartitions of their parts, whatever the template says now; it stays as it is."""
+    dsn = fresh_database(request.getfixturevalue(fixture), "mig_template_other")
+    partitioned(dsn, fixture)
+    made.execute(
+        dsn,
+        "ALTER TABLE t SET SUBPARTITION TEMPLATE (SUBPARTITION a VALUES ('a') WITH (appendonly=true, orientation=column, compresstype=zlib),"
+        " SUBPARTITION b VALUES ('b'), SUBPARTITION c VALUES ('c'), SUBPARTITION quiet VALUES ('it''s', 'x'))",
+    )
+    classic = fixture == "gp6_dsn"
+    template = (
+        "SELECT pg_get_partition_template_def('t'::regclass, true, true)" if classic else "SELECT template::text FROM gp_partition_template"
+    )
+    before, leaves, rows = made.asked(dsn, template), made.asked(dsn, LEAVES), made.rows_of(dsn, "t")
+    files = made.written(dsn, tmp_path / "sql", made.plan_of(dsn, EAGER))
+    assert files.refused == []
+    files.all()
+    assert made.asked(dsn, template) == before
+    assert made.asked(dsn, LEAVES) == [(4,)]
+    assert made.rows_of(dsn, "t") == rows
+    with pytest.raises(Exception, match="no partition"):
+        made.execute(dsn, "INSERT INTO t VALUES (1, '2022-01-08', 'c')")
+    files.run(f"rollback/{files.forward()[0]}")
+    assert made.asked(dsn, template) == before
+    assert made.asked(dsn, LEAVES) == leaves
+    assert made.rows_of(dsn, "t") == rows
+
+
+@pytest.mark.parametrize("fixture", SERVERS)
+def test_unpartition(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    """A table that becomes plain takes every partition with it, those of --accept-new-leaves too."""
+    dsn = fresh_database(request.getfixturevalue(fixture), "mig_below_plain")
+    partitioned(dsn, fixture, days=3)
+    rules = EAGER + 'unpartition_below = "10GB"\n'
+    plan = made.plan_of(dsn, rules)
+    assert [s.__struct_config__.tag for t in plan.tables for s in t.steps] == ["unpartition"], plan
+    files = made.written(dsn, tmp_path / "sql", plan, request=Request(strict=False))
+    files.run("0000_prepare.sql")
+    came(dsn, fixture, "2022-01-02")
+    done = files.run(files.forward()[0], check=False)
+    assert done.returncode == 3
+    assert "have others below them: new" in done.stderr
+    assert made.asked(dsn, "SELECT count(*) FROM t") == [(661,)]
+
+
+@pytest.mark.parametrize("fixture", SERVERS)
+def test_drop_of_empty_partitions(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    """A partition that was empty has a new subpartition with a row."""
+    dsn = fresh_database(request.getfixturevalue(fixture), "mig_below_empty")
+    partitioned(dsn, fixture, days=6)
+    made.execute(dsn, "DELETE FROM t WHERE d = '2022-01-03'")
+    if fixture.startswith("gp"):
+        # rows that were deleted keep their files
+        made.execute(dsn, "TRUNCATE " + made.asked(dsn, "SELECT 't_1_prt_3_2_prt_a'")[0][0], "TRUNCATE t_1_prt_3_2_prt_b")
+    else:
+        made.execute(dsn, "TRUNCATE t_2")
+    made.execute(dsn, "ANALYZE t")
+    plan = made.plan_of(
+        dsn, '[weights]\nrewrite = 0.0\nscan = 0.0\ndrop = 0.0\n[default]\nhot_days = 0\ngrains = {day = "0d"}\nempty = "drop"\n'
+    )
+    kinds = [s.__struct_config__.tag for t in plan.tables for s in t.steps]
+    assert "drop-empty" in kinds, kinds
+    files = made.written(dsn, tmp_path / "sql", plan, request=Request(strict=False))
+    files.run("0000_prepare.sql")
+    if fixture.startswith("gp"):
+        came(dsn, fixture, "2022-01-03")
+    else:
+        made.execute(dsn, "CREATE TABLE t_c PARTITION OF t_2 FOR VALUES IN ('c')", "INSERT INTO t VALUES (4711, '2022-01-03', 'c')")
+    done = files.run(files.forward()[0], check=False)
+    assert done.returncode == 3
+    assert "have others below them: new" in done.stderr
+    assert made.asked(dsn, "SELECT count(*) FROM t WHERE r = 'c'") == [(1,)]
