@@ -70,6 +70,22 @@ def treatments(report: Report) -> list[Treatment]:
     return sorted(out, key=lambda t: -t.reclaimable)
 
 
+def _no_event_triggers(report: Report) -> list[str]:
+    """From PostgreSQL 17 on REINDEX runs event triggers, whose functions may belong to anybody."""
+    if not report.server.generation.startswith("pg") or int(report.server.generation[2:]) < 17:
+        return []
+    return [
+        "-- from version 17 on REINDEX runs event triggers: functions of other roles, with the rights of whoever runs this script",
+        "DO $gpcatalog$",
+        "BEGIN",
+        "    IF EXISTS (SELECT 1 FROM pg_catalog.pg_roles r WHERE r.rolsuper AND r.rolname IN (current_user, session_user)) THEN",
+        "        PERFORM pg_catalog.set_config('event_triggers', 'off', false);",
+        "    END IF;",
+        "END",
+        "$gpcatalog$;",
+    ]
+
+
 def script(report: Report) -> str:
     """The script: a head that says what, why, locks and time, then the statements in the documented order.
 
@@ -126,6 +142,8 @@ def script(report: Report) -> str:
         "-- a lock that is not had within this time ends the script; run it again in a quieter moment",
         "SET lock_timeout = '60s';",
         "SET client_min_messages = warning;",
+        "SET search_path = pg_catalog, pg_temp;",
+        *_no_event_triggers(report),
         "",
         "-- 1. indexes",
     ]

@@ -81,20 +81,30 @@ def countable(session: Session, table: TableName) -> set[str]:
 
     Raises CatalogError (4) where counting could run code of a role that is neither superuser nor this one.
 
-    Only its owner can add an index or constraint to a table. So where all partitions belong to superusers or to this role, none can
-    be added between this check and the count; for other owners a role with powers of its own is refused.
+    Only its owner can add an index or constraint to a table, and only its schema's owner can put another table under its name. So
+    where all of these are superusers or this role, nothing can change between this check and the count; for other owners a role with
+    powers of its own is refused.
     """
     with _checking(table):
         powers = session.rows("role_powers")[0]["powers"]
         trusted = {row["role"] for row in session.rows("trusted_roles")}
         tree = session.rows("migration_tree", root=str(table.oid))
         owners = {row["owner"] for row in tree}
+        schemas = {row["schema"] for row in tree}
+        renamers = {row["owner"]: row["schema"] for row in session.rows("schema_owners") if row["schema"] in schemas}
         functions = [row for row in reachable_functions(session, table.oid) if row["owner"] not in trusted or row["risk"] == "side effects"]
     others = sorted(owners - trusted)
     if powers and others:
         raise CatalogError(
             f"counting rows of {table.text} can run functions of its owner, {others[0]}, and this session is {powers}",
             hint=f"connect as {others[0]}, or migrate without --count",
+            exit_code=Exit.REFUSED,
+        )
+    for owner in sorted(renamers.keys() - trusted) if powers else ():
+        raise CatalogError(
+            f"{owner}, the owner of schema {renamers[owner]}, can put another table in the place of {table.text} while its rows are"
+            f" counted, and this session is {powers}",
+            hint="connect as the owner of the table, or migrate without --count",
             exit_code=Exit.REFUSED,
         )
     if functions and (powers or others):
