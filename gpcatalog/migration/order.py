@@ -158,6 +158,7 @@ class Planner:
     ) -> None:
         self.table = table
         self.planned = planned
+        self.accepted: list[op.AnyStep] = []
         self.counts = counts
         self.dropped = {u.oid for s in planned.steps if isinstance(s, op.DropEmpty) for u in s.units}
         self.growth = growth
@@ -517,7 +518,7 @@ class Planner:
         )  # fmt: skip
 
     def drop(self, step: op.DropEmpty) -> list[tuple[Change, Change | None]]:
-        """Empty partitions go; the way back makes them again, empty, like a sibling that stays."""
+        """Empty partitions go; the way back makes them again, empty."""
         units = [self.live(u.oid, u.name, u.bound) for u in step.units]
         parent = self.parent_of(units)
         leaves = [leaf for u in units for leaf in self.table.leaves(u.oid)]
@@ -540,7 +541,7 @@ class Planner:
                 tuple(self.unit(u) for u in part), default_unit, said=step.rests_on,
                 needs=Needs(self._locks_of(part), 0, step.cost.seconds / len(parts)),
             )  # fmt: skip
-            found.append((forward, self._made_again(forward, part, siblings)))
+            found.append((forward, self._made_again(forward, part)))
         return found
 
     def _locks_of(self, units: list[Relation]) -> int:
@@ -683,6 +684,8 @@ class Planner:
 
     def follow(self, step: op.Reconfigure, ask: Asker) -> tuple[Follow, Follow]:
         """pg_partman's configuration follows the plan."""
+        if not any(isinstance(s, op.Merge) for s in self.accepted):
+            raise Refusal("the merges that it would follow are refused")
         home = ask("partman_home")
         if not home:
             raise Refusal("pg_partman is not installed any more")
@@ -723,7 +726,9 @@ class Planner:
         parent = next((r for r in self.table.relations.values() if r.name == like and r.level == 1), None)
         if parent is None:
             raise Refusal(f"changed since it was planned: {like} is gone")
-        now, then = elements(self.table, parent, self.planned.steps, classic=self.classic)
+        if not any(isinstance(s, op.Merge | op.DropEmpty) and s.parent_name == like for s in self.accepted):
+            raise Refusal(f"the steps below {like} that it would follow are refused")
+        now, then = elements(self.table, parent, self.accepted, classic=self.classic)
         if not then:
             raise Refusal("nothing would be left of it")
         if self.classic:
@@ -755,19 +760,19 @@ class Planner:
         stage = self._as_it_was(f"gpr_{digest}_1", leaf, self.table.root, predicate=forward.predicate)
         return forward, replace(forward, id=f"undo-{step.id}", title=f"back: {forward.title}", stage=stage, said=())
 
-    def _made_again(self, forward: Drop, units: list[Relation], siblings: list[Relation]) -> Swap | None:
-        """What makes dropped partitions again; None where no sibling is a leaf to copy the columns of."""
-        able = [s for s in siblings if s.kind == "leaf" and s.storage in ("heap", "ao_row", "ao_column")]
-        like = min(able, key=lambda s: s.is_default, default=None)
-        if like is None or any(u.kind != "leaf" for u in units):
+    def _made_again(self, forward: Drop, units: list[Relation]) -> Swap | None:
+        """What makes dropped partitions again, empty; None where they had partitions of their own.
+
+        Columns are the root's: it is there whatever else the plan did to the table.
+        """
+        if any(u.kind != "leaf" for u in units):
             return None
         key = self.key(forward.parent)
         digest = re.sub(r"\W", "", forward.id.removeprefix("drop-empty-"))[:16]
         made = []
         for n, u in enumerate(units, 1):
             mine = predicate(parse(u.bound), key)
-            explicit = u.storage != "heap" or like.storage != "heap"
-            stage = self._as_it_was(f"gpr_{digest}_{n}", u, like, predicate=mine, explicit=explicit)
+            stage = self._as_it_was(f"gpr_{digest}_{n}", u, self.table.root, predicate=mine)
             made.append(Made(u.name, u.partition or u.name.rsplit("_prt_", 1)[-1], u.bound, (stage,), mine))
         default = forward.default
         parked = self._parked(default, f"gpr_{digest}_d") if default is not None and self.classic else ()
@@ -863,6 +868,7 @@ def order(
         except ValueError as e:
             work.refused.append(Refused(step.id, planned.name, str(operation), f"not understood: {e}"))
             continue
+        planner.accepted.append(step)
         for change, back in pairs:
             work.forward.append(change)
             if back is not None:

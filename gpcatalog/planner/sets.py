@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -88,6 +89,23 @@ class Key:
     key_types: str
     has_template: bool
 
+    @property
+    def parts(self) -> list[str]:
+        """Types of the columns of the key; '' stands for an expression.
+
+        Names of columns do not tell how many there are: a comma may be part of one.
+
+        >>> Key(0, "range", "a, b", 'numeric(10,2), "odd, type"[], ', False).parts
+        ['numeric(10,2)', '"odd, type"[]', '']
+        """
+        found = [""]
+        for piece in re.findall(r'"[^"]*"|\([^)]*\)|, |.', self.key_types, re.S):
+            if piece == ", ":
+                found.append("")
+            else:
+                found[-1] += piece
+        return found
+
 
 @dataclass
 class Root:
@@ -148,7 +166,7 @@ def _choose_level(root: Root) -> None:
         kind = family(k.key_types)
         if (
             k.strategy == "range"
-            and "," not in k.key
+            and len(k.parts) == 1
             and kind in (Family.DATE, Family.TIMESTAMP, Family.TIMESTAMPTZ, Family.INTEGER, Family.NUMERIC)
         ):
             rank = (0 if kind.time else 1, k.level)
@@ -176,9 +194,9 @@ def _choose_level(root: Root) -> None:
         root.reason = "hash partitions cannot be put together"
     elif strategies == {"list"}:
         root.reason = "list values are put together only where a policy says so (merge_lists)"
-    elif any("(expression)" in k.key for k in root.keys):
+    elif any("" in k.parts for k in root.keys):
         root.reason = "its key is an expression, whose order is not known"
-    elif any("," in k.key for k in root.keys):
+    elif any(len(k.parts) > 1 for k in root.keys):
         root.reason = "its range key has several columns"
     else:
         kinds = ", ".join(sorted({k.key_types for k in root.keys if k.strategy == "range"}))

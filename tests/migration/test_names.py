@@ -38,6 +38,8 @@ def database(pg_dsn: str) -> str:
 )
 @given(schema=NAMES, table=NAMES, column=NAMES, leaf=NAMES)
 @example("s", "select", "$gpcatalog$", "x" * 63)
+@example("s", "t", "a, b", "(expression)")
+@example("s", "t", "(expression)", "y")
 @example("a$gpcatalog$ END $$; DROP TABLE t; --", "'; SELECT 1; --", 'a"b\\c', ":x %s\n\\q")
 def test_any_name(database: str, schema: str, table: str, column: str, leaf: str) -> None:
     s, t, c = quote_ident_always(schema), quote_ident_always(table), quote_ident_always(column)

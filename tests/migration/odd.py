@@ -1,0 +1,164 @@
+"""Odd partitioned tables: one property each that a migration must keep, merge by a stated rule, say that it drops, or refuse."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+FIRST = date(2022, 1, 1)
+DAYS = 12
+ROLES = ("odd_owner", "odd_reader", "odd_writer")
+
+
+@dataclass(frozen=True)
+class Odd:
+    """One table. since: server_version_num that has what it needs; make: its statements, `{t}` is its name, `{l}` a leaf without number."""
+
+    name: str
+    statements: tuple[str, ...]
+    since: int = 0
+    rows: str = "INSERT INTO {t} (id, d, v) SELECT i, date '2022-01-01' + i % 12, 'v' || i FROM generate_series(1, 240) i"
+
+    def sql(self) -> list[str]:
+        """Statements that make and fill it."""
+        fill = [self.rows] if self.rows else []
+        return [s.replace("{t}", self.name) for s in (*self.statements, *fill)]
+
+
+def _days(tail: str = "", *, first: int = 0, number: int = DAYS, like: Callable[[int], str] | None = None) -> tuple[str, ...]:
+    found = []
+    for n in range(first, first + number):
+        a, b = FIRST + timedelta(n), FIRST + timedelta(n + 1)
+        found.append(f"CREATE TABLE {{t}}_{n} PARTITION OF {{t}} {like(n) if like else ''} FOR VALUES FROM ('{a}') TO ('{b}') {tail}")
+    return tuple(found)
+
+
+def _pg(name: str, *more: str, columns: str = "id int, d date, v text", key: str = "RANGE (d)", since: int = 0, tail: str = "",
+        leaves: tuple[str, ...] | None = None, rows: str | None = None) -> Odd:  # fmt: skip
+    made = (f"CREATE TABLE {{t}} ({columns}) PARTITION BY {key}", *(_days(tail) if leaves is None else leaves), *more)
+    return Odd(name, made, since) if rows is None else Odd(name, made, since, rows)
+
+
+def _each(text: str, numbers: range = range(DAYS)) -> tuple[str, ...]:
+    return tuple(text.replace("{n}", str(n)) for n in numbers)
+
+
+def _values(leaves: list[tuple[str, str]]) -> tuple[str, ...]:
+    return tuple(f"CREATE TABLE {{t}}_{n} PARTITION OF {{t}} FOR VALUES FROM ({a}) TO ({b})" for n, (a, b) in enumerate(leaves))
+
+
+TRIGGER = "CREATE TRIGGER {n} BEFORE INSERT ON {t} FOR EACH ROW EXECUTE PROCEDURE public.odd_trigger()"
+
+POSTGRES = (
+    _pg("plain"),
+    _pg("premade", leaves=_days(number=20)),
+    _pg("premade_default", "CREATE TABLE {t}_rest PARTITION OF {t} DEFAULT", leaves=_days(number=20)),
+    _pg("collated", columns='id int, d date, v text COLLATE "C"', key='LIST (v COLLATE "C" text_pattern_ops)',
+        leaves=tuple(f"CREATE TABLE {{t}}_{n} PARTITION OF {{t}} FOR VALUES IN ('v{n}')" for n in range(5)),
+        rows="INSERT INTO {t} SELECT i, '2022-01-01', 'v' || i % 5 FROM generate_series(1, 100) i"),
+    _pg("expression", key="RANGE ((d + 0))"),
+    _pg("two_keys", key="RANGE (d, id)", leaves=tuple(
+        f"CREATE TABLE {{t}}_{n} PARTITION OF {{t}} FOR VALUES FROM ('{FIRST + timedelta(n)}', MINVALUE) TO ('{FIRST + timedelta(n + 1)}', MINVALUE)"
+        for n in range(DAYS))),
+    _pg("statistics_on_leaves", *_each("CREATE STATISTICS {t}_s{n} (dependencies) ON id, v FROM {t}_{n}")),
+    _pg("statistics_on_root", "CREATE STATISTICS {t}_s ON id, v FROM {t}", "ALTER STATISTICS {t}_s SET STATISTICS 50", since=130000),
+    _pg("toast_options", tail="WITH (toast.autovacuum_enabled=false, fillfactor=80, autovacuum_enabled=false)"),
+    _pg("compression", *_each("ALTER TABLE {t}_{n} ALTER v SET COMPRESSION pglz"), "ALTER TABLE {t} ALTER v SET COMPRESSION pglz", since=140000),
+    _pg("column_storage", "ALTER TABLE {t} ALTER v SET STORAGE EXTERNAL"),
+    _pg("column_storage_of_leaves", *_each("ALTER TABLE {t}_{n} ALTER v SET STORAGE MAIN")),
+    _pg("attribute_options", "ALTER TABLE {t} ALTER v SET (n_distinct=-0.5)", *_each("ALTER TABLE {t}_{n} ALTER v SET (n_distinct=7)")),
+    _pg("statistics_targets", *_each("ALTER TABLE {t}_{n} ALTER v SET STATISTICS 300"), "ALTER TABLE {t} ALTER v SET STATISTICS 200"),
+    _pg("not_null_named", "ALTER TABLE {t} ADD CONSTRAINT v_there NOT NULL v", since=180000),
+    _pg("not_null_not_valid", "ALTER TABLE {t} ADD CONSTRAINT v_there NOT NULL v NOT VALID", since=180000),
+    _pg("not_null_newest", "ALTER TABLE {t}_11 ALTER v SET NOT NULL"),
+    _pg("not_null_most", *_each("ALTER TABLE {t}_{n} ALTER v SET NOT NULL", range(11))),
+    _pg("trigger", TRIGGER.replace("{n}", "{t}_tr")),
+    _pg("trigger_off_on_leaves", TRIGGER.replace("{n}", "{t}_tr"), *_each("ALTER TABLE {t}_{n} DISABLE TRIGGER {t}_tr")),
+    _pg("trigger_always", TRIGGER.replace("{n}", "{t}_tr"), "ALTER TABLE {t} ENABLE ALWAYS TRIGGER {t}_tr",
+        *_each("ALTER TABLE {t}_{n} ENABLE ALWAYS TRIGGER {t}_tr")),
+    _pg("trigger_on_leaf", TRIGGER.replace("{n}", "own").replace("{t}", "{t}_3")),
+    _pg("defaults_of_leaves", *_each("ALTER TABLE {t}_{n} ALTER v SET DEFAULT 'leaf'"), columns="id int, d date, v text DEFAULT 'root'"),
+    _pg("default_of_newest", "ALTER TABLE {t}_11 ALTER v SET DEFAULT 'newest'"),
+    _pg("leaf_sequence", "CREATE SEQUENCE {t}_seq OWNED BY {t}_3.id", "ALTER TABLE {t}_3 ALTER id SET DEFAULT nextval('{t}_seq')",
+        "SELECT setval('{t}_seq', 4711)"),
+    _pg("root_sequence", "CREATE SEQUENCE {t}_seq OWNED BY {t}.id", "ALTER TABLE {t} ALTER id SET DEFAULT nextval('{t}_seq')"),
+    _pg("serial_leaves", leaves=tuple(
+        s for n in range(DAYS) for s in (
+            f"CREATE TABLE {{t}}_{n} (id serial, d date, v text)",
+            f"ALTER TABLE {{t}} ATTACH PARTITION {{t}}_{n} FOR VALUES FROM ('{FIRST + timedelta(n)}') TO ('{FIRST + timedelta(n + 1)}')")),
+        columns="id int NOT NULL, d date, v text"),
+    _pg("comments", "ALTER TABLE {t} ADD CONSTRAINT {t}_c CHECK (id > 0)", "COMMENT ON COLUMN {t}.v IS 'of the root'",
+        "COMMENT ON CONSTRAINT {t}_c ON {t} IS 'of the root'", *_each("COMMENT ON COLUMN {t}_{n}.v IS 'of leaf {n}'"),
+        *_each("COMMENT ON CONSTRAINT {t}_c ON {t}_{n} IS 'of leaf {n}'"), *_each("COMMENT ON TABLE {t}_{n} IS 'leaf {n}'")),
+    _pg("clustered", "CREATE INDEX {t}_v ON {t} (v)", *_each("ALTER TABLE {t}_{n} CLUSTER ON {t}_{n}_v_idx")),
+    _pg("identity_index", "CREATE UNIQUE INDEX {t}_u ON {t} (id, d)", *_each("ALTER TABLE {t}_{n} REPLICA IDENTITY USING INDEX {t}_{n}_id_d_idx"),
+        "ALTER TABLE {t} REPLICA IDENTITY USING INDEX {t}_u", columns="id int NOT NULL, d date NOT NULL, v text"),
+    _pg("identity_full", *_each("ALTER TABLE {t}_{n} REPLICA IDENTITY FULL"), "ALTER TABLE {t} REPLICA IDENTITY FULL"),
+    _pg("unlogged", leaves=tuple(s.replace("CREATE TABLE", "CREATE UNLOGGED TABLE") for s in _days())),
+    _pg("not_valid_check", "INSERT INTO {t} VALUES (-1, '2022-01-03', 'x')", "ALTER TABLE {t} ADD CONSTRAINT {t}_c CHECK (id > 0) NOT VALID"),
+    _pg("row_type_as_column", "CREATE TABLE {t}_user (a {t}_3)"),
+    _pg("row_type_as_argument", "CREATE FUNCTION {t}_f({t}_3) RETURNS int LANGUAGE sql AS 'SELECT 1'"),
+    _pg("atomic_function", "CREATE FUNCTION {t}_f() RETURNS bigint LANGUAGE sql BEGIN ATOMIC SELECT count(*) FROM {t}_3; END", since=140000),
+    _pg("view_on_leaf", "CREATE VIEW {t}_see AS SELECT * FROM {t}_3"),
+    _pg("policy_on_leaf", "CREATE POLICY p ON {t}_3 USING (id > 0)"),
+    _pg("check_on_leaf", "ALTER TABLE {t}_3 ADD CHECK (id > 0)"),
+    _pg("column_grant_on_leaf", "GRANT SELECT (v) ON {t}_3 TO odd_reader"),
+    _pg("column_grants_on_root", "GRANT SELECT (v) ON {t} TO odd_reader"),
+    _pg("grants", "GRANT SELECT ON {t} TO odd_reader", "GRANT SELECT ON {t}_3, {t}_4 TO odd_reader", "GRANT INSERT ON {t}_5 TO odd_writer"),
+    _pg("revoked_on_one", *_each("GRANT SELECT ON {t}_{n} TO odd_reader", range(11))),
+    _pg("owners", "ALTER TABLE {t}_3 OWNER TO odd_owner"),
+    _pg("foreign_key", "CREATE TABLE {t}_to (id int PRIMARY KEY)", "INSERT INTO {t}_to SELECT generate_series(1, 240)",
+        "ALTER TABLE {t} ADD FOREIGN KEY (id) REFERENCES {t}_to"),
+    _pg("generated", columns="id int, d date, v text, g text GENERATED ALWAYS AS (upper(v)) STORED"),
+    _pg("identity", columns="id int, d date, v text, n int GENERATED BY DEFAULT AS IDENTITY", since=170000),
+    _pg("other_order", leaves=tuple(
+        s for n in range(DAYS) for s in (
+            f"CREATE TABLE {{t}}_{n} (v text, id int, d date)",
+            f"ALTER TABLE {{t}} ATTACH PARTITION {{t}}_{n} FOR VALUES FROM ('{FIRST + timedelta(n)}') TO ('{FIRST + timedelta(n + 1)}')"))),
+    _pg("other_index_on_leaves", "CREATE INDEX {t}_v ON {t} (v)", *_each("CREATE INDEX {t}_own{n} ON {t}_{n} (id)")),
+    _pg("index_on_one_leaf", "CREATE INDEX {t}_own ON {t}_3 (id)"),
+    _pg("index_options", "CREATE INDEX {t}_i ON {t} (lower(v) text_pattern_ops DESC NULLS LAST) WITH (fillfactor=60) WHERE id > 3",
+        *_each("COMMENT ON INDEX {t}_{n}_lower_idx IS 'index {n}'")),
+    _pg("constraints", "ALTER TABLE {t} ADD CONSTRAINT {t}_k PRIMARY KEY (d, id)", "ALTER TABLE {t} ADD CONSTRAINT {t}_u UNIQUE (d, v)",
+        "ALTER TABLE {t} ADD CONSTRAINT {t}_c CHECK (id > 0)", columns="id int NOT NULL, d date NOT NULL, v text"),
+    _pg("numeric_key", columns="id int, d date, v text, k numeric", key="RANGE (k)",
+        leaves=_values([(f"{n / 2}", f"{(n + 1) / 2}") for n in range(DAYS)]),
+        rows="INSERT INTO {t} SELECT i, '2022-01-01', 'v', (i % 12) / 2.0 FROM generate_series(1, 100) i"),
+    _pg("float_key", columns="id int, d date, v text, k float8", key="RANGE (k)",
+        leaves=_values([(f"{n / 10}", f"{(n + 1) / 10}") for n in range(DAYS)]),
+        rows="INSERT INTO {t} SELECT i, '2022-01-01', 'v', (i % 12) / 10.0 FROM generate_series(1, 100) i"),
+    _pg("timestamp_key", columns="id int, d timestamp(6), v text"),
+    _pg("timestamptz_key", columns="id int, d timestamptz, v text",
+        leaves=_values([(f"'{FIRST + timedelta(n)} 00:00Z'", f"'{FIRST + timedelta(n + 1)} 00:00Z'") for n in range(DAYS)]),
+        rows="INSERT INTO {t} SELECT i, timestamptz '2022-01-01 12:00Z' + i % 12 * interval '1 day', 'v' FROM generate_series(1, 100) i"),
+    _pg("text_key", key="RANGE (v)", leaves=_values([(f"'{a}'", f"'{b}'") for a, b in zip("abcdef", "bcdefg", strict=True)]),
+        rows="INSERT INTO {t} SELECT i, '2022-01-01', substr('abcdef', 1 + i % 6, 1) || i FROM generate_series(1, 100) i"),
+    _pg("domain_key", columns="id int, d odd_day, v text"),
+    _pg("enum_list", columns="id int, d date, v odd_color", key="LIST (v)",
+        leaves=tuple(f"CREATE TABLE {{t}}_{c} PARTITION OF {{t}} FOR VALUES IN ('{c}')" for c in ("red", "green", "blue")),
+        rows="INSERT INTO {t} SELECT i, '2022-01-01', (ARRAY['red','green','blue'])[1 + i % 3]::odd_color FROM generate_series(1, 90) i"),
+    _pg("two_levels", leaves=(*_days("PARTITION BY LIST (v)"),
+        *_each("CREATE TABLE {t}_{n}_a PARTITION OF {t}_{n} FOR VALUES IN ('a')"), *_each("CREATE TABLE {t}_{n}_b PARTITION OF {t}_{n} FOR VALUES IN ('b')")),
+        rows="INSERT INTO {t} SELECT i, date '2022-01-01' + i % 12, substr('ab', 1 + i % 2, 1) FROM generate_series(1, 240) i"),
+    _pg("two_levels_default", leaves=(*_days("PARTITION BY LIST (v)"),
+        *_each("CREATE TABLE {t}_{n}_a PARTITION OF {t}_{n} FOR VALUES IN ('a')"), *_each("CREATE TABLE {t}_{n}_b PARTITION OF {t}_{n} DEFAULT"))),
+    _pg("hash_below", leaves=(*_days("PARTITION BY HASH (id)"),
+        *_each("CREATE TABLE {t}_{n}_0 PARTITION OF {t}_{n} FOR VALUES WITH (MODULUS 2, REMAINDER 0)"),
+        *_each("CREATE TABLE {t}_{n}_1 PARTITION OF {t}_{n} FOR VALUES WITH (MODULUS 2, REMAINDER 1)"))),
+    _pg("one_below", leaves=(*_days("PARTITION BY LIST (v)"), *_each("CREATE TABLE {t}_{n}_rest PARTITION OF {t}_{n} DEFAULT"))),
+    _pg("virtual", columns="id int, d date, v text, g text GENERATED ALWAYS AS (upper(v)) VIRTUAL", since=180000),
+    _pg("dropped_columns", "ALTER TABLE {t} DROP COLUMN gone", "ALTER TABLE {t} ADD COLUMN late int DEFAULT 3", columns="gone int, id int, d date, v text"),
+    _pg("inherited_options", "ALTER TABLE {t}_11 SET (fillfactor=50)", "ALTER TABLE {t}_3 SET (parallel_workers=2)"),
+    _pg("exclusion", "ALTER TABLE {t} ADD CONSTRAINT {t}_x EXCLUDE USING btree (d WITH =, id WITH =)", since=170000),
+    _pg("not_enforced", "ALTER TABLE {t} ADD CONSTRAINT {t}_c CHECK (id > 100) NOT ENFORCED", since=180000),
+    _pg("row_security", "ALTER TABLE {t} ENABLE ROW LEVEL SECURITY", "CREATE POLICY p ON {t} USING (id > 0)"),
+    _pg("rule_on_leaf", "CREATE RULE r AS ON DELETE TO {t}_3 DO ALSO NOTHING"),
+    _pg("security_label_like", "COMMENT ON TABLE {t} IS 'root'", "COMMENT ON COLUMN {t}.v IS 'a column'"),
+)
+
+SHARED = (
+    "CREATE FUNCTION public.odd_trigger() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NEW; END $$",
+    "CREATE DOMAIN odd_day AS date CHECK (VALUE > '2000-01-01')",
+    "CREATE TYPE odd_color AS ENUM ('red', 'green', 'blue')",
+)

@@ -1,0 +1,48 @@
+"""Forward, look, back, look again: what pg_dump says of a database before and after a migration and its rollback."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.migration import made
+
+
+def dump(binary: Path | str, dsn: str) -> dict[str, str]:
+    """What pg_dump writes of the schema: text by header ("TABLE public.t")."""
+    done = subprocess.run([str(binary), "--schema-only", "--dbname", dsn], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    found: dict[str, str] = {}
+    head = ""
+    for block in re.split(r"\n--\n-- (?=Name: )", done.stdout)[1:]:
+        head, _, text = block.partition("\n--\n")
+        m = re.match(r"Name: (.*?); Type: (.*?); Schema: (\S+);", head)
+        assert m is not None, head
+        if m[3] == "gpcatalog_journal" or m[1] == "gpcatalog_journal":
+            continue
+        name = f"{m[2]} {m[3]}.{m[1]}"
+        found[name] = found.get(name, "") + text.strip()
+    return found
+
+
+@dataclass
+class Trip:
+    """What became of one table. what: "merged", "refused: …", "failed: …", "nothing planned"."""
+
+    table: str
+    what: str = "nothing planned"
+    back: str = ""
+    differs: list[str] = field(default_factory=list)
+    rows: bool = True
+
+
+def differences(before: dict[str, str], after: dict[str, str]) -> list[str]:
+    """Objects whose definition is not the same."""
+    return sorted(n for n in before.keys() | after.keys() if before.get(n) != after.get(n))
+
+
+def contents(dsn: str, tables: list[str]) -> dict[str, tuple[int, str]]:
+    """Number and hash of the rows of each table."""
+    return {t: made.rows_of(dsn, t) for t in tables}
