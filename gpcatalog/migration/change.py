@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from gpcatalog.migration.facts import Grant, Index, Relation
+from gpcatalog.migration.traits import Dress
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,7 @@ class Stage:
     indexes: tuple[tuple[Index, str], ...] = ()  # each with the name it has afterwards
     slices: tuple[str, ...] = ()
     statistics: tuple[tuple[str, int], ...] = ()  # columns with a target of their own
+    dress: Dress = field(default_factory=Dress)
 
 
 @dataclass(frozen=True)
@@ -93,6 +95,7 @@ class Swap:
     above: how to reach the parent on Greenplum 6 ("ALTER PARTITION x …"), empty at the first level
     default: the parent's default partition with its leaves, None where there is none
     alone: no other partition stays but the default one
+    lost: what the new partitions do not have that the old ones had, as sentences
     """
 
     id: str
@@ -109,6 +112,7 @@ class Swap:
     said: tuple[str, ...] = ()
     limit_bytes: int | None = None
     needs: Needs = Needs()
+    lost: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -158,6 +162,7 @@ class Parted:
     stages:   its leaves, in the order of `leaves` of `plain`; on Greenplum 6 none, there `definition` says them all
     definition: Greenplum 6: PARTITION BY … as the server spelled it; template: elements of the subpartition template
     options, encodings: of the root, as SQL; access_method: of the root, where the server has such
+    dress: of the root; not_valid: statements that add constraints behind the rows, which need not satisfy them
     """
 
     id: str
@@ -171,6 +176,8 @@ class Parted:
     encodings: tuple[tuple[str, str], ...] = ()
     access_method: str = ""
     said: tuple[str, ...] = ()
+    dress: Dress = field(default_factory=Dress)
+    not_valid: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

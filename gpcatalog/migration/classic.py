@@ -33,14 +33,15 @@ class Classic(Writer):
 
     def create_stage(self, context: Context, stage: Stage) -> str:
         table = qualified(stage.schema, stage.name)
+        kind = "UNLOGGED TABLE" if stage.shape.persistence == "u" else "TABLE"
         place = f" TABLESPACE {quote(stage.shape.tablespace)}" if stage.shape.tablespace else ""
         if not stage.explicit:
-            return f"CREATE TABLE {table} (LIKE {stage.like} INCLUDING DEFAULTS INCLUDING STORAGE){place};"
+            return f"CREATE {kind} {table} (LIKE {stage.like} INCLUDING DEFAULTS INCLUDING STORAGE){place};"
         # LIKE INCLUDING STORAGE and WITH exclude each other
         inside = [f"LIKE {stage.like} INCLUDING DEFAULTS"]
         inside += [f"COLUMN {column} ENCODING ({encoding})" for column, encoding in stage.encodings]
         options = ", ".join(f"{k}={v}" for k, v in stage.options)
-        return f"CREATE TABLE {table} ({', '.join(inside)})" + (f" WITH ({options})" if options else "") + f"{place};"
+        return f"CREATE {kind} {table} ({', '.join(inside)})" + (f" WITH ({options})" if options else "") + f"{place};"
 
     def quiet(self, context: Context, swap: Swap) -> list[str]:
         # writers through the root lock the root first, and whoever adds a partition at any level does: the root and the leaves are enough
@@ -83,7 +84,7 @@ class Classic(Writer):
         parked = swap.default_stages if default is not None else ()
         ready: list[str] = []
         for stage in self.stages(swap):
-            ready += self.seen_by_others(stage)
+            ready += [*self.seen_by_others(stage), *stage.dress.late]
             # EXCHANGE gives it the placeholder's grants, the root's, without their dependency rows: granted before, they are there
             ready += grant_statements(qualified(stage.schema, stage.name), self._root_grants(context))
         for stage in parked:
@@ -101,7 +102,7 @@ class Classic(Writer):
         moves += [f"DROP TABLE {qualified(s.schema, s.name)};" for s in [*self.stages(swap), *parked]]
         finish: list[str] = []
         for stage in self.stages(swap):
-            finish += self.index_names(stage)
+            finish += [*self.index_names(stage), *self.own_marks(stage)]
             there = qualified(stage.schema, stage.final)
             if set(stage.grants) != set(self._root_grants(context)):
                 finish += [call("strip", literal(there)), *grant_statements(there, stage.grants)]

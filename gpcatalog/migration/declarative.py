@@ -8,6 +8,9 @@ from gpcatalog.migration.writer import Phase, Phases, Writer, block, call, grant
 from gpcatalog.model.names import qualified
 from gpcatalog.model.names import quote_ident as quote
 
+COPIED = "INCLUDING ALL EXCLUDING INDEXES EXCLUDING IDENTITY EXCLUDING STATISTICS"
+"""What LIKE copies: indexes, identity and statistics objects need names, which are given afterwards."""
+REPLICA_IDENTITY = {"f": "FULL", "n": "NOTHING"}
 BOUND = "gpcatalog_bound"  # name of the constraint that spares ATTACH its scan
 
 
@@ -33,10 +36,10 @@ class Declarative(Writer):
         if not self.greenplum:
             with_ = f" WITH ({options})" if options else ""
             am = f" USING {quote(stage.storage)}" if stage.storage not in ("", "heap") else ""
-            return f"CREATE {kind} {table} (LIKE {stage.like} INCLUDING ALL EXCLUDING INDEXES EXCLUDING IDENTITY){am}{with_}{place};"
+            return f"CREATE {kind} {table} (LIKE {stage.like} {COPIED}){am}{with_}{place};"
         if not stage.explicit:
-            return f"CREATE {kind} {table} (LIKE {stage.like} INCLUDING ALL EXCLUDING INDEXES EXCLUDING IDENTITY){place};"
-        inside = [f"LIKE {stage.like} INCLUDING ALL EXCLUDING INDEXES EXCLUDING IDENTITY EXCLUDING AM EXCLUDING ENCODING EXCLUDING RELOPT"]
+            return f"CREATE {kind} {table} (LIKE {stage.like} {COPIED}){place};"
+        inside = [f"LIKE {stage.like} {COPIED} EXCLUDING AM EXCLUDING ENCODING EXCLUDING RELOPT"]
         inside += [f"COLUMN {column} ENCODING ({encoding})" for column, encoding in stage.encodings]
         with_ = f" WITH ({options})" if options else ""
         return f"CREATE {kind} {table} ({', '.join(inside)}) USING {quote(stage.storage)}{with_}{place};"
@@ -99,10 +102,8 @@ class Declarative(Writer):
         schema = made.stages[0].schema
         top = qualified(schema, f"{made.stages[0].name}_t")
         like = made.like
-        columns = ", ".join(quote(k) for k in like.key)
         found = [
-            f"CREATE TABLE {top} (LIKE {like.sql} INCLUDING ALL EXCLUDING INDEXES EXCLUDING IDENTITY)"
-            f" PARTITION BY {like.strategy.upper()} ({columns});",
+            f"CREATE TABLE {top} (LIKE {like.sql} {COPIED}) PARTITION BY {like.split};",
             call("staged", literal(context.plan), literal(swap.id), literal(top)),
             f"ALTER TABLE {top} OWNER TO {quote(like.owner)};",
             call("strip", literal(top)),
@@ -118,6 +119,7 @@ class Declarative(Writer):
         for stage in self.stages(swap):
             table = qualified(stage.schema, stage.name)
             ready += self.seen_by_others(stage)
+            ready += stage.dress.late
             ready += grant_statements(table, stage.grants)
             ready += self.identity(stage)
             if swap.default is not None and stage.like in [leaf.sql for leaf in swap.default.leaves]:
@@ -140,7 +142,7 @@ class Declarative(Writer):
             moves.append(f"ALTER TABLE {swap.parent.sql} ATTACH PARTITION {there} {made.bound};")
             finish.append(f"ALTER TABLE {there} DROP CONSTRAINT {BOUND};")
         for stage in self.stages(swap):
-            finish += self.index_names(stage)
+            finish += [*self.index_names(stage), *self.own_marks(stage)]
         if swap.default is not None:
             finish.append(f"ALTER TABLE {swap.default.relation.sql} DROP CONSTRAINT IF EXISTS {self._default_constraint(swap)};")
         return [
@@ -181,10 +183,9 @@ class Declarative(Writer):
 
     def identity(self, stage: Stage) -> list[str]:
         table = qualified(stage.schema, stage.name)
-        words = {"f": "FULL", "n": "NOTHING"}
         kind = stage.shape.replica_identity
-        if kind in words:
-            return [f"ALTER TABLE {table} REPLICA IDENTITY {words[kind]};"]
+        if kind in REPLICA_IDENTITY:
+            return [f"ALTER TABLE {table} REPLICA IDENTITY {REPLICA_IDENTITY[kind]};"]
         if kind == "i":
             at = next((n for n, (i, _) in enumerate(stage.indexes, 1) if i.replica_identity), None)
             if at is not None:

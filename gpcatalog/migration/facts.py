@@ -165,6 +165,7 @@ class Relation:
     column_grants: bool
     has_oids: bool
     has_template: bool
+    split: str = ""  # Greenplum 7, PostgreSQL: what stands behind PARTITION BY, as the server spells it
     access_method: str = ""  # Greenplum 7: of roots and intermediates too, which store nothing
 
     @property
@@ -184,7 +185,7 @@ class Hanging:
 
 @dataclass
 class Table:
-    """A partitioned table as it is now. columns and indexes: by oid of the relations that were asked for."""
+    """A partitioned table as it is now. columns, indexes, traits: by oid of the relations that were asked for."""
 
     server: Server
     root: Relation
@@ -192,6 +193,7 @@ class Table:
     hanging: tuple[Hanging, ...]
     columns: dict[int, tuple[Column, ...]] = field(default_factory=dict)
     indexes: dict[int, tuple[Index, ...]] = field(default_factory=dict)
+    traits: dict[int, dict[tuple[str, str], str]] = field(default_factory=dict)
 
     def children(self, oid: int) -> list[Relation]:
         """Partitions right below a relation, oldest oid first."""
@@ -265,13 +267,14 @@ def read(ask: Asker, server: Server, root: int) -> Table | None:
             column_grants=r["column_grants"],
             has_oids=r["has_oids"],
             has_template=r["has_template"],
+            split=r["split"],
             access_method=r.get("access_method") or "",
         )
         for r in rows
     }
     if root not in relations or len(relations) < 2:
         return None
-    hanging = tuple(Hanging(r["oid"], r["what"], r["detail"] or "") for r in ask("migration_hanging", root=str(root)))
+    hanging = tuple(Hanging(r["oid"], r["fact"], r["detail"] or "") for r in ask("migration_hanging", root=str(root)))
     return Table(server, relations[root], relations, hanging)
 
 
@@ -284,6 +287,9 @@ def read_details(ask: Asker, table: Table, oids: Iterable[int]) -> None:
         for oid in part:
             table.columns[oid] = ()
             table.indexes[oid] = ()
+            table.traits[oid] = {}
+        for row in ask("migration_traits", oids=text):
+            table.traits[row["oid"]][row["what"], row["name"]] = row["value"]
         for r in ask("migration_columns", oids=text):
             column = Column(
                 r["name"], r["type"], r["not_null"], r["generated"], r["statistics"], r["options"], r["acl"] or "", r["encoding"]

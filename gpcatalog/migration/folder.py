@@ -138,6 +138,7 @@ class Folder:
         elif isinstance(change, Outside):
             found.append(f"  {change.leaf.name} {change.leaf.bound} is exchanged with a readable external table")
         found += [f"  rests on: {s}" for s in change.said]
+        found += [f"  LOST: {s}" for s in change.lost] if isinstance(change, Swap) else []
         return found
 
     def _write(self, work: Work, change: Change, done: str) -> list[str]:
@@ -176,6 +177,7 @@ class Folder:
             plain
             and usual
             and not stages[0].explicit
+            and not stages[0].dress
             and shape.replica_identity == "d"
             and not any(i.comment for i, _ in stages[0].indexes)
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -43,7 +43,8 @@ from gpcatalog.migration.facts import (
 )
 from gpcatalog.migration.partman import COLUMNS, UNITS, merged_suffix
 from gpcatalog.migration.template import elements
-from gpcatalog.model.names import NAMEDATALEN, cut, qualified
+from gpcatalog.migration.traits import Differ, Dress, Traits, brought_along, dress, merged
+from gpcatalog.model.names import NAMEDATALEN, cut, qualified, quote_literal
 from gpcatalog.model.server import Server
 from gpcatalog.model.storage import Storage
 from gpcatalog.planner import operations as op
@@ -66,6 +67,9 @@ _IN_THE_WAY = {
     "row security": "row security of its own",
     "publication": "it is published by name",
     "own check": "a CHECK of its own, which the other rows need not satisfy",
+    "column grants": "grants on its columns",
+    "sequence": "it owns a sequence, which would be dropped with it",
+    "needed by another object": "another object needs it",
 }
 
 
@@ -186,6 +190,8 @@ class Planner:
         for h in self.table.hanging:
             if h.what == "publication of all tables":
                 raise Refusal(f"publication {h.detail} publishes every table: the copies would be sent to its subscribers")
+            if h.what == "publication of its schema":
+                raise Refusal(f"publication {h.detail} publishes its whole schema: the copies would be sent to its subscribers")
             if h.what in ("foreign key", "referenced by foreign key") and (h.oid == root.oid or self.classic):
                 raise Refusal(f"{_IN_THE_WAY[h.what]} ({h.detail})")
             if h.what == "publication" and h.oid == root.oid:
@@ -388,6 +394,7 @@ class Planner:
                 )
             )
         made = Made(name, label, text, tuple(stages), whole, like_unit if deep else None)
+        lost = [line for stage in stages for line in self._lost(stage)]
         parked = self._parked(default, f"gpc_{digest}_d") if default is not None and self.classic else ()
         counted = None
         if self.counts is not None and all(leaf.sql in self.counts for leaf in leaves):
@@ -396,7 +403,7 @@ class Planner:
         limit = None if size is None else int(size * self.growth) + (64 << 20)
         forward = Swap(
             step.id, step.explanation, parent, self.above(parent), tuple(self.unit(u) for u in units), (made,), whole, default, parked,
-            alone=alone, rows=counted, said=step.rests_on, limit_bytes=limit, needs=_needs(step),
+            alone=alone, rows=counted, said=step.rests_on, limit_bytes=limit, needs=_needs(step), lost=tuple(dict.fromkeys(lost)),
         )  # fmt: skip
         return forward, self._back(step, forward, units, made, key, digest, label, deep)
 
@@ -447,7 +454,45 @@ class Planner:
             path=self.steps_below(like, unit) if deep else (),
             indexes=self.own_indexes(like, final),
             statistics=self.statistics_targets(like) if own else (),
+            dress=self._dressed(
+                like.schema, name, final, brought_along(self.table.traits[like.oid], classic=self.classic), self._together(parts, like)[0]
+            ),
         )
+
+    def _together(self, parts: list[Relation], like: Relation) -> tuple[dict[tuple[str, str], str], list[str]]:
+        """What a leaf has that is made of these, and what is lost; `like` counts as the newest. Raises Refusal."""
+        ordered = [*(p for p in parts if p.oid != like.oid), like]
+        try:
+            return merged([self.table.traits[p.oid] for p in ordered], self.table.traits[self.table.root.oid])
+        except Differ as e:
+            raise Refusal(str(e)) from None
+
+    def _dressed(self, schema: str, name: str, final: str, base: Traits, wanted: Traits) -> Dress:
+        return dress(qualified(schema, name), qualified(schema, final), base, wanted, self.table.traits[self.table.root.oid])
+
+    def _traits_of(self, stage: Stage) -> dict[tuple[str, str], str]:
+        """What a new leaf has."""
+        sources = {s for s, _ in stage.sources}
+        parts = [r for r in self.table.relations.values() if r.sql in sources]
+        return self._together(parts, next(r for r in parts if r.sql == stage.like))[0]
+
+    def _lost(self, stage: Stage) -> list[str]:
+        """What the parts of a new leaf have and it does not: their differing traits, and rights that not all of them grant."""
+        sources = {s for s, _ in stage.sources}
+        parts = [r for r in self.table.relations.values() if r.sql in sources]
+        _, lost = self._together(parts, next(r for r in parts if r.sql == stage.like))
+        kept = {(g.role, p) for g in stage.grants for p in g.privileges}
+        held: dict[tuple[str, str], int] = {}
+        for part in parts:
+            for g in grants(part.acl):
+                for privilege in g.privileges if g.role != part.owner else ():
+                    held[g.role, privilege] = held.get((g.role, privilege), 0) + 1
+        for (role, privilege), number in held.items():
+            if (role, privilege) not in kept:
+                lost.append(
+                    f"{privilege} of {role or 'PUBLIC'} on {number} of {len(parts)} partitions: not on the new one, as others lack it"
+                )
+        return lost
 
     def _slice(self, leaf: Relation, key: str, level: int) -> str:
         """What tells the rows of a leaf from those of the other leaves that go into the same new one: the bound of its unit."""
@@ -504,6 +549,13 @@ class Planner:
                         path=self.steps_below(old, u) if deep else (),
                         indexes=tuple((i, i.name) for i in self.table.indexes[old.oid]),
                         statistics=self.statistics_targets(old),
+                        dress=self._dressed(
+                            old.schema,
+                            f"gpr_{digest}_{number}",
+                            old.name,
+                            brought_along(self._traits_of(stage), classic=self.classic),
+                            self.table.traits[old.oid],
+                        ),
                     )
                 )
             name = u.partition or u.name.rsplit("_prt_", 1)[-1]
@@ -589,8 +641,10 @@ class Planner:
             raise Refusal("the table has grants on columns, which would not move to another one")
         asked = table.relations.get(step.new[0].like) if step.new else None
         like = asked if asked is not None and asked in leaves else max(leaves, key=lambda r: r.oid)
+        # of another storage than heap the leaf knows the columns' encodings
+        pattern = like if table.server.greenplum else root
         names = [c.name for c in table.columns[root.oid]]
-        if [c.name for c in table.columns[like.oid]] != names:
+        if [c.name for c in table.columns[pattern.oid]] != names:
             raise Refusal(f"{like.name} has its columns in another order than the table")
         own = {i.name: i for i in table.indexes[root.oid]}
         for leaf in leaves:
@@ -598,10 +652,14 @@ class Planner:
                 raise Refusal(f"{leaf.name} has other indexes than the table")
         digest = re.sub(r"\W", "", step.id.rsplit("-", 1)[-1])[:12]
         stage = Stage(
-            name=f"gpc_{digest}_1", final=root.name, schema=root.schema, like=like.sql,
+            name=f"gpc_{digest}_1", final=root.name, schema=root.schema, like=pattern.sql,
             shape=replace(root, tablespace=like.tablespace, persistence=like.persistence),
             sources=tuple((leaf.sql, "") for leaf in every), predicate="true", comment=root.comment, storage=like.storage,
             options=options_of(like.options), indexes=tuple((i, i.name) for i in own.values()), statistics=self.statistics_targets(root),
+            dress=self._dressed(
+                root.schema, f"gpc_{digest}_1", root.name, brought_along(table.traits[pattern.oid], classic=self.classic),
+                table.traits[root.oid],
+            ),
         )  # fmt: skip
         below = sorted((r for r in table.relations.values() if r.level > 0), key=lambda r: r.level)
         known = self.counts is not None and all(leaf.sql in self.counts for leaf in every)
@@ -612,7 +670,7 @@ class Planner:
             tuple((name, quote_ident_always(column)) for name, column in hanging.get("sequence", [])),
             tuple((quote_ident_always(column), text) for text, column in hanging.get("comment", [])),
             tuple((quote_ident_always(name), text) for text, name in hanging.get("check", [])),
-            counted, (*step.rests_on, "it is copied while writers wait, in online mode too: it is small"),
+            counted, (*step.rests_on, "it is copied while writers wait, in online mode too: it is small", *self._orders(leaves)),
             None if size is None else int(size * self.growth) + (64 << 20), _needs(step),
         )  # fmt: skip
         try:
@@ -620,32 +678,57 @@ class Planner:
         except ValueError:  # a template deeper than one level, or a bound that is not understood: no way back is written
             return forward, None
 
-    def _as_it_was(self, name: str, leaf: Relation, like: Relation, *, predicate: str = "true", explicit: bool = True) -> Stage:
-        """A leaf made again, with the storage, grants, comment and indexes that it has now."""
+    def _orders(self, leaves: list[Relation]) -> list[str]:
+        """What is said where leaves have their columns in another order than the table."""
+        names = [c.name for c in self.table.columns[self.table.root.oid]]
+        number = sum([c.name for c in self.table.columns[leaf.oid]] != names for leaf in leaves)
+        said = f"{number} of its {len(leaves)} leaves have their columns in another order: the way back gives them the table's"
+        return [said] if number else []
+
+    def _as_it_was(
+        self, name: str, leaf: Relation, like: Relation, *, predicate: str = "true", without: Collection[tuple[str, str]] = ()
+    ) -> Stage:
+        """A leaf made again, with the storage, grants, comment, indexes and traits that it has now; traits `without` come later."""
+        wanted = {k: v for k, v in self.table.traits[leaf.oid].items() if k not in without}
         return Stage(
             name=name, final=leaf.name, schema=leaf.schema, like=like.sql, shape=leaf, sources=(), predicate=predicate,
             grants=tuple(g for g in grants(leaf.acl) if g.role != leaf.owner), comment=leaf.comment, storage=leaf.storage,
             options=options_of(leaf.options),
-            encodings=self.encodings(self.table.columns[leaf.oid]) if leaf.storage == "ao_column" else (), explicit=explicit,
+            encodings=self.encodings(self.table.columns[leaf.oid]) if leaf.storage == "ao_column" else (), explicit=True,
             indexes=tuple((i, i.name) for i in self.table.indexes[leaf.oid]), statistics=self.statistics_targets(leaf),
+            dress=self._dressed(leaf.schema, name, leaf.name, brought_along(self.table.traits[like.oid], classic=self.classic), wanted),
         )  # fmt: skip
 
     def _parted(self, forward: Plain, digest: str, ask: Asker) -> Parted | None:
         """What makes it partitioned again; None where the server cannot be told how in one transaction."""
         table, root = self.table, forward.root
-        if any(not k for r in table.relations.values() if r.kind != "leaf" for k in r.key):
+        if self.classic and any(not k for r in table.relations.values() if r.kind != "leaf" for k in r.key):
             return None  # split by an expression, which its name does not tell
+        own = table.traits[root.oid]
+        # rows need not satisfy these: they are added once the rows are there, to the root and so to all partitions
+        later = {k: v for k, v in own.items() if k[0] in ("check", "not null") and v.endswith("NOT VALID")}
+        comments = {k: v for k, v in own.items() if k[0] == "check comment" and ("check", k[1]) in later}
+        not_valid = [
+            f"ALTER TABLE {root.sql} ADD " + (f"CONSTRAINT {quote_ident_always(name)} " if what == "check" else "") + f"{text};"
+            for (what, name), text in later.items()
+        ]
+        not_valid += [
+            f"COMMENT ON CONSTRAINT {quote_ident_always(n)} ON {root.sql} IS {quote_literal(v)};" for (_, n), v in comments.items()
+        ]
+        wanted = {k: v for k, v in own.items() if k not in later and k not in comments}
         back = Parted(
             f"undo-{forward.id}", f"back: {forward.title}", forward, f"gpr_{digest}_t", options=options_of(root.options),
             encodings=self.encodings(table.columns[root.oid]) if "ao_column" in (root.storage, root.access_method) else (),
-            access_method=root.access_method,
+            access_method=root.access_method, not_valid=tuple(not_valid),
+            dress=self._dressed(root.schema, f"gpr_{digest}_t", root.name, brought_along(own, classic=self.classic), wanted),
         )  # fmt: skip
         if self.classic:
             if any(r.owner != root.owner for r in table.relations.values()):
                 return None  # Greenplum 6 gives no partition an owner of its own
             (row,) = ask("migration_definition", root=str(root.oid))
             return replace(back, definition=row["definition"], template=self._template_now(ask))
-        stages = tuple(self._as_it_was(f"gpr_{digest}_{n}", leaf, root) for n, leaf in enumerate(forward.leaves, 1))
+        without = later.keys() | comments.keys()
+        stages = tuple(self._as_it_was(f"gpr_{digest}_{n}", leaf, root, without=without) for n, leaf in enumerate(forward.leaves, 1))
         parents = [r for r in table.children(root.oid) if r.has_template]
         template = elements(table, max(parents, key=lambda r: r.oid), (), classic=False)[0] if parents else ()
         return replace(back, stages=stages, template=template)

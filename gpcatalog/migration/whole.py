@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from gpcatalog.migration.change import Context, Lift, Made, Parted, Plain, Swap
-from gpcatalog.migration.declarative import BOUND
+from gpcatalog.migration.declarative import BOUND, COPIED, REPLICA_IDENTITY
 from gpcatalog.migration.facts import Relation, grants
 from gpcatalog.migration.template import set_template
 from gpcatalog.migration.writer import Phase, Phases, Writer, block, call, grant_statements, literal, lock_list
@@ -31,7 +31,12 @@ def plain(writer: Writer, context: Context, change: Plain, *, whole: bool) -> li
             names.append(f"COMMENT ON INDEX {qualified(stage.schema, final)} IS {literal(index.comment)};")
         if index.clustered:
             names.append(f"ALTER TABLE {root.sql} CLUSTER ON {quote(final)};")
-    ready = [*writer.seen_by_others(stage), *grant_statements(aside, (g for g in grants(root.acl) if g.role != root.owner))]
+    names += writer.statistics_names(stage)
+    ready = [
+        *stage.dress.late,
+        *writer.seen_by_others(stage),
+        *grant_statements(aside, (g for g in grants(root.acl) if g.role != root.owner)),
+    ]
     ready += [f"COMMENT ON COLUMN {aside}.{column} IS {literal(text)};" for column, text in change.comments]
     ready += writer.identity(stage)
     phases: Phases = [
@@ -103,6 +108,11 @@ def parted(writer: Writer, context: Context, change: Parted) -> list[str]:
             names.append(f"CREATE {'UNIQUE ' if index.unique else ''}INDEX {quote(final)} ON {root.sql} {index.body};")
         if index.comment:
             names.append(f"COMMENT ON INDEX {qualified(root.schema, final)} IS {literal(index.comment)};")
+        if index.replica_identity:
+            names.append(f"ALTER TABLE {root.sql} REPLICA IDENTITY USING INDEX {quote(final)};")
+    if root.replica_identity in REPLICA_IDENTITY:
+        names.append(f"ALTER TABLE {root.sql} REPLICA IDENTITY {REPLICA_IDENTITY[root.replica_identity]};")
+    names += [*change.not_valid, *root_statistics(root, change)]
     ready = [f"COMMENT ON TABLE {aside} IS {literal(root.comment)};"] if root.comment else []
     ready += [f"COMMENT ON COLUMN {aside}.{column} IS {literal(text)};" for column, text in was.comments]
     ready += [f"ALTER TABLE {aside} ALTER COLUMN {column} SET STATISTICS {target};" for column, target in was.stage.statistics]
@@ -138,6 +148,18 @@ def parted(writer: Writer, context: Context, change: Parted) -> list[str]:
     return [block(phases)]
 
 
+def root_statistics(root: Relation, change: Parted) -> list[str]:
+    """Statistics objects of the partitioned table: those of the plain one went with it."""
+    found = []
+    for s in change.dress.statistics:
+        name = qualified(s.schema, s.name)
+        found.append(f"CREATE STATISTICS {name}{s.of} FROM {root.sql};")
+        found += [f"ALTER STATISTICS {name} SET STATISTICS {s.target};"] if s.target else []
+        found.append(f"ALTER STATISTICS {name} OWNER TO {quote(root.owner)};")
+        found += [f"COMMENT ON STATISTICS {name} IS {literal(s.comment)};"] if s.comment else []
+    return found
+
+
 def _owned(relation: str, like: Relation) -> list[str]:
     mine = (g for g in grants(like.acl) if g.role != like.owner)
     return [f"ALTER TABLE {relation} OWNER TO {quote(like.owner)};", call("strip", literal(relation)), *grant_statements(relation, mine)]
@@ -155,6 +177,7 @@ def _parted_classic(change: Parted, aside: str) -> tuple[list[str], list[str]]:
         + (f" WITH ({options})" if options else "")
         + (f" DISTRIBUTED {root.distribution}" if root.distribution else "")
         + f" {change.definition};",
+        *change.dress.before,
         *_owned(aside, root),
         *(f"ALTER TABLE {aside} ADD CONSTRAINT {name} {definition};" for name, definition in was.checks),
     ]
@@ -171,7 +194,7 @@ def _parted_declarative(writer: Writer, context: Context, change: Parted, aside:
     was = change.plain
     root = was.root
     as_swap = Swap(change.id, change.title, root, "", (), (), "true")
-    form = "INCLUDING ALL EXCLUDING INDEXES EXCLUDING IDENTITY"
+    form = COPIED
     using = ""
     inside = [f"LIKE {root.sql} {form}"]
     if change.access_method:
@@ -179,32 +202,33 @@ def _parted_declarative(writer: Writer, context: Context, change: Parted, aside:
         inside += [f"COLUMN {column} ENCODING ({encoding})" for column, encoding in change.encodings]
         options = ", ".join(f"{k}={v}" for k, v in change.options)
         using = f" USING {quote(change.access_method)}" + (f" WITH ({options})" if options else "")
-    top = f"PARTITION BY {root.strategy.upper()} ({', '.join(quote(k) for k in root.key)})"
+    top = f"PARTITION BY {root.split}"
     made = [
         f"CREATE TABLE {aside} ({', '.join(inside)}) {top}{using};",
         call("staged", literal(context.plan), literal(change.id), literal(aside)),
     ]
-    made += _owned(aside, root)
+    made += [*change.dress.before, *change.dress.late, *_owned(aside, root)]
     at = {root.oid: aside}
     of_leaf = {leaf.oid: stage for leaf, stage in zip(was.leaves, change.stages, strict=True)}
     for r in was.gone:
         assert r.parent is not None
         stage = of_leaf.get(r.oid)
         if stage is None:
-            key = ", ".join(quote(k) for k in r.key)
             alike = r.access_method == root.access_method
             shape = form if alike else f"{form} EXCLUDING AM EXCLUDING ENCODING EXCLUDING RELOPT"
             own = "" if alike else f" USING {quote(r.access_method)}"
-            made.append(f"CREATE TABLE {r.sql} (LIKE {aside} {shape}) PARTITION BY {r.strategy.upper()} ({key}){own};")
+            made.append(f"CREATE TABLE {r.sql} (LIKE {aside} {shape}) PARTITION BY {r.split}{own};")
             made += _owned(r.sql, r)
             made += [f"COMMENT ON TABLE {r.sql} IS {literal(r.comment)};"] if r.comment else []
         else:
             made += writer.make_stage(context, as_swap, stage)
             made += writer.seen_by_others(stage)
-            made += grant_statements(qualified(stage.schema, stage.name), stage.grants)
+            made += [*stage.dress.late, *grant_statements(qualified(stage.schema, stage.name), stage.grants)]
             made += [*writer.indexes(stage), *writer.identity(stage), *writer.index_names(stage)]
             made.append(f"ALTER TABLE {qualified(stage.schema, stage.name)} RENAME TO {quote(stage.final)};")
         made.append(f"ALTER TABLE {at[r.parent]} ATTACH PARTITION {r.sql} {r.bound};")
+        if stage is not None:
+            made += writer.own_marks(stage)
         at[r.oid] = r.sql
     return made, []
 
@@ -251,13 +275,11 @@ def lift(writer: Writer, context: Context, change: Lift, *, done: str, whole: bo
         names = [f"ALTER INDEX {qualified(leaf.schema, old)} RENAME TO {quote(new)};" for old, new in change.indexes if old != new]
         finish = [f"ALTER TABLE {above} DROP CONSTRAINT {BOUND};", *names]
     else:
-        columns = ", ".join(quote(k) for k in middle.key)
         swap = [
             f"ALTER TABLE {change.parent.sql} DETACH PARTITION {above};",
             f"ALTER TABLE {above} RENAME TO {quote(leaf.name)};",
             *(f"ALTER INDEX {qualified(leaf.schema, new)} RENAME TO {quote(old)};" for old, new in change.indexes if old != new),
-            f"CREATE TABLE {above} (LIKE {change.parent.sql} INCLUDING ALL EXCLUDING INDEXES EXCLUDING IDENTITY)"
-            f" PARTITION BY {middle.strategy.upper()} ({columns});",
+            f"CREATE TABLE {above} (LIKE {change.parent.sql} {COPIED}) PARTITION BY {middle.split};",
             f"ALTER TABLE {above} OWNER TO {quote(middle.owner)};",
             call("strip", literal(above)),
             *grant_statements(above, (g for g in grants(middle.acl) if g.role != middle.owner)),

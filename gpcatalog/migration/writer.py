@@ -236,6 +236,11 @@ class Writer(ABC):
                     head, where, tail = body.partition(" WHERE (")
                     body = head + spot + where + tail
                 found.append(f"CREATE {unique}INDEX {name} ON {table} {body};")
+        for n, s in enumerate(stage.dress.statistics, 1):
+            made = qualified(s.schema, f"{stage.name}_s{n}")
+            found.append(f"CREATE STATISTICS {made}{s.of} FROM {table};")
+            found += [f"ALTER STATISTICS {made} SET STATISTICS {s.target};"] if s.target else []
+            found.append(f"ALTER STATISTICS {made} OWNER TO {quote(stage.shape.owner)};")
         return found
 
     def index_names(self, stage: Stage) -> list[str]:
@@ -248,13 +253,29 @@ class Writer(ABC):
             found.append(f"ALTER INDEX {here} RENAME TO {quote(final)};")
             if index.comment:
                 found.append(f"COMMENT ON INDEX {there} IS {literal(index.comment)};")
+        return found + self.statistics_names(stage)
+
+    def statistics_names(self, stage: Stage) -> list[str]:
+        """Statistics objects take the names they shall have."""
+        found = []
+        for n, s in enumerate(stage.dress.statistics, 1):
+            found.append(f"ALTER STATISTICS {qualified(s.schema, f'{stage.name}_s{n}')} RENAME TO {quote(s.name)};")
+            if s.comment:
+                found.append(f"COMMENT ON STATISTICS {qualified(s.schema, s.name)} IS {literal(s.comment)};")
         return found
+
+    def own_marks(self, stage: Stage) -> list[str]:
+        """What can be said of a partition only once it is one, and has its name."""
+        table = qualified(stage.schema, stage.final)
+        marks = [f"ALTER TABLE {table} CLUSTER ON {quote(final)};" for index, final in stage.indexes if index.clustered]
+        return [*marks, *stage.dress.after]
 
     def make_stage(self, context: Context, change: Change, stage: Stage) -> list[str]:
         table = qualified(stage.schema, stage.name)
         found = [self.create_stage(context, stage), call("staged", literal(context.plan), literal(change.id), literal(table))]
         for column, target in stage.statistics:
             found.append(f"ALTER TABLE {table} ALTER COLUMN {column} SET STATISTICS {target};")
+        found += stage.dress.before
         found.append(f"ALTER TABLE {table} OWNER TO {quote(stage.shape.owner)};")
         found.append(call("strip", literal(table)))
         return found

@@ -79,6 +79,21 @@ WHY_TEXT = {
 }
 
 
+HANGING = (
+    "view",
+    "rule",
+    "trigger",
+    "own check",
+    "policy",
+    "row security",
+    "column grants",
+    "sequence",
+    "needed by another object",
+    "publication",
+)
+"""Facts that keep a partition as it is: what hangs on it would be lost with it, or would hold up DROP TABLE."""
+
+
 @dataclass
 class Key:
     """One level of a partition key, as the snapshot has it."""
@@ -161,6 +176,9 @@ def _root_shape(facts: dict[str, list[tuple[int, str]]]) -> RootShape:
 
 def _choose_level(root: Root) -> None:
     """Which level is put together: the first range level of one time column, else the first of a number, else lists if asked."""
+    if any(k.strategy == "hash" for k in root.keys):
+        root.reason = "hash partitions cannot be put together"
+        return
     best: tuple[int, int] | None = None
     for k in root.keys:
         kind = family(k.key_types)
@@ -190,8 +208,6 @@ def _choose_level(root: Root) -> None:
         return
     if not root.keys:
         root.reason = "its partition key was not read"
-    elif "hash" in strategies:
-        root.reason = "hash partitions cannot be put together"
     elif strategies == {"list"}:
         root.reason = "list values are put together only where a policy says so (merge_lists)"
     elif any("" in k.parts for k in root.keys):
@@ -212,6 +228,13 @@ def _table_obstacles(root: Root, lock_limit: float | None, indexes: int) -> None
     elif "foreign key" in facts or "referenced by foreign key" in facts:
         names = ", ".join(sorted({d for f in ("foreign key", "referenced by foreign key") for _, d in facts.get(f, ())})[:3])
         root.reason = f"foreign keys hang on it ({names})"
+    elif "publication of all tables" in facts or "publication of its schema" in facts:
+        name = (facts.get("publication of all tables") or facts["publication of its schema"])[0][1]
+        what = "every table" if "publication of all tables" in facts else "its whole schema"
+        root.reason = f"publication {name} publishes {what}: new partitions would be sent to subscribers that do not have them"
+    elif any(o == root.oid for o, _ in facts.get("publication", ())):
+        name = next(d for o, d in facts["publication"] if o == root.oid)
+        root.reason = f"publication {name} publishes it: subscribers would not follow the exchange"
     elif lock_limit is not None and root.level:
         # LOCK TABLE of the root reaches every leaf, and what is dropped takes its indexes along
         needed = 1 + root.leaves
@@ -773,7 +796,7 @@ class Reader:
         hung: list[int] = []
         otherwise: list[int] = []
         for r in batch:
-            for fact, into in (("view", hung), ("rule", hung), ("publication", hung), ("other distribution", otherwise)):
+            for fact, into in (*((f, hung) for f in HANGING), ("other distribution", otherwise)):
                 for one, _ in r.facts.get(fact, ()):
                     if one != r.oid:
                         into += [int(of[i]) for i in np.flatnonzero(oid == one).tolist() if of[i] >= 0]

@@ -15,7 +15,7 @@ from gpcatalog.planner import costs, limits, proposals
 from gpcatalog.planner.group import CATALOG, DROPPED, FILES, LEAVES, RESOURCES, REWRITE, ROWS, SECONDS
 from gpcatalog.planner.operations import AnyStep, DropEmpty, Flatten, Gain, NewLeaf, Price, Unpartition, step_id
 from gpcatalog.planner.plan import TablePlan
-from gpcatalog.planner.sets import Reader, Root, _root_shape
+from gpcatalog.planner.sets import HANGING, Reader, Root, _root_shape
 from gpcatalog.planner.steps import Scribe, option_pairs
 
 Floats = npt.NDArray[np.float64]
@@ -53,6 +53,7 @@ def chosen(
             "SELECT coalesce(sum(bytes), 0) AS bytes, coalesce(sum(max_segment_bytes), 0) AS segment,"
             " count(*) FILTER (bytes IS NULL AND filled IS DISTINCT FROM false) AS unknown,"
             " count(*) FILTER (storage NOT IN ('heap', 'ao_row', 'ao_column')) AS odd, count(DISTINCT \"columns\") AS shapes,"
+            " count(DISTINCT indexes) AS index_numbers, max(indexes) AS most_indexes,"
             " count(*) AS leaves, count(DISTINCT parent) AS parents, sum(indexes + 4) AS held"
             " FROM relation WHERE root = ? AND kind = 'leaf'",
             [root.oid],
@@ -65,7 +66,9 @@ def chosen(
             operation, idle[root.index] = "unused_subpartitions", bounds
         else:
             continue
-        obstacle = _obstacle(root) if operation == "unused_subpartitions" else _obstacle(root) or _in_the_way(root, r, headroom, lock_limit)
+        obstacle = _obstacle(root)
+        if operation != "unused_subpartitions":
+            obstacle = obstacle or _hanging(root, operation) or _in_the_way(root, r, headroom, lock_limit)
         if obstacle:
             found.refused[f"{operation}: {obstacle}"] += 1
         else:
@@ -94,10 +97,19 @@ def chosen(
 
 def _obstacle(root: Root) -> str:
     """What stands in the way of any of these operations."""
-    if root.reason and root.level == 0 and any(word in root.reason for word in ("lock", "foreign", "replicated")):
+    if root.reason and root.level == 0 and any(word in root.reason for word in ("lock", "foreign", "replicated", "hash", "publication")):
         return root.reason
     if "pg_partman" in root.facts:
         return "pg_partman maintains it"
+    return ""
+
+
+def _hanging(root: Root, operation: str) -> str:
+    """What hangs on the table or its partitions and would not move to the table that takes their place."""
+    for fact in HANGING:
+        for oid, detail in root.facts.get(fact, ()):
+            if operation == "unpartition" or oid != root.oid:
+                return f"{fact} {detail} hangs on {'it' if oid == root.oid else 'a partition'}"
     return ""
 
 
@@ -109,6 +121,8 @@ def _in_the_way(root: Root, r: dict[str, Any], headroom: float | None, lock_limi
         return "it has leaves that are external, foreign or of an unknown storage"
     if r["shapes"] != 1:
         return "its leaves differ in their columns"
+    if r["index_numbers"] > 1 or r["most_indexes"] != len(root.facts.get("index", ())):
+        return "its leaves have other indexes than the table"
     if headroom is not None and float(r["segment"]) > headroom:
         return "it is larger than headroom"
     locks = 1 + r["leaves"] + r["held"]

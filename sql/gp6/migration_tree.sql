@@ -31,6 +31,7 @@ SELECT c.oid::int8 AS oid,
                 SELECT pg_catalog.quote_ident(a.attname) FROM pg_catalog.generate_subscripts(g.distkey, 1) k
                   JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum = g.distkey[k] ORDER BY k), ', ') || ')' END AS distribution,
        CASE below.parkind WHEN 'r' THEN 'range' WHEN 'l' THEN 'list' ELSE '' END AS strategy,
+       '' AS split,
        COALESCE(pg_catalog.array_to_string(ARRAY(
            SELECT a.attname::text FROM pg_catalog.generate_series(0, below.parnatts - 1) k
              JOIN pg_catalog.pg_attribute a ON a.attrelid = below.parrelid AND a.attnum = below.paratts[k] ORDER BY k), E'\x1f'), '') AS key,

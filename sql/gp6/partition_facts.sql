@@ -1,7 +1,7 @@
--- What a plan for partitioned tables must know besides the tree: distribution, foreign keys, views, rules and indexes that hang on
--- partitions, own grants and comments of leaves, EVERY of the last ADD, and the columns and indexes of the root. One row a fact.
+-- What a plan for partitioned tables must know besides the tree: distribution, what hangs on partitions and would be lost or in the way,
+-- own grants and comments of leaves, EVERY of the last ADD, and the columns and indexes of the root. One row a fact.
 -- needs: CONNECT
--- locks: AccessShareLock on pg_class, pg_partition, pg_partition_rule, gp_distribution_policy, pg_constraint, pg_depend, pg_rewrite, pg_attrdef, pg_index; opens no table
+-- locks: AccessShareLock on pg_class, pg_partition, pg_partition_rule, gp_distribution_policy, pg_constraint, pg_depend, pg_rewrite, pg_trigger, pg_type, pg_shdepend, pg_attrdef, pg_index; opens no table
 -- cost: one scan of each of those on the coordinator, and the columns of every root
 WITH tree AS (
     SELECT p.parrelid AS oid, p.parrelid AS root, ''::text AS every
@@ -22,18 +22,7 @@ SELECT t.root::int8 AS root, t.oid::int8 AS oid,
  WHERE t.oid = t.root OR g.policytype <> top.policytype OR g.distkey::text IS DISTINCT FROM top.distkey::text
        OR g.numsegments <> top.numsegments
 UNION ALL
-SELECT t.root::int8, t.oid::int8, 'foreign key', c.conname::text
-  FROM tree t JOIN pg_catalog.pg_constraint c ON c.conrelid = t.oid AND c.contype = 'f'
-UNION ALL
-SELECT t.root::int8, t.oid::int8, 'referenced by foreign key', c.conname::text
-  FROM tree t JOIN pg_catalog.pg_constraint c ON c.confrelid = t.oid AND c.contype = 'f'
-UNION ALL
-SELECT DISTINCT t.root::int8, t.oid::int8, CASE WHEN r.ev_class = t.oid THEN 'rule' ELSE 'view' END, v.relname::text
-  FROM pg_catalog.pg_depend d
-  JOIN tree t ON t.oid = d.refobjid AND t.oid <> t.root
-  JOIN pg_catalog.pg_rewrite r ON r.oid = d.objid
-  JOIN pg_catalog.pg_class v ON v.oid = r.ev_class
- WHERE d.classid = 'pg_catalog.pg_rewrite'::pg_catalog.regclass AND d.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass
+-- include in_the_way
 UNION ALL
 SELECT t.root::int8, t.root::int8, 'grants of leaves', pg_catalog.count(*)::text
   FROM tree t JOIN pg_catalog.pg_class c ON c.oid = t.oid JOIN pg_catalog.pg_class top ON top.oid = t.root

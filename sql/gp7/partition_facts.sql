@@ -1,7 +1,7 @@
--- What a plan for partitioned tables must know besides the tree: distribution, foreign keys, views, rules and publications that hang on
--- partitions, own grants and comments of leaves, and the columns and indexes of the root. One row a fact.
+-- What a plan for partitioned tables must know besides the tree: distribution, what hangs on partitions and would be lost or in the way,
+-- own grants and comments of leaves, and the columns and indexes of the root. One row a fact.
 -- needs: CONNECT
--- locks: AccessShareLock on pg_class, pg_inherits, pg_partitioned_table, pg_constraint, pg_depend, pg_rewrite, pg_publication_rel, pg_attrdef, pg_index, gp_distribution_policy; opens no table
+-- locks: AccessShareLock on pg_class, pg_inherits, pg_partitioned_table, pg_constraint, pg_depend, pg_rewrite, pg_publication, pg_publication_rel, pg_publication_namespace, pg_policy, pg_trigger, pg_sequence, pg_type, pg_shdepend, pg_attrdef, pg_index, gp_distribution_policy; opens no table
 -- cost: one scan of each of those, and the columns of every root
 WITH RECURSIVE tree AS (
     SELECT pt.partrelid AS oid, pt.partrelid AS root
@@ -21,21 +21,7 @@ SELECT t.root::int8 AS root, t.oid::int8 AS oid,
  WHERE t.oid = t.root OR g.policytype <> top.policytype OR g.distkey::text IS DISTINCT FROM top.distkey::text
        OR g.numsegments <> top.numsegments
 UNION ALL
-SELECT t.root::int8, t.oid::int8, 'foreign key', c.conname::text
-  FROM tree t JOIN pg_catalog.pg_constraint c ON c.conrelid = t.oid AND c.contype = 'f' AND c.conparentid = 0
-UNION ALL
-SELECT t.root::int8, t.oid::int8, 'referenced by foreign key', c.conname::text
-  FROM tree t JOIN pg_catalog.pg_constraint c ON c.confrelid = t.oid AND c.contype = 'f' AND c.conparentid = 0
-UNION ALL
-SELECT DISTINCT t.root::int8, t.oid::int8, CASE WHEN r.ev_class = t.oid THEN 'rule' ELSE 'view' END, v.relname::text
-  FROM pg_catalog.pg_depend d
-  JOIN tree t ON t.oid = d.refobjid AND t.oid <> t.root
-  JOIN pg_catalog.pg_rewrite r ON r.oid = d.objid
-  JOIN pg_catalog.pg_class v ON v.oid = r.ev_class
- WHERE d.classid = 'pg_catalog.pg_rewrite'::pg_catalog.regclass AND d.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass
-UNION ALL
-SELECT t.root::int8, t.oid::int8, 'publication', p.pubname::text
-  FROM tree t JOIN pg_catalog.pg_publication_rel r ON r.prrelid = t.oid JOIN pg_catalog.pg_publication p ON p.oid = r.prpubid
+-- include in_the_way
 UNION ALL
 SELECT t.root::int8, t.root::int8, 'grants of leaves', pg_catalog.count(*)::text
   FROM tree t JOIN pg_catalog.pg_class c ON c.oid = t.oid JOIN pg_catalog.pg_class top ON top.oid = t.root

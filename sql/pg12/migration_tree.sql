@@ -23,6 +23,7 @@ SELECT c.oid::int8 AS oid, t.parent::int8 AS parent, t.level::int4 AS level,
        c.relreplident::text AS replica_identity,
        '' AS distribution,
        CASE pt.partstrat WHEN 'r' THEN 'range' WHEN 'l' THEN 'list' WHEN 'h' THEN 'hash' ELSE '' END AS strategy,
+       COALESCE(pg_catalog.pg_get_partkeydef(c.oid), '') AS split,
        COALESCE(pg_catalog.array_to_string(ARRAY(
            SELECT COALESCE(a.attname::text, '') FROM pg_catalog.generate_series(0, pt.partnatts - 1) k
              LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = pt.partrelid AND a.attnum = pt.partattrs[k] AND a.attnum <> 0

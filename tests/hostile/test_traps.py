@@ -428,6 +428,7 @@ def test_settings_of_the_database(hostile: Hostile, tables: Hostile, tmp_path: P
     seen = []
     for dsn in (here.dsn, plain.dsn):
         said = gpcatalog(tmp_path / "out", "audit", dsn, "--format", "json", "--no-store")
+        assert said.returncode == 0, said.stderr
         report = json.loads(said.stdout)
         listing = json.dumps(report)
         seen.append(sorted(set(re.findall(r'"(app\.[a-z_]+|base\.[a-z_]+)"', listing))))

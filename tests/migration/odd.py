@@ -157,6 +157,92 @@ POSTGRES = (
     _pg("security_label_like", "COMMENT ON TABLE {t} IS 'root'", "COMMENT ON COLUMN {t}.v IS 'a column'"),
 )
 
+_EVERY = "(START (date '2022-01-01') END (date '2022-01-13') EVERY (interval '1 day'))"
+
+
+def _gp(name: str, *more: str, columns: str = "id int, d date, v text", storage: str = "appendonly=true, orientation=column",
+        by: str = "DISTRIBUTED BY (id)", split: str = "PARTITION BY RANGE (d) " + _EVERY, rows: str | None = None) -> Odd:  # fmt: skip
+    kind = f" WITH ({storage})" if storage else ""
+    made = (f"CREATE TABLE {{t}} ({columns}){kind} {by} {split}", *more)
+    return Odd(name, made) if rows is None else Odd(name, made, 0, rows)
+
+
+def _leaves(text: str, numbers: range = range(1, 13)) -> tuple[str, ...]:
+    return tuple(text.replace("{n}", str(n)) for n in numbers)
+
+
+_SUB = "PARTITION BY RANGE (d) SUBPARTITION BY LIST (v) SUBPARTITION TEMPLATE ({s}) " + _EVERY
+_TWO = "INSERT INTO {t} SELECT i, date '2022-01-01' + i % 12, substr('ab', 1 + i % 2, 1) FROM generate_series(1, 240) i"
+
+# Greenplum 6: classic partitions
+GREENPLUM = (
+    _gp("plain"),
+    _gp("heap", storage=""),
+    _gp("ao_row", storage="appendonly=true, compresstype=zlib, compresslevel=3"),
+    _gp("encodings", columns="id int ENCODING (compresstype=rle_type), d date, v text ENCODING (compresstype=zlib, compresslevel=5, blocksize=65536)"),
+    _gp("premade", split="PARTITION BY RANGE (d) (START (date '2022-01-01') END (date '2022-01-21') EVERY (interval '1 day'))"),
+    _gp("premade_default", split="PARTITION BY RANGE (d) (START (date '2022-01-01') END (date '2022-01-21') EVERY (interval '1 day'),"
+        " DEFAULT PARTITION rest)"),
+    _gp("randomly", by="DISTRIBUTED RANDOMLY"),
+    _gp("two_distribution_columns", by="DISTRIBUTED BY (v, id)"),
+    _gp("one_odd_leaf", "CREATE TABLE {t}_x (LIKE {t}) DISTRIBUTED BY (id)", "ALTER TABLE {t} EXCHANGE PARTITION FOR (date '2022-01-04') WITH TABLE {t}_x",
+        "DROP TABLE {t}_x"),
+    _gp("inclusive_ends", split="PARTITION BY RANGE (d) (" + ", ".join(
+        f"START (date '{FIRST + timedelta(n - 1)}') EXCLUSIVE END (date '{FIRST + timedelta(n)}') INCLUSIVE" for n in range(DAYS)) + ")"),
+    _gp("exclusive_every", split="PARTITION BY RANGE (d) (START (date '2021-12-31') EXCLUSIVE END (date '2022-01-12') INCLUSIVE EVERY (interval '1 day'))"),
+    _gp("named", split="PARTITION BY RANGE (d) (" + ", ".join(
+        f"PARTITION p{n} START (date '{FIRST + timedelta(n)}') END (date '{FIRST + timedelta(n + 1)}')" for n in range(DAYS)) + ")"),
+    _gp("timestamp_key", columns="id int, d timestamp(6), v text"),
+    _gp("timestamptz_key", columns="id int, d timestamptz, v text"),
+    _gp("numeric_key", columns="id int, d date, v text, k numeric", split="PARTITION BY RANGE (k) (START (0) END (6) EVERY (0.5))",
+        rows="INSERT INTO {t} SELECT i, '2022-01-01', 'v', (i % 12) / 2.0 FROM generate_series(1, 100) i"),
+    _gp("float_key", columns="id int, d date, v text, k float8", split="PARTITION BY RANGE (k) (START (0) END (1.2) EVERY (0.1))",
+        rows="INSERT INTO {t} SELECT i, '2022-01-01', 'v', (i % 12) / 10.0 + 0.05 FROM generate_series(1, 100) i"),
+    _gp("integer_key", columns="id int, d date, v text, k int", split="PARTITION BY RANGE (k) (START (0) END (120) EVERY (10))",
+        rows="INSERT INTO {t} SELECT i, '2022-01-01', 'v', i % 120 FROM generate_series(1, 240) i"),
+    _gp("lists", columns="id int, d date, v text, k int", split="PARTITION BY LIST (k) (PARTITION a VALUES (0), PARTITION b VALUES (1), PARTITION c VALUES (2, NULL),"
+        " DEFAULT PARTITION rest)", rows="INSERT INTO {t} SELECT i, '2022-01-01', 'v', i % 5 FROM generate_series(1, 100) i"),
+    _gp("two_levels", split=_SUB.replace("{s}", "SUBPARTITION a VALUES ('a'), SUBPARTITION b VALUES ('b')"), rows=_TWO),
+    _gp("two_levels_default", split=_SUB.replace("{s}", "SUBPARTITION a VALUES ('a'), DEFAULT SUBPARTITION rest"), rows=_TWO),
+    _gp("template_changed", "ALTER TABLE {t} SET SUBPARTITION TEMPLATE (SUBPARTITION a VALUES ('a'), SUBPARTITION b VALUES ('b'), SUBPARTITION c VALUES ('c'))",
+        split=_SUB.replace("{s}", "SUBPARTITION a VALUES ('a'), SUBPARTITION b VALUES ('b')"), rows=_TWO),
+    _gp("two_levels_and_default", split=_SUB.replace("{s}", "SUBPARTITION a VALUES ('a'), SUBPARTITION b VALUES ('b')")[:-1] + ", DEFAULT PARTITION other)",
+        rows=_TWO),
+    _gp("indexed", "CREATE INDEX {t}_v ON {t} (v)", "CREATE INDEX {t}_b ON {t} USING bitmap (id)"),
+    _gp("index_on_one_leaf", "CREATE INDEX {t}_own ON {t}_1_prt_4 (v)"),
+    _gp("index_on_leaves", *_leaves("CREATE INDEX {t}_own{n} ON {t}_1_prt_{n} (v)")),
+    _gp("keyed", "ALTER TABLE {t} ADD PRIMARY KEY (id, d)", storage=""),
+    _gp("checked", "ALTER TABLE {t} ADD CONSTRAINT {t}_c CHECK (id > 0)", "COMMENT ON CONSTRAINT {t}_c ON {t} IS 'of the root'"),
+    _gp("grants", "GRANT SELECT ON {t} TO odd_reader", "GRANT SELECT ON {t}_1_prt_4 TO odd_writer", "REVOKE SELECT ON {t}_1_prt_5 FROM odd_reader"),
+    _gp("owner", "ALTER TABLE {t} OWNER TO odd_owner", "GRANT SELECT ON {t} TO odd_reader WITH GRANT OPTION"),
+    _gp("column_grants_on_root", "GRANT SELECT (v) ON {t} TO odd_reader"),
+    _gp("column_grant_on_leaf", "GRANT SELECT (v) ON {t}_1_prt_4 TO odd_reader"),
+    _gp("comments", "COMMENT ON COLUMN {t}.v IS 'of the root'", *_leaves("COMMENT ON COLUMN {t}_1_prt_{n}.v IS 'of leaf {n}'"),
+        *_leaves("COMMENT ON TABLE {t}_1_prt_{n} IS 'leaf {n}'"), "COMMENT ON TABLE {t} IS 'root'"),
+    _gp("attribute_options", "ALTER TABLE {t} ALTER v SET (n_distinct=-0.5)", *_leaves("ALTER TABLE {t}_1_prt_{n} ALTER v SET (n_distinct=7)")),
+    _gp("statistics_targets", *_leaves("ALTER TABLE {t}_1_prt_{n} ALTER v SET STATISTICS 300")),
+    _gp("column_storage", "ALTER TABLE {t} ALTER v SET STORAGE EXTERNAL", storage=""),
+    _gp("defaults_of_leaves", *_leaves("ALTER TABLE {t}_1_prt_{n} ALTER v SET DEFAULT 'leaf'"), columns="id int, d date, v text DEFAULT 'root'", storage=""),
+    _gp("default_of_newest", "ALTER TABLE {t}_1_prt_12 ALTER v SET DEFAULT 'newest'", storage=""),
+    _gp("not_null_newest", "ALTER TABLE {t}_1_prt_12 ALTER v SET NOT NULL", storage=""),
+    _gp("serial", columns="id serial, d date, v text"),
+    _gp("dropped_columns", "ALTER TABLE {t} DROP COLUMN gone", "ALTER TABLE {t} ADD COLUMN late int DEFAULT 3", columns="gone int, id int, d date, v text"),
+    _gp("view_on_leaf", "CREATE VIEW {t}_see AS SELECT * FROM {t}_1_prt_4"),
+    _gp("view_on_root", "CREATE VIEW {t}_see AS SELECT * FROM {t}"),
+    _gp("row_type_as_argument", "CREATE FUNCTION {t}_f({t}_1_prt_4) RETURNS int LANGUAGE sql AS 'SELECT 1'"),
+    _gp("moved_schema", "CREATE SCHEMA {t}_s", "ALTER TABLE {t} SET SCHEMA {t}_s", rows="INSERT INTO moved_schema_s.{t} SELECT i, date '2022-01-01' + i % 12,"
+        " 'v' FROM generate_series(1, 240) i"),
+    Odd("unlogged", ("CREATE UNLOGGED TABLE {t} (id int, d date, v text) DISTRIBUTED BY (id) PARTITION BY RANGE (d) " + _EVERY,)),
+    _gp("rule_on_root", "CREATE RULE r AS ON DELETE TO {t} DO ALSO NOTHING"),
+    _gp("enum_list", columns="id int, d date, v odd_color", split="PARTITION BY LIST (v) (VALUES ('red'), VALUES ('green'), VALUES ('blue'))",
+        rows="INSERT INTO {t} SELECT i, '2022-01-01', (ARRAY['red','green','blue'])[1 + i % 3]::odd_color FROM generate_series(1, 90) i"),
+    _gp("domain_key", columns="id int, d odd_day, v text"),
+    _gp("table_options_differ", "ALTER TABLE {t}_1_prt_4 SET (fillfactor=50)", storage=""),
+    _gp("toast_options", *_leaves("ALTER TABLE {t}_1_prt_{n} SET (toast.autovacuum_enabled=false)"), storage=""),
+    _gp("every_hour", columns="id int, d timestamp, v text", split="PARTITION BY RANGE (d) (START (timestamp '2022-01-01') END (timestamp '2022-01-02')"
+        " EVERY (interval '1 hour'))", rows="INSERT INTO {t} SELECT i, timestamp '2022-01-01' + i % 24 * interval '1 hour', 'v' FROM generate_series(1, 240) i"),
+)
+
 SHARED = (
     "CREATE FUNCTION public.odd_trigger() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NEW; END $$",
     "CREATE DOMAIN odd_day AS date CHECK (VALUE > '2000-01-01')",

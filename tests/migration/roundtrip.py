@@ -16,14 +16,15 @@ def dump(binary: Path | str, dsn: str) -> dict[str, str]:
     assert done.returncode == 0, done.stderr
     found: dict[str, str] = {}
     head = ""
-    for block in re.split(r"\n--\n-- (?=Name: )", done.stdout)[1:]:
-        head, _, text = block.partition("\n--\n")
+    text = re.sub(r"(?m)^\\(un)?restrict .*$", "", done.stdout)  # a word made anew each time
+    for block in re.split(r"\n--\n-- (?=Name: )", text)[1:]:
+        head, _, body = block.partition("\n--\n")
         m = re.match(r"Name: (.*?); Type: (.*?); Schema: (\S+);", head)
         assert m is not None, head
         if m[3] == "gpcatalog_journal" or m[1] == "gpcatalog_journal":
             continue
         name = f"{m[2]} {m[3]}.{m[1]}"
-        found[name] = found.get(name, "") + text.strip()
+        found[name] = found.get(name, "") + body.strip()
     return found
 
 
