@@ -95,6 +95,7 @@ class Swap:
     above: how to reach the parent on Greenplum 6 ("ALTER PARTITION x …"), empty at the first level
     default: the parent's default partition with its leaves, None where there is none
     alone: no other partition stays but the default one
+    beyond: Greenplum 6: where a partition can stand in meanwhile, outside of all that go; '' where a default one does it
     lost: what the new partitions do not have that the old ones had, as sentences
     """
 
@@ -113,6 +114,7 @@ class Swap:
     limit_bytes: int | None = None
     needs: Needs = Needs()
     lost: tuple[str, ...] = ()
+    beyond: str = ""
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from gpcatalog.migration.change import Context, Drop, Made, Stage, Swap, Unit
 from gpcatalog.migration.facts import Grant, grants
 from gpcatalog.migration.journal import SCHEMA
@@ -15,6 +17,15 @@ STAND_IN = "gpcatalog_stand_in"
 def partition(name: str, value: str = "") -> str:
     """How a partition is addressed behind PARTITION: by its name, or by a value that it holds."""
     return quote(name) if name else f"FOR ({value})"
+
+
+def constant(text: str) -> str:
+    """The text without precisions of times, which Greenplum 6 does not take for constants: bounds have no more digits than their column.
+
+    >>> constant("START ('2022-01-01 00:00:00'::timestamp(6) without time zone)")
+    "START ('2022-01-01 00:00:00'::timestamp without time zone)"
+    """
+    return re.sub(r"(::\s*(?:pg_catalog\.)?time(?:stamp)?)\s*\(\d\)", r"\1", text)
 
 
 class Classic(Writer):
@@ -76,7 +87,7 @@ class Classic(Writer):
         for stage in made.stages:
             name, bound, _ = stage.path[0]
             label = quote(name) + " " if name else ""
-            parts.append(f"DEFAULT SUBPARTITION {quote(name)}" if bound == "DEFAULT" else f"SUBPARTITION {label}{bound}")
+            parts.append(f"DEFAULT SUBPARTITION {quote(name)}" if bound == "DEFAULT" else f"SUBPARTITION {label}{constant(bound)}")
         return f"{found} ({', '.join(parts)})"
 
     def exchange(self, context: Context, swap: Swap) -> Phases:
@@ -94,7 +105,7 @@ class Classic(Writer):
             for leaf in default.leaves:
                 ready.append(self._nothing_in_default(leaf.sql, swap.range_predicate))
         moves: list[str] = []
-        if swap.alone:
+        if swap.alone and not swap.beyond:
             moves += self._all_replaced(context, swap, default, parked)
         else:
             moves += self._without_template(context, swap, self._some_replaced(context, swap, default, parked))
@@ -137,10 +148,16 @@ class Classic(Writer):
             top = partition(default.relation.partition)
             moves += [self._exchange(context, above, top, s) for s in parked]
             moves.append(self._alter(context, above, "DROP DEFAULT PARTITION"))
+        if swap.beyond:
+            # a level keeps one partition at least
+            stand_in = self._below(swap.made[0])
+            moves.append(self._alter(context, above, f"ADD PARTITION {quote(STAND_IN)} {swap.beyond}{stand_in}"))
         moves += self._drops(context, above, swap.gone)
         for made in swap.made:
-            moves.append(self._alter(context, above, f"ADD PARTITION {quote(made.partition)} {made.bound}{self._below(made)}"))
+            moves.append(self._alter(context, above, f"ADD PARTITION {quote(made.partition)} {constant(made.bound)}{self._below(made)}"))
             moves += [self._exchange(context, above, quote(made.partition), s) for s in made.stages]
+        if swap.beyond:
+            moves.append(self._alter(context, above, f"DROP PARTITION {quote(STAND_IN)}"))
         if default is not None:
             name = quote(default.relation.partition)
             like = Made("", "", "", parked, "", default.relation if default.relation.kind != "leaf" else None)
@@ -159,9 +176,10 @@ class Classic(Writer):
         for n, made in enumerate(swap.made):
             name = quote(made.partition)
             if n and default is None:
-                moves.append(self._alter(context, "", f"ADD PARTITION {name} {made.bound}"))
+                moves.append(self._alter(context, "", f"ADD PARTITION {name} {constant(made.bound)}"))
             else:
-                what = made.bound if made.bound.startswith("START") else f"AT {made.bound.removeprefix('VALUES').strip()}"
+                bound = constant(made.bound)
+                what = bound if bound.startswith("START") else f"AT {bound.removeprefix('VALUES').strip()}"
                 split = self._alter(context, "", f"SPLIT DEFAULT PARTITION {what} INTO (PARTITION {name}, DEFAULT PARTITION)")
                 moves.append(f"EXECUTE {literal(split)};")  # PL/pgSQL would read INTO as its own
                 if default is None:

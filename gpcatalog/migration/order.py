@@ -27,7 +27,7 @@ from gpcatalog.migration.change import (
     Unit,
     Work,
 )
-from gpcatalog.migration.classic import partition
+from gpcatalog.migration.classic import constant, partition
 from gpcatalog.migration.facts import (
     Asker,
     Column,
@@ -198,6 +198,8 @@ class Planner:
                 raise Refusal(f"publication {h.detail} publishes it: subscribers would not follow the exchange")
             if h.what in ("rule", "trigger") and h.oid == root.oid and self.classic:
                 raise Refusal(f"{_IN_THE_WAY[h.what]} ({h.detail})")
+        if self.classic and (places := {r.schema for r in self.table.relations.values()} - {root.schema}):
+            raise Refusal(f"partitions of it lie in schema {min(places)}: new ones would be made in {root.schema}")
         if any(r.has_oids for r in self.table.relations.values()):
             raise Refusal("it has OIDs, which a copy would change")
         if any(r.strategy == "hash" for r in self.table.relations.values()):
@@ -254,7 +256,7 @@ class Planner:
     def address(self, relation: Relation) -> str:
         if relation.partition:
             return partition(relation.partition)
-        return partition("", holding_value(parse(relation.bound)))
+        return partition("", constant(holding_value(parse(relation.bound))))
 
     def above(self, parent: Relation) -> str:
         if not self.classic:
@@ -356,15 +358,18 @@ class Planner:
             text = merged_text(bounds[0], bounds[-1], classic=self.classic)
         if isinstance(step, op.Merge) and not _same_bound(text, step.bound):
             raise Refusal(f"the plan's bound {step.bound} is not that of its parts, {text}")
+        if self.classic:
+            self._exclusive_starts(units, parent)
         whole = predicate(parse(text), key)
         siblings = [c for c in self.table.children(parent.oid) if c.oid not in {u.oid for u in units}]
         default = self.default_unit(parent, units)
         alone = self.classic and not [
             s for s in siblings if s.oid not in self.dropped and (default is None or s.oid != default.relation.oid)
         ]
-        if alone and (deep or self.above(parent)):
-            raise Refusal("Greenplum 6 cannot drop the last partition of a level: leave one out")
-        if alone and not _closed(text):
+        beyond = _beyond(parse(text)) if alone and (deep or self.above(parent)) else ""
+        if alone and (deep or self.above(parent)) and not beyond:
+            raise Refusal("Greenplum 6 cannot drop the last partition of a level, and none can stand in meanwhile: leave one out")
+        if alone and not beyond and not _closed(text):
             raise Refusal("Greenplum 6 cannot drop the last partition, and one without an end cannot be split off: leave one out")
         taken = {r.name for r in self.table.relations.values() if r.oid not in {u.oid for u in units}}
         if name in taken:
@@ -404,8 +409,20 @@ class Planner:
         forward = Swap(
             step.id, step.explanation, parent, self.above(parent), tuple(self.unit(u) for u in units), (made,), whole, default, parked,
             alone=alone, rows=counted, said=step.rests_on, limit_bytes=limit, needs=_needs(step), lost=tuple(dict.fromkeys(lost)),
+            beyond=beyond,
         )  # fmt: skip
         return forward, self._back(step, forward, units, made, key, digest, label, deep)
+
+    def _exclusive_starts(self, units: list[Relation], parent: Relation) -> None:
+        """Raises Refusal where Greenplum 6 takes neighbours for overlapping, and would refuse the new partition or the way back."""
+        ends = {b.upper[0].value for b in (parse(c.bound) for c in self.table.children(parent.oid)) if b.upper and b.upper_inclusive}
+        for u in units:
+            bound = parse(u.bound)
+            if bound.lower and not bound.lower_inclusive and bound.lower[0].value in ends:
+                raise Refusal(
+                    f"{u.name} starts EXCLUSIVE at {bound.lower[0].value}, where another ends INCLUSIVE: Greenplum 6 calls such neighbours"
+                    " overlapping, so the way back could not add them again"
+                )
 
     def _parked(self, default: Unit, stem: str) -> tuple[Stage, ...]:
         found = []
@@ -566,7 +583,7 @@ class Planner:
         return Swap(
             f"undo-{step.id}", f"back: {forward.title}", parent, forward.above, (gone,), tuple(back_made), forward.range_predicate,
             forward.default, tuple(Stage(**{**s.__dict__, "name": s.name.replace("gpc_", "gpr_")}) for s in forward.default_stages),
-            alone=forward.alone,
+            alone=forward.alone, beyond=forward.beyond,
         )  # fmt: skip
 
     def drop(self, step: op.DropEmpty) -> list[tuple[Change, Change | None]]:
@@ -881,6 +898,15 @@ def _closed(text: str) -> bool:
     """A list, or a range with both ends: what can be split off a default partition."""
     bound = parse(text)
     return bound.kind is BoundKind.LIST or bool(bound.lower and bound.upper)
+
+
+def _beyond(bound: Bound) -> str:
+    """A range outside of this one, as Greenplum 6 adds it; '' where there is none to be told."""
+    if bound.kind is BoundKind.RANGE and bound.upper and not bound.upper_inclusive:
+        return constant(f"START ({bound.upper[0].sql})")
+    if bound.kind is BoundKind.RANGE and bound.lower and bound.lower_inclusive:
+        return constant(f"END ({bound.lower[0].sql})")
+    return ""
 
 
 def _adjacent(one: Bound, two: Bound) -> bool:

@@ -173,7 +173,7 @@ def _parted_classic(change: Parted, aside: str) -> tuple[list[str], list[str]]:
     inside += [f"COLUMN {column} ENCODING ({encoding})" for column, encoding in change.encodings]
     options = ", ".join(f"{k}={v}" for k, v in change.options)
     made = [
-        f"CREATE TABLE {aside} ({', '.join(inside)})"
+        f"CREATE {'UNLOGGED ' if root.persistence == 'u' else ''}TABLE {aside} ({', '.join(inside)})"
         + (f" WITH ({options})" if options else "")
         + (f" DISTRIBUTED {root.distribution}" if root.distribution else "")
         + f" {change.definition};",

@@ -71,7 +71,7 @@ WHY_TEXT = {
     Why.UNPARSED: "its bound is not understood",
     Why.HOT: "inside the hot window",
     Why.EXTERNAL: "external, foreign or of an unknown storage",
-    Why.HANGS_ON: "a view, rule or publication hangs on it",
+    Why.HANGS_ON: "a view, trigger, policy, publication or another object hangs on it",
     Why.UNKNOWN_SIZE: "holds rows, but the snapshot does not say how many bytes",
     Why.PAST_RETENTION: "older than its retention: the owner's clean-up will remove it",
     Why.OTHER_DISTRIBUTION: "distributed otherwise than its table",
@@ -219,7 +219,7 @@ def _choose_level(root: Root) -> None:
         root.reason = f"range keys of type {kinds} lie on no calendar and no whole numbers"
 
 
-def _table_obstacles(root: Root, lock_limit: float | None, indexes: int) -> None:
+def _table_obstacles(root: Root, lock_limit: float | None, indexes: int, *, classic: bool) -> None:
     facts = root.facts
     if root.wishes.skip:
         root.reason = "the policy says skip"
@@ -235,6 +235,11 @@ def _table_obstacles(root: Root, lock_limit: float | None, indexes: int) -> None
     elif any(o == root.oid for o, _ in facts.get("publication", ())):
         name = next(d for o, d in facts["publication"] if o == root.oid)
         root.reason = f"publication {name} publishes it: subscribers would not follow the exchange"
+    elif "other schema" in facts:
+        place = facts["other schema"][0][1]
+        root.reason = f"partitions of it lie in schema {place}: Greenplum 6 would make new ones in {root.schema}"
+    elif classic and (hung := [f"{f} {d}" for f in ("rule", "trigger") for o, d in facts.get(f, ()) if o == root.oid]):
+        root.reason = f"{hung[0]} hangs on it, which Greenplum 6 does not carry over"
     elif lock_limit is not None and root.level:
         # LOCK TABLE of the root reaches every leaf, and what is dropped takes its indexes along
         needed = 1 + root.leaves
@@ -263,6 +268,13 @@ def load_roots(snapshot: Snapshot, policy: Policy, lock_limit: float | None) -> 
     facts: dict[int, dict[str, list[tuple[int, str]]]] = {}
     for r in snapshot.rows("SELECT root, oid, fact, detail FROM partition_fact ORDER BY root, fact, oid, detail"):
         facts.setdefault(r["root"], {}).setdefault(r["fact"], []).append((r["oid"], r["detail"] or ""))
+    if snapshot.header["generation"] == "gp6":
+        # ALTER TABLE … SET SCHEMA moves the root alone there
+        for r in snapshot.rows(
+            'SELECT t.oid, min(p."schema") AS place FROM relation t JOIN relation p ON p.root = t.oid AND p."schema" <> t."schema"'
+            " WHERE t.kind = 'root' AND p.kind IN ('leaf', 'intermediate') GROUP BY t.oid"
+        ):
+            facts.setdefault(r["oid"], {})["other schema"] = [(r["oid"], r["place"])]
     memo: dict[tuple[int, ...], Wishes] = {}
     roots: list[Root] = []
     for r in snapshot.rows("""
@@ -291,7 +303,7 @@ def load_roots(snapshot: Snapshot, policy: Policy, lock_limit: float | None) -> 
             kept = partman_keep(root.facts)
             if kept is not None:
                 root.wishes = msgspec.structs.replace(root.wishes, keep=kept)
-        _table_obstacles(root, lock_limit, r["indexes"])
+        _table_obstacles(root, lock_limit, r["indexes"], classic=snapshot.header["generation"] == "gp6")
         roots.append(root)
     return roots
 

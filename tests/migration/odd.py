@@ -54,17 +54,31 @@ POSTGRES = (
     _pg("plain"),
     _pg("premade", leaves=_days(number=20)),
     _pg("premade_default", "CREATE TABLE {t}_rest PARTITION OF {t} DEFAULT", leaves=_days(number=20)),
-    _pg("collated", columns='id int, d date, v text COLLATE "C"', key='LIST (v COLLATE "C" text_pattern_ops)',
+    _pg(
+        "collated",
+        columns='id int, d date, v text COLLATE "C"',
+        key='LIST (v COLLATE "C" text_pattern_ops)',
         leaves=tuple(f"CREATE TABLE {{t}}_{n} PARTITION OF {{t}} FOR VALUES IN ('v{n}')" for n in range(5)),
-        rows="INSERT INTO {t} SELECT i, '2022-01-01', 'v' || i % 5 FROM generate_series(1, 100) i"),
+        rows="INSERT INTO {t} SELECT i, '2022-01-01', 'v' || i % 5 FROM generate_series(1, 100) i",
+    ),
     _pg("expression", key="RANGE ((d + 0))"),
-    _pg("two_keys", key="RANGE (d, id)", leaves=tuple(
-        f"CREATE TABLE {{t}}_{n} PARTITION OF {{t}} FOR VALUES FROM ('{FIRST + timedelta(n)}', MINVALUE) TO ('{FIRST + timedelta(n + 1)}', MINVALUE)"
-        for n in range(DAYS))),
+    _pg(
+        "two_keys",
+        key="RANGE (d, id)",
+        leaves=tuple(
+            f"CREATE TABLE {{t}}_{n} PARTITION OF {{t}} FOR VALUES FROM ('{FIRST + timedelta(n)}', MINVALUE) TO ('{FIRST + timedelta(n + 1)}', MINVALUE)"
+            for n in range(DAYS)
+        ),
+    ),
     _pg("statistics_on_leaves", *_each("CREATE STATISTICS {t}_s{n} (dependencies) ON id, v FROM {t}_{n}")),
     _pg("statistics_on_root", "CREATE STATISTICS {t}_s ON id, v FROM {t}", "ALTER STATISTICS {t}_s SET STATISTICS 50", since=130000),
     _pg("toast_options", tail="WITH (toast.autovacuum_enabled=false, fillfactor=80, autovacuum_enabled=false)"),
-    _pg("compression", *_each("ALTER TABLE {t}_{n} ALTER v SET COMPRESSION pglz"), "ALTER TABLE {t} ALTER v SET COMPRESSION pglz", since=140000),
+    _pg(
+        "compression",
+        *_each("ALTER TABLE {t}_{n} ALTER v SET COMPRESSION pglz"),
+        "ALTER TABLE {t} ALTER v SET COMPRESSION pglz",
+        since=140000,
+    ),
     _pg("column_storage", "ALTER TABLE {t} ALTER v SET STORAGE EXTERNAL"),
     _pg("column_storage_of_leaves", *_each("ALTER TABLE {t}_{n} ALTER v SET STORAGE MAIN")),
     _pg("attribute_options", "ALTER TABLE {t} ALTER v SET (n_distinct=-0.5)", *_each("ALTER TABLE {t}_{n} ALTER v SET (n_distinct=7)")),
@@ -75,31 +89,61 @@ POSTGRES = (
     _pg("not_null_most", *_each("ALTER TABLE {t}_{n} ALTER v SET NOT NULL", range(11))),
     _pg("trigger", TRIGGER.replace("{n}", "{t}_tr")),
     _pg("trigger_off_on_leaves", TRIGGER.replace("{n}", "{t}_tr"), *_each("ALTER TABLE {t}_{n} DISABLE TRIGGER {t}_tr")),
-    _pg("trigger_always", TRIGGER.replace("{n}", "{t}_tr"), "ALTER TABLE {t} ENABLE ALWAYS TRIGGER {t}_tr",
-        *_each("ALTER TABLE {t}_{n} ENABLE ALWAYS TRIGGER {t}_tr")),
+    _pg(
+        "trigger_always",
+        TRIGGER.replace("{n}", "{t}_tr"),
+        "ALTER TABLE {t} ENABLE ALWAYS TRIGGER {t}_tr",
+        *_each("ALTER TABLE {t}_{n} ENABLE ALWAYS TRIGGER {t}_tr"),
+    ),
     _pg("trigger_on_leaf", TRIGGER.replace("{n}", "own").replace("{t}", "{t}_3")),
     _pg("defaults_of_leaves", *_each("ALTER TABLE {t}_{n} ALTER v SET DEFAULT 'leaf'"), columns="id int, d date, v text DEFAULT 'root'"),
     _pg("default_of_newest", "ALTER TABLE {t}_11 ALTER v SET DEFAULT 'newest'"),
-    _pg("leaf_sequence", "CREATE SEQUENCE {t}_seq OWNED BY {t}_3.id", "ALTER TABLE {t}_3 ALTER id SET DEFAULT nextval('{t}_seq')",
-        "SELECT setval('{t}_seq', 4711)"),
+    _pg(
+        "leaf_sequence",
+        "CREATE SEQUENCE {t}_seq OWNED BY {t}_3.id",
+        "ALTER TABLE {t}_3 ALTER id SET DEFAULT nextval('{t}_seq')",
+        "SELECT setval('{t}_seq', 4711)",
+    ),
     _pg("root_sequence", "CREATE SEQUENCE {t}_seq OWNED BY {t}.id", "ALTER TABLE {t} ALTER id SET DEFAULT nextval('{t}_seq')"),
-    _pg("serial_leaves", leaves=tuple(
-        s for n in range(DAYS) for s in (
-            f"CREATE TABLE {{t}}_{n} (id serial, d date, v text)",
-            f"ALTER TABLE {{t}} ATTACH PARTITION {{t}}_{n} FOR VALUES FROM ('{FIRST + timedelta(n)}') TO ('{FIRST + timedelta(n + 1)}')")),
-        columns="id int NOT NULL, d date, v text"),
-    _pg("comments", "ALTER TABLE {t} ADD CONSTRAINT {t}_c CHECK (id > 0)", "COMMENT ON COLUMN {t}.v IS 'of the root'",
-        "COMMENT ON CONSTRAINT {t}_c ON {t} IS 'of the root'", *_each("COMMENT ON COLUMN {t}_{n}.v IS 'of leaf {n}'"),
-        *_each("COMMENT ON CONSTRAINT {t}_c ON {t}_{n} IS 'of leaf {n}'"), *_each("COMMENT ON TABLE {t}_{n} IS 'leaf {n}'")),
+    _pg(
+        "serial_leaves",
+        leaves=tuple(
+            s
+            for n in range(DAYS)
+            for s in (
+                f"CREATE TABLE {{t}}_{n} (id serial, d date, v text)",
+                f"ALTER TABLE {{t}} ATTACH PARTITION {{t}}_{n} FOR VALUES FROM ('{FIRST + timedelta(n)}') TO ('{FIRST + timedelta(n + 1)}')",
+            )
+        ),
+        columns="id int NOT NULL, d date, v text",
+    ),
+    _pg(
+        "comments",
+        "ALTER TABLE {t} ADD CONSTRAINT {t}_c CHECK (id > 0)",
+        "COMMENT ON COLUMN {t}.v IS 'of the root'",
+        "COMMENT ON CONSTRAINT {t}_c ON {t} IS 'of the root'",
+        *_each("COMMENT ON COLUMN {t}_{n}.v IS 'of leaf {n}'"),
+        *_each("COMMENT ON CONSTRAINT {t}_c ON {t}_{n} IS 'of leaf {n}'"),
+        *_each("COMMENT ON TABLE {t}_{n} IS 'leaf {n}'"),
+    ),
     _pg("clustered", "CREATE INDEX {t}_v ON {t} (v)", *_each("ALTER TABLE {t}_{n} CLUSTER ON {t}_{n}_v_idx")),
-    _pg("identity_index", "CREATE UNIQUE INDEX {t}_u ON {t} (id, d)", *_each("ALTER TABLE {t}_{n} REPLICA IDENTITY USING INDEX {t}_{n}_id_d_idx"),
-        "ALTER TABLE {t} REPLICA IDENTITY USING INDEX {t}_u", columns="id int NOT NULL, d date NOT NULL, v text"),
+    _pg(
+        "identity_index",
+        "CREATE UNIQUE INDEX {t}_u ON {t} (id, d)",
+        *_each("ALTER TABLE {t}_{n} REPLICA IDENTITY USING INDEX {t}_{n}_id_d_idx"),
+        "ALTER TABLE {t} REPLICA IDENTITY USING INDEX {t}_u",
+        columns="id int NOT NULL, d date NOT NULL, v text",
+    ),
     _pg("identity_full", *_each("ALTER TABLE {t}_{n} REPLICA IDENTITY FULL"), "ALTER TABLE {t} REPLICA IDENTITY FULL"),
     _pg("unlogged", leaves=tuple(s.replace("CREATE TABLE", "CREATE UNLOGGED TABLE") for s in _days())),
-    _pg("not_valid_check", "INSERT INTO {t} VALUES (-1, '2022-01-03', 'x')", "ALTER TABLE {t} ADD CONSTRAINT {t}_c CHECK (id > 0) NOT VALID"),
+    _pg(
+        "not_valid_check", "INSERT INTO {t} VALUES (-1, '2022-01-03', 'x')", "ALTER TABLE {t} ADD CONSTRAINT {t}_c CHECK (id > 0) NOT VALID"
+    ),
     _pg("row_type_as_column", "CREATE TABLE {t}_user (a {t}_3)"),
     _pg("row_type_as_argument", "CREATE FUNCTION {t}_f({t}_3) RETURNS int LANGUAGE sql AS 'SELECT 1'"),
-    _pg("atomic_function", "CREATE FUNCTION {t}_f() RETURNS bigint LANGUAGE sql BEGIN ATOMIC SELECT count(*) FROM {t}_3; END", since=140000),
+    _pg(
+        "atomic_function", "CREATE FUNCTION {t}_f() RETURNS bigint LANGUAGE sql BEGIN ATOMIC SELECT count(*) FROM {t}_3; END", since=140000
+    ),
     _pg("view_on_leaf", "CREATE VIEW {t}_see AS SELECT * FROM {t}_3"),
     _pg("policy_on_leaf", "CREATE POLICY p ON {t}_3 USING (id > 0)"),
     _pg("check_on_leaf", "ALTER TABLE {t}_3 ADD CHECK (id > 0)"),
@@ -108,47 +152,107 @@ POSTGRES = (
     _pg("grants", "GRANT SELECT ON {t} TO odd_reader", "GRANT SELECT ON {t}_3, {t}_4 TO odd_reader", "GRANT INSERT ON {t}_5 TO odd_writer"),
     _pg("revoked_on_one", *_each("GRANT SELECT ON {t}_{n} TO odd_reader", range(11))),
     _pg("owners", "ALTER TABLE {t}_3 OWNER TO odd_owner"),
-    _pg("foreign_key", "CREATE TABLE {t}_to (id int PRIMARY KEY)", "INSERT INTO {t}_to SELECT generate_series(1, 240)",
-        "ALTER TABLE {t} ADD FOREIGN KEY (id) REFERENCES {t}_to"),
+    _pg(
+        "foreign_key",
+        "CREATE TABLE {t}_to (id int PRIMARY KEY)",
+        "INSERT INTO {t}_to SELECT generate_series(1, 240)",
+        "ALTER TABLE {t} ADD FOREIGN KEY (id) REFERENCES {t}_to",
+    ),
     _pg("generated", columns="id int, d date, v text, g text GENERATED ALWAYS AS (upper(v)) STORED"),
     _pg("identity", columns="id int, d date, v text, n int GENERATED BY DEFAULT AS IDENTITY", since=170000),
-    _pg("other_order", leaves=tuple(
-        s for n in range(DAYS) for s in (
-            f"CREATE TABLE {{t}}_{n} (v text, id int, d date)",
-            f"ALTER TABLE {{t}} ATTACH PARTITION {{t}}_{n} FOR VALUES FROM ('{FIRST + timedelta(n)}') TO ('{FIRST + timedelta(n + 1)}')"))),
+    _pg(
+        "other_order",
+        leaves=tuple(
+            s
+            for n in range(DAYS)
+            for s in (
+                f"CREATE TABLE {{t}}_{n} (v text, id int, d date)",
+                f"ALTER TABLE {{t}} ATTACH PARTITION {{t}}_{n} FOR VALUES FROM ('{FIRST + timedelta(n)}') TO ('{FIRST + timedelta(n + 1)}')",
+            )
+        ),
+    ),
     _pg("other_index_on_leaves", "CREATE INDEX {t}_v ON {t} (v)", *_each("CREATE INDEX {t}_own{n} ON {t}_{n} (id)")),
     _pg("index_on_one_leaf", "CREATE INDEX {t}_own ON {t}_3 (id)"),
-    _pg("index_options", "CREATE INDEX {t}_i ON {t} (lower(v) text_pattern_ops DESC NULLS LAST) WITH (fillfactor=60) WHERE id > 3",
-        *_each("COMMENT ON INDEX {t}_{n}_lower_idx IS 'index {n}'")),
-    _pg("constraints", "ALTER TABLE {t} ADD CONSTRAINT {t}_k PRIMARY KEY (d, id)", "ALTER TABLE {t} ADD CONSTRAINT {t}_u UNIQUE (d, v)",
-        "ALTER TABLE {t} ADD CONSTRAINT {t}_c CHECK (id > 0)", columns="id int NOT NULL, d date NOT NULL, v text"),
-    _pg("numeric_key", columns="id int, d date, v text, k numeric", key="RANGE (k)",
+    _pg(
+        "index_options",
+        "CREATE INDEX {t}_i ON {t} (lower(v) text_pattern_ops DESC NULLS LAST) WITH (fillfactor=60) WHERE id > 3",
+        *_each("COMMENT ON INDEX {t}_{n}_lower_idx IS 'index {n}'"),
+    ),
+    _pg(
+        "constraints",
+        "ALTER TABLE {t} ADD CONSTRAINT {t}_k PRIMARY KEY (d, id)",
+        "ALTER TABLE {t} ADD CONSTRAINT {t}_u UNIQUE (d, v)",
+        "ALTER TABLE {t} ADD CONSTRAINT {t}_c CHECK (id > 0)",
+        columns="id int NOT NULL, d date NOT NULL, v text",
+    ),
+    _pg(
+        "numeric_key",
+        columns="id int, d date, v text, k numeric",
+        key="RANGE (k)",
         leaves=_values([(f"{n / 2}", f"{(n + 1) / 2}") for n in range(DAYS)]),
-        rows="INSERT INTO {t} SELECT i, '2022-01-01', 'v', (i % 12) / 2.0 FROM generate_series(1, 100) i"),
-    _pg("float_key", columns="id int, d date, v text, k float8", key="RANGE (k)",
+        rows="INSERT INTO {t} SELECT i, '2022-01-01', 'v', (i % 12) / 2.0 FROM generate_series(1, 100) i",
+    ),
+    _pg(
+        "float_key",
+        columns="id int, d date, v text, k float8",
+        key="RANGE (k)",
         leaves=_values([(f"{n / 10}", f"{(n + 1) / 10}") for n in range(DAYS)]),
-        rows="INSERT INTO {t} SELECT i, '2022-01-01', 'v', (i % 12) / 10.0 FROM generate_series(1, 100) i"),
+        rows="INSERT INTO {t} SELECT i, '2022-01-01', 'v', (i % 12) / 10.0 FROM generate_series(1, 100) i",
+    ),
     _pg("timestamp_key", columns="id int, d timestamp(6), v text"),
-    _pg("timestamptz_key", columns="id int, d timestamptz, v text",
+    _pg(
+        "timestamptz_key",
+        columns="id int, d timestamptz, v text",
         leaves=_values([(f"'{FIRST + timedelta(n)} 00:00Z'", f"'{FIRST + timedelta(n + 1)} 00:00Z'") for n in range(DAYS)]),
-        rows="INSERT INTO {t} SELECT i, timestamptz '2022-01-01 12:00Z' + i % 12 * interval '1 day', 'v' FROM generate_series(1, 100) i"),
-    _pg("text_key", key="RANGE (v)", leaves=_values([(f"'{a}'", f"'{b}'") for a, b in zip("abcdef", "bcdefg", strict=True)]),
-        rows="INSERT INTO {t} SELECT i, '2022-01-01', substr('abcdef', 1 + i % 6, 1) || i FROM generate_series(1, 100) i"),
+        rows="INSERT INTO {t} SELECT i, timestamptz '2022-01-01 12:00Z' + i % 12 * interval '1 day', 'v' FROM generate_series(1, 100) i",
+    ),
+    _pg(
+        "text_key",
+        key="RANGE (v)",
+        leaves=_values([(f"'{a}'", f"'{b}'") for a, b in zip("abcdef", "bcdefg", strict=True)]),
+        rows="INSERT INTO {t} SELECT i, '2022-01-01', substr('abcdef', 1 + i % 6, 1) || i FROM generate_series(1, 100) i",
+    ),
     _pg("domain_key", columns="id int, d odd_day, v text"),
-    _pg("enum_list", columns="id int, d date, v odd_color", key="LIST (v)",
+    _pg(
+        "enum_list",
+        columns="id int, d date, v odd_color",
+        key="LIST (v)",
         leaves=tuple(f"CREATE TABLE {{t}}_{c} PARTITION OF {{t}} FOR VALUES IN ('{c}')" for c in ("red", "green", "blue")),
-        rows="INSERT INTO {t} SELECT i, '2022-01-01', (ARRAY['red','green','blue'])[1 + i % 3]::odd_color FROM generate_series(1, 90) i"),
-    _pg("two_levels", leaves=(*_days("PARTITION BY LIST (v)"),
-        *_each("CREATE TABLE {t}_{n}_a PARTITION OF {t}_{n} FOR VALUES IN ('a')"), *_each("CREATE TABLE {t}_{n}_b PARTITION OF {t}_{n} FOR VALUES IN ('b')")),
-        rows="INSERT INTO {t} SELECT i, date '2022-01-01' + i % 12, substr('ab', 1 + i % 2, 1) FROM generate_series(1, 240) i"),
-    _pg("two_levels_default", leaves=(*_days("PARTITION BY LIST (v)"),
-        *_each("CREATE TABLE {t}_{n}_a PARTITION OF {t}_{n} FOR VALUES IN ('a')"), *_each("CREATE TABLE {t}_{n}_b PARTITION OF {t}_{n} DEFAULT"))),
-    _pg("hash_below", leaves=(*_days("PARTITION BY HASH (id)"),
-        *_each("CREATE TABLE {t}_{n}_0 PARTITION OF {t}_{n} FOR VALUES WITH (MODULUS 2, REMAINDER 0)"),
-        *_each("CREATE TABLE {t}_{n}_1 PARTITION OF {t}_{n} FOR VALUES WITH (MODULUS 2, REMAINDER 1)"))),
+        rows="INSERT INTO {t} SELECT i, '2022-01-01', (ARRAY['red','green','blue'])[1 + i % 3]::odd_color FROM generate_series(1, 90) i",
+    ),
+    _pg(
+        "two_levels",
+        leaves=(
+            *_days("PARTITION BY LIST (v)"),
+            *_each("CREATE TABLE {t}_{n}_a PARTITION OF {t}_{n} FOR VALUES IN ('a')"),
+            *_each("CREATE TABLE {t}_{n}_b PARTITION OF {t}_{n} FOR VALUES IN ('b')"),
+        ),
+        rows="INSERT INTO {t} SELECT i, date '2022-01-01' + i % 12, substr('ab', 1 + i % 2, 1) FROM generate_series(1, 240) i",
+    ),
+    _pg(
+        "two_levels_default",
+        leaves=(
+            *_days("PARTITION BY LIST (v)"),
+            *_each("CREATE TABLE {t}_{n}_a PARTITION OF {t}_{n} FOR VALUES IN ('a')"),
+            *_each("CREATE TABLE {t}_{n}_b PARTITION OF {t}_{n} DEFAULT"),
+        ),
+    ),
+    _pg(
+        "hash_below",
+        leaves=(
+            *_days("PARTITION BY HASH (id)"),
+            *_each("CREATE TABLE {t}_{n}_0 PARTITION OF {t}_{n} FOR VALUES WITH (MODULUS 2, REMAINDER 0)"),
+            *_each("CREATE TABLE {t}_{n}_1 PARTITION OF {t}_{n} FOR VALUES WITH (MODULUS 2, REMAINDER 1)"),
+        ),
+    ),
     _pg("one_below", leaves=(*_days("PARTITION BY LIST (v)"), *_each("CREATE TABLE {t}_{n}_rest PARTITION OF {t}_{n} DEFAULT"))),
     _pg("virtual", columns="id int, d date, v text, g text GENERATED ALWAYS AS (upper(v)) VIRTUAL", since=180000),
-    _pg("dropped_columns", "ALTER TABLE {t} DROP COLUMN gone", "ALTER TABLE {t} ADD COLUMN late int DEFAULT 3", columns="gone int, id int, d date, v text"),
+    _pg(
+        "dropped_columns",
+        "ALTER TABLE {t} DROP COLUMN gone",
+        "ALTER TABLE {t} ADD COLUMN late int DEFAULT 3",
+        columns="gone int, id int, d date, v text",
+    ),
     _pg("inherited_options", "ALTER TABLE {t}_11 SET (fillfactor=50)", "ALTER TABLE {t}_3 SET (parallel_workers=2)"),
     _pg("exclusion", "ALTER TABLE {t} ADD CONSTRAINT {t}_x EXCLUDE USING btree (d WITH =, id WITH =)", since=170000),
     _pg("not_enforced", "ALTER TABLE {t} ADD CONSTRAINT {t}_c CHECK (id > 100) NOT ENFORCED", since=180000),
@@ -179,68 +283,150 @@ GREENPLUM = (
     _gp("plain"),
     _gp("heap", storage=""),
     _gp("ao_row", storage="appendonly=true, compresstype=zlib, compresslevel=3"),
-    _gp("encodings", columns="id int ENCODING (compresstype=rle_type), d date, v text ENCODING (compresstype=zlib, compresslevel=5, blocksize=65536)"),
+    _gp(
+        "encodings",
+        columns="id int ENCODING (compresstype=rle_type), d date, v text ENCODING (compresstype=zlib, compresslevel=5, blocksize=65536)",
+    ),
     _gp("premade", split="PARTITION BY RANGE (d) (START (date '2022-01-01') END (date '2022-01-21') EVERY (interval '1 day'))"),
-    _gp("premade_default", split="PARTITION BY RANGE (d) (START (date '2022-01-01') END (date '2022-01-21') EVERY (interval '1 day'),"
-        " DEFAULT PARTITION rest)"),
+    _gp(
+        "premade_default",
+        split="PARTITION BY RANGE (d) (START (date '2022-01-01') END (date '2022-01-21') EVERY (interval '1 day'), DEFAULT PARTITION rest)",
+    ),
     _gp("randomly", by="DISTRIBUTED RANDOMLY"),
     _gp("two_distribution_columns", by="DISTRIBUTED BY (v, id)"),
-    _gp("one_odd_leaf", "CREATE TABLE {t}_x (LIKE {t}) DISTRIBUTED BY (id)", "ALTER TABLE {t} EXCHANGE PARTITION FOR (date '2022-01-04') WITH TABLE {t}_x",
-        "DROP TABLE {t}_x"),
-    _gp("inclusive_ends", split="PARTITION BY RANGE (d) (" + ", ".join(
-        f"START (date '{FIRST + timedelta(n - 1)}') EXCLUSIVE END (date '{FIRST + timedelta(n)}') INCLUSIVE" for n in range(DAYS)) + ")"),
-    _gp("exclusive_every", split="PARTITION BY RANGE (d) (START (date '2021-12-31') EXCLUSIVE END (date '2022-01-12') INCLUSIVE EVERY (interval '1 day'))"),
-    _gp("named", split="PARTITION BY RANGE (d) (" + ", ".join(
-        f"PARTITION p{n} START (date '{FIRST + timedelta(n)}') END (date '{FIRST + timedelta(n + 1)}')" for n in range(DAYS)) + ")"),
+    _gp(
+        "one_odd_leaf",
+        "CREATE TABLE {t}_x (LIKE {t}) DISTRIBUTED BY (id)",
+        "ALTER TABLE {t} EXCHANGE PARTITION FOR (date '2022-01-04') WITH TABLE {t}_x",
+        "DROP TABLE {t}_x",
+    ),
+    _gp(
+        "inclusive_ends",
+        split="PARTITION BY RANGE (d) ("
+        + ", ".join(
+            f"START (date '{FIRST + timedelta(n - 1)}') EXCLUSIVE END (date '{FIRST + timedelta(n)}') INCLUSIVE" for n in range(DAYS)
+        )
+        + ")",
+    ),
+    _gp(
+        "exclusive_every",
+        split="PARTITION BY RANGE (d) (START (date '2021-12-31') EXCLUSIVE END (date '2022-01-12') INCLUSIVE EVERY (interval '1 day'))",
+    ),
+    _gp(
+        "named",
+        split="PARTITION BY RANGE (d) ("
+        + ", ".join(f"PARTITION p{n} START (date '{FIRST + timedelta(n)}') END (date '{FIRST + timedelta(n + 1)}')" for n in range(DAYS))
+        + ")",
+    ),
     _gp("timestamp_key", columns="id int, d timestamp(6), v text"),
     _gp("timestamptz_key", columns="id int, d timestamptz, v text"),
-    _gp("numeric_key", columns="id int, d date, v text, k numeric", split="PARTITION BY RANGE (k) (START (0) END (6) EVERY (0.5))",
-        rows="INSERT INTO {t} SELECT i, '2022-01-01', 'v', (i % 12) / 2.0 FROM generate_series(1, 100) i"),
-    _gp("float_key", columns="id int, d date, v text, k float8", split="PARTITION BY RANGE (k) (START (0) END (1.2) EVERY (0.1))",
-        rows="INSERT INTO {t} SELECT i, '2022-01-01', 'v', (i % 12) / 10.0 + 0.05 FROM generate_series(1, 100) i"),
-    _gp("integer_key", columns="id int, d date, v text, k int", split="PARTITION BY RANGE (k) (START (0) END (120) EVERY (10))",
-        rows="INSERT INTO {t} SELECT i, '2022-01-01', 'v', i % 120 FROM generate_series(1, 240) i"),
-    _gp("lists", columns="id int, d date, v text, k int", split="PARTITION BY LIST (k) (PARTITION a VALUES (0), PARTITION b VALUES (1), PARTITION c VALUES (2, NULL),"
-        " DEFAULT PARTITION rest)", rows="INSERT INTO {t} SELECT i, '2022-01-01', 'v', i % 5 FROM generate_series(1, 100) i"),
+    _gp(
+        "numeric_key",
+        columns="id int, d date, v text, k numeric",
+        split="PARTITION BY RANGE (k) (START (0) END (6) EVERY (0.5))",
+        rows="INSERT INTO {t} SELECT i, '2022-01-01', 'v', (i % 12) / 2.0 FROM generate_series(1, 100) i",
+    ),
+    _gp(
+        "float_key",
+        columns="id int, d date, v text, k float8",
+        split="PARTITION BY RANGE (k) (START (0) END (1.2) EVERY (0.1))",
+        rows="INSERT INTO {t} SELECT i, '2022-01-01', 'v', (i % 12) / 10.0 + 0.05 FROM generate_series(1, 100) i",
+    ),
+    _gp(
+        "integer_key",
+        columns="id int, d date, v text, k int",
+        split="PARTITION BY RANGE (k) (START (0) END (120) EVERY (10))",
+        rows="INSERT INTO {t} SELECT i, '2022-01-01', 'v', i % 120 FROM generate_series(1, 240) i",
+    ),
+    _gp(
+        "lists",
+        columns="id int, d date, v text, k int",
+        split="PARTITION BY LIST (k) (PARTITION a VALUES (0), PARTITION b VALUES (1), PARTITION c VALUES (2, NULL),"
+        " DEFAULT PARTITION rest)",
+        rows="INSERT INTO {t} SELECT i, '2022-01-01', 'v', i % 5 FROM generate_series(1, 100) i",
+    ),
     _gp("two_levels", split=_SUB.replace("{s}", "SUBPARTITION a VALUES ('a'), SUBPARTITION b VALUES ('b')"), rows=_TWO),
     _gp("two_levels_default", split=_SUB.replace("{s}", "SUBPARTITION a VALUES ('a'), DEFAULT SUBPARTITION rest"), rows=_TWO),
-    _gp("template_changed", "ALTER TABLE {t} SET SUBPARTITION TEMPLATE (SUBPARTITION a VALUES ('a'), SUBPARTITION b VALUES ('b'), SUBPARTITION c VALUES ('c'))",
-        split=_SUB.replace("{s}", "SUBPARTITION a VALUES ('a'), SUBPARTITION b VALUES ('b')"), rows=_TWO),
-    _gp("two_levels_and_default", split=_SUB.replace("{s}", "SUBPARTITION a VALUES ('a'), SUBPARTITION b VALUES ('b')")[:-1] + ", DEFAULT PARTITION other)",
-        rows=_TWO),
+    _gp(
+        "template_changed",
+        "ALTER TABLE {t} SET SUBPARTITION TEMPLATE (SUBPARTITION a VALUES ('a'), SUBPARTITION b VALUES ('b'), SUBPARTITION c VALUES ('c'))",
+        split=_SUB.replace("{s}", "SUBPARTITION a VALUES ('a'), SUBPARTITION b VALUES ('b')"),
+        rows=_TWO,
+    ),
+    _gp(
+        "two_levels_and_default",
+        split=_SUB.replace("{s}", "SUBPARTITION a VALUES ('a'), SUBPARTITION b VALUES ('b')")[:-1] + ", DEFAULT PARTITION other)",
+        rows=_TWO,
+    ),
     _gp("indexed", "CREATE INDEX {t}_v ON {t} (v)", "CREATE INDEX {t}_b ON {t} USING bitmap (id)"),
     _gp("index_on_one_leaf", "CREATE INDEX {t}_own ON {t}_1_prt_4 (v)"),
     _gp("index_on_leaves", *_leaves("CREATE INDEX {t}_own{n} ON {t}_1_prt_{n} (v)")),
     _gp("keyed", "ALTER TABLE {t} ADD PRIMARY KEY (id, d)", storage=""),
     _gp("checked", "ALTER TABLE {t} ADD CONSTRAINT {t}_c CHECK (id > 0)", "COMMENT ON CONSTRAINT {t}_c ON {t} IS 'of the root'"),
-    _gp("grants", "GRANT SELECT ON {t} TO odd_reader", "GRANT SELECT ON {t}_1_prt_4 TO odd_writer", "REVOKE SELECT ON {t}_1_prt_5 FROM odd_reader"),
+    _gp(
+        "grants",
+        "GRANT SELECT ON {t} TO odd_reader",
+        "GRANT SELECT ON {t}_1_prt_4 TO odd_writer",
+        "REVOKE SELECT ON {t}_1_prt_5 FROM odd_reader",
+    ),
     _gp("owner", "ALTER TABLE {t} OWNER TO odd_owner", "GRANT SELECT ON {t} TO odd_reader WITH GRANT OPTION"),
     _gp("column_grants_on_root", "GRANT SELECT (v) ON {t} TO odd_reader"),
     _gp("column_grant_on_leaf", "GRANT SELECT (v) ON {t}_1_prt_4 TO odd_reader"),
-    _gp("comments", "COMMENT ON COLUMN {t}.v IS 'of the root'", *_leaves("COMMENT ON COLUMN {t}_1_prt_{n}.v IS 'of leaf {n}'"),
-        *_leaves("COMMENT ON TABLE {t}_1_prt_{n} IS 'leaf {n}'"), "COMMENT ON TABLE {t} IS 'root'"),
-    _gp("attribute_options", "ALTER TABLE {t} ALTER v SET (n_distinct=-0.5)", *_leaves("ALTER TABLE {t}_1_prt_{n} ALTER v SET (n_distinct=7)")),
+    _gp(
+        "comments",
+        "COMMENT ON COLUMN {t}.v IS 'of the root'",
+        *_leaves("COMMENT ON COLUMN {t}_1_prt_{n}.v IS 'of leaf {n}'"),
+        *_leaves("COMMENT ON TABLE {t}_1_prt_{n} IS 'leaf {n}'"),
+        "COMMENT ON TABLE {t} IS 'root'",
+    ),
+    _gp(
+        "attribute_options",
+        "ALTER TABLE {t} ALTER v SET (n_distinct=-0.5)",
+        *_leaves("ALTER TABLE {t}_1_prt_{n} ALTER v SET (n_distinct=7)"),
+    ),
     _gp("statistics_targets", *_leaves("ALTER TABLE {t}_1_prt_{n} ALTER v SET STATISTICS 300")),
     _gp("column_storage", "ALTER TABLE {t} ALTER v SET STORAGE EXTERNAL", storage=""),
-    _gp("defaults_of_leaves", *_leaves("ALTER TABLE {t}_1_prt_{n} ALTER v SET DEFAULT 'leaf'"), columns="id int, d date, v text DEFAULT 'root'", storage=""),
+    _gp(
+        "defaults_of_leaves",
+        *_leaves("ALTER TABLE {t}_1_prt_{n} ALTER v SET DEFAULT 'leaf'"),
+        columns="id int, d date, v text DEFAULT 'root'",
+        storage="",
+    ),
     _gp("default_of_newest", "ALTER TABLE {t}_1_prt_12 ALTER v SET DEFAULT 'newest'", storage=""),
     _gp("not_null_newest", "ALTER TABLE {t}_1_prt_12 ALTER v SET NOT NULL", storage=""),
     _gp("serial", columns="id serial, d date, v text"),
-    _gp("dropped_columns", "ALTER TABLE {t} DROP COLUMN gone", "ALTER TABLE {t} ADD COLUMN late int DEFAULT 3", columns="gone int, id int, d date, v text"),
+    _gp(
+        "dropped_columns",
+        "ALTER TABLE {t} DROP COLUMN gone",
+        "ALTER TABLE {t} ADD COLUMN late int DEFAULT 3",
+        columns="gone int, id int, d date, v text",
+    ),
     _gp("view_on_leaf", "CREATE VIEW {t}_see AS SELECT * FROM {t}_1_prt_4"),
     _gp("view_on_root", "CREATE VIEW {t}_see AS SELECT * FROM {t}"),
     _gp("row_type_as_argument", "CREATE FUNCTION {t}_f({t}_1_prt_4) RETURNS int LANGUAGE sql AS 'SELECT 1'"),
-    _gp("moved_schema", "CREATE SCHEMA {t}_s", "ALTER TABLE {t} SET SCHEMA {t}_s", rows="INSERT INTO moved_schema_s.{t} SELECT i, date '2022-01-01' + i % 12,"
-        " 'v' FROM generate_series(1, 240) i"),
+    _gp(
+        "moved_schema",
+        "CREATE SCHEMA {t}_s",
+        "ALTER TABLE {t} SET SCHEMA {t}_s",
+        rows="INSERT INTO moved_schema_s.{t} SELECT i, date '2022-01-01' + i % 12, 'v' FROM generate_series(1, 240) i",
+    ),
     Odd("unlogged", ("CREATE UNLOGGED TABLE {t} (id int, d date, v text) DISTRIBUTED BY (id) PARTITION BY RANGE (d) " + _EVERY,)),
     _gp("rule_on_root", "CREATE RULE r AS ON DELETE TO {t} DO ALSO NOTHING"),
-    _gp("enum_list", columns="id int, d date, v odd_color", split="PARTITION BY LIST (v) (VALUES ('red'), VALUES ('green'), VALUES ('blue'))",
-        rows="INSERT INTO {t} SELECT i, '2022-01-01', (ARRAY['red','green','blue'])[1 + i % 3]::odd_color FROM generate_series(1, 90) i"),
+    _gp(
+        "enum_list",
+        columns="id int, d date, v odd_color",
+        split="PARTITION BY LIST (v) (VALUES ('red'), VALUES ('green'), VALUES ('blue'))",
+        rows="INSERT INTO {t} SELECT i, '2022-01-01', (ARRAY['red','green','blue'])[1 + i % 3]::odd_color FROM generate_series(1, 90) i",
+    ),
     _gp("domain_key", columns="id int, d odd_day, v text"),
     _gp("table_options_differ", "ALTER TABLE {t}_1_prt_4 SET (fillfactor=50)", storage=""),
     _gp("toast_options", *_leaves("ALTER TABLE {t}_1_prt_{n} SET (toast.autovacuum_enabled=false)"), storage=""),
-    _gp("every_hour", columns="id int, d timestamp, v text", split="PARTITION BY RANGE (d) (START (timestamp '2022-01-01') END (timestamp '2022-01-02')"
-        " EVERY (interval '1 hour'))", rows="INSERT INTO {t} SELECT i, timestamp '2022-01-01' + i % 24 * interval '1 hour', 'v' FROM generate_series(1, 240) i"),
+    _gp(
+        "every_hour",
+        columns="id int, d timestamp, v text",
+        split="PARTITION BY RANGE (d) (START (timestamp '2022-01-01') END (timestamp '2022-01-02') EVERY (interval '1 hour'))",
+        rows="INSERT INTO {t} SELECT i, timestamp '2022-01-01' + i % 24 * interval '1 hour', 'v' FROM generate_series(1, 240) i",
+    ),
 )
 
 SHARED = (
