@@ -138,7 +138,8 @@ class Plain:
     stage:     the plain table, built aside from all leaves
     gone:      every relation below the root, parents first; leaves: those with rows
     sequences: (quoted name, quoted column) of sequences that columns own
-    comments:  (quoted column, text); checks: (quoted name, definition) where LIKE does not bring them
+    comments:  (quoted column, text); checks: (quoted name, definition) where LIKE does not bring them, with
+               check_comments: (quoted name, text)
     """
 
     id: str
@@ -150,6 +151,7 @@ class Plain:
     sequences: tuple[tuple[str, str], ...] = ()
     comments: tuple[tuple[str, str], ...] = ()
     checks: tuple[tuple[str, str], ...] = ()
+    check_comments: tuple[tuple[str, str], ...] = ()
     rows: int | None = None
     said: tuple[str, ...] = ()
     limit_bytes: int | None = None

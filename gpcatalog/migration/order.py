@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
+from datetime import date
 from itertools import pairwise
 
 import msgspec
@@ -414,14 +415,21 @@ class Planner:
         return forward, self._back(step, forward, units, made, key, digest, label, deep)
 
     def _exclusive_starts(self, units: list[Relation], parent: Relation) -> None:
-        """Raises Refusal where Greenplum 6 takes neighbours for overlapping, and would refuse the new partition or the way back."""
+        """Raises Refusal where Greenplum 6 takes neighbours for overlapping, and would refuse the new partition or the way back.
+
+        It does so of a partition of one day or whole number that starts EXCLUSIVE and ends INCLUSIVE, beside one that ends INCLUSIVE
+        where it starts (tried on 6.25.3; wider ones are added).
+        """
         ends = {b.upper[0].value for b in (parse(c.bound) for c in self.table.children(parent.oid)) if b.upper and b.upper_inclusive}
         for u in units:
             bound = parse(u.bound)
-            if bound.lower and not bound.lower_inclusive and bound.lower[0].value in ends:
+            if not bound.lower or not bound.upper or bound.lower_inclusive or not bound.upper_inclusive:
+                continue
+            start, end = bound.lower[0].value, bound.upper[0].value
+            if start in ends and _next(start, end):
                 raise Refusal(
-                    f"{u.name} starts EXCLUSIVE at {bound.lower[0].value}, where another ends INCLUSIVE: Greenplum 6 calls such neighbours"
-                    " overlapping, so the way back could not add them again"
+                    f"{u.name} starts EXCLUSIVE at {start}, where another ends INCLUSIVE, and holds one value: Greenplum 6 calls such"
+                    " neighbours overlapping, so the way back could not add them again"
                 )
 
     def _parked(self, default: Unit, stem: str) -> tuple[Stage, ...]:
@@ -687,6 +695,7 @@ class Planner:
             tuple((name, quote_ident_always(column)) for name, column in hanging.get("sequence", [])),
             tuple((quote_ident_always(column), text) for text, column in hanging.get("comment", [])),
             tuple((quote_ident_always(name), text) for text, name in hanging.get("check", [])),
+            tuple((quote_ident_always(name), text) for text, name in hanging.get("check comment", [])),
             counted, (*step.rests_on, "it is copied while writers wait, in online mode too: it is small", *self._orders(leaves)),
             None if size is None else int(size * self.growth) + (64 << 20), _needs(step),
         )  # fmt: skip
@@ -898,6 +907,14 @@ def _closed(text: str) -> bool:
     """A list, or a range with both ends: what can be split off a default partition."""
     bound = parse(text)
     return bound.kind is BoundKind.LIST or bool(bound.lower and bound.upper)
+
+
+def _next(one: str, two: str) -> bool:
+    """Whether a day or whole number follows another at once."""
+    try:
+        return (date.fromisoformat(two) - date.fromisoformat(one)).days == 1
+    except ValueError:
+        return one.lstrip("-").isdigit() and two.lstrip("-").isdigit() and int(two) - int(one) == 1
 
 
 def _beyond(bound: Bound) -> str:

@@ -55,7 +55,7 @@ def plain(writer: Writer, context: Context, change: Plain, *, whole: bool) -> li
         (
             Phase.INDEX,
             [
-                *(f"ALTER TABLE {aside} ADD CONSTRAINT {name} {definition};" for name, definition in change.checks),
+                *_checks(change, aside),
                 *writer.indexes(stage),
                 writer.statistics(stage),
                 writer.trusted(context, dataclasses.replace(as_swap, made=(Made(root.name, "", "", (stage,), ""),)), change.gone),
@@ -77,6 +77,12 @@ def plain(writer: Writer, context: Context, change: Plain, *, whole: bool) -> li
         (Phase.NOTE, writer.note(context, as_swap, "done")),
     ]
     return [block(phases)]
+
+
+def _checks(change: Plain, table: str) -> list[str]:
+    """Checks that LIKE does not bring, with their comments."""
+    made = [f"ALTER TABLE {table} ADD CONSTRAINT {name} {definition};" for name, definition in change.checks]
+    return made + [f"COMMENT ON CONSTRAINT {name} ON {table} IS {literal(text)};" for name, text in change.check_comments]
 
 
 def _in_its_place(change: Plain, aside: str) -> list[str]:
@@ -179,7 +185,7 @@ def _parted_classic(change: Parted, aside: str) -> tuple[list[str], list[str]]:
         + f" {change.definition};",
         *change.dress.before,
         *_owned(aside, root),
-        *(f"ALTER TABLE {aside} ADD CONSTRAINT {name} {definition};" for name, definition in was.checks),
+        *_checks(was, aside),
     ]
     finish: list[str] = []
     for r in was.gone:  # the owner comes with the table

@@ -125,7 +125,8 @@ def _in_the_way(root: Root, r: dict[str, Any], headroom: float | None, lock_limi
         return "it has leaves that are external, foreign or of an unknown storage"
     if r["shapes"] != 1:
         return "its leaves differ in their columns"
-    if r["index_numbers"] > 1 or r["most_indexes"] != len(root.facts.get("index", ())):
+    told = "columns" in root.facts  # facts of this table were read
+    if r["index_numbers"] > 1 or (told and r["most_indexes"] != len(root.facts.get("index", ()))):
         return "its leaves have other indexes than the table"
     if headroom is not None and float(r["segment"]) > headroom:
         return "it is larger than headroom"

@@ -10,6 +10,10 @@ UNION ALL
 SELECT 'check', pg_catalog.pg_get_constraintdef(k.oid), k.conname::text
   FROM pg_catalog.pg_constraint k WHERE k.conrelid = {root} AND k.contype = 'c'
 UNION ALL
+SELECT 'check comment', s.description, k.conname::text
+  FROM pg_catalog.pg_constraint k JOIN pg_catalog.pg_description s ON s.objoid = k.oid AND s.classoid = 2606
+ WHERE k.conrelid = {root} AND k.contype = 'c'
+UNION ALL
 SELECT 'comment', s.description, a.attname::text
   FROM pg_catalog.pg_description s JOIN pg_catalog.pg_attribute a ON a.attrelid = s.objoid AND a.attnum = s.objsubid
  WHERE s.objoid = {root} AND s.classoid = 'pg_catalog.pg_class'::pg_catalog.regclass AND s.objsubid > 0

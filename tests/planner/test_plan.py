@@ -215,7 +215,7 @@ def test_golden_json() -> None:
 def test_a_plan_file_is_read_as_it_was_made() -> None:
     rules = Policy(
         default=Rule(merge_lists=8, externalise_after="1y", keep="10y"),
-        table=[Rule(match="*days*", flatten=True), Rule(match="*seen*", unpartition_below="10GB")],
+        table=[Rule(match="*days*", flatten=True), Rule(match="*numbers*", unpartition_below="10GB")],
     )
     kinds: set[str] = set()
     old = MadeTable("old", [*daily(400, date(2023, 1, 1), bytes=8 << 30), *daily(5, date(2026, 1, 1), filled=False, bytes=0)])
