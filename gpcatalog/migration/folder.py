@@ -206,6 +206,7 @@ class Folder:
             f"  {first}",
             "  AccessExclusive on the parent, these leaves and the default partition for the swap and its COMMIT, which removes",
             "  the old files: readers wait;",
+            "  transactions in REPEATABLE READ that began before a swap see none of its rows afterwards, as after TRUNCATE: end them first",
             f"  tried every {self.request.pause_s:g} s with a timeout of {self.request.wait_ms} ms, {self.request.attempts} times at most",
         ]
 
