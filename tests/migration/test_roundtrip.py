@@ -38,6 +38,7 @@ def chosen(text: str, *, classic: bool) -> str:
     text = re.sub(r" EVERY \('[^']*'::[a-z ]+\)| EVERY \([^)]*\)", "", text)
     text = re.sub(r",? ?(checksum|compresslevel|blocksize)='(true|0|32768)'", "", text)
     text = re.sub(r" *COLUMN \S+ ENCODING \(compresstype=none, blocksize=32768, compresslevel=0\)", "", text)
+    text = re.sub(r"WITH \(([^()]*)\)", lambda m: "WITH (" + ", ".join(sorted(o.strip() for o in m[1].split(","))) + ")", text)
     lines = (re.sub(r"\s+", " ", line).replace(" )", ")").strip(" ,") for line in text.splitlines())
     return "\n".join(sorted(line for line in lines if line))
 
