@@ -12,10 +12,11 @@ import typer
 from gpcatalog.commands import streams
 from gpcatalog.errors import CatalogError, Exit
 from gpcatalog.migration.request import Mode, Request, Runner
+from gpcatalog.model.names import quote_ident
 
 if TYPE_CHECKING:
     from gpcatalog.migration.change import Refused, Work
-    from gpcatalog.planner.plan import Plan
+    from gpcatalog.planner.plan import Plan, TablePlan
     from gpcatalog.probes.connection import Session
 
 
@@ -41,18 +42,34 @@ def read_plan(path: str) -> Plan:
         raise CatalogError(f"{path} is no plan: {e}", hint="`gpcatalog plan --format json -o FILE` writes one") from None
 
 
-def _counts(session: Session, plan: Plan, only: set[str]) -> dict[str, int]:
+def _chosen(plan: Plan, only: set[str]) -> list[TablePlan]:
+    """Tables with steps that `only` names, quoted or not, with the schema or without; all of them where it is empty.
+
+    Raises CatalogError (2) for a name that no table of the plan has.
+    """
+    found: dict[str, TablePlan] = {}
+    unknown = set(only)
+    for table in plan.tables:
+        names = {table.name, f"{table.schema}.{table.table}", table.table, quote_ident(table.table)}
+        if not only or names & only:
+            found[table.name] = table
+        unknown -= names
+    if unknown:
+        known = ", ".join(t.name for t in plan.tables[:3])
+        raise CatalogError(
+            f"the plan has no table named {min(unknown)}", hint=f"it has {known or 'none'}" + (" …" if len(plan.tables) > 3 else "")
+        )
+    return [table for table in found.values() if table.steps]
+
+
+def _counts(session: Session, tables_: list[TablePlan]) -> dict[str, int]:
     """Rows of every leaf that a step names, counted now; a table whose count could run code of its owner is left out, and named."""
     from gpcatalog.model.names import qualified
     from gpcatalog.planner import operations as op
     from gpcatalog.probes import tables
 
     found: dict[str, int] = {}
-    for table in plan.tables:
-        if only and table.name not in only:
-            continue
-        if not table.steps:
-            continue
+    for table in tables_:
         # names come from a plan file, and counting opens the leaves' indexes
         try:
             there = tables.countable(session, tables.named(session, qualified(table.schema, table.table)))
@@ -86,15 +103,13 @@ def build(
         )
     if session.target["dbname"] != source.database:
         raise CatalogError(f"the plan is for database {source.database}, this is {session.target['dbname']}", exit_code=Exit.REFUSED)
-    wanted = only or set()
-    counts = _counts(session, plan, wanted) if count else None
+    wanted = _chosen(plan, only or set())
+    counts = _counts(session, wanted) if count else None
     setting = {r["name"]: int(r["setting"]) for r in session.rows("settings") if r["name"].startswith("max_") and r["setting"].isdigit()}
     slots = setting["max_locks_per_transaction"] * (setting["max_connections"] + setting["max_prepared_transactions"])
     done: list[Work] = []
     refused: list[Refused] = []
-    for table in plan.tables:
-        if not table.steps or (wanted and table.name not in wanted and f"{table.schema}.{table.table}" not in wanted):
-            continue
+    for table in wanted:
         found = order(session.rows, session.server, plan.id, table, counts=counts, growth=growth, slots=slots, window=request.window)
         if isinstance(found, Refused):
             refused.append(found)

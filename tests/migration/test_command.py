@@ -86,3 +86,23 @@ def test_no_plan(tmp_path: Path) -> None:
     said = call(tmp_path / "x.json", "-o", tmp_path / "sql")
     assert isinstance(said.exception, CatalogError)
     assert said.exception.exit_code is Exit.USAGE
+
+
+def test_a_table_is_named_in_any_way(pg_dsn: str, tmp_path: Path) -> None:
+    """Quoted or not, with the schema or without; a name that the plan does not have is an error, not an empty folder."""
+    dsn = fresh_database(pg_dsn, "mig_named")
+    days = [
+        f"CREATE TABLE \"Big T_{n}\" PARTITION OF \"Big T\" FOR VALUES FROM ('2022-01-0{n}') TO ('2022-01-0{n + 1}')" for n in range(1, 5)
+    ]
+    made.execute(
+        dsn, 'CREATE TABLE "Big T" (id int, d date) PARTITION BY RANGE (d)', *days, "INSERT INTO \"Big T\" VALUES (1, '2022-01-02')"
+    )
+    file = plan_file(dsn, tmp_path)
+    for n, name in enumerate(('public."Big T"', "public.Big T", '"Big T"', "Big T")):
+        said = call(file, "-o", tmp_path / f"sql{n}", "--server", dsn, "--count", "--table", name)
+        assert said.exit_code == 0, said.output
+        assert "% rows, 1 were counted" in (tmp_path / f"sql{n}" / "0001_public_big_t.sql").read_text()
+    said = call(file, "-o", tmp_path / "none", "--server", dsn, "--table", "public.other")
+    assert isinstance(said.exception, CatalogError)
+    assert (said.exception.exit_code, said.exception.message) == (Exit.USAGE, "the plan has no table named public.other")
+    assert not (tmp_path / "none").exists()
