@@ -77,6 +77,7 @@ class Context:
     copied: tuple[str, ...]  # without generated ones
     signature: str
     held: bool = True  # some relation of the table belongs to a role that is no superuser
+    code: tuple[str, ...] = ()  # qualified names of what users defined and keys, indexes, checks and statistics objects are built from
 
 
 @dataclass(frozen=True)

@@ -185,7 +185,11 @@ class Hanging:
 
 @dataclass
 class Table:
-    """A partitioned table as it is now. columns, indexes, traits: by oid of the relations that were asked for."""
+    """A partitioned table as it is now.
+
+    columns, indexes, traits: by oid of the relations that were read in detail
+    code: (schema, name) of user-defined functions, operators, operator classes and types that those relations are built from
+    """
 
     server: Server
     root: Relation
@@ -194,6 +198,7 @@ class Table:
     columns: dict[int, tuple[Column, ...]] = field(default_factory=dict)
     indexes: dict[int, tuple[Index, ...]] = field(default_factory=dict)
     traits: dict[int, dict[tuple[str, str], str]] = field(default_factory=dict)
+    code: set[tuple[str, str]] = field(default_factory=set)
 
     def children(self, oid: int) -> list[Relation]:
         """Partitions right below a relation, oldest oid first."""
@@ -279,8 +284,9 @@ def read(ask: Asker, server: Server, root: int) -> Table | None:
 
 
 def read_details(ask: Asker, table: Table, oids: Iterable[int]) -> None:
-    """Columns and indexes of these relations and of the root, into `table`."""
-    wanted = sorted({*oids, table.root.oid} - table.columns.keys())
+    """Read columns, indexes and properties of these relations and of the root into `table`."""
+    upper = {r.oid for r in table.relations.values() if r.kind != "leaf"}
+    wanted = sorted({*oids, *upper} - table.columns.keys())
     for start in range(0, len(wanted), 500):
         part = wanted[start : start + 500]
         text = ", ".join(map(str, part))
@@ -288,6 +294,7 @@ def read_details(ask: Asker, table: Table, oids: Iterable[int]) -> None:
             table.columns[oid] = ()
             table.indexes[oid] = ()
             table.traits[oid] = {}
+        table.code |= {(row["schema"], row["name"]) for row in ask("migration_code", oids=text)}
         for row in ask("migration_traits", oids=text):
             table.traits[row["oid"]][row["what"], row["name"]] = row["value"]
         for r in ask("migration_columns", oids=text):

@@ -146,6 +146,48 @@ BEGIN
 END
 $f$;
 
+-- Stops a superuser who is about to create objects from text that names these functions, operators, operator classes and types, if a
+-- role without superuser owns what has such a name now. Nothing in the catalog holds them in place once the old objects are gone.
+CREATE OR REPLACE FUNCTION @J.expect_trusted_names(names text[]) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $f$
+DECLARE
+    found text;
+BEGIN
+    IF pg_catalog.current_setting('@J.run_owner_code') = 'on'
+       OR NOT EXISTS (SELECT 1 FROM pg_catalog.pg_roles r WHERE r.rolsuper AND r.rolname IN (current_user, session_user)) THEN
+        RETURN;
+    END IF;
+    SELECT pg_catalog.string_agg(DISTINCT q.name || ' of ' || o.rolname, '; ') INTO found
+      FROM (SELECT @Q(n.nspname) || '.' || @Q(e.name) AS name, e.owner
+              FROM (SELECT p.pronamespace AS schema, p.proname AS name, p.proowner AS owner FROM pg_catalog.pg_proc p
+                    UNION ALL
+                    SELECT x.oprnamespace, x.oprname, p.proowner
+                      FROM pg_catalog.pg_operator x JOIN pg_catalog.pg_proc p ON p.oid = x.oprcode
+                    UNION ALL
+                    SELECT x.opcnamespace, x.opcname, x.opcowner FROM pg_catalog.pg_opclass x
+                    UNION ALL
+                    SELECT x.opcnamespace, x.opcname, p.proowner
+                      FROM pg_catalog.pg_opclass x
+                      JOIN pg_catalog.pg_amproc a ON a.amprocfamily = x.opcfamily
+                      JOIN pg_catalog.pg_proc p ON p.oid = a.amproc
+                    UNION ALL
+                    SELECT x.typnamespace, x.typname, x.typowner FROM pg_catalog.pg_type x WHERE x.typtype = 'd'
+                    UNION ALL
+                    SELECT x.typnamespace, x.typname, p.proowner
+                      FROM pg_catalog.pg_type x
+                      JOIN pg_catalog.pg_cast k ON x.oid IN (k.castsource, k.casttarget)
+                      JOIN pg_catalog.pg_proc p ON p.oid = k.castfunc) e
+              JOIN pg_catalog.pg_namespace n ON n.oid = e.schema) q
+      JOIN pg_catalog.pg_roles o ON o.oid = q.owner AND NOT o.rolsuper
+     WHERE q.name = ANY (names);
+    IF found IS NOT NULL THEN
+        RAISE EXCEPTION 'this step would run code of another role with the rights of a superuser: %', found
+            USING HINT = 'Let a superuser own it, or run the files as the owner of the table.'
+                         ' Option --run-owner-code of gpcatalog migrate writes files that run it.';
+    END IF;
+END
+$f$;
+
 -- The same for ANALYZE of a partitioned table, which reads all of its partitions.
 CREATE OR REPLACE FUNCTION @J.expect_trusted_tree(root text) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $f$
@@ -714,6 +756,7 @@ def prepare(server: Server) -> str:
     """SQL that makes the journal's schema, tables and functions in one transaction; running it again changes nothing."""
     text = _TEMPLATE.replace("@L", _LEAVES_CLASSIC if server.classic_partitions else _LEAVES)
     text = text.replace("@R", reachable(server))
+    text = re.sub(r"@Q\((\S+?)\)", r"""'"' || pg_catalog.replace(\1::text, '"', '""') || '"'""", text)
     # an external table of Greenplum 6 is a table to the catalog and takes no lock
     text = text.replace("@X", " AND c.relstorage NOT IN ('x', 'f')" if server.classic_partitions else "")
     text = re.sub(r"@C\((\S+?)\)", r"\1::cstring" if server.classic_partitions else r"\1", text)

@@ -966,7 +966,11 @@ def order(
     read_details(ask, table, wanted & table.relations.keys())
     planner = Planner(table, plan_id, planned, counts=counts, growth=growth, slots=slots)
     superusers = {row["role"] for row in ask("trusted_roles") if row["superuser"]}
-    planner.context = replace(planner.context, held=any(r.owner not in superusers for r in table.relations.values()))
+    planner.context = replace(
+        planner.context,
+        held=any(r.owner not in superusers for r in table.relations.values()),
+        code=tuple(f"{quote_ident_always(schema)}.{quote_ident_always(name)}" for schema, name in sorted(table.code)),
+    )
     work = Work(planner.context)
     work.initial = [
         (f"{quote_ident_always(r.schema)}.{quote_ident_always(r.name)}", r.bound) for r in table.relations.values() if r.level > 0

@@ -8,7 +8,7 @@ from gpcatalog.migration.change import Context, Lift, Made, Parted, Plain, Swap
 from gpcatalog.migration.declarative import BOUND, COPIED, REPLICA_IDENTITY
 from gpcatalog.migration.facts import Relation, grants
 from gpcatalog.migration.template import set_template
-from gpcatalog.migration.writer import Phase, Phases, Writer, block, call, grant_statements, literal, lock_list
+from gpcatalog.migration.writer import Phase, Phases, Writer, array, block, call, grant_statements, literal, lock_list
 from gpcatalog.model.names import qualified
 from gpcatalog.model.names import quote_ident as quote
 
@@ -106,6 +106,8 @@ def parted(writer: Writer, context: Context, change: Parted) -> list[str]:
     made, finish = _parted_classic(change, aside) if change.definition else _parted_declarative(writer, context, change, aside)
     if change.template:
         finish.append(set_template(root, change.template))
+    # rows are about to be written through keys, indexes and checks that were made from text
+    made.append(call("expect_trusted", array([root.sql, aside, *(r.sql for r in was.gone if not change.definition)]), array([aside])))
     names: list[str] = []
     for index, final in was.stage.indexes:
         if index.constraint_kind:

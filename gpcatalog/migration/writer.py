@@ -184,7 +184,11 @@ class Writer(ABC):
         if isinstance(change, Swap):
             # tables that were built by an earlier transaction of the same step
             writes = [qualified(s.schema, s.name) for s in (*self.stages(change), *change.default_stages)]
-        return call("expect_trusted", array(dict.fromkeys(reads)), array(writes))
+        checks = [call("expect_trusted", array(dict.fromkeys(reads)), array(writes))]
+        if context.code and change.id.startswith("undo-"):
+            # nothing that exists now need depend on what the old partitions were built from: another role may have replaced it since
+            checks.append(call("expect_trusted_names", array(context.code)))
+        return " ".join(checks)
 
     @staticmethod
     def room(needs: Needs) -> list[str]:
