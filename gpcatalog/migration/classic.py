@@ -12,6 +12,7 @@ from gpcatalog.model.names import qualified
 from gpcatalog.model.names import quote_ident as quote
 
 STAND_IN = "gpcatalog_stand_in"
+_TIME_PRECISION = re.compile(r"'(?:[^']|'')*'|(::\s*(?:pg_catalog\.)?time(?:stamp)?)\s*\(\d\)")
 
 
 def partition(name: str, value: str = "") -> str:
@@ -20,12 +21,16 @@ def partition(name: str, value: str = "") -> str:
 
 
 def constant(text: str) -> str:
-    """The text without precisions of times, which Greenplum 6 does not take for constants: bounds have no more digits than their column.
+    """Return the text without the precision of time types: Greenplum 6 takes no such cast for a constant.
+
+    A bound has no more digits than its column, so its value is the same.
 
     >>> constant("START ('2022-01-01 00:00:00'::timestamp(6) without time zone)")
     "START ('2022-01-01 00:00:00'::timestamp without time zone)"
+    >>> constant("VALUES ('x::time(3)', 'it''s ::time(3)')")
+    "VALUES ('x::time(3)', 'it''s ::time(3)')"
     """
-    return re.sub(r"(::\s*(?:pg_catalog\.)?time(?:stamp)?)\s*\(\d\)", r"\1", text)
+    return _TIME_PRECISION.sub(lambda m: m[1] or m[0], text)
 
 
 class Classic(Writer):
@@ -132,13 +137,16 @@ class Classic(Writer):
         root = context.root.sql
         said = literal("the subpartition template did not come back as it was: nothing was changed")
         return [
-            f"template := {SCHEMA}.template({literal(root)});",
-            f"IF template <> '' THEN ALTER TABLE {root} SET SUBPARTITION TEMPLATE (); END IF;",
-            *moves,
-            "IF template <> '' THEN",
-            "    EXECUTE template;",
-            f"    IF {SCHEMA}.template({literal(root)}) <> template THEN RAISE EXCEPTION '%', {said}; END IF;",
-            "END IF;",
+            "DECLARE",
+            f"    template text := {SCHEMA}.template({literal(root)});",
+            "BEGIN",
+            f"    IF template <> '' THEN ALTER TABLE {root} SET SUBPARTITION TEMPLATE (); END IF;",
+            *("    " + line for line in moves),
+            "    IF template <> '' THEN",
+            "        EXECUTE template;",
+            f"        IF {SCHEMA}.template({literal(root)}) <> template THEN RAISE EXCEPTION '%', {said}; END IF;",
+            "    END IF;",
+            "END;",
         ]
 
     def _some_replaced(self, context: Context, swap: Swap, default: Unit | None, parked: tuple[Stage, ...]) -> list[str]:
@@ -148,22 +156,41 @@ class Classic(Writer):
             top = partition(default.relation.partition)
             moves += [self._exchange(context, above, top, s) for s in parked]
             moves.append(self._alter(context, above, "DROP DEFAULT PARTITION"))
-        if swap.beyond:
-            # a level keeps one partition at least
-            stand_in = self._below(swap.made[0])
-            moves.append(self._alter(context, above, f"ADD PARTITION {quote(STAND_IN)} {swap.beyond}{stand_in}"))
-        moves += self._drops(context, above, swap.gone)
+        exchanges = self._drops(context, above, swap.gone)
         for made in swap.made:
-            moves.append(self._alter(context, above, f"ADD PARTITION {quote(made.partition)} {constant(made.bound)}{self._below(made)}"))
-            moves += [self._exchange(context, above, quote(made.partition), s) for s in made.stages]
-        if swap.beyond:
-            moves.append(self._alter(context, above, f"DROP PARTITION {quote(STAND_IN)}"))
+            bound = f"{constant(made.bound)}{self._below(made)}"
+            exchanges.append(self._alter(context, above, f"ADD PARTITION {quote(made.partition)} {bound}"))
+            exchanges += [self._exchange(context, above, quote(made.partition), s) for s in made.stages]
+        moves += self._with_stand_in(context, swap, exchanges) if swap.beyond else exchanges
         if default is not None:
             name = quote(default.relation.partition)
             like = Made("", "", "", parked, "", default.relation if default.relation.kind != "leaf" else None)
             moves.append(self._alter(context, above, f"ADD DEFAULT PARTITION {name}{self._below(like)}"))
             moves += [self._exchange(context, above, name, s) for s in parked]
         return moves
+
+    def _with_stand_in(self, context: Context, swap: Swap, exchanges: list[str]) -> list[str]:
+        """Return the statements with a partition that stands in meanwhile, if no other one is there when they run.
+
+        A level keeps one partition at least. A sibling that the plan drops may still be there, and could overlap.
+        """
+        these = ", ".join(f"{literal(self.server_name(u.relation))}::pg_catalog.regclass" for u in swap.gone)
+        parent = f"{literal(self.server_name(swap.parent))}::pg_catalog.regclass"
+        bound = f"{swap.beyond}{self._below(swap.made[0])}"
+        return [
+            "DECLARE",
+            "    last_ones boolean := NOT EXISTS (SELECT 1 FROM pg_catalog.pg_inherits i",
+            f"                                      WHERE i.inhparent = {parent} AND i.inhrelid <> ALL (ARRAY[{these}]::oid[]));",
+            "BEGIN",
+            "    IF last_ones THEN",
+            f"        {self._alter(context, swap.above, f'ADD PARTITION {quote(STAND_IN)} {bound}')}",
+            "    END IF;",
+            *("    " + line for line in exchanges),
+            "    IF last_ones THEN",
+            f"        {self._alter(context, swap.above, f'DROP PARTITION {quote(STAND_IN)}')}",
+            "    END IF;",
+            "END;",
+        ]
 
     def _all_replaced(self, context: Context, swap: Swap, default: Unit | None, parked: tuple[Stage, ...]) -> list[str]:
         """A table keeps one partition at least: an empty default one stands in, and what comes is split off it."""

@@ -92,7 +92,7 @@ def proven(statements: Iterable[str]) -> str:
 
 def block(phases: Phases, *, isolation: str = "READ COMMITTED", first: str = "") -> str:
     """One transaction: the phases inside a DO block, which runs whole or not at all; `first` comes before it."""
-    lines = ["#variable_conflict use_column", "DECLARE", "    began timestamptz;", "    held bigint;", "    template text;", "BEGIN"]
+    lines = ["#variable_conflict use_column", "DECLARE", "    began timestamptz;", "    held bigint;", "BEGIN"]
     lines += ["    " + line for line in proof()]
     for phase, statements in phases:
         if statements:

@@ -346,6 +346,11 @@ GREENPLUM = (
         rows="INSERT INTO {t} SELECT i, '2022-01-01', 'v', i % 5 FROM generate_series(1, 100) i",
     ),
     _gp("two_levels", split=_SUB.replace("{s}", "SUBPARTITION a VALUES ('a'), SUBPARTITION b VALUES ('b')"), rows=_TWO),
+    _gp(
+        "two_levels_premade",
+        split=_SUB.replace("{s}", "SUBPARTITION a VALUES ('a'), SUBPARTITION b VALUES ('b')").replace("2022-01-13", "2022-01-21"),
+        rows=_TWO,
+    ),
     _gp("two_levels_default", split=_SUB.replace("{s}", "SUBPARTITION a VALUES ('a'), DEFAULT SUBPARTITION rest"), rows=_TWO),
     _gp(
         "template_changed",
