@@ -45,21 +45,23 @@ def read_plan(path: str) -> Plan:
 def _chosen(plan: Plan, only: set[str]) -> list[TablePlan]:
     """Tables with steps that `only` names, quoted or not, with the schema or without; all of them where it is empty.
 
-    Raises CatalogError (2) for a name that no table of the plan has.
+    Raises CatalogError (2) for a name that no table of the plan has, or several.
     """
-    found: dict[str, TablePlan] = {}
-    unknown = set(only)
+    named: dict[str, list[TablePlan]] = {name: [] for name in only}
     for table in plan.tables:
-        names = {table.name, f"{table.schema}.{table.table}", table.table, quote_ident(table.table)}
-        if not only or names & only:
-            found[table.name] = table
-        unknown -= names
-    if unknown:
-        known = ", ".join(t.name for t in plan.tables[:3])
-        raise CatalogError(
-            f"the plan has no table named {min(unknown)}", hint=f"it has {known or 'none'}" + (" …" if len(plan.tables) > 3 else "")
-        )
-    return [table for table in found.values() if table.steps]
+        for name in {table.name, f"{table.schema}.{table.table}", table.table, quote_ident(table.table)} & only:
+            named[name].append(table)
+    for name, found in sorted(named.items()):
+        if not found:
+            known = ", ".join(t.name for t in plan.tables[:3])
+            more = " …" if len(plan.tables) > 3 else ""
+            raise CatalogError(f"the plan has no table named {name}", hint=f"it has {known or 'none'}{more}")
+        if len(found) > 1:
+            raise CatalogError(
+                f"the plan has {len(found)} tables named {name}", hint=f"name the schema too: --table '{min(t.name for t in found)}'"
+            )
+    chosen = {t.name for tables_ in named.values() for t in tables_}
+    return [table for table in plan.tables if table.steps and (not only or table.name in chosen)]
 
 
 def _counts(session: Session, tables_: list[TablePlan]) -> dict[str, int]:
@@ -156,7 +158,10 @@ def migrate(
     conninfo: Annotated[
         str,
         typer.Option(
-            "--server", metavar="CONNINFO", help="The server, as psql takes it; default: where the plan was made.", show_default=False
+            "--server",
+            metavar="CONNINFO",
+            help="The server, as psql takes it; default: server and role of the plan.",
+            show_default=False,
         ),
     ] = "",
     mode: Annotated[
@@ -217,7 +222,10 @@ def migrate(
 
     read = read_plan(plan)
     source = read.source
+    _chosen(read, set(table or ()))  # a mistyped name is reported before a server is needed
     place = {} if conninfo else {"host": source.host, "port": str(source.port), "dbname": source.database}
+    if not conninfo and not os.environ.get("PGUSER"):
+        place["user"] = source.role
     if place and os.environ.get("PGPASSWORD") and source.host and os.environ.get("PGHOST") != source.host:
         raise CatalogError(
             f"the plan was made on host {source.host}, and PGPASSWORD would be sent there",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Protocol
 
 from gpcatalog.model.names import qualified, quote_ident
@@ -202,7 +203,31 @@ class Table:
 
     def children(self, oid: int) -> list[Relation]:
         """Partitions right below a relation, oldest oid first."""
-        return [r for r in self.relations.values() if r.parent == oid]
+        return self._children.get(oid, [])
+
+    @cached_property
+    def _children(self) -> dict[int, list[Relation]]:
+        found: dict[int, list[Relation]] = {}
+        for r in self.relations.values():
+            if r.parent is not None:
+                found.setdefault(r.parent, []).append(r)
+        return found
+
+    @cached_property
+    def dependents(self) -> dict[int, list[Hanging]]:
+        """What hangs on each relation."""
+        found: dict[int, list[Hanging]] = {}
+        for h in self.hanging:
+            found.setdefault(h.oid, []).append(h)
+        return found
+
+    @cached_property
+    def oids_of(self) -> dict[str, set[int]]:
+        """Relations of each name; their schemas may differ."""
+        found: dict[str, set[int]] = {}
+        for r in self.relations.values():
+            found.setdefault(r.name, set()).add(r.oid)
+        return found
 
     def leaves(self, oid: int) -> list[Relation]:
         """Leaves at or below a relation."""

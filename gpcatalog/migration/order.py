@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from itertools import pairwise
@@ -204,14 +204,13 @@ class Planner:
         if any(r.has_oids for r in self.table.relations.values()):
             raise Refusal("it has OIDs, which a copy would change")
         if any(r.strategy == "hash" for r in self.table.relations.values()):
-            raise Refusal("hash partitions cannot be put together")
+            raise Refusal("hash partitions cannot be merged")
         if not all(r.persistence in "pu" for r in self.table.relations.values()):
             raise Refusal("a temporary table")
 
     def _leaf_obstacles(self, leaves: list[Relation]) -> None:
-        oids = {leaf.oid for leaf in leaves}
-        for h in self.table.hanging:
-            if h.oid in oids and h.what in _IN_THE_WAY:
+        for h in (h for leaf in leaves for h in self.table.dependents.get(leaf.oid, ())):
+            if h.what in _IN_THE_WAY:
                 raise Refusal(f"{_IN_THE_WAY[h.what]}: {self.table.relations[h.oid].name} ({h.detail})")
         for leaf in leaves:
             if leaf.storage in ("external", "foreign", "other", "none"):
@@ -289,8 +288,8 @@ class Planner:
             for leaf in unit.leaves:
                 if leaf.storage not in ("heap", "ao_row", "ao_column"):
                     raise Refusal(f"the default partition {leaf.name} is {leaf.storage}")
-                for h in self.table.hanging:
-                    if h.oid == leaf.oid and h.what in _IN_THE_WAY:
+                for h in self.table.dependents.get(leaf.oid, ()):
+                    if h.what in _IN_THE_WAY:
                         raise Refusal(f"{_IN_THE_WAY[h.what]}: {leaf.name} ({h.detail})")
         return unit
 
@@ -362,21 +361,23 @@ class Planner:
         if self.classic:
             self._exclusive_starts(units, parent)
         whole = predicate(parse(text), key)
-        siblings = [c for c in self.table.children(parent.oid) if c.oid not in {u.oid for u in units}]
+        going = {u.oid for u in units}
         default = self.default_unit(parent, units)
-        alone = self.classic and not [
-            s for s in siblings if s.oid not in self.dropped and (default is None or s.oid != default.relation.oid)
-        ]
+        alone = self.classic and all(
+            c.oid in going or c.oid in self.dropped or (default is not None and c.oid == default.relation.oid)
+            for c in self.table.children(parent.oid)
+        )
         beyond = _beyond(parse(text)) if alone and (deep or self.above(parent)) else ""
         if alone and (deep or self.above(parent)) and not beyond:
             raise Refusal("Greenplum 6 cannot drop the last partition of a level, and none can stand in meanwhile: leave one out")
         if alone and not beyond and not _closed(text):
             raise Refusal("Greenplum 6 cannot drop the last partition, and one without an end cannot be split off: leave one out")
-        taken = {r.name for r in self.table.relations.values() if r.oid not in {u.oid for u in units}}
-        if name in taken:
+        if self.table.oids_of.get(name, set()) - going:
             raise Refusal(f"the name {name} is taken")
         digest = re.sub(r"\W", "", step.id.rsplit("-", 1)[-1])[:12]
-        stages = []
+        stages: list[Stage] = []
+        traits_of: dict[str, Traits] = {}
+        lost: list[str] = []
         like_unit = units[-1]
         lane_of = {leaf.name: leaf.lane for leaf in step.leaves}  # by name: the way back makes leaves of new oids
         for n, new in enumerate(step.new):
@@ -386,21 +387,23 @@ class Planner:
             like = self.table.relations.get(new.like) or parts[-1]
             if like.oid not in {p.oid for p in parts}:
                 like = parts[-1]
-            stages.append(
-                self._stage(
-                    new,
-                    parts,
-                    like,
-                    like_unit if deep else like,
-                    name if not deep else new.name,
-                    f"gpc_{digest}_{n + 1}",
-                    whole,
-                    key,
-                    deep,
-                )
+            traits, missing = self._together(parts, like)
+            stage = self._stage(
+                new,
+                parts,
+                like,
+                traits,
+                like_unit if deep else like,
+                name if not deep else new.name,
+                f"gpc_{digest}_{n + 1}",
+                whole,
+                key,
+                deep,
             )
+            lost += [*missing, *_grants_lost(stage, parts)]
+            traits_of[stage.name] = traits
+            stages.append(stage)
         made = Made(name, label, text, tuple(stages), whole, like_unit if deep else None)
-        lost = [line for stage in stages for line in self._lost(stage)]
         parked = self._parked(default, f"gpc_{digest}_d") if default is not None and self.classic else ()
         counted = None
         if self.counts is not None and all(leaf.sql in self.counts for leaf in leaves):
@@ -412,7 +415,7 @@ class Planner:
             alone=alone, rows=counted, said=step.rests_on, limit_bytes=limit, needs=_needs(step), lost=tuple(dict.fromkeys(lost)),
             beyond=beyond,
         )  # fmt: skip
-        return forward, self._back(step, forward, units, made, key, digest, label, deep)
+        return forward, self._back(step, forward, units, made, traits_of, key, digest, label, deep)
 
     def _exclusive_starts(self, units: list[Relation], parent: Relation) -> None:
         """Raises Refusal where Greenplum 6 takes neighbours for overlapping, and would refuse the new partition or the way back.
@@ -420,6 +423,8 @@ class Planner:
         It does so of a partition of one day or whole number that starts EXCLUSIVE and ends INCLUSIVE, beside one that ends INCLUSIVE
         where it starts (tried on 6.25.3; wider ones are added).
         """
+        if not any("EXCLUSIVE" in u.bound for u in units):
+            return
         ends = {b.upper[0].value for b in (parse(c.bound) for c in self.table.children(parent.oid)) if b.upper and b.upper_inclusive}
         for u in units:
             bound = parse(u.bound)
@@ -450,6 +455,7 @@ class Planner:
         new: op.NewLeaf,
         parts: list[Relation],
         like: Relation,
+        traits: Traits,
         unit: Relation,
         final: str,
         name: str,
@@ -479,9 +485,7 @@ class Planner:
             path=self.steps_below(like, unit) if deep else (),
             indexes=self.own_indexes(like, final),
             statistics=self.statistics_targets(like) if own else (),
-            dress=self._dressed(
-                like.schema, name, final, brought_along(self.table.traits[like.oid], classic=self.classic), self._together(parts, like)[0]
-            ),
+            dress=self._dressed(like.schema, name, final, brought_along(self.table.traits[like.oid], classic=self.classic), traits),
         )
 
     def _together(self, parts: list[Relation], like: Relation) -> tuple[dict[tuple[str, str], str], list[str]]:
@@ -493,31 +497,10 @@ class Planner:
             raise Refusal(str(e)) from None
 
     def _dressed(self, schema: str, name: str, final: str, base: Traits, wanted: Traits) -> Dress:
-        return dress(qualified(schema, name), qualified(schema, final), base, wanted, self.table.traits[self.table.root.oid])
-
-    def _traits_of(self, stage: Stage) -> dict[tuple[str, str], str]:
-        """What a new leaf has."""
-        sources = {s for s, _ in stage.sources}
-        parts = [r for r in self.table.relations.values() if r.sql in sources]
-        return self._together(parts, next(r for r in parts if r.sql == stage.like))[0]
-
-    def _lost(self, stage: Stage) -> list[str]:
-        """What the parts of a new leaf have and it does not: their differing traits, and rights that not all of them grant."""
-        sources = {s for s, _ in stage.sources}
-        parts = [r for r in self.table.relations.values() if r.sql in sources]
-        _, lost = self._together(parts, next(r for r in parts if r.sql == stage.like))
-        kept = {(g.role, p) for g in stage.grants for p in g.privileges}
-        held: dict[tuple[str, str], int] = {}
-        for part in parts:
-            for g in grants(part.acl):
-                for privilege in g.privileges if g.role != part.owner else ():
-                    held[g.role, privilege] = held.get((g.role, privilege), 0) + 1
-        for (role, privilege), number in held.items():
-            if (role, privilege) not in kept:
-                lost.append(
-                    f"{privilege} of {role or 'PUBLIC'} on {number} of {len(parts)} partitions: not on the new one, as others lack it"
-                )
-        return lost
+        try:
+            return dress(qualified(schema, name), qualified(schema, final), base, wanted, self.table.traits[self.table.root.oid])
+        except Differ as e:
+            raise Refusal(str(e)) from None
 
     def _slice(self, leaf: Relation, key: str, level: int) -> str:
         """What tells the rows of a leaf from those of the other leaves that go into the same new one: the bound of its unit."""
@@ -536,8 +519,17 @@ class Planner:
         )
 
     def _back(
-        self, step: op.Merge | op.Convert, forward: Swap, units: list[Relation], made: Made, key: str, digest: str, label: str, deep: bool
-    ) -> Swap:  # fmt: skip
+        self,
+        step: op.Merge | op.Convert,
+        forward: Swap,
+        units: list[Relation],
+        made: Made,
+        traits_of: Mapping[str, Traits],
+        key: str,
+        digest: str,
+        label: str,
+        deep: bool,
+    ) -> Swap:
         """The way back: the old partitions are built from the merged one, with the bounds, storage and grants they had."""
         parent = forward.parent
         relation = _made_relation(made, units[-1], parent)
@@ -545,12 +537,14 @@ class Planner:
         gone = Unit(relation, new_leaves if deep else (new_leaves[0],), partition(label) if self.classic else "")
         back_made = []
         number = 0
+        sources_of = {stage.name: {s for s, _ in stage.sources} for stage in made.stages}
+        brought = {name: brought_along(traits, classic=self.classic) for name, traits in traits_of.items()}
         for u in units:
             bound = parse(u.bound)
             mine = predicate(bound, key)
             stages = []
             for stage in made.stages:
-                sources = {s for s, _ in stage.sources}
+                sources = sources_of[stage.name]
                 old = next((leaf for leaf in self.table.leaves(u.oid) if leaf.sql in sources), None)
                 if old is None:
                     continue
@@ -578,7 +572,7 @@ class Planner:
                             old.schema,
                             f"gpr_{digest}_{number}",
                             old.name,
-                            brought_along(self._traits_of(stage), classic=self.classic),
+                            brought[stage.name],
                             self.table.traits[old.oid],
                         ),
                     )
@@ -777,8 +771,8 @@ class Planner:
             if middle.is_default:
                 raise Refusal("the default partition has partitions of its own: it stays as it is")
             self._leaf_obstacles([middle, leaf] if middle.storage not in ("none", "other") else [leaf])
-            for h in self.table.hanging:
-                if h.oid == middle.oid and h.what in _IN_THE_WAY and h.what != "own check":
+            for h in self.table.dependents.get(middle.oid, ()):
+                if h.what in _IN_THE_WAY and h.what != "own check":
                     raise Refusal(f"{_IN_THE_WAY[h.what]}: {middle.name} ({h.detail})")
             inside = "true" if leaf.is_default else predicate(parse(leaf.bound), self.key(middle))
             indexes = tuple((i.name, index_name(leaf.name, i.name, middle.name, self.taken_indexes)) for i in self.table.indexes[leaf.oid])
@@ -889,6 +883,21 @@ class Planner:
         return Swap(
             f"undo-{forward.id}", f"back: {forward.title}", forward.parent, forward.above, (), tuple(made), f"({anything})", default, parked
         )
+
+
+def _grants_lost(stage: Stage, parts: Sequence[Relation]) -> list[str]:
+    """Return a sentence for each privilege that some of the parts grant and their new leaf does not."""
+    kept = {(g.role, p) for g in stage.grants for p in g.privileges}
+    granted: dict[tuple[str, str], int] = {}
+    for part in parts:
+        for g in grants(part.acl):
+            for privilege in g.privileges if g.role != part.owner else ():
+                granted[g.role, privilege] = granted.get((g.role, privilege), 0) + 1
+    return [
+        f"{privilege} of {role or 'PUBLIC'} on {number} of {len(parts)} partitions: not on the new one, as others lack it"
+        for (role, privilege), number in granted.items()
+        if (role, privilege) not in kept
+    ]
 
 
 def _made_relation(made: Made, like: Relation, parent: Relation) -> Relation:

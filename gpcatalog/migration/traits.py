@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -93,6 +94,8 @@ def merged(parts: Sequence[Traits], root: Traits) -> tuple[dict[tuple[str, str],
                 lost.append(_sentence(what, name, values, None, "the new one has none"))
         elif what == "check":
             found[key] = next((v for v in values if v and v.endswith("NOT VALID")), newest.get(key) or root.get(key, ""))
+            if not found[key]:
+                raise Differ(f"constraint {name} is neither on the table nor on its newest partition")
         elif what == "trigger":
             raise Differ(f"trigger {name} is not enabled alike on all of its partitions")
         elif what in _NEWEST:
@@ -158,9 +161,9 @@ def dress(table: str, final: str, base: Traits, wanted: Traits, root: Traits) ->
         elif what == "compression" and then is not None:
             before.append(f"ALTER TABLE {table} ALTER COLUMN {column} SET COMPRESSION {then};")
         elif what == "options" and then is not None:
-            before.append(f"ALTER TABLE {table} ALTER COLUMN {column} SET ({then});")
+            before.append(f"ALTER TABLE {table} ALTER COLUMN {column} SET ({_options(then)});")
         elif what == "toast options" and then is not None:
-            before.append(f"ALTER TABLE {table} SET ({', '.join('toast.' + o for o in then.split(', '))});")
+            before.append(f"ALTER TABLE {table} SET ({_options(then, 'toast.')});")
         elif what == "comment":
             before.append(f"COMMENT ON COLUMN {table}.{column} IS {'NULL' if then is None else quote_literal(then)};")
         elif what == "check comment" and ("check", name) in wanted and base.get(("check", name)) == wanted["check", name]:
@@ -189,6 +192,21 @@ def dress(table: str, final: str, base: Traits, wanted: Traits, root: Traits) ->
         if what == "statistics"
     ]
     return Dress(tuple(before), tuple(late), tuple(after), tuple(made))
+
+
+def _options(text: str, prefix: str = "") -> str:
+    """Return options of the catalog, such as "n_distinct=-0.5, fillfactor=90", as SQL. Raises Differ for a name that is no word.
+
+    >>> _options("n_distinct=-0.5, n_distinct_inherited=7"), _options("fillfactor=90", "toast.")
+    ("n_distinct='-0.5', n_distinct_inherited='7'", "toast.fillfactor='90'")
+    """
+    found = []
+    for option in text.split(", "):
+        key, _, value = option.partition("=")
+        if not re.fullmatch(r"[a-z_]+", key):
+            raise Differ(f"an option that is not understood: {option}")
+        found.append(f"{prefix}{key}={quote_literal(value)}")
+    return ", ".join(found)
 
 
 def _check(before: list[str], table: str, constraint: str, was: str | None, then: str | None) -> list[str]:

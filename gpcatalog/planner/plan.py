@@ -18,6 +18,7 @@ class Source(msgspec.Struct, frozen=True):
     fingerprint: sha256 over its id, database and every table's oid and number of leaves
     sizes: "measured" (files), "estimate" (pages of the server's statistics) or "none"
     filled_basis: how it was told which tables hold rows
+    role: who took the snapshot, '' in older plans
     """
 
     snapshot: str
@@ -33,6 +34,7 @@ class Source(msgspec.Struct, frozen=True):
     fingerprint: str
     sizes: str
     filled_basis: str
+    role: str = ""
 
 
 class Totals(msgspec.Struct, frozen=True):

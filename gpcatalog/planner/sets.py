@@ -127,7 +127,8 @@ class Root:
     """One partitioned table.
 
     level:   depth of the units that are put together (1 below the root), 0 where none are
-    reason:  why the whole table is left alone; empty where it is planned
+    reason:  why no partitions of it are merged; empty where it is planned
+    blocked: the reason stands in the way of every other operation, too
     lists:   units are list values put in order, cut by numbers of values
     widths:  integer keys: widths of the cells, in slots 0…; calendar keys use grains
     digits:  8 or 6 where integers spell dates (20240131, 202401)
@@ -146,6 +147,7 @@ class Root:
     facts: dict[str, list[tuple[int, str]]] = field(default_factory=dict)
     level: int = 0
     reason: str = ""
+    blocked: bool = False
     family: Family = Family.OTHER
     lists: bool = False
     widths: tuple[int, ...] = ()
@@ -177,7 +179,7 @@ def _root_shape(facts: dict[str, list[tuple[int, str]]]) -> RootShape:
 def _choose_level(root: Root) -> None:
     """Which level is put together: the first range level of one time column, else the first of a number, else lists if asked."""
     if any(k.strategy == "hash" for k in root.keys):
-        root.reason = "hash partitions cannot be put together"
+        root.reason, root.blocked = "hash partitions cannot be merged", True
         return
     best: tuple[int, int] | None = None
     for k in root.keys:
@@ -222,8 +224,10 @@ def _choose_level(root: Root) -> None:
 def _table_obstacles(root: Root, lock_limit: float | None, indexes: int, *, classic: bool) -> None:
     facts = root.facts
     if root.wishes.skip:
-        root.reason = "the policy says skip"
-    elif any(detail == "REPLICATED" for _, detail in facts.get("distribution", ())):
+        root.reason, root.level = "the policy says skip", 0
+        return
+    planned = root.reason
+    if any(detail == "REPLICATED" for _, detail in facts.get("distribution", ())):
         root.reason = "replicated: partitions of a replicated table are not exchanged"
     elif "foreign key" in facts or "referenced by foreign key" in facts:
         names = ", ".join(sorted({d for f in ("foreign key", "referenced by foreign key") for _, d in facts.get(f, ())})[:3])
@@ -245,6 +249,7 @@ def _table_obstacles(root: Root, lock_limit: float | None, indexes: int, *, clas
         needed = 1 + root.leaves
         if needed > lock_limit:
             root.reason = f"one lock for each of its {root.leaves} leaves does not fit {lock_limit:.0f} lock slots"
+    root.blocked |= root.reason != planned
     if root.reason:
         root.level = 0
 
@@ -275,6 +280,8 @@ def load_roots(snapshot: Snapshot, policy: Policy, lock_limit: float | None) -> 
             " WHERE t.kind = 'root' AND p.kind IN ('leaf', 'intermediate') GROUP BY t.oid"
         ):
             facts.setdefault(r["oid"], {})["other schema"] = [(r["oid"], r["place"])]
+    # nothing found where nothing was read proves nothing
+    unread = [r["status"] for r in snapshot.rows("SELECT status FROM coverage WHERE probe = 'partition_facts' AND status <> 'read'")]
     memo: dict[tuple[int, ...], Wishes] = {}
     roots: list[Root] = []
     for r in snapshot.rows("""
@@ -304,6 +311,9 @@ def load_roots(snapshot: Snapshot, policy: Policy, lock_limit: float | None) -> 
             if kept is not None:
                 root.wishes = msgspec.structs.replace(root.wishes, keep=kept)
         _table_obstacles(root, lock_limit, r["indexes"], classic=snapshot.header["generation"] == "gp6")
+        if unread and not root.blocked:
+            root.reason = f"its views, triggers, policies and foreign keys are unknown (probe partition_facts: {unread[0]})"
+            root.level, root.blocked = 0, True
         roots.append(root)
     return roots
 

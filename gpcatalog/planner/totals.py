@@ -106,4 +106,5 @@ def source_of(reader: Reader) -> Source:
         hashlib.sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest(),
         sizes,
         h["filled_basis"] or "nothing",
+        h.get("role") or "",
     )

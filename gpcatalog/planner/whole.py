@@ -97,11 +97,7 @@ def chosen(
 
 def _obstacle(root: Root) -> str:
     """What stands in the way of any of these operations."""
-    if (
-        root.reason
-        and root.level == 0
-        and any(word in root.reason for word in ("lock", "foreign", "replicated", "hash", "publication", "lie in schema"))
-    ):
+    if root.blocked:
         return root.reason
     if "pg_partman" in root.facts:
         return "pg_partman maintains it"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import psycopg
@@ -102,7 +103,41 @@ def test_a_table_is_named_in_any_way(pg_dsn: str, tmp_path: Path) -> None:
         said = call(file, "-o", tmp_path / f"sql{n}", "--server", dsn, "--count", "--table", name)
         assert said.exit_code == 0, said.output
         assert "% rows, 1 were counted" in (tmp_path / f"sql{n}" / "0001_public_big_t.sql").read_text()
-    said = call(file, "-o", tmp_path / "none", "--server", dsn, "--table", "public.other")
+    # before any server is asked: there is none there
+    said = call(file, "-o", tmp_path / "none", "--server", "host=127.0.0.1 port=1", "--table", "public.other")
     assert isinstance(said.exception, CatalogError)
     assert (said.exception.exit_code, said.exception.message) == (Exit.USAGE, "the plan has no table named public.other")
     assert not (tmp_path / "none").exists()
+
+
+def test_a_name_of_two_tables(pg_dsn: str, tmp_path: Path) -> None:
+    """A name without its schema that fits two tables is an error, one with it is not."""
+    dsn = fresh_database(pg_dsn, "mig_named_twice")
+    for schema in ("one", "two"):
+        days = [
+            f"CREATE TABLE {schema}.t_{n} PARTITION OF {schema}.t FOR VALUES FROM ('2022-01-0{n}') TO ('2022-01-0{n + 1}')"
+            for n in range(1, 5)
+        ]
+        made.execute(dsn, f"CREATE SCHEMA {schema}", f"CREATE TABLE {schema}.t (id int, d date) PARTITION BY RANGE (d)", *days)
+        made.execute(dsn, f"INSERT INTO {schema}.t VALUES (1, '2022-01-02')")
+    file = plan_file(dsn, tmp_path)
+    said = call(file, "-o", tmp_path / "none", "--server", dsn, "--table", "t")
+    assert isinstance(said.exception, CatalogError)
+    assert said.exception.message == "the plan has 2 tables named t"
+    assert said.exception.hint == "name the schema too: --table 'one.t'"
+    said = call(file, "-o", tmp_path / "sql", "--server", dsn, "--table", "two.t")
+    assert said.exit_code == 0, said.output
+    assert [f.name for f in (tmp_path / "sql").glob("0001*")] == ["0001_two_t.sql"]
+
+
+def test_the_plans_role_connects(database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without --server the role that took the snapshot connects again, unless PGUSER names another."""
+    dsn = database
+    made.execute(dsn, "DROP ROLE IF EXISTS planning_role", "CREATE ROLE planning_role LOGIN SUPERUSER")
+    file = plan_file(re.sub(r"user=\S+", "user=planning_role", dsn), tmp_path)
+    monkeypatch.delenv("PGUSER", raising=False)
+    assert call(file, "-o", tmp_path / "sql").exit_code == 0
+    monkeypatch.setenv("PGUSER", "nobody_of_this_name")
+    said = call(file, "-o", tmp_path / "sql2")
+    assert isinstance(said.exception, CatalogError)
+    assert "nobody_of_this_name" in said.exception.message

@@ -266,3 +266,25 @@ def test_pg_partman_follows_the_grain(fixture: str, request: pytest.FixtureReque
         conn.execute(f"UPDATE partman.part_config SET {said} WHERE parent_table = 'public.t'")
         found = conn.execute("SELECT partition_interval::interval = interval '1 week', premake FROM partman.part_config").fetchone()
         assert found == (True, 2)
+
+
+def test_unknown_dependents_are_not_none(pg_dsn: str, tmp_path: Path) -> None:
+    """Where what hangs on partitions could not be read, nothing is planned, and the reason says so."""
+    dsn = fresh_database(pg_dsn, "plan_unread")
+    with psycopg.connect(dsn, autocommit=True) as conn:
+        conn.execute("CREATE TABLE t (id int, d date) PARTITION BY RANGE (d)")
+        for n in range(1, 9):
+            conn.execute(f"CREATE TABLE t_{n} PARTITION OF t FOR VALUES FROM ('2022-01-0{n}') TO ('2022-01-0{n + 1}')".encode())
+        conn.execute("INSERT INTO t SELECT i, date '2022-01-01' + i % 8 FROM generate_series(1, 100) i")
+        conn.execute("ANALYZE t")
+    rule = {"grains": {"month": 0.0}, "hot_days": 0}
+    with live.taken(dsn, tmp_path / "read.gpcatalog") as snapshot:
+        assert planned(snapshot, **rule)["t"].steps
+    with psycopg.connect(dsn) as conn:
+        conn.execute("LOCK TABLE pg_catalog.pg_policy IN ACCESS EXCLUSIVE MODE")
+        with live.taken(dsn, tmp_path / "unread.gpcatalog") as snapshot:
+            for more in ({}, {"unpartition_below": 1 << 40}):
+                table = planned(snapshot, **rule, **more)["t"]
+                assert table.steps == []
+                reasons = {x.reason for x in table.left}
+                assert reasons == {"its views, triggers, policies and foreign keys are unknown (probe partition_facts: busy)"}
