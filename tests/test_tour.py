@@ -46,9 +46,10 @@ def test_the_tour(server: str, request: pytest.FixtureRequest, tmp_path: Path) -
     with psycopg.connect(dsn) as conn:
         before = conn.execute(digest).fetchone()
     for line in commands.strip().splitlines():
-        said = sh(line)
+        said = sh(f"{{ {line.partition('  #')[0]}; }} 2>&1" if "verify.sql" in line else line)
         if "verify.sql" in line:
-            assert re.search(r"60000 \|\s+60000 \| t", said), said
+            assert "compared partitions have the rows they got (60000 rows)" in said, said
+            assert said.rstrip().endswith("INFO:  OK: 1 of 1 tables"), said
         elif "audit" in line or "doctor" in line:
             assert "tour" in said
         elif "--explain" in line:

@@ -141,6 +141,7 @@ class Plain:
     sequences: (quoted name, quoted column) of sequences that columns own
     comments:  (quoted column, text); checks: (quoted name, definition) where LIKE does not bring them, with
                check_comments: (quoted name, text)
+    lost:      what leaves have of their own and the plain table does not, as sentences
     """
 
     id: str
@@ -157,6 +158,7 @@ class Plain:
     said: tuple[str, ...] = ()
     limit_bytes: int | None = None
     needs: Needs = Needs()
+    lost: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -192,6 +194,7 @@ class Lift:
     middle: the intermediate; leaf: with the name and bound it has below it; key: quoted key of the level above
     predicate: what every row lies in; below: what every row lies in besides, once the parent is back
     up: whether the leaf goes up
+    lost: what the intermediate has and the leaf in its place does not, as sentences
     """
 
     id: str
@@ -205,6 +208,7 @@ class Lift:
     up: bool
     default: Unit | None = None
     said: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,10 @@ class Column:
 
 @dataclass(frozen=True)
 class Index:
-    """An index of one relation. `body` is its definition from USING on; constraint_kind: p primary, u unique, x exclusion."""
+    """An index of one relation. `body` is its definition from USING on; constraint_kind: p primary, u unique, x exclusion.
+
+    targets: (column number, statistics target) of expressions that have a target of their own
+    """
 
     name: str
     definition: str
@@ -45,6 +48,8 @@ class Index:
     replica_identity: bool
     clustered: bool
     valid: bool
+    constraint_comment: str = ""
+    targets: tuple[tuple[int, int], ...] = ()
 
     @property
     def unique(self) -> bool:
@@ -338,6 +343,8 @@ def read_details(ask: Asker, table: Table, oids: Iterable[int]) -> None:
                 r["replica_identity"],
                 r["clustered"],
                 r["valid"],
+                r["constraint_comment"],
+                tuple((int(n), int(t)) for n, _, t in (pair.partition(" ") for pair in r["targets"].split(",") if pair)),
             )
             table.indexes[r["oid"]] += (index,)
 

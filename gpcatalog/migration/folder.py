@@ -15,7 +15,7 @@ from gpcatalog.migration.partman import follow
 from gpcatalog.migration.request import Mode, Request, Runner
 from gpcatalog.migration.template import template
 from gpcatalog.migration.whole import lift, parted, plain
-from gpcatalog.migration.writer import Writer, array, literal, proven
+from gpcatalog.migration.writer import Writer, array, call, literal, proven
 from gpcatalog.model.names import printable
 from gpcatalog.model.quantity import count, duration, plural, size
 from gpcatalog.model.server import Server
@@ -40,6 +40,24 @@ def file_name(number: int, schema: str, table: str) -> str:
     """
     stem = re.sub(r"[^a-z0-9]+", "_", f"{schema}_{table}".lower()).strip("_")[:60] or "table"
     return f"{number:04d}_{stem}.sql"
+
+
+def _what(change: Change) -> str:
+    """Return a few words on a change, as its line of progress shows it."""
+    if isinstance(change, Swap):
+        names = ", ".join(made.name for made in change.made[:3]) + (" …" if len(change.made) > 3 else "")
+        if [u.relation.name for u in change.gone] == [made.name for made in change.made]:
+            return f"rewrite {names}"
+        return f"merge {plural(len(change.gone), 'partition')} into {names}"
+    if isinstance(change, Drop):
+        return f"drop {plural(len(change.gone), 'empty partition')}"
+    if isinstance(change, Plain):
+        return f"merge {plural(len(change.leaves), 'partition')} into a table without partitions"
+    if isinstance(change, Lift):
+        return f"remove the level below {change.middle.name}"
+    if isinstance(change, Outside):
+        return f"move {change.leaf.name} to an external table"
+    return "change the subpartition template" if isinstance(change, Template) else "change the configuration of pg_partman"
 
 
 class Folder:
@@ -81,7 +99,8 @@ class Folder:
     def _settings(self) -> str:
         r = self.request
         lines = [
-            *(["\\set ON_ERROR_STOP on"] if r.runner is Runner.PSQL else []),
+            # a line for each step, and none for each statement
+            *(["\\set ON_ERROR_STOP on", "\\set QUIET on", "\\set SHOW_CONTEXT never"] if r.runner is Runner.PSQL else []),
             "SET search_path = pg_catalog, pg_temp;",
             "SET client_encoding = 'UTF8';",
             "SET standard_conforming_strings = on;",
@@ -98,6 +117,7 @@ class Folder:
             f"SET {SCHEMA}.attempts = '{r.attempts}';",
             f"SET {SCHEMA}.wait = '{r.wait_ms}ms';",
             f"SET {SCHEMA}.pause = '{r.pause_s:g}';",
+            f"SET {SCHEMA}.free_space = '';",
             # 'off': a superuser never runs functions that another role can replace
             f"SET {SCHEMA}.run_owner_code = '{'on' if r.run_owner_code else 'off'}';",
         ]
@@ -107,6 +127,7 @@ class Folder:
         head = [
             f"Makes schema {SCHEMA}: the journal that lets a migration be run again, and the functions that guard, lock and compare.",
             "Touches no other table. cleanup.sql removes it. Running it again changes nothing. Needs CREATE on the database.",
+            f"SELECT * FROM {SCHEMA}.progress, in another session of the same role, shows what runs and how much is left.",
         ]
         return self._opening(head) + self._settings() + journal.prepare(self.server)
 
@@ -138,7 +159,7 @@ class Folder:
         elif isinstance(change, Outside):
             found.append(f"  {change.leaf.name} {change.leaf.bound} is exchanged with a readable external table")
         found += [f"  rests on: {s}" for s in change.said]
-        found += [f"  LOST: {s}" for s in change.lost] if isinstance(change, Swap) else []
+        found += [f"  LOST: {s}" for s in change.lost] if isinstance(change, Swap | Plain | Lift) else []
         return found
 
     def _write(self, work: Work, change: Change, done: str) -> list[str]:
@@ -253,23 +274,40 @@ class Folder:
             head += ["", "Refused:", *(f"  {r.id}: {r.reason}" for r in skipped[:50])]
         lines = [self._opening(head), self._settings()]
         names, bounds = [n for n, _ in work.initial], [b for _, b in work.initial]
-        first = [] if self.request.window is None else [f"SELECT {SCHEMA}.window_from_now({self.request.window:.0f});"]
-        first += [
-            "-- the partitions that the plan found",
-            f"SELECT {SCHEMA}.begin({literal(work.context.plan)}, {literal(root.sql)}, {array(names)}, {array(bounds)});",
-        ]
-        lines.append(proven(first))
+        titles = [printable(_what(change)) for change in work.forward]
+        # every part of a step counts the same: the plan estimates steps
+        seconds = [work.seconds / len(work.forward) if work.forward else 0.0] * len(work.forward)
+        window = self.request.window
+        lines.append(
+            proven(
+                [
+                    call("enter", literal(root.sql)),
+                    *([call("window_from_now", f"{window:.0f}")] if window is not None else []),
+                    "-- the partitions that the plan found",
+                    call(
+                        "begin",
+                        literal(work.context.plan),
+                        literal(root.sql),
+                        array(names),
+                        array(bounds),
+                        array(c.id for c in work.forward),
+                        array(titles),
+                        f"ARRAY[{', '.join(f'{s:.3f}' for s in seconds)}]::pg_catalog.float8[]",
+                    ),
+                ]
+            )
+        )
         for n, change in enumerate(work.forward, 1):
             lines.append("\n" + comment([f"===== {n} of {len(work.forward)} · " + self._describe(change)[0], *self._describe(change)[1:]]))
             lines.append("\n".join(self._write(work, change, "done")))
         if not any(isinstance(c, Plain) for c in work.forward):  # no root is left
             lines.append("\n" + comment(["===== statistics of the whole table"]) + self._statistics(work))
+        lines.append("\n" + proven([call("leave", literal(root.sql))]))
         return "".join(lines)
 
     def _statistics(self, work: Work) -> str:
         """The transaction behind the last step: ANALYZE opens the root, whose partition key may call functions."""
-        check = f"SELECT {SCHEMA}.expect_trusted_tree({literal(work.context.root.sql)});"
-        return proven([check, *self.writer.after(work.context)])
+        return proven([call("expect_trusted_tree", literal(work.context.root.sql))], self.writer.after(work.context))
 
     def back(self, work: Work, name: str) -> str:
         root = work.context.root
@@ -278,7 +316,7 @@ class Folder:
             "Rows are copied under a lock that writers wait for; rows that came since are kept. What was never done is passed over.",
             f"Run it as {name} is run; it can be stopped and run again.",
         ]
-        lines = [self._opening(head), self._settings()]
+        lines = [self._opening(head), self._settings(), proven([call("enter", literal(root.sql))])]
         for change in work.back:
             lines.append("\n" + comment(self._describe(change)))
             lines.append("\n".join(self._write(work, change, "undone")))
@@ -286,6 +324,7 @@ class Folder:
         lines += ["\n" + comment([f"{c.id}: no way back is written"]) for c in missing]
         if work.back:
             lines.append("\n" + self._statistics(work))
+        lines.append("\n" + proven([call("leave", literal(root.sql))]))
         return "".join(lines)
 
     def index(self) -> str:
@@ -302,16 +341,19 @@ class Folder:
         return self._opening(head) + "\\set ON_ERROR_STOP on\n" + "".join(f"\\ir {n}\n" for n in ["0000_prepare.sql", *self.names])
 
     def verify(self) -> str:
-        ids = [c.id for w in self.work for c in w.forward]
         plan = literal(self.plan.id)
-        body = [self._opening(["Is every step done, and are the rows those that were there? Rows written since show as a difference."])]
-        body += [self._settings()]
-        calls = [f"SELECT {SCHEMA}.finished({plan}, {array(ids)}, 'done');"]
+        head = [
+            "Are all steps of each table done, or all rolled back, and are the rows those that were copied?",
+            "Prints a line for each table. The last line is OK, or what differs; it is an error where a step or a partition is missing.",
+        ]
+        calls = []
         for work in self.work:
             c = work.context
-            calls.append(f"SELECT {SCHEMA}.expect({plan}, {literal(c.root.sql)}, {literal(c.signature)}, {literal(c.root.owner)}, true);")
-        calls.append(f"SELECT step, relation, rows_then, rows_now, same FROM {SCHEMA}.review({plan}) ORDER BY 1, 2;")
-        return "".join([*body, proven(calls)])
+            ids = array(change.id for change in work.forward)
+            judged = f"{SCHEMA}.judge({plan}, {literal(c.root.sql)}, {ids}, {literal(c.signature)}, {literal(c.root.owner)})"
+            calls.append(f"verdicts := verdicts || {judged};")
+        calls.append(call("conclude", "verdicts"))
+        return self._opening(head) + self._settings() + proven(calls, declare=["verdicts text[] := ARRAY[]::text[];"])
 
     def cleanup(self) -> str:
         plan = literal(self.plan.id)
@@ -319,8 +361,7 @@ class Folder:
             f"Removes what a crash left (tables built aside, constraints added for a moment) and the journal, schema {SCHEMA}.",
             "Rows are never lost by it: a table built aside is a copy until it is swapped in. Unfinished files must be written anew.",
         ]
-        tables = ("step", "tally", "tree", "stage")
-        deletes = "".join(f"    DELETE FROM {SCHEMA}.{t} WHERE plan = {plan};\n" for t in tables)
+        deletes = "".join(f"    DELETE FROM {SCHEMA}.{t} WHERE plan = {plan};\n" for t in journal.TABLES)
         body = (
             "BEGIN\n"
             f"    IF NOT EXISTS (SELECT 1 FROM pg_catalog.pg_namespace n WHERE n.nspname = '{SCHEMA}') THEN RETURN; END IF;\n"

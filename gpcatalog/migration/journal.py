@@ -8,6 +8,8 @@ from gpcatalog.model.server import Server
 from gpcatalog.probes import library
 
 SCHEMA = "gpcatalog_journal"
+ADVISORY = 1735418740
+"""First number of the advisory locks that keep two runs of one table's files apart; the second is a hash of its name."""
 
 _LEAVES_CLASSIC = """\
     SELECT '"' || pg_catalog.replace(n.nspname::text, '"', '""') || '"."'
@@ -57,9 +59,16 @@ _TEMPLATE = """\
 COMMENT ON SCHEMA @J IS 'what migrations written by gpcatalog have done; the clean-up script removes it';
 
 -- Rows are only ever added, so that migrations of several tables can run side by side.
+-- milliseconds: how long readers waited; seconds: how long the step took
 CREATE TABLE IF NOT EXISTS @J.step (
-    plan text NOT NULL, step text NOT NULL, state text NOT NULL, relation text NOT NULL, milliseconds bigint,
+    plan text NOT NULL, step text NOT NULL, state text NOT NULL, relation text NOT NULL, milliseconds bigint, seconds double precision,
     at timestamptz NOT NULL DEFAULT pg_catalog.clock_timestamp())@D;
+-- the steps of each file, in their order, and the partitions that its table had before the first one
+CREATE TABLE IF NOT EXISTS @J.planned (
+    plan text NOT NULL, relation text NOT NULL, step text NOT NULL, n int NOT NULL, title text NOT NULL,
+    seconds double precision NOT NULL)@D;
+CREATE TABLE IF NOT EXISTS @J.initial (
+    plan text NOT NULL, relation text NOT NULL, part text NOT NULL, bound text NOT NULL)@D;
 CREATE TABLE IF NOT EXISTS @J.tally (
     plan text NOT NULL, step text NOT NULL, side text NOT NULL, relation text NOT NULL, rows bigint NOT NULL, hash numeric NOT NULL,
     columns text NOT NULL,
@@ -358,16 +367,74 @@ LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $f$
      GROUP BY p.part, p.bound HAVING pg_catalog.sum(p.change) > 0
 $f$;
 
--- Notes what the table is believed to have before the first step.
-CREATE OR REPLACE FUNCTION @J.begin(of_plan text, root text, names text[], bounds text[]) RETURNS void
+-- Stops where another session runs a file of this table; keeps others out until `leave`, or until the session ends.
+CREATE OR REPLACE FUNCTION @J.enter(root text) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $f$
+DECLARE
+    other int;
+BEGIN
+    IF pg_catalog.pg_try_advisory_lock(@A, pg_catalog.hashtext(root)) THEN
+        RETURN;
+    END IF;
+    SELECT pg_catalog.min(l.pid) INTO other
+      FROM pg_catalog.pg_locks l
+     WHERE l.locktype = 'advisory' AND l.classid = @A::oid AND l.objid = @B(root) AND l.objsubid = 2 AND l.granted@O;
+    RAISE EXCEPTION 'another session (process %) runs a file of %: nothing was changed', COALESCE(other::text, 'unknown'), root
+        USING HINT = 'Wait until it has ended. Then run this file again: it does what is left.', ERRCODE = 'lock_not_available';
+END
+$f$;
+
+-- Lets other sessions run files of this table.
+CREATE OR REPLACE FUNCTION @J.leave(root text) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $f$
+BEGIN
+    PERFORM pg_catalog.pg_advisory_unlock(@A, pg_catalog.hashtext(root));
+END
+$f$;
+
+-- Stores the partitions that the plan found and the steps of the file, once, and reports how many of them are left.
+CREATE OR REPLACE FUNCTION @J.begin(of_plan text, root text, names text[], bounds text[], steps text[], titles text[],
+    seconds double precision[])
+RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $f$
+DECLARE
+    number int := COALESCE(pg_catalog.array_upper(steps, 1), 0);
+    ended int := 0;
+    rest double precision := 0;
 BEGIN
     IF NOT EXISTS (SELECT 1 FROM @J.tree p WHERE p.plan = of_plan AND p.relation = root) THEN
         INSERT INTO @J.tree (plan, relation, part, bound, change)
         SELECT of_plan, root, e.name, e.bound, 1
           FROM (SELECT pg_catalog.unnest(names) AS name, pg_catalog.unnest(bounds) AS bound) e;
+        INSERT INTO @J.initial (plan, relation, part, bound)
+        SELECT of_plan, root, e.name, e.bound
+          FROM (SELECT pg_catalog.unnest(names) AS name, pg_catalog.unnest(bounds) AS bound) e;
+        INSERT INTO @J.planned (plan, relation, step, n, title, seconds)
+        SELECT of_plan, root, e.step, e.n, e.title, e.seconds
+          FROM (SELECT pg_catalog.unnest(steps) AS step, pg_catalog.generate_series(1, number) AS n, pg_catalog.unnest(titles) AS title,
+                       pg_catalog.unnest($7) AS seconds) e;
+    END IF;
+    FOR i IN 1 .. number LOOP
+        IF @J.state(of_plan, steps[i]) = 'done' THEN
+            ended := ended + 1;
+        ELSE
+            rest := rest + $7[i];
+        END IF;
+    END LOOP;
+    IF ended < number THEN
+        RAISE INFO '%: % of % steps left, about % (estimate)', root, number - ended, number, @J.duration(rest);
+    ELSE
+        RAISE INFO '%: nothing is left, all % steps are done', root, number;
     END IF;
 END
+$f$;
+
+-- Seconds as people write them.
+CREATE OR REPLACE FUNCTION @J.duration(seconds double precision) RETURNS text
+LANGUAGE sql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $f$
+    SELECT CASE WHEN $1 < 10 THEN pg_catalog.round($1::numeric, 1) || ' s'
+                WHEN $1 < 120 THEN pg_catalog.round($1::numeric) || ' s'
+                WHEN $1 < 7200 THEN pg_catalog.round(($1 / 60)::numeric) || ' min'
+                ELSE pg_catalog.round(($1 / 3600)::numeric, 1) || ' h' END
 $f$;
 
 -- Takes locks, again and again with a short timeout, so that nobody queues behind a lock that is not had.
@@ -462,20 +529,32 @@ LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $f$
     INSERT INTO @J.stage (plan, step, relation) VALUES ($1, $2, $3)
 $f$;
 
--- Notes a state of a step, and what the table has from now on.
+-- Stores a state of a step and what the table has from now on, and reports a step that has ended.
 CREATE OR REPLACE FUNCTION @J.note(of_plan text, of_step text, of_state text, root text, since timestamptz)
 RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $f$
 DECLARE
     spent bigint := (extract(epoch FROM pg_catalog.clock_timestamp() - since) * 1000)::bigint;
+    forth text := CASE WHEN of_state = 'undone' THEN pg_catalog.substr(of_step, 6) ELSE of_step END;
+    started timestamptz := pg_catalog.transaction_timestamp();
+    taken double precision;
+    place int;
+    number int;
+    what text;
     parts text[];
     bounds text[];
     changes int[];
 BEGIN
-    INSERT INTO @J.step (plan, step, state, relation, milliseconds) VALUES (of_plan, of_step, of_state, root, spent);
+    IF of_state = 'done' THEN
+        -- in online mode a step begins with its first transaction
+        SELECT COALESCE(pg_catalog.max(s.at), started) INTO started
+          FROM @J.step s WHERE s.plan = of_plan AND s.step = of_step AND s.state = 'staged';
+    END IF;
+    taken := extract(epoch FROM pg_catalog.clock_timestamp() - started);
+    INSERT INTO @J.step (plan, step, state, relation, milliseconds, seconds) VALUES (of_plan, of_step, of_state, root, spent, taken);
     IF of_state IN ('done', 'undone') THEN
         IF of_state = 'undone' THEN
-            INSERT INTO @J.step (plan, step, state, relation, milliseconds)
-            VALUES (of_plan, pg_catalog.substr(of_step, 6), of_state, root, spent);
+            INSERT INTO @J.step (plan, step, state, relation, milliseconds, seconds)
+            VALUES (of_plan, forth, of_state, root, spent, taken);
         END IF;
         -- into variables first: Greenplum lets no function read the journal while a statement writes it
         SELECT pg_catalog.array_agg(e.part), pg_catalog.array_agg(e.bound), pg_catalog.array_agg(e.change) INTO parts, bounds, changes
@@ -489,29 +568,32 @@ BEGIN
         INSERT INTO @J.tree (plan, relation, part, bound, change)
         SELECT of_plan, root, e.part, e.bound, e.change
           FROM (SELECT pg_catalog.unnest(parts) AS part, pg_catalog.unnest(bounds) AS bound, pg_catalog.unnest(changes) AS change) e;
+        SELECT p.n, p.title INTO place, what FROM @J.planned p WHERE p.plan = of_plan AND p.relation = root AND p.step = forth;
+        SELECT pg_catalog.count(*) INTO number FROM @J.planned p WHERE p.plan = of_plan AND p.relation = root;
         -- COMMIT removes the old files and, on Greenplum, waits for all segments: readers wait for it too
-        RAISE INFO '% %: %, readers were kept out for % ms and for COMMIT', of_step, of_state, root, COALESCE(spent, 0);
+        RAISE INFO '% of %, %: % % in %; readers waited % ms and for COMMIT', COALESCE(place::text, '?'), number, root,
+            COALESCE(what, of_step), CASE WHEN of_state = 'done' THEN 'done' ELSE 'rolled back' END, @J.duration(taken), COALESCE(spent, 0);
     END IF;
 END
 $f$;
 
--- What finished steps made, as it was then and as it is now: rows that came or went since show as a difference.
-CREATE OR REPLACE FUNCTION @J.review(of_plan text, OUT step text, OUT relation text,
+-- Compares what these steps made with what is there now: rows that came or went since show as a difference.
+CREATE OR REPLACE FUNCTION @J.review(of_plan text, of_steps text[], OUT relation text,
     OUT rows_then bigint, OUT rows_now bigint, OUT same boolean)
 RETURNS SETOF record LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $f$
 DECLARE
     t record;
     total numeric;
 BEGIN
-    FOR t IN SELECT DISTINCT ON (y.step, y.relation) y.step, y.relation, y.rows, y.hash, y.columns FROM @J.tally y
-              WHERE y.plan = of_plan AND y.side = 'new' ORDER BY y.step, y.relation, y.at DESC LOOP
-        CONTINUE WHEN pg_catalog.to_regclass(@C(t.relation)) IS NULL OR CASE WHEN t.step LIKE 'undo-%'
-                      THEN @J.state(of_plan, pg_catalog.substr(t.step, 6)) <> 'undone' ELSE @J.state(of_plan, t.step) <> 'done' END;
-        PERFORM @J.expect_trusted(ARRAY[t.relation], ARRAY[]::text[]);
-        EXECUTE 'SELECT pg_catalog.count(*), COALESCE(pg_catalog.sum(@H(ROW(' || t.columns || ')::text@S)::numeric), 0) FROM ONLY '
-                || t.relation
+    FOR t IN SELECT DISTINCT ON (y.relation) y.relation, y.rows, y.hash, y.columns FROM @J.tally y
+              WHERE y.plan = of_plan AND y.side = 'new' AND y.step = ANY (of_steps) ORDER BY y.relation, y.at DESC LOOP
+        CONTINUE WHEN pg_catalog.to_regclass(@C(t.relation)) IS NULL;
+        PERFORM @J.expect_trusted_tree(t.relation);
+        -- a table that has its partitions back is read with them
+        EXECUTE 'SELECT pg_catalog.count(*), COALESCE(pg_catalog.sum(@H(ROW(' || t.columns || ')::text@S)::numeric), 0) FROM '
+                || CASE WHEN EXISTS (SELECT 1 FROM pg_catalog.pg_inherits i WHERE i.inhparent = t.relation::pg_catalog.regclass)
+                        THEN '' ELSE 'ONLY ' END || t.relation
            INTO rows_now, total;
-        step := t.step;
         relation := t.relation;
         rows_then := t.rows;
         same := rows_now = t.rows AND total = t.hash;
@@ -520,16 +602,84 @@ BEGIN
 END
 $f$;
 
--- Stops unless every one of these steps has ended this way.
-CREATE OR REPLACE FUNCTION @J.finished(of_plan text, steps text[], how text) RETURNS void
+-- Reports one table: 'ok', 'changed' where its rows are others than those copied, 'wrong' where a step is missing or the table differs.
+CREATE OR REPLACE FUNCTION @J.judge(of_plan text, root text, steps text[], signature text, owner text) RETURNS text
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $f$
 DECLARE
-    left_over text;
+    number int := COALESCE(pg_catalog.array_upper(steps, 1), 0);
+    ended text[] := ARRAY[]::text[];
+    undone text[] := ARRAY[]::text[];
+    missing text[] := ARRAY[]::text[];
+    state text;
+    moved int := 0;
+    compared int := 0;
+    counted numeric := 0;
+    first text;
+    r record;
 BEGIN
-    SELECT pg_catalog.string_agg(e.step, ', ') INTO left_over
-      FROM (SELECT pg_catalog.unnest(steps) AS step) e WHERE @J.state(of_plan, e.step) <> how;
-    IF left_over IS NOT NULL THEN
-        RAISE EXCEPTION 'not %: %', how, left_over;
+    FOR i IN 1 .. number LOOP
+        state := @J.state(of_plan, steps[i]);
+        IF state = 'done' THEN
+            ended := ended || steps[i];
+        ELSIF state = 'undone' THEN
+            undone := undone || ('undo-' || steps[i]);
+            missing := missing || steps[i];
+        ELSE
+            missing := missing || steps[i];
+        END IF;
+    END LOOP;
+    IF missing <> ARRAY[]::text[] AND (ended <> ARRAY[]::text[] OR undone = ARRAY[]::text[]) THEN
+        RAISE INFO '%: not done: % of % steps, the first is %', root, pg_catalog.array_upper(missing, 1), number, missing[1];
+        RETURN 'wrong';
+    END IF;
+    BEGIN
+        PERFORM @J.expect(of_plan, root, signature, owner, true);
+        IF undone <> ARRAY[]::text[] THEN
+            SELECT pg_catalog.string_agg(e.part || ' ' || e.bound, ', ' ORDER BY e.part) INTO first
+              FROM (SELECT i.part, i.bound FROM @J.initial i WHERE i.plan = of_plan AND i.relation = root
+                    EXCEPT SELECT p.part, p.bound FROM @J.partitions(root::pg_catalog.regclass) p) e;
+            IF first IS NOT NULL THEN
+                RAISE EXCEPTION 'not all partitions are back: %', first;
+            END IF;
+        END IF;
+        FOR r IN SELECT * FROM @J.review(of_plan, ended || undone) LOOP
+            compared := compared + 1;
+            counted := counted + r.rows_now;
+            IF NOT r.same THEN
+                moved := moved + 1;
+                RAISE INFO '%: % had % rows, now it has %', root, r.relation, r.rows_then,
+                    CASE WHEN r.rows_now = r.rows_then THEN 'as many others' ELSE r.rows_now::text END;
+            END IF;
+        END LOOP;
+    EXCEPTION WHEN OTHERS THEN
+        RAISE INFO '%: %', root, SQLERRM;
+        RETURN 'wrong';
+    END;
+    RAISE INFO '%: % of % steps %, % of % compared partitions have the rows they got (% rows)', root,
+        COALESCE(pg_catalog.array_upper(ended || undone, 1), 0), number,
+        CASE WHEN undone = ARRAY[]::text[] THEN 'done' ELSE 'rolled back' END, compared - moved, compared, counted;
+    RETURN CASE WHEN moved > 0 THEN 'changed' ELSE 'ok' END;
+END
+$f$;
+
+-- The last line of a verification: OK, or what differs. Fails where a step is missing or a table is not as the steps left it.
+CREATE OR REPLACE FUNCTION @J.conclude(verdicts text[]) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $f$
+DECLARE
+    number int := COALESCE(pg_catalog.array_upper(verdicts, 1), 0);
+    wrong int := 0;
+    changed int := 0;
+BEGIN
+    FOR i IN 1 .. number LOOP
+        wrong := wrong + CASE verdicts[i] WHEN 'wrong' THEN 1 ELSE 0 END;
+        changed := changed + CASE verdicts[i] WHEN 'changed' THEN 1 ELSE 0 END;
+    END LOOP;
+    IF wrong > 0 THEN
+        RAISE EXCEPTION 'NOT OK: % of % tables: steps are not done, or the table differs (see above)', wrong, number;
+    ELSIF changed > 0 THEN
+        RAISE INFO 'OK, but rows of % of % tables were written since (see above)', changed, number;
+    ELSE
+        RAISE INFO 'OK: % of % tables', number, number;
     END IF;
 END
 $f$;
@@ -583,13 +733,15 @@ BEGIN
 END
 $f$;
 
--- Stops where a segment has not so many bytes free. Greenplum tells where its gp_toolkit.gp_disk_free works; PostgreSQL tells nobody.
+-- Stops where a segment has fewer bytes free. Greenplum reports them in gp_toolkit.gp_disk_free, PostgreSQL nowhere. What a session
+-- cannot read is reported once.
 CREATE OR REPLACE FUNCTION @J.expect_room(needed bigint) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $f$
 DECLARE
     free numeric;
 BEGIN
-    IF needed = 0 OR pg_catalog.to_regclass(@C('gp_toolkit.gp_disk_free')) IS NULL THEN
+    IF needed = 0 OR pg_catalog.to_regclass(@C('gp_toolkit.gp_disk_free')) IS NULL
+       OR pg_catalog.current_setting('@J.free_space') = 'unknown' THEN
         RETURN;
     END IF;
     -- a schema of this name that another role made could run code of that role
@@ -598,13 +750,16 @@ BEGIN
                  JOIN pg_catalog.pg_class c ON c.relnamespace = n.oid AND c.relname = 'gp_disk_free'
                  JOIN pg_catalog.pg_roles o ON o.oid IN (n.nspowner, c.relowner)
                 WHERE n.nspname = 'gp_toolkit' AND NOT o.rolsuper) THEN
-        RAISE INFO 'gp_toolkit does not belong to a superuser and is not asked for free disk space; % bytes are needed', needed;
+        PERFORM pg_catalog.set_config('@J.free_space', 'unknown', false);
+        RAISE INFO 'free disk space is unknown: gp_toolkit does not belong to a superuser; this step needs % bytes on a segment', needed;
         RETURN;
     END IF;
     BEGIN
         EXECUTE 'SELECT pg_catalog.min(d.dfspace) * 1024 FROM gp_toolkit.gp_disk_free d' INTO free;
     EXCEPTION WHEN OTHERS THEN
-        RAISE INFO 'free disk space cannot be told, % bytes are needed on the fullest segment: %', needed, SQLERRM;
+        PERFORM pg_catalog.set_config('@J.free_space', 'unknown', false);
+        RAISE INFO 'free disk space is unknown (%); this step needs % bytes on a segment',
+            pg_catalog.split_part(SQLERRM, E'\\n', 1), needed;
         RETURN;
     END;
     IF free < needed THEN
@@ -656,6 +811,25 @@ BEGIN
     END IF;
 END
 $f$;
+
+-- How far the files of each table are, for another session of the same role: SELECT * FROM @J.progress
+CREATE OR REPLACE VIEW @J.progress AS
+SELECT q.plan, q.relation, q.steps, q.done, a.pid AS running, pg_catalog.clock_timestamp() - a.xact_start AS for_now, q.next_step,
+       pg_catalog.round((q.rest * COALESCE(q.taken / NULLIF(q.estimated, 0), 1))::numeric, 1) AS seconds_left, q.last_change
+  FROM (SELECT p.plan, p.relation, pg_catalog.count(*) AS steps,
+               pg_catalog.sum(CASE WHEN s.state = 'done' THEN 1 ELSE 0 END) AS done,
+               (pg_catalog.array_agg(CASE WHEN s.state = 'done' THEN NULL ELSE p.title END
+                                     ORDER BY CASE WHEN s.state = 'done' THEN 1 ELSE 0 END, p.n))[1] AS next_step,
+               pg_catalog.sum(CASE WHEN s.state = 'done' THEN 0 ELSE p.seconds END) AS rest,
+               pg_catalog.sum(CASE WHEN s.state = 'done' THEN p.seconds ELSE 0 END) AS estimated,
+               pg_catalog.sum(CASE WHEN s.state = 'done' THEN s.seconds ELSE 0 END) AS taken,
+               pg_catalog.max(s.at) AS last_change
+          FROM @J.planned p
+          LEFT JOIN (SELECT DISTINCT ON (x.plan, x.step) x.plan, x.step, x.state, x.seconds, x.at
+                       FROM @J.step x ORDER BY x.plan, x.step, x.at DESC) s ON s.plan = p.plan AND s.step = p.step
+         GROUP BY p.plan, p.relation) q
+  LEFT JOIN pg_catalog.pg_locks l ON l.locktype = 'advisory' AND l.classid = @A::oid AND l.objid = @B(q.relation) AND l.objsubid = 2@O
+  LEFT JOIN pg_catalog.pg_stat_activity a ON a.pid = l.pid;
 """
 
 
@@ -717,7 +891,7 @@ $gpcatalog$;
 """
 
 
-_TABLES = ("step", "tally", "tree", "stage")
+TABLES = ("step", "planned", "initial", "tally", "tree", "stage")
 
 
 def proof(*, whole: bool = False) -> list[str]:
@@ -729,7 +903,7 @@ def proof(*, whole: bool = False) -> list[str]:
     """
     more = " UNION ALL SELECT t.typnamespace, t.typowner FROM pg_catalog.pg_type t" if whole else ""
     more += " UNION ALL SELECT o.oprnamespace, o.oprowner FROM pg_catalog.pg_operator o" if whole else ""
-    names = ", ".join(f"'{name}'" for name in _TABLES)
+    names = ", ".join(f"'{name}'" for name in TABLES)
     tables = f" WHERE c.relname IN ({names})"
     # a row written to a table with a trigger or rule runs code: the journal has neither, so they count as another role's
     hooks = f"c.relname IN ({names}) AND (c.relhastriggers OR c.relhasrules)"
@@ -763,6 +937,10 @@ def prepare(server: Server) -> str:
     text = text.replace("@H", "pg_catalog.hashtext" if server.classic_partitions else "pg_catalog.hashtextextended")
     text = text.replace("@S", "" if server.classic_partitions else ", 0")
     text = text.replace("@K", " WHERE l.gp_segment_id = -1" if server.greenplum else "")
+    # advisory locks of the journal: a number of our own, and the name of the table
+    text = text.replace("@A", str(ADVISORY))
+    text = re.sub(r"@B\((\S+?)\)", r"(pg_catalog.hashtext(\1)::bigint & 4294967295)::oid", text)
+    text = text.replace("@O", " AND l.gp_segment_id = -1" if server.greenplum else "")
     text = text.replace("@D", " DISTRIBUTED BY (plan)" if server.greenplum else "")
     text += _SUBPARTITIONS if server.classic_partitions else ""
     opening = _OPEN.replace("@P", "\n".join("        " + line for line in proof(whole=True)))

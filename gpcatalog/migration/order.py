@@ -32,6 +32,7 @@ from gpcatalog.migration.classic import constant, partition
 from gpcatalog.migration.facts import (
     Asker,
     Column,
+    Grant,
     Index,
     Relation,
     Table,
@@ -44,7 +45,7 @@ from gpcatalog.migration.facts import (
 )
 from gpcatalog.migration.partman import COLUMNS, UNITS, merged_suffix
 from gpcatalog.migration.template import elements
-from gpcatalog.migration.traits import Differ, Dress, Traits, brought_along, dress, merged
+from gpcatalog.migration.traits import Differ, Dress, Traits, brought_along, dress, merged, replaced
 from gpcatalog.model.names import NAMEDATALEN, cut, qualified, quote_literal
 from gpcatalog.model.server import Server
 from gpcatalog.model.storage import Storage
@@ -71,7 +72,14 @@ _IN_THE_WAY = {
     "column grants": "grants on its columns",
     "sequence": "it owns a sequence, which would be dropped with it",
     "needed by another object": "another object needs it",
+    "subscription": "a subscription writes to it",
+    "member of an extension": "an extension owns it or one of its indexes",
+    "security label": "it has a security label",
+    "pending detach": "DETACH PARTITION CONCURRENTLY of it is not finished (ALTER TABLE … DETACH PARTITION … FINALIZE)",
+    "row type": "its row type has privileges or a comment, or it was created of a type",
 }
+# of these the partitioned table itself must have none, if another table is to take its place
+_OF_THE_ROOT = ("subscription", "member of an extension", "security label", "row type")
 
 
 def predicate(bound: Bound, key: str) -> str:
@@ -400,7 +408,7 @@ class Planner:
                 key,
                 deep,
             )
-            lost += [*missing, *_grants_lost(stage, parts)]
+            lost += [*missing, *_grants_lost(stage.grants, parts, "the new one"), *self._index_comments_lost(parts, like)]
             traits_of[stage.name] = traits
             stages.append(stage)
         made = Made(name, label, text, tuple(stages), whole, like_unit if deep else None)
@@ -487,6 +495,18 @@ class Planner:
             statistics=self.statistics_targets(like) if own else (),
             dress=self._dressed(like.schema, name, final, brought_along(self.table.traits[like.oid], classic=self.classic), traits),
         )
+
+    def _index_comments_lost(self, parts: list[Relation], like: Relation) -> list[str]:
+        """Return a sentence if comments and statistics targets of the parts' indexes are not those of the leaf that the new one is like."""
+
+        def properties(leaf: Relation) -> list[tuple[object, ...]]:
+            found = [(i.body, i.comment, i.constraint_comment, i.targets) for i in self.table.indexes[leaf.oid]]
+            return sorted((f for f in found if any(f[1:])), key=repr)
+
+        kept = properties(like)
+        number = sum(properties(p) not in ([], kept) for p in parts)
+        text = f"comments and statistics targets of indexes on {number} of {len(parts)} partitions: the new one has those of {like.name}"
+        return [text] if number else []
 
     def _together(self, parts: list[Relation], like: Relation) -> tuple[dict[tuple[str, str], str], list[str]]:
         """What a leaf has that is made of these, and what is lost; `like` counts as the newest. Raises Refusal."""
@@ -650,6 +670,9 @@ class Planner:
         if {leaf.oid for leaf in leaves} != {leaf.oid for leaf in every}:
             raise Refusal("changed since it was planned: its leaves are others now")
         self._leaf_obstacles(leaves)
+        for h in table.dependents.get(root.oid, ()):
+            if h.what in _OF_THE_ROOT:
+                raise Refusal(f"{_IN_THE_WAY[h.what]} ({h.detail})")
         hanging = self.hanging_on_root(ask)
         if "identity" in hanging:
             raise Refusal(f"column {hanging['identity'][0][1]} is an identity column, whose sequence would start again")
@@ -670,14 +693,20 @@ class Planner:
             if len(table.indexes[leaf.oid]) != len(own):
                 raise Refusal(f"{leaf.name} has other indexes than the table")
         digest = re.sub(r"\W", "", step.id.rsplit("-", 1)[-1])[:12]
+        # a partitioned table has no TOAST table: options that all leaves have alike are kept
+        traits = dict(table.traits[root.oid])
+        toast = {table.traits[leaf.oid].get(("toast options", "")) for leaf in leaves}
+        if len(toast) == 1 and (text := toast.pop()) is not None:
+            traits["toast options", ""] = text
+        lost = [*replaced([table.traits[leaf.oid] for leaf in leaves], traits), *_grants_lost(grants(root.acl), leaves, "the table")]
+        lost += [f"comment on {leaf.name}" for leaf in leaves if leaf.comment][:20]
         stage = Stage(
             name=f"gpc_{digest}_1", final=root.name, schema=root.schema, like=pattern.sql,
             shape=replace(root, tablespace=like.tablespace, persistence=like.persistence),
             sources=tuple((leaf.sql, "") for leaf in every), predicate="true", comment=root.comment, storage=like.storage,
             options=options_of(like.options), indexes=tuple((i, i.name) for i in own.values()), statistics=self.statistics_targets(root),
             dress=self._dressed(
-                root.schema, f"gpc_{digest}_1", root.name, brought_along(table.traits[pattern.oid], classic=self.classic),
-                table.traits[root.oid],
+                root.schema, f"gpc_{digest}_1", root.name, brought_along(table.traits[pattern.oid], classic=self.classic), traits
             ),
         )  # fmt: skip
         below = sorted((r for r in table.relations.values() if r.level > 0), key=lambda r: r.level)
@@ -691,7 +720,7 @@ class Planner:
             tuple((quote_ident_always(name), text) for text, name in hanging.get("check", [])),
             tuple((quote_ident_always(name), text) for text, name in hanging.get("check comment", [])),
             counted, (*step.rests_on, "it is copied while writers wait, in online mode too: it is small", *self._orders(leaves)),
-            None if size is None else int(size * self.growth) + (64 << 20), _needs(step),
+            None if size is None else int(size * self.growth) + (64 << 20), _needs(step), tuple(lost),
         )  # fmt: skip
         try:
             return forward, self._parted(forward, digest, ask)
@@ -774,6 +803,7 @@ class Planner:
             for h in self.table.dependents.get(middle.oid, ()):
                 if h.what in _IN_THE_WAY and h.what != "own check":
                     raise Refusal(f"{_IN_THE_WAY[h.what]}: {middle.name} ({h.detail})")
+            self.taken_indexes -= {i.name for i in self.table.indexes[middle.oid]}  # they go with it
             inside = "true" if leaf.is_default else predicate(parse(leaf.bound), self.key(middle))
             indexes = tuple((i.name, index_name(leaf.name, i.name, middle.name, self.taken_indexes)) for i in self.table.indexes[leaf.oid])
             default = self.default_unit(parent, [middle])
@@ -781,8 +811,13 @@ class Planner:
                 f"{step.id}-{n}", f"{middle.name}: {step.explanation}", parent, middle, leaf, indexes,
                 predicate(parse(middle.bound), self.key(parent)), inside, True, default,
                 (*step.rests_on, f"rows outside {leaf.bound} may come from then on"),
+                (
+                    *_grants_lost(grants(leaf.acl), [middle], leaf.name),
+                    *replaced([self.table.traits.get(middle.oid, {})], self.table.traits[leaf.oid]),
+                    *([f"comment on {middle.name}: the new one has that of {leaf.name}"] if middle.comment else []),
+                ),
             )  # fmt: skip
-            found.append((up, replace(up, id=f"undo-{up.id}", title=f"back: {up.title}", up=False, said=())))
+            found.append((up, replace(up, id=f"undo-{up.id}", title=f"back: {up.title}", up=False, said=(), lost=())))
         return found
 
     def follow(self, step: op.Reconfigure, ask: Asker) -> tuple[Follow, Follow]:
@@ -885,18 +920,18 @@ class Planner:
         )
 
 
-def _grants_lost(stage: Stage, parts: Sequence[Relation]) -> list[str]:
-    """Return a sentence for each privilege that some of the parts grant and their new leaf does not."""
-    kept = {(g.role, p) for g in stage.grants for p in g.privileges}
+def _grants_lost(kept: Iterable[Grant], parts: Sequence[Relation], where: str) -> list[str]:
+    """Return a sentence for each privilege that some of the parts grant and the relation that takes their place does not."""
+    there = {(g.role, p) for g in kept for p in g.privileges}
     granted: dict[tuple[str, str], int] = {}
     for part in parts:
         for g in grants(part.acl):
             for privilege in g.privileges if g.role != part.owner else ():
                 granted[g.role, privilege] = granted.get((g.role, privilege), 0) + 1
     return [
-        f"{privilege} of {role or 'PUBLIC'} on {number} of {len(parts)} partitions: not on the new one, as others lack it"
+        f"{privilege} of {role or 'PUBLIC'} on {number} of {len(parts)} partitions: not granted on {where}"
         for (role, privilege), number in granted.items()
-        if (role, privilege) not in kept
+        if (role, privilege) not in there
     ]
 
 

@@ -130,6 +130,23 @@ def _statistics(parts: Sequence[Traits], lost: list[str]) -> dict[tuple[str, str
     return found
 
 
+def replaced(parts: Sequence[Traits], then: Traits) -> list[str]:
+    """Return, as sentences, what partitions have of their own and a table with other traits, which takes their place, does not."""
+    found = []
+    for what, name in dict.fromkeys(k for p in parts for k in p):
+        if what in _OF_STATISTICS[1:]:
+            continue
+        values = [p.get((what, name)) for p in parts]
+        kept = then.get((what, name))
+        if what == "statistics":
+            if not any(v == text for v in values for (w, _), text in then.items() if w == what):
+                found.append(f"statistics object {name}: it belongs to a partition")
+        elif any(v is not None and v != kept for v in values):
+            rule = "the table has none" if kept is None else "the table's applies to all rows"
+            found.append(_sentence(what, name, values, kept, rule))
+    return found
+
+
 def brought_along(like: Traits, *, classic: bool) -> dict[tuple[str, str], str]:
     """Return what LIKE copies of these traits, as the scripts use it."""
     if classic:

@@ -8,7 +8,7 @@ from gpcatalog.migration.change import Context, Lift, Made, Parted, Plain, Swap
 from gpcatalog.migration.declarative import BOUND, COPIED, REPLICA_IDENTITY
 from gpcatalog.migration.facts import Relation, grants
 from gpcatalog.migration.template import set_template
-from gpcatalog.migration.writer import Phase, Phases, Writer, array, block, call, grant_statements, literal, lock_list
+from gpcatalog.migration.writer import Phase, Phases, Writer, array, block, call, grant_statements, index_properties, literal, lock_list
 from gpcatalog.model.names import qualified
 from gpcatalog.model.names import quote_ident as quote
 
@@ -29,6 +29,7 @@ def plain(writer: Writer, context: Context, change: Plain, *, whole: bool) -> li
         names.append(f"ALTER INDEX {qualified(stage.schema, f'{stage.name}_i{n}')} RENAME TO {quote(final)};")
         if index.comment:
             names.append(f"COMMENT ON INDEX {qualified(stage.schema, final)} IS {literal(index.comment)};")
+        names += index_properties(index, qualified(stage.schema, final), root.sql, final)
         if index.clustered:
             names.append(f"ALTER TABLE {root.sql} CLUSTER ON {quote(final)};")
     names += writer.statistics_names(stage)
@@ -116,6 +117,7 @@ def parted(writer: Writer, context: Context, change: Parted) -> list[str]:
             names.append(f"CREATE {'UNIQUE ' if index.unique else ''}INDEX {quote(final)} ON {root.sql} {index.body};")
         if index.comment:
             names.append(f"COMMENT ON INDEX {qualified(root.schema, final)} IS {literal(index.comment)};")
+        names += index_properties(index, qualified(root.schema, final), root.sql, final)
         if index.replica_identity:
             names.append(f"ALTER TABLE {root.sql} REPLICA IDENTITY USING INDEX {quote(final)};")
     if root.replica_identity in REPLICA_IDENTITY:
@@ -232,8 +234,9 @@ def _parted_declarative(writer: Writer, context: Context, change: Parted, aside:
             made += writer.make_stage(context, as_swap, stage)
             made += writer.seen_by_others(stage)
             made += [*stage.dress.late, *grant_statements(qualified(stage.schema, stage.name), stage.grants)]
-            made += [*writer.indexes(stage), *writer.identity(stage), *writer.index_names(stage)]
+            made += [*writer.indexes(stage), *writer.identity(stage)]
             made.append(f"ALTER TABLE {qualified(stage.schema, stage.name)} RENAME TO {quote(stage.final)};")
+            made += writer.index_names(stage)
         made.append(f"ALTER TABLE {at[r.parent]} ATTACH PARTITION {r.sql} {r.bound};")
         if stage is not None:
             made += writer.own_marks(stage)

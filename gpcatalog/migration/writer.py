@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from enum import StrEnum
 
 from gpcatalog.migration.change import Change, Context, Drop, Lift, Needs, Outside, Plain, Stage, Swap, Unit
-from gpcatalog.migration.facts import Grant, Relation, quote_ident_always, role_sql
+from gpcatalog.migration.facts import Grant, Index, Relation, quote_ident_always, role_sql
 from gpcatalog.migration.journal import SCHEMA, proof
 from gpcatalog.model.names import qualified, quote_literal
 from gpcatalog.model.names import quote_ident as quote
@@ -83,9 +83,10 @@ def dollar_tag(body: str) -> str:
     return tag
 
 
-def proven(statements: Iterable[str]) -> str:
-    """One transaction: the proof that the journal is safe to call, and then statements that cannot stand in a DO block."""
-    body = "\n".join(["BEGIN", *("    " + line for line in proof()), "END"])
+def proven(calls: Iterable[str], statements: Iterable[str] = (), declare: Iterable[str] = ()) -> str:
+    """Return one transaction: proof that the journal is safe to call, the calls, then statements that cannot stand in a DO block."""
+    declared = ["DECLARE", *("    " + line for line in declare)] if declare else []
+    body = "\n".join([*declared, "BEGIN", *("    " + line for line in (*proof(), *calls)), "END"])
     tag = dollar_tag(body)
     return f"BEGIN ISOLATION LEVEL READ COMMITTED;\nDO {tag}\n{body}\n{tag};\n" + "".join(f"{s}\n" for s in statements) + "COMMIT;\n"
 
@@ -102,6 +103,14 @@ def block(phases: Phases, *, isolation: str = "READ COMMITTED", first: str = "")
     body = "\n".join(lines)
     tag = dollar_tag(body)
     return f"BEGIN ISOLATION LEVEL {isolation};\n{first}DO {tag}\n{body}\n{tag};\nCOMMIT;\n"
+
+
+def index_properties(index: Index, name: str, table: str, constraint: str) -> list[str]:
+    """Return statements for what an index has besides its definition and comment, once it and its table have their names."""
+    found = [f"ALTER INDEX {name} ALTER COLUMN {n} SET STATISTICS {target};" for n, target in index.targets]
+    if index.constraint_comment:
+        found.append(f"COMMENT ON CONSTRAINT {quote(constraint)} ON {table} IS {literal(index.constraint_comment)};")
+    return found
 
 
 class Writer(ABC):
@@ -252,11 +261,12 @@ class Writer(ABC):
         for n, (index, final) in enumerate(stage.indexes, 1):
             here = qualified(stage.schema, f"{stage.name}_i{n}")
             there = qualified(stage.schema, final)
-            if self.classic and index.constraint_kind:
-                continue  # EXCHANGE swaps names of constraints and of their indexes
-            found.append(f"ALTER INDEX {here} RENAME TO {quote(final)};")
-            if index.comment:
-                found.append(f"COMMENT ON INDEX {there} IS {literal(index.comment)};")
+            # EXCHANGE of Greenplum 6 swaps names of constraints and of their indexes
+            if not (self.classic and index.constraint_kind):
+                found.append(f"ALTER INDEX {here} RENAME TO {quote(final)};")
+                if index.comment:
+                    found.append(f"COMMENT ON INDEX {there} IS {literal(index.comment)};")
+            found += index_properties(index, there, qualified(stage.schema, stage.final), final)
         return found + self.statistics_names(stage)
 
     def statistics_names(self, stage: Stage) -> list[str]:

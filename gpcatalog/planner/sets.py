@@ -90,6 +90,11 @@ HANGING = (
     "sequence",
     "needed by another object",
     "publication",
+    "subscription",
+    "member of an extension",
+    "security label",
+    "row type",
+    "pending detach",
 )
 """Facts that keep a partition as it is: what hangs on it would be lost with it, or would hold up DROP TABLE."""
 

@@ -205,10 +205,23 @@ def _shape(reader: Reader, root: Root, oid: int, *, anew: bool, bounds: int = 1)
     return found
 
 
+def pattern_leaf(reader: Reader, root: Root) -> tuple[int, int]:
+    """Return the oid of the leaf that a table without partitions is stored like, and how many leaves are stored in another way.
+
+    It is the newest of those that most leaves are stored like (storage, options, tablespace).
+    """
+    forms = reader.snapshot.rows(
+        "SELECT max(oid) AS newest, count(*) AS n FROM relation WHERE root = ? AND kind = 'leaf'"
+        " GROUP BY storage, coalesce(options, ''), tablespace ORDER BY n DESC, newest DESC",
+        [root.oid],
+    )
+    return int(forms[0]["newest"]), sum(int(f["n"]) for f in forms[1:])
+
+
 def after(reader: Reader, root: Root, operation: str) -> tuple[float, float, float, float]:
     """leaves, rows, files, catalog bytes of a table after it was taken as a whole, less those of a root that goes with its partitions."""
     gen = reader.generation
-    leaf = reader.snapshot.one("SELECT max(oid) AS oid FROM relation WHERE root = ? AND kind = 'leaf'", [root.oid])["oid"]
+    leaf, _ = pattern_leaf(reader, root)
 
     def rows(cost: Cost) -> float:
         return costs.counted(cost.segment if gen.greenplum else cost.coordinator)
@@ -309,8 +322,11 @@ def _step(operation: str, scribe: Scribe, table: TablePlan) -> AnyStep:
     price = Price(size if copied else 0, segment if copied else 0, table.seconds, locks, table.scan_bytes_per_day)
     rests = scribe.rests("the table holds the same rows when it is swapped")
     held = tuple(scribe.leaf(r.oid, 0, 0) for r in leaves)
-    like = leaves[-1]
     if operation == "unpartition":
+        oid, others = pattern_leaf(scribe.reader, scribe.root)
+        like = scribe.relation[oid]
+        if others:
+            rests = (*rests, f"{others} of its {len(leaves)} leaves are stored in another way: all rows are stored like {like.name}")
         new = NewLeaf(
             scribe.root.name,
             storage=like.storage,

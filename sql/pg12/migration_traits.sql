@@ -12,9 +12,12 @@ SELECT a.attrelid::int8, 'storage', a.attname::text,
   FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
  WHERE a.attrelid IN ({oids}) AND a.attnum > 0 AND NOT a.attisdropped AND t.typlen = -1
 UNION ALL
-SELECT a.attrelid::int8, 'options', a.attname::text, pg_catalog.array_to_string(a.attoptions, ', ')
+-- options named pg_… are the server's own (PostgreSQL 15.20 of Debian sets pg_attver)
+SELECT a.attrelid::int8, 'options', a.attname::text, pg_catalog.string_agg(o.option, ', ' ORDER BY o.option)
   FROM pg_catalog.pg_attribute a
- WHERE a.attrelid IN ({oids}) AND a.attnum > 0 AND NOT a.attisdropped AND a.attoptions IS NOT NULL
+ CROSS JOIN LATERAL pg_catalog.unnest(a.attoptions) AS o (option)
+ WHERE a.attrelid IN ({oids}) AND a.attnum > 0 AND NOT a.attisdropped AND o.option NOT LIKE 'pg!_%' ESCAPE '!'
+ GROUP BY a.attrelid, a.attname
 UNION ALL
 SELECT s.objoid::int8, 'comment', a.attname::text, s.description
   FROM pg_catalog.pg_description s JOIN pg_catalog.pg_attribute a ON a.attrelid = s.objoid AND a.attnum = s.objsubid

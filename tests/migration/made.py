@@ -69,9 +69,19 @@ class Written:
             text=True,
             check=False,
             env={**os.environ, **environment},
+            timeout=300,
         )
         assert not check or done.returncode == 0, f"{name}: {done.stderr[-3000:]}"
         return done
+
+    def run_together(self, *names: str) -> str:
+        """Run files one after the other in one session of psql; returns what it reported."""
+        files = [word for name in names for word in ("-f", self.folder / name)]
+        done = subprocess.run(
+            [PSQL, "-X", "-q", "-v", "ON_ERROR_STOP=1", "-d", self.dsn, *files], capture_output=True, text=True, check=False, timeout=500
+        )
+        assert done.returncode == 0, done.stderr[-3000:]
+        return done.stderr
 
     def forward(self) -> list[str]:
         """Names of the files of tables."""

@@ -145,7 +145,7 @@ def test_merge_partitions_done_by_postgresql_19(pg19_dsn: str, tmp_path: Path) -
         files.all()
         assert made.rows_of(dsn, "t") == rows
         pictures.append(zoo.picture(dsn, "pg18"))
-        assert "readers were kept out" not in files.run("0001_public_t.sql").stderr
+        assert "readers waited" not in files.run("0001_public_t.sql").stderr
         files.run("rollback/0001_public_t.sql")
         assert made.rows_of(dsn, "t") == rows
         assert zoo.picture(dsn, "pg18") == first

@@ -11,6 +11,7 @@ import pytest
 from tests.conftest import fresh_database
 from tests.migration import made, odd, roundtrip
 from tests.migration.made import EAGER
+from tests.migration.test_inventory import unlisted
 
 BINARIES = {
     "gp6_dsn": "/usr/local/greenplum-db-6/bin/pg_dump",
@@ -21,13 +22,16 @@ BINARIES = {
 POLICIES = {
     "merge": EAGER.replace('empty = "keep"', 'empty = "drop"') + "merge_lists = 10\n",
     "plain": EAGER + 'unpartition_below = "10GB"\n',
+    "convert": EAGER.replace('month = "0d"', 'day = "0d"').replace('storage = "keep"', 'storage = "ao_column"'),
 }
+# PostgreSQL stores nothing in another way
+PAIRS = [(f, p) for f in BINARIES for p in POLICIES if p != "convert" or f.startswith("gp")]
 # what a server does not have: it says so when the table is made
 CANNOT = {"gp6_dsn": 3, "gp7_dsn": 5, "pg_dsn": 0, "pgnew_dsn": 0}
 # refused by `migrate` though planned, each with the reason
 REFUSED = {"inclusive_ends": "starts EXCLUSIVE", "exclusion": "exclusion constraint", "identity": "identity column"}
-# stated in the file's head
-STATED = {"other_order"}
+# its leaves have their columns in another order: the file's head says that they get the table's
+REORDERED = "other_order"
 
 
 def chosen(text: str, *, classic: bool) -> str:
@@ -43,8 +47,14 @@ def chosen(text: str, *, classic: bool) -> str:
     return "\n".join(sorted(line for line in lines if line))
 
 
-@pytest.mark.parametrize("policy", list(POLICIES))
-@pytest.mark.parametrize("fixture", list(BINARIES))
+def reordered(name: str, text: str) -> str:
+    """The lines of a table whose columns may come back in another order, sorted."""
+    if not name.partition(".")[2].startswith(REORDERED):
+        return text
+    return "\n".join(sorted(line.strip(" ,") for line in text.splitlines()))
+
+
+@pytest.mark.parametrize(("fixture", "policy"), PAIRS)
 def test_forward_and_back(fixture: str, policy: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     """Every table of the zoo that a server takes."""
     dsn = fresh_database(request.getfixturevalue(fixture), f"odd_{policy}")
@@ -53,25 +63,24 @@ def test_forward_and_back(fixture: str, policy: str, request: pytest.FixtureRequ
         pytest.skip(f"no {binary}")
     tables, cannot = make(dsn, classic=classic)
     assert len(cannot) == CANNOT[fixture], cannot
+    assert unlisted(dsn) == []
     before, rows = roundtrip.dump(binary, dsn), roundtrip.contents(dsn, tables)
     files = made.written(dsn, tmp_path / "sql", made.plan_of(dsn, POLICIES[policy]))
     for refused in files.refused:
         name = refused.table.rpartition(".")[2]
         assert REFUSED.get(name, "?") in refused.reason, (refused.table, refused.reason)
     assert len(files.forward()) > 0.6 * len(tables)
-    files.run("0000_prepare.sql")
-    for name in files.forward():
-        files.run(name)
-    files.run("verify.sql")
+    said = files.run_together("0000_prepare.sql", *files.forward(), "verify.sql")
+    assert f"OK: {len(files.forward())} of {len(files.forward())} tables" in said
     assert roundtrip.contents(dsn, tables) == rows
     assert roundtrip.dump(binary, dsn) != before
-    for name in files.forward():
-        files.run(f"rollback/{name}")
+    said = files.run_together(*(f"rollback/{name}" for name in files.forward()), "verify.sql")
+    assert f"OK: {len(files.forward())} of {len(files.forward())} tables" in said
     assert roundtrip.contents(dsn, tables) == rows
     files.run("cleanup.sql")
     after = roundtrip.dump(binary, dsn)
-    was, now = ({n: chosen(t, classic=classic) for n, t in d.items()} for d in (before, after))
-    differing = [n for n in roundtrip.differences(was, now) if not any(n.partition(".")[2].startswith(s) for s in STATED)]
+    was, now = ({n: reordered(n, chosen(t, classic=classic)) for n, t in d.items()} for d in (before, after))
+    differing = roundtrip.differences(was, now)
     assert differing == [], "\n".join(f"{n}\n{was.get(n)}\n---\n{now.get(n)}" for n in differing[:3])
 
 

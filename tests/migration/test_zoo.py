@@ -43,7 +43,7 @@ def test_zoo(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -> No
             assert comment == ("the 26th" if name.endswith("2020m01") else None)
     # a second run does nothing
     for name in files.forward():
-        assert "readers were kept out" not in files.run(name).stderr
+        assert "readers waited" not in files.run(name).stderr
     for name in files.forward():
         files.run(f"rollback/{name}")
     assert zoo.contents(dsn, names) == rows
@@ -53,7 +53,7 @@ def test_zoo(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -> No
         assert _plain(back[name]) == _plain(was), name
     # and forward again, as it was never done
     for name in files.forward()[:2]:
-        assert "readers were kept out" in files.run(name).stderr
+        assert "readers waited" in files.run(name).stderr
     files.run("cleanup.sql")
     assert made.asked(dsn, "SELECT relname FROM pg_class WHERE relname LIKE 'gpc%' OR relname LIKE 'gpr%'") == []
     assert made.asked(dsn, "SELECT nspname FROM pg_namespace WHERE nspname LIKE 'gpcatalog%'") == []
