@@ -200,7 +200,7 @@ class Folder:
             and not stages[0].explicit
             and not stages[0].dress
             and shape.replica_identity == "d"
-            and not any(i.comment for i, _ in stages[0].indexes)
+            and not any(i.comment or i.constraint_comment or i.targets for i, _ in stages[0].indexes)
         )
 
     def _role(self, work: Work) -> list[str]:

@@ -652,7 +652,8 @@ BEGIN
             END IF;
         END LOOP;
     EXCEPTION WHEN OTHERS THEN
-        RAISE INFO '%: %', root, SQLERRM;
+        GET STACKED DIAGNOSTICS first = PG_EXCEPTION_HINT;
+        RAISE INFO '%: %', root, SQLERRM || CASE WHEN first <> '' THEN '. ' || first ELSE '' END;
         RETURN 'wrong';
     END;
     RAISE INFO '%: % of % steps %, % of % compared partitions have the rows they got (% rows)', root,
