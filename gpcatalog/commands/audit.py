@@ -87,7 +87,7 @@ def audit(
 
     chosen = list(only or [])
     for id in chosen:
-        rules.page(id)  # a wrong name is told before any work
+        rules.page(id)  # reports a mistyped name before any work
     limits = options.timeouts(statement_timeout, lock_timeout)
     if all_databases:
         if snapshot or demo or save or maintenance:

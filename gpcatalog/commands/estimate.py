@@ -188,7 +188,7 @@ def _live(conninfo: str, table: str, hosts: int | None, unlink_rate: Path | None
 
     if not table:
         raise CatalogError("which table?", hint="--table schema.name, or a shape by flags and no connection", exit_code=Exit.USAGE)
-    split_name(table)  # a wrong name is told before a server is asked
+    split_name(table)  # reports a mistyped name before it connects
     with connect(as_conninfo(conninfo)) as session:
         found = tables.named(session, table)
         oid = found.oid

@@ -271,7 +271,7 @@ def latency(
     meant = as_conninfo(conninfo)
     limits = options.timeouts(statement_timeout, lock_timeout)
     for text in plan or ():
-        split_name(text)  # a wrong name is told before a server is asked
+        split_name(text)  # reports a mistyped name before it connects
     with connect(meant, timeouts=limits) as session:
         planned = [tables.named(session, text) for text in plan or ()]
         for table in planned:

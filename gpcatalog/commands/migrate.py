@@ -152,6 +152,14 @@ def write(folder: Path, files: dict[str, str]) -> None:
             shutil.rmtree(draft, ignore_errors=True)
 
 
+_LOST_SHOWN = 5  # lines a table
+
+
+def _say(line: str) -> None:
+    """Report a line with names of a server in it, for a terminal of any encoding."""
+    streams.say(line.encode("ascii", "backslashreplace").decode())
+
+
 def migrate(
     plan: Annotated[str, typer.Argument(metavar="PLAN", help="A plan file: `gpcatalog plan --format json -o PLAN`.")],
     output: Annotated[str, typer.Option("--output", "-o", metavar="DIR", help="A new folder for the files.")],
@@ -249,7 +257,13 @@ def migrate(
         files, work, refused = build(session, read, request, count=count, only=set(table or ()), growth=growth)
     steps = sum(len(w.forward) for w in work)
     for r in refused:
-        streams.say(f"refused: {r.table} {r.operation} {r.id}: {r.reason}".encode("ascii", "backslashreplace").decode())
+        _say(f"refused: {r.table} {r.operation} {r.id}: {r.reason}")
+    for w in work:
+        lost = list(dict.fromkeys(line for change in w.forward for line in getattr(change, "lost", ())))
+        for line in lost[:_LOST_SHOWN]:
+            _say(f"lost: {w.context.root.sql}: {line}")
+        if len(lost) > _LOST_SHOWN:
+            _say(f"lost: {w.context.root.sql}: {len(lost) - _LOST_SHOWN} more, behind LOST in its file")
     if steps:
         write(Path(output), files)
         streams.say(f"{steps} steps of {sum(bool(w.forward) for w in work)} tables in {output}; start with {output}/0000_prepare.sql")

@@ -91,7 +91,7 @@ class Needs:
 
 @dataclass(frozen=True)
 class Swap:
-    """Partitions of one parent are replaced by others that hold the same rows: a merge, a conversion, or the way back.
+    """Partitions of one parent are replaced by others that hold the same rows: a merge, a conversion, or their rollback.
 
     above: how to reach the parent on Greenplum 6 ("ALTER PARTITION x …"), empty at the first level
     default: the parent's default partition with its leaves, None where there is none
@@ -163,7 +163,7 @@ class Plain:
 
 @dataclass(frozen=True)
 class Parted:
-    """A plain table becomes partitioned again: the way back of Plain.
+    """A plain table becomes partitioned again: the rollback of Plain.
 
     plain:    the change that made it plain; name: of the partitioned table while it is built aside
     stages:   its leaves, in the order of `leaves` of `plain`; on Greenplum 6 none, there `definition` says them all
@@ -238,7 +238,7 @@ class Outside:
     """A leaf is exchanged with a readable external table over files whose place its owner fills in.
 
     name: of the external table while it is made; file_bytes: wanted size of a file
-    stage: the way back: the leaf as it was, built aside from the external table's rows
+    stage: for the rollback: the leaf as it was, built aside from the external table's rows
     """
 
     id: str

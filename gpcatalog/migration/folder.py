@@ -219,16 +219,17 @@ class Folder:
 
     def _locks(self) -> list[str]:
         if self.request.mode is Mode.ONLINE:
-            first = "Exclusive on the root and the leaves of one step while they are looked at again: writers wait, readers go on"
+            first = "Exclusive on the root and the leaves of one step while their rows are compared: writers wait, readers do not"
         else:
-            first = "Exclusive on the root and the leaves of one step while they are copied: writers wait, readers go on"
+            first = "Exclusive on the root and the leaves of one step while their rows are copied: writers wait, readers do not"
         return [
             "Locks:",
             f"  {first}",
-            "  AccessExclusive on the parent, these leaves and the default partition for the swap and its COMMIT, which removes",
-            "  the old files: readers wait;",
-            "  transactions in REPEATABLE READ that began before a swap see none of its rows afterwards, as after TRUNCATE: end them first",
-            f"  tried every {self.request.pause_s:g} s with a timeout of {self.request.wait_ms} ms, {self.request.attempts} times at most",
+            "  AccessExclusive on the parent, these leaves and the default partition for the swap and its COMMIT, which removes the old",
+            "  files: readers wait",
+            f"  each lock is tried every {self.request.pause_s:g} s with a timeout of {self.request.wait_ms} ms,"
+            f" at most {self.request.attempts} times",
+            "A REPEATABLE READ transaction that began before a swap sees none of the swapped rows, as after TRUNCATE: end it first.",
         ]
 
     def _merged_by_the_server(self, work: Work) -> list[str]:
@@ -243,14 +244,19 @@ class Folder:
     def forward(self, work: Work, name: str) -> str:
         root = work.context.root
         basis = next((b for b in self.plan.basis if b.startswith("time")), "copying rate")
+        gp = self.server.greenplum
         head = [
             f"{root.sql}: {plural(len(work.forward), 'step')}, {count(work.leaves)} leaves fewer",
             "",
-            f"Gain (predicted): {count(work.gain)} catalog rows and {count(work.files)} files a segment.",
-            f"Copies {size(work.bytes)} in all; needs {size(work.segment_bytes)} free on the fullest segment at a time (its largest step).",
+            f"Gain (predicted): {count(work.gain)} catalog rows and {count(work.files)} files{' on each segment' if gp else ''}.",
+            f"Copies {size(work.bytes)}. Its largest step needs {size(work.segment_bytes)} of disk space{' on one segment' if gp else ''}.",
             f"Time: about {duration(work.seconds)} (estimate of the plan: {basis}).",
-            f"At most {count(work.locks)} locks an instance in one transaction.",
-            *([f"No step begins that would not end within {duration(self.request.window)} of the first."] if self.request.window else []),
+            f"Takes at most {count(work.locks)} locks in one transaction{' on each instance' if gp else ''}.",
+            *(
+                [f"No step begins unless it ends within {duration(self.request.window)} of the first one (estimate)."]
+                if self.request.window
+                else []
+            ),
             "",
             *self._locks(),
             *self._merged_by_the_server(work),
@@ -260,8 +266,9 @@ class Folder:
             f"Run 0000_prepare.sql before it:  psql -X -v ON_ERROR_STOP=1 -f {name}"
             if self.request.runner is Runner.PSQL
             else "Run 0000_prepare.sql before it, with a runner that knows dollar quotes and stops at an error.",
-            "Every step is a transaction: it can be stopped at any moment; run again, it does what is left.",
-            f"The way back: rollback/{name}.",
+            "Every step is a transaction of its own. The file can be stopped at any moment; run again, it does what is left.",
+            f"Rollback: rollback/{name}.",
+            *(f"  No rollback is written for {c.id}: {c.title}" for c in self._without_rollback(work)),
         ]
         if self.server.classic_partitions and any(
             isinstance(c, Swap) and c.above and any(s.indexes for m in c.made for s in m.stages) for c in work.forward
@@ -309,30 +316,34 @@ class Folder:
         """The transaction behind the last step: ANALYZE opens the root, whose partition key may call functions."""
         return proven([call("expect_trusted_tree", literal(work.context.root.sql))], self.writer.after(work.context))
 
+    @staticmethod
+    def _without_rollback(work: Work) -> list[Change]:
+        written = {change.id for change in work.back}
+        return [change for change in work.forward if f"undo-{change.id}" not in written]
+
     def back(self, work: Work, name: str) -> str:
         root = work.context.root
         head = [
-            f"The way back for {root.sql}: partitions get the bounds, storage and grants they had before {name}.",
-            "Rows are copied under a lock that writers wait for; rows that came since are kept. What was never done is passed over.",
-            f"Run it as {name} is run; it can be stopped and run again.",
+            f"Rollback of {name} for {root.sql}: restores the bounds, storage and privileges that its partitions had before.",
+            "Writers wait while rows are copied. Rows that were added since are kept. Steps that were never done are skipped.",
+            f"Run it in the same way as {name}. It can be stopped and run again.",
         ]
         lines = [self._opening(head), self._settings(), proven([call("enter", literal(root.sql))])]
         for change in work.back:
             lines.append("\n" + comment(self._describe(change)))
             lines.append("\n".join(self._write(work, change, "undone")))
-        missing = [c for c in work.forward if not any(b.id == f"undo-{c.id}" for b in work.back)]
-        lines += ["\n" + comment([f"{c.id}: no way back is written"]) for c in missing]
+        lines += ["\n" + comment([f"No rollback is written for {c.id}: {c.title}"]) for c in self._without_rollback(work)]
         if work.back:
             lines.append("\n" + self._statistics(work))
         lines.append("\n" + proven([call("leave", literal(root.sql))]))
         return "".join(lines)
 
     def index(self) -> str:
-        head = ["All files, most catalog rows given back a second first.", ""]
+        head = ["Runs all files. Those that give back the most catalog rows a second come first.", ""]
         for w, name in zip(self.work, self.names, strict=True):
             gain = f"{count(w.leaves)} leaves and {count(w.gain)} catalog rows fewer"
             head += [f"{name}: {gain}, {size(w.bytes)} copied, {duration(w.seconds)}"]
-        head += ["", "verify.sql: is everything done, are the rows the same; cleanup.sql: removes the journal and what a crash left."]
+        head += ["", "verify.sql checks the result. cleanup.sql removes the journal and what a crash left behind."]
         if self.refused:
             head += ["", "Refused:", *(f"  {r.table} {r.operation} {r.id}: {r.reason}" for r in self.refused)]
         if self.request.runner is Runner.PLAIN:

@@ -353,7 +353,7 @@ BEGIN
     SELECT pg_catalog.string_agg(e.name, ', ' ORDER BY e.name) INTO lost
       FROM (SELECT pg_catalog.unnest(parts) AS name EXCEPT SELECT pg_catalog.unnest(found)) e;
     IF came IS NOT NULL OR lost IS NOT NULL THEN
-        RAISE EXCEPTION 'changed since it was planned: partitions that this step takes away have others below them: new %, gone %',
+        RAISE EXCEPTION 'changed since it was planned: below the partitions that this step removes: new %, gone %',
             COALESCE(came, 'none'), COALESCE(lost, 'none')
             USING HINT = 'Nothing was changed by this step. Plan anew, or drop or detach what is new once its rows are elsewhere.';
     END IF;

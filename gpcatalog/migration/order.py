@@ -387,7 +387,7 @@ class Planner:
         traits_of: dict[str, Traits] = {}
         lost: list[str] = []
         like_unit = units[-1]
-        lane_of = {leaf.name: leaf.lane for leaf in step.leaves}  # by name: the way back makes leaves of new oids
+        lane_of = {leaf.name: leaf.lane for leaf in step.leaves}  # by name: a rollback creates leaves with new oids
         for n, new in enumerate(step.new):
             parts = [leaf for leaf in leaves if lane_of[leaf.name] == n]
             if not parts:
@@ -426,10 +426,10 @@ class Planner:
         return forward, self._back(step, forward, units, made, traits_of, key, digest, label, deep)
 
     def _exclusive_starts(self, units: list[Relation], parent: Relation) -> None:
-        """Raises Refusal where Greenplum 6 takes neighbours for overlapping, and would refuse the new partition or the way back.
+        """Check that Greenplum 6 accepts the old partitions again, as a rollback adds them. Raises Refusal.
 
-        It does so of a partition of one day or whole number that starts EXCLUSIVE and ends INCLUSIVE, beside one that ends INCLUSIVE
-        where it starts (tried on 6.25.3; wider ones are added).
+        Greenplum 6.25.3 reports an overlap for a partition of one day or one whole number that starts EXCLUSIVE and ends INCLUSIVE,
+        if its neighbour ends INCLUSIVE at the same value. It accepts wider partitions.
         """
         if not any("EXCLUSIVE" in u.bound for u in units):
             return
@@ -441,8 +441,8 @@ class Planner:
             start, end = bound.lower[0].value, bound.upper[0].value
             if start in ends and _next(start, end):
                 raise Refusal(
-                    f"{u.name} starts EXCLUSIVE at {start}, where another ends INCLUSIVE, and holds one value: Greenplum 6 calls such"
-                    " neighbours overlapping, so the way back could not add them again"
+                    f"{u.name} starts EXCLUSIVE at {start}, where another partition ends INCLUSIVE, and covers one value: Greenplum 6"
+                    " reports an overlap, so a rollback could not add these partitions again"
                 )
 
     def _parked(self, default: Unit, stem: str) -> tuple[Stage, ...]:
@@ -550,7 +550,7 @@ class Planner:
         label: str,
         deep: bool,
     ) -> Swap:
-        """The way back: the old partitions are built from the merged one, with the bounds, storage and grants they had."""
+        """Return the rollback: the old partitions are built from the merged one, with their bounds, storage and privileges."""
         parent = forward.parent
         relation = _made_relation(made, units[-1], parent)
         new_leaves = tuple(_stage_relation(s, relation, deep) for s in made.stages)
@@ -603,13 +603,13 @@ class Planner:
                 like = Relation(**{**u.__dict__, "schema": relation.schema, "name": relation.name})
             back_made.append(Made(u.name, name, u.bound, tuple(stages), mine, like))
         return Swap(
-            f"undo-{step.id}", f"back: {forward.title}", parent, forward.above, (gone,), tuple(back_made), forward.range_predicate,
+            f"undo-{step.id}", f"rollback: {forward.title}", parent, forward.above, (gone,), tuple(back_made), forward.range_predicate,
             forward.default, tuple(Stage(**{**s.__dict__, "name": s.name.replace("gpc_", "gpr_")}) for s in forward.default_stages),
             alone=forward.alone, beyond=forward.beyond,
         )  # fmt: skip
 
     def drop(self, step: op.DropEmpty) -> list[tuple[Change, Change | None]]:
-        """Empty partitions go; the way back makes them again, empty."""
+        """Return the steps that drop empty partitions, and the rollback of each, which creates them again, empty."""
         units = [self.live(u.oid, u.name, u.bound) for u in step.units]
         parent = self.parent_of(units)
         leaves = [leaf for u in units for leaf in self.table.leaves(u.oid)]
@@ -724,14 +724,14 @@ class Planner:
         )  # fmt: skip
         try:
             return forward, self._parted(forward, digest, ask)
-        except ValueError:  # a template deeper than one level, or a bound that is not understood: no way back is written
+        except ValueError:  # a template deeper than one level, or a bound that is not understood: no rollback is written
             return forward, None
 
     def _orders(self, leaves: list[Relation]) -> list[str]:
-        """What is said where leaves have their columns in another order than the table."""
+        """Return a sentence if leaves have their columns in another order than the table."""
         names = [c.name for c in self.table.columns[self.table.root.oid]]
         number = sum([c.name for c in self.table.columns[leaf.oid]] != names for leaf in leaves)
-        said = f"{number} of its {len(leaves)} leaves have their columns in another order: the way back gives them the table's"
+        said = f"{number} of its {len(leaves)} leaves have their columns in another order: a rollback gives them the order of the table"
         return [said] if number else []
 
     def _as_it_was(
@@ -766,7 +766,7 @@ class Planner:
         ]
         wanted = {k: v for k, v in own.items() if k not in later and k not in comments}
         back = Parted(
-            f"undo-{forward.id}", f"back: {forward.title}", forward, f"gpr_{digest}_t", options=options_of(root.options),
+            f"undo-{forward.id}", f"rollback: {forward.title}", forward, f"gpr_{digest}_t", options=options_of(root.options),
             encodings=self.encodings(table.columns[root.oid]) if "ao_column" in (root.storage, root.access_method) else (),
             access_method=root.access_method, not_valid=tuple(not_valid),
             dress=self._dressed(root.schema, f"gpr_{digest}_t", root.name, brought_along(own, classic=self.classic), wanted),
@@ -817,7 +817,7 @@ class Planner:
                     *([f"comment on {middle.name}: the new one has that of {leaf.name}"] if middle.comment else []),
                 ),
             )  # fmt: skip
-            found.append((up, replace(up, id=f"undo-{up.id}", title=f"back: {up.title}", up=False, said=(), lost=())))
+            found.append((up, replace(up, id=f"undo-{up.id}", title=f"rollback: {up.title}", up=False, said=(), lost=())))
         return found
 
     def follow(self, step: op.Reconfigure, ask: Asker) -> tuple[Follow, Follow]:
@@ -854,7 +854,7 @@ class Planner:
             step.id, step.explanation, home[0]["schema"], version, now["parent_table"], self.table.root, time, kept,
             tuple(sorted(step.wanted.items())), said=step.rests_on,
         )  # fmt: skip
-        return forward, replace(forward, id=f"undo-{step.id}", title=f"back: {forward.title}", back=True, said=())
+        return forward, replace(forward, id=f"undo-{step.id}", title=f"rollback: {forward.title}", back=True, said=())
 
     def template(self, step: op.Reconfigure, ask: Asker) -> tuple[Template, Template]:
         """New partitions get below them what the named one has then."""
@@ -873,10 +873,10 @@ class Planner:
             # as the server has it, where it says; elsewhere the template is written from the partitions
             now = self._template_now(ask) or now
         forward = Template(step.id, step.explanation, self.table.root, then, now, step.rests_on)
-        return forward, Template(f"undo-{step.id}", f"back: {step.explanation}", self.table.root, now, then)
+        return forward, Template(f"undo-{step.id}", f"rollback: {step.explanation}", self.table.root, now, then)
 
     def externalise(self, step: op.Externalise) -> tuple[Outside, Outside]:
-        """A cold leaf goes outside; the way back reads it in again."""
+        """Return the change that exchanges a leaf with an external table, and its rollback, which loads the rows again."""
         if len(step.leaves) != 1:
             raise Refusal("it has partitions of its own: each would need a place of its own")
         unit = self.live(step.units[0].oid, step.units[0].name, step.units[0].bound)
@@ -896,7 +896,7 @@ class Planner:
             f"gpc_{digest}_x", step.file_bytes, default, None, step.rests_on,
         )  # fmt: skip
         stage = self._as_it_was(f"gpr_{digest}_1", leaf, self.table.root, predicate=forward.predicate)
-        return forward, replace(forward, id=f"undo-{step.id}", title=f"back: {forward.title}", stage=stage, said=())
+        return forward, replace(forward, id=f"undo-{step.id}", title=f"rollback: {forward.title}", stage=stage, said=())
 
     def _made_again(self, forward: Drop, units: list[Relation]) -> Swap | None:
         """What makes dropped partitions again, empty; None where they had partitions of their own.
@@ -916,7 +916,15 @@ class Planner:
         parked = self._parked(default, f"gpr_{digest}_d") if default is not None and self.classic else ()
         anything = " OR ".join(m.stages[0].predicate for m in made)
         return Swap(
-            f"undo-{forward.id}", f"back: {forward.title}", forward.parent, forward.above, (), tuple(made), f"({anything})", default, parked
+            f"undo-{forward.id}",
+            f"rollback: {forward.title}",
+            forward.parent,
+            forward.above,
+            (),
+            tuple(made),
+            f"({anything})",
+            default,
+            parked,
         )
 
 
@@ -936,7 +944,7 @@ def _grants_lost(kept: Iterable[Grant], parts: Sequence[Relation], where: str) -
 
 
 def _made_relation(made: Made, like: Relation, parent: Relation) -> Relation:
-    """The merged partition as it will be, for the guard of the way back."""
+    """The merged partition as it will be, for the guard of the rollback."""
     return Relation(
         **{**like.__dict__, "oid": 0, "parent": parent.oid, "name": made.name, "bound": made.bound, "partition": made.partition}
     )

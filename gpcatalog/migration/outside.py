@@ -102,7 +102,7 @@ def outside(writer: Writer, context: Context, change: Outside, *, whole: bool) -
 
 
 def inside(writer: Writer, context: Context, change: Outside) -> list[str]:
-    """The way back: the external table's rows are copied into a leaf as it was, compared, and it takes the external table's place.
+    """Return the rollback: the external table's rows are copied into a leaf as it was, compared, and it takes the external table's place.
 
     The files stay where they are.
     """

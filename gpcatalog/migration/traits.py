@@ -1,4 +1,4 @@
-"""What a partition has of its own besides columns, keys and indexes: read, merged by a stated rule, and given to a table built aside."""
+"""Properties of partitions besides columns, keys and indexes: how differing ones are merged, and the SQL that sets them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Differ(Exception):
 
 @dataclass(frozen=True)
 class Statistics:
-    """A statistics object. of: its kinds and columns, as CREATE STATISTICS says them; target: '' where it has none of its own."""
+    """A statistics object. of: its kinds and columns in the syntax of CREATE STATISTICS; target: '' if it has none."""
 
     schema: str
     name: str
@@ -60,13 +60,13 @@ class Dress:
 
 
 def merged(parts: Sequence[Traits], root: Traits) -> tuple[dict[tuple[str, str], str], list[str]]:
-    """Return what a partition has that is made of these, oldest first, and what is lost by it, as sentences.
+    """Return the properties of a partition that is merged from these, oldest first, and sentences on what is lost.
 
-    What all have alike is kept. Else the root's default holds, NOT NULL only where all have it, and the newest partition's storage,
-    compression and options; comments and statistics objects that not all have alike are lost, and told. A CHECK that is not valid on
-    one of them is not valid afterwards.
+    A property that all parts share is kept. Where they differ, these rules apply: the default of the root; NOT NULL if all parts have
+    it; storage, compression and options of the newest part. Comments and statistics objects that differ are lost and listed. A CHECK
+    that is not validated on one part is not validated afterwards.
 
-    Raises Differ where triggers are not enabled alike.
+    Raises Differ if a trigger is not enabled in the same way on all parts.
     """
     found: dict[tuple[str, str], str] = {}
     lost: list[str] = []
@@ -84,7 +84,7 @@ def merged(parts: Sequence[Traits], root: Traits) -> tuple[dict[tuple[str, str],
             if key in root:
                 found[key] = root[key]
             if any(v != root.get(key) for v in values):
-                lost.append(_sentence(what, name, values, root.get(key), "the table's holds for all rows of the new one"))
+                lost.append(_sentence(what, name, values, root.get(key), "the table's applies" if key in root else "the new one has none"))
         elif what == "not null":
             if all(v is not None for v in values):
                 found[key] = next((v for v in values if v and v.endswith("NOT VALID")), newest[key])
@@ -101,7 +101,7 @@ def merged(parts: Sequence[Traits], root: Traits) -> tuple[dict[tuple[str, str],
         elif what in _NEWEST:
             if key in newest:
                 found[key] = newest[key]
-            lost.append(_sentence(what, name, values, newest.get(key), "the newest partition's holds for the new one"))
+            lost.append(_sentence(what, name, values, newest.get(key), "the newest one's applies"))
         else:
             lost.append(_sentence(what, name, values, None, "the new one has none"))
     return found | _statistics(parts, lost), lost
@@ -131,7 +131,7 @@ def _statistics(parts: Sequence[Traits], lost: list[str]) -> dict[tuple[str, str
 
 
 def replaced(parts: Sequence[Traits], then: Traits) -> list[str]:
-    """Return, as sentences, what partitions have of their own and a table with other traits, which takes their place, does not."""
+    """Return sentences on the properties of partitions that a table in their place, with other properties, does not have."""
     found = []
     for what, name in dict.fromkeys(k for p in parts for k in p):
         if what in _OF_STATISTICS[1:]:
@@ -142,7 +142,7 @@ def replaced(parts: Sequence[Traits], then: Traits) -> list[str]:
             if not any(v == text for v in values for (w, _), text in then.items() if w == what):
                 found.append(f"statistics object {name}: it belongs to a partition")
         elif any(v is not None and v != kept for v in values):
-            rule = "the table has none" if kept is None else "the table's applies to all rows"
+            rule = "the table has none" if kept is None else "the table's applies"
             found.append(_sentence(what, name, values, kept, rule))
     return found
 

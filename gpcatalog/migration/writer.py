@@ -135,7 +135,7 @@ class Writer(ABC):
         goes: the change that says what is taken away, `change` itself by default. Anything below that which it does not know stops the
         step: it would be dropped with it.
         """
-        # there is a way back only from what was done
+        # only what was done is rolled back
         forth, sign = change.id.removeprefix("undo-"), "=" if done == "done" else "<>"
         skip = f"IF {SCHEMA}.state({literal(context.plan)}, {literal(forth)}) {sign} 'done' THEN RETURN; END IF;"
         return [

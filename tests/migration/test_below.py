@@ -68,7 +68,7 @@ def test_merge_and_back(fixture: str, request: pytest.FixtureRequest, tmp_path: 
     rows = made.rows_of(dsn, "t")
     done = files.run(name, check=False)
     assert done.returncode == 3
-    assert "have others below them: new" in done.stderr
+    assert "below the partitions that this step removes: new" in done.stderr
     assert made.rows_of(dsn, "t") == rows
     made.execute(dsn, "DELETE FROM t WHERE r = 'c'")
     if fixture == "gp6_dsn":
@@ -80,7 +80,7 @@ def test_merge_and_back(fixture: str, request: pytest.FixtureRequest, tmp_path: 
     assert made.asked(dsn, "SELECT count(*) FROM t WHERE r = 'c'") == [(1,)]
     done = files.run(f"rollback/{name}", check=False)
     assert done.returncode == 3
-    assert "have others below them: new" in done.stderr
+    assert "below the partitions that this step removes: new" in done.stderr
     assert made.asked(dsn, "SELECT count(*) FROM t") == [(661,)]
 
 
@@ -126,7 +126,7 @@ def test_unpartition(fixture: str, request: pytest.FixtureRequest, tmp_path: Pat
     came(dsn, fixture, "2022-01-02")
     done = files.run(files.forward()[0], check=False)
     assert done.returncode == 3
-    assert "have others below them: new" in done.stderr
+    assert "below the partitions that this step removes: new" in done.stderr
     assert made.asked(dsn, "SELECT count(*) FROM t") == [(661,)]
 
 
@@ -155,5 +155,5 @@ def test_drop_of_empty_partitions(fixture: str, request: pytest.FixtureRequest, 
         made.execute(dsn, "CREATE TABLE t_c PARTITION OF t_2 FOR VALUES IN ('c')", "INSERT INTO t VALUES (4711, '2022-01-03', 'c')")
     done = files.run(files.forward()[0], check=False)
     assert done.returncode == 3
-    assert "have others below them: new" in done.stderr
+    assert "below the partitions that this step removes: new" in done.stderr
     assert made.asked(dsn, "SELECT count(*) FROM t WHERE r = 'c'") == [(1,)]

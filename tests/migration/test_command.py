@@ -130,6 +130,20 @@ def test_a_name_of_two_tables(pg_dsn: str, tmp_path: Path) -> None:
     assert [f.name for f in (tmp_path / "sql").glob("0001*")] == ["0001_two_t.sql"]
 
 
+def test_losses_are_reported(database: str, tmp_path: Path) -> None:
+    """What the merged partitions will not have is printed before anybody runs a file."""
+    made.execute(database, "ALTER TABLE t_0 ALTER COLUMN id SET DEFAULT 7", "COMMENT ON COLUMN t_8.d IS 'day'")
+    said = call(plan_file(database, tmp_path), "-o", tmp_path / "sql", "--server", database)
+    assert said.exit_code == 0, said.output
+    written = (tmp_path / "sql" / "0001_public_t.sql").read_text()
+    lines = [line for line in said.output.splitlines() if line.startswith("lost: public.t: ")]
+    assert lines == [
+        "lost: public.t: default of column id on 1 of 2 partitions: the new one has none",
+        "lost: public.t: comment on column d on 1 of 2 partitions: the new one has none",
+    ]
+    assert written.count("LOST: ") == 2
+
+
 def test_the_plans_role_connects(database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without --server the role that took the snapshot connects again, unless PGUSER names another."""
     dsn = database
