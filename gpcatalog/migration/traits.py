@@ -1,4 +1,4 @@
-"""Properties of partitions besides columns, keys and indexes: how differing ones are merged, and the SQL that sets them."""
+"""Properties of partitions besides columns, keys and indexes: the rules that merge them, and the SQL that sets them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Differ(Exception):
 
 @dataclass(frozen=True)
 class Statistics:
-    """A statistics object. of: its kinds and columns in the syntax of CREATE STATISTICS; target: '' if it has none."""
+    """A statistics object. of: kinds and columns, in the syntax of CREATE STATISTICS; target: statistics target, empty if not set."""
 
     schema: str
     name: str

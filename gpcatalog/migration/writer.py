@@ -106,7 +106,10 @@ def block(phases: Phases, *, isolation: str = "READ COMMITTED", first: str = "")
 
 
 def index_properties(index: Index, name: str, table: str, constraint: str) -> list[str]:
-    """Return statements for what an index has besides its definition and comment, once it and its table have their names."""
+    """Return the statements that set statistics targets and the constraint comment of an index.
+
+    They run after the index and its table are renamed.
+    """
     found = [f"ALTER INDEX {name} ALTER COLUMN {n} SET STATISTICS {target};" for n, target in index.targets]
     if index.constraint_comment:
         found.append(f"COMMENT ON CONSTRAINT {quote(constraint)} ON {table} IS {literal(index.constraint_comment)};")
