@@ -378,7 +378,8 @@ BEGIN
     END IF;
     SELECT pg_catalog.min(l.pid) INTO other
       FROM pg_catalog.pg_locks l
-     WHERE l.locktype = 'advisory' AND l.classid = @A::oid AND l.objid = @B(root) AND l.objsubid = 2 AND l.granted@O;
+     WHERE l.locktype = 'advisory' AND l.classid = @A::oid AND l.objid = @B(root) AND l.objsubid = 2 AND l.granted
+           AND l.database = (SELECT d.oid FROM pg_catalog.pg_database d WHERE d.datname = pg_catalog.current_database())@O;
     RAISE EXCEPTION 'another session (process %) runs a file of %: nothing was changed', COALESCE(other::text, 'unknown'), root
         USING HINT = 'Wait until it has ended. Then run this file again: it does what is left.', ERRCODE = 'lock_not_available';
 END
@@ -829,7 +830,8 @@ SELECT q.plan, q.relation, q.steps, q.done, a.pid AS running, pg_catalog.clock_t
           LEFT JOIN (SELECT DISTINCT ON (x.plan, x.step) x.plan, x.step, x.state, x.seconds, x.at
                        FROM @J.step x ORDER BY x.plan, x.step, x.at DESC) s ON s.plan = p.plan AND s.step = p.step
          GROUP BY p.plan, p.relation) q
-  LEFT JOIN pg_catalog.pg_locks l ON l.locktype = 'advisory' AND l.classid = @A::oid AND l.objid = @B(q.relation) AND l.objsubid = 2@O
+  LEFT JOIN pg_catalog.pg_locks l ON l.locktype = 'advisory' AND l.classid = @A::oid AND l.objid = @B(q.relation) AND l.objsubid = 2
+            AND l.database = (SELECT d.oid FROM pg_catalog.pg_database d WHERE d.datname = pg_catalog.current_database())@O
   LEFT JOIN pg_catalog.pg_stat_activity a ON a.pid = l.pid;
 """
 
