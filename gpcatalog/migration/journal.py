@@ -649,7 +649,7 @@ BEGIN
             IF NOT r.same THEN
                 moved := moved + 1;
                 RAISE INFO '%: % had % rows, now it has %', root, r.relation, r.rows_then,
-                    CASE WHEN r.rows_now = r.rows_then THEN 'as many others' ELSE r.rows_now::text END;
+                    CASE WHEN r.rows_now = r.rows_then THEN 'as many, with other values' ELSE r.rows_now::text END;
             END IF;
         END LOOP;
     EXCEPTION WHEN OTHERS THEN
@@ -679,7 +679,7 @@ BEGIN
     IF wrong > 0 THEN
         RAISE EXCEPTION 'NOT OK: % of % tables: steps are not done, or the table differs (see above)', wrong, number;
     ELSIF changed > 0 THEN
-        RAISE INFO 'OK, but rows of % of % tables were written since (see above)', changed, number;
+        RAISE INFO 'rows of % of % tables differ from those copied (see above); the rest is OK', changed, number;
     ELSE
         RAISE INFO 'OK: % of % tables', number, number;
     END IF;
