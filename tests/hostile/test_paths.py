@@ -6,6 +6,7 @@ import itertools
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import psycopg
@@ -23,8 +24,11 @@ SERVERS = ["gp6_dsn", "gp7_dsn", "pg12_dsn", "pg_dsn", "pgnew_dsn", "pg19_dsn"]
 
 
 @pytest.fixture(params=SERVERS)
-def database(request: pytest.FixtureRequest) -> str:
-    return fresh_database(request.getfixturevalue(request.param), "paths")
+def database(request: pytest.FixtureRequest) -> Iterator[str]:
+    """A database that is gone afterwards: others audit all databases of a server, and refuse this one."""
+    server = request.getfixturevalue(request.param)
+    yield fresh_database(server, "paths")
+    made.execute(server, "DROP DATABASE paths")
 
 
 def test_a_session_looks_in_pg_catalog_alone(database: str) -> None:
