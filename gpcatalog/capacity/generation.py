@@ -91,6 +91,8 @@ class Generation:
 TOAST_COLUMNS, TOAST_INDEX_COLUMNS = 3, 2
 VISIMAP_COLUMNS, VISIMAP_INDEX_COLUMNS = 3, 2
 BLOCK_DIRECTORY_COLUMNS, BLOCK_DIRECTORY_INDEX_COLUMNS = 4, 3
+# the heap of a bitmap index has a column for each one indexed and these, and its index one for each; pages of an empty one
+BITMAP_MORE_COLUMNS, BITMAP_PAGES = 2, 3
 
 _NONE: Mapping[Storage, int] = MappingProxyType({})
 

@@ -13,6 +13,8 @@ from enum import StrEnum
 from math import ceil
 
 from gpcatalog.capacity.generation import (
+    BITMAP_MORE_COLUMNS,
+    BITMAP_PAGES,
     BLOCK_DIRECTORY_COLUMNS,
     BLOCK_DIRECTORY_INDEX_COLUMNS,
     TOAST_COLUMNS,
@@ -58,14 +60,18 @@ class Place(StrEnum):
 
 @dataclass(frozen=True)
 class Index:
-    """One btree index: how many (distinct, plain) columns, and whether a primary key or unique constraint owns it.
+    """One index: how many (distinct, plain) columns, and whether a primary key or unique constraint owns it.
 
-    depends: pg_depend rows beyond one a column, as a predicate or an expression has them
+    depends:  pg_depend rows beyond one a column, as a predicate or an expression has them
+    bitmap:   Greenplum: a bitmap index, which has a heap of its distinct values with a btree index
+    attached: of a partition: it belongs to an index of the parent
     """
 
     columns: int = 1
     constraint: bool = False
     depends: int = 0
+    bitmap: bool = False
+    attached: bool = True
 
 
 @dataclass(frozen=True)
@@ -87,6 +93,7 @@ class Shape:
     not_null, defaults, checks: columns NOT NULL (a primary key's included), columns with a default, one-column CHECK constraints
     exchanged:   a leaf that was made as a plain table: where leaves of heap have no array type, this one has
     owned:       owned by a role that is not the bootstrap superuser (rows in pg_shdepend)
+    unlogged:    each file that an empty relation has is there a second time, to start from after a crash
     analyzed:    ANALYZE has run on it while there were rows in every live column's reach
     """
 
@@ -106,6 +113,7 @@ class Shape:
     depends: int = 0
     exchanged: bool = False
     owned: bool = False
+    unlogged: bool = False
     analyzed: bool = False
 
 
@@ -232,9 +240,11 @@ def relation_rows(server: Generation | str, shape: Shape, instance: Instance | s
         if index.constraint:
             rows["pg_constraint"] += 1
             rows["pg_depend"] += 1
-        if shape.place.child:
+        if shape.place.child and index.attached:
             rows["pg_inherits"] += 1
             rows["pg_depend"] += gen.leaf_constraint_depend if index.constraint else gen.leaf_index_depend
+        if index.bitmap and _stored(gen, shape):
+            _auxiliary(gen, rows, index.columns + BITMAP_MORE_COLUMNS, index.columns)
 
     rows["pg_attrdef"] += shape.defaults
     rows["pg_depend"] += shape.defaults
@@ -311,10 +321,12 @@ def relation_files(server: Generation | str, shape: Shape, use: Use = EMPTY, ins
     if not _stored(gen, shape):
         return 0
     ao = shape.storage.append_optimized
-    files = 1 + len(shape.indexes)
+    files = 1 + sum(3 if index.bitmap else 1 for index in shape.indexes)
     files += 2 if _toasted(gen, shape) else 0
     if ao:
         files += 3 + (2 if shape.indexes else 0)
+    if shape.unlogged:
+        files *= 2
     if gen.greenplum and instance == Instance.COORDINATOR:
         return files + (2 if ao and gen.coordinator_segment_list and use.rows and use.vacuumed else 0)
     if not use.rows:
@@ -345,7 +357,7 @@ def empty_bytes(server: Generation | str, shape: Shape) -> int:
     gen = known(server, shape)
     if not _stored(gen, shape):
         return 0
-    pages = len(shape.indexes) + _toasted(gen, shape)
+    pages = sum(BITMAP_PAGES if index.bitmap else 1 for index in shape.indexes) + _toasted(gen, shape)
     if shape.storage.append_optimized:
         pages += 1 + bool(shape.indexes)  # visibility map, block directory
     return pages * gen.block

@@ -126,7 +126,7 @@ def _add_column(world: World, table: Table, action: exp.Expression, effect: Effe
                 made = one.columns[-1] = replace(made, serial="")
             if one.baseline_shapes is not None:
                 toast = needs_toast(world.edition.name, [(made.type, made.typmod)])
-                keys = tuple(model.Index(k.columns, k.constraint) for k in one.indexes[before[1] :])
+                keys = tuple(k.index for k in one.indexes[before[1] :])
                 checks = len(one.checks) - before[2]
                 reshape(
                     one,
@@ -289,7 +289,7 @@ def _add_constraint(world: World, table: Table, action: exp.Expression, effect: 
             keys, checks = len(one.indexes), len(one.checks)
             constraint(world, one, element, unknown)
             if one.baseline_shapes is not None:
-                new = tuple(model.Index(k.columns, k.constraint) for k in one.indexes[keys:])
+                new = tuple(k.index for k in one.indexes[keys:])
                 more = len(one.checks) - checks
                 reshape(one, lambda s, new=new, more=more: replace(s, indexes=s.indexes + new, checks=s.checks + more))  # type: ignore[misc]
                 if one.foreign:

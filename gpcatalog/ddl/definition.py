@@ -232,4 +232,6 @@ def index_key(table: Table, name: str, body: exp.Expression) -> Key:
             labels.append(str(value.this).lower() if isinstance(value, exp.Anonymous) else "expr")
     if not name:
         name = _unused({k.name for k in table.indexes}, table.name, "_".join(labels), "idx")
-    return Key(name, len(elements), tuple(simple), read, reads(body.args.get("where"), table))
+    method = body.args.get("using")
+    bitmap = method is not None and fold(method) == "bitmap"
+    return Key(name, len(elements), tuple(simple), read, reads(body.args.get("where"), table), bitmap=bitmap)

@@ -76,7 +76,13 @@ class Column:
 
 @dataclass(frozen=True)
 class Key:
-    """An index: its simple columns, every column that its expressions and its predicate read, and whether a constraint owns it."""
+    """An index.
+
+    simple:      columns that it has as they are
+    expressions, predicate: columns that those read
+    constraint:  a primary key or unique constraint owns it
+    bitmap:      Greenplum: it is a bitmap index
+    """
 
     name: str
     columns: int
@@ -84,6 +90,12 @@ class Key:
     expressions: frozenset[str] = frozenset()
     predicate: frozenset[str] = frozenset()
     constraint: bool = False
+    bitmap: bool = False
+
+    @property
+    def index(self) -> Index:
+        """The cost model's index."""
+        return Index(self.columns, self.constraint, bitmap=self.bitmap)
 
     @property
     def reads(self) -> frozenset[str]:
@@ -239,7 +251,7 @@ class Table:
             len(self.columns),
             toastable=self.needs_toast(edition),
             dropped=self.dropped,
-            indexes=tuple(Index(key.columns, key.constraint) for key in self.indexes),
+            indexes=tuple(key.index for key in self.indexes),
             not_null=sum(c.not_null for c in self.columns),
             defaults=sum(c.default for c in self.columns),
             checks=len(self.checks),

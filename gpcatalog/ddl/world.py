@@ -312,7 +312,7 @@ class World:
             for one in family:
                 one.directory = True
                 if one.baseline_shapes is not None:
-                    alter.reshape(one, lambda shape: replace(shape, indexes=(*shape.indexes, model.Index(key.columns))))
+                    alter.reshape(one, lambda shape: replace(shape, indexes=(*shape.indexes, key.index)))
                 one.indexes.append(replace(key, name=key.name if one is table else ""))
         if table.baseline_shapes is not None and (key.expressions or key.predicate):
             effect.tell("what the index's expressions depend on")

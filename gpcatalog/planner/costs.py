@@ -112,7 +112,11 @@ class LeafClass:
 
 @dataclass(frozen=True)
 class RootShape:
-    """Columns and indexes of a root, as the snapshot's facts tell them. live: columns that are not dropped, 0 where not told."""
+    """Columns and indexes of a root, as the snapshot's facts tell them.
+
+    live:  columns that are not dropped, 0 where not told
+    other: rows of its leaves in catalogs that no shape has, such as triggers: (catalog, mean a leaf)
+    """
 
     live: int = 0
     not_null: int = 0
@@ -120,6 +124,7 @@ class RootShape:
     checks: int = 0
     depends: int = 0
     indexes: tuple[Index, ...] = ()
+    other: tuple[tuple[str, float], ...] = ()
 
 
 def model_generation(name: str) -> Generation:
@@ -141,7 +146,12 @@ def shape_of(gen: Generation, one: LeafClass, root: RootShape, storage: Storage 
     target = storage or now
     if target not in gen.storages:
         return None
-    indexes = root.indexes if len(root.indexes) == one.indexes else _even(one.indexes, one.index_columns)
+    own = one.indexes - len(root.indexes)
+    if own >= 0 and root.live:
+        columns = one.index_columns - sum(index.columns for index in root.indexes)
+        indexes = (*root.indexes, *(replace(index, attached=False) for index in _even(own, columns)))
+    else:
+        indexes = _even(one.indexes, one.index_columns)
     if gen.rule_catalogs and target.append_optimized and any(i.constraint for i in indexes):
         if now.append_optimized:
             indexes = tuple(replace(i, constraint=False) for i in indexes)
@@ -162,6 +172,7 @@ def shape_of(gen: Generation, one: LeafClass, root: RootShape, storage: Storage 
         depends=root.depends,
         exchanged=anew,
         owned=one.owner != 10,  # 10: the bootstrap superuser, whose objects have no pg_shdepend rows
+        unlogged=one.persistence == "u",
     )
 
 
@@ -208,7 +219,7 @@ class Table:
         n = len(classes)
         rows, more, empty, filled, catalog = (np.full((n, len(TARGETS)), np.nan) for _ in range(5))
         costs: list[list[Cost | None]] = []
-        memo: dict[tuple[Shape, bool], tuple[Cost, int, int, float]] = {}
+        memo: dict[tuple[Shape, bool, tuple[tuple[str, float], ...]], tuple[Cost, int, int, float]] = {}
         for c, one in enumerate(classes):
             root = roots[one.root] if 0 <= one.root < len(roots) else RootShape()
             line: list[Cost | None] = []
@@ -222,14 +233,17 @@ class Table:
                     line.append(None)
                     continue
                 written = anew or target is not None
-                if (shape, written) not in memo:
+                kind = (shape, written, root.other)
+                if kind not in memo:
                     leaf = shape.place is Place.LEAF
                     fresh = FILLED if gen.rule_catalogs or not written else COPIED
                     use = fresh if leaf else EMPTY
                     cost = relation_cost(gen, shape)
+                    if leaf and root.other:
+                        cost += Cost(dict(root.other), dict(root.other))
                     arrived = counted(relation_rows(gen, shape, Instance.SEGMENT, use)) - counted(relation_rows(gen, shape))
-                    memo[shape, written] = (cost, relation_files(gen, shape, EMPTY), relation_files(gen, shape, use), arrived)
-                cost, files_empty, files_filled, arrived = memo[shape, written]
+                    memo[kind] = (cost, relation_files(gen, shape, EMPTY), relation_files(gen, shape, use), arrived)
+                cost, files_empty, files_filled, arrived = memo[kind]
                 stored = one.storage in gen.storages
                 rows[c, t] = counted(cost.segment if gen.greenplum else cost.coordinator)
                 more[c, t] = arrived if stored else 0

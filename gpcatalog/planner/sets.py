@@ -171,14 +171,16 @@ class Root:
         return next((k.key for k in self.keys if k.level == self.level - 1), "")
 
 
-def _root_shape(facts: dict[str, list[tuple[int, str]]]) -> RootShape:
+def _root_shape(facts: dict[str, list[tuple[int, str]]], leaves: int) -> RootShape:
     columns = json.loads(facts["columns"][0][1]) if "columns" in facts else {}
     indexes = tuple(
-        Index(int(i["columns"]), bool(i["constraint"]), int(i.get("depends", 0)))
+        Index(int(i["columns"]), bool(i["constraint"]), int(i.get("depends", 0)), bool(i.get("bitmap")))
         for i in (json.loads(d) for _, d in facts.get("index", ()))
     )
     told = {k: int(columns.get(k, 0)) for k in ("live", "not_null", "defaults", "checks", "depends")}
-    return RootShape(**told, indexes=indexes)
+    rows = json.loads(facts["rows of leaves"][0][1]) if "rows of leaves" in facts else {}
+    other = tuple((catalog, n / leaves) for catalog, n in sorted(rows.items()) if leaves)
+    return RootShape(**told, indexes=indexes, other=other)
 
 
 def _choose_level(root: Root) -> None:
@@ -494,7 +496,7 @@ class Reader:
         self.now = int(moment.timestamp() * 1_000_000)
         self.roots = load_roots(snapshot, policy, lock_limit)
         self.bounds = Bounds(snapshot)
-        self.shapes = [_root_shape(r.facts) for r in self.roots]
+        self.shapes = [_root_shape(r.facts, r.leaves) for r in self.roots]
         self._classes: dict[LeafClass, int] = {}
         self._ends: dict[Family, Ends] = {}
         self.intervals: dict[int, Intervals] = {}  # by index of the root, where a workload asks for ranges

