@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import psycopg
 import pytest
+from hypothesis import settings
 
 from gpcatalog.lab.postgres import PrivateServer, major_of
 from tests import greenplum
@@ -18,16 +20,18 @@ for name in list(os.environ):
         del os.environ[name]
 
 
+# The examples of a run are those of every run; another seed is for whoever looks for new ones.
+settings.register_profile("gpcatalog", derandomize="GPCATALOG_TEST_RANDOM" not in os.environ)
+settings.load_profile("gpcatalog")
+
+
 @pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the groups in a hook of the same name
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """With several workers, tests of one server go to one worker: no server is started twice."""
     for item in items:
         words = [*getattr(item, "fixturenames", ()), *(str(v) for v in getattr(getattr(item, "callspec", None), "params", {}).values())]
         for server in ("gp6", "gp7", "pg"):
-            if any(
-                word.startswith(f"{server}_") or (word.startswith(server) and word.endswith(("_dsn", "_server", "_cluster")))
-                for word in words
-            ):
+            if any(re.fullmatch(rf"{server}(new|\d\d)?|{server}_\w+|{server}\w*_(dsn|server|cluster)", word) for word in words):
                 item.add_marker(pytest.mark.xdist_group(server))
                 break
 

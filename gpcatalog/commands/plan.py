@@ -151,7 +151,7 @@ def plan(
                 out.file = stream
                 out.no_color = True
             if root is None:
-                plan_text.show(planned.plan, planned.table_plans, planned.left(), out)
+                plan_text.show(planned.plan, planned.table_plans, planned.left(), planned.losses(), out)
             else:
                 from gpcatalog.planner.explain import Explainer
 

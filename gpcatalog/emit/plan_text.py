@@ -16,6 +16,7 @@ from gpcatalog.planner.plan import CurvePoint, Plan, TablePlan, changed
 
 TABLES_SHOWN = 20
 POINTS_SHOWN = 12
+LOSSES_SHOWN = 5  # a table
 
 
 def _heading(out: Console, words: str) -> None:
@@ -149,8 +150,24 @@ def _left(plan: Plan, left: dict[str, int], out: Console) -> None:
     out.print(Padding(table("", ("why", "leaves"), rows), (0, 0, 0, 2)))
 
 
-def show(plan: Plan, tables: list[TablePlan], left: dict[str, int], out: Console) -> None:
-    """Print the plan. tables: without steps; left: leaves by the reason why they stay as they are."""
+def _losses(losses: list[tuple[str, list[str]]], out: Console) -> None:
+    if not losses:
+        return
+    _heading(out, "What is lost")
+    for name, lost in losses[:TABLES_SHOWN]:
+        for line in lost[:LOSSES_SHOWN]:
+            _line(out, f"{name}: {line}")
+        if len(lost) > LOSSES_SHOWN:
+            _line(out, f"{name}: and {count(len(lost) - LOSSES_SHOWN)} more; --explain {name} has them all")
+    if len(losses) > TABLES_SHOWN:
+        _line(out, f"and of {plural(len(losses) - TABLES_SHOWN, 'table')} more; --format json has them all")
+
+
+def show(plan: Plan, tables: list[TablePlan], left: dict[str, int], losses: list[tuple[str, list[str]]], out: Console) -> None:
+    """Print the plan.
+
+    tables: without steps; left: leaves by the reason why they stay as they are; losses: of each table, sentences on what it loses
+    """
     s = plan.source
     out.print(
         text(f"Plan {plan.id} · {s.database} on {s.host or 'local'}:{s.port} · {s.product} {s.version} · snapshot of {s.taken_at}", "bold")
@@ -176,6 +193,7 @@ def show(plan: Plan, tables: list[TablePlan], left: dict[str, int], out: Console
         out.print(Padding(table("", ("limit", "before", "after", "limit", ""), rows), (0, 0, 0, 2)))
     _tables(tables, "files a segment" if s.segments else "files", out)
     _drops(tables, plan, out)
+    _losses(losses, out)
     _curve(plan.curve, out)
     _left(plan, left, out)
     _heading(out, "How good it is, and what it rests on")
@@ -222,3 +240,5 @@ def explain(table_plan: TablePlan, rows: list[Row], out: Console) -> None:
     out.print(text("one character a partition: height tells bytes, · empty, ? size unknown"))
     for step in t.steps:
         out.print(text(f"{step.id}  {step.explanation}"))
+        for line in step.lost:
+            _line(out, f"lost: {line}")

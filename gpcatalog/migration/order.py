@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import date
 from itertools import pairwise
 
 import msgspec
@@ -45,12 +44,13 @@ from gpcatalog.migration.facts import (
 )
 from gpcatalog.migration.partman import COLUMNS, UNITS, merged_suffix
 from gpcatalog.migration.template import elements
-from gpcatalog.migration.traits import Differ, Dress, Traits, brought_along, dress, merged, replaced
+from gpcatalog.migration.traits import Dress, brought_along, dress
 from gpcatalog.model.names import NAMEDATALEN, cut, qualified, quote_literal
 from gpcatalog.model.server import Server
 from gpcatalog.model.storage import Storage
+from gpcatalog.model.traits import Differ, Traits, index_properties_lost, merged, privileges_lost, replaced
 from gpcatalog.planner import operations as op
-from gpcatalog.planner.bounds import Bound, BoundKind, TermKind, joined_list, merged_text, parse
+from gpcatalog.planner.bounds import Bound, BoundKind, TermKind, added_again, joined_list, merged_text, parse
 from gpcatalog.planner.plan import TablePlan
 
 
@@ -76,6 +76,8 @@ _IN_THE_WAY = {
     "member of an extension": "an extension owns it or one of its indexes",
     "security label": "it has a security label",
     "pending detach": "DETACH PARTITION CONCURRENTLY of it is not finished (ALTER TABLE … DETACH PARTITION … FINALIZE)",
+    "exclusion constraint": "an exclusion constraint",
+    "index that is not valid": "an index that is not valid",
     "row type": "its row type has privileges or a comment, or it was created of a type",
 }
 # of these the partitioned table itself must have none, if another table is to take its place
@@ -233,11 +235,6 @@ class Planner:
             wanted = [(c.name, c.type) for c in self.table.columns[self.table.root.oid]]
             if (self.classic and own != wanted) or sorted(own) != sorted(wanted):
                 raise Refusal(f"{leaf.name} has other columns than the table")
-            for index in self.table.indexes[leaf.oid]:
-                if not index.valid:
-                    raise Refusal(f"index {index.name} is not valid")
-                if index.constraint_kind == "x":
-                    raise Refusal(f"exclusion constraint {index.name}")
         if self.table.root.column_grants and self.classic:
             raise Refusal("the table has grants on columns, which EXCHANGE loses")
 
@@ -426,22 +423,14 @@ class Planner:
         return forward, self._back(step, forward, units, made, traits_of, key, digest, label, deep)
 
     def _exclusive_starts(self, units: list[Relation], parent: Relation) -> None:
-        """Check that Greenplum 6 accepts the old partitions again, as a rollback adds them. Raises Refusal.
-
-        Greenplum 6.25.3 reports an overlap for a partition of one day or one whole number that starts EXCLUSIVE and ends INCLUSIVE,
-        if its neighbour ends INCLUSIVE at the same value. It accepts wider partitions.
-        """
+        """Check that Greenplum 6 accepts the old partitions again, as a rollback adds them. Raises Refusal."""
         if not any("EXCLUSIVE" in u.bound for u in units):
             return
-        ends = {b.upper[0].value for b in (parse(c.bound) for c in self.table.children(parent.oid)) if b.upper and b.upper_inclusive}
-        for u in units:
-            bound = parse(u.bound)
-            if not bound.lower or not bound.upper or bound.lower_inclusive or not bound.upper_inclusive:
-                continue
-            start, end = bound.lower[0].value, bound.upper[0].value
-            if start in ends and _next(start, end):
+        siblings = [parse(c.bound) for c in self.table.children(parent.oid)]
+        for u, again in zip(units, added_again(siblings, [parse(u.bound) for u in units]), strict=True):
+            if not again:
                 raise Refusal(
-                    f"{u.name} starts EXCLUSIVE at {start}, where another partition ends INCLUSIVE, and covers one value: Greenplum 6"
+                    f"{u.name} starts EXCLUSIVE where another partition ends INCLUSIVE, and covers one value: Greenplum 6"
                     " reports an overlap, so a rollback could not add these partitions again"
                 )
 
@@ -503,10 +492,7 @@ class Planner:
             found = [(i.body, i.comment, i.constraint_comment, i.targets) for i in self.table.indexes[leaf.oid]]
             return sorted((f for f in found if any(f[1:])), key=repr)
 
-        kept = properties(like)
-        number = sum(properties(p) not in ([], kept) for p in parts)
-        text = f"comments and statistics targets of indexes on {number} of {len(parts)} partitions: the new one has those of {like.name}"
-        return [text] if number else []
+        return index_properties_lost([properties(p) for p in parts], properties(like), like.name)
 
     def _together(self, parts: list[Relation], like: Relation) -> tuple[dict[tuple[str, str], str], list[str]]:
         """What a leaf has that is made of these, and what is lost; `like` counts as the newest. Raises Refusal."""
@@ -930,17 +916,11 @@ class Planner:
 
 def _grants_lost(kept: Iterable[Grant], parts: Sequence[Relation], where: str) -> list[str]:
     """Return a sentence for each privilege that some of the parts grant and the relation that takes their place does not."""
-    there = {(g.role, p) for g in kept for p in g.privileges}
-    granted: dict[tuple[str, str], int] = {}
-    for part in parts:
-        for g in grants(part.acl):
-            for privilege in g.privileges if g.role != part.owner else ():
-                granted[g.role, privilege] = granted.get((g.role, privilege), 0) + 1
-    return [
-        f"{privilege} of {role or 'PUBLIC'} on {number} of {len(parts)} partitions: not granted on {where}"
-        for (role, privilege), number in granted.items()
-        if (role, privilege) not in there
-    ]
+    return privileges_lost([_privileges(grants(p.acl), p.owner) for p in parts], _privileges(kept), where)
+
+
+def _privileges(granted: Iterable[Grant], owner: str | None = None) -> list[str]:
+    return [f"{privilege} of {g.role or 'PUBLIC'}" for g in granted if g.role != owner for privilege in g.privileges]
 
 
 def _made_relation(made: Made, like: Relation, parent: Relation) -> Relation:
@@ -959,14 +939,6 @@ def _closed(text: str) -> bool:
     """A list, or a range with both ends: what can be split off a default partition."""
     bound = parse(text)
     return bound.kind is BoundKind.LIST or bool(bound.lower and bound.upper)
-
-
-def _next(one: str, two: str) -> bool:
-    """Whether a day or whole number follows another at once."""
-    try:
-        return (date.fromisoformat(two) - date.fromisoformat(one)).days == 1
-    except ValueError:
-        return one.lstrip("-").isdigit() and two.lstrip("-").isdigit() and int(two) - int(one) == 1
 
 
 def _beyond(bound: Bound) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 
@@ -453,3 +455,32 @@ def joined_list(bounds: list[Bound], *, classic: bool) -> str:
     """
     values = ", ".join(t.sql for b in bounds for t in b.values)
     return f"VALUES ({values})" if classic else f"FOR VALUES IN ({values})"
+
+
+def added_again(siblings: Sequence[Bound], bounds: Sequence[Bound]) -> list[bool]:
+    """Return whether Greenplum 6 accepts partitions with these bounds beside their siblings when they are added again.
+
+    Greenplum 6.25.3 reports an overlap for a partition of one day or one whole number that starts EXCLUSIVE and ends INCLUSIVE, if
+    its neighbour ends INCLUSIVE at the same value. It accepts wider partitions.
+
+    >>> one, two = parse("START (1) END (2) INCLUSIVE"), parse("START (2) EXCLUSIVE END (3) INCLUSIVE")
+    >>> added_again([one, two], [one, two])
+    [True, False]
+    """
+    ends = {b.upper[0].value for b in siblings if b.upper and b.upper_inclusive}
+    found = []
+    for b in bounds:
+        if b.lower and b.upper and not b.lower_inclusive and b.upper_inclusive:
+            start, end = b.lower[0].value, b.upper[0].value
+            found.append(start not in ends or not _next(start, end))
+        else:
+            found.append(True)
+    return found
+
+
+def _next(one: str, two: str) -> bool:
+    """Whether a day or whole number follows another at once."""
+    try:
+        return (date.fromisoformat(two) - date.fromisoformat(one)).days == 1
+    except ValueError:
+        return one.lstrip("-").isdigit() and two.lstrip("-").isdigit() and int(two) - int(one) == 1

@@ -121,6 +121,7 @@ class Step(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="operation
     explanation: one sentence
     rests_on: what must be true for it; a migration re-checks it under the lock
     proposal: True where a human must fill something in or agree first
+    lost:     sentences on properties of partitions that are not there afterwards
     """
 
     id: str
@@ -131,6 +132,7 @@ class Step(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="operation
     parent: int = 0
     parent_name: str = ""
     proposal: bool = False
+    lost: tuple[str, ...] = ()
 
 
 class Merge(Step, frozen=True, omit_defaults=True, tag="merge", kw_only=True):

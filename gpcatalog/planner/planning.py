@@ -15,8 +15,9 @@ import gpcatalog
 from gpcatalog.capacity import limits as known_limits
 from gpcatalog.errors import CatalogError
 from gpcatalog.model.names import qualified
+from gpcatalog.model.properties import of_facts
 from gpcatalog.model.quantity import plural
-from gpcatalog.planner import budget, costs, curve, limits, policy, proposals, totals, whole
+from gpcatalog.planner import budget, costs, curve, limits, losses, policy, proposals, totals, whole
 from gpcatalog.planner.group import (
     CATALOG,
     CONVERTED,
@@ -116,7 +117,19 @@ class Planned:
                     found.steps = [] if root.reason else scribe.steps(solved)
                     found.steps += proposals.external(scribe, problem)
                     found.steps += proposals.reconfigured(scribe, found.steps)
+                if (properties := of_facts(root.facts)) is not None:
+                    found.steps = [msgspec.structs.replace(step, lost=losses.lost(properties, step)) for step in found.steps]
                 yield found
+
+    def losses(self) -> list[tuple[str, list[str]]]:
+        """Tables with a step that loses properties of partitions, and a sentence for each of these."""
+        uneven = {r.index for r in self.reader.roots if "property" in r.facts}
+        found = []
+        for table in self.tables(uneven) if uneven else ():
+            lost = list(dict.fromkeys(line for step in table.steps for line in step.lost))
+            if lost:
+                found.append((f"{table.schema}.{table.table}", lost))
+        return found
 
     def left(self) -> dict[str, int]:
         """Leaves that stay as they are, by the reason why."""
@@ -407,6 +420,12 @@ def _notes(planned: Planned, source: Source) -> list[str]:
         found.append(
             f"{plural(every, 'table')} that would be merged got leaves by EVERY: scripts that add more should use the plan's interval,"
             " or fine leaves come back."
+        )
+    asked = ("uneven_partitions", "partition_properties")
+    covered = planned.reader.snapshot.rows("SELECT probe, status FROM coverage WHERE probe IN (?, ?)", [*asked])
+    if asked[0] not in {r["probe"] for r in covered} or any(r["status"] != "read" for r in covered):
+        found.append(
+            "Defaults, comments, privileges and other properties of partitions were not read: `gpcatalog migrate` says what is lost."
         )
     if planned.lock_limit is None:
         found.append("The size of the lock table is not known: whether the locks of a step fit was not checked.")

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from gpcatalog.capacity.generation import Generation
 from gpcatalog.capacity.limits import GIB
 from gpcatalog.capacity.model import Cluster, Index
+from gpcatalog.model.properties import of_facts
 from gpcatalog.model.storage import Storage
 from gpcatalog.planner import grid
 from gpcatalog.planner.bounds import (
@@ -31,6 +32,7 @@ from gpcatalog.planner.bounds import (
     Family,
     Term,
     TermKind,
+    added_again,
     axis,
     family,
     parse,
@@ -64,6 +66,7 @@ class Why(IntEnum):
     PAST_RETENTION = 7
     OTHER_DISTRIBUTION = 8
     EXTERNALISE = 9
+    NOT_AGAIN = 10
 
 
 WHY_TEXT = {
@@ -76,6 +79,7 @@ WHY_TEXT = {
     Why.PAST_RETENTION: "older than its retention: the owner's clean-up will remove it",
     Why.OTHER_DISTRIBUTION: "distributed otherwise than its table",
     Why.EXTERNALISE: "old enough to live in files outside: proposed",
+    Why.NOT_AGAIN: "starts EXCLUSIVE where another ends INCLUSIVE: Greenplum 6 would report an overlap if it were added again",
 }
 
 
@@ -91,6 +95,8 @@ HANGING = (
     "needed by another object",
     "publication",
     "subscription",
+    "exclusion constraint",
+    "index that is not valid",
     "member of an extension",
     "security label",
     "row type",
@@ -261,6 +267,12 @@ def _table_obstacles(root: Root, lock_limit: float | None, indexes: int, *, clas
         root.level = 0
 
 
+def trigger_states(root: Root) -> list[tuple[int, str]]:
+    """Partitions whose trigger is not enabled as on the table, with its name, where not all of them have it alike."""
+    properties = of_facts(root.facts)
+    return [] if properties is None else properties.uneven("trigger", root.leaves)
+
+
 def partman_keep(facts: dict[str, list[tuple[int, str]]]) -> float | None:
     """Days after which pg_partman takes a leaf out of this table; None where it does not, or a number says when."""
     if "pg_partman" not in facts:
@@ -317,6 +329,8 @@ def load_roots(snapshot: Snapshot, policy: Policy, lock_limit: float | None) -> 
             kept = partman_keep(root.facts)
             if kept is not None:
                 root.wishes = msgspec.structs.replace(root.wishes, keep=kept)
+        for oid, name in trigger_states(root):
+            root.facts.setdefault("trigger", []).append((oid, name))
         _table_obstacles(root, lock_limit, r["indexes"], classic=snapshot.header["generation"] == "gp6")
         if unread and not root.blocked:
             root.reason = f"its views, triggers, policies and foreign keys are unknown (probe partition_facts: {unread[0]})"
@@ -671,6 +685,7 @@ class Reader:
         stored = np.array([c.storage in self.generation.storages for c in self._classes], dtype=np.bool_)
         odd = total((~stored[klass[li]]).astype(np.float64)) > 0
         why[(why == Why.FREE) & odd] = Why.EXTERNAL
+        why[(why == Why.FREE) & ~self._added_again(code, parent[units])] = Why.NOT_AGAIN
         hung, otherwise = self._hanging(batch, oid, of, n)
         why[(why == Why.FREE) & np.isin(np.arange(len(units)), hung)] = Why.HANGS_ON
         why[(why == Why.FREE) & np.isin(np.arange(len(units)), otherwise)] = Why.OTHER_DISTRIBUTION
@@ -819,6 +834,20 @@ class Reader:
         span = int(hi[closed].max()) - int(lo[closed].min())
         r.widths = tuple(grid.round_multiples(width, max(span, width * 2), SLOTS - 1))
         return lo, hi
+
+    def _added_again(self, code: Ints, parents: Ints) -> Bools:
+        """Units that Greenplum 6 accepts again when a rollback adds them; elsewhere, all of them."""
+        found = np.ones(len(code), dtype=np.bool_)
+        if not self.generation.rule_catalogs:
+            return found
+        texts = [*self.bounds.texts.tolist(), ""]
+        odd = np.array(["EXCLUSIVE" in t and "INCLUSIVE" in t for t in texts], dtype=np.bool_)
+        code = np.minimum(code, len(texts) - 1)
+        for parent in np.unique(parents[odd[code]]).tolist():
+            at = np.flatnonzero(parents == parent)
+            siblings = [parse(texts[c]) for c in code[at].tolist()]
+            found[at] = added_again(siblings, siblings)
+        return found
 
     def _hanging(self, batch: list[Root], oid: Ints, of: Ints, n: int) -> tuple[list[int], list[int]]:
         """Units that something hangs on, and units distributed otherwise."""

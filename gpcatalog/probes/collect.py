@@ -24,6 +24,7 @@ from gpcatalog.capacity.generation import (
 )
 from gpcatalog.capacity.limits import lock_slots
 from gpcatalog.errors import CatalogError, Exit
+from gpcatalog.model import properties
 from gpcatalog.model.storage import Storage
 from gpcatalog.model.timing import Timing
 from gpcatalog.probes import latency, library
@@ -35,6 +36,7 @@ from gpcatalog.store.snapshot import Writer
 
 Progress = Callable[[str], None]
 
+PROPERTIES_BATCH = 500  # partitions whose properties one statement reads
 NONEMPTY_BATCH = 20_000  # tables opened by one statement where directories may not be listed
 
 # COPY columns of the probe relations, as DuckDB reads them
@@ -216,6 +218,11 @@ class Collector:
         """What hangs on partitions, for the planner; pg_partman's configuration where it is installed."""
         with self._covered("partition_facts"):
             self.writer.insert("partition_fact", self.session.rows("partition_facts"))
+        with self._covered("uneven_partitions"):
+            uneven = self.session.rows("uneven_partitions")
+            if uneven:
+                with self._covered("partition_properties"):
+                    self.writer.insert("partition_fact", self._partition_properties(uneven))
         if self.session.server.classic_partitions:
             return
         with self._covered("partman_home"):
@@ -226,6 +233,23 @@ class Collector:
                         {"root": r["root"], "oid": r["oid"], "fact": "pg_partman version", "detail": home["version"]} for r in found
                     ]
                     self.writer.insert("partition_fact", [*found, *versions])
+
+    def _partition_properties(self, uneven: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Facts on the properties of these partitions, {root, oid}, that are not those of their table."""
+        below: dict[int, list[int]] = {}
+        for row in uneven:
+            below.setdefault(row["root"], []).append(row["oid"])
+        oids = sorted({*below, *(oid for parts in below.values() for oid in parts)})
+        found: dict[int, dict[tuple[str, str], str]] = {oid: {} for oid in oids}
+        for start in range(0, len(oids), PROPERTIES_BATCH):
+            part = ", ".join(map(str, oids[start : start + PROPERTIES_BATCH]))
+            for row in self.session.rows("partition_properties", oids=part):
+                found[row["oid"]][row["what"], row["name"]] = row["value"]
+        return [
+            {"root": root, "oid": root, "fact": properties.FACT, "detail": detail}
+            for root, parts in sorted(below.items())
+            for detail in properties.facts(found[root], {oid: found[oid] for oid in parts})
+        ]
 
     def _stream(self, probe: str, file: Path, **values: str) -> None:
         """The probe's rows as a CSV file; appended, so that several statements may fill one file."""

@@ -36,7 +36,7 @@ with Snapshot(Path(sys.argv[1])) as s:
     planned = run(s, policy_file=None, workload_file="", overrides=json.loads(sys.argv[2]), rate="")
     out = console()
     out.file = open("/dev/null", "w")
-    plan_text.show(planned.plan, planned.table_plans, planned.left(), out)
+    plan_text.show(planned.plan, planned.table_plans, planned.left(), planned.losses(), out)
     p = planned.plan
     taken, used = time.perf_counter() - begun, time.process_time() - cpu
     peak = int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1]) * 1024

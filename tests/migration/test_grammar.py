@@ -19,9 +19,10 @@ from tests.migration import made, zoo
 GENERATION = {"gp6_dsn": "gp6", "gp7_dsn": "gp7", "pg_dsn": "pg15", "pgnew_dsn": "pg18"}
 _BODY = re.compile(r"DO (\$gpcatalog\d*\$)\n(.*?)\n?\1;", re.S)
 _SQL = re.compile(r"(CREATE|ALTER|DROP|INSERT|DELETE|UPDATE|GRANT|REVOKE|COMMENT|ANALYZE|LOCK|PERFORM)\b", re.I)
-# words of plpgsql that stand before a statement
+# words of plpgsql that stand before a statement; those in quotes are none
+_TO = r"""(?:'[^']*'|"[^"]*"|[^'"])*?"""
 _BEFORE = re.compile(
-    r"(?:#variable_conflict use_column\s+)?(?:DECLARE\b.*?\bBEGIN\b|BEGIN\b|IF\b.*?\bTHEN\b|ELSE\b|END IF\b|LOOP\b)\s*", re.S | re.I
+    rf"(?:#variable_conflict use_column\s+)?(?:DECLARE\b{_TO}\bBEGIN\b|BEGIN\b|IF\b{_TO}\bTHEN\b|ELSE\b|END IF\b|LOOP\b)\s*", re.I
 )
 _KNOWN = re.compile(
     r"(IF|END|FOR|RAISE|RETURN|began|held|EXECUTE|DECLARE|#variable_conflict|BEGIN|SELECT|\w+ (record|text|timestamptz|bigint)|\w+ :=)",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from gpcatalog.ddl.dialect import editions
@@ -88,6 +88,8 @@ def changes(name: str, writer: Writer, names: list[str], text: str) -> list[tupl
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @pytest.mark.parametrize("name", WRITERS)
 @given(names=st.lists(NAMES, min_size=7, max_size=7, unique=True), text=TEXT)
+@example(names=["0", "1", "2", "00", "000", "0000", "THEN"], text="0")
+@example(names=["BEGIN", "DECLARE", "IF", "a'b", 'a"b', "$gpcatalog$", "THEN"], text="THEN 'x' BEGIN")
 def test_no_name_escapes(name: str, names: list[str], text: str) -> None:
     usual = changes(name, WRITERS[name], ["s", "t", "l", "o", "c", "i", "n"], "x")
     for (what, hostile), (_, plainly) in zip(changes(name, WRITERS[name], names, text), usual, strict=True):

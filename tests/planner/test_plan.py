@@ -157,7 +157,7 @@ def rendered(write: Any) -> str:
 
 def test_golden_text() -> None:
     planned = make(zoo())
-    golden("plan.txt", rendered(lambda out: plan_text.show(planned.plan, planned.table_plans, planned.left(), out)))
+    golden("plan.txt", rendered(lambda out: plan_text.show(planned.plan, planned.table_plans, planned.left(), planned.losses(), out)))
 
 
 def test_drops_stand_apart_in_the_text() -> None:
@@ -165,7 +165,7 @@ def test_drops_stand_apart_in_the_text() -> None:
     gap, ahead = daily(1, date(2024, 1, 15), filled=False, bytes=0), daily(1200, date(2026, 7, 1), filled=False, bytes=0)
     with_default = MadeTable("with_default", [*gap, *daily(60, date(2026, 5, 2)), MadeLeaf("", default=True, filled=False, bytes=0)])
     planned = make(MadeSnapshot([MadeTable("bare", [*gap, *daily(60, date(2026, 5, 2)), *ahead]), with_default]))
-    golden("drops.txt", rendered(lambda out: plan_text.show(planned.plan, planned.table_plans, planned.left(), out)))
+    golden("drops.txt", rendered(lambda out: plan_text.show(planned.plan, planned.table_plans, planned.left(), planned.losses(), out)))
     now, day = date(2026, 7, 1), timedelta(days=1)
     steps = {t.table: [s for s in t.steps if isinstance(s, DropEmpty)] for t in planned.tables()}
     assert {s.where for s in steps["bare"]} == {"past", "premade"}

@@ -1,0 +1,142 @@
+"""Properties of partitions besides columns, keys and indexes: the rules by which they are merged, and what is lost by that."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+Traits = Mapping[tuple[str, str], str]
+"""(what, name) → value, as the probe `migration_traits` tells it: ("default", "v") → "'x'::text"."""
+
+# merged when they differ: the newest partition decides how its rows are stored and sampled
+_NEWEST = ("storage", "compression", "options", "toast options")
+_OF_STATISTICS = ("statistics", "statistics name", "statistics target", "statistics comment")
+_WORDS = {
+    "default": "default of column",
+    "storage": "storage of column",
+    "compression": "compression of column",
+    "options": "options of column",
+    "toast options": "options of the TOAST table",
+    "comment": "comment on column",
+    "not null": "NOT NULL of column",
+    "check comment": "comment on constraint",
+    "statistics": "statistics object",
+}
+
+
+class Differ(Exception):
+    """Partitions differ in something that no rule can put together."""
+
+
+def merged(parts: Sequence[Traits], root: Traits) -> tuple[dict[tuple[str, str], str], list[str]]:
+    """Return the properties of a partition that is merged from these, oldest first, and sentences on what is lost.
+
+    A property that all parts share is kept. Where they differ, these rules apply: the default of the root; NOT NULL if all parts have
+    it; storage, compression and options of the newest part. Comments and statistics objects that differ are lost and listed. A CHECK
+    that is not validated on one part is not validated afterwards.
+
+    Raises Differ if a trigger is not enabled in the same way on all parts.
+    """
+    found: dict[tuple[str, str], str] = {}
+    lost: list[str] = []
+    newest = parts[-1]
+    keys = dict.fromkeys(k for p in parts for k in p)
+    for key in keys:
+        what, name = key
+        if what.startswith("statistics"):
+            continue
+        values = [p.get(key) for p in parts]
+        value = values[0] if all(v == values[0] for v in values) else None
+        if value is not None:
+            found[key] = value
+        elif what == "default":
+            if key in root:
+                found[key] = root[key]
+            if any(v != root.get(key) for v in values):
+                lost.append(_sentence(what, name, values, root.get(key), "the table's applies" if key in root else "the new one has none"))
+        elif what == "not null":
+            if all(v is not None for v in values):
+                found[key] = next((v for v in values if v and v.endswith("NOT VALID")), newest[key])
+            elif key in root:
+                found[key] = root[key]
+            else:
+                lost.append(_sentence(what, name, values, None, "the new one has none"))
+        elif what == "check":
+            found[key] = next((v for v in values if v and v.endswith("NOT VALID")), newest.get(key) or root.get(key, ""))
+            if not found[key]:
+                raise Differ(f"constraint {name} is neither on the table nor on its newest partition")
+        elif what == "trigger":
+            raise Differ(f"trigger {name} is not enabled alike on all of its partitions")
+        elif what in _NEWEST:
+            if key in newest:
+                found[key] = newest[key]
+            lost.append(_sentence(what, name, values, newest.get(key), "the newest one's applies"))
+        else:
+            lost.append(_sentence(what, name, values, None, "the new one has none"))
+    return found | _statistics(parts, lost), lost
+
+
+def _sentence(what: str, name: str, values: Sequence[str | None], kept: str | None, then: str) -> str:
+    number = sum(v is not None and v != kept for v in values) or len(values)
+    subject = f"{_WORDS.get(what, what)} {name}".strip()
+    return f"{subject} on {number} of {len(values)} partitions: {then}"
+
+
+def _statistics(parts: Sequence[Traits], lost: list[str]) -> dict[tuple[str, str], str]:
+    """Statistics objects that all partitions have alike, under the newest one's names."""
+    found: dict[tuple[str, str], str] = {}
+    texts = [{v for (w, _), v in p.items() if w == "statistics"} for p in parts]
+    common = set.intersection(*texts)
+    for (what, name), text in parts[-1].items():
+        if what == "statistics" and text in common:
+            common.discard(text)
+            found |= {(w, name): parts[-1][w, name] for w in _OF_STATISTICS if (w, name) in parts[-1]}
+    kept = {v for (w, _), v in found.items() if w == "statistics"}
+    gone = [name for p in parts for (w, name), v in p.items() if w == "statistics" and v not in kept]
+    if gone:
+        shown = ", ".join(gone[:3]) + (f" and {len(gone) - 3} more" if len(gone) > 3 else "")
+        lost.append(f"statistics {'object' if len(gone) == 1 else 'objects'} {shown}: not all of the partitions have them alike")
+    return found
+
+
+def replaced(parts: Sequence[Traits], then: Traits) -> list[str]:
+    """Return sentences on the properties of partitions that a table in their place, with other properties, does not have."""
+    found = []
+    for what, name in dict.fromkeys(k for p in parts for k in p):
+        if what in _OF_STATISTICS[1:]:
+            continue
+        values = [p.get((what, name)) for p in parts]
+        kept = then.get((what, name))
+        if what == "statistics":
+            if not any(v == text for v in values for (w, _), text in then.items() if w == what):
+                found.append(f"statistics object {name}: it belongs to a partition")
+        elif any(v is not None and v != kept for v in values):
+            rule = "the table has none" if kept is None else "the table's applies"
+            found.append(_sentence(what, name, values, kept, rule))
+    return found
+
+
+def privileges_lost(parts: Sequence[Collection[str]], kept: Collection[str], where: str) -> list[str]:
+    """Return a sentence for each privilege, such as "SELECT of reader", that some parts grant and `where` does not.
+
+    >>> privileges_lost([{"SELECT of a"}, set()], set(), "the new one")
+    ['SELECT of a on 1 of 2 partitions: not granted on the new one']
+    """
+    granted: dict[str, int] = {}
+    for part in parts:
+        for privilege in part:
+            granted[privilege] = granted.get(privilege, 0) + 1
+    return [
+        f"{privilege} on {number} of {len(parts)} partitions: not granted on {where}"
+        for privilege, number in granted.items()
+        if privilege not in kept
+    ]
+
+
+def index_properties_lost(parts: Sequence[object], kept: object, like: str) -> list[str]:
+    """Return a sentence if comments and statistics targets of the parts' indexes are not those of the partition named `like`.
+
+    An empty or missing value says that a part's indexes have neither.
+    """
+    number = sum(bool(p) and p != kept for p in parts)
+    text = f"comments and statistics targets of indexes on {number} of {len(parts)} partitions: the new one has those of {like}"
+    return [text] if number else []

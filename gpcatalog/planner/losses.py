@@ -1,0 +1,62 @@
+"""What the steps of a plan lose: properties in which the partitions of a table differ, merged by the rules that a migration follows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gpcatalog.model.properties import Properties
+from gpcatalog.model.traits import Differ, Traits, index_properties_lost, merged, privileges_lost, replaced
+from gpcatalog.planner import operations as op
+
+_PRIVILEGE, _INDEXES, _COMMENT = "privilege", ("index properties", ""), ("table comment", "")
+
+
+def _split(properties: Traits) -> tuple[dict[tuple[str, str], str], list[str]]:
+    """Traits that the rules merge, and privileges."""
+    plain = {k: v for k, v in properties.items() if k[0] != _PRIVILEGE and k not in (_INDEXES, _COMMENT)}
+    return plain, [name for what, name in properties if what == _PRIVILEGE]
+
+
+def lost(properties: Properties, step: op.AnyStep) -> tuple[str, ...]:
+    """Return sentences on what a step loses, as `gpcatalog migrate` says them."""
+    found: list[str] = []
+    if isinstance(step, op.Merge | op.Convert):
+        for lane, new in enumerate(step.new):
+            parts = [leaf for leaf in step.leaves if leaf.lane == lane]
+            like = next((leaf for leaf in parts if leaf.oid == new.like), parts[-1])
+            found += _merged(properties, [*(p for p in parts if p.oid != like.oid), like])
+    elif isinstance(step, op.Unpartition):
+        found += _unpartitioned(properties, step)
+    elif isinstance(step, op.Flatten):
+        for unit, leaf in zip(step.units, step.leaves, strict=True):
+            was, granted = _split(properties.of(unit.oid))
+            then, kept = _split(properties.of(leaf.oid))
+            found += [*privileges_lost([granted], kept, leaf.name), *replaced([was], then)]
+            if _COMMENT in properties.of(unit.oid):
+                found.append(f"comment on {unit.name}: the new one has that of {leaf.name}")
+    return tuple(dict.fromkeys(found))
+
+
+def _merged(properties: Properties, parts: Sequence[op.Leaf]) -> list[str]:
+    """What a leaf loses that is made of these; the last one counts as the newest."""
+    every = [properties.of(p.oid) for p in parts]
+    split = [_split(p) for p in every]
+    kept = set.intersection(*(set(privileges) for _, privileges in split))
+    try:
+        _, found = merged([plain for plain, _ in split], _split(properties.of())[0])
+    except Differ:  # a migration refuses it, and says why
+        found = []
+    found += privileges_lost([privileges for _, privileges in split], kept, "the new one")
+    return found + index_properties_lost([p.get(_INDEXES) for p in every], every[-1].get(_INDEXES), parts[-1].name)
+
+
+def _unpartitioned(properties: Properties, step: op.Unpartition) -> list[str]:
+    every: list[dict[tuple[str, str], Any]] = [properties.of(leaf.oid) for leaf in step.leaves]
+    table, kept = _split(properties.of())
+    toast = {p.get(("toast options", "")) for p in every}
+    if len(toast) == 1 and (text := toast.pop()) is not None:
+        table["toast options", ""] = text  # a partitioned table has no TOAST table: options that all leaves have alike are kept
+    split = [_split(p) for p in every]
+    found = [*replaced([plain for plain, _ in split], table), *privileges_lost([p for _, p in split], kept, "the table")]
+    return found + [f"comment on {leaf.name}" for leaf, p in zip(step.leaves, every, strict=True) if _COMMENT in p][:20]

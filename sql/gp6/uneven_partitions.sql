@@ -1,0 +1,15 @@
+-- Partitions with columns, defaults, comments, privileges or other properties that are not those of their table, or that a table cannot
+-- have. What exactly they are is asked of these alone. Text is compared, so some that are alike may be told, too.
+-- needs: CONNECT
+-- locks: AccessShareLock on pg_class, pg_partition, pg_partition_rule, pg_attribute, pg_attrdef, pg_description, pg_index; opens no table
+-- cost: one join of pg_attribute, pg_attrdef and pg_index with the partitions each
+WITH tree AS (
+    SELECT p.parrelid AS oid, p.parrelid AS root
+      FROM pg_catalog.pg_partition p WHERE NOT p.paristemplate AND p.parlevel = 0
+    UNION ALL
+    SELECT r.parchildrelid, p.parrelid
+      FROM pg_catalog.pg_partition_rule r JOIN pg_catalog.pg_partition p ON p.oid = r.paroid
+     WHERE r.parchildrelid <> 0
+),
+part AS (SELECT t.root, t.oid FROM tree t WHERE t.oid <> t.root)
+-- include uneven
