@@ -48,7 +48,7 @@ from gpcatalog.migration.traits import Dress, brought_along, dress
 from gpcatalog.model.names import NAMEDATALEN, cut, qualified, quote_literal
 from gpcatalog.model.server import Server
 from gpcatalog.model.storage import Storage
-from gpcatalog.model.traits import Differ, Traits, index_properties_lost, merged, privileges_lost, replaced
+from gpcatalog.model.traits import Differ, Traits, converted, index_properties_lost, merged, privileges_lost, replaced
 from gpcatalog.planner import operations as op
 from gpcatalog.planner.bounds import Bound, BoundKind, TermKind, added_again, joined_list, merged_text, parse
 from gpcatalog.planner.plan import TablePlan
@@ -393,6 +393,9 @@ class Planner:
             if like.oid not in {p.oid for p in parts}:
                 like = parts[-1]
             traits, missing = self._together(parts, like)
+            if new.storage and new.storage != like.storage:
+                traits, more = converted(traits, new.storage, like.options)
+                missing += more
             stage = self._stage(
                 new,
                 parts,

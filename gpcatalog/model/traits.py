@@ -7,6 +7,9 @@ from collections.abc import Collection, Mapping, Sequence
 Traits = Mapping[tuple[str, str], str]
 """(what, name) → value, as the probe `migration_traits` tells it: ("default", "v") → "'x'::text"."""
 
+HEAP_OPTIONS = ("fillfactor", "parallel_workers", "toast_tuple_target", "user_catalog_table")
+"""Storage options that append-optimized tables do not have (tried on Greenplum 7.0.0; 6.25.3 accepts them and makes nothing of them)."""
+
 # merged when they differ: the newest partition decides how its rows are stored and sampled
 _NEWEST = ("storage", "compression", "options", "toast options")
 _OF_STATISTICS = ("statistics", "statistics name", "statistics target", "statistics comment")
@@ -113,6 +116,23 @@ def replaced(parts: Sequence[Traits], then: Traits) -> list[str]:
             rule = "the table has none" if kept is None else "the table's applies"
             found.append(_sentence(what, name, values, kept, rule))
     return found
+
+
+def converted(traits: Traits, storage: str, options: str) -> tuple[dict[tuple[str, str], str], list[str]]:
+    """Return the properties that a partition keeps when it is stored in another way, and sentences on those that it loses.
+
+    options: its storage options, as the catalog has them
+
+    >>> converted({("toast options", ""): "fillfactor=90"}, "ao_row", "fillfactor=80")
+    ({}, ['storage option fillfactor=80: ao_row has none', 'options of the TOAST table: ao_row has none'])
+    """
+    key = ("toast options", "")
+    if storage == "heap":
+        return dict(traits), []
+    found = [f"storage option {o}: {storage} has none" for o in options.split(", ") if o.partition("=")[0] in HEAP_OPTIONS]
+    if key in traits:
+        found.append(f"options of the TOAST table: {storage} has none")
+    return {k: v for k, v in traits.items() if k != key}, found
 
 
 def privileges_lost(parts: Sequence[Collection[str]], kept: Collection[str], where: str) -> list[str]:

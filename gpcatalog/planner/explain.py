@@ -8,6 +8,7 @@ import numpy as np
 
 from gpcatalog.model.names import printable
 from gpcatalog.model.quantity import count, size
+from gpcatalog.model.storage import Storage
 from gpcatalog.planner import grid
 from gpcatalog.planner.bounds import DAY, INFINITY, MINUS_INFINITY
 from gpcatalog.planner.costs import KEEP, TARGETS
@@ -254,6 +255,12 @@ class Explainer:
         if why is not Why.FREE:
             reason = self.planned.reader.bounds.reason(self.root.family, int(c.code[u])) if why is Why.UNPARSED else ""
             return f"stays: {self.root.reason or WHY_TEXT[why]}" + (f" ({reason})" if reason else "")
+        wished = self.root.wishes.storage
+        if wished in TARGETS and any(c.classes[k].storage != wished for k in c.leaf_class[c.leaf_unit == u].tolist()):
+            option = TARGETS.index(Storage(wished))
+            if not self.problem.singles.allowed[option][u]:
+                return f"stays: it cannot be stored as {wished}: the server has no such storage, or a unique index does not allow it"
+            return f"stays: the limits leave no room to store it as {wished}"
         gs, ge = self.groups
         near = [g for g in range(gs, ge) if self.problem.groups.start[g] <= u < self.problem.groups.end[g]]
         if not near:

@@ -35,8 +35,9 @@ from gpcatalog.planner.sets import SLOTS, Chunk, Ints, Why
 # Resources of a choice, in this order everywhere: catalog rows and files of one segment, leaves, bytes rewritten on all segments,
 # seconds, bytes a day that queries read more on all segments, leaves dropped, catalog bytes on all instances (estimate), merges,
 # leaves converted.
-RESOURCES = ("rows", "files", "leaves", "rewrite", "seconds", "scan", "dropped", "catalog", "merges", "converted")
-ROWS, FILES, LEAVES, REWRITE, SECONDS, SCAN, DROPPED, CATALOG, MERGES, CONVERTED = range(len(RESOURCES))
+RESOURCES = ("rows", "files", "leaves", "rewrite", "seconds", "scan", "dropped", "catalog", "merges", "converted", "unwished")
+ROWS, FILES, LEAVES, REWRITE, SECONDS, SCAN, DROPPED, CATALOG, MERGES, CONVERTED, UNWISHED = range(len(RESOURCES))
+UNWISHED_PRICE = 1e6  # points a leaf that is not stored as the policy says: more than rewriting 40 TiB takes by the default weights
 PLACES = 6  # of a point: sums in another order must not turn a tie into a choice
 DROP = len(TARGETS)  # the option after the storage targets: drop the empty unit
 
@@ -50,6 +51,7 @@ def prices(weights: Weights, gain: float = 1.0, rows: float = 1.0, files: float 
     found = np.zeros(len(RESOURCES))
     found[ROWS], found[FILES] = weights.row * gain * rows, weights.file * gain * files
     found[REWRITE], found[SCAN], found[DROPPED] = weights.rewrite / MIB, weights.scan / MIB, weights.drop
+    found[UNWISHED] = UNWISHED_PRICE * gain
     return found
 
 
@@ -169,6 +171,7 @@ def _evaluate(
     for index in distinct:
         storage_wish[index] = wishes[index].storage
     wish = storage_wish[roots] if n else storage_wish[:0]
+    named = ~np.isin(wish.astype(str), ("auto", "keep"))
 
     bytes_sum, segment_sum, segment_max = add(size), add(segment), most(segment)
     fits = np.ones(n, dtype=np.bool_)
@@ -236,10 +239,16 @@ def _evaluate(
         found[:, CATALOG] = catalog_above + np.nan_to_num(add(lane_catalog))
         found[:, MERGES] = 0 if alone else 1
         found[:, CONVERTED] = add((~same[klass]).astype(np.float64))
+        if option == KEEP:
+            found[:, UNWISHED] = add((_stored_as(chunk)[klass] != np.repeat(wish, lanes)) & np.repeat(named, lanes))
         found[:, REWRITE] = bytes_sum
         found[:, SECONDS] = seconds
         found[:, SCAN] = asked * add(size * share) - reads_now
         comps.append(found)
+    kept = comps[KEEP]
+    for option, target in enumerate(TARGETS):
+        if target is not None and kept is not None:
+            kept[(wish == target.value) & ~allowed[option], UNWISHED] = 0  # it cannot be had
     return Options(start, end, slot, comps, allowed)
 
 
@@ -303,6 +312,10 @@ def candidates(chunk: Chunk, now: int) -> tuple[Ints, Ints, npt.NDArray[np.int8]
     return start[first], end[first], slot_of[first]
 
 
+def _stored_as(chunk: Chunk) -> npt.NDArray[np.object_]:
+    return np.array([c.storage.value for c in chunk.classes], dtype=object)
+
+
 def prepare(
     chunk: Chunk, *, now: int, column_share: float, rate: float = COPY_RATE, headroom: float | None = None, lock_limit: float | None = None
 ) -> Problem:
@@ -340,6 +353,16 @@ def prepare(
     alone.comps = [c if a.any() else None for c, a in zip(alone.comps, alone.allowed, strict=True)]
     stay = np.zeros((n, len(RESOURCES)))
     stay[:, ROWS], stay[:, FILES], stay[:, LEAVES], stay[:, CATALOG] = chunk.rows, chunk.files, chunk.leaves, chunk.catalog
+    convertible = np.zeros(n, dtype=np.bool_)
+    for r in chunk.roots:
+        if r.wishes.storage in TARGETS:
+            option = TARGETS.index(Storage(r.wishes.storage))
+            at = chunk.root == r.index
+            stay[at & cold, UNWISHED] = np.bincount(
+                chunk.leaf_unit, weights=_stored_as(chunk)[chunk.leaf_class] != r.wishes.storage, minlength=n
+            )[at & cold]
+            convertible |= at & alone.allowed[option]
+    stay[~convertible, UNWISHED] = 0  # nothing could be done about it
     alone.comps[KEEP], alone.allowed[KEEP] = stay, np.ones(n, dtype=np.bool_)
     gone: Floats | None = None
     if chunk.droppable.any():

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpcatalog.model.properties import Properties
-from gpcatalog.model.traits import Differ, Traits, index_properties_lost, merged, privileges_lost, replaced
+from gpcatalog.model.traits import Differ, Traits, converted, index_properties_lost, merged, privileges_lost, replaced
 from gpcatalog.planner import operations as op
 
 _PRIVILEGE, _INDEXES, _COMMENT = "privilege", ("index properties", ""), ("table comment", "")
@@ -25,7 +25,7 @@ def lost(properties: Properties, step: op.AnyStep) -> tuple[str, ...]:
         for lane, new in enumerate(step.new):
             parts = [leaf for leaf in step.leaves if leaf.lane == lane]
             like = next((leaf for leaf in parts if leaf.oid == new.like), parts[-1])
-            found += _merged(properties, [*(p for p in parts if p.oid != like.oid), like])
+            found += _merged(properties, [*(p for p in parts if p.oid != like.oid), like], new.storage)
     elif isinstance(step, op.Unpartition):
         found += _unpartitioned(properties, step)
     elif isinstance(step, op.Flatten):
@@ -38,13 +38,15 @@ def lost(properties: Properties, step: op.AnyStep) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _merged(properties: Properties, parts: Sequence[op.Leaf]) -> list[str]:
-    """What a leaf loses that is made of these; the last one counts as the newest."""
+def _merged(properties: Properties, parts: Sequence[op.Leaf], storage: str) -> list[str]:
+    """What a leaf loses that is made of these, stored in this way; the last one counts as the newest."""
     every = [properties.of(p.oid) for p in parts]
     split = [_split(p) for p in every]
     kept = set.intersection(*(set(privileges) for _, privileges in split))
     try:
-        _, found = merged([plain for plain, _ in split], _split(properties.of())[0])
+        traits, found = merged([plain for plain, _ in split], _split(properties.of())[0])
+        newest = parts[-1]
+        found += converted(traits, storage, newest.options)[1] if storage and storage != newest.storage else []
     except Differ:  # a migration refuses it, and says why
         found = []
     found += privileges_lost([privileges for _, privileges in split], kept, "the new one")

@@ -15,7 +15,7 @@ import gpcatalog
 from gpcatalog.capacity import limits as known_limits
 from gpcatalog.errors import CatalogError
 from gpcatalog.model.names import qualified
-from gpcatalog.model.properties import of_facts
+from gpcatalog.model.properties import FACT, Properties, of_facts
 from gpcatalog.model.quantity import plural
 from gpcatalog.planner import budget, costs, curve, limits, losses, policy, proposals, totals, whole
 from gpcatalog.planner.group import (
@@ -117,15 +117,17 @@ class Planned:
                     found.steps = [] if root.reason else scribe.steps(solved)
                     found.steps += proposals.external(scribe, problem)
                     found.steps += proposals.reconfigured(scribe, found.steps)
-                if (properties := of_facts(root.facts)) is not None:
-                    found.steps = [msgspec.structs.replace(step, lost=losses.lost(properties, step)) for step in found.steps]
+                properties = of_facts(root.facts)
+                if properties is not None or found.converted:
+                    its = properties or Properties(())
+                    found.steps = [msgspec.structs.replace(step, lost=losses.lost(its, step)) for step in found.steps]
                 yield found
 
     def losses(self) -> list[tuple[str, list[str]]]:
         """Tables with a step that loses properties of partitions, and a sentence for each of these."""
-        uneven = {r.index for r in self.reader.roots if "property" in r.facts}
+        some = {r.index for r in self.reader.roots if FACT in r.facts or self.table_plans[r.index].converted}
         found = []
-        for table in self.tables(uneven) if uneven else ():
+        for table in self.tables(some) if some else ():
             lost = list(dict.fromkeys(line for step in table.steps for line in step.lost))
             if lost:
                 found.append((f"{table.schema}.{table.table}", lost))

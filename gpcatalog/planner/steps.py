@@ -12,6 +12,7 @@ import numpy as np
 from gpcatalog.capacity.model import relation_cost
 from gpcatalog.model.names import NAMEDATALEN, cut, qualified
 from gpcatalog.model.storage import Storage
+from gpcatalog.model.traits import HEAP_OPTIONS
 from gpcatalog.planner import grid
 from gpcatalog.planner.bounds import Bound, Family, joined_list, merged_text
 from gpcatalog.planner.costs import KEEP, TARGETS, LeafClass, Table, counted, shape_of
@@ -41,6 +42,7 @@ def target_options(options: str, storage: Storage, *, classic: bool) -> dict[str
     found = {k: v for k, v in found.items() if k not in ("appendonly", "appendoptimized", "orientation")}
     if not ao:
         return {k: v for k, v in found.items() if k not in ("compresstype", "compresslevel", "blocksize", "checksum")}
+    found = {k: v for k, v in found.items() if k not in HEAP_OPTIONS}
     if storage is Storage.AO_ROW and found.get("compresstype") == "rle_type":
         found |= {"compresstype": "zlib", "compresslevel": "1"}  # run-length encoding exists for columns alone
     if not classic:  # the access method says it there

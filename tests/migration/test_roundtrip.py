@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Collection
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -25,7 +27,11 @@ BINARIES = {
 POLICIES = {
     "merge": EAGER.replace('empty = "keep"', 'empty = "drop"') + "merge_lists = 10\n",
     "plain": EAGER + 'unpartition_below = "10GB"\n',
+    "reshape": EAGER.replace('month = "0d"', "").replace('storage = "keep"', 'storage = "ao_column"') + "flatten = true\n",
 }
+EVERYTHING = os.environ.get("GPCATALOG_TEST_ODD") == "all"
+RESHAPED = """toast_options one_below table_options_differ statistics_on_leaves constraint_comments grants comments unlogged defaults_of_leaves
+    two_levels collated generated keyed index_options""".split()
 # what a server does not have: it says so when the table is made
 CANNOT = {"gp6_dsn": 3, "gp7_dsn": 5, "pg_dsn": 0, "pgnew_dsn": 0}
 # its leaves have their columns in another order: the file's head says that they get the table's
@@ -60,8 +66,9 @@ def test_forward_and_back(fixture: str, policy: str, request: pytest.FixtureRequ
     binary, classic = BINARIES[fixture], fixture == "gp6_dsn"
     if not Path(binary).exists():
         pytest.skip(f"no {binary}")
-    tables, cannot = make(dsn, classic=classic)
-    assert len(cannot) == CANNOT[fixture], cannot
+    some = fixture == "gp7_dsn" and policy == "reshape"  # each leaf by itself: all of the tables take minutes
+    tables, cannot = make(dsn, classic=classic, only=RESHAPED if some and not EVERYTHING else None)
+    assert some or len(cannot) == CANNOT[fixture], cannot
     assert unlisted(dsn) == []
     before, rows = roundtrip.dump(binary, dsn), roundtrip.contents(dsn, tables)
     plan = made.plan_of(dsn, POLICIES[policy])
@@ -70,7 +77,7 @@ def test_forward_and_back(fixture: str, policy: str, request: pytest.FixtureRequ
     planned = {t.oid: {line for step in t.steps for line in step.lost} for t in plan.tables}
     for work in files.work:
         assert planned[work.context.root.oid] == {line for change in work.forward for line in getattr(change, "lost", ())}
-    assert len(files.forward()) > 0.6 * len(tables)
+    assert len(files.forward()) > (0 if policy == "reshape" else 0.6 * len(tables))
     files.run("0000_prepare.sql")
     at_first = catalog_rows(dsn)
     said = files.run_together(*files.forward(), "verify.sql")
@@ -98,8 +105,8 @@ def catalog_rows(dsn: str) -> int:
     return sum(n for name, n in counted[content].items() if name not in ASIDE) - granted[content]
 
 
-def make(dsn: str, *, classic: bool) -> tuple[list[str], list[str]]:
-    """Fill a database; returns the names of the tables, and what the server did not take."""
+def make(dsn: str, *, classic: bool, only: Collection[str] | None = None) -> tuple[list[str], list[str]]:
+    """Fill a database, with `only` these tables; returns the names of the tables, and what the server did not take."""
     for role in odd.ROLES:
         if not made.asked(dsn, f"SELECT 1 FROM pg_roles WHERE rolname = '{role}'"):
             made.execute(dsn, f"CREATE ROLE {role}")
@@ -107,7 +114,7 @@ def make(dsn: str, *, classic: bool) -> tuple[list[str], list[str]]:
     version = int(made.asked(dsn, "SHOW server_version_num")[0][0])
     tables, cannot = [], []
     for one in odd.GREENPLUM if classic else odd.POSTGRES:
-        if one.since > version:
+        if one.since > version or (only is not None and one.name not in only):
             continue
         try:
             made.execute(dsn, *one.sql())
