@@ -178,7 +178,8 @@ def _head(writer: Writer, generation: str, segments: int, basis: str, settings: 
         ]
     writer.insert("instance", instances)
     writer.insert("setting", [{"name": k, "setting": str(v), "unit": None, "source": "default"} for k, v in settings.items()])
-    writer.insert("coverage", [{"probe": "relations", "status": "read", "reason": "", "needs": "", "seconds": 0.0, "origin": "synthetic"}])
+    made = {"status": "read", "reason": "", "needs": "", "seconds": 0.0, "origin": "synthetic"}
+    writer.insert("coverage", [{"probe": probe, **made} for probe in ("relations", "uneven_partitions")])
 
 
 LOCKS = {"max_locks_per_transaction": 4096, "max_connections": 250, "max_prepared_transactions": 250}

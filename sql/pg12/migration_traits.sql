@@ -4,4 +4,5 @@
 -- locks: AccessShareLock on pg_attribute, pg_attrdef, pg_type, pg_description, pg_constraint, pg_trigger, pg_class, pg_statistic_ext, pg_namespace; opens no table
 -- cost: one index look-up a column, constraint and trigger
 -- include traits
+-- include traits_check
  ORDER BY 1, 2, 3

@@ -73,6 +73,7 @@ class MadeSnapshot:
         self._insert("instance", [{"dbid": 1, "content": -1, "role": "p", "hostname": "c"}])
         if not generation.startswith("pg"):
             self._insert("instance", [{"dbid": n + 2, "content": n, "role": "p", "hostname": f"h{n % 2}"} for n in range(segments)])
+        self._insert("coverage", [{"probe": "uneven_partitions", "status": "read", "reason": "", "needs": "", "origin": "made"}])
         if locks:
             self._insert(
                 "setting",
