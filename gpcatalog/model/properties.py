@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 
 from gpcatalog.model.traits import Traits
 
 FACT = "property"
+LONGEST = 200  # characters of a value that a snapshot keeps
 
 
 def facts(table: Traits, partitions: Mapping[int, Traits]) -> list[str]:
@@ -27,9 +29,17 @@ def facts(table: Traits, partitions: Mapping[int, Traits]) -> list[str]:
     found = []
     for key, values in sorted(differing.items()):
         if key in table:
-            found.append(json.dumps([*key, table[key], None]))
-        found += [json.dumps([*key, value, sorted(oids)]) for value, oids in values.items()]
+            found.append(json.dumps([*key, _short(table[key]), None]))
+        found += [json.dumps([*key, _short(value), sorted(oids)]) for value, oids in values.items()]
     return found
+
+
+def _short(value: str | None) -> str | None:
+    """Return the value, or what tells a long text, such as a comment, from others; only NOT VALID at its end is looked at again."""
+    if value is None or len(value) <= LONGEST:
+        return value
+    end = " NOT VALID" if value.endswith(" NOT VALID") else ""
+    return f"sha256 {hashlib.sha256(value.encode('utf-8', 'surrogatepass')).hexdigest()}{end}"
 
 
 class Properties:

@@ -1,0 +1,126 @@
+"""Partitions that are not like their table: who is asked for details, and what a snapshot keeps of them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from gpcatalog.model import properties
+from gpcatalog.planner import losses
+from gpcatalog.planner import operations as op
+from gpcatalog.probes.collect import collect
+from gpcatalog.probes.connection import connect
+from gpcatalog.store.snapshot import Snapshot
+from tests.conftest import fresh_database
+from tests.migration import made
+
+SERVERS = ["gp6_dsn", "gp7_dsn", "pg12_dsn", "pg_dsn", "pgnew_dsn", "pg19_dsn"]
+DEFAULT, PRIVILEGE = ("default", "v"), ("privilege", "SELECT of public")
+
+
+@pytest.fixture(params=SERVERS)
+def table(request: pytest.FixtureRequest) -> str:
+    """A database with one table of four daily partitions, with a default, a check, a privilege and comments of its own."""
+    dsn = fresh_database(request.getfixturevalue(request.param), "uneven")
+    columns = "id int NOT NULL, d date, v text DEFAULT 'x', CHECK (id > 0)"
+    if request.param == "gp6_dsn":
+        made.execute(
+            dsn,
+            f"CREATE TABLE t ({columns}) DISTRIBUTED BY (id) PARTITION BY RANGE (d)"
+            " (START (date '2022-01-01') END (date '2022-01-05') EVERY (interval '1 day'))",
+        )
+    else:
+        made.execute(dsn, f"CREATE TABLE t ({columns}) PARTITION BY RANGE (d)")
+        made.execute(
+            dsn,
+            *(f"CREATE TABLE t_1_prt_{n} PARTITION OF t FOR VALUES FROM ('2022-01-0{n}') TO ('2022-01-0{n + 1}')" for n in range(1, 5)),
+        )
+    made.execute(dsn, "GRANT SELECT ON t TO PUBLIC", "COMMENT ON TABLE t IS 'of the table'", "COMMENT ON COLUMN t.v IS 'of the table'")
+    made.execute(dsn, "CREATE INDEX t_v ON t (v)")
+    return dsn
+
+
+def uneven(dsn: str) -> list[str]:
+    with connect(dsn) as session:
+        oids = ", ".join(str(row["oid"]) for row in session.rows("uneven_partitions")) or "0"
+        names = session.query(f"SELECT c.relname::text AS name FROM pg_catalog.pg_class c WHERE c.oid IN ({oids}) ORDER BY 1")
+    return [row["name"] for row in names]
+
+
+def test_nobody_is_asked_where_all_are_alike(table: str) -> None:
+    assert uneven(table) == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "ALTER TABLE t_1_prt_2 ALTER v SET DEFAULT 'y'",
+        "ALTER TABLE t_1_prt_2 ALTER v DROP DEFAULT",
+        "ALTER TABLE t_1_prt_2 ALTER v SET STORAGE EXTERNAL",
+        "ALTER TABLE t_1_prt_2 ALTER v SET (n_distinct=7)",
+        "ALTER TABLE t_1_prt_2 ALTER v SET NOT NULL",
+        "ALTER TABLE t_1_prt_2 SET (toast.autovacuum_enabled=false)",
+        "COMMENT ON TABLE t_1_prt_2 IS 'of the partition'",
+        "COMMENT ON COLUMN t_1_prt_2.d IS 'of the partition'",
+    ],
+)
+def test_one_that_differs_is_found(table: str, change: str) -> None:
+    try:
+        made.execute(table, change)
+    except psycopg.errors.WrongObjectType:  # Greenplum 6 lets partitions have no default and no NOT NULL of their own
+        assert uneven(table) == []
+        return
+    assert uneven(table) == ["t_1_prt_2"]
+
+
+def test_a_privilege_that_one_lacks_is_found(table: str, tmp_path: Path) -> None:
+    """Where no partition has privileges of its own those of the table say nothing about them."""
+    made.execute(table, *(f"GRANT SELECT ON t_1_prt_{n} TO PUBLIC" for n in (1, 2, 4)), "REVOKE ALL ON t_1_prt_3 FROM PUBLIC")
+    assert uneven(table) == ["t_1_prt_3"]
+    with connect(table) as session:
+        path = collect(session, tmp_path / "now.gpcatalog", lambda _: None)
+    with Snapshot(path) as snapshot:
+        found = [json.loads(r["detail"]) for r in snapshot.rows("SELECT detail FROM partition_fact WHERE fact = 'property'")]
+    assert [f[:3] for f in found if f[0] == "privilege"] == [["privilege", "SELECT of PUBLIC", ""], ["privilege", "SELECT of PUBLIC", None]]
+
+
+def merge(*leaves: int) -> op.Merge:
+    return op.Merge(
+        id="m", explanation="", gain=op.Gain(0, 0, 0, 0, 0), cost=op.Price(0, 0, 0, 0, 0), grain="month", partition="p", name="p", bound="",
+        lower=None, upper=None, units=(), leaves=tuple(op.Leaf(n, f"t_{n}") for n in leaves), new=(op.NewLeaf("p", like=leaves[-1]),),
+    )  # fmt: skip
+
+
+def test_what_a_merge_loses() -> None:
+    own = {DEFAULT: "1", PRIVILEGE: ""}
+    facts = properties.facts(own, {1: own, 2: {DEFAULT: "2", PRIVILEGE: ""}, 3: {DEFAULT: "1"}})
+    its = properties.Properties(facts)
+    assert its.of() == own
+    assert its.of(1) == its.of(99) == own
+    assert its.of(3) == {DEFAULT: "1"}
+    assert losses.lost(its, merge(1, 99)) == ()
+    assert losses.lost(its, merge(1, 2)) == ("default of column v on 1 of 2 partitions: the table's applies",)
+    assert losses.lost(its, merge(1, 3)) == ("SELECT of public on 1 of 2 partitions: not granted on the new one",)
+
+
+def test_long_values_are_kept_short() -> None:
+    """A comment may be a megabyte long; two that differ still differ."""
+    key = ("comment", "v")
+    facts = properties.facts({}, {1: {key: "x" * 100_000}, 2: {key: "x" * 99_999}, 3: {key: "x" * 100_000}})
+    assert all(len(f) < 200 for f in facts)
+    its = properties.Properties(facts)
+    assert its.of(1) == its.of(3) != its.of(2)
+    check = {("check", "c"): "CHECK (" + "x" * 1000 + ") NOT VALID"}
+    assert properties.Properties(properties.facts({}, {1: check})).of(1)["check", "c"].endswith(" NOT VALID")
+
+
+def test_triggers_that_differ_keep_partitions_apart() -> None:
+    key = ("trigger", "g")
+    enabled, disabled = {key: "ENABLE"}, {key: "DISABLE"}
+    some = properties.Properties(properties.facts(enabled, {1: disabled, 2: enabled}))
+    assert some.uneven("trigger", 2) == [(1, "g")]
+    every = properties.Properties(properties.facts(enabled, {1: disabled, 2: disabled}))
+    assert every.uneven("trigger", 2) == []
