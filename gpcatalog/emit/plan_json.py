@@ -217,13 +217,17 @@ class Held(msgspec.Struct, omit_defaults=True):
 
 
 class Line(msgspec.Struct, omit_defaults=True, tag_field="operation", tag="other", kw_only=True):
-    """A step as the file has it; see the step of that operation. units, new: rows of `partitions` and `made`; rests_on: in `texts`."""
+    """A step as the file has it; see the step of that operation.
+
+    units, new: rows of `partitions` and `made`; rests_on, lost: numbers of `texts`
+    """
 
     id: str
     explanation: str
     gain: op.Gain
     cost: op.Price
     rests_on: list[int] = []
+    lost: list[int] = []
     parent: int = 0
     parent_name: str = ""
     proposal: bool = False
@@ -290,7 +294,7 @@ _LINES: dict[type[op.AnyStep], type[Line]] = {
 }
 _STEPS = {line: step for step, line in _LINES.items()}
 _OWN = {  # fields that a step and its line both have and spell alike
-    step: [f.name for f in msgspec.structs.fields(line) if f.name not in ("rests_on", "units", "leaves", "new")]
+    step: [f.name for f in msgspec.structs.fields(line) if f.name not in ("rests_on", "lost", "units", "leaves", "new")]
     for step, line in _LINES.items()
 }
 
@@ -344,6 +348,7 @@ def _line(table: TablePlan, shared: _Shared) -> TableLine:
         line = _LINES[type(step)](
             **{name: getattr(step, name) for name in _OWN[type(step)]},
             rests_on=[shared(text) for text in step.rests_on],
+            lost=[shared(text) for text in step.lost],
             units=pack_numbers([at[u.oid] for u in units]),
             leaves=Held(
                 pack_numbers([at[x.oid] for x in held]), pack_numbers([x.unit for x in held]), pack_numbers([x.lane for x in held])
@@ -467,6 +472,7 @@ def _table(table: TableLine, texts_: list[str], known_ends: dict[Family, Ends]) 
         kind = _STEPS[type(line)]
         known: dict[str, Any] = {name: getattr(line, name) for name in _OWN[kind]}
         known["rests_on"] = tuple(texts_[n] for n in _places([*line.rests_on]))
+        known["lost"] = tuple(texts_[n] for n in _places([*line.lost]))
         wanted = kind.__struct_fields__
         if "units" in wanted:
             known["units"] = tuple(unit(n) for n in _places(line.units))
