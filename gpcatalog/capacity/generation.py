@@ -91,7 +91,8 @@ class Generation:
 TOAST_COLUMNS, TOAST_INDEX_COLUMNS = 3, 2
 VISIMAP_COLUMNS, VISIMAP_INDEX_COLUMNS = 3, 2
 BLOCK_DIRECTORY_COLUMNS, BLOCK_DIRECTORY_INDEX_COLUMNS = 4, 3
-# the heap of a bitmap index has a column for each one indexed and these, and its index one for each; pages of an empty one
+# A bitmap index has a heap with these columns besides the indexed ones, and a btree index on that heap. Pages: all three while empty
+# (measured: Greenplum 6.25.3 and 7.0.0).
 BITMAP_MORE_COLUMNS, BITMAP_PAGES = 2, 3
 
 _NONE: Mapping[Storage, int] = MappingProxyType({})

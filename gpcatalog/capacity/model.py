@@ -349,10 +349,12 @@ def relation_files(server: Generation | str, shape: Shape, use: Use = EMPTY, ins
 
 
 def empty_bytes(server: Generation | str, shape: Shape) -> int:
-    """Bytes on one instance that the files of an empty relation take: one page for each btree index.
+    """Bytes on one instance that the files of an empty relation take: one page for each btree index, three for a bitmap index.
 
     >>> empty_bytes("gp6", Shape(Storage.AO_COLUMN, 100, toastable=True))
     65536
+    >>> empty_bytes("gp6", Shape(Storage.HEAP, 1, indexes=(Index(bitmap=True),), unlogged=True)) // 32768
+    6
     """
     gen = known(server, shape)
     if not _stored(gen, shape):
@@ -360,7 +362,7 @@ def empty_bytes(server: Generation | str, shape: Shape) -> int:
     pages = sum(BITMAP_PAGES if index.bitmap else 1 for index in shape.indexes) + _toasted(gen, shape)
     if shape.storage.append_optimized:
         pages += 1 + bool(shape.indexes)  # visibility map, block directory
-    return pages * gen.block
+    return pages * gen.block * (2 if shape.unlogged else 1)
 
 
 # --- trees ---------------------------------------------------------------------------------------------------------------
