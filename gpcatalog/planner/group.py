@@ -37,7 +37,9 @@ from gpcatalog.planner.sets import SLOTS, Chunk, Ints, Why
 # leaves converted.
 RESOURCES = ("rows", "files", "leaves", "rewrite", "seconds", "scan", "dropped", "catalog", "merges", "converted", "unwished")
 ROWS, FILES, LEAVES, REWRITE, SECONDS, SCAN, DROPPED, CATALOG, MERGES, CONVERTED, UNWISHED = range(len(RESOURCES))
-UNWISHED_PRICE = 1e6  # points a leaf that is not stored as the policy says: more than rewriting 40 TiB takes by the default weights
+UNWISHED_PRICE = (
+    1e6  # points for each cold leaf that is not stored as the policy says; by the default weights, rewriting 47 TiB costs as many
+)
 PLACES = 6  # of a point: sums in another order must not turn a tie into a choice
 DROP = len(TARGETS)  # the option after the storage targets: drop the empty unit
 
@@ -51,7 +53,7 @@ def prices(weights: Weights, gain: float = 1.0, rows: float = 1.0, files: float 
     found = np.zeros(len(RESOURCES))
     found[ROWS], found[FILES] = weights.row * gain * rows, weights.file * gain * files
     found[REWRITE], found[SCAN], found[DROPPED] = weights.rewrite / MIB, weights.scan / MIB, weights.drop
-    found[UNWISHED] = UNWISHED_PRICE * gain
+    found[UNWISHED] = UNWISHED_PRICE
     return found
 
 

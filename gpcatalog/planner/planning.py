@@ -29,6 +29,7 @@ from gpcatalog.planner.group import (
     ROWS,
     SCAN,
     SECONDS,
+    UNWISHED_PRICE,
     Problem,
     prepare,
     prices,
@@ -388,6 +389,8 @@ def _basis(planned: Planned, source: Source) -> list[str]:
         f"catalog query time: estimate, {known_limits.CATALOG_QUERY_SLOPE.value:.0f} ms a 10,000 leaves"
         f" ({known_limits.CATALOG_QUERY_SLOPE.source})",
     ]
+    if any(root.wishes.storage not in ("auto", "keep") for root in reader.roots):
+        found.append(f"storage: each cold leaf that is not stored as the policy requires costs {UNWISHED_PRICE:,.0f} points")
     if reader.workload is None:
         found.append(
             f"queries: assumed, a day's rows are asked for alone {w.fresh_per_day:g} × a day while fresh, half as often every"
@@ -427,7 +430,8 @@ def _notes(planned: Planned, source: Source) -> list[str]:
     covered = planned.reader.snapshot.rows("SELECT probe, status FROM coverage WHERE probe IN (?, ?)", [*asked])
     if asked[0] not in {r["probe"] for r in covered} or any(r["status"] != "read" for r in covered):
         found.append(
-            "Defaults, comments, privileges and other properties of partitions were not read: `gpcatalog migrate` says what is lost."
+            "Defaults, comments, privileges and other properties of partitions were not read, so losses are unknown:"
+            " `gpcatalog migrate` lists them."
         )
     if planned.lock_limit is None:
         found.append("The size of the lock table is not known: whether the locks of a step fit was not checked.")
