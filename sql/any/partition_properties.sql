@@ -1,5 +1,5 @@
--- What some partitions and their table have of their own besides their columns' types, keys and indexes: one row each. `what` and `name`
--- say which property of which column, constraint, trigger, role or statistics object, `value` says it as SQL does.
+-- Properties of some partitions and of their tables, one row each: defaults, storage, options, comments, privileges, constraints, triggers
+-- and statistics objects. `what` is the kind, `name` the column, constraint, trigger, role or object, `value` its SQL.
 -- needs: CONNECT
 -- locks: AccessShareLock on pg_attribute, pg_attrdef, pg_type, pg_description, pg_constraint, pg_trigger, pg_class, pg_index, pg_statistic_ext, pg_namespace; opens no table
 -- cost: one index look-up a column, constraint, trigger and index of theirs

@@ -1,5 +1,5 @@
--- Partitions with columns, defaults, comments, privileges or other properties that are not those of their table, or that a table cannot
--- have. What exactly they are is asked of these alone. Text is compared, so some that are alike may be told, too.
+-- Partitions whose columns, defaults, comments, privileges or other properties differ from those of their table, or that have properties
+-- which a partitioned table cannot have. The comparison is of text, so the result can contain partitions that do not differ.
 -- needs: CONNECT
 -- locks: AccessShareLock on pg_class, pg_partition, pg_partition_rule, pg_attribute, pg_attrdef, pg_description, pg_index; opens no table
 -- cost: one join of pg_attribute, pg_attrdef and pg_index with the partitions each

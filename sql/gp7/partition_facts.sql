@@ -3,13 +3,7 @@
 -- needs: CONNECT
 -- locks: AccessShareLock on pg_class, pg_am, pg_statistic_ext, pg_inherits, pg_partitioned_table, pg_constraint, pg_depend, pg_rewrite, pg_publication, pg_publication_rel, pg_publication_namespace, pg_policy, pg_trigger, pg_sequence, pg_type, pg_shdepend, pg_attrdef, pg_index, gp_distribution_policy; opens no table
 -- cost: one scan of each of those, and the columns of every root
-WITH RECURSIVE tree AS (
-    SELECT pt.partrelid AS oid, pt.partrelid AS root
-      FROM pg_catalog.pg_partitioned_table pt
-      JOIN pg_catalog.pg_class c ON c.oid = pt.partrelid AND NOT c.relispartition
-    UNION ALL
-    SELECT i.inhrelid, t.root FROM tree t JOIN pg_catalog.pg_inherits i ON i.inhparent = t.oid
-)
+-- include tree
 SELECT t.root::int8 AS root, t.oid::int8 AS oid,
        CASE WHEN t.oid = t.root THEN 'distribution' ELSE 'other distribution' END AS fact,
        CASE WHEN g.policytype = 'r' THEN 'REPLICATED' WHEN g.distkey IS NULL OR g.distkey::text = '' THEN 'RANDOMLY'
