@@ -1,4 +1,4 @@
-"""Properties of partitions besides columns, keys and indexes: the SQL that sets them."""
+"""SQL that sets the properties of partitions: defaults, storage, comments, constraints, trigger states and statistics objects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Properties of partitions besides columns, keys and indexes: the rules by which they are merged, and what is lost by that."""
+"""Rules that merge the properties of partitions (defaults, storage, comments, constraints, …), and the losses that they cause."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ Traits = Mapping[tuple[str, str], str]
 """(what, name) → value, as the probe `migration_traits` tells it: ("default", "v") → "'x'::text"."""
 
 HEAP_OPTIONS = ("fillfactor", "parallel_workers", "toast_tuple_target", "user_catalog_table")
-"""Storage options that append-optimized tables do not have (tried on Greenplum 7.0.0; 6.25.3 accepts them and makes nothing of them)."""
+"""Storage options that append-optimized tables do not support (tested on Greenplum 7.0.0; 6.25.3 accepts and ignores them)."""
 
 # merged when they differ: the newest partition decides how its rows are stored and sampled
 _NEWEST = ("storage", "compression", "options", "toast options")

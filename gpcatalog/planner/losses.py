@@ -1,4 +1,4 @@
-"""What the steps of a plan lose: properties in which the partitions of a table differ, merged by the rules that a migration follows."""
+"""Losses of the steps of a plan: properties that differ between partitions, merged by the same rules as in a migration."""
 
 from __future__ import annotations
 

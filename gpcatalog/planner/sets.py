@@ -79,7 +79,7 @@ WHY_TEXT = {
     Why.PAST_RETENTION: "older than its retention: the owner's clean-up will remove it",
     Why.OTHER_DISTRIBUTION: "distributed otherwise than its table",
     Why.EXTERNALISE: "old enough to live in files outside: proposed",
-    Why.NOT_AGAIN: "starts EXCLUSIVE where another ends INCLUSIVE: Greenplum 6 would report an overlap if it were added again",
+    Why.NOT_AGAIN: "starts EXCLUSIVE where another one ends INCLUSIVE: Greenplum 6 reports an overlap if a rollback adds it again",
 }
 
 
