@@ -20,17 +20,24 @@ def partition(name: str, value: str = "") -> str:
     return quote(name) if name else f"FOR ({value})"
 
 
-def constant(text: str) -> str:
-    """Return the text without the precision of time types: Greenplum 6 takes no such cast for a constant.
+_USERS_TYPE = re.compile(r"""('(?:[^']|'')*')|::(?:"(?:[^"]|"")*"|\w+)\.(?:"(?:[^"]|"")*"|\w+)""")
 
-    A bound has no more digits than its column, so its value is the same.
+
+def constant(text: str) -> str:
+    '''Return the text without the precision of time types and without casts to user-defined types.
+
+    Greenplum 6 takes no such cast for a constant. A bound has no more digits than its column, and a literal without a type gets that of
+    its column, so the value is the same. Casts to user-defined types have a schema: nothing but pg_catalog is on the path.
 
     >>> constant("START ('2022-01-01 00:00:00'::timestamp(6) without time zone)")
     "START ('2022-01-01 00:00:00'::timestamp without time zone)"
     >>> constant("VALUES ('x::time(3)', 'it''s ::time(3)')")
     "VALUES ('x::time(3)', 'it''s ::time(3)')"
-    """
-    return _TIME_PRECISION.sub(lambda m: m[1] or m[0], text)
+    >>> constant("""START ('2022-01-01'::public.day) END ('2022-02-01'::"My.S"."a day")""")
+    "START ('2022-01-01') END ('2022-02-01')"
+    '''
+    plain = _TIME_PRECISION.sub(lambda m: m[1] or m[0], text)
+    return _USERS_TYPE.sub(lambda m: m[1] or "", plain)
 
 
 class Classic(Writer):
@@ -217,7 +224,7 @@ class Classic(Writer):
         return moves
 
     def _root_grants(self, context: Context) -> list[Grant]:
-        return [g for g in grants(context.root.acl) if g.role != context.root.owner]
+        return list(context.root.grants)
 
     def _nothing_in_default(self, leaf: str, predicate: str) -> str:
         said = literal(f"the default partition {leaf} holds rows of {predicate}: the server never checked it; move them first")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol
@@ -71,11 +72,22 @@ class Index:
 
 @dataclass(frozen=True)
 class Grant:
-    """Privileges of one role; the empty role is PUBLIC."""
+    """Privileges of one role on a table or one of its columns; the empty role is PUBLIC."""
 
     role: str
     privileges: tuple[str, ...]
     grantable: tuple[str, ...]
+    column: str = ""
+
+    @property
+    def words(self) -> list[str]:
+        """Each privilege with its role, for people.
+
+        >>> Grant("a", ("SELECT",), (), "v").words
+        ['SELECT (v) of a']
+        """
+        where = f" ({self.column})" if self.column else ""
+        return [f"{privilege}{where} of {self.role or 'PUBLIC'}" for privilege in self.privileges]
 
 
 _PRIVILEGES = {
@@ -101,11 +113,11 @@ def _items(acl: str) -> Iterable[str]:
         yield re.sub(r"\\(.)", r"\1", m[1], flags=re.S) if m[1] is not None else m[2]
 
 
-def grants(acl: str | None) -> tuple[Grant, ...]:
-    """Who may do what by an ACL; empty where it says nothing (the owner alone).
+def grants(acl: str | None, column: str = "") -> tuple[Grant, ...]:
+    """Who may do what by an ACL of a table or column; empty where it says nothing (the owner alone).
 
-    >>> grants('{me=arwdDxt/me,=r/me,"\\\\"a b\\\\"=r*w/me"}')[1:]
-    (Grant(role='', privileges=('SELECT',), grantable=()), Grant(role='a b', privileges=('SELECT', 'UPDATE'), grantable=('SELECT',)))
+    >>> [g.words for g in grants('{me=arwdDxt/me,=r/me,"\\\\"a b\\\\"=r*w/me"}')[1:]]
+    [['SELECT of PUBLIC'], ['SELECT of a b', 'UPDATE of a b']]
     """
     found: dict[str, tuple[set[str], set[str]]] = {}
     for item in _items(acl) if acl else ():
@@ -122,25 +134,23 @@ def grants(acl: str | None) -> tuple[Grant, ...]:
             if star:
                 more.add(word)
     order = list(_PRIVILEGES.values())
-    return tuple(Grant(r, tuple(sorted(p, key=order.index)), tuple(sorted(g, key=order.index))) for r, (p, g) in found.items())
+    return tuple(Grant(r, tuple(sorted(p, key=order.index)), tuple(sorted(g, key=order.index)), column) for r, (p, g) in found.items())
 
 
-def common_grants(acls: list[str | None], owner: str) -> tuple[Grant, ...]:
-    """What all of several relations grant to others: a merged leaf never lets in anybody whom one of its parts kept out.
+def common_grants(parts: Sequence[Iterable[Grant]]) -> tuple[Grant, ...]:
+    """What all of several relations grant: a merged leaf never lets in anybody whom one of its parts kept out.
 
-    >>> common_grants(["{o=r/o,a=rw/o}", "{o=r/o,a=r/o,b=r/o}"], "o")
-    (Grant(role='a', privileges=('SELECT',), grantable=()),)
+    >>> common_grants([[Grant("a", ("SELECT", "UPDATE"), ())], [Grant("a", ("SELECT",), ()), Grant("b", ("SELECT",), ())]])
+    (Grant(role='a', privileges=('SELECT',), grantable=(), column=''),)
     """
-    maps = [{g.role: g for g in grants(a) if g.role != owner} for a in acls]
+    maps = [{(g.role, g.column): g for g in part} for part in parts]
     found = []
-    for role, first in maps[0].items():
-        rest = [m.get(role) for m in maps[1:]]
-        if any(r is None for r in rest):
-            continue
+    for key, first in maps[0].items():
+        rest = [m.get(key) for m in maps[1:]]
         rights = tuple(p for p in first.privileges if all(r and p in r.privileges for r in rest))
         more = tuple(p for p in first.grantable if all(r and p in r.grantable for r in rest))
         if rights:
-            found.append(Grant(role, rights, more))
+            found.append(Grant(first.role, rights, more, first.column))
     return tuple(found)
 
 
@@ -168,11 +178,17 @@ class Relation:
     distribution: str
     strategy: str
     key: tuple[str, ...]
-    column_grants: bool
+    column_grants: tuple[tuple[str, str], ...]
     has_oids: bool
     has_template: bool
     split: str = ""  # Greenplum 7, PostgreSQL: what stands behind PARTITION BY, as the server spells it
     access_method: str = ""  # Greenplum 7: of roots and intermediates too, which store nothing
+
+    @property
+    def grants(self) -> tuple[Grant, ...]:
+        """What roles other than the owner may do with it and its columns."""
+        found = [*grants(self.acl), *(g for column, acl in self.column_grants for g in grants(acl, column))]
+        return tuple(g for g in found if g.role != self.owner)
 
     @property
     def sql(self) -> str:
@@ -299,7 +315,7 @@ def read(ask: Asker, server: Server, root: int) -> Table | None:
             distribution=r["distribution"] or "",
             strategy=r["strategy"] or "",
             key=tuple(r["key"].split("\x1f")) if r["key"] else (),
-            column_grants=r["column_grants"],
+            column_grants=tuple(json.loads(r["column_grants"] or "{}").items()),
             has_oids=r["has_oids"],
             has_template=r["has_template"],
             split=r["split"],

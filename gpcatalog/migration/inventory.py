@@ -29,8 +29,8 @@ _COLUMNS: dict[str, dict[Treatment, str]] = {
     },
     "pg_attribute": {
         K: "attname atttypid atttypmod attcollation attgenerated attlen attbyval attalign",
-        M: "attnum attnotnull atthasdef attstorage attcompression attstattarget attoptions",
-        R: "attacl attidentity attfdwoptions",
+        M: "attnum attnotnull atthasdef attstorage attcompression attstattarget attoptions attacl",
+        R: "attidentity attfdwoptions",
         S: "attrelid attndims attcacheoff atthasmissing attmissingval attisdropped attislocal attinhcount",
     },
     "pg_attrdef": {M: "adbin", S: "oid adrelid adnum adsrc"},

@@ -37,7 +37,6 @@ from gpcatalog.migration.facts import (
     Table,
     column_signature,
     common_grants,
-    grants,
     quote_ident_always,
     read,
     read_details,
@@ -229,7 +228,7 @@ class Planner:
                 raise Refusal("some of its leaves are unlogged and some are not")
             if leaf.distribution != self.table.root.distribution:
                 raise Refusal(f"{leaf.name} is distributed {leaf.distribution}, the table {self.table.root.distribution}")
-            if leaf.column_grants:
+            if leaf.column_grants and self.classic:
                 raise Refusal(f"{leaf.name} has grants on columns")
             own = [(c.name, c.type) for c in self.table.columns[leaf.oid]]
             wanted = [(c.name, c.type) for c in self.table.columns[self.table.root.oid]]
@@ -477,7 +476,7 @@ class Planner:
             sources=tuple((p.sql, "") for p in parts),
             slices=tuple(self._slice(p, key, unit.level if deep else like.level) for p in parts),
             predicate=" AND ".join([whole, *path_parts]),
-            grants=common_grants([p.acl for p in parts], like.owner),
+            grants=common_grants([p.grants for p in parts]),
             comment="\n".join(dict.fromkeys(p.comment for p in parts if p.comment)),
             storage=Storage(new.storage or like.storage).value,
             options=options,
@@ -568,7 +567,7 @@ class Planner:
                         shape=old,
                         sources=((qualified(stage.schema, stage.final), mine),),
                         predicate=" AND ".join([mine, *(self.path_predicate(old, u) if deep else [])]),
-                        grants=tuple(g for g in grants(old.acl) if g.role != old.owner),
+                        grants=old.grants,
                         comment=old.comment,
                         storage=old.storage,
                         options=options_of(old.options),
@@ -668,8 +667,6 @@ class Planner:
         if "other" in hanging:
             more = f" and {len(hanging['other']) - 1} more" if len(hanging["other"]) > 1 else ""
             raise Refusal(f"it would not move to another table: {hanging['other'][0][0]}{more}")
-        if root.column_grants:
-            raise Refusal("the table has grants on columns, which would not move to another one")
         asked = table.relations.get(step.new[0].like) if step.new else None
         like = asked if asked is not None and asked in leaves else max(leaves, key=lambda r: r.oid)
         # of another storage than heap the leaf knows the columns' encodings
@@ -687,7 +684,7 @@ class Planner:
         toast = {table.traits[leaf.oid].get(("toast options", "")) for leaf in leaves}
         if len(toast) == 1 and (text := toast.pop()) is not None:
             traits["toast options", ""] = text
-        lost = [*replaced([table.traits[leaf.oid] for leaf in leaves], traits), *_grants_lost(grants(root.acl), leaves, "the table")]
+        lost = [*replaced([table.traits[leaf.oid] for leaf in leaves], traits), *_grants_lost(root.grants, leaves, "the table")]
         lost += [f"comment on {leaf.name}" for leaf in leaves if leaf.comment][:20]
         stage = Stage(
             name=f"gpc_{digest}_1", final=root.name, schema=root.schema, like=pattern.sql,
@@ -730,7 +727,7 @@ class Planner:
         wanted = {k: v for k, v in self.table.traits[leaf.oid].items() if k not in without}
         return Stage(
             name=name, final=leaf.name, schema=leaf.schema, like=like.sql, shape=leaf, sources=(), predicate=predicate,
-            grants=tuple(g for g in grants(leaf.acl) if g.role != leaf.owner), comment=leaf.comment, storage=leaf.storage,
+            grants=leaf.grants, comment=leaf.comment, storage=leaf.storage,
             options=options_of(leaf.options),
             encodings=self.encodings(self.table.columns[leaf.oid]) if leaf.storage == "ao_column" else (), explicit=True,
             indexes=tuple((i, i.name) for i in self.table.indexes[leaf.oid]), statistics=self.statistics_targets(leaf),
@@ -801,7 +798,7 @@ class Planner:
                 predicate(parse(middle.bound), self.key(parent)), inside, True, default,
                 (*step.rests_on, f"rows outside {leaf.bound} may come from then on"),
                 (
-                    *_grants_lost(grants(leaf.acl), [middle], leaf.name),
+                    *_grants_lost(leaf.grants, [middle], leaf.name),
                     *replaced([self.table.traits.get(middle.oid, {})], self.table.traits[leaf.oid]),
                     *([f"comment on {middle.name}: the new one has that of {leaf.name}"] if middle.comment else []),
                 ),
@@ -919,11 +916,7 @@ class Planner:
 
 def _grants_lost(kept: Iterable[Grant], parts: Sequence[Relation], where: str) -> list[str]:
     """Return a sentence for each privilege that some of the parts grant and the relation that takes their place does not."""
-    return privileges_lost([_privileges(grants(p.acl), p.owner) for p in parts], _privileges(kept), where)
-
-
-def _privileges(granted: Iterable[Grant], owner: str | None = None) -> list[str]:
-    return [f"{privilege} of {g.role or 'PUBLIC'}" for g in granted if g.role != owner for privilege in g.privileges]
+    return privileges_lost([[word for g in p.grants for word in g.words] for p in parts], [word for g in kept for word in g.words], where)
 
 
 def _made_relation(made: Made, like: Relation, parent: Relation) -> Relation:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from gpcatalog.migration.change import Context, Outside, Swap
 from gpcatalog.migration.declarative import Declarative
-from gpcatalog.migration.facts import grants
 from gpcatalog.migration.journal import SCHEMA
 from gpcatalog.migration.writer import Phase, Phases, Writer, block, call, grant_statements, literal, lock_list
 from gpcatalog.model.names import qualified
@@ -45,7 +44,7 @@ def outside(writer: Writer, context: Context, change: Outside, *, whole: bool) -
     filled = f"RAISE EXCEPTION '%', {literal(f'fill in {read} and {write} above this step of {leaf.sql}: nothing was changed')};"
     distributed = f" DISTRIBUTED {leaf.distribution}" if leaf.distribution else ""
     names = writer.quiet(context, as_swap)
-    grant = grant_statements(table, (g for g in grants(leaf.acl) if g.role != leaf.owner and "SELECT" in g.privileges))
+    grant = grant_statements(table, (g for g in leaf.grants if "SELECT" in g.privileges))
     taken = f"{change.name}_old"
     if writer.classic:
         exchange = [

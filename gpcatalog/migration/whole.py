@@ -6,7 +6,7 @@ import dataclasses
 
 from gpcatalog.migration.change import Context, Lift, Made, Parted, Plain, Swap
 from gpcatalog.migration.declarative import BOUND, COPIED, REPLICA_IDENTITY
-from gpcatalog.migration.facts import Relation, grants
+from gpcatalog.migration.facts import Relation
 from gpcatalog.migration.template import set_template
 from gpcatalog.migration.writer import Phase, Phases, Writer, array, block, call, grant_statements, index_properties, literal, lock_list
 from gpcatalog.model.names import qualified
@@ -36,7 +36,7 @@ def plain(writer: Writer, context: Context, change: Plain, *, whole: bool) -> li
     ready = [
         *stage.dress.late,
         *writer.seen_by_others(stage),
-        *grant_statements(aside, (g for g in grants(root.acl) if g.role != root.owner)),
+        *grant_statements(aside, root.grants),
     ]
     ready += [f"COMMENT ON COLUMN {aside}.{column} IS {literal(text)};" for column, text in change.comments]
     ready += writer.identity(stage)
@@ -171,8 +171,8 @@ def root_statistics(root: Relation, change: Parted) -> list[str]:
 
 
 def _owned(relation: str, like: Relation) -> list[str]:
-    mine = (g for g in grants(like.acl) if g.role != like.owner)
-    return [f"ALTER TABLE {relation} OWNER TO {quote(like.owner)};", call("strip", literal(relation)), *grant_statements(relation, mine)]
+    owner = f"ALTER TABLE {relation} OWNER TO {quote(like.owner)};"
+    return [owner, call("strip", literal(relation)), *grant_statements(relation, like.grants)]
 
 
 def _parted_classic(change: Parted, aside: str) -> tuple[list[str], list[str]]:
@@ -293,7 +293,7 @@ def lift(writer: Writer, context: Context, change: Lift, *, done: str, whole: bo
             f"CREATE TABLE {above} (LIKE {change.parent.sql} {COPIED}) PARTITION BY {middle.split};",
             f"ALTER TABLE {above} OWNER TO {quote(middle.owner)};",
             call("strip", literal(above)),
-            *grant_statements(above, (g for g in grants(middle.acl) if g.role != middle.owner)),
+            *grant_statements(above, middle.grants),
             f"ALTER TABLE {above} ATTACH PARTITION {low} {leaf.bound};",
             f"ALTER TABLE {change.parent.sql} ATTACH PARTITION {above} {middle.bound};",
         ]

@@ -55,12 +55,13 @@ def call(function: str, *arguments: str) -> str:
 
 
 def grant_statements(relation: str, grants: Iterable[Grant]) -> list[str]:
-    """GRANTs of a table."""
+    """GRANTs of a table and its columns."""
     found = []
     for g in grants:
         plain = [p for p in g.privileges if p not in g.grantable]
         for rights, more in ((plain, ""), (list(g.grantable), " WITH GRANT OPTION")):
             if rights:
+                rights = [f"{p} ({quote(g.column)})" for p in rights] if g.column else rights
                 found.append(f"GRANT {', '.join(rights)} ON TABLE {relation} TO {role_sql(g.role)}{more};")
     return found
 

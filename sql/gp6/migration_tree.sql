@@ -35,7 +35,8 @@ SELECT c.oid::int8 AS oid,
        COALESCE(pg_catalog.array_to_string(ARRAY(
            SELECT a.attname::text FROM pg_catalog.generate_series(0, below.parnatts - 1) k
              JOIN pg_catalog.pg_attribute a ON a.attrelid = below.parrelid AND a.attnum = below.paratts[k] ORDER BY k), E'\x1f'), '') AS key,
-       EXISTS (SELECT 1 FROM pg_catalog.pg_attribute a WHERE a.attrelid = c.oid AND a.attacl IS NOT NULL) AS column_grants,
+       (SELECT pg_catalog.json_object_agg(a.attname, a.attacl::text ORDER BY a.attnum)::text FROM pg_catalog.pg_attribute a
+         WHERE a.attrelid = c.oid AND a.attacl IS NOT NULL AND NOT a.attisdropped) AS column_grants,
        c.relhasoids AS has_oids,
        EXISTS (SELECT 1 FROM pg_catalog.pg_partition tt WHERE tt.parrelid = {root} AND tt.paristemplate
                   AND tt.parlevel = COALESCE(p.parlevel + 1, 0)) AS has_template

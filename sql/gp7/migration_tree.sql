@@ -32,7 +32,8 @@ SELECT c.oid::int8 AS oid, t.parent::int8 AS parent, t.level::int4 AS level,
            SELECT COALESCE(a.attname::text, '') FROM pg_catalog.generate_series(0, pt.partnatts - 1) k
              LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = pt.partrelid AND a.attnum = pt.partattrs[k] AND a.attnum <> 0
             ORDER BY k), E'\x1f'), '') AS key,
-       EXISTS (SELECT 1 FROM pg_catalog.pg_attribute a WHERE a.attrelid = c.oid AND a.attacl IS NOT NULL) AS column_grants,
+       (SELECT pg_catalog.json_object_agg(a.attname, a.attacl::text ORDER BY a.attnum)::text FROM pg_catalog.pg_attribute a
+         WHERE a.attrelid = c.oid AND a.attacl IS NOT NULL AND NOT a.attisdropped) AS column_grants,
        false AS has_oids,
        EXISTS (SELECT 1 FROM pg_catalog.gp_partition_template x WHERE x.relid = {root} AND x.level = t.level) AS has_template
   FROM tree t

@@ -1,6 +1,6 @@
 -- The partition key of every partitioned table, level by level, as its first subtree has it.
 -- needs: CONNECT
--- locks: AccessShareLock on pg_partitioned_table, pg_inherits, pg_attribute, gp_partition_template
+-- locks: AccessShareLock on pg_partitioned_table, pg_inherits, pg_attribute, pg_type, gp_partition_template
 -- cost: one index look-up a partitioned table or intermediate
 WITH RECURSIVE tree AS (
     SELECT pt.partrelid AS oid, pt.partrelid AS root, 0 AS level
@@ -20,8 +20,11 @@ SELECT DISTINCT ON (t.root, t.level)
              LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = pt.partrelid AND a.attnum = pt.partattrs[k] AND a.attnum <> 0
             ORDER BY k), ', ') AS key,
        pg_catalog.array_to_string(ARRAY(
-           SELECT COALESCE(pg_catalog.format_type(a.atttypid, a.atttypmod), '') FROM pg_catalog.generate_series(0, pt.partnatts - 1) k
+           SELECT COALESCE(CASE WHEN y.typtype = 'd' THEN pg_catalog.format_type(y.typbasetype, y.typtypmod)
+                                ELSE pg_catalog.format_type(a.atttypid, a.atttypmod) END, '')
+             FROM pg_catalog.generate_series(0, pt.partnatts - 1) k
              LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = pt.partrelid AND a.attnum = pt.partattrs[k] AND a.attnum <> 0
+             LEFT JOIN pg_catalog.pg_type y ON y.oid = a.atttypid
             ORDER BY k), ', ') AS key_types,
        EXISTS (SELECT 1 FROM pg_catalog.gp_partition_template g WHERE g.relid = t.root AND g.level = t.level) AS has_template
   FROM tree t JOIN pg_catalog.pg_partitioned_table pt ON pt.partrelid = t.oid

@@ -1,6 +1,6 @@
 -- The partition key of every partitioned table, level by level, as its first subtree has it.
 -- needs: CONNECT
--- locks: AccessShareLock on pg_partitioned_table, pg_inherits, pg_attribute
+-- locks: AccessShareLock on pg_partitioned_table, pg_inherits, pg_attribute, pg_type
 -- cost: one index look-up a partitioned table or intermediate
 WITH RECURSIVE ties AS MATERIALIZED (
     -- few tables have partitions: from them upwards, not through every leaf
@@ -23,8 +23,11 @@ SELECT DISTINCT ON (t.root, t.level)
              LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = pt.partrelid AND a.attnum = pt.partattrs[k] AND a.attnum <> 0
             ORDER BY k), ', ') AS key,
        pg_catalog.array_to_string(ARRAY(
-           SELECT COALESCE(pg_catalog.format_type(a.atttypid, a.atttypmod), '') FROM pg_catalog.generate_series(0, pt.partnatts - 1) k
+           SELECT COALESCE(CASE WHEN y.typtype = 'd' THEN pg_catalog.format_type(y.typbasetype, y.typtypmod)
+                                ELSE pg_catalog.format_type(a.atttypid, a.atttypmod) END, '')
+             FROM pg_catalog.generate_series(0, pt.partnatts - 1) k
              LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = pt.partrelid AND a.attnum = pt.partattrs[k] AND a.attnum <> 0
+             LEFT JOIN pg_catalog.pg_type y ON y.oid = a.atttypid
             ORDER BY k), ', ') AS key_types,
        false AS has_template
   FROM tree t JOIN pg_catalog.pg_partitioned_table pt ON pt.partrelid = t.oid

@@ -167,6 +167,11 @@ POSTGRES = (
     Odd("typed", ("CREATE TYPE {t}_y AS (id int, d date, v text)", "CREATE TABLE {t} OF {t}_y PARTITION BY RANGE (d)", *_days())),
     _pg("check_on_leaf", "ALTER TABLE {t}_3 ADD CHECK (id > 0)"),
     _pg("column_grant_on_leaf", "GRANT SELECT (v) ON {t}_3 TO odd_reader"),
+    _pg(
+        "column_grants_on_leaves",
+        *_each("GRANT SELECT (v), UPDATE (v) ON {t}_{n} TO odd_reader WITH GRANT OPTION"),
+        "GRANT INSERT (id) ON {t}_5 TO PUBLIC",
+    ),
     _pg("column_grants_on_root", "GRANT SELECT (v) ON {t} TO odd_reader"),
     _pg("grants", "GRANT SELECT ON {t} TO odd_reader", "GRANT SELECT ON {t}_3, {t}_4 TO odd_reader", "GRANT INSERT ON {t}_5 TO odd_writer"),
     _pg("revoked_on_one", *_each("GRANT SELECT ON {t}_{n} TO odd_reader", range(11))),

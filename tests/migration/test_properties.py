@@ -31,7 +31,7 @@ def relation(name: str, schema: str, owner: str, comment: str, *, level: int = 1
     return Relation(
         oid=level, parent=0, level=level, kind=kind, schema=schema, name=name, bound=low if level else "", partition=name, is_default=False,
         owner=owner, acl=None, storage="heap", options="", tablespace="", persistence="p", comment=comment, replica_identity="d",
-        distribution="", strategy="range" if key else "", key=(key,) if key else (), column_grants=False, has_oids=False, has_template=False,
+        distribution="", strategy="range" if key else "", key=(key,) if key else (), column_grants=(), has_oids=False, has_template=False,
         split=f"RANGE ({quote_ident_always(key)})" if key else "",
     )  # fmt: skip
 
