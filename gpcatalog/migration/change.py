@@ -9,13 +9,47 @@ from gpcatalog.migration.traits import Dress
 
 
 @dataclass(frozen=True)
+class Below:
+    """One step on the way from a unit down to a leaf.
+
+    label: name that the partition gets when Greenplum 6 makes it; bound: as the server spells it; relation: name of its relation
+    address: Greenplum 6: how it is reached behind PARTITION as long as it is there
+    """
+
+    label: str
+    bound: str
+    relation: str
+    address: str = ""
+
+
+@dataclass(frozen=True)
+class Middle:
+    """A partition that has partitions of its own: a unit, or what lies between it and its leaves.
+
+    name, label, bound, address: as in Below; path: bounds from below the unit down to it, empty for the unit itself
+    like: the relation whose key, owner and storage options it has; grants, comment: what it has
+    encodings: of its columns, quoted, as SQL
+    """
+
+    name: str
+    label: str
+    bound: str
+    path: tuple[str, ...]
+    like: Relation
+    grants: tuple[Grant, ...] = ()
+    comment: str = ""
+    address: str = ""
+    encodings: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
 class Stage:
     """A leaf that is built aside and then swapped in.
 
     name: while it is built; final: its relation name afterwards; schema: of both
     like: quoted name of the relation whose columns it copies; shape: the relation whose owner, comment and place it takes
     explicit: storage, options and column encodings are said (a conversion, or a rollback to what was); else they are copied with LIKE
-    path: partitions from below the unit down to this leaf, as (partition name, bound, relation name); empty where the unit is the leaf
+    path: partitions from below the unit down to this leaf; empty where the unit is the leaf
     sources: leaves whose rows it takes, each with the predicate that picks them (empty: all)
     slices: for each source, the predicate that finds its rows again in the new leaf
     predicate: what every row of it must satisfy
@@ -34,7 +68,7 @@ class Stage:
     options: tuple[tuple[str, str], ...] = ()
     encodings: tuple[tuple[str, str], ...] = ()
     explicit: bool = False
-    path: tuple[tuple[str, str, str], ...] = ()
+    path: tuple[Below, ...] = ()
     indexes: tuple[tuple[Index, str], ...] = ()  # each with the name it has afterwards
     slices: tuple[str, ...] = ()
     statistics: tuple[tuple[str, int], ...] = ()  # columns with a target of their own
@@ -45,26 +79,38 @@ class Stage:
 class Unit:
     """A partition that goes, with all that lies below it.
 
-    leaves: with rows, `relation` itself where nothing is below it; between: the partitions between it and the leaves
+    leaves: with rows, `relation` itself where nothing is below it
     address: Greenplum 6: how it is addressed behind ALTER TABLE … PARTITION
+    middles: itself and the partitions between it and the leaves, parents first; empty where nothing is below it
     """
 
     relation: Relation
     leaves: tuple[Relation, ...]
     address: str = ""
-    between: tuple[Relation, ...] = ()
+    middles: tuple[Middle, ...] = ()
+
+    @property
+    def between(self) -> tuple[Relation, ...]:
+        """The partitions between it and the leaves."""
+        return tuple(m.like for m in self.middles[1:])
 
 
 @dataclass(frozen=True)
 class Made:
-    """A partition that comes: bound, name, and its leaves. `levels`: keys of what it is split by further, from the top."""
+    """A partition that comes: name, bound, and the leaves that are built for it.
+
+    key:     what every row of it must satisfy
+    middles: itself and what lies between it and its leaves, parents first; empty where it is the leaf
+    columns: the relation whose columns the middles have
+    """
 
     name: str
     partition: str
     bound: str
     stages: tuple[Stage, ...]
     key: str
-    like: Relation | None = None  # the old unit it is built like, where it has partitions of its own
+    middles: tuple[Middle, ...] = ()
+    columns: Relation | None = None
 
 
 @dataclass(frozen=True)
@@ -167,8 +213,9 @@ class Parted:
 
     plain:    the change that made it plain; name: of the partitioned table while it is built aside
     stages:   its leaves, in the order of `leaves` of `plain`; on Greenplum 6 none, there `definition` says them all
-    definition: Greenplum 6: PARTITION BY … as the server spelled it; template: elements of the subpartition template
-    options, encodings: of the root, as SQL; access_method: of the root, where the server has such
+    definition: Greenplum 6: PARTITION BY … as the server spelled it
+    templates:  elements of the subpartition templates, deepest level first, each behind the table or partition that gets it
+    options, encodings: of the root, as SQL; middles: the partitions between it and the leaves
     dress: of the root; not_valid: statements that add constraints behind the rows, which need not satisfy them
     """
 
@@ -178,10 +225,10 @@ class Parted:
     name: str
     stages: tuple[Stage, ...] = ()
     definition: str = ""
-    template: tuple[str, ...] = ()
+    templates: tuple[tuple[str, tuple[str, ...]], ...] = ()
     options: tuple[tuple[str, str], ...] = ()
     encodings: tuple[tuple[str, str], ...] = ()
-    access_method: str = ""
+    middles: tuple[Middle, ...] = ()
     said: tuple[str, ...] = ()
     dress: Dress = field(default_factory=Dress)
     not_valid: tuple[str, ...] = ()
@@ -193,7 +240,7 @@ class Lift:
 
     middle: the intermediate; leaf: with the name and bound it has below it; key: quoted key of the level above
     predicate: what every row lies in; below: what every row lies in besides, once the parent is back
-    up: whether the leaf goes up
+    up: whether the leaf goes up; encodings: of the intermediate's columns, as SQL
     lost: what the intermediate has and the leaf in its place does not, as sentences
     """
 
@@ -209,6 +256,7 @@ class Lift:
     default: Unit | None = None
     said: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()
+    encodings: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)

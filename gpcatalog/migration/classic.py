@@ -73,8 +73,9 @@ class Classic(Writer):
     def _alter(self, context: Context, above: str, what: str) -> str:
         return f"ALTER TABLE {context.root.sql} {above}{what};"
 
-    def _exchange(self, context: Context, above: str, top: str, stage: Stage) -> str:
-        path = [top, *(partition(name, "") if name else bound for name, bound, _ in stage.path)]
+    def _exchange(self, context: Context, above: str, top: str, stage: Stage, *, made: bool = True) -> str:
+        """Exchange a leaf; `made`: below a partition that was made here, else below one that was there."""
+        path = [top, *(partition(b.label) if made else b.address for b in stage.path)]
         inner = "".join(f"ALTER PARTITION {p} " for p in path[:-1])
         table = qualified(stage.schema, stage.name)
         return self._alter(context, above, f"{inner}EXCHANGE PARTITION {path[-1]} WITH TABLE {table} WITHOUT VALIDATION")
@@ -86,21 +87,23 @@ class Classic(Writer):
         return [self._alter(context, above, f"DROP PARTITION {unit.address}") for unit in gone]
 
     def _below(self, made: Made) -> str:
-        """Storage of what lies between, and an explicit list of what is below, one level deep.
+        """Return the storage of what lies between, and an explicit list of what is below, level by level."""
+        return self._inside(made, ()) if made.middles else ""
 
-        Below the first level the template says it: the server takes no list beside it, and there it cannot be put away for a moment.
-        """
-        if made.like is None:
-            return ""
-        found = f" WITH ({made.like.options})" if made.like.options else ""
-        if made.like.has_template and made.like.level > 1:
-            return found
-        parts = []
+    def _inside(self, made: Made, path: tuple[str, ...]) -> str:
+        options = next(m.like.options for m in made.middles if m.path == path)
+        here = len(path)
+        below: dict[str, str] = {}  # by bound
         for stage in made.stages:
-            name, bound, _ = stage.path[0]
-            label = quote(name) + " " if name else ""
-            parts.append(f"DEFAULT SUBPARTITION {quote(name)}" if bound == "DEFAULT" else f"SUBPARTITION {label}{constant(bound)}")
-        return f"{found} ({', '.join(parts)})"
+            bounds = tuple(b.bound for b in stage.path)
+            if bounds[:here] != path or bounds[here] in below:
+                continue
+            step = stage.path[here]
+            text = f"DEFAULT SUBPARTITION {quote(step.label)}"
+            if step.bound != "DEFAULT":
+                text = f"SUBPARTITION {quote(step.label)} {constant(step.bound)}"
+            below[step.bound] = text + (self._inside(made, bounds[: here + 1]) if len(bounds) > here + 1 else "")
+        return (f" WITH ({options})" if options else "") + f" ({', '.join(below.values())})"
 
     def exchange(self, context: Context, swap: Swap) -> Phases:
         default = swap.default
@@ -129,6 +132,12 @@ class Classic(Writer):
             there = qualified(stage.schema, stage.final)
             if set(stage.grants) != set(self._root_grants(context)):
                 finish += [call("strip", literal(there)), *grant_statements(there, stage.grants)]
+        for made in swap.made:
+            for m in made.middles:
+                there = qualified(made.stages[0].schema, m.name)
+                if set(m.grants) != set(self._root_grants(context)):
+                    finish += [call("strip", literal(there)), *grant_statements(there, m.grants)]
+                finish += [f"COMMENT ON TABLE {there} IS {literal(m.comment)};"] if m.comment else []
         return [
             (Phase.PREPARE, ready),
             (Phase.EXCLUSIVE, self.readers_out(context, swap)),
@@ -137,22 +146,48 @@ class Classic(Writer):
         ]
 
     def _without_template(self, context: Context, swap: Swap, moves: list[str]) -> list[str]:
-        """The moves, with the subpartition template put away meanwhile: it says what new tables get, not what these have."""
-        made = [*(m.like for m in swap.made), *([swap.default.relation] if swap.default is not None else [])]
-        if not any(r is not None and r.has_template and r.level == 1 for r in made):
+        """The moves, with the subpartition templates put away meanwhile: they say what new tables get, not what these have.
+
+        The server takes no list of subpartitions beside a template. Templates of deeper levels go first and come back first.
+        """
+        middles = next((m.middles for m in swap.made if m.middles), ())
+        if not middles and swap.default is not None:
+            middles = swap.default.middles
+        levels: dict[int, tuple[str, str]] = {}  # level → how it is reached, before and after
+        for m in middles:
+            if m.like.has_template and m.like.level not in levels:
+                above = [x for n in range(len(m.path)) for x in middles if x.path == m.path[:n]]
+                # the first partition of a range is always there; what lies below it is addressed as below the others
+                before = ["FOR (RANK(1))" if not x.path else x.address or partition(x.label) for x in above]
+                levels[m.like.level] = (
+                    swap.above + "".join(f"ALTER PARTITION {x} " for x in before),
+                    swap.above + "".join(f"ALTER PARTITION {partition(x.label)} " for x in above),
+                )
+        if not levels:
             return moves
         root = context.root.sql
         said = literal("the subpartition template did not come back as it was: nothing was changed")
+        deepest_first = sorted(levels.items(), reverse=True)
+
+        def now(level: int) -> str:
+            return f"{SCHEMA}.template({literal(root)}, {level}, {literal(levels[level][1])})"
+
+        away = [
+            f"    IF template{n} <> '' THEN {self._alter(context, before, 'SET SUBPARTITION TEMPLATE ()')} END IF;"
+            for n, (before, _) in deepest_first
+        ]
+        back = [
+            f"    IF template{n} <> '' THEN EXECUTE template{n}; END IF;"
+            f" IF {now(n)} <> template{n} THEN RAISE EXCEPTION '%', {said}; END IF;"
+            for n, _ in deepest_first
+        ]
         return [
             "DECLARE",
-            f"    template text := {SCHEMA}.template({literal(root)});",
+            *(f"    template{n} text := {now(n)};" for n in sorted(levels)),
             "BEGIN",
-            f"    IF template <> '' THEN ALTER TABLE {root} SET SUBPARTITION TEMPLATE (); END IF;",
+            *away,
             *("    " + line for line in moves),
-            "    IF template <> '' THEN",
-            "        EXECUTE template;",
-            f"        IF {SCHEMA}.template({literal(root)}) <> template THEN RAISE EXCEPTION '%', {said}; END IF;",
-            "    END IF;",
+            *back,
             "END;",
         ]
 
@@ -161,7 +196,7 @@ class Classic(Writer):
         moves: list[str] = []
         if default is not None:
             top = partition(default.relation.partition)
-            moves += [self._exchange(context, above, top, s) for s in parked]
+            moves += [self._exchange(context, above, top, s, made=False) for s in parked]
             moves.append(self._alter(context, above, "DROP DEFAULT PARTITION"))
         exchanges = self._drops(context, above, swap.gone)
         for made in swap.made:
@@ -171,8 +206,8 @@ class Classic(Writer):
         moves += self._with_stand_in(context, swap, exchanges) if swap.beyond else exchanges
         if default is not None:
             name = quote(default.relation.partition)
-            like = Made("", "", "", parked, "", default.relation if default.relation.kind != "leaf" else None)
-            moves.append(self._alter(context, above, f"ADD DEFAULT PARTITION {name}{self._below(like)}"))
+            below = self._below(Made("", "", "", parked, "", default.middles))
+            moves.append(self._alter(context, above, f"ADD DEFAULT PARTITION {name}{below}"))
             moves += [self._exchange(context, above, name, s) for s in parked]
         return moves
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from gpcatalog.migration.change import Context, Drop, Made, Stage, Swap
 from gpcatalog.migration.classic import empty
+from gpcatalog.migration.facts import Relation
 from gpcatalog.migration.writer import Phase, Phases, Writer, block, call, grant_statements, literal, lock_list
 from gpcatalog.model.names import qualified
 from gpcatalog.model.names import quote_ident as quote
@@ -12,6 +15,17 @@ COPIED = "INCLUDING ALL EXCLUDING INDEXES EXCLUDING IDENTITY EXCLUDING STATISTIC
 """What LIKE copies: indexes, identity and statistics objects need names, which are given afterwards."""
 REPLICA_IDENTITY = {"f": "FULL", "n": "NOTHING"}
 BOUND = "gpcatalog_bound"  # name of the constraint that spares ATTACH its scan
+
+
+def split_table(table: str, columns: str, like: Relation, encodings: Iterable[tuple[str, str]], *, options: str = "") -> str:
+    """The statement that makes a partitioned table with the columns of another, split and, on Greenplum 7, stored as `like` says."""
+    kind = "UNLOGGED TABLE" if like.persistence == "u" else "TABLE"
+    if not like.access_method:
+        return f"CREATE {kind} {table} (LIKE {columns} {COPIED}) PARTITION BY {like.split};"
+    inside = [f"LIKE {columns} {COPIED} EXCLUDING AM EXCLUDING ENCODING EXCLUDING RELOPT"]
+    inside += [f"COLUMN {column} ENCODING ({encoding})" for column, encoding in encodings]
+    with_ = f" WITH ({options})" if options else ""
+    return f"CREATE {kind} {table} ({', '.join(inside)}) PARTITION BY {like.split} USING {quote(like.access_method)}{with_};"
 
 
 class Declarative(Writer):
@@ -94,23 +108,27 @@ class Declarative(Writer):
         ]
         return [block(first), block(second)]
 
-    def _tree(self, context: Context, swap: Swap, made: Made) -> tuple[str, list[str]]:
-        """The table that is attached, and what makes it: the one stage, or a partitioned table over the stages."""
-        if made.like is None:
-            stage = made.stages[0]
-            return qualified(stage.schema, stage.name), []
-        schema = made.stages[0].schema
-        top = qualified(schema, f"{made.stages[0].name}_t")
-        like = made.like
-        found = [
-            f"CREATE TABLE {top} (LIKE {like.sql} {COPIED}) PARTITION BY {like.split};",
-            call("staged", literal(context.plan), literal(swap.id), literal(top)),
-            f"ALTER TABLE {top} OWNER TO {quote(like.owner)};",
-            call("strip", literal(top)),
-            *grant_statements(top, made.stages[0].grants),
-        ]
-        found += [f"ALTER TABLE {top} ATTACH PARTITION {qualified(s.schema, s.name)} {s.path[0][1]};" for s in made.stages]
-        return top, found
+    def _tree(self, context: Context, swap: Swap, made: Made) -> tuple[dict[tuple[str, ...], str], list[str]]:
+        """Return the partitioned tables over the stages by their paths, the one that is attached first, and what makes them."""
+        stem = made.stages[0].name
+        tables = {m.path: qualified(made.stages[0].schema, f"{stem}_t{n or ''}") for n, m in enumerate(made.middles)}
+        found: list[str] = []
+        assert made.columns is not None
+        for m in made.middles:
+            table = tables[m.path]
+            found += [
+                split_table(table, made.columns.sql, m.like, m.encodings, options=m.like.options),
+                call("staged", literal(context.plan), literal(swap.id), literal(table)),
+                f"ALTER TABLE {table} OWNER TO {quote(m.like.owner)};",
+                call("strip", literal(table)),
+                *grant_statements(table, m.grants),
+                *([f"COMMENT ON TABLE {table} IS {literal(m.comment)};"] if m.comment else []),
+            ]
+        for s in made.stages:
+            above = tables[tuple(b.bound for b in s.path[:-1])]
+            found.append(f"ALTER TABLE {above} ATTACH PARTITION {qualified(s.schema, s.name)} {s.path[-1].bound};")
+        found += [f"ALTER TABLE {tables[m.path[:-1]]} ATTACH PARTITION {tables[m.path]} {m.bound};" for m in made.middles[:0:-1]]
+        return tables, found
 
     def exchange(self, context: Context, swap: Swap) -> Phases:
         ready: list[str] = []
@@ -126,17 +144,21 @@ class Declarative(Writer):
                 ready.append(f"ALTER TABLE {table} DROP CONSTRAINT IF EXISTS {self._default_constraint(swap)};")  # it came along
         tops = []
         for made in swap.made:
-            top, statements = self._tree(context, swap, made)
-            ready += statements
-            predicate = made.stages[0].predicate if made.like is None else made.key
+            tables: dict[tuple[str, ...], str] = {}
+            top, predicate = qualified(made.stages[0].schema, made.stages[0].name), made.stages[0].predicate
+            if made.middles:
+                tables, statements = self._tree(context, swap, made)
+                ready += statements
+                top, predicate = tables[()], made.key
             ready.append(f"ALTER TABLE {top} ADD CONSTRAINT {BOUND} CHECK ({predicate});")
-            tops.append((made, top))
+            tops.append((made, top, tables))
         if swap.gone:
             moves.append(f"DROP TABLE {', '.join(u.relation.sql for u in swap.gone)};")
-        for made, top in tops:
+        for made, top, tables in tops:
             schema = made.stages[0].schema
-            if made.like is not None:
+            if made.middles:
                 moves += [f"ALTER TABLE {qualified(s.schema, s.name)} RENAME TO {quote(s.final)};" for s in made.stages]
+                moves += [f"ALTER TABLE {tables[m.path]} RENAME TO {quote(m.name)};" for m in made.middles[1:]]
             moves.append(f"ALTER TABLE {top} RENAME TO {quote(made.name)};")
             there = qualified(schema, made.name)
             moves.append(f"ALTER TABLE {swap.parent.sql} ATTACH PARTITION {there} {made.bound};")

@@ -191,7 +191,7 @@ class Folder:
         if self.server.greenplum or self.server.version_num < 190000 or not 0 < swap.needs.seconds <= self.request.merge_seconds:
             return False
         stages = [s for m in swap.made for s in m.stages]
-        plain = len(swap.made) == len(stages) == 1 and len(swap.gone) > 1 and swap.made[0].like is None
+        plain = len(swap.made) == len(stages) == 1 and len(swap.gone) > 1 and not swap.made[0].middles
         shape = stages[0].shape
         usual = shape.storage == "heap" and not shape.options and not shape.tablespace and shape.persistence == "p"
         return (

@@ -41,16 +41,17 @@ _LEAVES = """\
 """
 
 _SUBPARTITIONS = """\
--- The statement that gives a table the subpartition template that it has now; '' where it has none.
-CREATE OR REPLACE FUNCTION @J.template(root text) RETURNS text
+-- The statement that gives a table the subpartition template of one level that it has now; '' where it has none.
+-- above: how a partition of that level is reached ("ALTER PARTITION x ALTER PARTITION y ")
+CREATE OR REPLACE FUNCTION @J.template(root text, level int, above text) RETURNS text
 LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $f$
     SELECT COALESCE((
-        SELECT 'ALTER TABLE ' || $1 || ' SET SUBPARTITION TEMPLATE ('
+        SELECT 'ALTER TABLE ' || $1 || ' ' || $3 || 'SET SUBPARTITION TEMPLATE ('
                || pg_catalog.string_agg(pg_catalog.btrim(pg_catalog.pg_get_partition_rule_def(r.oid, true), E' \\n'), ', '
                                         ORDER BY r.parisdefault, r.parruleord, r.oid) || ')'
           FROM pg_catalog.pg_partition p
           JOIN pg_catalog.pg_partition_rule r ON r.paroid = p.oid
-         WHERE p.parrelid = pg_catalog.to_regclass($1::cstring)::oid AND p.paristemplate AND p.parlevel = 1), '')
+         WHERE p.parrelid = pg_catalog.to_regclass($1::cstring)::oid AND p.paristemplate AND p.parlevel = $2), '')
 $f$;
 
 """

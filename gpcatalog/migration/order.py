@@ -9,7 +9,9 @@ from itertools import pairwise
 
 import msgspec
 
+from gpcatalog.migration import subtree
 from gpcatalog.migration.change import (
+    Below,
     Change,
     Context,
     Drop,
@@ -212,8 +214,6 @@ class Planner:
             raise Refusal(f"partitions of it lie in schema {min(places)}: new ones would be made in {root.schema}")
         if any(r.has_oids for r in self.table.relations.values()):
             raise Refusal("it has OIDs, which a copy would change")
-        if any(r.strategy == "hash" for r in self.table.relations.values()):
-            raise Refusal("hash partitions cannot be merged")
         if not all(r.persistence in "pu" for r in self.table.relations.values()):
             raise Refusal("a temporary table")
 
@@ -254,8 +254,7 @@ class Planner:
         leaves = self.table.leaves(relation.oid)
         # nothing but the default partition is addressed without a value, and that one by its name
         address = self.address(relation) if self.classic else ""
-        between = {r.oid: r for leaf in leaves for r in self.table.below(leaf.oid, relation.oid)[:-1]}
-        return Unit(relation, tuple(leaves), address, tuple(between.values()))
+        return Unit(relation, tuple(leaves), address, subtree.middles(self.table, relation, self.addresses(relation)))
 
     def address(self, relation: Relation) -> str:
         if relation.partition:
@@ -299,15 +298,20 @@ class Planner:
 
     # --- stages -------------------------------------------------------------------------------------------------------
 
-    def steps_below(self, leaf: Relation, unit: Relation) -> tuple[tuple[str, str, str], ...]:
-        found = []
-        for r in self.table.below(leaf.oid, unit.oid):
-            how = r.partition
-            if self.classic and not how:
-                found.append(("", self.address(r), r.name))
-            else:
-                found.append((how, r.bound, r.name))
-        return tuple(found)
+    def steps_below(self, leaf: Relation, unit: Relation) -> tuple[Below, ...]:
+        return subtree.path(self.table, leaf, unit, self.addresses(unit))
+
+    def addresses(self, unit: Relation) -> dict[int, str]:
+        """Greenplum 6: how what lies below a unit is reached, by oid. Raises Refusal."""
+        if not self.classic:
+            return {}
+        found: dict[int, str] = {}
+        to_do = [unit]
+        while to_do:
+            below = self.table.children(to_do.pop().oid)
+            found |= {r.oid: self.address(r) for r in below}
+            to_do += below
+        return found
 
     def encodings(self, columns: tuple[Column, ...]) -> tuple[tuple[str, str], ...]:
         return tuple((quote_ident_always(c.name), c.encoding) for c in columns if c.encoding)
@@ -324,8 +328,8 @@ class Planner:
     def path_predicate(self, leaf: Relation, unit: Relation) -> list[str]:
         found = []
         for r in self.table.below(leaf.oid, unit.oid):
-            if r.is_default:
-                continue
+            if r.is_default or parse(r.bound).kind is BoundKind.HASH:
+                continue  # ATTACH proves what its bound does not say
             assert r.parent is not None
             found.append(predicate(parse(r.bound), self.key(self.table.relations[r.parent])))
         return found
@@ -348,8 +352,6 @@ class Planner:
             raise Refusal("changed since it was planned: its leaves are others now")
         self._leaf_obstacles(leaves)
         deep = units[0].kind != "leaf"
-        if deep and any(len(self.table.below(leaf.oid, u.oid)) != 1 for u in units for leaf in self.table.leaves(u.oid)):
-            raise Refusal("it has more than one level below the merged one")
         bounds = [parse(u.bound) for u in units]
         if any(b.kind is BoundKind.DEFAULT for b in bounds):
             raise Refusal("the default partition itself is never merged")
@@ -410,7 +412,14 @@ class Planner:
             lost += [*missing, *_grants_lost(stage.grants, parts, "the new one"), *self._index_comments_lost(parts, like)]
             traits_of[stage.name] = traits
             stages.append(stage)
-        made = Made(name, label, text, tuple(stages), whole, like_unit if deep else None)
+        gone = tuple(self.unit(u) for u in units)
+        try:
+            taken = set(self.table.oids_of) | {s.final for s in stages}
+            middles = subtree.merged(gone, name, label, text, taken, classic=self.classic) if deep else ()
+        except subtree.Changed as e:
+            raise Refusal(f"changed since it was planned: {e}") from None
+        lost += _grants_lost(middles[0].grants, units, "the new one") if middles else []
+        made = Made(name, label, text, tuple(stages), whole, middles, like_unit)
         parked = self._parked(default, f"gpc_{digest}_d") if default is not None and self.classic else ()
         counted = None
         if self.counts is not None and all(leaf.sql in self.counts for leaf in leaves):
@@ -418,7 +427,7 @@ class Planner:
         size = step.cost.bytes
         limit = None if size is None else int(size * self.growth) + (64 << 20)
         forward = Swap(
-            step.id, step.explanation, parent, self.above(parent), tuple(self.unit(u) for u in units), (made,), whole, default, parked,
+            step.id, step.explanation, parent, self.above(parent), gone, (made,), whole, default, parked,
             alone=alone, rows=counted, said=step.rests_on, limit_bytes=limit, needs=_needs(step), lost=tuple(dict.fromkeys(lost)),
             beyond=beyond,
         )  # fmt: skip
@@ -542,7 +551,12 @@ class Planner:
         parent = forward.parent
         relation = _made_relation(made, units[-1], parent)
         new_leaves = tuple(_stage_relation(s, relation, deep) for s in made.stages)
-        gone = Unit(relation, new_leaves if deep else (new_leaves[0],), partition(label) if self.classic else "")
+        # as they are once the merged partition is there
+        middles = tuple(
+            replace(m, like=relation if not m.path else replace(m.like, oid=0, name=m.name), address=partition(m.label))
+            for m in made.middles
+        )
+        gone = Unit(relation, new_leaves if deep else (new_leaves[0],), partition(label) if self.classic else "", middles)
         back_made = []
         number = 0
         sources_of = {stage.name: {s for s, _ in stage.sources} for stage in made.stages}
@@ -585,11 +599,8 @@ class Planner:
                         ),
                     )
                 )
-            name = u.partition or u.name.rsplit("_prt_", 1)[-1]
-            like = None
-            if deep:
-                like = Relation(**{**u.__dict__, "schema": relation.schema, "name": relation.name})
-            back_made.append(Made(u.name, name, u.bound, tuple(stages), mine, like))
+            old_middles = subtree.middles(self.table, u, self.addresses(u))
+            back_made.append(Made(u.name, subtree.label(u), u.bound, tuple(stages), mine, old_middles, relation))
         return Swap(
             f"undo-{step.id}", f"rollback: {forward.title}", parent, forward.above, (gone,), tuple(back_made), forward.range_predicate,
             forward.default, tuple(Stage(**{**s.__dict__, "name": s.name.replace("gpc_", "gpr_")}) for s in forward.default_stages),
@@ -754,23 +765,36 @@ class Planner:
         back = Parted(
             f"undo-{forward.id}", f"rollback: {forward.title}", forward, f"gpr_{digest}_t", options=options_of(root.options),
             encodings=self.encodings(table.columns[root.oid]) if "ao_column" in (root.storage, root.access_method) else (),
-            access_method=root.access_method, not_valid=tuple(not_valid),
+            not_valid=tuple(not_valid),
             dress=self._dressed(root.schema, f"gpr_{digest}_t", root.name, brought_along(own, classic=self.classic), wanted),
         )  # fmt: skip
         if self.classic:
             if any(r.owner != root.owner for r in table.relations.values()):
                 return None  # Greenplum 6 gives no partition an owner of its own
             (row,) = ask("migration_definition", root=str(root.oid))
-            return replace(back, definition=row["definition"], template=self._template_now(ask))
+            return replace(back, definition=row["definition"], templates=self._templates_now(ask))
         without = later.keys() | comments.keys()
         stages = tuple(self._as_it_was(f"gpr_{digest}_{n}", leaf, root, without=without) for n, leaf in enumerate(forward.leaves, 1))
-        parents = [r for r in table.children(root.oid) if r.has_template]
-        template = elements(table, max(parents, key=lambda r: r.oid), (), classic=False)[0] if parents else ()
-        return replace(back, stages=stages, template=template)
+        newest = {r.level: r for r in sorted(table.relations.values(), key=lambda r: r.oid) if r.has_template and r.level}
+        templates = []
+        for _, r in sorted(newest.items(), reverse=True):
+            # the template of a level belongs to what is split into the partitions that get it below them
+            above = table.relations[r.parent] if r.parent else root
+            templates.append((above.sql, elements(table, r, (), classic=False)[0]))
+        middles = subtree.middles(table, root, {})[1:]
+        return replace(back, stages=stages, middles=middles, templates=tuple(templates))
 
-    def _template_now(self, ask: Asker) -> tuple[str, ...]:
-        """Greenplum 6: the subpartition template as the server spells it; empty where there is none."""
-        return tuple(r["element"] for r in ask("migration_template", root=str(self.table.root.oid)))
+    def _templates_now(self, ask: Asker) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """Greenplum 6: the subpartition templates as the server spells them, deepest level first, each behind what gets it."""
+        found: dict[int, list[str]] = {}
+        for r in ask("migration_template", root=str(self.table.root.oid)):
+            found.setdefault(r["level"], []).append(r["element"])
+        at = self.table.root
+        reached = {1: at.sql}
+        for level in range(2, max(found, default=0) + 1):
+            at = next(c for c in self.table.children(at.oid) if c.kind != "leaf")
+            reached[level] = f"{reached[level - 1]} ALTER PARTITION {self.address(at)}"
+        return tuple((reached[level], tuple(found[level])) for level in sorted(found, reverse=True))
 
     def flatten(self, step: op.Flatten) -> list[tuple[Change, Change]]:
         """Every leaf takes the place of its parent; a transaction each, and nothing is copied."""
@@ -790,7 +814,8 @@ class Planner:
                 if h.what in _IN_THE_WAY and h.what != "own check":
                     raise Refusal(f"{_IN_THE_WAY[h.what]}: {middle.name} ({h.detail})")
             self.taken_indexes -= {i.name for i in self.table.indexes[middle.oid]}  # they go with it
-            inside = "true" if leaf.is_default else predicate(parse(leaf.bound), self.key(middle))
+            every = leaf.is_default or parse(leaf.bound).kind is BoundKind.HASH  # of one partition: it takes all rows
+            inside = "true" if every else predicate(parse(leaf.bound), self.key(middle))
             indexes = tuple((i.name, index_name(leaf.name, i.name, middle.name, self.taken_indexes)) for i in self.table.indexes[leaf.oid])
             default = self.default_unit(parent, [middle])
             up = Lift(
@@ -802,6 +827,7 @@ class Planner:
                     *replaced([self.table.traits.get(middle.oid, {})], self.table.traits[leaf.oid]),
                     *([f"comment on {middle.name}: the new one has that of {leaf.name}"] if middle.comment else []),
                 ),
+                self.encodings(self.table.columns[middle.oid]),
             )  # fmt: skip
             found.append((up, replace(up, id=f"undo-{up.id}", title=f"rollback: {up.title}", up=False, said=(), lost=())))
         return found
@@ -857,7 +883,7 @@ class Planner:
             raise Refusal("nothing would be left of it")
         if self.classic:
             # as the server has it, where it says; elsewhere the template is written from the partitions
-            now = self._template_now(ask) or now
+            now = next((found for reached, found in self._templates_now(ask) if reached == self.table.root.sql), now)
         forward = Template(step.id, step.explanation, self.table.root, then, now, step.rests_on)
         return forward, Template(f"undo-{step.id}", f"rollback: {step.explanation}", self.table.root, now, then)
 
@@ -884,23 +910,25 @@ class Planner:
         stage = self._as_it_was(f"gpr_{digest}_1", leaf, self.table.root, predicate=forward.predicate)
         return forward, replace(forward, id=f"undo-{step.id}", title=f"rollback: {forward.title}", stage=stage, said=())
 
-    def _made_again(self, forward: Drop, units: list[Relation]) -> Swap | None:
-        """What makes dropped partitions again, empty; None where they had partitions of their own.
-
-        Columns are the root's: it is there whatever else the plan did to the table.
-        """
-        if any(u.kind != "leaf" for u in units):
-            return None
+    def _made_again(self, forward: Drop, units: list[Relation]) -> Swap:
+        """What makes dropped partitions again, empty. Columns are the root's: it is there whatever else the plan did to the table."""
         key = self.key(forward.parent)
         digest = re.sub(r"\W", "", forward.id.removeprefix("drop-empty-"))[:16]
         made = []
-        for n, u in enumerate(units, 1):
+        number = 0
+        for u in units:
             mine = predicate(parse(u.bound), key)
-            stage = self._as_it_was(f"gpr_{digest}_{n}", u, self.table.root, predicate=mine)
-            made.append(Made(u.name, u.partition or u.name.rsplit("_prt_", 1)[-1], u.bound, (stage,), mine))
+            stages = []
+            for leaf in self.table.leaves(u.oid):
+                number += 1
+                inside = " AND ".join([mine, *self.path_predicate(leaf, u)])
+                stage = self._as_it_was(f"gpr_{digest}_{number}", leaf, self.table.root, predicate=inside)
+                stages.append(replace(stage, path=self.steps_below(leaf, u)))
+            middles = subtree.middles(self.table, u, self.addresses(u))
+            made.append(Made(u.name, subtree.label(u), u.bound, tuple(stages), mine, middles, self.table.root))
         default = forward.default
         parked = self._parked(default, f"gpr_{digest}_d") if default is not None and self.classic else ()
-        anything = " OR ".join(m.stages[0].predicate for m in made)
+        anything = " OR ".join(m.key for m in made)
         return Swap(
             f"undo-{forward.id}",
             f"rollback: {forward.title}",
@@ -927,7 +955,7 @@ def _made_relation(made: Made, like: Relation, parent: Relation) -> Relation:
 
 
 def _stage_relation(stage: Stage, unit: Relation, deep: bool) -> Relation:
-    bound = stage.path[-1][1] if deep else unit.bound
+    bound = stage.path[-1].bound if deep else unit.bound
     return Relation(**{**stage.shape.__dict__, "oid": 0, "name": stage.final, "bound": bound, "storage": stage.storage})
 
 

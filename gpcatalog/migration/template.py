@@ -39,10 +39,11 @@ def _options(leaf: Relation) -> str:
 
 def _element(name: str, bound: str, leaf: Relation) -> str:
     place = f" TABLESPACE {quote(leaf.tablespace)}" if leaf.tablespace else ""
+    options = _options(leaf) if leaf.kind == "leaf" else ""
     if leaf.is_default:
-        return f"DEFAULT SUBPARTITION {quote(name or 'other')}{_options(leaf)}{place}"
+        return f"DEFAULT SUBPARTITION {quote(name or 'other')}{options}{place}"
     label = f"SUBPARTITION {quote(name)} " if name else ""
-    return f"{label}{_bound(bound)}{_options(leaf)}{place}"
+    return f"{label}{_bound(bound)}{options}{place}"
 
 
 def _name(leaf: Relation, *, classic: bool) -> str:
@@ -53,8 +54,8 @@ def _name(leaf: Relation, *, classic: bool) -> str:
 def elements(table: Table, parent: Relation, steps: Sequence[op.AnyStep], *, classic: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What a template as the parent's partitions says: now, and once these steps are carried out. Raises ValueError."""
     children = sorted(table.children(parent.oid), key=lambda r: r.oid)
-    if not children or any(c.kind != "leaf" for c in children):
-        raise ValueError("what is below it is not one level of leaves")
+    if not children:
+        raise ValueError("nothing is below it")
     now = tuple(_element(_name(c, classic=classic), c.bound, c) for c in children)
     merged: dict[str, op.Merge] = {}
     gone: set[str] = set()
@@ -85,10 +86,10 @@ def elements(table: Table, parent: Relation, steps: Sequence[op.AnyStep], *, cla
     return now, tuple(then)
 
 
-def set_template(root: Relation, elements: Sequence[str]) -> str:
-    """The statement that gives a table this subpartition template."""
+def set_template(table: str, elements: Sequence[str]) -> str:
+    """The statement that gives a table, or the partition behind ALTER TABLE … ALTER PARTITION, this subpartition template."""
     said = ",\n        ".join(elements)
-    return f"ALTER TABLE {root.sql} SET SUBPARTITION TEMPLATE (\n        {said});"
+    return f"ALTER TABLE {table} SET SUBPARTITION TEMPLATE (\n        {said});"
 
 
 def template(writer: Writer, context: Context, change: Template, *, done: str) -> list[str]:
@@ -105,7 +106,7 @@ def template(writer: Writer, context: Context, change: Template, *, done: str) -
                 "began := pg_catalog.clock_timestamp();",
             ],
         ),
-        (Phase.SWAP, [set_template(root, change.then)]),
+        (Phase.SWAP, [set_template(root.sql, change.then)]),
         (Phase.NOTE, writer.note(context, as_swap, done)),
     ]
     return [block(phases)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from gpcatalog.migration.change import Context, Lift, Made, Parted, Plain, Swap
-from gpcatalog.migration.declarative import BOUND, COPIED, REPLICA_IDENTITY
+from gpcatalog.migration.declarative import BOUND, REPLICA_IDENTITY, split_table
 from gpcatalog.migration.facts import Relation
 from gpcatalog.migration.template import set_template
 from gpcatalog.migration.writer import Phase, Phases, Writer, array, block, call, grant_statements, index_properties, literal, lock_list
@@ -105,8 +105,7 @@ def parted(writer: Writer, context: Context, change: Parted) -> list[str]:
     guard = writer.guard(context, as_swap, done="undone", whole=False, partitions=[])
     columns = ", ".join(context.copied)
     made, finish = _parted_classic(change, aside) if change.definition else _parted_declarative(writer, context, change, aside)
-    if change.template:
-        finish.append(set_template(root, change.template))
+    finish += [set_template(table, elements) for table, elements in change.templates]
     # rows are about to be written through keys, indexes and checks that were made from text
     made.append(call("expect_trusted", array([root.sql, aside, *(r.sql for r in was.gone if not change.definition)]), array([aside])))
     names: list[str] = []
@@ -204,30 +203,19 @@ def _parted_declarative(writer: Writer, context: Context, change: Parted, aside:
     was = change.plain
     root = was.root
     as_swap = Swap(change.id, change.title, root, "", (), (), "true")
-    form = COPIED
-    using = ""
-    inside = [f"LIKE {root.sql} {form}"]
-    if change.access_method:
-        inside = [f"LIKE {root.sql} {form} EXCLUDING AM EXCLUDING ENCODING EXCLUDING RELOPT"]
-        inside += [f"COLUMN {column} ENCODING ({encoding})" for column, encoding in change.encodings]
-        options = ", ".join(f"{k}={v}" for k, v in change.options)
-        using = f" USING {quote(change.access_method)}" + (f" WITH ({options})" if options else "")
-    top = f"PARTITION BY {root.split}"
     made = [
-        f"CREATE TABLE {aside} ({', '.join(inside)}) {top}{using};",
+        split_table(aside, root.sql, root, change.encodings, options=", ".join(f"{k}={v}" for k, v in change.options)),
         call("staged", literal(context.plan), literal(change.id), literal(aside)),
     ]
     made += [*change.dress.before, *change.dress.late, *_owned(aside, root)]
     at = {root.oid: aside}
+    of_middle = {m.like.oid: m for m in change.middles}
     of_leaf = {leaf.oid: stage for leaf, stage in zip(was.leaves, change.stages, strict=True)}
     for r in was.gone:
         assert r.parent is not None
         stage = of_leaf.get(r.oid)
         if stage is None:
-            alike = r.access_method == root.access_method
-            shape = form if alike else f"{form} EXCLUDING AM EXCLUDING ENCODING EXCLUDING RELOPT"
-            own = "" if alike else f" USING {quote(r.access_method)}"
-            made.append(f"CREATE TABLE {r.sql} (LIKE {aside} {shape}) PARTITION BY {r.split}{own};")
+            made.append(split_table(r.sql, aside, r, of_middle[r.oid].encodings, options=r.options))
             made += _owned(r.sql, r)
             made += [f"COMMENT ON TABLE {r.sql} IS {literal(r.comment)};"] if r.comment else []
         else:
@@ -290,7 +278,7 @@ def lift(writer: Writer, context: Context, change: Lift, *, done: str, whole: bo
             f"ALTER TABLE {change.parent.sql} DETACH PARTITION {above};",
             f"ALTER TABLE {above} RENAME TO {quote(leaf.name)};",
             *(f"ALTER INDEX {qualified(leaf.schema, new)} RENAME TO {quote(old)};" for old, new in change.indexes if old != new),
-            f"CREATE TABLE {above} (LIKE {change.parent.sql} {COPIED}) PARTITION BY {middle.split};",
+            split_table(above, change.parent.sql, middle, change.encodings, options=middle.options),
             f"ALTER TABLE {above} OWNER TO {quote(middle.owner)};",
             call("strip", literal(above)),
             *grant_statements(above, middle.grants),

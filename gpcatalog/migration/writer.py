@@ -184,8 +184,10 @@ class Writer(ABC):
 
     def as_declared(self, swap: Swap) -> list[str]:
         """Return the statement that stops where the new partitions have other ones below them than those that were built."""
-        tops = [qualified_always(m.stages[0].schema, m.name) for m in swap.made if m.like is not None]
-        below = [qualified_always(s.schema, s.final) for m in swap.made if m.like is not None for s in m.stages]
+        deep = [m for m in swap.made if m.middles]
+        tops = [qualified_always(m.stages[0].schema, m.name) for m in deep]
+        below = [qualified_always(m.stages[0].schema, between.name) for m in deep for between in m.middles[1:]]
+        below += [qualified_always(s.schema, s.final) for m in deep for s in m.stages]
         return [call("expect_below", array(tops), array([*tops, *below]))] if tops else []
 
     def trusted(self, context: Context, change: Change, partitions: Iterable[Relation] = ()) -> str:

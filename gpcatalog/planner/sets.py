@@ -191,9 +191,6 @@ def _root_shape(facts: dict[str, list[tuple[int, str]]], leaves: int) -> RootSha
 
 def _choose_level(root: Root) -> None:
     """Which level is put together: the first range level of one time column, else the first of a number, else lists if asked."""
-    if any(k.strategy == "hash" for k in root.keys):
-        root.reason, root.blocked = "hash partitions cannot be merged", True
-        return
     best: tuple[int, int] | None = None
     for k in root.keys:
         kind = family(k.key_types)
@@ -223,6 +220,8 @@ def _choose_level(root: Root) -> None:
         return
     if not root.keys:
         root.reason = "its partition key was not read"
+    elif "hash" in strategies:
+        root.reason = "hash partitions cannot be merged"
     elif strategies == {"list"}:
         root.reason = "list values are put together only where a policy says so (merge_lists)"
     elif any("" in k.parts for k in root.keys):

@@ -138,11 +138,12 @@ class Scribe:
             path = self.path(lane[-1], unit)
             new, label = name, partition
             for step in path:
-                own = step.partition_name or re.sub(r"\W+", "_", ", ".join(t.value for t in self.bound(step.oid).values)) or "part"
-                if step.is_default and not step.partition_name:
-                    own = "default"
+                above = self.relation[step.parent].name
+                own = step.partition_name or step.name.rsplit("_prt_", 1)[-1]
+                if not self.classic:  # below its new parent it is called as below the old one
+                    own = step.name[len(above) :].removeprefix("_") if step.name.startswith(above) else step.name
                 label = step.partition_name
-                new = relation_name(new, step.level, own, classic=self.classic, taken=self.taken)
+                new = relation_name(new, step.level, own or "part", classic=self.classic, taken=self.taken)
             if path:
                 self.taken.add(new)
             size, segment = _sum(self.relation[o].bytes for o in lane), _sum(self.relation[o].max_segment_bytes for o in lane)

@@ -221,7 +221,10 @@ def pattern_leaf(reader: Reader, root: Root) -> tuple[int, int]:
 
 
 def after(reader: Reader, root: Root, operation: str) -> tuple[float, float, float, float]:
-    """leaves, rows, files, catalog bytes of a table after it was taken as a whole, less those of a root that goes with its partitions."""
+    """Return leaves, rows, files and catalog bytes of a table after it was taken as a whole.
+
+    Less those of the root and of the partitions above the planned level, which go with the others and are not counted among them.
+    """
     gen = reader.generation
     leaf, _ = pattern_leaf(reader, root)
 
@@ -234,7 +237,7 @@ def after(reader: Reader, root: Root, operation: str) -> tuple[float, float, flo
         return n, rows(cost) * n, cost.filled * n, costs.catalog_bytes(gen, reader.cluster, cost) * n
     top = replace(_shape(reader, root, root.oid, anew=False), place=Place.ROOT, levels=root.depth)
     plain = replace(_shape(reader, root, leaf, anew=True), place=Place.PLAIN, exchanged=False, owned=top.owned)
-    cost, gone = relation_cost(gen, plain), relation_cost(gen, top)
+    cost, gone = relation_cost(gen, plain), relation_cost(gen, top) + _above(reader, root)
     use = costs.COPIED if gen.greenplum and not gen.rule_catalogs else FILLED
     more = costs.counted(relation_rows(gen, plain, Instance.SEGMENT, use)) - costs.counted(relation_rows(gen, plain))
     return (
@@ -243,6 +246,24 @@ def after(reader: Reader, root: Root, operation: str) -> tuple[float, float, flo
         relation_files(gen, plain, use) - gone.files + _more_files(reader, root, plain),
         costs.catalog_bytes(gen, reader.cluster, cost) - costs.catalog_bytes(gen, reader.cluster, gone),
     )
+
+
+def _above(reader: Reader, root: Root) -> Cost:
+    """Cost of the partitions above the planned level."""
+    found = Cost()
+    for r in reader.snapshot.rows(
+        'SELECT level, is_default, storage, "columns", toast, indexes, index_columns, owner, count(*) AS n FROM relation'
+        " WHERE root = ? AND kind = 'intermediate' AND level < ? GROUP BY ALL ORDER BY ALL",
+        [root.oid, max(1, root.level)],
+    ):
+        one = costs.LeafClass(
+            Storage(r["storage"]) if r["storage"] in reader.generation.storages else Storage.HEAP,
+            r["columns"], r["toast"], r["indexes"], r["index_columns"], r["owner"] or 0, 0, "", "", r["level"] - r["is_default"], False, -1,
+        )  # fmt: skip
+        shape = costs.shape_of(reader.generation, one, reader.shapes[root.index])
+        if shape is not None:
+            found += relation_cost(reader.generation, shape) * r["n"]
+    return found
 
 
 def steps(operation: str, scribe: Scribe, table: TablePlan) -> list[AnyStep]:

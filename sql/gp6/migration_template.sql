@@ -1,9 +1,10 @@
--- The subpartition template of one table, below its first level: its elements in order, as the server spells them.
+-- The subpartition templates of one table, one for each level: their elements in order, as the server spells them.
 -- needs: CONNECT
 -- locks: AccessShareLock on pg_partition, pg_partition_rule; opens no table
 -- cost: one index look-up an element
-SELECT pg_catalog.btrim(pg_catalog.pg_get_partition_rule_def(r.oid, true), E' \n') AS element
+SELECT p.parlevel::int4 AS level,
+       pg_catalog.btrim(pg_catalog.pg_get_partition_rule_def(r.oid, true), E' \n') AS element
   FROM pg_catalog.pg_partition p
   JOIN pg_catalog.pg_partition_rule r ON r.paroid = p.oid
- WHERE p.parrelid = {root} AND p.paristemplate AND p.parlevel = 1
- ORDER BY r.parisdefault, r.parruleord, r.oid
+ WHERE p.parrelid = {root} AND p.paristemplate
+ ORDER BY p.parlevel, r.parisdefault, r.parruleord, r.oid

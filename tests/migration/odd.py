@@ -269,6 +269,77 @@ POSTGRES = (
             *_each("CREATE TABLE {t}_{n}_1 PARTITION OF {t}_{n} FOR VALUES WITH (MODULUS 2, REMAINDER 1)"),
         ),
     ),
+    _pg(
+        "three_levels",
+        leaves=(
+            *_days("PARTITION BY LIST (v)"),
+            *(
+                s
+                for v in "ab"
+                for s in (
+                    *_each(f"CREATE TABLE {{t}}_{{n}}_{v} PARTITION OF {{t}}_{{n}} FOR VALUES IN ('{v}') PARTITION BY HASH (id)"),
+                    *_each(f"COMMENT ON TABLE {{t}}_{{n}}_{v} IS 'between'"),
+                    *_each(f"GRANT SELECT ON {{t}}_{{n}}_{v} TO odd_reader"),
+                    *_each(f"CREATE TABLE {{t}}_{{n}}_{v}0 PARTITION OF {{t}}_{{n}}_{v} FOR VALUES WITH (MODULUS 2, REMAINDER 0)"),
+                    *_each(f"CREATE TABLE {{t}}_{{n}}_{v}1 PARTITION OF {{t}}_{{n}}_{v} FOR VALUES WITH (MODULUS 2, REMAINDER 1)"),
+                )
+            ),
+        ),
+        rows="INSERT INTO {t} SELECT i, date '2022-01-01' + i % 12, substr('ab', 1 + i % 2, 1) FROM generate_series(1, 240) i",
+    ),
+    _pg(
+        "days_of_years",
+        columns="id int, d date, v text, y int",
+        key="RANGE (y)",
+        leaves=(
+            "CREATE TABLE {t}_y PARTITION OF {t} FOR VALUES FROM (2022) TO (2023) PARTITION BY RANGE (d)",
+            *(
+                s
+                for n in range(DAYS)
+                for s in (
+                    f"CREATE TABLE {{t}}_y{n} PARTITION OF {{t}}_y FOR VALUES FROM ('{FIRST + timedelta(n)}') TO ('{FIRST + timedelta(n + 1)}')"
+                    " PARTITION BY LIST (v)",
+                    f"CREATE TABLE {{t}}_y{n}_rest PARTITION OF {{t}}_y{n} DEFAULT",
+                    f"CREATE TABLE {{t}}_y{n}_a PARTITION OF {{t}}_y{n} FOR VALUES IN ('a')",
+                )
+            ),
+        ),
+        rows="INSERT INTO {t} SELECT i, date '2022-01-01' + i % 12, substr('ab', 1 + i % 2, 1), 2022 FROM generate_series(1, 240) i",
+    ),
+    _pg(
+        "granted_between",
+        leaves=(
+            *_days("PARTITION BY LIST (v)"),
+            *_each("CREATE TABLE {t}_{n}_a PARTITION OF {t}_{n} FOR VALUES IN ('a')"),
+            *_each("CREATE TABLE {t}_{n}_b PARTITION OF {t}_{n} FOR VALUES IN ('b')"),
+            *_each("COMMENT ON TABLE {t}_{n} IS 'day {n}'"),
+            "GRANT SELECT, INSERT ON {t}_3 TO odd_reader",
+            "GRANT SELECT ON {t}_4_a TO odd_writer",
+        ),
+        rows="INSERT INTO {t} SELECT i, date '2022-01-01' + i % 12, substr('ab', 1 + i % 2, 1) FROM generate_series(1, 240) i",
+    ),
+    _pg(
+        "premade_below",
+        leaves=(
+            *_days("PARTITION BY HASH (id)"),
+            *_each("CREATE TABLE {t}_{n}_0 PARTITION OF {t}_{n} FOR VALUES WITH (MODULUS 1, REMAINDER 0)"),
+            *(
+                s
+                for n in range(500, 504)
+                for s in (
+                    f"CREATE TABLE {{t}}_{n} PARTITION OF {{t}} FOR VALUES FROM ('{FIRST + timedelta(9000 + 2 * n)}')"
+                    f" TO ('{FIRST + timedelta(9001 + 2 * n)}') PARTITION BY LIST (v)",
+                    f"CREATE TABLE {{t}}_{n}_a PARTITION OF {{t}}_{n} FOR VALUES IN ('a')",
+                    f"CREATE TABLE {{t}}_{n}_rest PARTITION OF {{t}}_{n} DEFAULT",
+                )
+            ),
+        ),
+    ),
+    _pg(
+        "hashed",
+        key="HASH (id)",
+        leaves=tuple(f"CREATE TABLE {{t}}_{n} PARTITION OF {{t}} FOR VALUES WITH (MODULUS 4, REMAINDER {n})" for n in range(4)),
+    ),
     _pg("one_below", leaves=(*_days("PARTITION BY LIST (v)"), *_each("CREATE TABLE {t}_{n}_rest PARTITION OF {t}_{n} DEFAULT"))),
     _pg("virtual", columns="id int, d date, v text, g text GENERATED ALWAYS AS (upper(v)) VIRTUAL", since=180000),
     _pg(
@@ -377,6 +448,35 @@ GREENPLUM = (
         "two_levels_premade",
         split=_SUB.replace("{s}", "SUBPARTITION a VALUES ('a'), SUBPARTITION b VALUES ('b')").replace("2022-01-13", "2022-01-21"),
         rows=_TWO,
+    ),
+    _gp("ranges_below", split=_SUB.replace("LIST (v)", "RANGE (id)").replace("{s}", "START (0) END (1000) EVERY (500)")),
+    _gp(
+        "three_levels",
+        split="PARTITION BY RANGE (d) SUBPARTITION BY LIST (v) SUBPARTITION TEMPLATE (SUBPARTITION a VALUES ('a'), DEFAULT SUBPARTITION rest)"
+        " SUBPARTITION BY RANGE (id) SUBPARTITION TEMPLATE (START (0) END (100), SUBPARTITION high START (100) END (1000)) " + _EVERY,
+        rows=_TWO,
+    ),
+    _gp(
+        "three_levels_listed",
+        split="PARTITION BY RANGE (d) SUBPARTITION BY LIST (v) SUBPARTITION BY RANGE (id) ("
+        + ", ".join(
+            f"PARTITION p{n} START (date '{FIRST + timedelta(n)}') END (date '{FIRST + timedelta(n + 1)}') (SUBPARTITION a VALUES ('a')"
+            " (START (0) END (100), START (100) END (1000)), SUBPARTITION b VALUES ('b') WITH (appendonly=true)"
+            " (SUBPARTITION low START (0) END (1000)))"
+            for n in range(DAYS)
+        )
+        + ")",
+        rows=_TWO,
+    ),
+    _gp(
+        "days_of_years",
+        columns="id int, d date, v text, y int",
+        split="PARTITION BY RANGE (y) SUBPARTITION BY RANGE (d) SUBPARTITION BY LIST (v) SUBPARTITION TEMPLATE"
+        " (VALUES ('a'), DEFAULT SUBPARTITION rest) (PARTITION y START (2022) END (2023) "
+        + "("
+        + ", ".join(f"START (date '{FIRST + timedelta(n)}') END (date '{FIRST + timedelta(n + 1)}')" for n in range(DAYS))
+        + "))",
+        rows="INSERT INTO {t} SELECT i, date '2022-01-01' + i % 12, substr('ab', 1 + i % 2, 1), 2022 FROM generate_series(1, 240) i",
     ),
     _gp("two_levels_default", split=_SUB.replace("{s}", "SUBPARTITION a VALUES ('a'), DEFAULT SUBPARTITION rest"), rows=_TWO),
     _gp(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from gpcatalog.ddl.dialect import editions
 from gpcatalog.ddl.script import Outcome, Source, split, statements
-from gpcatalog.migration.change import Context, Drop, Follow, Lift, Made, Outside, Plain, Stage, Swap, Unit
+from gpcatalog.migration.change import Below, Context, Drop, Follow, Lift, Made, Middle, Outside, Plain, Stage, Swap, Unit
 from gpcatalog.migration.classic import Classic, partition
 from gpcatalog.migration.declarative import Declarative
 from gpcatalog.migration.facts import Grant, Index, Relation, quote_ident_always
@@ -67,6 +68,20 @@ def changes(name: str, writer: Writer, names: list[str], text: str) -> list[tupl
             ),
         ),
     ]  # fmt: skip
+    lists, ranges = ("VALUES ('a')", "START (1) END (2)") if name == "gp6" else ("FOR VALUES IN ('a')", "FOR VALUES FROM (1) TO (2)")
+    between = [
+        replace(relation(n, schema, owner, text, level=level, kind="intermediate", key=column), has_template=True)
+        for level, n in enumerate((leaf, table), 1)
+    ]
+    grants = (Grant(owner, ("SELECT",), ("SELECT",), column),)
+    middles = (
+        Middle(new, new, bound, (), between[0], grants, text, partition(leaf)),
+        Middle(leaf, leaf, lists, (lists,), between[1], grants, text, partition(table)),
+    )
+    path = (Below(leaf, lists, leaf, partition(leaf)), Below(owner, ranges, owner, partition(owner)))
+    deep = Made(new, new, bound, (replace(stage, path=path),), f"({quoted} > '2020-01-01')", middles, root)
+    gone = Unit(between[0], (two,), partition(leaf), middles)
+    found.append(("deep", writer.swap(context, replace(swap, gone=(gone,), made=(deep,)), done="done", whole=True)))
     if name != "pg15":
         where = Outside("out-1", text, root, "", units[0], one, f"({quoted} > '2020-01-01')", "gpc_x", 30 << 20)
         found.append(("outside", [outside(writer, context, where, whole=True)[1]]))

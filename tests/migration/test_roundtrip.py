@@ -43,7 +43,8 @@ def chosen(text: str, *, classic: bool) -> str:
     """What a user chose: Greenplum 6 numbers partitions that had no name, forgets EVERY once they were dropped, and spells defaults out."""
     if not classic:
         return text
-    text = re.sub(r'PARTITION "\d+" ', "", text)
+    text = re.sub(r'ALTER PARTITION (FOR \(RANK\(1\)\)|"\d+")', "ALTER the first one", text)
+    text = re.sub(r'(SUB)?PARTITION "\d+" ', "", text)
     text = re.sub(r" EVERY \('[^']*'::[a-z ]+\)| EVERY \([^)]*\)", "", text)
     text = re.sub(r",? ?(checksum|compresslevel|blocksize)='(true|0|32768)'", "", text)
     text = re.sub(r" *COLUMN \S+ ENCODING \(compresstype=none, blocksize=32768, compresslevel=0\)", "", text)

@@ -1,0 +1,83 @@
+"""Partitions that have partitions of their own: what lies between a unit and its leaves, now and once it is made anew."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gpcatalog.migration.change import Below, Middle, Unit
+from gpcatalog.migration.facts import Relation, Table, common_grants, quote_ident_always
+from gpcatalog.model.names import NAMEDATALEN, cut
+
+
+class Changed(Exception):
+    """Why partitions cannot be told from each other any more."""
+
+
+def label(relation: Relation) -> str:
+    """Name that a partition gets when Greenplum 6 makes it: its own, or the number by which the server named its relation."""
+    return relation.partition or relation.name.rsplit("_prt_", 1)[-1]
+
+
+def path(table: Table, leaf: Relation, unit: Relation, addresses: dict[int, str]) -> tuple[Below, ...]:
+    """Return the steps from below a unit down to a leaf; empty where the unit is the leaf."""
+    return tuple(Below(label(r), r.bound, r.name, addresses.get(r.oid, "")) for r in table.below(leaf.oid, unit.oid))
+
+
+def middles(table: Table, unit: Relation, addresses: dict[int, str]) -> tuple[Middle, ...]:
+    """Return a unit and the partitions between it and its leaves, parents first, as they are; empty where the unit is the leaf."""
+    if unit.kind == "leaf":
+        return ()
+    found: list[Middle] = []
+    to_do: list[tuple[Relation, tuple[str, ...]]] = [(unit, ())]
+    while to_do:
+        r, at = to_do.pop(0)
+        encodings = tuple((quote_ident_always(c.name), c.encoding) for c in table.columns.get(r.oid, ()) if c.encoding)
+        found.append(Middle(r.name, label(r), r.bound, at, r, r.grants, r.comment, addresses.get(r.oid, ""), encodings))
+        to_do += [(c, (*at, c.bound)) for c in table.children(r.oid) if c.kind != "leaf"]
+    return tuple(found)
+
+
+def merged(units: Sequence[Unit], name: str, new_label: str, bound: str, taken: set[str], *, classic: bool) -> tuple[Middle, ...]:
+    """Return what lies above the leaves of a partition that takes the place of these units. Raises Changed.
+
+    It is built like the last unit. Privileges are those that all units grant, as for leaves; comments are put together.
+    """
+    found: list[Middle] = []
+    names: dict[tuple[str, ...], tuple[str, str]] = {}  # by path: relation name before and after
+    for m in units[-1].middles:
+        same = [next((x for x in u.middles if x.path == m.path), None) for u in units]
+        parts = [x for x in same if x is not None]
+        if len(parts) != len(units):
+            raise Changed(f"not all of its partitions have one of {', '.join(m.path)} below them")
+        if m.path:
+            old_parent, parent = names[m.path[:-1]]
+            new = child_name(parent, m.like, old_parent, taken, classic=classic)
+        else:
+            new = name
+        names[m.path] = (m.name, new)
+        comment = "\n".join(dict.fromkeys(p.comment for p in parts if p.comment))
+        grants = common_grants([p.grants for p in parts])
+        found.append(
+            Middle(
+                new, m.label if m.path else new_label, m.bound if m.path else bound, m.path, m.like, grants, comment, encodings=m.encodings
+            )
+        )
+    return tuple(found)
+
+
+def child_name(parent: str, like: Relation, old_parent: str, taken: set[str], *, classic: bool) -> str:
+    """Name of the relation of a partition below `parent` that takes the place of `like` below `old_parent`.
+
+    Greenplum 6 gives the name, elsewhere the parent's part of the old name is exchanged; within 63 bytes and, elsewhere, free.
+    """
+    if classic:
+        tail = f"_{like.level}_prt_{label(like)}"
+        return cut(parent, NAMEDATALEN - len(cut(tail).encode())) + cut(tail)
+    rest = like.name[len(old_parent) :] if like.name.startswith(old_parent) and like.name != old_parent else f"_{like.name}"
+    for n in range(1, 10_000):
+        tail = cut(rest if n == 1 else f"{cut(rest, 30)}_{n}", 40)
+        found = cut(parent, NAMEDATALEN - len(tail.encode())) + tail
+        if found not in taken:
+            taken.add(found)
+            return found
+    raise Changed("ten thousand names are taken")
