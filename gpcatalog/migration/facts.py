@@ -185,6 +185,11 @@ class Relation:
     access_method: str = ""  # Greenplum 7: of roots and intermediates too, which store nothing
 
     @property
+    def split_by_columns(self) -> bool:
+        """Whether its partition key has columns alone, no expression."""
+        return bool(self.key) and all(self.key)
+
+    @property
     def grants(self) -> tuple[Grant, ...]:
         """What roles other than the owner may do with it and its columns."""
         found = [*grants(self.acl), *(g for column, acl in self.column_grants for g in grants(acl, column))]

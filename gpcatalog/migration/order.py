@@ -29,7 +29,7 @@ from gpcatalog.migration.change import (
     Unit,
     Work,
 )
-from gpcatalog.migration.classic import constant, partition
+from gpcatalog.migration.classic import DEFAULT_ENCODING, constant, partition, without_encodings
 from gpcatalog.migration.facts import (
     Asker,
     Column,
@@ -51,7 +51,7 @@ from gpcatalog.model.server import Server
 from gpcatalog.model.storage import Storage
 from gpcatalog.model.traits import Differ, Traits, converted, index_properties_lost, merged, privileges_lost, replaced
 from gpcatalog.planner import operations as op
-from gpcatalog.planner.bounds import Bound, BoundKind, TermKind, added_again, joined_list, merged_text, parse
+from gpcatalog.planner.bounds import Bound, BoundKind, Term, TermKind, added_again, family, joined_list, merged_text, parse, tuple_ends
 from gpcatalog.planner.plan import TablePlan
 
 
@@ -85,14 +85,24 @@ _IN_THE_WAY = {
 _OF_THE_ROOT = ("subscription", "member of an extension", "security label", "row type")
 
 
-def predicate(bound: Bound, key: str) -> str:
-    """What a row must satisfy to lie in a bound of one column.
+def predicate(bound: Bound, *columns: str) -> str:
+    """What a row must satisfy to lie in a bound. Raises Refusal.
 
     >>> predicate(parse("START (1) EXCLUSIVE END (5) INCLUSIVE"), "k")
     '(k > 1 AND k <= 5)'
     >>> predicate(parse("FOR VALUES IN ('a', NULL)"), "k")
     "(k IS NULL OR k IN ('a'))"
+    >>> predicate(parse("FOR VALUES FROM (1, 2) TO (1, 5)"), "a", "b")
+    '(a IS NOT NULL AND b IS NOT NULL AND (a > 1 OR (a = 1 AND b >= 2)) AND (a < 1 OR (a = 1 AND b < 5)))'
+    >>> predicate(parse("FOR VALUES FROM (1, MINVALUE) TO (2, MAXVALUE)"), "a", "b")
+    '(a IS NOT NULL AND b IS NOT NULL AND (a >= 1) AND (a <= 2))'
     """
+    if len(columns) > 1 and bound.kind is BoundKind.RANGE:
+        sides = [_beside(bound.lower, columns, ">", TermKind.MINVALUE), _beside(bound.upper, columns, "<", TermKind.MAXVALUE)]
+        return f"({' AND '.join([*(f'{c} IS NOT NULL' for c in columns), *(s for s in sides if s)])})"
+    if len(columns) > 1:
+        raise Refusal("its key has several columns")
+    (key,) = columns
     if bound.kind is BoundKind.LIST:
         plain = ", ".join(t.sql for t in bound.values if t.kind is not TermKind.NULL)
         parts = ["k IS NULL".replace("k", key, 1)] if any(t.kind is TermKind.NULL for t in bound.values) else []
@@ -101,14 +111,32 @@ def predicate(bound: Bound, key: str) -> str:
         return f"({' OR '.join(parts)})"
     if bound.kind is not BoundKind.RANGE:
         raise Refusal(f"the bound {bound.text} is neither a range nor a list")
-    if any(end is not None and len(end) != 1 for end in (bound.lower, bound.upper)):
-        raise Refusal("its range key has several columns")
     parts = []
     if bound.lower:
         parts.append(f"{key} {'>=' if bound.lower_inclusive else '>'} {bound.lower[0].sql}")
     if bound.upper:
         parts.append(f"{key} {'<=' if bound.upper_inclusive else '<'} {bound.upper[0].sql}")
     return f"({' AND '.join(parts)})" if parts else f"({key} IS NOT NULL)"
+
+
+def _beside(end: Sequence[Term] | None, columns: Sequence[str], than: str, all_of_it: TermKind) -> str:
+    """Return that a row of several columns lies on one side of an end, in the form in which the server proves it; '' for an open end.
+
+    than: ">" for the lower end, which belongs to the range, "<" for the upper one; all_of_it: MINVALUE or MAXVALUE, if it takes in all
+    rows with the values before it
+    """
+    if end is None:
+        return ""
+    arms = []
+    for n, (term, column) in enumerate(zip(end, columns, strict=True)):
+        if term.kind is not TermKind.VALUE:
+            break
+        following = end[n + 1].kind if n + 1 < len(end) else None
+        inside = following is all_of_it or (following is None and than == ">")
+        same = [f"{c} = {t.sql}" for c, t in zip(columns[:n], end[:n], strict=True)]
+        arm = " AND ".join([*same, f"{column} {than}{'=' if inside else ''} {term.sql}"])
+        arms.append(f"({arm})" if same else arm)
+    return f"({' OR '.join(arms)})" if arms else ""
 
 
 def holding_value(bound: Bound) -> str:
@@ -266,11 +294,11 @@ class Planner:
             return ""
         return "".join(f"ALTER PARTITION {self.address(r)} " for r in self.table.path_key(parent.oid))
 
-    def key(self, relation: Relation) -> str:
-        """The quoted key that a partitioned relation is split by. Raises Refusal."""
-        if len(relation.key) != 1 or not relation.key[0]:
-            raise Refusal("its key has several columns" if len(relation.key) > 1 else "its key is an expression")
-        return quote_ident_always(relation.key[0])
+    def key(self, relation: Relation) -> tuple[str, ...]:
+        """The quoted columns that a partitioned relation is split by. Raises Refusal."""
+        if not relation.split_by_columns:
+            raise Refusal("its key is an expression")
+        return tuple(quote_ident_always(column) for column in relation.key)
 
     def parent_of(self, relations: list[Relation]) -> Relation:
         parents = {r.parent for r in relations}
@@ -328,10 +356,13 @@ class Planner:
     def path_predicate(self, leaf: Relation, unit: Relation) -> list[str]:
         found = []
         for r in self.table.below(leaf.oid, unit.oid):
-            if r.is_default or parse(r.bound).kind is BoundKind.HASH:
-                continue  # ATTACH proves what its bound does not say
             assert r.parent is not None
-            found.append(predicate(parse(r.bound), self.key(self.table.relations[r.parent])))
+            bound, above = parse(r.bound), self.table.relations[r.parent]
+            told = bound.kind is BoundKind.RANGE or (bound.kind is BoundKind.LIST and len(above.key) == 1)
+            if (
+                told and above.split_by_columns
+            ):  # of expressions, hash partitions and the default one, the rows come from ones with the same bound
+                found.append(predicate(bound, *self.key(above)))
         return found
 
     def merge(self, step: op.Merge) -> tuple[Swap, Swap]:
@@ -355,18 +386,19 @@ class Planner:
         bounds = [parse(u.bound) for u in units]
         if any(b.kind is BoundKind.DEFAULT for b in bounds):
             raise Refusal("the default partition itself is never merged")
+        types = {c.name: c.type for c in self.table.columns[parent.oid]}
         if bounds[0].kind is BoundKind.LIST:
             text = joined_list(bounds, classic=self.classic)
         else:
             for one, two in pairwise(bounds):
-                if not _adjacent(one, two):
+                if not _adjacent(one, two, [types[name] for name in parent.key]):
                     raise Refusal(f"a gap or another order between {one.text} and {two.text}")
             text = merged_text(bounds[0], bounds[-1], classic=self.classic)
         if isinstance(step, op.Merge) and not _same_bound(text, step.bound):
             raise Refusal(f"the plan's bound {step.bound} is not that of its parts, {text}")
         if self.classic:
             self._exclusive_starts(units, parent)
-        whole = predicate(parse(text), key)
+        whole = predicate(parse(text), *key)
         going = {u.oid for u in units}
         default = self.default_unit(parent, units)
         alone = self.classic and all(
@@ -468,7 +500,7 @@ class Planner:
         final: str,
         name: str,
         whole: str,
-        key: str,
+        key: Sequence[str],
         deep: bool,
     ) -> Stage:
         own = self.table.columns[like.oid]
@@ -519,13 +551,13 @@ class Planner:
         except Differ as e:
             raise Refusal(str(e)) from None
 
-    def _slice(self, leaf: Relation, key: str, level: int) -> str:
+    def _slice(self, leaf: Relation, key: Sequence[str], level: int) -> str:
         """What tells the rows of a leaf from those of the other leaves that go into the same new one: the bound of its unit."""
         at = leaf
         while at.level > level:
             assert at.parent is not None
             at = self.table.relations[at.parent]
-        return predicate(parse(at.bound), key)
+        return predicate(parse(at.bound), *key)
 
     def _stored_alike(self, one: Relation, two: Relation) -> bool:
         return (
@@ -542,7 +574,7 @@ class Planner:
         units: list[Relation],
         made: Made,
         traits_of: Mapping[str, Traits],
-        key: str,
+        key: Sequence[str],
         digest: str,
         label: str,
         deep: bool,
@@ -563,7 +595,7 @@ class Planner:
         brought = {name: brought_along(traits, classic=self.classic) for name, traits in traits_of.items()}
         for u in units:
             bound = parse(u.bound)
-            mine = predicate(bound, key)
+            mine = predicate(bound, *key)
             stages = []
             for stage in made.stages:
                 sources = sources_of[stage.name]
@@ -772,7 +804,14 @@ class Planner:
             if any(r.owner != root.owner for r in table.relations.values()):
                 return None  # Greenplum 6 gives no partition an owner of its own
             (row,) = ask("migration_definition", root=str(root.oid))
-            return replace(back, definition=row["definition"], templates=self._templates_now(ask))
+            definition = row["definition"]
+            if self._rows_below_columns():
+                # Greenplum 6 does not accept its own definition then, as it passes encodings on to what is below; it needs none to get
+                # the same columns where all are the default ones
+                if {c.encoding for r in table.relations.values() for c in table.columns.get(r.oid, ())} - {"", DEFAULT_ENCODING}:
+                    return None
+                definition, back = without_encodings(definition), replace(back, encodings=())
+            return replace(back, definition=definition, templates=self._templates_now(ask))
         without = later.keys() | comments.keys()
         stages = tuple(self._as_it_was(f"gpr_{digest}_{n}", leaf, root, without=without) for n, leaf in enumerate(forward.leaves, 1))
         newest = {r.level: r for r in sorted(table.relations.values(), key=lambda r: r.oid) if r.has_template and r.level}
@@ -783,6 +822,13 @@ class Planner:
             templates.append((above.sql, elements(table, r, (), classic=False)[0]))
         middles = subtree.middles(table, root, {})[1:]
         return replace(back, stages=stages, middles=middles, templates=tuple(templates))
+
+    def _rows_below_columns(self) -> bool:
+        """Whether something below a column-oriented partition is stored in another way."""
+        relations = self.table.relations
+        return any(
+            r.level > 1 and r.parent and relations[r.parent].storage == "ao_column" and r.storage != "ao_column" for r in relations.values()
+        )
 
     def _templates_now(self, ask: Asker) -> tuple[tuple[str, tuple[str, ...]], ...]:
         """Greenplum 6: the subpartition templates as the server spells them, deepest level first, each behind what gets it."""
@@ -814,13 +860,14 @@ class Planner:
                 if h.what in _IN_THE_WAY and h.what != "own check":
                     raise Refusal(f"{_IN_THE_WAY[h.what]}: {middle.name} ({h.detail})")
             self.taken_indexes -= {i.name for i in self.table.indexes[middle.oid]}  # they go with it
-            every = leaf.is_default or parse(leaf.bound).kind is BoundKind.HASH  # of one partition: it takes all rows
-            inside = "true" if every else predicate(parse(leaf.bound), self.key(middle))
+            # a hash partition that is the only one takes all rows; of an expression, attaching it again proves them
+            every = leaf.is_default or parse(leaf.bound).kind is BoundKind.HASH or not middle.split_by_columns
+            inside = "true" if every else predicate(parse(leaf.bound), *self.key(middle))
             indexes = tuple((i.name, index_name(leaf.name, i.name, middle.name, self.taken_indexes)) for i in self.table.indexes[leaf.oid])
             default = self.default_unit(parent, [middle])
             up = Lift(
                 f"{step.id}-{n}", f"{middle.name}: {step.explanation}", parent, middle, leaf, indexes,
-                predicate(parse(middle.bound), self.key(parent)), inside, True, default,
+                predicate(parse(middle.bound), *self.key(parent)), inside, True, default,
                 (*step.rests_on, f"rows outside {leaf.bound} may come from then on"),
                 (
                     *_grants_lost(leaf.grants, [middle], leaf.name),
@@ -904,7 +951,7 @@ class Planner:
             raise Refusal("it is the only partition")
         digest = re.sub(r"\W", "", step.id.rsplit("-", 1)[-1])[:12]
         forward = Outside(
-            step.id, step.explanation, parent, self.above(parent), self.unit(unit), leaf, predicate(parse(unit.bound), self.key(parent)),
+            step.id, step.explanation, parent, self.above(parent), self.unit(unit), leaf, predicate(parse(unit.bound), *self.key(parent)),
             f"gpc_{digest}_x", step.file_bytes, default, None, step.rests_on,
         )  # fmt: skip
         stage = self._as_it_was(f"gpr_{digest}_1", leaf, self.table.root, predicate=forward.predicate)
@@ -912,12 +959,12 @@ class Planner:
 
     def _made_again(self, forward: Drop, units: list[Relation]) -> Swap:
         """What makes dropped partitions again, empty. Columns are the root's: it is there whatever else the plan did to the table."""
-        key = self.key(forward.parent)
+        told = forward.parent.split_by_columns  # of an expression, attaching proves that the default partition has none of the rows
         digest = re.sub(r"\W", "", forward.id.removeprefix("drop-empty-"))[:16]
         made = []
         number = 0
         for u in units:
-            mine = predicate(parse(u.bound), key)
+            mine = predicate(parse(u.bound), *self.key(forward.parent)) if told else "true"
             stages = []
             for leaf in self.table.leaves(u.oid):
                 number += 1
@@ -936,7 +983,7 @@ class Planner:
             forward.above,
             (),
             tuple(made),
-            f"({anything})",
+            f"({anything})" if told else "true",
             default,
             parked,
         )
@@ -974,11 +1021,19 @@ def _beyond(bound: Bound) -> str:
     return ""
 
 
-def _adjacent(one: Bound, two: Bound) -> bool:
-    """Nothing lies between the end of one range and the start of the next. Text decides: no arithmetic on the server's types."""
+def _adjacent(one: Bound, two: Bound, types: Sequence[str]) -> bool:
+    """Nothing lies between the end of one range and the start of the next; types: of the key's columns.
+
+    Text decides, but for days and whole numbers of keys of several columns, where (5, MAXVALUE) ends before (6, MINVALUE) starts.
+    """
     if one.kind is not BoundKind.RANGE or two.kind is not BoundKind.RANGE or not one.upper or not two.lower:
         return False
-    return one.upper[0].value == two.lower[0].value and one.upper_inclusive != two.lower_inclusive
+    if len(types) > 1:
+        kinds = [family(t) for t in types]
+        if all(kind.ordered for kind in kinds):
+            return tuple_ends(one, kinds)[1] == tuple_ends(two, kinds)[0]
+    end, start = ([(t.kind, t.value) for t in side] for side in (one.upper, two.lower))
+    return end == start and one.upper_inclusive != two.lower_inclusive
 
 
 def _needs(step: op.Step) -> Needs:

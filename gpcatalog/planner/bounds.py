@@ -18,6 +18,7 @@ INFINITY = OPEN_HIGH - 1
 SECOND = 1_000_000  # the time axis counts microseconds since 1970-01-01 00:00 UTC
 HOUR = 3600 * SECOND
 DAY = 24 * HOUR
+DECIMAL = 10**7  # the axis of decimals counts ten-millionths: values have six digits, the seventh is the next value's place
 
 
 class Family(StrEnum):
@@ -27,7 +28,7 @@ class Family(StrEnum):
     TIMESTAMP = "timestamp"  # microseconds, as written
     TIMESTAMPTZ = "timestamptz"  # microseconds, UTC
     INTEGER = "integer"  # the value itself; numeric keys as long as no bound has a fraction
-    NUMERIC = "numeric"
+    NUMERIC = "numeric"  # ten-millionths, up to six digits behind the point
     TEXT = "text"  # no axis: its order is the collation's
     OTHER = "other"
 
@@ -37,9 +38,24 @@ class Family(StrEnum):
         return self in (Family.DATE, Family.TIMESTAMP, Family.TIMESTAMPTZ)
 
     @property
+    def ordered(self) -> bool:
+        """True for keys whose values have a known place on an axis."""
+        return self.time or self in (Family.INTEGER, Family.NUMERIC)
+
+    @property
     def step(self) -> int:
-        """Distance of neighbouring values on the axis; 0 where there is none (numeric, text)."""
-        return {Family.DATE: DAY, Family.TIMESTAMP: 1, Family.TIMESTAMPTZ: 1, Family.INTEGER: 1}.get(self, 0)
+        """Distance on the axis from a value to what comes next; 0 where there is none (text)."""
+        return {Family.DATE: DAY, Family.TIMESTAMP: 1, Family.TIMESTAMPTZ: 1, Family.INTEGER: 1, Family.NUMERIC: 1}.get(self, 0)
+
+    def number(self, at: int) -> str:
+        """What stands at a place of the axis of numbers.
+
+        >>> Family.INTEGER.number(-5), Family.NUMERIC.number(25_000_000), Family.NUMERIC.number(10**9)
+        ('-5', '2.5', '100')
+        """
+        if self is not Family.NUMERIC:
+            return str(at)
+        return f"{Decimal(at) / DECIMAL:f}".rstrip("0").rstrip(".") if at % DECIMAL else str(at // DECIMAL)
 
 
 def family(key_type: str) -> Family:
@@ -346,7 +362,13 @@ def axis(term: Term, kind: Family) -> int:
             number = Decimal(term.value)
         except InvalidOperation:
             raise ValueError(f"{term.value!r} is no number") from None
-        if not number.is_finite() or number != number.to_integral_value():
+        if not number.is_finite():
+            raise ValueError(f"{term.value} is no number of the axis")
+        if kind is Family.NUMERIC and abs(number.adjusted()) <= 20:
+            number *= DECIMAL
+            if number != number.to_integral_value() or int(number) % 10:
+                raise ValueError(f"{term.value} has more than six digits behind the point")
+        if number != number.to_integral_value():
             raise ValueError(f"{term.value} is not a whole number")
         if number.adjusted() > 20:  # never spelled out: 1e999999 would be a million digits
             raise ValueError(f"{term.value} lies at the end of 64 bits or beyond")
@@ -373,16 +395,89 @@ def interval(bound: Bound, kind: Family) -> tuple[int, int]:
     low = OPEN_LOW if bound.lower is None else axis(bound.lower[0], kind)
     high = OPEN_HIGH if bound.upper is None else axis(bound.upper[0], kind)
     if low > MINUS_INFINITY and not bound.lower_inclusive:
-        if not kind.step:
-            raise ValueError("an EXCLUSIVE start of a type without a next value")
         low += kind.step
     if high < INFINITY and bound.upper_inclusive:
-        if not kind.step:
-            raise ValueError("an INCLUSIVE end of a type without a next value")
         high += kind.step
     if low >= high:
         raise ValueError("it ends before it begins")
     return low, high
+
+
+# --- ranges of several columns ------------------------------------------------------------------------------------------
+
+TupleEnd = tuple[tuple[int, int], ...]
+"""An end of a range of several columns, in the order of the server: for each one (-1, 0) for MINVALUE, (0, place), (1, 0) for MAXVALUE."""
+
+
+def tuple_ends(bound: Bound, kinds: Sequence[Family]) -> tuple[TupleEnd, TupleEnd]:
+    """Both ends of a range of several columns. Raises ValueError saying why there are none.
+
+    >>> tuple_ends(parse("FOR VALUES FROM (2022, MINVALUE) TO (2022, 5)"), [Family.INTEGER, Family.INTEGER])
+    (((0, 2022), (-1, 0)), ((0, 2022), (0, 5)))
+    >>> tuple_ends(parse("FOR VALUES FROM (2021, MAXVALUE) TO (2022, MAXVALUE)"), [Family.INTEGER, Family.INTEGER])
+    (((0, 2022), (-1, 0)), ((0, 2023), (-1, 0)))
+    """
+    if bound.kind is not BoundKind.RANGE:
+        raise ValueError(bound.reason or f"a {bound.kind} bound is no range")
+    ends: list[TupleEnd] = []
+    for end, nothing in ((bound.lower, (-1, 0)), (bound.upper, (1, 0))):
+        if end is not None and len(end) != len(kinds):
+            raise ValueError("its ends have another number of columns than the key")
+        places: list[tuple[int, int]] = []
+        for term, kind in zip(end or (), kinds, strict=end is not None):
+            if places and places[-1][0]:  # what follows MINVALUE or MAXVALUE means nothing
+                places.append(places[-1])
+            elif term.kind in (TermKind.MINVALUE, TermKind.MAXVALUE):
+                places.append((-1, 0) if term.kind is TermKind.MINVALUE else (1, 0))
+            else:
+                places.append((0, axis(term, kind)))
+        ends.append(_next_values(places, kinds) if end is not None else (nothing,) * len(kinds))
+    if ends[0] >= ends[1]:
+        raise ValueError("it ends before it begins")
+    return ends[0], ends[1]
+
+
+def _next_values(places: list[tuple[int, int]], kinds: Sequence[Family]) -> TupleEnd:
+    """The same end without MAXVALUE where a type has a next value: nothing lies between (5, MAXVALUE) and (6, MINVALUE)."""
+    at = next((n for n, (infinite, _) in enumerate(places) if infinite), len(places))
+    if 0 < at < len(places) and places[at][0] > 0 and kinds[at - 1] in (Family.DATE, Family.INTEGER):
+        return (*places[: at - 1], (0, places[at - 1][1] + kinds[at - 1].step), *((-1, 0),) * (len(places) - at))
+    return tuple(places)
+
+
+def first_column(end: TupleEnd, kind: Family, *, upper: bool) -> int:
+    """Where an end lies on the axis of its first column; an upper end takes in its value unless nothing of it belongs to the range.
+
+    >>> first_column(((0, 7), (0, 5)), Family.INTEGER, upper=True), first_column(((0, 7), (-1, 0)), Family.INTEGER, upper=True)
+    (8, 7)
+    """
+    infinite, at = end[0]
+    if infinite:
+        return OPEN_LOW if infinite < 0 else OPEN_HIGH
+    return at + (kind.step if upper and end[1][0] >= 0 else 0)
+
+
+def spelled_dates(ends: Sequence[TupleEnd], kinds: Sequence[Family]) -> dict[TupleEnd, int] | None:
+    """Return ends of (year, month) or (year, month, day) as numbers such as 202201 or 20220131; None where not all are such dates.
+
+    >>> spelled_dates([((0, 2022), (0, 1)), ((0, 2022), (0, 13)), ((0, 2024), (-1, 0))], [Family.INTEGER, Family.INTEGER]).values()
+    dict_values([202201, 202301, 202401])
+    """
+    if not 2 <= len(kinds) <= 3 or any(kind is not Family.INTEGER for kind in kinds):
+        return None
+    found: dict[TupleEnd, int] = {}
+    for end in ends:
+        if end[0][0]:
+            found[end] = OPEN_LOW if end[0][0] < 0 else OPEN_HIGH
+            continue
+        year, *rest = [at if not infinite else 1 if infinite < 0 else 0 for infinite, at in end]
+        month, day = rest[0], rest[1] if len(rest) > 1 else 1
+        if month == 13 and day == 1:
+            year, month = year + 1, 1
+        if not (1900 <= year <= 2999 and 1 <= month <= 12 and 1 <= day <= _month_days(year, month)):
+            return None
+        found[end] = year * 100 + month if len(kinds) == 2 else year * 10_000 + month * 100 + day
+    return found
 
 
 _PLAIN = re.compile(

@@ -61,7 +61,7 @@ def _where(root: Root, problem: Problem, reader_texts: list[str], start: int, en
     def one(at: int, open_word: str) -> str:
         if at <= MINUS_INFINITY or at >= INFINITY:
             return open_word
-        return grid.shown(at) if root.calendar else str(at)
+        return grid.shown(at) if root.calendar else root.family.number(at)
 
     return f"{one(low, 'start')} … {one(high, 'end')}"
 
@@ -164,7 +164,7 @@ class Explainer:
     def _slot_name(self, slot: int) -> str:
         if self.root.lists:
             return f"group of {self.root.widths[slot - 1]} values"
-        return grid.Grain(slot).word if self.root.calendar else f"range of {self.root.widths[slot - 1]:,}"
+        return grid.Grain(slot).word if self.root.calendar else f"range of {self.root.family.number(self.root.widths[slot - 1])}"
 
     def rows(self) -> list[Row]:
         """The groups in order of the axis, neighbours with the same fate and reason drawn as one."""

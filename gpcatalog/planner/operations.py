@@ -13,7 +13,8 @@ class End(msgspec.Struct, frozen=True, omit_defaults=True):
     value:     text of the value, None where the range is open
     sql:       as the server spelled it
     inclusive: whether the value itself belongs to the range
-    axis:      where it lies: microseconds since 1970 UTC for dates and timestamps, the number for integers
+    axis:      where it lies: microseconds since 1970 UTC for dates and timestamps, the number for integers, ten-millionths for
+               decimals
     """
 
     value: str | None = None

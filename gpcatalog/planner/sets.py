@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import IntEnum
@@ -32,11 +32,15 @@ from gpcatalog.planner.bounds import (
     Family,
     Term,
     TermKind,
+    TupleEnd,
     added_again,
     axis,
     family,
+    first_column,
     parse,
+    spelled_dates,
     timestamp_axis,
+    tuple_ends,
 )
 from gpcatalog.planner.costs import LeafClass, RootShape, Table, heap_files, model_generation
 from gpcatalog.planner.ends import Ends
@@ -140,6 +144,8 @@ class Root:
     level:   depth of the units that are put together (1 below the root), 0 where none are
     reason:  why no partitions of it are merged; empty where it is planned
     blocked: the reason stands in the way of every other operation, too
+    several: families of the columns of a range key that has several of them
+    numeric: the key is of type numeric: its axis is that of whole numbers, or that of decimals where its bounds need it
     lists:   units are list values put in order, cut by numbers of values
     widths:  integer keys: widths of the cells, in slots 0…; calendar keys use grains
     digits:  8 or 6 where integers spell dates (20240131, 202401)
@@ -160,6 +166,8 @@ class Root:
     reason: str = ""
     blocked: bool = False
     family: Family = Family.OTHER
+    several: tuple[Family, ...] = ()
+    numeric: bool = False
     lists: bool = False
     widths: tuple[int, ...] = ()
     digits: int = 0
@@ -193,20 +201,17 @@ def _choose_level(root: Root) -> None:
     """Which level is put together: the first range level of one time column, else the first of a number, else lists if asked."""
     best: tuple[int, int] | None = None
     for k in root.keys:
-        kind = family(k.key_types)
-        if (
-            k.strategy == "range"
-            and len(k.parts) == 1
-            and kind in (Family.DATE, Family.TIMESTAMP, Family.TIMESTAMPTZ, Family.INTEGER, Family.NUMERIC)
-        ):
-            rank = (0 if kind.time else 1, k.level)
+        kinds = [family(part) for part in k.parts]
+        if k.strategy == "range" and all(kind.ordered for kind in kinds):
+            rank = (0 if kinds[0].time else 1, k.level)
             if best is None or rank < best:
                 best = rank
     if best is not None:
         root.level = best[1] + 1
-        root.family = family(next(k for k in root.keys if k.level == best[1]).key_types)
-        if root.family is Family.NUMERIC:
-            root.family = Family.INTEGER  # whole numbers only; a fraction in a bound leaves that leaf alone
+        parts = [family(part) for part in next(k for k in root.keys if k.level == best[1]).parts]
+        root.family, root.several = parts[0], tuple(parts) if len(parts) > 1 else ()
+        if root.family is Family.NUMERIC and not root.several:
+            root.family, root.numeric = Family.INTEGER, True  # until its bounds are read
         return
     strategies = {k.strategy for k in root.keys}
     if root.wishes.merge_lists > 1 and root.keys and root.keys[-1].strategy == "list":
@@ -227,10 +232,10 @@ def _choose_level(root: Root) -> None:
     elif any("" in k.parts for k in root.keys):
         root.reason = "its key is an expression, whose order is not known"
     elif any(len(k.parts) > 1 for k in root.keys):
-        root.reason = "its range key has several columns"
+        root.reason = "its range key has several columns, not all of them dates or numbers"
     else:
-        kinds = ", ".join(sorted({k.key_types for k in root.keys if k.strategy == "range"}))
-        root.reason = f"range keys of type {kinds} lie on no calendar and no whole numbers"
+        types = ", ".join(sorted({k.key_types for k in root.keys if k.strategy == "range"}))
+        root.reason = f"range keys of type {types} lie on no calendar and no whole numbers"
 
 
 def _table_obstacles(root: Root, lock_limit: float | None, indexes: int, *, classic: bool) -> None:
@@ -392,6 +397,36 @@ class Bounds:
             except ValueError as e:
                 self._reasons[kind, code] = str(e)
         return low[codes], high[codes], good[codes]
+
+    def tuples(self, kinds: Sequence[Family], codes: npt.NDArray[np.int64]) -> tuple[Ints, Ints, Ints, Ints, Bools]:
+        """Return where ranges of several columns lie: their ends in order, their ends on the axis of the first column, and whether known.
+
+        Columns of a year and a month, or of a year, a month and a day, lie on the axis of numbers that spell dates.
+        """
+        n = len(codes)
+        good = np.zeros(n, np.bool_)
+        ends: dict[int, tuple[TupleEnd, TupleEnd]] = {}
+        for i, code in enumerate(codes.tolist()):
+            try:
+                ends[i] = tuple_ends(parse(self.texts[code]) if code < len(self.texts) else parse(None), kinds)
+                good[i] = True
+            except ValueError as e:
+                self._reasons[kinds[0], code] = str(e)
+        place = {end: at for at, end in enumerate(sorted({end for pair in ends.values() for end in pair}))}
+        low, high = np.zeros(n, np.int64), np.ones(n, np.int64)
+        first_low, first_high = low.copy(), high.copy()
+        dates = spelled_dates([end for pair in ends.values() for end in pair], kinds)
+        for i, (start, end) in ends.items():
+            low[i], high[i] = place[start], place[end]
+            if dates is not None:
+                first_low[i], first_high[i] = dates[start], dates[end]
+            else:
+                first_low[i], first_high[i] = first_column(start, kinds[0], upper=False), first_column(end, kinds[0], upper=True)
+        return low, high, first_low, first_high, good
+
+    def flagged(self, codes: npt.NDArray[np.int64]) -> bool:
+        """Whether one of these bounds says EXCLUSIVE or INCLUSIVE."""
+        return any("CLUSIVE" in self.texts[code] for code in np.unique(codes[codes < len(self.texts)]).tolist())
 
     def reason(self, kind: Family, code: int) -> str:
         """Why a bound has no place on the axis."""
@@ -691,7 +726,8 @@ class Reader:
 
         set_key = parent[units]
         set_key = np.where(set_key < 0, -1 - u_root, set_key)
-        order = np.lexsort((oid[units], low, why == Why.UNPARSED, set_key, u_root))
+        aside = (why == Why.UNPARSED) | (why == Why.DEFAULT)  # they lie nowhere on the axis
+        order = np.lexsort((oid[units], low, aside, set_key, u_root))
         back = np.empty(len(units), dtype=np.int64)
         back[order] = np.arange(len(units))
         u_root, set_key, low, high = u_root[order], set_key[order], low[order], high[order]
@@ -784,7 +820,17 @@ class Reader:
                 self._list_order(here, code, default, low, high, why, a["parent"][units[here]])
                 cal_low[here], cal_high[here] = low[here], high[here]
                 continue
+            if r.several:
+                low[here], high[here], lo, hi, good = self.bounds.tuples(r.several, code[here])
+                why[here][~good & ~default[here]] = Why.UNPARSED
+                cal_low[here], cal_high[here] = self._calendar(r, lo, hi, good)
+                continue
             lo, hi, good = self.bounds.intervals(r.family, code[here])
+            if r.numeric and (not good[~default[here]].all() or self.bounds.flagged(code[here])):
+                # fractions, and ends of which it matters what lies behind them: 6 does not follow 5 INCLUSIVE
+                found = self.bounds.intervals(Family.NUMERIC, code[here])
+                if found[2].sum() >= good.sum():
+                    r.family, (lo, hi, good) = Family.NUMERIC, found
             why[here][~good & ~default[here]] = Why.UNPARSED
             lo, hi = np.where(good, lo, 0), np.where(good, hi, 1)
             low[here], high[here] = lo, hi
@@ -937,7 +983,7 @@ class Reader:
                 stop[s + 1 : e] |= cell[1:] != cell[:-1]
             for text in w.boundaries:
                 try:
-                    at = timestamp_axis(text) - r.shift if r.calendar else int(text)
+                    at = timestamp_axis(text) - r.shift if r.calendar else axis(Term(TermKind.VALUE, "", text), r.family)
                 except ValueError:
                     continue
                 stop[s + 1 : e] |= cal_low[s + 1 : e] == at
@@ -945,7 +991,7 @@ class Reader:
 
     def _asked(self, r: Root) -> tuple[list[tuple[int, int, float]], float] | None:
         """Intervals on the table's axis and calls for one unknown value, a day; None where no workload was given."""
-        if self.workload is None or not r.key or r.lists:
+        if self.workload is None or not r.key or r.lists or r.several:
             return None
         found: list[tuple[int, int, float]] = []
         points = 0.0

@@ -244,8 +244,8 @@ class Scribe:
         elif self.root.calendar:
             stem = grid.label(grid.Grain(slot), int(self.chunk.cal_low[start]))
         else:
-            low = int(self.chunk.low[start])
-            stem = f"n{low}" if low >= 0 else f"m{-low}"
+            low = self.root.family.number(abs(int(self.chunk.cal_low[start]))).replace(".", "_")
+            stem = f"n{low}" if self.chunk.cal_low[start] >= 0 else f"m{low}"
         stem = f"p{stem}"
         name, n = stem, 1
         while name in self.partitions:
@@ -257,7 +257,7 @@ class Scribe:
     def grain(self, slot: int) -> str:
         if self.root.lists:
             return f"{self.root.widths[slot - 1]} values"
-        return grid.Grain(slot).word if self.root.calendar else str(self.root.widths[slot - 1])
+        return grid.Grain(slot).word if self.root.calendar else self.root.family.number(self.root.widths[slot - 1])
 
     def merge(self, start: int, end: int, slot: int, option: int, comps: Any, before: Any) -> Merge:
         units = self.chunk.oid[start:end].tolist()

@@ -106,6 +106,8 @@ def _obstacle(root: Root) -> str:
 
 def _hanging(root: Root, operation: str) -> str:
     """What hangs on the table or its partitions and would not move to the table that takes their place."""
+    if operation == "flatten" and any("" in k.parts for k in root.keys if k.level == 0):
+        return "its key is an expression"
     if operation == "unpartition" and "identity" in root.facts:
         return f"column {root.facts['identity'][0][1]} is an identity column, whose sequence would start again"
     for fact in HANGING:

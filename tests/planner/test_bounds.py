@@ -78,13 +78,24 @@ def test_intervals(text: str, kind: Family, ends: tuple[int, int]) -> None:
         ("FOR VALUES FROM (1", Family.INTEGER, "never closed"),
         ("FOR VALUES WITH (modulus 4, remainder 1)", Family.INTEGER, "hash bound is no range"),
         ("FOR VALUES IN (1)", Family.INTEGER, "list bound is no range"),
-        ("START (1.0::numeric) EXCLUSIVE END (2)", Family.NUMERIC, "without a next value"),
+        ("START (1.0000001::numeric) END (2)", Family.NUMERIC, "more than six digits"),
+        ("START (1e15) END (2e15)", Family.NUMERIC, "end of 64 bits"),
+        ("START ('NaN'::numeric) END (2)", Family.NUMERIC, "no number"),
         ("something else", Family.INTEGER, "it begins with"),
     ],
 )
 def test_no_interval_and_why(text: str, kind: Family, why: str) -> None:
     with pytest.raises(ValueError, match=why.replace("(", r"\(").replace(")", r"\)")):
         interval(parse(text), kind)
+
+
+def test_decimals() -> None:
+    """Nothing lies between 5 INCLUSIVE and 5 EXCLUSIVE; between 5 INCLUSIVE and 5.000001 all numbers with more digits do."""
+    first, second, third = ("START (4.5) END (5) INCLUSIVE", "START (5) EXCLUSIVE END (6)", "START (5.000001) END (6)")
+    low, high = interval(parse(first), Family.NUMERIC)
+    assert (Family.NUMERIC.number(low), high - low) == ("4.5", 5_000_001)
+    assert interval(parse(second), Family.NUMERIC)[0] == high
+    assert interval(parse(third), Family.NUMERIC)[0] > high
 
 
 def test_lists() -> None:
