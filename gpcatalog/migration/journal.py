@@ -210,27 +210,6 @@ BEGIN
 END
 $f$;
 
--- Stops a superuser who is not the owner of these relations: what this transaction reads is fixed before it can lock and look.
-CREATE OR REPLACE FUNCTION @J.expect_owner(relations text[]) RETURNS void
-LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $f$
-DECLARE
-    owners text;
-BEGIN
-    IF pg_catalog.current_setting('@J.run_owner_code') = 'on'
-       OR NOT EXISTS (SELECT 1 FROM pg_catalog.pg_roles r WHERE r.rolsuper AND r.rolname IN (current_user, session_user)) THEN
-        RETURN;
-    END IF;
-    SELECT pg_catalog.string_agg(DISTINCT o.rolname::text, ', ') INTO owners
-      FROM (SELECT pg_catalog.unnest($1) AS name) x
-      JOIN pg_catalog.pg_class c ON c.oid = pg_catalog.to_regclass(@C(x.name))::oid
-      JOIN pg_catalog.pg_roles o ON o.oid = c.relowner AND NOT o.rolsuper;
-    IF owners IS NOT NULL THEN
-        RAISE EXCEPTION 'changed since it was planned: % has become owner of partitions, and could add code during the copy', owners
-            USING HINT = 'Write the files anew, or connect as the owner of the table.';
-    END IF;
-END
-$f$;
-
 -- Stops a superuser where members of an extension belong to a role that is none.
 CREATE OR REPLACE FUNCTION @J.expect_extension(extension text) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $f$
@@ -504,7 +483,17 @@ BEGIN
 END
 $f$;
 
--- Has a leaf changed since it was copied?
+-- Do both sides of a step hold the same rows?
+CREATE OR REPLACE FUNCTION @J.alike(of_plan text, of_step text, one text, other text) RETURNS boolean
+LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $f$
+    SELECT a.rows = b.rows AND a.hash = b.hash
+      FROM (SELECT COALESCE(pg_catalog.sum(t.rows), 0) AS rows, COALESCE(pg_catalog.sum(t.hash), 0) AS hash
+              FROM @J.tallies($1, $2, $3) t) a,
+           (SELECT COALESCE(pg_catalog.sum(t.rows), 0) AS rows, COALESCE(pg_catalog.sum(t.hash), 0) AS hash
+              FROM @J.tallies($1, $2, $4) t) b
+$f$;
+
+-- Has a leaf changed since before it was copied?
 CREATE OR REPLACE FUNCTION @J.differs(of_plan text, of_step text, of_relation text) RETURNS boolean
 LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $f$
     SELECT NOT EXISTS (SELECT 1 FROM @J.tallies($1, $2, 'copied') a JOIN @J.tallies($1, $2, 'old') b ON b.relation = a.relation

@@ -18,7 +18,7 @@ from tests.migration import made, zoo
 
 GENERATION = {"gp6_dsn": "gp6", "gp7_dsn": "gp7", "pg_dsn": "pg15", "pgnew_dsn": "pg18"}
 _BODY = re.compile(r"DO (\$gpcatalog\d*\$)\n(.*?)\n?\1;", re.S)
-_SQL = re.compile(r"(CREATE|ALTER|DROP|INSERT|DELETE|UPDATE|GRANT|REVOKE|COMMENT|ANALYZE|LOCK|PERFORM)\b", re.I)
+_SQL = re.compile(r"(CREATE|ALTER|DROP|INSERT|TRUNCATE|DELETE|UPDATE|GRANT|REVOKE|COMMENT|ANALYZE|LOCK|PERFORM)\b", re.I)
 # words of plpgsql that stand before a statement; those in quotes are none
 _TO = r"""(?:'[^']*'|"[^"]*"|[^'"])*?"""
 _BEFORE = re.compile(

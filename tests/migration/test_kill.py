@@ -88,6 +88,27 @@ def leftovers(dsn: str) -> list[tuple[str]]:
     )
 
 
+@pytest.mark.parametrize("fixture", ["gp6_dsn", "gp7_dsn", "pg_dsn"])
+def test_row_that_is_gone_again(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    """A row was there for the moment of the copy alone: no leaf differs from what it was before, but the copy does, and is made again."""
+    dsn = fresh_database(request.getfixturevalue(fixture), "mig_gone_again")
+    table(dsn, fixture.startswith("gp"))
+    made.execute(dsn, *(["CREATE ROLE mig_owner"] if not made.asked(dsn, "SELECT 1 FROM pg_roles WHERE rolname = 'mig_owner'") else []))
+    made.execute(dsn, "ALTER TABLE t OWNER TO mig_owner")
+    rows = made.rows_of(dsn, "t")
+    files = made.written(dsn, tmp_path / "sql", made.plan_of(dsn), request=Request(Mode.ONLINE, pause_s=0.05))
+    (name,) = files.forward()
+    files.run("0000_prepare.sql")
+    marks = [m[1] for m in MARK.finditer((files.folder / name).read_text())]
+    assert kill_at(files, name, marks.index("recheck"), "backend")
+    ((stage,),) = made.asked(dsn, "SELECT relname::text FROM pg_class WHERE relname LIKE 'gpc\\_%' AND relkind = 'r'")
+    made.execute(dsn, f"INSERT INTO {stage} SELECT * FROM {stage} LIMIT 1")
+    files.run(name)
+    assert made.rows_of(dsn, "t") == rows
+    files.run(name)  # an ended file has nothing left to do, and looks for none of the tables that are gone
+    files.run("verify.sql")
+
+
 @pytest.mark.parametrize("mode", [Mode.LOCKED, Mode.ONLINE])
 @pytest.mark.parametrize("fixture", ["gp6_dsn", "gp7_dsn", "pg_dsn"])
 def test_killed(fixture: str, mode: Mode, request: pytest.FixtureRequest, tmp_path: Path) -> None:
