@@ -6,10 +6,10 @@ import re
 
 from gpcatalog.migration.change import Context, Drop, Made, Stage, Swap, Unit
 from gpcatalog.migration.facts import Grant, grants
+from gpcatalog.migration.facts import quote_ident_always as quote  # of partitions: Greenplum 6 takes few keywords for their names
 from gpcatalog.migration.journal import SCHEMA
 from gpcatalog.migration.writer import Phase, Phases, Writer, block, call, grant_statements, literal, lock_list
 from gpcatalog.model.names import qualified
-from gpcatalog.model.names import quote_ident as quote
 
 STAND_IN = "gpcatalog_stand_in"
 _TIME_PRECISION = re.compile(r"'(?:[^']|'')*'|(::\s*(?:pg_catalog\.)?time(?:stamp)?)\s*\(\d\)")
@@ -38,6 +38,19 @@ def constant(text: str) -> str:
     '''
     plain = _TIME_PRECISION.sub(lambda m: m[1] or m[0], text)
     return _USERS_TYPE.sub(lambda m: m[1] or "", plain)
+
+
+DEFAULT_ENCODING = "compresstype=none, blocksize=32768, compresslevel=0"
+_ENCODING = re.compile(r"""('(?:[^']|'')*')|\s*\bCOLUMN (?:"(?:[^"]|"")*"|[^\s"']+) ENCODING \([^()']*\)""")
+
+
+def without_encodings(definition: str) -> str:
+    """Return what the server says behind PARTITION BY, without the encodings of columns.
+
+    >>> without_encodings("(PARTITION p VALUES('COLUMN a ENCODING (x)') WITH (a=b) COLUMN \\"v w\\" ENCODING (compresstype=none), DEFAULT")
+    "(PARTITION p VALUES('COLUMN a ENCODING (x)') WITH (a=b), DEFAULT"
+    """
+    return _ENCODING.sub(lambda m: m[1] or "", definition)
 
 
 class Classic(Writer):
