@@ -86,7 +86,7 @@ class Declarative(Writer):
 
     def before(self, context: Context, swap: Swap, done: str) -> list[str]:
         """A constraint on the default partition, so that ATTACH need not scan it: added at once, validated without keeping anybody out."""
-        if swap.default is None:
+        if swap.default is None or swap.range_predicate == "true":
             return []
         table, name = swap.default.relation.sql, self._default_constraint(swap)
         where = f"c.conrelid = {literal(table)}::pg_catalog.regclass AND c.conname = {literal(name.strip(chr(34)))}"

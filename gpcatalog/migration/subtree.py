@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from gpcatalog.migration.change import Below, Middle, Unit
 from gpcatalog.migration.facts import Relation, Table, common_grants, quote_ident_always
@@ -57,11 +58,8 @@ def merged(units: Sequence[Unit], name: str, new_label: str, bound: str, taken: 
         names[m.path] = (m.name, new)
         comment = "\n".join(dict.fromkeys(p.comment for p in parts if p.comment))
         grants = common_grants([p.grants for p in parts])
-        found.append(
-            Middle(
-                new, m.label if m.path else new_label, m.bound if m.path else bound, m.path, m.like, grants, comment, encodings=m.encodings
-            )
-        )
+        same_place = m if m.path else replace(m, label=new_label, bound=bound)
+        found.append(replace(same_place, name=new, grants=grants, comment=comment))
     return tuple(found)
 
 

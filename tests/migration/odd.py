@@ -70,6 +70,28 @@ POSTGRES = (
             for n in range(DAYS)
         ),
     ),
+    _pg(
+        "halves_of_days",
+        "CREATE TABLE {t}_rest PARTITION OF {t} DEFAULT",
+        key="RANGE (d, id)",
+        leaves=tuple(
+            f"CREATE TABLE {{t}}_{n}{h} PARTITION OF {{t}} FOR VALUES FROM ('{FIRST + timedelta(n)}', {a}) TO ('{FIRST + timedelta(n)}', {b})"
+            for n in range(DAYS)
+            for h, a, b in (("a", "MINVALUE", "100"), ("b", "100", "MAXVALUE"))
+        ),
+        rows="INSERT INTO {t} SELECT i, date '2022-01-01' + i % 13, 'v' FROM generate_series(1, 240) i",
+    ),
+    _pg(
+        "years_and_months",
+        columns="id int, d date, v text, y int, m smallint",
+        key="RANGE (y, m)",
+        leaves=tuple(
+            f"CREATE TABLE {{t}}_{y}_{m} PARTITION OF {{t}} FOR VALUES FROM ({y}, {m}) TO ({y}, {m + 1})"
+            for y in (2019, 2020)
+            for m in range(1, 13)
+        ),
+        rows="INSERT INTO {t} SELECT i, '2022-01-01', 'v', 2019 + i % 2, 1 + i % 12 FROM generate_series(1, 240) i",
+    ),
     _pg("statistics_on_leaves", *_each("CREATE STATISTICS {t}_s{n} (dependencies) ON id, v FROM {t}_{n}")),
     _pg("statistics_on_root", "CREATE STATISTICS {t}_s ON id, v FROM {t}", "ALTER STATISTICS {t}_s SET STATISTICS 50", since=130000),
     _pg("toast_options", tail="WITH (toast.autovacuum_enabled=false, fillfactor=80, autovacuum_enabled=false)"),
@@ -339,6 +361,15 @@ POSTGRES = (
         "hashed",
         key="HASH (id)",
         leaves=tuple(f"CREATE TABLE {{t}}_{n} PARTITION OF {{t}} FOR VALUES WITH (MODULUS 4, REMAINDER {n})" for n in range(4)),
+    ),
+    _pg(
+        "expression_below",
+        leaves=(
+            *_days("PARTITION BY LIST (lower(v))"),
+            *_each("CREATE TABLE {t}_{n}_a PARTITION OF {t}_{n} FOR VALUES IN ('a')"),
+            *_each("CREATE TABLE {t}_{n}_rest PARTITION OF {t}_{n} DEFAULT"),
+        ),
+        rows="INSERT INTO {t} SELECT i, date '2022-01-01' + i % 12, substr('Ab', 1 + i % 2, 1) FROM generate_series(1, 240) i",
     ),
     _pg("one_below", leaves=(*_days("PARTITION BY LIST (v)"), *_each("CREATE TABLE {t}_{n}_rest PARTITION OF {t}_{n} DEFAULT"))),
     _pg("virtual", columns="id int, d date, v text, g text GENERATED ALWAYS AS (upper(v)) VIRTUAL", since=180000),

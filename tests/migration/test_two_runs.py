@@ -60,6 +60,32 @@ def waits(dsn: str) -> bool:
     return bool(made.asked(dsn, "SELECT 1 FROM gpcatalog_journal.progress WHERE running IS NOT NULL"))
 
 
+@pytest.mark.parametrize("server", SERVERS)
+def test_two_databases(server: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    """A table of the same name in another database is another table: its files run meanwhile, and nothing of it seems to run."""
+    here, there = (fresh_database(request.getfixturevalue(server), f"same_names_{n}") for n in range(2))
+    written = []
+    for n, dsn in enumerate((here, there)):
+        made.execute(dsn, *table("t", greenplum=server.startswith("gp")))
+        written.append(made.written(dsn, tmp_path / f"sql{n}", made.plan_of(dsn)))
+        written[-1].run("0000_prepare.sql")
+    (name,) = written[0].forward()
+    with psycopg.connect(here) as writer:
+        writer.execute("INSERT INTO t VALUES (81, '2022-01-28')")
+        first = background(written[0], name)
+        until = time.monotonic() + 60
+        while not waits(here):
+            assert first.poll() is None
+            assert time.monotonic() < until
+            time.sleep(0.1)
+        written[1].run(name)
+        assert progress(there) == [(2, 2, False, None, False)]
+        assert progress(here)[0][:3] == (2, 0, True)
+        writer.rollback()
+    _, said = first.communicate(timeout=120)
+    assert first.returncode == 0, said
+
+
 @pytest.mark.parametrize("mode", [Mode.LOCKED, Mode.ONLINE])
 @pytest.mark.parametrize("server", SERVERS)
 def test_two_runs(server: str, mode: Mode, request: pytest.FixtureRequest, tmp_path: Path) -> None:
