@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -55,14 +56,17 @@ def relation_name(parent: str, level: int, partition: str, *, classic: bool, tak
 
     >>> relation_name("t" * 70, 1, "p2024m01", classic=True, taken=set())[-19:]
     'tttt_1_prt_p2024m01'
+    >>> relation_name("t", 1, "p" * 70, classic=False, taken={"_" + "p" * 62})[-4:]
+    'pp_2'
     """
     tail = f"_{level}_prt_{partition}" if classic else f"_{partition}"
-    for n in range(1, 10_000):
-        end = tail if n == 1 else f"{tail}_{n}"
-        name = cut(parent, NAMEDATALEN - len(cut(end).encode())) + cut(end)
+    for n in itertools.count(1):
+        number = "" if n == 1 else f"_{n}"
+        end = cut(tail, NAMEDATALEN - len(number)) + number
+        name = cut(parent, NAMEDATALEN - len(end.encode())) + end
         if name not in taken:
             return name
-    raise AssertionError("ten thousand names are taken")
+    raise AssertionError("there are more numbers than relations")
 
 
 class Scribe:
