@@ -112,6 +112,11 @@ class Made:
     middles: tuple[Middle, ...] = ()
     columns: Relation | None = None
 
+    @property
+    def schema(self) -> str:
+        """Schema of the partition itself; that of its leaves may be another one."""
+        return self.middles[0].like.schema if self.middles else self.stages[0].schema
+
 
 @dataclass(frozen=True)
 class Context:
@@ -139,7 +144,7 @@ class Needs:
 class Swap:
     """Partitions of one parent are replaced by others that hold the same rows: a merge, a conversion, or their rollback.
 
-    above: how to reach the parent on Greenplum 6 ("ALTER PARTITION x …"), empty at the first level
+    above: how to reach the parent on Greenplum 6 ("ALTER PARTITION x …"), empty at the first level; beside: the same of its own parent
     default: the parent's default partition with its leaves, None where there is none
     alone: no other partition stays but the default one
     beyond: Greenplum 6: where a partition can stand in meanwhile, outside of all that go; '' where a default one does it
@@ -162,6 +167,7 @@ class Swap:
     needs: Needs = Needs()
     lost: tuple[str, ...] = ()
     beyond: str = ""
+    beside: str = ""
 
 
 @dataclass(frozen=True)

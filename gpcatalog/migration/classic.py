@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from gpcatalog.migration.change import Context, Drop, Made, Stage, Swap, Unit
 from gpcatalog.migration.facts import Grant, grants
@@ -11,8 +12,13 @@ from gpcatalog.migration.journal import SCHEMA
 from gpcatalog.migration.writer import Phase, Phases, Writer, block, call, grant_statements, literal, lock_list
 from gpcatalog.model.names import qualified
 
-STAND_IN = "gpcatalog_stand_in"
-_TIME_PRECISION = re.compile(r"'(?:[^']|'')*'|(::\s*(?:pg_catalog\.)?time(?:stamp)?)\s*\(\d\)")
+STAND_IN = "gpc_s"  # short: below it the server makes names out of it, which must not be cut alike
+_MODIFIER = re.compile(
+    r"'(?:[^']|'')*'|(::\s*(?:pg_catalog\.)?)"
+    r"(time(?:stamp)?|numeric|character varying|varchar|character|char|bpchar|bit varying|bit|varbit)"
+    r"\s*\(\d+(?:,\s*-?\d+)?\)"
+)
+_WITHOUT_LENGTH = {"character": "bpchar", "char": "bpchar", "bit": "varbit"}  # without a length, these have the length 1
 
 
 def partition(name: str, value: str = "") -> str:
@@ -24,19 +30,21 @@ _USERS_TYPE = re.compile(r"""('(?:[^']|'')*')|::(?:"(?:[^"]|"")*"|\w+)\.(?:"(?:[
 
 
 def constant(text: str) -> str:
-    '''Return the text without the precision of time types and without casts to user-defined types.
+    '''Return the text without lengths and precisions of types and without casts to user-defined types.
 
-    Greenplum 6 takes no such cast for a constant. A bound has no more digits than its column, and a literal without a type gets that of
+    Greenplum 6 takes no such cast for a constant. A bound is not longer than its column, and a literal without a type gets that of
     its column, so the value is the same. Casts to user-defined types have a schema: nothing but pg_catalog is on the path.
 
     >>> constant("START ('2022-01-01 00:00:00'::timestamp(6) without time zone)")
     "START ('2022-01-01 00:00:00'::timestamp without time zone)"
+    >>> constant("FOR ('a'::character varying(9), 'b'::character(3), '-2.0'::numeric(12,6))")
+    "FOR ('a'::character varying, 'b'::bpchar, '-2.0'::numeric)"
     >>> constant("VALUES ('x::time(3)', 'it''s ::time(3)')")
     "VALUES ('x::time(3)', 'it''s ::time(3)')"
     >>> constant("""START ('2022-01-01'::public.day) END ('2022-02-01'::"My.S"."a day")""")
     "START ('2022-01-01') END ('2022-02-01')"
     '''
-    plain = _TIME_PRECISION.sub(lambda m: m[1] or m[0], text)
+    plain = _MODIFIER.sub(lambda m: m[1] + _WITHOUT_LENGTH.get(m[2], m[2]) if m[1] else m[0], text)
     return _USERS_TYPE.sub(lambda m: m[1] or "", plain)
 
 
@@ -147,7 +155,7 @@ class Classic(Writer):
                 finish += [call("strip", literal(there)), *grant_statements(there, stage.grants)]
         for made in swap.made:
             for m in made.middles:
-                there = qualified(made.stages[0].schema, m.name)
+                there = qualified(m.like.schema, m.name)
                 if set(m.grants) != set(self._root_grants(context)):
                     finish += [call("strip", literal(there)), *grant_statements(there, m.grants)]
                 finish += [f"COMMENT ON TABLE {there} IS {literal(m.comment)};"] if m.comment else []
@@ -167,6 +175,9 @@ class Classic(Writer):
         if not middles and swap.default is not None:
             middles = swap.default.middles
         levels: dict[int, tuple[str, str]] = {}  # level → how it is reached, before and after
+        if swap.above and swap.parent.has_template:
+            # what is added below one partition is added to the template too, and DROP PARTITION does not take it out
+            levels[swap.parent.level] = (swap.beside, swap.beside)
         for m in middles:
             if m.like.has_template and m.like.level not in levels:
                 above = [x for n in range(len(m.path)) for x in middles if x.path == m.path[:n]]
@@ -231,7 +242,8 @@ class Classic(Writer):
         """
         these = ", ".join(f"{literal(self.server_name(u.relation))}::pg_catalog.regclass" for u in swap.gone)
         parent = f"{literal(self.server_name(swap.parent))}::pg_catalog.regclass"
-        bound = f"{swap.beyond}{self._below(swap.made[0])}"
+        one = swap.made[0]
+        bound = f"{swap.beyond}{self._below(replace(one, stages=one.stages[:1]))}"
         return [
             "DECLARE",
             "    last_ones boolean := NOT EXISTS (SELECT 1 FROM pg_catalog.pg_inherits i",

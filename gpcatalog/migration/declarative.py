@@ -111,7 +111,7 @@ class Declarative(Writer):
     def _tree(self, context: Context, swap: Swap, made: Made) -> tuple[dict[tuple[str, ...], str], list[str]]:
         """Return the partitioned tables over the stages by their paths, the one that is attached first, and what makes them."""
         stem = made.stages[0].name
-        tables = {m.path: qualified(made.stages[0].schema, f"{stem}_t{n or ''}") for n, m in enumerate(made.middles)}
+        tables = {m.path: qualified(m.like.schema, f"{stem}_t{n or ''}") for n, m in enumerate(made.middles)}
         found: list[str] = []
         assert made.columns is not None
         for m in made.middles:
@@ -155,12 +155,11 @@ class Declarative(Writer):
         if swap.gone:
             moves.append(f"DROP TABLE {', '.join(u.relation.sql for u in swap.gone)};")
         for made, top, tables in tops:
-            schema = made.stages[0].schema
             if made.middles:
                 moves += [f"ALTER TABLE {qualified(s.schema, s.name)} RENAME TO {quote(s.final)};" for s in made.stages]
                 moves += [f"ALTER TABLE {tables[m.path]} RENAME TO {quote(m.name)};" for m in made.middles[1:]]
             moves.append(f"ALTER TABLE {top} RENAME TO {quote(made.name)};")
-            there = qualified(schema, made.name)
+            there = qualified(made.schema, made.name)
             moves.append(f"ALTER TABLE {swap.parent.sql} ATTACH PARTITION {there} {made.bound};")
             finish.append(f"ALTER TABLE {there} DROP CONSTRAINT {BOUND};")
         for stage in self.stages(swap):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from decimal import Decimal
 from itertools import pairwise
 
 import msgspec
@@ -51,7 +52,19 @@ from gpcatalog.model.server import Server
 from gpcatalog.model.storage import Storage
 from gpcatalog.model.traits import Differ, Traits, converted, index_properties_lost, merged, privileges_lost, replaced
 from gpcatalog.planner import operations as op
-from gpcatalog.planner.bounds import Bound, BoundKind, Term, TermKind, added_again, family, joined_list, merged_text, parse, tuple_ends
+from gpcatalog.planner.bounds import (
+    Bound,
+    BoundKind,
+    Family,
+    Term,
+    TermKind,
+    added_again,
+    family,
+    joined_list,
+    merged_text,
+    parse,
+    tuple_ends,
+)
 from gpcatalog.planner.plan import TablePlan
 
 
@@ -79,6 +92,8 @@ _IN_THE_WAY = {
     "pending detach": "DETACH PARTITION CONCURRENTLY of it is not finished (ALTER TABLE … DETACH PARTITION … FINALIZE)",
     "exclusion constraint": "an exclusion constraint",
     "index that is not valid": "an index that is not valid",
+    "own index": "an index of its own that is unique or that all partitions below it have",
+    "own expression": "a generated column with an expression of its own",
     "row type": "its row type has privileges or a comment, or it was created of a type",
 }
 # of these the partitioned table itself must have none, if another table is to take its place
@@ -236,6 +251,8 @@ class Planner:
                 raise Refusal(f"{_IN_THE_WAY[h.what]} ({h.detail})")
             if h.what == "publication" and h.oid == root.oid:
                 raise Refusal(f"publication {h.detail} publishes it: subscribers would not follow the exchange")
+            if h.what == "index that is not valid" and h.oid == root.oid:
+                raise Refusal(f"index {h.detail} is not valid: attaching partitions would build it on all of them")
             if h.what in ("rule", "trigger") and h.oid == root.oid and self.classic:
                 raise Refusal(f"{_IN_THE_WAY[h.what]} ({h.detail})")
         if self.classic and (places := {r.schema for r in self.table.relations.values()} - {root.schema}):
@@ -289,10 +306,11 @@ class Planner:
             return partition(relation.partition)
         return partition("", constant(holding_value(parse(relation.bound))))
 
-    def above(self, parent: Relation) -> str:
+    def above(self, parent: Relation, end: int | None = None) -> str:
+        """Greenplum 6: how a parent is reached, or (end=-1) what is above it."""
         if not self.classic:
             return ""
-        return "".join(f"ALTER PARTITION {self.address(r)} " for r in self.table.path_key(parent.oid))
+        return "".join(f"ALTER PARTITION {self.address(r)} " for r in self.table.path_key(parent.oid)[:end])
 
     def key(self, relation: Relation) -> tuple[str, ...]:
         """The quoted columns that a partitioned relation is split by. Raises Refusal."""
@@ -383,6 +401,12 @@ class Planner:
             raise Refusal("changed since it was planned: its leaves are others now")
         self._leaf_obstacles(leaves)
         deep = units[0].kind != "leaf"
+        for m in (m for u in units for m in subtree.middles(self.table, u, {})):
+            for h in self.table.dependents.get(m.like.oid, ()):
+                if h.what in _IN_THE_WAY:
+                    raise Refusal(f"{_IN_THE_WAY[h.what]}: {m.name} ({h.detail})")
+        if deep and self.classic and any(i.constraint_kind for i in self.table.indexes[self.table.root.oid]):
+            raise Refusal("Greenplum 6 exchanges no subpartitions of a table with a primary or unique key")
         bounds = [parse(u.bound) for u in units]
         if any(b.kind is BoundKind.DEFAULT for b in bounds):
             raise Refusal("the default partition itself is never merged")
@@ -461,7 +485,7 @@ class Planner:
         forward = Swap(
             step.id, step.explanation, parent, self.above(parent), gone, (made,), whole, default, parked,
             alone=alone, rows=counted, said=step.rests_on, limit_bytes=limit, needs=_needs(step), lost=tuple(dict.fromkeys(lost)),
-            beyond=beyond,
+            beyond=beyond, beside=self.above(parent, -1),
         )  # fmt: skip
         return forward, self._back(step, forward, units, made, traits_of, key, digest, label, deep)
 
@@ -508,6 +532,8 @@ class Planner:
         converted = bool(new.storage) and new.storage != like.storage
         options = checked(new.options.items()) if converted else options_of(like.options)
         path_parts = self.path_predicate(like, unit) if deep else []
+        # LIKE … INCLUDING STORAGE of Greenplum 6 leaves the block size out
+        said = self.classic and not converted and any(name == "blocksize" for name, _ in options)
         return Stage(
             name=name,
             final=final,
@@ -521,7 +547,8 @@ class Planner:
             comment="\n".join(dict.fromkeys(p.comment for p in parts if p.comment)),
             storage=Storage(new.storage or like.storage).value,
             options=options,
-            explicit=converted,
+            encodings=self.encodings(own) if said and like.storage == "ao_column" else (),
+            explicit=converted or said,
             path=self.steps_below(like, unit) if deep else (),
             indexes=self.own_indexes(like, final),
             statistics=self.statistics_targets(like) if own else (),
@@ -636,7 +663,7 @@ class Planner:
         return Swap(
             f"undo-{step.id}", f"rollback: {forward.title}", parent, forward.above, (gone,), tuple(back_made), forward.range_predicate,
             forward.default, tuple(Stage(**{**s.__dict__, "name": s.name.replace("gpc_", "gpr_")}) for s in forward.default_stages),
-            alone=forward.alone, beyond=forward.beyond,
+            alone=forward.alone, beyond=forward.beyond, beside=forward.beside,
         )  # fmt: skip
 
     def drop(self, step: op.DropEmpty) -> list[tuple[Change, Change | None]]:
@@ -986,6 +1013,7 @@ class Planner:
             f"({anything})" if told else "true",
             default,
             parked,
+            beside=self.above(forward.parent, -1),
         )
 
 
@@ -1028,10 +1056,11 @@ def _adjacent(one: Bound, two: Bound, types: Sequence[str]) -> bool:
     """
     if one.kind is not BoundKind.RANGE or two.kind is not BoundKind.RANGE or not one.upper or not two.lower:
         return False
-    if len(types) > 1:
-        kinds = [family(t) for t in types]
-        if all(kind.ordered for kind in kinds):
-            return tuple_ends(one, kinds)[1] == tuple_ends(two, kinds)[0]
+    kinds = [family(t) for t in types]
+    if len(kinds) > 1 and all(kind.ordered for kind in kinds):
+        return tuple_ends(one, kinds)[1] == tuple_ends(two, kinds)[0]
+    if kinds == [Family.NUMERIC] and one.upper[0].kind is two.lower[0].kind is TermKind.VALUE:  # 1.0 is 1.00
+        return Decimal(one.upper[0].value) == Decimal(two.lower[0].value) and one.upper_inclusive != two.lower_inclusive
     end, start = ([(t.kind, t.value) for t in side] for side in (one.upper, two.lower))
     return end == start and one.upper_inclusive != two.lower_inclusive
 

@@ -185,8 +185,8 @@ class Writer(ABC):
     def as_declared(self, swap: Swap) -> list[str]:
         """Return the statement that stops where the new partitions have other ones below them than those that were built."""
         deep = [m for m in swap.made if m.middles]
-        tops = [qualified_always(m.stages[0].schema, m.name) for m in deep]
-        below = [qualified_always(m.stages[0].schema, between.name) for m in deep for between in m.middles[1:]]
+        tops = [qualified_always(m.schema, m.name) for m in deep]
+        below = [qualified_always(between.like.schema, between.name) for m in deep for between in m.middles[1:]]
         below += [qualified_always(s.schema, s.final) for m in deep for s in m.stages]
         return [call("expect_below", array(tops), array([*tops, *below]))] if tops else []
 

@@ -2,6 +2,8 @@
 -- needs: CONNECT
 -- locks: AccessShareLock on pg_partition, pg_attribute, pg_type
 -- cost: one index look-up a partitioned table and level
+WITH RECURSIVE
+-- include base_types
 SELECT p.parrelid::int8 AS root,
        p.parlevel::int4 AS level,                     -- 0 splits the root
        CASE p.parkind WHEN 'r' THEN 'range' WHEN 'l' THEN 'list' ELSE p.parkind::text END AS strategy,
@@ -9,11 +11,10 @@ SELECT p.parrelid::int8 AS root,
            SELECT a.attname::text FROM pg_catalog.generate_series(0, p.parnatts - 1) k
              JOIN pg_catalog.pg_attribute a ON a.attrelid = p.parrelid AND a.attnum = p.paratts[k] ORDER BY k), ', ') AS key,
        pg_catalog.array_to_string(ARRAY(
-           SELECT CASE WHEN y.typtype = 'd' THEN pg_catalog.format_type(y.typbasetype, y.typtypmod)
-                       ELSE pg_catalog.format_type(a.atttypid, a.atttypmod) END
+           SELECT COALESCE(b.name, pg_catalog.format_type(a.atttypid, a.atttypmod))
              FROM pg_catalog.generate_series(0, p.parnatts - 1) k
              JOIN pg_catalog.pg_attribute a ON a.attrelid = p.parrelid AND a.attnum = p.paratts[k]
-             JOIN pg_catalog.pg_type y ON y.oid = a.atttypid ORDER BY k), ', ') AS key_types,
+             LEFT JOIN base_type b ON b.oid = a.atttypid ORDER BY k), ', ') AS key_types,
        EXISTS (SELECT 1 FROM pg_catalog.pg_partition tt
                 WHERE tt.parrelid = p.parrelid AND tt.parlevel = p.parlevel AND tt.paristemplate) AS has_template
   FROM pg_catalog.pg_partition p

@@ -2,7 +2,9 @@
 -- needs: CONNECT
 -- locks: AccessShareLock on pg_partitioned_table, pg_inherits, pg_attribute, pg_type, gp_partition_template
 -- cost: one index look-up a partitioned table or intermediate
-WITH RECURSIVE tree AS (
+WITH RECURSIVE
+-- include base_types
+, tree AS (
     SELECT pt.partrelid AS oid, pt.partrelid AS root, 0 AS level
       FROM pg_catalog.pg_partitioned_table pt
       JOIN pg_catalog.pg_class c ON c.oid = pt.partrelid AND NOT c.relispartition
@@ -20,11 +22,10 @@ SELECT DISTINCT ON (t.root, t.level)
              LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = pt.partrelid AND a.attnum = pt.partattrs[k] AND a.attnum <> 0
             ORDER BY k), ', ') AS key,
        pg_catalog.array_to_string(ARRAY(
-           SELECT COALESCE(CASE WHEN y.typtype = 'd' THEN pg_catalog.format_type(y.typbasetype, y.typtypmod)
-                                ELSE pg_catalog.format_type(a.atttypid, a.atttypmod) END, '')
+           SELECT COALESCE(b.name, pg_catalog.format_type(a.atttypid, a.atttypmod), '')
              FROM pg_catalog.generate_series(0, pt.partnatts - 1) k
              LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = pt.partrelid AND a.attnum = pt.partattrs[k] AND a.attnum <> 0
-             LEFT JOIN pg_catalog.pg_type y ON y.oid = a.atttypid
+             LEFT JOIN base_type b ON b.oid = a.atttypid
             ORDER BY k), ', ') AS key_types,
        EXISTS (SELECT 1 FROM pg_catalog.gp_partition_template g WHERE g.relid = t.root AND g.level = t.level) AS has_template
   FROM tree t JOIN pg_catalog.pg_partitioned_table pt ON pt.partrelid = t.oid

@@ -2,7 +2,9 @@
 -- needs: CONNECT
 -- locks: AccessShareLock on pg_partitioned_table, pg_inherits, pg_attribute, pg_type
 -- cost: one index look-up a partitioned table or intermediate
-WITH RECURSIVE ties AS MATERIALIZED (
+WITH RECURSIVE
+-- include base_types
+, ties AS MATERIALIZED (
     -- few tables have partitions: from them upwards, not through every leaf
     SELECT i.inhparent, pt.partrelid
       FROM pg_catalog.pg_partitioned_table pt JOIN pg_catalog.pg_inherits i ON i.inhrelid = pt.partrelid
@@ -23,11 +25,10 @@ SELECT DISTINCT ON (t.root, t.level)
              LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = pt.partrelid AND a.attnum = pt.partattrs[k] AND a.attnum <> 0
             ORDER BY k), ', ') AS key,
        pg_catalog.array_to_string(ARRAY(
-           SELECT COALESCE(CASE WHEN y.typtype = 'd' THEN pg_catalog.format_type(y.typbasetype, y.typtypmod)
-                                ELSE pg_catalog.format_type(a.atttypid, a.atttypmod) END, '')
+           SELECT COALESCE(b.name, pg_catalog.format_type(a.atttypid, a.atttypmod), '')
              FROM pg_catalog.generate_series(0, pt.partnatts - 1) k
              LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = pt.partrelid AND a.attnum = pt.partattrs[k] AND a.attnum <> 0
-             LEFT JOIN pg_catalog.pg_type y ON y.oid = a.atttypid
+             LEFT JOIN base_type b ON b.oid = a.atttypid
             ORDER BY k), ', ') AS key_types,
        false AS has_template
   FROM tree t JOIN pg_catalog.pg_partitioned_table pt ON pt.partrelid = t.oid
