@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -101,6 +102,9 @@ HANGING = (
     "subscription",
     "exclusion constraint",
     "index that is not valid",
+    "own index",
+    "own expression",
+    "own properties",
     "member of an extension",
     "security label",
     "row type",
@@ -214,7 +218,7 @@ def _choose_level(root: Root) -> None:
             root.family, root.numeric = Family.INTEGER, True  # until its bounds are read
         return
     strategies = {k.strategy for k in root.keys}
-    if root.wishes.merge_lists > 1 and root.keys and root.keys[-1].strategy == "list":
+    if root.wishes.merge_lists > 1 and root.keys and root.keys[-1].strategy == "list" and len(root.keys[-1].parts) == 1:
         root.level, root.lists, root.family = root.keys[-1].level + 1, True, Family.INTEGER
         doublings: list[int] = []
         n = 2
@@ -227,6 +231,8 @@ def _choose_level(root: Root) -> None:
         root.reason = "its partition key was not read"
     elif "hash" in strategies:
         root.reason = "hash partitions cannot be merged"
+    elif strategies == {"list"} and root.wishes.merge_lists > 1:
+        root.reason = "its list key has several columns"
     elif strategies == {"list"}:
         root.reason = "list values are put together only where a policy says so (merge_lists)"
     elif any("" in k.parts for k in root.keys):
@@ -256,6 +262,9 @@ def _table_obstacles(root: Root, lock_limit: float | None, indexes: int, *, clas
     elif any(o == root.oid for o, _ in facts.get("publication", ())):
         name = next(d for o, d in facts["publication"] if o == root.oid)
         root.reason = f"publication {name} publishes it: subscribers would not follow the exchange"
+    elif any(o == root.oid for o, _ in facts.get("index that is not valid", ())):
+        name = next(d for o, d in facts["index that is not valid"] if o == root.oid)
+        root.reason = f"index {name} is not valid: attaching partitions would build it on all of them"
     elif "other schema" in facts:
         place = facts["other schema"][0][1]
         root.reason = f"partitions of it lie in schema {place}: Greenplum 6 would make new ones in {root.schema}"
@@ -275,6 +284,30 @@ def trigger_states(root: Root) -> list[tuple[int, str]]:
     """Partitions whose trigger is not enabled as on the table, with its name, where not all of them have it alike."""
     properties = of_facts(root.facts)
     return [] if properties is None else properties.uneven("trigger", root.leaves)
+
+
+_COPIED = ("default", "not null", "not null name", "comment", "storage", "compression", "check", "check comment")
+"""Properties that a new partition with partitions of its own has from the one that it is like (tried: PostgreSQL 18, Greenplum 7)."""
+
+
+def properties_between(snapshot: Snapshot, root: Root, *, classic: bool) -> tuple[list[tuple[int, str]], list[tuple[int, str]]]:
+    """Return partitions with partitions of their own whose properties a merge would not keep, and those that have any of their own.
+
+    Privileges and comments are kept or listed.
+    """
+    properties = of_facts(root.facts)
+    if properties is None or root.depth < 2:
+        return [], []
+    oids = [r["oid"] for r in snapshot.rows("SELECT oid FROM relation WHERE root = ? AND kind = 'intermediate' ORDER BY oid", [root.oid])]
+    table = properties.of()
+    all_of = {oid: {k: v for k, v in properties.of(oid).items() if k[0] not in ("privilege", "table comment")} for oid in oids}
+    own = [(oid, f"{k[0]} {k[1]}".strip()) for oid in oids for k, v in all_of[oid].items() if v != table.get(k)]
+    lost = [(oid, name) for oid, name in own if classic or not name.startswith(_COPIED)]
+    for key in sorted({k for of in all_of.values() for k in of if k[0] in _COPIED}):
+        values = Counter(of.get(key) for of in all_of.values())
+        usual = values.most_common(1)[0][0]
+        lost += [(oid, f"{key[0]} {key[1]}".strip()) for oid in oids if not classic and all_of[oid].get(key) != usual]
+    return lost, own
 
 
 def partman_keep(facts: dict[str, list[tuple[int, str]]]) -> float | None:
@@ -335,7 +368,16 @@ def load_roots(snapshot: Snapshot, policy: Policy, lock_limit: float | None) -> 
                 root.wishes = msgspec.structs.replace(root.wishes, keep=kept)
         for oid, name in trigger_states(root):
             root.facts.setdefault("trigger", []).append((oid, name))
-        _table_obstacles(root, lock_limit, r["indexes"], classic=snapshot.header["generation"] == "gp6")
+        classic = snapshot.header["generation"] == "gp6"
+        kept_not, own = properties_between(snapshot, root, classic=classic)
+        if kept_not:
+            root.facts["own properties"] = kept_not
+        if own:
+            root.facts["properties between"] = own
+        if classic and 0 < root.level < root.depth and any(json.loads(d)["constraint"] for _, d in root.facts.get("index", ())):
+            # EXCHANGE below a partition that was added reports invalid constraints (tried on 6.25.3)
+            root.level, root.reason = 0, "Greenplum 6 exchanges no subpartitions of a table with a primary or unique key"
+        _table_obstacles(root, lock_limit, r["indexes"], classic=classic)
         if unread and not root.blocked:
             root.reason = f"its views, triggers, policies and foreign keys are unknown (probe partition_facts: {unread[0]})"
             root.level, root.blocked = 0, True

@@ -53,7 +53,7 @@ def chosen(
             "SELECT coalesce(sum(bytes), 0) AS bytes, coalesce(sum(max_segment_bytes), 0) AS segment,"
             " count(*) FILTER (bytes IS NULL AND filled IS DISTINCT FROM false) AS unknown,"
             " count(*) FILTER (storage NOT IN ('heap', 'ao_row', 'ao_column')) AS odd, count(DISTINCT \"columns\") AS shapes,"
-            " count(DISTINCT indexes) AS index_numbers, max(indexes) AS most_indexes,"
+            " count(DISTINCT persistence) AS persistences, count(DISTINCT indexes) AS index_numbers, max(indexes) AS most_indexes,"
             " count(*) AS leaves, count(DISTINCT parent) AS parents, sum(indexes + 4) AS held"
             " FROM relation WHERE root = ? AND kind = 'leaf'",
             [root.oid],
@@ -110,6 +110,8 @@ def _hanging(root: Root, operation: str) -> str:
         return "its key is an expression"
     if operation == "unpartition" and "identity" in root.facts:
         return f"column {root.facts['identity'][0][1]} is an identity column, whose sequence would start again"
+    if operation == "unpartition" and (own := root.facts.get("properties between")):
+        return f"a partition with partitions of its own has a property of its own ({own[0][1]}), which a rollback would not restore"
     for fact in HANGING:
         for oid, detail in root.facts.get(fact, ()):
             if operation == "unpartition" or oid != root.oid:
@@ -123,6 +125,8 @@ def _in_the_way(root: Root, r: dict[str, Any], headroom: float | None, lock_limi
         return "how many bytes it holds is not known"
     if r["odd"]:
         return "it has leaves that are external, foreign or of an unknown storage"
+    if r["persistences"] > 1:
+        return "some of its leaves are unlogged and some are not"
     if r["shapes"] != 1:
         return "its leaves differ in their columns"
     told = "columns" in root.facts  # facts of this table were read

@@ -259,6 +259,35 @@ POSTGRES = (
         rows="INSERT INTO {t} SELECT i, '2022-01-01', substr('abcdef', 1 + i % 6, 1) || i FROM generate_series(1, 100) i",
     ),
     _pg("domain_key", columns="id int, d odd_day, v text"),
+    _pg("domain_of_domain", columns="id int, d odd_later, v text"),
+    _pg(
+        "decimals_of_any_scale",
+        columns="id int, d date, v text, k numeric",
+        key="RANGE (k)",
+        leaves=_values([("-1.500000", "-1.000"), ("-1.0", "-0.5"), ("-0.50", "-0.000001"), ("-0.000001", "0.0"), ("0", "0.50")]),
+        rows="INSERT INTO {t} SELECT i, '2022-01-01', 'v', (i % 20) / 10.0 - 1.5 FROM generate_series(1, 100) i",
+    ),
+    _pg(
+        "constraint_trigger_off_on_one",
+        "CREATE CONSTRAINT TRIGGER ct AFTER INSERT ON {t} FOR EACH ROW EXECUTE PROCEDURE public.odd_trigger()",
+        "ALTER TABLE {t}_3 DISABLE TRIGGER ct",
+    ),
+    _pg(
+        "unique_on_leaves",
+        *_each("CREATE UNIQUE INDEX {t}_u{n} ON {t}_{n} (id)"),
+        rows="INSERT INTO {t} SELECT i / 12, date '2022-01-01' + i % 12, 'v' FROM generate_series(0, 239) i",
+    ),
+    _pg("unlogged_by_turns", leaves=tuple(s.replace("TABLE", "UNLOGGED TABLE", n % 2) for n, s in enumerate(_days()))),
+    _pg(
+        "own_between",
+        *_each("CREATE TABLE {t}_{n}_a PARTITION OF {t}_{n} FOR VALUES IN ('a')"),
+        *_each("CREATE TABLE {t}_{n}_b PARTITION OF {t}_{n} FOR VALUES IN ('b')"),
+        "CREATE INDEX {t}_own ON {t}_2 (id)",
+        "CREATE STATISTICS {t}_s ON id, v FROM {t}_5",
+        "ALTER TABLE {t}_8 ALTER id SET NOT NULL",
+        tail="PARTITION BY LIST (v)",
+        rows="INSERT INTO {t} SELECT i, date '2022-01-01' + i % 12, substr('ab', 1 + i % 2, 1) FROM generate_series(1, 240) i",
+    ),
     _pg(
         "enum_list",
         columns="id int, d date, v odd_color",
@@ -480,6 +509,27 @@ GREENPLUM = (
         split=_SUB.replace("{s}", "SUBPARTITION a VALUES ('a'), SUBPARTITION b VALUES ('b')").replace("2022-01-13", "2022-01-21"),
         rows=_TWO,
     ),
+    _gp(
+        "varchar_lists",
+        columns="id int, d date, v text, k varchar(9)",
+        split="PARTITION BY LIST (k) (VALUES ('a', 'A'), VALUES ('b'), VALUES ('it''s', 'c,d'), VALUES ('c'))",
+        rows="INSERT INTO {t} SELECT i, '2022-01-01', 'v', (ARRAY['a', 'A', 'b', 'it''s', 'c,d', 'c'])[1 + i % 6] FROM generate_series(1, 90) i",
+    ),
+    _gp("block_size", storage="appendonly=true, orientation=column, blocksize=65536, checksum=false, compresstype=zlib, compresslevel=2"),
+    _gp(
+        "days_below_lists",
+        split="PARTITION BY LIST (v) SUBPARTITION BY RANGE (d) SUBPARTITION TEMPLATE "
+        + _EVERY
+        + " (PARTITION a VALUES ('a'), PARTITION b VALUES ('b'))",
+        rows=_TWO,
+    ),
+    _gp(
+        "keyed_two_levels",
+        "ALTER TABLE {t} ADD PRIMARY KEY (id, d, v)",
+        split=_SUB.replace("{s}", "SUBPARTITION a VALUES ('a')"),
+        storage="",
+        rows="INSERT INTO {t} SELECT i, date '2022-01-01' + i % 12, 'a' FROM generate_series(1, 240) i",
+    ),
     _gp("ranges_below", split=_SUB.replace("LIST (v)", "RANGE (id)").replace("{s}", "START (0) END (1000) EVERY (500)")),
     _gp(
         "three_levels",
@@ -595,5 +645,6 @@ GREENPLUM = (
 SHARED = (
     "CREATE FUNCTION public.odd_trigger() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NEW; END $$",
     "CREATE DOMAIN odd_day AS date CHECK (VALUE > '2000-01-01')",
+    "CREATE DOMAIN odd_later AS odd_day NOT NULL CHECK (VALUE < '2030-01-01')",
     "CREATE TYPE odd_color AS ENUM ('red', 'green', 'blue')",
 )
