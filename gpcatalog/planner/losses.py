@@ -26,7 +26,8 @@ def lost(properties: Properties, step: op.AnyStep) -> tuple[str, ...]:
             parts = [leaf for leaf in step.leaves if leaf.lane == lane]
             like = next((leaf for leaf in parts if leaf.oid == new.like), parts[-1])
             found += _merged(properties, [*(p for p in parts if p.oid != like.oid), like], new.storage)
-        if {u.oid for u in step.units}.isdisjoint(leaf.oid for leaf in step.leaves):  # partitions with partitions of their own
+        leaves = {leaf.oid for leaf in step.leaves}
+        if step.units and leaves.isdisjoint(u.oid for u in step.units):  # partitions with partitions of their own
             above = [_split(properties.of(u.oid))[1] for u in step.units]
             found += privileges_lost(above, set.intersection(*map(set, above)), "the new one")
     elif isinstance(step, op.Unpartition):
