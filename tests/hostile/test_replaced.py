@@ -17,6 +17,7 @@ from tests.migration.made import EAGER
 
 SERVERS = {"pg12": "pg12_server", "pg15": "pg15_server", "pg18": "pgnew_server", "gp6": "gp6_cluster", "gp7": "gp7_cluster"}
 PLAIN = EAGER + 'unpartition_below = "10GB"\n'
+DROP = made.EAGER.replace('empty = "keep"', 'empty = "drop"').replace('month = "0d"', 'day = "0d"')
 SAFE = "CREATE FUNCTION app.same(n int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN n; END'"
 REPLACED = (
     "DROP FUNCTION app.same(int)",
@@ -83,12 +84,10 @@ def test_rollback(place: Place, shape: str, tmp_path: Path) -> None:
     execute(dsn, SAFE, SAFE_SUM, OPERATOR.format(f="added"))
     execute(dsn, *partitioned(place, "t", key), role=OWNER)
     if not shape.startswith("key"):
-        # an index of the table's own that is on no leaf, and on each leaf one of its own: as many here as there
-        execute(dsn, "CREATE INDEX t_v ON ONLY app.t (v)", role=OWNER)
+        # an empty partition with an index of its own, which is dropped: nothing else holds the function in place
         body = "((app.same(1) + id))" if shape == "index of a leaf" else "((id + (1 OPERATOR(app.+&+) 1)))"
-        for n in range(4):
-            execute(dsn, f"CREATE INDEX ON {leaf(place, 't', n)} {body}", role=OWNER)
-    file, files = prepared(place, name, PLAIN, tmp_path)
+        execute(dsn, f"TRUNCATE {leaf(place, 't', 0)}", f"CREATE INDEX ON {leaf(place, 't', 0)} {body}", role=OWNER)
+    file, files = prepared(place, name, PLAIN if shape.startswith("key") else DROP, tmp_path)
     done = psql(dsn, files.folder / file)
     assert done.returncode == 0, done.stderr
     change = (HER_SUM, "DROP OPERATOR app.+&+ (int, int)", OPERATOR.format(f="hers")) if shape.startswith("operator") else REPLACED
@@ -104,7 +103,7 @@ def test_rollback(place: Place, shape: str, tmp_path: Path) -> None:
     done = psql(dsn, files.folder / "rollback" / file)
     assert done.returncode == 0, done.stderr
     with psycopg.connect(dsn) as conn:
-        assert conn.execute("SELECT count(*) FROM app.t").fetchone() == (10,)
+        assert conn.execute("SELECT count(*) FROM app.t").fetchone() == (10 if shape.startswith("key") else 8,)
 
 
 def test_cast_made_after_the_check(place: Place, tmp_path: Path) -> None:

@@ -526,7 +526,7 @@ GREENPLUM = (
     _gp(
         "keyed_two_levels",
         "ALTER TABLE {t} ADD PRIMARY KEY (id, d, v)",
-        split=_SUB.replace("{s}", "SUBPARTITION a VALUES ('a')"),
+        split=_SUB.replace("{s}", "SUBPARTITION a VALUES ('a'), SUBPARTITION b VALUES ('b')"),
         storage="",
         rows="INSERT INTO {t} SELECT i, date '2022-01-01' + i % 12, 'a' FROM generate_series(1, 240) i",
     ),
