@@ -181,7 +181,8 @@ class Relation:
     column_grants: tuple[tuple[str, str], ...]
     has_oids: bool
     has_template: bool
-    split: str = ""  # Greenplum 7, PostgreSQL: what stands behind PARTITION BY, as the server spells it
+    # Greenplum 7, PostgreSQL: what stands behind PARTITION BY, as the server spells it; None where reading it would run code of a user
+    split: str | None = ""
     access_method: str = ""  # Greenplum 7: of roots and intermediates too, which store nothing
 
     @property
@@ -295,8 +296,12 @@ def quote_ident_always(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
+class Unsafe(Exception):
+    """Why reading a table would run code of another role."""
+
+
 def read(ask: Asker, server: Server, root: int) -> Table | None:
-    """The table as it is now; None where no partitioned table has this oid."""
+    """The table as it is now; None where no partitioned table has this oid. Raises Unsafe."""
     rows = ask("migration_tree", root=str(root))
     relations = {
         r["oid"]: Relation(
@@ -330,6 +335,12 @@ def read(ask: Asker, server: Server, root: int) -> Table | None:
     }
     if root not in relations or len(relations) < 2:
         return None
+    # whatever reads more of it opens it
+    if unread := [r for r in relations.values() if r.split is None]:
+        raise Unsafe(
+            f"the key of {unread[0].name} has an operator class with functions of a role without superuser, which this server runs when"
+            " the table is opened: run this as their owner"
+        )
     hanging = tuple(Hanging(r["oid"], r["fact"], r["detail"] or "") for r in ask("migration_hanging", root=str(root)))
     return Table(server, relations[root], relations, hanging)
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
+from functools import partial
 from itertools import pairwise
 
 import msgspec
@@ -38,6 +39,7 @@ from gpcatalog.migration.facts import (
     Index,
     Relation,
     Table,
+    Unsafe,
     column_signature,
     common_grants,
     quote_ident_always,
@@ -471,7 +473,8 @@ class Planner:
         gone = tuple(self.unit(u) for u in units)
         try:
             taken = set(self.table.oids_of) | {s.final for s in stages}
-            middles = subtree.merged(gone, name, label, text, taken, classic=self.classic) if deep else ()
+            named = partial(index_name, taken=self.taken_indexes)
+            middles = subtree.merged(gone, name, label, text, taken, named, classic=self.classic) if deep else ()
         except subtree.Changed as e:
             raise Refusal(f"changed since it was planned: {e}") from None
         lost += _grants_lost(middles[0].grants, units, "the new one") if middles else []
@@ -872,7 +875,7 @@ class Planner:
     def flatten(self, step: op.Flatten) -> list[tuple[Change, Change]]:
         """Every leaf takes the place of its parent; a transaction each, and nothing is copied."""
         if self.classic:
-            raise Refusal("Greenplum 6 cannot take a level out of a table: it would have to be made anew")
+            raise Refusal(op.NO_FLATTEN)
         found: list[tuple[Change, Change]] = []
         for n, (u, planned) in enumerate(zip(step.units, step.leaves, strict=True), 1):
             middle = self.live(u.oid, u.name, u.bound)
@@ -894,14 +897,13 @@ class Planner:
             default = self.default_unit(parent, [middle])
             up = Lift(
                 f"{step.id}-{n}", f"{middle.name}: {step.explanation}", parent, middle, leaf, indexes,
-                predicate(parse(middle.bound), *self.key(parent)), inside, True, default,
+                predicate(parse(middle.bound), *self.key(parent)), inside, True, subtree.middles(self.table, middle, {})[0], default,
                 (*step.rests_on, f"rows outside {leaf.bound} may come from then on"),
                 (
                     *_grants_lost(leaf.grants, [middle], leaf.name),
                     *replaced([self.table.traits.get(middle.oid, {})], self.table.traits[leaf.oid]),
                     *([f"comment on {middle.name}: the new one has that of {leaf.name}"] if middle.comment else []),
                 ),
-                self.encodings(self.table.columns[middle.oid]),
             )  # fmt: skip
             found.append((up, replace(up, id=f"undo-{up.id}", title=f"rollback: {up.title}", up=False, said=(), lost=())))
         return found
@@ -1085,8 +1087,11 @@ def order(
     counts: rows of leaves by qualified name, those that could be counted; growth: how far leaves may outgrow their planned bytes
     slots:  locks that the server has for all sessions together; window: seconds that no step may exceed
     """
-    table = read(ask, server, planned.oid)
     what = "table"
+    try:
+        table = read(ask, server, planned.oid)
+    except Unsafe as e:
+        return Refused("", planned.name, what, str(e))
     if table is None:
         return Refused("", planned.name, what, "the table is gone or no longer partitioned")
     if (table.root.schema, table.root.name) != (planned.schema, planned.table):

@@ -23,7 +23,15 @@ SELECT c.oid::int8 AS oid, t.parent::int8 AS parent, t.level::int4 AS level,
        c.relreplident::text AS replica_identity,
        '' AS distribution,
        CASE pt.partstrat WHEN 'r' THEN 'range' WHEN 'l' THEN 'list' WHEN 'h' THEN 'hash' ELSE '' END AS strategy,
-       COALESCE(pg_catalog.pg_get_partkeydef(c.oid), '') AS split,
+       -- PostgreSQL 12 runs the comparison functions of a partition key when it opens the table, as pg_get_partkeydef does: not read
+       -- where another role, who is no superuser, owns such a function
+       CASE WHEN pg_catalog.current_setting('server_version_num')::int4 < 130000
+                 AND EXISTS (SELECT 1 FROM pg_catalog.pg_opclass o
+                               JOIN pg_catalog.pg_amproc f ON f.amprocfamily = o.opcfamily
+                               JOIN pg_catalog.pg_proc p ON p.oid = f.amproc AND p.oid >= 16384
+                               JOIN pg_catalog.pg_roles w ON w.oid = p.proowner AND NOT w.rolsuper AND w.rolname <> current_user
+                              WHERE o.oid = ANY (pt.partclass::oid[])) THEN NULL
+            ELSE COALESCE(pg_catalog.pg_get_partkeydef(c.oid), '') END AS split,
        COALESCE(pg_catalog.array_to_string(ARRAY(
            SELECT COALESCE(a.attname::text, '') FROM pg_catalog.generate_series(0, pt.partnatts - 1) k
              LEFT JOIN pg_catalog.pg_attribute a ON a.attrelid = pt.partrelid AND a.attnum = pt.partattrs[k] AND a.attnum <> 0
