@@ -28,7 +28,7 @@ class Middle:
 
     name, label, bound, address: as in Below; path: bounds from below the unit down to it, empty for the unit itself
     like: the relation whose key, owner and storage options it has; grants, comment: what it has
-    encodings: of its columns, quoted, as SQL
+    encodings: of its columns, quoted, as SQL; indexes: with their names afterwards
     """
 
     name: str
@@ -40,6 +40,7 @@ class Middle:
     comment: str = ""
     address: str = ""
     encodings: tuple[tuple[str, str], ...] = ()
+    indexes: tuple[tuple[Index, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -246,7 +247,7 @@ class Lift:
 
     middle: the intermediate; leaf: with the name and bound it has below it; key: quoted key of the level above
     predicate: what every row lies in; below: what every row lies in besides, once the parent is back
-    up: whether the leaf goes up; encodings: of the intermediate's columns, as SQL
+    up: whether the leaf goes up; above: the intermediate with all it has
     lost: what the intermediate has and the leaf in its place does not, as sentences
     """
 
@@ -259,10 +260,10 @@ class Lift:
     predicate: str
     below: str
     up: bool
+    above: Middle
     default: Unit | None = None
     said: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()
-    encodings: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)

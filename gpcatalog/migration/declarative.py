@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from gpcatalog.migration.change import Context, Drop, Made, Stage, Swap
+from gpcatalog.migration.change import Context, Drop, Made, Middle, Stage, Swap
 from gpcatalog.migration.classic import empty
-from gpcatalog.migration.facts import Relation
+from gpcatalog.migration.facts import Index, Relation
 from gpcatalog.migration.writer import Phase, Phases, Writer, block, call, grant_statements, literal, lock_list
 from gpcatalog.model.names import qualified
 from gpcatalog.model.names import quote_ident as quote
@@ -123,12 +123,20 @@ class Declarative(Writer):
                 call("strip", literal(table)),
                 *grant_statements(table, m.grants),
                 *([f"COMMENT ON TABLE {table} IS {literal(m.comment)};"] if m.comment else []),
+                # the server would make them with names of its own choice, which those of leaves may need
+                *self.table_indexes(table, self._aside(made, m)),
             ]
         for s in made.stages:
             above = tables[tuple(b.bound for b in s.path[:-1])]
             found.append(f"ALTER TABLE {above} ATTACH PARTITION {qualified(s.schema, s.name)} {s.path[-1].bound};")
         found += [f"ALTER TABLE {tables[m.path[:-1]]} ATTACH PARTITION {tables[m.path]} {m.bound};" for m in made.middles[:0:-1]]
         return tables, found
+
+    @staticmethod
+    def _aside(made: Made, middle: Middle) -> list[tuple[Index, str]]:
+        """Indexes of a partition with partitions of its own, with their names while it is built."""
+        at = made.middles.index(middle)
+        return [(index, f"{made.stages[0].name}_t{at}_i{n}") for n, (index, _) in enumerate(middle.indexes, 1)]
 
     def exchange(self, context: Context, swap: Swap) -> Phases:
         ready: list[str] = []
@@ -164,6 +172,11 @@ class Declarative(Writer):
             finish.append(f"ALTER TABLE {there} DROP CONSTRAINT {BOUND};")
         for stage in self.stages(swap):
             finish += [*self.index_names(stage), *self.own_marks(stage)]
+        for made in swap.made:
+            for m in made.middles:
+                for (_, final), (_, aside) in zip(m.indexes, self._aside(made, m), strict=True):
+                    finish.append(f"ALTER INDEX {qualified(m.like.schema, aside)} RENAME TO {quote(final)};")
+                finish += self.index_marks(m)
         if swap.default is not None:
             finish.append(f"ALTER TABLE {swap.default.relation.sql} DROP CONSTRAINT IF EXISTS {self._default_constraint(swap)};")
         return [

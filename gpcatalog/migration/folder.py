@@ -332,10 +332,13 @@ class Folder:
         for change in work.back:
             lines.append("\n" + comment(self._describe(change)))
             lines.append("\n".join(self._write(work, change, "undone")))
-        lines += ["\n" + comment([f"No rollback is written for {c.id}: {c.title}"]) for c in self._without_rollback(work)]
+        left = self._without_rollback(work)
+        lines += ["\n" + comment([f"No rollback is written for {c.id}: {c.title}"]) for c in left]
         if work.back:
             lines.append("\n" + self._statistics(work))
         lines.append("\n" + proven([call("leave", literal(root.sql))]))
+        if left:
+            lines.append("\n" + proven([call("expect_undone", literal(work.context.plan), array(c.id for c in left))]))
         return "".join(lines)
 
     def index(self) -> str:

@@ -250,6 +250,21 @@ LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $f$
     SELECT COALESCE((SELECT s.state FROM @J.step s WHERE s.plan = $1 AND s.step = $2 ORDER BY s.at DESC LIMIT 1), '')
 $f$;
 
+-- The end of a rollback file: fails where a step was done for which no rollback could be written.
+CREATE OR REPLACE FUNCTION @J.expect_undone(of_plan text, steps text[]) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $f$
+DECLARE
+    found text;
+BEGIN
+    SELECT pg_catalog.string_agg(x.step, ', ') INTO found
+      FROM (SELECT pg_catalog.unnest(steps) AS step) x WHERE @J.state(of_plan, x.step) = 'done';
+    IF found IS NOT NULL THEN
+        RAISE EXCEPTION 'not rolled back, as no rollback could be written: %', found
+            USING HINT = 'Everything else in this file is undone. Restore these tables from a backup, or leave them as they are.';
+    END IF;
+END
+$f$;
+
 -- Every partition below a table, with its bound.
 CREATE OR REPLACE FUNCTION @J.partitions(root pg_catalog.regclass, OUT part text, OUT bound text) RETURNS SETOF record
 LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $f$

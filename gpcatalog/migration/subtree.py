@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from gpcatalog.migration.change import Below, Middle, Unit
@@ -33,15 +33,26 @@ def middles(table: Table, unit: Relation, addresses: dict[int, str]) -> tuple[Mi
     while to_do:
         r, at = to_do.pop(0)
         encodings = tuple((quote_ident_always(c.name), c.encoding) for c in table.columns.get(r.oid, ()) if c.encoding)
-        found.append(Middle(r.name, label(r), r.bound, at, r, r.grants, r.comment, addresses.get(r.oid, ""), encodings))
+        indexes = tuple((i, i.name) for i in table.indexes.get(r.oid, ()))
+        found.append(Middle(r.name, label(r), r.bound, at, r, r.grants, r.comment, addresses.get(r.oid, ""), encodings, indexes))
         to_do += [(c, (*at, c.bound)) for c in table.children(r.oid) if c.kind != "leaf"]
     return tuple(found)
 
 
-def merged(units: Sequence[Unit], name: str, new_label: str, bound: str, taken: set[str], *, classic: bool) -> tuple[Middle, ...]:
+def merged(
+    units: Sequence[Unit],
+    name: str,
+    new_label: str,
+    bound: str,
+    taken: set[str],
+    index_name: Callable[[str, str, str], str],
+    *,
+    classic: bool,
+) -> tuple[Middle, ...]:
     """Return what lies above the leaves of a partition that takes the place of these units. Raises Changed.
 
     It is built like the last unit. Privileges are those that all units grant, as for leaves; comments are put together.
+    index_name: tells the name of an index by the table it was on, its old name and the table it will be on
     """
     found: list[Middle] = []
     names: dict[tuple[str, ...], tuple[str, str]] = {}  # by path: relation name before and after
@@ -59,7 +70,8 @@ def merged(units: Sequence[Unit], name: str, new_label: str, bound: str, taken: 
         comment = "\n".join(dict.fromkeys(p.comment for p in parts if p.comment))
         grants = common_grants([p.grants for p in parts])
         same_place = m if m.path else replace(m, label=new_label, bound=bound)
-        found.append(replace(same_place, name=new, grants=grants, comment=comment))
+        indexes = tuple((i, index_name(m.name, i.name, new)) for i, _ in m.indexes)
+        found.append(replace(same_place, name=new, grants=grants, comment=comment, indexes=indexes))
     return tuple(found)
 
 

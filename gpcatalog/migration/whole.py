@@ -218,6 +218,7 @@ def _parted_declarative(writer: Writer, context: Context, change: Parted, aside:
             made.append(split_table(r.sql, aside, r, of_middle[r.oid].encodings, options=r.options))
             made += _owned(r.sql, r)
             made += [f"COMMENT ON TABLE {r.sql} IS {literal(r.comment)};"] if r.comment else []
+            made += [*writer.table_indexes(r.sql, of_middle[r.oid].indexes), *writer.index_marks(of_middle[r.oid])]
         else:
             made += writer.make_stage(context, as_swap, stage)
             made += writer.seen_by_others(stage)
@@ -278,14 +279,15 @@ def lift(writer: Writer, context: Context, change: Lift, *, done: str, whole: bo
             f"ALTER TABLE {change.parent.sql} DETACH PARTITION {above};",
             f"ALTER TABLE {above} RENAME TO {quote(leaf.name)};",
             *(f"ALTER INDEX {qualified(leaf.schema, new)} RENAME TO {quote(old)};" for old, new in change.indexes if old != new),
-            split_table(above, change.parent.sql, middle, change.encodings, options=middle.options),
+            split_table(above, change.parent.sql, middle, change.above.encodings, options=middle.options),
             f"ALTER TABLE {above} OWNER TO {quote(middle.owner)};",
             call("strip", literal(above)),
             *grant_statements(above, middle.grants),
+            *writer.table_indexes(above, change.above.indexes),
             f"ALTER TABLE {above} ATTACH PARTITION {low} {leaf.bound};",
             f"ALTER TABLE {change.parent.sql} ATTACH PARTITION {above} {middle.bound};",
         ]
-        finish = [f"ALTER TABLE {low} DROP CONSTRAINT {BOUND};"]
+        finish = [f"ALTER TABLE {low} DROP CONSTRAINT {BOUND};", *writer.index_marks(change.above)]
     third: Phases = [
         (Phase.GUARD, guard),
         (

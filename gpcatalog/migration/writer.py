@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from enum import StrEnum
 
-from gpcatalog.migration.change import Change, Context, Drop, Lift, Needs, Outside, Plain, Stage, Swap, Unit
+from gpcatalog.migration.change import Change, Context, Drop, Lift, Middle, Needs, Outside, Plain, Stage, Swap, Unit
 from gpcatalog.migration.facts import Grant, Index, Relation, quote_ident_always, role_sql
 from gpcatalog.migration.journal import SCHEMA, proof
 from gpcatalog.model.names import qualified, quote_literal
@@ -239,11 +239,12 @@ class Writer(ABC):
             found.append(f"INSERT INTO {qualified(stage.schema, stage.name)} ({columns}) SELECT {columns} FROM ONLY {source}{where};")
         return found
 
-    def indexes(self, stage: Stage) -> list[str]:
-        table = qualified(stage.schema, stage.name)
+    @staticmethod
+    def table_indexes(table: str, indexes: Iterable[tuple[Index, str]]) -> list[str]:
+        """Return the statements that make the indexes of an empty table, or of one that is built aside, with these names."""
         found = []
-        for n, (index, _) in enumerate(stage.indexes, 1):
-            name = quote(f"{stage.name}_i{n}")
+        for index, plain in indexes:
+            name = quote(plain)
             place = f" USING INDEX TABLESPACE {quote(index.tablespace)}" if index.tablespace else ""
             if index.constraint_kind:
                 found.append(f"ALTER TABLE {table} ADD CONSTRAINT {name} {index.constraint_definition}{place};")
@@ -255,6 +256,11 @@ class Writer(ABC):
                     head, where, tail = body.partition(" WHERE (")
                     body = head + spot + where + tail
                 found.append(f"CREATE {unique}INDEX {name} ON {table} {body};")
+        return found
+
+    def indexes(self, stage: Stage) -> list[str]:
+        table = qualified(stage.schema, stage.name)
+        found = self.table_indexes(table, [(index, f"{stage.name}_i{n}") for n, (index, _) in enumerate(stage.indexes, 1)])
         for n, s in enumerate(stage.dress.statistics, 1):
             made = qualified(s.schema, f"{stage.name}_s{n}")
             found.append(f"CREATE STATISTICS {made}{s.of} FROM {table};")
@@ -274,6 +280,16 @@ class Writer(ABC):
                     found.append(f"COMMENT ON INDEX {there} IS {literal(index.comment)};")
             found += index_properties(index, there, qualified(stage.schema, stage.final), final)
         return found + self.statistics_names(stage)
+
+    @staticmethod
+    def index_marks(middle: Middle) -> list[str]:
+        """Return what else the indexes of a partition with partitions of its own have, once they and it are named."""
+        found = []
+        for index, final in middle.indexes:
+            there = qualified(middle.like.schema, final)
+            found += [f"COMMENT ON INDEX {there} IS {literal(index.comment)};"] if index.comment else []
+            found += index_properties(index, there, qualified(middle.like.schema, middle.name), final)
+        return found
 
     def statistics_names(self, stage: Stage) -> list[str]:
         """Statistics objects take the names they shall have."""

@@ -177,6 +177,9 @@ class Unpartition(Step, frozen=True, omit_defaults=True, tag="unpartition", kw_o
     new: tuple[NewLeaf, ...]
 
 
+NO_FLATTEN = "Greenplum 6 cannot take a level out of a table: it would have to be made anew"
+
+
 class Flatten(Step, frozen=True, omit_defaults=True, tag="flatten", kw_only=True):
     """The level below `level` has one partition a parent and prunes nothing: its leaves take their parents' place."""
 

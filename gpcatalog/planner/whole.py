@@ -13,7 +13,7 @@ from gpcatalog.capacity.model import FILLED, Cost, Instance, Place, Shape, relat
 from gpcatalog.model.storage import Storage
 from gpcatalog.planner import costs, limits, proposals
 from gpcatalog.planner.group import CATALOG, DROPPED, FILES, LEAVES, RESOURCES, REWRITE, ROWS, SECONDS
-from gpcatalog.planner.operations import AnyStep, DropEmpty, Flatten, Gain, NewLeaf, Price, Unpartition, step_id
+from gpcatalog.planner.operations import NO_FLATTEN, AnyStep, DropEmpty, Flatten, Gain, NewLeaf, Price, Unpartition, step_id
 from gpcatalog.planner.plan import TablePlan
 from gpcatalog.planner.sets import HANGING, Reader, Root, _root_shape
 from gpcatalog.planner.steps import Scribe, option_pairs
@@ -61,6 +61,9 @@ def chosen(
         if w.unpartition_below and (r["unknown"] or int(r["bytes"]) < w.unpartition_below):
             operation = "unpartition"
         elif w.flatten and root.depth == 2 and r["leaves"] == r["parents"]:
+            if reader.generation.rule_catalogs:
+                found.refused[f"flatten: {NO_FLATTEN}"] += 1
+                continue
             operation = "flatten"
         elif w.unused_subpartitions == "drop" and (bounds := unused(reader, root)):
             operation, idle[root.index] = "unused_subpartitions", bounds

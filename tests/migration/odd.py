@@ -305,6 +305,29 @@ POSTGRES = (
         rows="INSERT INTO {t} SELECT i, date '2022-01-01' + i % 12, substr('ab', 1 + i % 2, 1) FROM generate_series(1, 240) i",
     ),
     _pg(
+        "indexes_between",
+        "CREATE INDEX {t}_by_text ON {t} (v)",
+        "CREATE INDEX ON {t} USING hash (v)",
+        "CREATE INDEX ON {t} (v) WHERE id > 5",
+        "ALTER TABLE {t} ADD PRIMARY KEY (id, d, v)",
+        # its name is cut by the server
+        "DO $$ BEGIN EXECUTE (SELECT 'ALTER INDEX ' || i.indexrelid::regclass || ' RENAME TO {t}_named' FROM pg_index i"
+        " WHERE i.indrelid = '{t}_lies_between_two_levels_and_is_called_so_3'::regclass AND pg_get_indexdef(i.indexrelid) LIKE '% hash %'); END $$",
+        "COMMENT ON INDEX {t}_named IS 'of a partition between'",
+        leaves=(
+            *(s.replace("{t}_", "{t}_lies_between_two_levels_and_is_called_so_", 1) for s in _days("PARTITION BY LIST (v)")),
+            *(
+                s
+                for v in "ab"
+                for s in _each(
+                    f"CREATE TABLE {{t}}_lies_between_two_levels_and_is_called_{{n}}_{v}"
+                    f" PARTITION OF {{t}}_lies_between_two_levels_and_is_called_so_{{n}} FOR VALUES IN ('{v}')"
+                )
+            ),
+        ),
+        rows="INSERT INTO {t} SELECT i, date '2022-01-01' + i % 12, substr('ab', 1 + i % 2, 1) FROM generate_series(1, 240) i",
+    ),
+    _pg(
         "two_levels_default",
         leaves=(
             *_days("PARTITION BY LIST (v)"),

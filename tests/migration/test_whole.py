@@ -203,7 +203,7 @@ def test_flatten(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -
     assert made.asked(dsn, "SELECT conname FROM pg_constraint WHERE conname LIKE 'gpcatalog%'") == []
 
 
-def test_greenplum_6_keeps_its_levels(gp6_dsn: str, tmp_path: Path) -> None:
+def test_greenplum_6_keeps_its_levels(gp6_dsn: str) -> None:
     dsn = fresh_database(gp6_dsn, "mig_flat")
     made.execute(
         dsn,
@@ -211,9 +211,32 @@ def test_greenplum_6_keeps_its_levels(gp6_dsn: str, tmp_path: Path) -> None:
         " SUBPARTITION TEMPLATE (DEFAULT SUBPARTITION o) (START (date '2020-01-01') END (date '2020-01-04') EVERY (interval '1 day'))",
         "INSERT INTO t VALUES (1, '2020-01-01', 'a')",
     )
-    files = made.written(dsn, tmp_path / "sql", made.plan_of(dsn, FLAT))
-    assert files.steps == 0
-    assert "Greenplum 6 cannot take a level out" in files.refused[0].reason
+    plan = made.plan_of(dsn, FLAT)
+    assert {type(step).__name__ for table in plan.tables for step in table.steps} == {"Merge", "Reconfigure"}  # it is merged instead
+    assert any("flatten: Greenplum 6 cannot take a level out of a table" in note for note in plan.notes)
+
+
+def test_a_rollback_that_cannot_be_written_fails(gp6_dsn: str, tmp_path: Path) -> None:
+    """Greenplum 6 does not accept the definition of such a table: the file says so beforehand, and its rollback does not end well."""
+    dsn = fresh_database(gp6_dsn, "mig_no_way_back")
+    made.execute(
+        dsn,
+        "CREATE TABLE t (id int, d date, v text ENCODING (compresstype=zlib, compresslevel=7)) WITH (appendonly=true, orientation=column)"
+        " DISTRIBUTED BY (id) PARTITION BY RANGE (d) SUBPARTITION BY LIST (v)"
+        " (PARTITION a START (date '2020-01-01') END (date '2020-01-02') (SUBPARTITION x VALUES ('x') WITH (appendonly=false)))",
+        "INSERT INTO t VALUES (1, '2020-01-01', 'x')",
+    )
+    files = made.written(dsn, tmp_path / "sql", made.plan_of(dsn, PLAIN))
+    assert "No rollback is written for unpartition" in (files.folder / "0001_public_t.sql").read_text()
+    files.run("0000_prepare.sql")
+    assert files.run("rollback/0001_public_t.sql").returncode == 0  # nothing was done yet
+    files.run("0001_public_t.sql")
+    back = files.run("rollback/0001_public_t.sql", check=False)
+    assert back.returncode == 3
+    assert "not rolled back, as no rollback could be written: unpartition" in back.stderr
+    assert made.rows_of(dsn, "t")[0] == 1
+    files.run("verify.sql")  # it is as the step left it
+    files.run("cleanup.sql")
 
 
 @pytest.mark.parametrize("fixture", ["gp7_dsn", "pg_dsn"])

@@ -113,8 +113,16 @@ def test_plans_hold_what_they_promise(
     snapshot.close()
 
 
-def daily(n: int, first: date = date(2026, 1, 1), **more: Any) -> list[MadeLeaf]:
-    return [MadeLeaf(day_range(str(first + timedelta(days=i)), str(first + timedelta(days=i + 1))), **more) for i in range(n)]
+def daily(n: int, first: date = date(2026, 1, 1), *, classic: bool = True, **more: Any) -> list[MadeLeaf]:
+    return [
+        MadeLeaf(day_range(str(first + timedelta(days=i)), str(first + timedelta(days=i + 1)), classic=classic), **more) for i in range(n)
+    ]
+
+
+def flat_table(generation: str) -> MadeSnapshot:
+    """Days that have one partition each below them."""
+    days = daily(20, classic=generation == "gp6")
+    return MadeSnapshot([MadeTable("flat", [MadeLeaf(x.bound, lanes=[1 << 20]) for x in days])], generation=generation)
 
 
 def zoo() -> MadeSnapshot:
@@ -219,7 +227,8 @@ def test_a_plan_file_is_read_as_it_was_made() -> None:
     )
     kinds: set[str] = set()
     old = MadeTable("old", [*daily(400, date(2023, 1, 1), bytes=8 << 30), *daily(5, date(2026, 1, 1), filled=False, bytes=0)])
-    for snapshot in (zoo(), MadeSnapshot([MadeTable("days", [MadeLeaf(x.bound, lanes=[1 << 20]) for x in daily(90)]), old])):
+    flat = MadeTable("days", [MadeLeaf(x.bound, lanes=[1 << 20]) for x in daily(90, classic=False)])
+    for snapshot in (zoo(), MadeSnapshot([flat], generation="gp7"), MadeSnapshot([old])):
         planned = make(snapshot, rules)
         pieces: list[str] = []
         plan_json.write(planned.plan, planned.tables(), pieces.append)
@@ -316,10 +325,12 @@ def test_unpartition_flatten_externalise() -> None:
     assert full.after.leaves == 0
     assert full.after.tables == 1
     check_plan(full, snapshot)
-    flat = MadeSnapshot([MadeTable("flat", [MadeLeaf(x.bound, lanes=[1 << 20]) for x in daily(20)])])
-    (step,) = make(flat, Policy(default=Rule(flatten=True))).full().tables[0].steps
+    (step,) = make(flat_table("gp7"), Policy(default=Rule(flatten=True))).full().tables[0].steps
     assert isinstance(step, Flatten)
     assert [n.bound for n in step.new] == [u.bound for u in step.units]
+    planned = make(flat_table("gp6"), Policy(default=Rule(flatten=True)))
+    assert not any(isinstance(s, Flatten) for t in planned.tables() for s in t.steps)
+    assert any("flatten: Greenplum 6 cannot take a level out of a table" in note for note in planned.plan.notes)
     full = make(MadeSnapshot([MadeTable("old", daily(170))]), Policy(default=Rule(externalise_after="90d"))).full()
     outside = [s for s in full.tables[0].steps if isinstance(s, Externalise)]
     assert len(outside) == 91
@@ -359,8 +370,7 @@ def test_whole_tables_keep_the_limits() -> None:
     assert names(headroom="10MB")[0] == {"small_0", "small_1"}
     with pytest.raises(CatalogError, match="target_leaves = 2 cannot be reached"):
         make(MadeSnapshot(tables), rules, target_leaves=2)
-    flat = MadeSnapshot([MadeTable("flat", [MadeLeaf(x.bound, lanes=[1 << 20]) for x in daily(20)])])
-    planned = make(flat, Policy(default=Rule(flatten=True)), window="0.1s")
+    planned = make(flat_table("gp7"), Policy(default=Rule(flatten=True)), window="0.1s")
     assert not any(isinstance(s, Flatten) for t in planned.tables() for s in t.steps)
     assert planned.plan.effort.seconds <= 0.1
     assert any("flatten: window leaves no room (1 table)" in note for note in planned.plan.notes)
