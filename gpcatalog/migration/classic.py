@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 
 from gpcatalog.migration.change import Context, Drop, Made, Stage, Swap, Unit
-from gpcatalog.migration.facts import Grant, grants
+from gpcatalog.migration.facts import Grant
 from gpcatalog.migration.facts import quote_ident_always as quote  # of partitions: Greenplum 6 takes few keywords for their names
 from gpcatalog.migration.journal import SCHEMA
 from gpcatalog.migration.writer import Phase, Phases, Writer, block, call, grant_statements, literal, lock_list
@@ -136,7 +136,7 @@ class Classic(Writer):
             ready += grant_statements(qualified(stage.schema, stage.name), self._root_grants(context))
         for stage in parked:
             ready += self.make_stage(context, swap, stage) + self.indexes(stage)
-            ready += grant_statements(qualified(stage.schema, stage.name), grants(stage.shape.acl))
+            ready += grant_statements(qualified(stage.schema, stage.name), stage.shape.grants)
         if default is not None:
             for leaf in default.leaves:
                 ready.append(self._nothing_in_default(leaf.sql, swap.range_predicate))

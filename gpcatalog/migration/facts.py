@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -72,12 +72,17 @@ class Index:
 
 @dataclass(frozen=True)
 class Grant:
-    """Privileges of one role on a table or one of its columns; the empty role is PUBLIC."""
+    """Privileges of one role on a table or one of its columns; the empty role is PUBLIC.
+
+    grantor: who granted them, empty for the owner; revoked: they are those that the owner, the role, took from itself
+    """
 
     role: str
     privileges: tuple[str, ...]
     grantable: tuple[str, ...]
     column: str = ""
+    grantor: str = ""
+    revoked: bool = False
 
     @property
     def words(self) -> list[str]:
@@ -87,7 +92,8 @@ class Grant:
         ['SELECT (v) of a']
         """
         where = f" ({self.column})" if self.column else ""
-        return [f"{privilege}{where} of {self.role or 'PUBLIC'}" for privilege in self.privileges]
+        by = f" granted by {self.grantor}" if self.grantor else ""
+        return [f"{'revoked ' * self.revoked}{privilege}{where} of {self.role or 'PUBLIC'}{by}" for privilege in self.privileges]
 
 
 _PRIVILEGES = {
@@ -113,19 +119,25 @@ def _items(acl: str) -> Iterable[str]:
         yield re.sub(r"\\(.)", r"\1", m[1], flags=re.S) if m[1] is not None else m[2]
 
 
-def grants(acl: str | None, column: str = "") -> tuple[Grant, ...]:
-    """Who may do what by an ACL of a table or column; empty where it says nothing (the owner alone).
+def _unquoted(role: str) -> str:
+    return role[1:-1].replace('""', '"') if role.startswith('"') else role
 
-    >>> [g.words for g in grants('{me=arwdDxt/me,=r/me,"\\\\"a b\\\\"=r*w/me"}')[1:]]
-    [['SELECT of PUBLIC'], ['SELECT of a b', 'UPDATE of a b']]
+
+def grants(acl: str | None, owner: str, column: str = "") -> tuple[Grant, ...]:
+    """Who else than the owner may do what by an ACL of a table or column, each behind the grants that it rests on.
+
+    >>> [g.words for g in grants('{me=arwdDxt/me,=r/me,"\\\\"a b\\\\"=r*w/me","you=r/\\\\"a b\\\\""}', "me")]
+    [['SELECT of PUBLIC'], ['SELECT of a b', 'UPDATE of a b'], ['SELECT of you granted by a b']]
     """
-    found: dict[str, tuple[set[str], set[str]]] = {}
+    found: dict[tuple[str, str], tuple[set[str], set[str]]] = {}
     for item in _items(acl) if acl else ():
-        m = re.match(r'(?P<role>"(?:[^"]|"")*"|[^=]*)=(?P<rights>[a-zA-Z*]*)/', item, re.S)
+        m = re.match(r'(?P<role>"(?:[^"]|"")*"|[^=]*)=(?P<rights>[a-zA-Z*]*)/(?P<grantor>.*)\Z', item, re.S)
         if m is None:
             raise ValueError(f"grants that are not understood: {item}")
-        role = m["role"][1:-1].replace('""', '"') if m["role"].startswith('"') else m["role"]
-        plain, more = found.setdefault(role, (set(), set()))
+        role, grantor = _unquoted(m["role"]), _unquoted(m["grantor"])
+        if role == owner:
+            continue
+        plain, more = found.setdefault((role, "" if grantor == owner else grantor), (set(), set()))
         for letter, star in re.findall(r"([a-zA-Z])(\*?)", m["rights"]):
             word = _PRIVILEGES.get(letter)
             if word is None:
@@ -134,24 +146,39 @@ def grants(acl: str | None, column: str = "") -> tuple[Grant, ...]:
             if star:
                 more.add(word)
     order = list(_PRIVILEGES.values())
-    return tuple(Grant(r, tuple(sorted(p, key=order.index)), tuple(sorted(g, key=order.index)), column) for r, (p, g) in found.items())
+    return _in_order(
+        Grant(r, tuple(sorted(p, key=order.index)), tuple(sorted(g, key=order.index)), column, by) for (r, by), (p, g) in found.items()
+    )
+
+
+def _in_order(wanted: Iterable[Grant]) -> tuple[Grant, ...]:
+    """Grants, each behind those that let its grantor grant; what nobody may grant is left out."""
+    left, found = list(wanted), list[Grant]()
+    while left:
+        may = {(g.role, g.column, p) for g in found for p in g.grantable}
+        ready = [g for g in left if not g.grantor or all({(g.grantor, g.column, p), (g.grantor, "", p)} & may for p in g.privileges)]
+        if not ready:
+            break
+        found += ready
+        left = [g for g in left if g not in ready]
+    return tuple(found)
 
 
 def common_grants(parts: Sequence[Iterable[Grant]]) -> tuple[Grant, ...]:
     """What all of several relations grant: a merged leaf never lets in anybody whom one of its parts kept out.
 
     >>> common_grants([[Grant("a", ("SELECT", "UPDATE"), ())], [Grant("a", ("SELECT",), ()), Grant("b", ("SELECT",), ())]])
-    (Grant(role='a', privileges=('SELECT',), grantable=(), column=''),)
+    (Grant(role='a', privileges=('SELECT',), grantable=(), column='', grantor='', revoked=False),)
     """
-    maps = [{(g.role, g.column): g for g in part} for part in parts]
+    maps = [{(g.role, g.column, g.grantor, g.revoked): g for g in part} for part in parts]
     found = []
     for key, first in maps[0].items():
         rest = [m.get(key) for m in maps[1:]]
         rights = tuple(p for p in first.privileges if all(r and p in r.privileges for r in rest))
         more = tuple(p for p in first.grantable if all(r and p in r.grantable for r in rest))
         if rights:
-            found.append(Grant(first.role, rights, more, first.column))
-    return tuple(found)
+            found.append(replace(first, privileges=rights, grantable=more))
+    return _in_order(found)
 
 
 @dataclass(frozen=True)
@@ -184,6 +211,7 @@ class Relation:
     # Greenplum 7, PostgreSQL: what stands behind PARTITION BY, as the server spells it; None where reading it would run code of a user
     split: str | None = ""
     access_method: str = ""  # Greenplum 7: of roots and intermediates too, which store nothing
+    revoked: tuple[str, ...] = ()  # privileges that its owner took from itself
 
     @property
     def split_by_columns(self) -> bool:
@@ -192,9 +220,10 @@ class Relation:
 
     @property
     def grants(self) -> tuple[Grant, ...]:
-        """What roles other than the owner may do with it and its columns."""
-        found = [*grants(self.acl), *(g for column, acl in self.column_grants for g in grants(acl, column))]
-        return tuple(g for g in found if g.role != self.owner)
+        """What roles other than the owner may do with it and its columns, and what the owner took from itself."""
+        found = [*grants(self.acl, self.owner), *(g for column, acl in self.column_grants for g in grants(acl, self.owner, column))]
+        own = [Grant(self.owner, self.revoked, (), revoked=True)] if self.revoked else []
+        return (*own, *_in_order(found))
 
     @property
     def sql(self) -> str:
@@ -330,6 +359,7 @@ def read(ask: Asker, server: Server, root: int) -> Table | None:
             has_template=r["has_template"],
             split=r["split"],
             access_method=r.get("access_method") or "",
+            revoked=tuple(r["revoked"].split(",")) if r["revoked"] else (),
         )
         for r in rows
     }

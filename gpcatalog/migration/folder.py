@@ -9,6 +9,7 @@ from gpcatalog.migration import journal, writer
 from gpcatalog.migration.change import Change, Drop, Follow, Lift, Outside, Parted, Plain, Refused, Swap, Template, Work
 from gpcatalog.migration.classic import Classic
 from gpcatalog.migration.declarative import Declarative
+from gpcatalog.migration.facts import Grant
 from gpcatalog.migration.journal import SCHEMA
 from gpcatalog.migration.outside import inside, outside
 from gpcatalog.migration.partman import follow
@@ -58,6 +59,18 @@ def _what(change: Change) -> str:
     if isinstance(change, Outside):
         return f"move {change.leaf.name} to an external table"
     return "change the subpartition template" if isinstance(change, Template) else "change the configuration of pg_partman"
+
+
+def _granted(change: Change) -> list[Grant]:
+    """Privileges of all relations that a change makes."""
+    if isinstance(change, Swap):
+        made = [grants for m in change.made for grants in (*(s.grants for s in m.stages), *(x.grants for x in m.middles))]
+        return [g for grants in made for g in grants]
+    if isinstance(change, Plain):
+        return list(change.root.grants)
+    if isinstance(change, Parted):
+        return [g for r in (change.plain.root, *change.plain.gone) for g in r.grants]
+    return list(change.middle.grants) if isinstance(change, Lift) and not change.up else []
 
 
 class Folder:
@@ -158,6 +171,11 @@ class Folder:
             found.append(f"  {change.leaf.name} {change.leaf.bound} is filled from the external table and takes its place; the files stay")
         elif isinstance(change, Outside):
             found.append(f"  {change.leaf.name} {change.leaf.bound} is exchanged with a readable external table")
+        if grantors := sorted({g.grantor for g in _granted(change)} - {""}):
+            said = (
+                f"  grants that {', '.join(grantors)} made are made by that role again where the session may act as it, else by the owner"
+            )
+            found.append(said)
         found += [f"  rests on: {s}" for s in change.said]
         found += [f"  LOST: {s}" for s in change.lost] if isinstance(change, Swap | Plain | Lift) else []
         return found

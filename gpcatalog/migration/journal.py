@@ -524,8 +524,33 @@ BEGIN
                  FROM (SELECT (pg_catalog.aclexplode(c.relacl)).grantee, c.relowner FROM pg_catalog.pg_class c
                         WHERE c.oid = relation::pg_catalog.regclass) g WHERE g.grantee <> g.relowner LOOP
         EXECUTE 'REVOKE ALL ON TABLE ' || relation || ' FROM '
-                || CASE WHEN who.grantee = 0 THEN 'PUBLIC' ELSE pg_catalog.quote_ident(pg_catalog.pg_get_userbyid(who.grantee)) END;
+                || CASE WHEN who.grantee = 0 THEN 'PUBLIC' ELSE pg_catalog.quote_ident(pg_catalog.pg_get_userbyid(who.grantee)) END
+                || ' CASCADE';
     END LOOP;
+    -- and what they, or an exchange, took from its owner
+    FOR who IN SELECT DISTINCT c.relowner FROM pg_catalog.pg_class c, pg_catalog.aclexplode(pg_catalog.acldefault('r', c.relowner)) d
+                WHERE c.oid = relation::pg_catalog.regclass AND c.relacl IS NOT NULL AND d.grantee = c.relowner
+                      AND NOT EXISTS (SELECT 1 FROM pg_catalog.aclexplode(c.relacl) x
+                                       WHERE x.grantee = c.relowner AND x.privilege_type = d.privilege_type) LOOP
+        EXECUTE 'GRANT ALL ON TABLE ' || relation || ' TO ' || pg_catalog.quote_ident(pg_catalog.pg_get_userbyid(who.relowner));
+    END LOOP;
+END
+$f$;
+
+-- Runs a GRANT as the role that made it before, where the session may; else the owner grants, and it is said.
+CREATE OR REPLACE FUNCTION @J.grant_by(grantor text, statement text) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $f$
+DECLARE
+    was text := pg_catalog.current_setting('role');
+BEGIN
+    BEGIN
+        EXECUTE 'SET LOCAL ROLE ' || @Q(grantor);
+        EXECUTE statement;
+    EXCEPTION WHEN insufficient_privilege OR undefined_object OR invalid_grant_operation THEN
+        EXECUTE statement;  -- as the role from before
+        RAISE WARNING 'granted by the owner, as this session may not act as %: %', grantor, statement;
+    END;
+    EXECUTE 'SET LOCAL ROLE ' || CASE was WHEN 'none' THEN 'NONE' ELSE @Q(was) END;
 END
 $f$;
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from gpcatalog.migration.change import Context, Outside, Swap
 from gpcatalog.migration.declarative import Declarative
 from gpcatalog.migration.journal import SCHEMA
@@ -44,7 +46,7 @@ def outside(writer: Writer, context: Context, change: Outside, *, whole: bool) -
     filled = f"RAISE EXCEPTION '%', {literal(f'fill in {read} and {write} above this step of {leaf.sql}: nothing was changed')};"
     distributed = f" DISTRIBUTED {leaf.distribution}" if leaf.distribution else ""
     names = writer.quiet(context, as_swap)
-    grant = grant_statements(table, (g for g in leaf.grants if "SELECT" in g.privileges))
+    grant = grant_statements(table, (replace(g, grantor="") for g in leaf.grants if "SELECT" in g.privileges and not g.revoked))
     taken = f"{change.name}_old"
     if writer.classic:
         exchange = [

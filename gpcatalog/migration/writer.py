@@ -55,14 +55,18 @@ def call(function: str, *arguments: str) -> str:
 
 
 def grant_statements(relation: str, grants: Iterable[Grant]) -> list[str]:
-    """GRANTs of a table and its columns."""
+    """GRANTs of a table and its columns, within a block."""
     found = []
     for g in grants:
+        if g.revoked:
+            found.append(f"REVOKE {', '.join(g.privileges)} ON TABLE {relation} FROM {quote(g.role)};")
+            continue
         plain = [p for p in g.privileges if p not in g.grantable]
         for rights, more in ((plain, ""), (list(g.grantable), " WITH GRANT OPTION")):
             if rights:
                 rights = [f"{p} ({quote(g.column)})" for p in rights] if g.column else rights
-                found.append(f"GRANT {', '.join(rights)} ON TABLE {relation} TO {role_sql(g.role)}{more};")
+                text = f"GRANT {', '.join(rights)} ON TABLE {relation} TO {role_sql(g.role)}{more}"
+                found.append(call("grant_by", literal(g.grantor), literal(text)) if g.grantor else f"{text};")
     return found
 
 

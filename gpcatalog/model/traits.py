@@ -138,6 +138,8 @@ def converted(traits: Traits, storage: str, options: str) -> tuple[dict[tuple[st
 def privileges_lost(parts: Sequence[Collection[str]], kept: Collection[str], where: str) -> list[str]:
     """Return a sentence for each privilege, such as "SELECT of reader", that some parts grant and `where` does not.
 
+    "revoked INSERT of me" is one that the owner took from itself.
+
     >>> privileges_lost([{"SELECT of a"}, set()], set(), "the new one")
     ['SELECT of a on 1 of 2 partitions: not granted on the new one']
     """
@@ -146,7 +148,7 @@ def privileges_lost(parts: Sequence[Collection[str]], kept: Collection[str], whe
         for privilege in part:
             granted[privilege] = granted.get(privilege, 0) + 1
     return [
-        f"{privilege} on {number} of {len(parts)} partitions: not granted on {where}"
+        f"{privilege} on {number} of {len(parts)} partitions: {'' if privilege.startswith('revoked ') else 'not '}granted on {where}"
         for privilege, number in granted.items()
         if privilege not in kept
     ]

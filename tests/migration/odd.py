@@ -196,6 +196,17 @@ POSTGRES = (
     ),
     _pg("column_grants_on_root", "GRANT SELECT (v) ON {t} TO odd_reader"),
     _pg("grants", "GRANT SELECT ON {t} TO odd_reader", "GRANT SELECT ON {t}_3, {t}_4 TO odd_reader", "GRANT INSERT ON {t}_5 TO odd_writer"),
+    _pg(
+        "grants_of_grantees",
+        "GRANT ALL ON {t} TO odd_reader WITH GRANT OPTION",
+        *_each("GRANT SELECT, INSERT ON {t}_{n} TO odd_reader WITH GRANT OPTION"),
+        "SET ROLE odd_reader",
+        "GRANT UPDATE ON {t} TO odd_writer WITH GRANT OPTION",
+        *_each("GRANT SELECT ON {t}_{n} TO odd_writer, PUBLIC"),
+        "GRANT INSERT ON {t}_5 TO odd_writer",
+        "RESET ROLE",
+    ),
+    _pg("owner_without", *_each("REVOKE INSERT, TRUNCATE ON {t}_{n} FROM CURRENT_USER"), "REVOKE DELETE ON {t}_4, {t} FROM CURRENT_USER"),
     _pg("revoked_on_one", *_each("GRANT SELECT ON {t}_{n} TO odd_reader", range(11))),
     _pg("owners", "ALTER TABLE {t}_3 OWNER TO odd_owner"),
     _pg(
@@ -460,6 +471,14 @@ _TWO = "INSERT INTO {t} SELECT i, date '2022-01-01' + i % 12, substr('ab', 1 + i
 GREENPLUM = (
     _gp("plain"),
     _gp("heap", storage=""),
+    _gp(
+        "grants_of_grantees",
+        "GRANT ALL ON {t} TO odd_reader WITH GRANT OPTION",
+        "SET ROLE odd_reader",
+        "GRANT UPDATE, SELECT ON {t} TO odd_writer",
+        "RESET ROLE",
+    ),
+    _gp("owner_without", "REVOKE INSERT, TRUNCATE ON {t} FROM gpadmin"),
     _gp("ao_row", storage="appendonly=true, compresstype=zlib, compresslevel=3"),
     _gp(
         "encodings",

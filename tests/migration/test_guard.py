@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -73,3 +74,39 @@ def test_journal_is_asked_for(pg_dsn: str, tmp_path: Path) -> None:
     done = files.run("0001_public_t.sql", check=False)
     assert done.returncode == 3
     assert "run 0000_prepare.sql first" in done.stderr
+
+
+def test_grants_of_a_role_that_the_session_may_not_become(pg_dsn: str, tmp_path: Path) -> None:
+    """The owner grants in its place, and it is said before and when it happens."""
+    dsn = fresh_database(pg_dsn, "mig_grantor")
+    for role in ("mig_login", "mig_grantor", "mig_reader"):
+        if not made.asked(dsn, f"SELECT 1 FROM pg_roles WHERE rolname = '{role}'"):
+            made.execute(dsn, f"CREATE ROLE {role} LOGIN")
+    made.execute(
+        dsn,
+        "GRANT CREATE ON DATABASE mig_grantor TO mig_login",
+        "GRANT CREATE, USAGE ON SCHEMA public TO mig_login",
+        "CREATE TABLE t (id int, d date) PARTITION BY RANGE (d)",
+        *(f"CREATE TABLE t_{n} PARTITION OF t FOR VALUES FROM ('2020-01-0{n}') TO ('2020-01-0{n + 1}')" for n in range(1, 6)),
+        "INSERT INTO t SELECT i, date '2020-01-01' + i % 5 FROM generate_series(1, 20) i",
+        *(f"GRANT SELECT ON t_{n} TO mig_grantor WITH GRANT OPTION" for n in range(1, 6)),
+        "SET ROLE mig_grantor",
+        *(f"GRANT SELECT ON t_{n} TO mig_reader" for n in range(1, 6)),
+        "RESET ROLE",
+        *(f"ALTER TABLE {t} OWNER TO mig_login" for t in ("t", *(f"t_{n}" for n in range(1, 6)))),
+    )
+    files = made.written(dsn, tmp_path / "sql", made.plan_of(dsn))
+    assert "grants that mig_grantor made are made by that role again" in (files.folder / "0001_public_t.sql").read_text()
+    mine = replace(files, dsn=f"{dsn} user=mig_login")
+    acl = "SELECT DISTINCT array_to_string(relacl, ' ') FROM pg_class WHERE relname LIKE 't\\_%'"
+    mine.run("0000_prepare.sql")
+    done = mine.run("0001_public_t.sql")
+    assert "granted by the owner, as this session may not act as mig_grantor: GRANT SELECT" in done.stderr
+    assert made.asked(dsn, acl) == [("mig_login=arwdDxt/mig_login mig_grantor=r*/mig_login mig_reader=r/mig_login",)]
+    mine.run("rollback/0001_public_t.sql")
+    mine.run("cleanup.sql")
+    # a superuser may
+    files.run("0000_prepare.sql")
+    files = made.written(dsn, tmp_path / "again", made.plan_of(dsn))
+    files.run("0001_public_t.sql")
+    assert files.run("verify.sql").returncode == 0
