@@ -73,9 +73,13 @@ def changes(name: str, writer: Writer, names: list[str], text: str) -> list[tupl
         replace(relation(n, schema, owner, text, level=level, kind="intermediate", key=column), has_template=True)
         for level, n in enumerate((leaf, table), 1)
     ]
-    grants = (Grant(owner, ("SELECT",), ("SELECT",), column),)
+    grants = (
+        Grant(owner, ("SELECT",), ("SELECT",), column),
+        Grant(leaf, ("SELECT",), (), column, grantor=owner),
+        Grant(owner, ("INSERT",), (), revoked=True),
+    )
     middles = (
-        Middle(new, new, bound, (), between[0], grants, text, partition(leaf)),
+        Middle(new, new, bound, (), between[0], grants, text, partition(leaf), indexes=((made, new),)),
         Middle(leaf, leaf, lists, (lists,), between[1], grants, text, partition(table)),
     )
     path = (Below(leaf, lists, leaf, partition(leaf)), Below(owner, ranges, owner, partition(owner)))
@@ -87,9 +91,10 @@ def changes(name: str, writer: Writer, names: list[str], text: str) -> list[tupl
         found.append(("outside", [outside(writer, context, where, whole=True)[1]]))
     if name != "gp6":
         middle = relation(new, schema, owner, text, kind="intermediate", key=column)
-        up = Lift("lift-1", text, root, middle, two, ((index, new),), f"({quoted} > '2020-01-01')", "true", True)
+        above = replace(middles[0], indexes=((made, index),))
+        up = Lift("lift-1", text, root, middle, two, ((index, new),), f"({quoted} > '2020-01-01')", "true", True, above)
         found.append(("lift", lift(writer, context, up, done="done", whole=True)))
-        down = Lift("undo-lift-1", text, root, middle, two, ((index, new),), f"({quoted} > '2020-01-01')", "true", False)
+        down = Lift("undo-lift-1", text, root, middle, two, ((index, new),), f"({quoted} > '2020-01-01')", "true", False, above)
         found.append(("lift back", lift(writer, context, down, done="undone", whole=False)))
     if name == "pg15":
         for version in (4, 5):
