@@ -83,4 +83,4 @@ def test_options_of_a_plan_are_words() -> None:
 
 def test_grants_that_are_not_understood_are_an_error() -> None:
     with pytest.raises(ValueError, match="not understood"):
-        grants("{a=?/b}")
+        grants("{a=?/b}", "b")
