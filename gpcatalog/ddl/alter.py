@@ -15,10 +15,11 @@ from gpcatalog.capacity.toast import needs_toast
 from gpcatalog.ddl import expressions as gx
 from gpcatalog.ddl.calendar import Unknown
 from gpcatalog.ddl.definition import column, constraint, default_names, volatile
+from gpcatalog.ddl.edition import Edition
 from gpcatalog.ddl.effect import Effect
 from gpcatalog.ddl.expansion import Grower, catalog_type, options_of, storage_of, template_sizes
 from gpcatalog.ddl.locate import locate
-from gpcatalog.ddl.relations import Key, Partition, Table, child_name, fold
+from gpcatalog.ddl.relations import Key, Partition, Table, child_name, fold, take_over
 from gpcatalog.model.storage import Storage
 
 if TYPE_CHECKING:
@@ -76,8 +77,15 @@ def alter(world: World, tree: exp.Expression) -> Effect:
         )
         effect.tell(f"the table {tree.this.sql('greenplum')}, which is not known")
         return effect
+    if not table.known and table.baseline_shapes is None and any(type(a).__name__ not in _NO_ROWS | {"OwnerTo"} for a in actions):
+        effect.tell(f"what {table.title} was like, which could not be told when it was made")
+    counts = any(type(a).__name__ not in _NO_ROWS | {"OwnerTo"} for a in actions)
+    if counts and table.uncounted:
+        effect.tell(table.uncounted)
     for action in actions:
         _act(world, table, action, effect)
+    if counts and effect.unknown and not table.uncounted and table.baseline_shapes is None:
+        table.uncounted = f"what was left of {table.title}: {effect.unknown[0]}"
     effect.relations_locked = 1 + table.numbers[0]
     return effect
 
@@ -88,7 +96,8 @@ def _rename_index(world: World, tree: exp.Expression, actions: list[exp.Expressi
         return
     old = fold(tree.this.this)
     for table in world.tables.values():
-        table.indexes = [replace(k, name=fold(rename.this)) if k.name == old else k for k in table.indexes]
+        new = fold(rename.this)
+        table.indexes = [replace(k, name=new) if k.name == old else replace(k, of=new) if old and k.of == old else k for k in table.indexes]
 
 
 def _act(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
@@ -100,30 +109,41 @@ def _act(world: World, table: Table, action: exp.Expression, effect: Effect) -> 
         effect.tell(f"what {action.sql('greenplum').split('(')[0].strip()} changes")
 
 
-def _family(world: World, table: Table, effect: Effect) -> list[Table]:
-    """The table and its partitions that are tables of their own here."""
-    if table.inherited:
-        effect.tell("what the children that INHERIT take over")
-    return [table, *world.below(table)]
+def _says_only(action: exp.Expression) -> bool:
+    target = action.parent.this if action.parent is not None else None
+    return isinstance(target, gx.RelationName) and bool(target.args.get("only"))
+
+
+def _family(world: World, table: Table, action: exp.Expression) -> list[Table]:
+    """The table, its partitions that are tables of their own here, and the tables that inherit from it."""
+    only = _says_only(action)
+    return [table] if only else [table, *world.below(table), *world.heirs(table)]
 
 
 # --- columns ------------------------------------------------------------------------------------------------------------
 
 
 def _add_column(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
-    if action.args.get("exists") and any(c.name == fold(action.this.this) for c in table.columns):
+    if (action.args.get("exists") or action.args.get("if_not_exists")) and any(c.name == fold(action.this.this) for c in table.columns):
         return
-    family = _family(world, table, effect)
+    family = _family(world, table, action)
     unknown: list[str] = []
     with world.changing(effect, *family):
         for one in family:
+            heir = table.inherited and one is not table and not one.parent
+            if heir and any(c.name == fold(action.this.this) for c in one.columns):
+                continue  # it becomes the same column
             one.made_alone = one.made_alone and bool(one.foreign)
             before = len(one.columns), len(one.indexes), len(one.checks)
             made = column(world, one, action.this, unknown)
             if made is None:
                 continue
+            if reason := untold(one, world.edition):
+                unknown.append(reason)
             if one is not table:
-                made = one.columns[-1] = replace(made, serial="")
+                made = one.columns[-1] = replace(made, serial="", local=False)
+            if heir:
+                del one.indexes[before[1] :]  # keys are not inherited
             if one.baseline_shapes is not None:
                 toast = needs_toast(world.edition.name, [(made.type, made.typmod)])
                 keys = tuple(k.index for k in one.indexes[before[1] :])
@@ -156,6 +176,14 @@ def _add_column(world: World, table: Table, action: exp.Expression, effect: Effe
 
 
 _LEFT_BY_REWRITE = "the files that rewriting a column-oriented table leaves on segments"
+
+
+def untold(table: Table, edition: Edition) -> str:
+    """Why it cannot be told whether the table has a TOAST relation, by types that are not known; "" where it can."""
+    names = [c.name for c in table.columns if not c.type]
+    if not names or replace(table, columns=[c for c in table.columns if c.type]).needs_toast(edition):
+        return ""
+    return f"the type of {', '.join(names[:3])}, and so whether there is a TOAST relation"
 
 
 def _columnar(table: Table) -> bool:
@@ -195,9 +223,16 @@ def _rewritten_by_column(world: World, table: Table, effect: Effect, default: bo
 
 def _drop_column(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
     name = fold(action.this)
-    family = _family(world, table, effect)
+    family = _family(world, table, action)
+    kept = {t.title for t in family if t is not table and not t.parent and any(c.name == name and c.local for c in t.columns)}
+    if table.inherited and len(family) == 1:
+        effect.tell("what becomes of the column in tables that inherit it")
     with world.changing(effect, *family):
         for one in family:
+            if one.title in kept or (one is not table and not one.parent and not any(c.name == name for c in one.columns)):
+                continue
+            if len(one.inherits) > 1:
+                effect.tell("whether another parent has the column")
             if one.baseline_shapes is not None:
                 if one is table and not any(c.name == name for c in one.columns):
                     effect.tell("the indexes and constraints that go with the column")
@@ -207,7 +242,8 @@ def _drop_column(world: World, table: Table, action: exp.Expression, effect: Eff
                 if not action.args.get("exists"):
                     effect.tell(f"the column {name}, which the table does not have here")
                 continue
-            one.toasted = one.needs_toast(world.edition)
+            if not one.toasted:
+                one.toasted, one.toasted_at = one.needs_toast(world.edition), one.dropped + 1
             one.columns = [c for c in one.columns if c.name != name]
             one.dropped += 1
             one.indexes = [k for k in one.indexes if name not in k.reads]
@@ -232,7 +268,11 @@ def _alter_column(world: World, table: Table, action: exp.Expression, effect: Ef
     if not any(c.name == name for c in table.columns):
         effect.tell(f"the column {name}, which the table does not have here")
         return
-    family = _family(world, table, effect)
+    family = _family(world, table, action)
+    if action.args.get("storage") is not None:
+        others = replace(table, columns=[c for c in table.columns if c.name != name], toasted=False)
+        if not others.needs_toast(world.edition):
+            effect.tell("whether the table keeps or gets a TOAST relation")
     with world.changing(effect, *family):
         for one in family:
             for at, c in enumerate(one.columns):
@@ -277,17 +317,29 @@ def _alter_baseline_column(table: Table, form: str, kind: exp.Expression | None,
 
 def _add_constraint(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
     element = action.this
-    family = _family(world, table, effect)
+    family = _family(world, table, action)
     unknown: list[str] = []
     kind = element.args.get("kind")
     if isinstance(kind, gx.KeyConstraint) and kind.args.get("index") is not None and kind.args.get("kind") != "NOT NULL":
         _promote(world, table, element, effect)
         return
     table.made_alone = table.made_alone and bool(table.foreign)
+    if table.parts and len(family) == 1 and _says_only(action):
+        effect.tell("what a constraint of the table ONLY adds")
+        return
+    made: list[Key] = []
     with world.changing(effect, *family):
         for one in family:
+            if table.inherited and one is not table and not one.parent:
+                _inherit_check(world, one, element, unknown)
+                continue
             keys, checks = len(one.indexes), len(one.checks)
             constraint(world, one, element, unknown)
+            if one is table:
+                made = one.indexes[keys:]
+            else:
+                del one.indexes[keys:]
+                one.indexes += [key.for_partition(one) for key in made if not take_over(one, key)]
             if one.baseline_shapes is not None:
                 new = tuple(k.index for k in one.indexes[keys:])
                 more = len(one.checks) - checks
@@ -296,6 +348,14 @@ def _add_constraint(world: World, table: Table, action: exp.Expression, effect: 
                     unknown.append("a foreign key of a table that the baseline knows")
     for reason in unknown:
         effect.tell(reason)
+
+
+def _inherit_check(world: World, heir: Table, element: exp.Expression, unknown: list[str]) -> None:
+    """Of constraints a check alone is inherited, unless it says NO INHERIT or the table has one of that name."""
+    if isinstance(element.args.get("kind"), gx.CheckConstraint) and "NO INHERIT" not in element.sql("greenplum").upper():
+        name = fold(element.args.get("this"))
+        if not name or all(c.name != name for c in heir.checks):
+            constraint(world, heir, element, unknown)
 
 
 def _promote(world: World, table: Table, element: exp.Expression, effect: Effect) -> None:
@@ -324,12 +384,12 @@ def _drop_constraint(world: World, table: Table, action: exp.Expression, effect:
         if not action.args.get("exists") or table.baseline_shapes is not None:
             effect.tell(f"the constraint {name}, which is not known")
         return
-    family = _family(world, table, effect)
-    at = table.indexes.index(found[0]) if found else -1
+    family = _family(world, table, action)
     with world.changing(effect, *family):
         for one in family:
-            if 0 <= at < len(one.indexes):
-                gone = one.indexes.pop(at)
+            gone = next((k for k in one.indexes if (k in found if one is table else bool(found) and k.of == name)), None)
+            if gone is not None:
+                one.indexes.remove(gone)
                 if one.baseline_shapes is not None:
                     reshape(one, lambda s, gone=gone: without_index(s, gone))  # type: ignore[misc]
             one.checks = [c for c in one.checks if c.name != name]
@@ -368,7 +428,7 @@ def _set_table(world: World, table: Table, action: exp.Expression, effect: Effec
 
 
 def _rename(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
-    world.forget(table)
+    world.forget(table, moved=True)
     old, table.name = table.name, fold(action.this)
     for other in world.tables.values():
         other.own_children = [(s, table.name if n == old and s == table.schema else n) for s, n in other.own_children]
@@ -404,8 +464,10 @@ def _rename_constraint(world: World, table: Table, action: exp.Expression, effec
 
 
 def _set_schema(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
-    world.forget(table)
-    table.schema = fold(action.this)
+    world.forget(table, moved=True)
+    old, table.schema = table.schema, fold(action.this)
+    for other in world.tables.values():
+        other.own_children = [(table.schema if n == table.name and s == old else s, n) for s, n in other.own_children]
     world.keep(table)
 
 
@@ -423,10 +485,12 @@ def _inherit(world: World, table: Table, action: exp.Expression, effect: Effect)
                 parent.inherited = True
         else:
             table.inherits = tuple(t for t in table.inherits if t != title)
+            if not table.inherits:
+                table.columns = [replace(c, local=True) for c in table.columns]
 
 
 def _owner(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
-    effect.tell("rows of pg_shdepend, which depend on the owner")
+    effect.minor.append("rows of pg_shdepend, which depend on the owner")
 
 
 # --- partitions ---------------------------------------------------------------------------------------------------------
@@ -448,9 +512,16 @@ def _grow(
     world: World, table: Table, siblings: list[Partition], action: exp.Expression, level: int, parent: str, bounds: int, effect: Effect
 ) -> None:
     """ADD PARTITION beside `siblings`, which lie `level` levels below the root's first."""
+    if level >= len(table.levels):
+        effect.tell(f"the server refuses it: {table.title} has no partitions at level {level + 1}")
+        return
     grower = Grower(world.edition, table, world.zone, table.options)
     # Greenplum 6 makes what is added heap unless it is told otherwise, whatever the table is
-    above = Storage.HEAP if world.edition.classic else table.storage
+    above = table.storage
+    if world.edition.classic:
+        above = storage_of(world.defaults.options, "", Storage.HEAP, world.edition)
+        if any(element.args.get("encoding") is not None for below in table.levels[1:] for element in below.template or ()):
+            above = table.storage  # encodings of columns can be kept in no other way
     try:
         parts = grower.level([action], level, parent, above, bounds, first=len(siblings) + 1)
     except Unknown as e:
@@ -460,6 +531,7 @@ def _grow(
     table.counted(parts, 1)
     if level and world.edition.classic and table.levels[level].template:
         table.levels[level].template_parts += 1  # the template takes it over
+        table.levels[level].template = [*(table.levels[level].template or ()), action]
         effect.add(Instance.COORDINATOR, Counter({"pg_partition_rule": 1}))
     if table.known:
         effect.made += table.shapes_of(parts, world.edition, level + 1)
@@ -577,6 +649,10 @@ def _alter_partition(world: World, table: Table, action: exp.Expression, effect:
         _shrink(world, table, siblings, node, level, effect)
     elif kind == "SplitPartition":
         _split(world, table, node, effect, siblings, level, parent)
+    elif kind == "SetSubpartitionTemplate" and world.edition.classic and len(table.levels) > level + 1:
+        _template(world, table, level + 1, node, effect)
+    elif kind == "ExchangePartition":
+        _exchange_with(world, table, siblings, node, level, effect)
     elif kind not in _NO_ROWS:
         effect.tell(f"what {node.sql('greenplum').split('(')[0].strip()} changes")
 
@@ -611,19 +687,60 @@ def _split(
             names.append(fold(ref.this))
     fresh = [n for n in names if n != part.partition] or ["split"]
     bounds = max((p.bounds for p in siblings), default=1)
-    new = replace(part, name=child_name(parent or table.name, level + 1, fresh[0]), partition=fresh[0], default=False, bounds=bounds)
-    siblings.append(new)
-    table.counted([new], 1)
-    effect.made += table.shapes_of([new], world.edition, level + 1)
-    _each(world, table, [new], effect, 1)
+    new = replace(
+        part,
+        name=child_name(parent or table.name, level + 1, fresh[0]),
+        partition=fresh[0],
+        default=False,
+        bounds=bounds,
+        born=table.dropped,
+    )
+    with world.changing(effect, table):
+        part.born = table.dropped  # both are made anew
+        if world.edition.classic:
+            part.storage = new.storage = storage_of(world.defaults.options, "", part.storage, world.edition)
+        siblings.append(new)
+        table.counted([new], 1)
+
+
+def _exchange(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
+    if table.baseline_shapes is not None or not table.levels:
+        effect.tell("which partition is meant")
+        return
+    _exchange_with(world, table, table.parts, action, 0, effect)
+
+
+def _exchange_with(world: World, table: Table, siblings: list[Partition], action: exp.Expression, level: int, effect: Effect) -> None:
+    """EXCHANGE: a partition and a table take each other's place, with their storage, dropped columns and indexes."""
+    other = world.find(action.args["table"])
+    part = _target(world, table, siblings, action, level, effect)
+    if part is None or part.children:
+        effect.tell("which partition is meant")
+        return
+    if other is None or not other.known or other.baseline_shapes is not None or not table.known:
+        effect.tell("the table that is exchanged, which is not known")
+        return
+    same = len(other.indexes) == len(table.indexes)
+    if not same and (world.edition.classic or other.indexes):
+        effect.tell("which of its indexes an exchanged table has already")
+    with world.changing(effect, table, other):
+        if not same and not other.indexes:
+            other.indexes = list(table.indexes)  # it gets those of the table, and the partition keeps its own
+        part.storage, other.storage = other.storage, part.storage
+        was = table.dropped - part.born
+        part.born, other.dropped = table.dropped - other.dropped, was
 
 
 def _set_template(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
     if table.baseline_shapes is not None or len(table.levels) < 2:
         effect.tell("the template that was there")
         return
+    _template(world, table, 1, action, effect)
+
+
+def _template(world: World, table: Table, level: int, action: exp.Expression, effect: Effect) -> None:
     with world.changing(effect, table):
-        table.levels[1].template = list(action.args.get("partitions") or []) or None
+        table.levels[level].template = list(action.args.get("partitions") or []) or None
         try:
             template_sizes(world.edition, table, world.zone)
         except Unknown as e:
@@ -635,16 +752,20 @@ def _attach(world: World, table: Table, action: exp.Expression, effect: Effect) 
     if child is None or not child.known or not table.known:
         effect.tell("the table that is attached, which is not known")
         return
+    if child is table or table in world.below(child):
+        effect.tell("the server refuses it: a table cannot be a partition of itself")
+        return
     if child.baseline_shapes is not None or table.baseline_shapes is not None:
         effect.tell("how a table that the baseline knows is attached")
         return
-    if child.indexes or child.partitioned or child.foreign or table.foreign:
+    if child.partitioned or child.foreign or table.foreign:
         effect.tell("which of its indexes and keys an attached table has already")
     effect.leaves_made += 0  # it was counted as a table, and is one still
     with world.changing(effect, child):
         child.parent = table.title
-        if not child.indexes:
-            child.indexes = [replace(k, name="") for k in table.indexes]
+        for key in table.indexes:
+            if not take_over(child, key):
+                child.indexes.append(key.for_partition(child))
         child.array_kept = child.storage is Storage.HEAP and not _leaf_has_array_type(world) and not child.array_missing
         child.array_missing = False
         _note(world, child)
@@ -663,6 +784,7 @@ def _detach(world: World, table: Table, action: exp.Expression, effect: Effect) 
         child.array_missing = child.storage is Storage.HEAP and not _leaf_has_array_type(world) and not child.array_kept
         child.array_kept = False
         _note(world, child)
+    child.indexes = [replace(k, of="") for k in child.indexes]
     key = (child.schema, child.name)
     table.own_children = [name for name in table.own_children if name != key]
 
@@ -697,6 +819,7 @@ _ACTIONS: dict[str, Callable[[World, Table, Any, Effect], None]] = {
     "AlterPartition": _alter_partition,
     "SplitPartition": _split,
     "SetSubpartitionTemplate": _set_template,
+    "ExchangePartition": _exchange,
     "AttachPartition": _attach,
     "DetachPartition": _detach,
 }

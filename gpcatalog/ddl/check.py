@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import traceback
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable
@@ -16,11 +17,13 @@ from gpcatalog.ddl.edition import Edition, edition
 from gpcatalog.ddl.effect import Effect
 from gpcatalog.ddl.judged import CheckReport, Cost, Ignore, Judged, Located, Subject, cost_of, over_budget
 from gpcatalog.ddl.script import Outcome, Source, Statement, statements
+from gpcatalog.ddl.session import taken_back
 from gpcatalog.ddl.settings import Budget, Settings
 from gpcatalog.ddl.world import World
 from gpcatalog.errors import CatalogError
 from gpcatalog.model.finding import Finding, Severity
 
+_LAST = "internal-error"
 _IGNORE = re.compile(r"--[ \t]*gpcatalog:[ \t]*ignore\b[ \t]*([a-z0-9-]+(?:[ \t]*,[ \t]*[a-z0-9-]+)*)?[ \t]*([^\r\n]*)")
 
 
@@ -109,6 +112,29 @@ def _sets_lock_timeout(statement: Statement) -> bool | None:
     return not (value and value[1] in ("0", "default"))
 
 
+def _effect(world: World, statement: Statement, taken_back: bool) -> Effect:
+    """What a statement does; of one that cannot be read nothing is known, and a fault of this program is a finding, not the end."""
+    if statement.tree is None:
+        return Effect(unknown=["a statement that could not be read"])
+    try:
+        return world.apply(statement.tree, taken_back=taken_back)
+    except Exception as e:  # one statement must never lose the whole run
+        return Effect(unknown=[_bug(e)], failed=_bug(e))
+
+
+def _bug(error: Exception) -> str:
+    """Where the program failed, for a report of it."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return f"a bug of gpcatalog: {type(error).__name__} in {last.name} of {last.filename.rsplit('/', 1)[-1]}:{last.lineno}"
+
+
+def _judge(name: str, check: checks.Check, subject: Subject) -> None:
+    try:
+        check(subject)
+    except Exception as e:
+        subject.effect.failed = subject.effect.failed or f"{_bug(e)}, rule {name}"
+
+
 def run(
     sources: Iterable[Source],
     settings: Settings,
@@ -146,11 +172,12 @@ def run(
         names.append(source.file)
         found = list(statements(source, (by,)))
         ignores = _ignores(source, found)
+        undone = taken_back(found)
         ranges = None if changed is None else changed.get(source.file, [])
         for index, statement in enumerate(found):
             number += 1
             outcomes[statement.outcome] += 1
-            effect = world.apply(statement.tree) if statement.tree is not None else Effect()
+            effect = _effect(world, statement, index in undone)
             timeout = _sets_lock_timeout(statement)
             guarded = guarded if timeout is None else timeout
             first, last = statement.place.line, source.place(max(statement.end - 1, statement.start)).line
@@ -159,8 +186,10 @@ def run(
             subject = Subject(statement, effect, world, settings, costs, number, guarded, today or date.today())
             subjects.append(subject)
             for name, check in active.items():
-                if name not in settings.disable:
-                    check(subject)
+                if name not in settings.disable and name != _LAST:
+                    _judge(name, check, subject)
+            if _LAST not in settings.disable:  # it tells of rules that failed, too
+                active[_LAST](subject)
             here = ignores.get(index, [])
             kept: list[tuple[Finding, int, int]] = []
             for finding, start, end in subject.findings:

@@ -14,12 +14,14 @@ from gpcatalog.ddl import expressions as gx
 from gpcatalog.ddl.edition import Edition
 from gpcatalog.ddl.expansion import SERIAL, catalog_type
 from gpcatalog.ddl.relations import Check, Column, ForeignKey, Key, Table, fold, object_name, qualified
+from gpcatalog.ddl.types import Types
 
 
 class Known(Protocol):
     """What is asked of the world: its edition and its tables by name."""
 
     edition: Edition
+    types: Types
 
     def find(self, table: exp.Expression) -> Table | None:
         """The table of that name."""
@@ -55,7 +57,8 @@ def add_key(table: Table, given: exp.Expression | None, columns: tuple[str, ...]
     if not name:
         taken = {k.name for k in table.indexes}
         name = _unused(taken, table.name, "", "pkey") if primary else _unused(taken, table.name, "_".join(columns), "key")
-    table.indexes.append(Key(name, len(columns) + included, columns, constraint=True))
+    like = f"{'primary key' if primary else 'unique'} {columns} {included}"
+    table.indexes.append(Key(name, len(columns) + included, columns, constraint=True, like=like, label="_".join(columns)))
     if primary:
         table.columns = [replace(c, not_null=True) if c.name in columns else c for c in table.columns]
 
@@ -103,13 +106,17 @@ def volatile(element: exp.Expression) -> bool:
 def column(world: Known, table: Table, element: exp.ColumnDef, unknown: list[str]) -> Column | None:
     """One column with its constraints, which are added to the table; None for options of a column that comes from elsewhere."""
     kind = element.args.get("kind")
-    if kind is None:
-        return None
     name = fold(element.this)
-    type_name, typmod = catalog_type(kind)
-    serial = isinstance(kind, exp.DataType) and kind.this in SERIAL
-    made = Column(name, type_name, typmod, not_null=serial, default=serial, serial="serial" if serial else "", named=int(serial))
-    table.columns.append(made)  # constraints behind it may read it
+    at = next((n for n, c in enumerate(table.columns) if c.name == name), -1) if kind is None else len(table.columns)
+    if at < 0:
+        return None
+    if kind is None:  # what a partition says of a column that it has from its table
+        made = table.columns[at]
+    else:
+        type_name, typmod = world.types.resolved(*catalog_type(kind))
+        serial = isinstance(kind, exp.DataType) and kind.this in SERIAL
+        made = Column(name, type_name, typmod, not_null=serial, default=serial, serial="serial" if serial else "", named=int(serial))
+        table.columns.append(made)  # constraints behind it may read it
     later: list[tuple[exp.Expression | None, exp.Expression]] = []
     for constraint in element.args.get("constraints") or ():
         found = constraint.args.get("kind") if isinstance(constraint, exp.ColumnConstraint) else constraint
@@ -125,7 +132,7 @@ def column(world: Known, table: Table, element: exp.ColumnDef, unknown: list[str
                 made = replace(made, default=True, named=len(reads(found.this, table)))
         elif found is not None:
             later.append((given, found))
-    table.columns[-1] = made
+    table.columns[at] = made
     for given, found in later:
         primary = isinstance(found, exp.PrimaryKeyColumnConstraint) or (
             isinstance(found, gx.KeyConstraint) and found.args["kind"] == "PRIMARY KEY"
@@ -136,7 +143,7 @@ def column(world: Known, table: Table, element: exp.ColumnDef, unknown: list[str
             add_key(table, given, (name,), primary)
         elif isinstance(found, gx.ReferencesConstraint):
             add_foreign(world, table, given, (name,), found.this, unknown)
-    return table.columns[-1]
+    return table.columns[at] if kind is not None else None
 
 
 def constraint(world: Known, table: Table, element: exp.Expression, unknown: list[str]) -> None:
@@ -161,7 +168,7 @@ def define(world: Known, table: Table, elements: Iterable[exp.Expression], paren
     """Columns and constraints of CREATE TABLE; what could not be told goes to `table.unknown`."""
     for parent in parents:  # INHERITS: columns of the same name become one
         have = {c.name for c in table.columns}
-        table.columns += [replace(c, serial="") for c in parent.columns if c.name not in have]
+        table.columns += [replace(c, serial="", local=False) for c in parent.columns if c.name not in have]
         table.checks += [c for c in parent.checks if c.name not in {x.name for x in table.checks}]
     inherited = {c.name: c for c in table.columns}
     constraints: list[exp.Expression] = []
@@ -198,25 +205,30 @@ def _like(world: Known, table: Table, element: exp.Expression) -> None:
     def wanted(what: str) -> bool:
         return (every or f"INCLUDING {what}" in words) and f"EXCLUDING {what}" not in words
 
+    have = {c.name for c in table.columns}  # of parents, with whose columns they become one
     for c in source.columns:
+        if c.name in have:
+            continue
         identity = c.serial == "identity" and wanted("IDENTITY") and not world.edition.classic
         defaults = wanted("DEFAULTS")
         table.columns.append(
             replace(c, default=c.default and defaults, named=c.named if defaults else 0, serial="identity" if identity else "")
         )
+    if world.edition.greenplum and wanted("STORAGE" if world.edition.classic else "AM"):
+        table.like_storage = source.storage
     if wanted("INDEXES"):
         for key in source.indexes:
             primary = key.name == object_name(source.name, "", "pkey")
             taken = {k.name for k in table.indexes}
             label = ("", "pkey") if primary else ("_".join(key.simple) or "expr", "key" if key.constraint else "idx")
-            table.indexes.append(replace(key, name=_unused(taken, table.name, *label)))
+            table.indexes.append(replace(key, name=_unused(taken, table.name, *label), of=""))
     if wanted("CONSTRAINTS") and source.checks:
         table.checks += source.checks
         if world.edition.greenplum and not world.edition.classic:  # they are added behind CREATE
             table.extra.setdefault(Instance.COORDINATOR.value, Counter())["pg_stat_last_operation"] += 1
 
 
-def index_key(table: Table, name: str, body: exp.Expression) -> Key:
+def index_key(table: Table, name: str, body: exp.Expression, *, unique: bool = False) -> Key:
     """The key of CREATE INDEX; a name that is not given is made as the server makes it."""
     simple: list[str] = []
     labels: list[str] = []
@@ -234,4 +246,7 @@ def index_key(table: Table, name: str, body: exp.Expression) -> Key:
         name = _unused({k.name for k in table.indexes}, table.name, "_".join(labels), "idx")
     method = body.args.get("using")
     bitmap = method is not None and fold(method) == "bitmap"
-    return Key(name, len(elements), tuple(simple), read, reads(body.args.get("where"), table), bitmap=bitmap)
+    like = f"{unique}{body.sql('greenplum')}"
+    return Key(
+        name, len(elements), tuple(simple), read, reads(body.args.get("where"), table), bitmap=bitmap, like=like, label="_".join(labels)
+    )

@@ -38,6 +38,19 @@ _FUNCTIONS = {
 }
 
 
+def width(world: World, query: exp.Expression) -> int | None:
+    """How many columns a query gives; None where its text and the tables known do not tell."""
+    try:
+        return len(columns_of(world, query))
+    except Unknown:
+        pass
+    while isinstance(query, exp.Union | exp.Except | exp.Intersect | exp.Subquery):
+        query = query.this
+    if not isinstance(query, exp.Select) or any(isinstance(t, exp.Star) or t.find(exp.Star) for t in query.expressions):
+        return None
+    return len(query.expressions)
+
+
 def columns_of(world: World, query: exp.Expression, outer: Scope | None = None) -> list[Column]:
     """Columns of a query; a type that cannot be told is "". Raises Unknown where not even their number can be told."""
     with_ = query.args.get("with_")
@@ -89,9 +102,20 @@ def _named(columns: list[Column], names: list[str]) -> list[Column]:
 
 def _star(items: list[list[Column]], query: exp.Select) -> list[Column]:
     joins = query.args.get("joins") or ()
-    if any(j.args.get("using") or j.args.get("method") for j in joins):
+    tops = [query.args["from_"].this] if query.args.get("from_") is not None else []
+    if any(j.args.get("using") or j.args.get("method") for j in (*joins, *_inner_joins([*tops, *(j.this for j in joins)]))):
         raise Unknown("the columns that a join makes one of")
     return [c for item in items for c in item]
+
+
+def _inner_joins(nodes: list[exp.Expression]) -> list[exp.Expression]:
+    """Joins within brackets."""
+    found: list[exp.Expression] = []
+    for node in nodes:
+        if isinstance(node, gx.JoinedTable):
+            found += node.args["joins"]
+            found += _inner_joins([node.this, *(j.this for j in node.args["joins"])])
+    return found
 
 
 def _table(world: World, node: exp.Expression, known: Scope) -> list[Column]:

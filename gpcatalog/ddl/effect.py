@@ -22,7 +22,8 @@ class Effect:
     leaves:   leaves made minus leaves gone
     exclusive: it takes AccessExclusive on a table that was there before the script
     relations_locked: relations it locks on one instance, counted or None
-    unknown:  why something could not be told; then the figures are a lower bound
+    unknown:  why leaves, relations, columns or files could not be told; then the figures are a lower bound
+    minor:    why rows of other catalogs alone, such as pg_depend, could not be told
     """
 
     verb: str = ""
@@ -36,9 +37,11 @@ class Effect:
     rewritten: bool = False
     relations_locked: int = 0
     unknown: list[str] = field(default_factory=list)
+    minor: list[str] = field(default_factory=list)
     actions: list[exp.Expression] = field(default_factory=list)
     index: exp.Expression | None = None
     extra: dict[Instance, Counter[str]] = field(default_factory=dict)  # rows that no shape explains
+    failed: str = ""  # the fault of this program that kept it from being told
     loose_files: int = 0  # files that no shape explains, on every instance: of sequences, of block directories without an index
 
     def rows(self, edition: Edition, instance: Instance) -> Counter[str]:
@@ -71,6 +74,16 @@ class Effect:
         mine = self.extra.setdefault(instance, Counter())
         for catalog, number in rows.items():
             mine[catalog] += sign * number
+
+    def undo(self, other: Effect) -> None:
+        """Take back what another statement did."""
+        self.made += other.gone
+        self.gone += other.made
+        for instance, rows in other.extra.items():
+            self.add(instance, rows, -1)
+        self.loose_files -= other.loose_files
+        self.leaves_made += other.leaves_gone
+        self.leaves_gone += other.leaves_made
 
     def tell(self, reason: str) -> None:
         """Why something could not be told, once."""

@@ -226,7 +226,9 @@ class Grower:
                     raise Unknown(f"more than {calendar.MOST:,} partitions")
                 relation = named or child_name(parent, level + 1, name or str(number))
                 mine = bounds + (not default)
-                part = Partition(relation, name, default, storage, mine, lower, upper, closed, listed, node=element)
+                part = Partition(
+                    relation, name, default, storage, mine, lower, upper, closed, listed, born=self.table.dropped, node=element
+                )
                 if level + 1 < len(self.table.levels):
                     explicit = element.args.get("partitions")
                     template = self.table.levels[level + 1].template

@@ -39,7 +39,7 @@ class StorageOption(Node):
     def setting(self) -> str:
         """The value as lower-case text; an option without one is switched on."""
         value = self.args.get("value")
-        return "true" if value is None else str(value if isinstance(value, str) else value.name or value.sql()).lower()
+        return "true" if value is None else str(value if isinstance(value, str) else value.name or value.sql("greenplum")).lower()
 
 
 class OidsProperty(exp.Property):

@@ -10,12 +10,11 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from gpcatalog.ddl.script import Source
+from gpcatalog.ddl.script import Source, split
 from gpcatalog.errors import CatalogError
 
 # Flyway's ${name} stands for text that is not here; Liquibase writes ${name} too
 _PLACEHOLDER = re.compile(r"\$\{[A-Za-z0-9_.:-]+\}")
-_JINJA = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
 _NATURAL = re.compile(r"(\d+)")
 MOST_BYTES = 256 << 20
 
@@ -45,9 +44,16 @@ def neutral(text: str) -> str:
     return _PLACEHOLDER.sub(word, text)
 
 
-def _statement_of_dbt(path: Path, text: str) -> bool:
-    """A raw dbt model still holds Jinja: only what dbt compiled can be read."""
-    return bool(_JINJA.search(text)) and "{{" in text
+# dbt's own words: a string, an array or data of COPY may hold {{ as well
+_OF_DBT = re.compile(
+    r"\{\{-?\s*(?:ref|source|var|config|this|env_var|target|[a-z_]+\.[a-z_]+)\b|\{%-?\s*(?:macro|set|if|for|snapshot|test|materialization)\b"
+)
+
+
+def _statement_of_dbt(text: str) -> bool:
+    """A raw dbt model still holds Jinja where SQL stands: only what dbt compiled can be read."""
+    places = {m.start() for m in _OF_DBT.finditer(text)}
+    return bool(places) and any(p.error is not None and p.error.offset in places for p in split(Source(text)))
 
 
 def shown(path: Path) -> str:
@@ -67,8 +73,10 @@ def read(path: Path) -> Source:
         text = raw.decode("utf-8")
     except UnicodeDecodeError:
         text = raw.decode("latin-1")  # places and ASCII keywords stay right
-    if _statement_of_dbt(path, text):
-        raise CatalogError(f"{path} is a dbt model with Jinja in it", hint="run `dbt compile` and check target/compiled")
+    if "{" in text and _statement_of_dbt(text):
+        raise CatalogError(
+            f"{path} is a dbt model with Jinja in it", hint="run `dbt run` or `dbt compile`: the DDL that dbt sends is in target/run"
+        )
     return Source(neutral(text), shown(path))
 
 

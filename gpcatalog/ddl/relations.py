@@ -72,6 +72,7 @@ class Column:
     default: bool = False
     serial: str = ""
     named: int = 0
+    local: bool = True  # the table's own, not only its parents'
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,9 @@ class Key:
     expressions, predicate: columns that those read
     constraint:  a primary key or unique constraint owns it
     bitmap:      Greenplum: it is a bitmap index
+    of:          of a partition: the name of the table's index that it belongs to
+    label:       its columns in the names that the server makes
+    like:        what an index has to say alike to be taken over as one of a partition: uniqueness, method, columns, predicate
     """
 
     name: str
@@ -91,6 +95,18 @@ class Key:
     predicate: frozenset[str] = frozenset()
     constraint: bool = False
     bitmap: bool = False
+    of: str = ""
+    like: str = ""
+    label: str = ""
+
+    def for_partition(self, table: Table) -> Key:
+        """The same index on a partition, with the name that the server gives it."""
+        suffix = ("pkey" if self.like.startswith("primary key") else "key") if self.constraint else "idx"
+        name, taken, number = "", {k.name for k in table.indexes}, 0
+        while not name or name in taken:
+            name = object_name(table.name, "" if suffix == "pkey" else self.label, f"{suffix}{number or ''}")
+            number += 1
+        return replace(self, name=name, of=self.of or self.name)
 
     @property
     def index(self) -> Index:
@@ -147,7 +163,12 @@ class Partition:
     closed: bool = False
     listed: tuple[str, ...] = ()
     children: list[Partition] = field(default_factory=list)
+    born: int = 0  # columns that the table had dropped before it was made
     node: exp.Expression | None = None
+
+    def copy(self) -> Partition:
+        """Itself and everything below, to be changed apart."""
+        return replace(self, children=[c.copy() for c in self.children])
 
     def walk(self) -> Iterator[Partition]:
         """Itself and everything below."""
@@ -196,6 +217,12 @@ class Table:
     distribution: str = ""  # "hash", "random", "replicated", or "" when it is not written
     distribution_keys: tuple[str, ...] = ()
     temporary: bool = False
+    dropped_at_commit: bool = False
+    uncounted: str = ""  # why it is not known which partitions it has
+    toasted_at: int = 0  # columns it had dropped when it kept a TOAST relation that its columns no longer call for
+    like_storage: Storage | None = None  # of the table that LIKE takes it over from
+    only: list[Key] = field(default_factory=list)  # indexes that its partitions do not have: made with ON ONLY
+    oids: bool = False  # Greenplum 6: WITH OIDS
     parent: str = ""  # PARTITION OF
     kind: str = "TABLE"
     known: bool = True
@@ -209,6 +236,25 @@ class Table:
     widest: int = 0  # partitions of its widest level, as far as `counted` was told
     _numbers: tuple[int, int] | None = None
     reshaped: list[Callable[[Shape], Shape]] = field(default_factory=list)  # what was done to a baseline's shapes since
+
+    def copy(self) -> Table:
+        """The table as it is, to be changed apart."""
+        return replace(
+            self,
+            columns=list(self.columns),
+            indexes=list(self.indexes),
+            checks=list(self.checks),
+            only=list(self.only),
+            foreign=list(self.foreign),
+            own_children=list(self.own_children),
+            levels=[replace(level) for level in self.levels],
+            parts=[part.copy() for part in self.parts],
+            unknown=list(self.unknown),
+            options=dict(self.options),
+            baseline_shapes=None if self.baseline_shapes is None else Counter(self.baseline_shapes),
+            extra={instance: Counter(rows) for instance, rows in self.extra.items()},
+            reshaped=list(self.reshaped),
+        )
 
     @property
     def title(self) -> str:
@@ -272,6 +318,7 @@ class Table:
             key_columns=len(self.levels[0].keys) if self.levels else 1,
             levels=max(1, len(self.levels)),
             templates=tuple(level.template_parts for level in self.levels if level.template),
+            indexes=base.indexes + tuple(key.index for key in self.only),
         )
         found = self.shapes_of(self.parts, edition)
         found[root] += 1
@@ -281,22 +328,34 @@ class Table:
         """Some of its partitions, which lie at that depth, with those below them."""
         found: Counter[Shape] = Counter()
         keys = [len(level.keys) for level in self.levels]
-        by_storage: dict[Storage, Shape] = {}
-        seen: Counter[tuple[Storage, Place, int, int]] = Counter()
+        by_storage: dict[tuple[Storage, int], Shape] = {}
+        seen: Counter[tuple[Storage, int, Place, int, int]] = Counter()
         for level, part in _with_depth(parts, depth):
             place = Place.INTERMEDIATE if part.children or level < len(self.levels) else Place.LEAF
             key = (keys[level] if level < len(keys) else 1) if not edition.classic and place is Place.INTERMEDIATE else keys[level - 1]
-            seen[part.storage, place, part.bounds, key] += 1
-        for (storage, place, bounds, key), number in seen.items():
-            base = by_storage.setdefault(storage, self.shape(edition, storage))
+            seen[part.storage, part.born, place, part.bounds, key] += 1
+        for (storage, born, place, bounds, key), number in seen.items():
+            base = by_storage.get((storage, born)) or self._later(self.shape(edition, storage), edition, born)
+            by_storage[storage, born] = base
             found[replace(base, place=place, bounds=bounds, key_columns=key)] += number
         return found
+
+    def _later(self, shape: Shape, edition: Edition, born: int) -> Shape:
+        """The shape of a partition that was made when so many columns had been dropped."""
+        if not born:
+            return shape
+        if self.toasted and born >= self.toasted_at:
+            shape = replace(shape, toastable=needs_toast(edition.name, [(c.type, c.typmod) for c in self.columns]))
+        return replace(shape, dropped=max(0, shape.dropped - born))
 
     def each(self, edition: Edition) -> Counter[str]:
         """Rows besides its shape's that each of its relations has: what expressions of indexes, checks and defaults read."""
         depends = sum(key.depends(edition) for key in self.indexes) + sum(check.depends for check in self.checks)
         depends += sum(column.named for column in self.columns)
-        return Counter({"pg_depend": depends}) if depends else Counter()
+        rows = Counter({"pg_depend": depends}) if depends else Counter()
+        if self.oids:
+            rows["pg_attribute"] = 1
+        return rows
 
     def once(self, edition: Edition, instance: Instance) -> Counter[str]:
         """Rows besides its shape's that it has once: sequences, foreign keys, parents."""
@@ -349,6 +408,15 @@ class Table:
     def loose_files(self, edition: Edition) -> int:
         """Files that no shape explains: of the sequences it owns, of block directories without an index."""
         return sum(bool(column.serial) for column in self.columns) + 2 * sum(self._bare_directories(edition).values())
+
+
+def take_over(partition: Table, key: Key) -> bool:
+    """Whether a partition has such an index of its own, which becomes part of the table's; it is marked."""
+    for at, own in enumerate(partition.indexes):
+        if not own.of and own.like == key.like:
+            partition.indexes[at] = replace(own, of=key.of or key.name)
+            return True
+    return False
 
 
 def _numbers(parts: Sequence[Partition]) -> tuple[int, int]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -17,33 +18,91 @@ from gpcatalog.ddl import alter, extras
 from gpcatalog.ddl import expressions as gx
 from gpcatalog.ddl.calendar import Unknown
 from gpcatalog.ddl.definition import define, index_key
-from gpcatalog.ddl.derive import columns_of
+from gpcatalog.ddl.derive import columns_of, width
 from gpcatalog.ddl.edition import Edition
 from gpcatalog.ddl.effect import Effect
 from gpcatalog.ddl.expansion import Grower, levels_of, options_of, storage_of, template_sizes
-from gpcatalog.ddl.relations import Column, Level, Partition, Table, fold, qualified
+from gpcatalog.ddl.relations import Column, Level, Partition, Table, fold, qualified, take_over
+from gpcatalog.ddl.session import Defaults, commits, negative, settings_of
+from gpcatalog.ddl.types import Types
 from gpcatalog.errors import CatalogError
 from gpcatalog.model.storage import Storage
 
-# statements that make or change objects which are no tables: their rows are not counted
-_NOT_WEIGHED = {
+# statements that leave relations, their columns and files as they are
+_NO_EFFECT = frozenset(
+    """AlterAggregate AlterCollation AlterConversion AlterDefaultPrivileges AlterDomain AlterEventTrigger AlterForeignDataWrapper
+    AlterFunction AlterGroup AlterLanguage AlterLargeObject AlterOperator AlterPolicy AlterProtocol AlterPublication AlterResourceGroup
+    AlterResourceQueue AlterRule AlterSequence AlterServer AlterStatistics AlterSubscription AlterSystem AlterTablespace AlterTextSearch
+    AlterTrigger AlterUserMapping Analyze Checkpoint CloseCursor Cluster CommentOn Copy CreateAccessMethod CreateAssertion CreateCast
+    CreateCollation CreateConversion CreateDatabase CreateEventTrigger CreateForeignDataWrapper CreateGroup CreateLanguage CreateOperator
+    CreateOperatorClass CreateOperatorFamily CreateProtocol CreatePublication CreateResourceGroup CreateResourceQueue CreateRole
+    CreateServer CreateSubscription CreateTablespace CreateTextSearch CreateTransform CreateUserMapping Deallocate DeclareCursor
+    DropAssertion DropDatabase DropResource DropRole DropSubscription DropTablespace DropUserMapping Execute Fetch Grant GrantRole Listen
+    Load Lock Move Notify Prepare ReassignOwned Refresh Reindex Retrieve Revoke RevokeRole SecurityLabel SetConstraints ShowVariable
+    Unlisten Vacuum Values TableQuery""".split()
+)
+# these too, unless what depends on them goes with them
+_UNLESS_CASCADE = frozenset("DropAggregate DropCast DropFunction DropLanguage DropOperator DropTransform".split())
+# statements that make objects which are no relations: their rows are not counted
+_MINOR = {
     "CreateFunction": "a function's rows",
     "CreateProcedure": "a procedure's rows",
     "CreateAggregate": "an aggregate's rows",
     "CreateTrigger": "a trigger's rows",
     "CreateRule": "a rule's rows",
-    "CreateType": "a type's rows",
-    "CreateDomain": "a domain's rows",
-    "CreateExtension": "what an extension brings",
     "CreatePolicy": "a policy's rows",
     "CreateStatistics": "rows of extended statistics",
+}
+_NO_RELATIONS = frozenset(
+    """FUNCTION PROCEDURE AGGREGATE TRIGGER RULE POLICY STATISTICS OPERATOR CAST COLLATION CONVERSION ROLE USER GROUP LANGUAGE PUBLICATION
+    SUBSCRIPTION ROUTINE TRANSFORM""".split()
+)
+# statements of which what they make cannot be told
+_NOT_WEIGHED = {
+    "CreateExtension": "what an extension brings",
     "ImportForeignSchema": "the foreign tables imported",
     "DoBlock": "what the block does",
-    "CallProcedure": "what the procedure does",
 }
 
 # a snapshot counts a table's relations, columns and indexes, not these
 _UNCOUNTED = "defaults, constraints and sequences that go with it: a snapshot does not count them"
+
+
+# functions that make tables: of pg_partman, TimescaleDB, Citus, dblink
+_MAKE_TABLES = frozenset(
+    """create_parent create_sub_parent create_partition run_maintenance run_maintenance_proc partition_data_time partition_data_id
+    undo_partition drop_partition_time drop_partition_id create_hypertable create_distributed_table create_reference_table dblink_exec
+    dblink query_to_xml""".split()
+)
+_OF_THE_SERVER = ("pg_catalog", "gp_toolkit", "information_schema")
+_DDL_IN_A_BODY = re.compile(r"\b(?:create|alter|drop|execute|truncate|perform|select\s+\S+\.\S+\s*\()", re.IGNORECASE)
+
+
+def _only(target: exp.Expression) -> bool:
+    return isinstance(target, gx.RelationName) and bool(target.args.get("only"))
+
+
+_ON = ("true", "on", "1", "yes", "t", "y")
+
+
+@dataclass
+class _Mark:
+    """A place that ROLLBACK may go back to: the world there, and what was done since."""
+
+    name: str
+    tables: dict[tuple[str, str], Table]
+    leaf_of: dict[str, tuple[str, str]]
+    sequences: set[tuple[str, str]]
+    types: Types
+    views: dict[tuple[str, str], int | None]
+    defaults: Defaults
+    at_commit: list[tuple[str, str]]
+    effects: list[Effect] = field(default_factory=list)
+
+
+def cascades(tree: exp.Expression) -> bool:
+    """Whether a DROP takes with it what depends on it."""
+    return str(tree.args.get("behavior") or "") == "CASCADE"
 
 
 class World:
@@ -55,11 +114,19 @@ class World:
         self.tables: dict[tuple[str, str], Table] = {}
         self.leaf_of: dict[str, tuple[str, str]] = {}
         self.sequences: set[tuple[str, str]] = set()
+        self.types = Types()
+        self.routines: dict[str, bool] = {}  # functions that the script makes, and whether their text may hold DDL
+        self.views: dict[tuple[str, str], int | None] = {}  # with their columns, if these could be counted
         self.before: set[tuple[str, str]] = set()  # known before the script began
         # partitions that only a baseline knows, by their own names: the table they belong to and their shape
         self.elsewhere: Callable[[str, str], tuple[Table, Shape] | None] = lambda schema, name: None
         self._by_name: dict[str, list[Table]] | None = None
         self._indexed = 0
+        self.defaults = Defaults()
+        self._outside: Defaults | None = None  # the settings behind those of SET LOCAL, while a transaction is open
+        self._open = False  # a transaction
+        self._marks: list[_Mark] = []
+        self._at_commit: list[tuple[str, str]] = []  # tables ON COMMIT DROP
 
     # --- names ---
 
@@ -84,7 +151,7 @@ class World:
         before = self.tables.get((table.schema, table.name))
         if before is not table:
             if before is not None:
-                self.forget(before)
+                self.forget(before, moved=True)
             self.tables[table.schema, table.name] = table
             if self._by_name is not None:
                 self._by_name.setdefault(table.name, []).append(table)
@@ -93,12 +160,32 @@ class World:
             for relation in part.walk():
                 self.leaf_of[relation.name] = (table.schema, table.name)
 
-    def forget(self, table: Table) -> None:
-        """The table is gone, or has another name."""
+    def forget(self, table: Table, *, moved: bool = False) -> None:
+        """The table is gone, or has `moved` to another name or schema."""
+        if not moved and table.parent and (above := self._above(table)) is not None:
+            above.own_children.remove((table.schema, table.name))
         gone = self.tables.pop((table.schema, table.name), None)
         if gone is not None and self._by_name is not None:
             self._by_name[table.name] = [t for t in self._by_name.get(table.name, ()) if t is not gone]
             self._indexed -= 1
+
+    def _above(self, table: Table) -> Table | None:
+        """The table that this one is a partition of, a table of its own here."""
+        key = (table.schema, table.name)
+        schema, _, name = table.parent.rpartition(".")
+        above = self.named(schema, name)
+        return above if above is not None and key in above.own_children else None
+
+    def heirs(self, table: Table) -> list[Table]:
+        """Tables that INHERIT from it, each once, parents first."""
+        found: list[Table] = []
+        to_do = [table]
+        while to_do:
+            title = to_do.pop(0).title
+            new = [t for t in self.tables.values() if title in t.inherits and t not in found] if table.inherited else []
+            found += new
+            to_do += new
+        return found
 
     def below(self, table: Table) -> list[Table]:
         """Partitions of it that are tables of their own here (PARTITION OF, ATTACH), at every level."""
@@ -134,12 +221,28 @@ class World:
 
     # --- statements ---
 
-    def apply(self, tree: exp.Expression) -> Effect:
-        """The effect of a statement, after which the world has it."""
+    def apply(self, tree: exp.Expression, *, taken_back: bool = False) -> Effect:
+        """The effect of a statement, after which the world has it.
+
+        taken_back: it begins what a later ROLLBACK takes back
+        """
         kind = type(tree).__name__
+        if kind in ("BeginWork", "Savepoint", "EndWork"):
+            return self._transaction(tree, kind, taken_back)
+        effect = self._effect(tree, kind)
+        for mark in self._marks:
+            mark.effects.append(effect)
+        return effect
+
+    def _effect(self, tree: exp.Expression, kind: str) -> Effect:
         handler = _HANDLERS.get(kind)
         if handler is None:
-            return Effect(unknown=[_NOT_WEIGHED[kind]]) if kind in _NOT_WEIGHED else Effect()
+            if kind in _MINOR:
+                return Effect(minor=[_MINOR[kind]])
+            if kind in _NO_EFFECT or (kind in _UNLESS_CASCADE and not cascades(tree)):
+                return Effect()
+            words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", kind).upper()
+            return Effect(unknown=[_NOT_WEIGHED.get(kind) or f"what {words} does"])
         try:
             effect = handler(self, tree)
         except Unknown as e:
@@ -154,14 +257,90 @@ class World:
                 effect.table.known = False
         return effect
 
+    def reconnect(self) -> None:
+        """The next session begins: with what ALTER DATABASE and ALTER ROLE have set."""
+        self.defaults, self._outside = self.defaults.reconnected(), None
+        self._open, self._marks, self._at_commit = False, [], []
+
+    # --- transactions and settings ---
+
+    def _transaction(self, tree: exp.Expression, kind: str, taken_back: bool) -> Effect:
+        if kind == "BeginWork":
+            if not self._open:
+                self._open = True
+                if taken_back:
+                    self._marks = [self._mark("")]
+            return Effect()
+        if kind == "Savepoint":
+            if taken_back:
+                self._marks.append(self._mark(fold(tree.this)))
+            return Effect()
+        if (name := tree.args.get("savepoint")) is not None:
+            depth = next((n for n in range(len(self._marks) - 1, -1, -1) if self._marks[n].name == fold(name)), None)
+            if depth is None:
+                return Effect(unknown=[f"what ROLLBACK TO {fold(name)} takes back"])
+            effect = self._take_back(self._marks[depth])
+            del self._marks[depth:]
+            self._marks.append(self._mark(fold(name)))  # it can be gone back to again
+            for mark in self._marks[:-1]:
+                mark.effects.append(effect)
+            return effect
+        effect = Effect()
+        if commits(tree):
+            for key in self._at_commit:
+                if key in self.tables:
+                    effect.verb = "drop"
+                    for one in (self.tables[key], *self.below(self.tables[key])):
+                        self._drop_one(one, effect)
+        elif self._marks:
+            effect = self._take_back(self._marks[0])
+        elif self._open:
+            effect = Effect(unknown=["what ROLLBACK takes back"])
+        self._open, self._marks, self._at_commit = False, [], []
+        if self._outside is not None:
+            self.defaults, self._outside = self._outside, None
+        return effect
+
+    def _mark(self, name: str) -> _Mark:
+        tables = {key: table.copy() for key, table in self.tables.items()}
+        types, views = self.types.copy(), dict(self.views)
+        return _Mark(name, tables, dict(self.leaf_of), set(self.sequences), types, views, self.defaults, list(self._at_commit))
+
+    def _take_back(self, mark: _Mark) -> Effect:
+        self.tables, self.leaf_of, self.sequences = mark.tables, mark.leaf_of, mark.sequences
+        self.types, self.views = mark.types, mark.views
+        self.defaults, self._at_commit, self._by_name = mark.defaults, mark.at_commit, None
+        return negative(mark.effects)
+
+    def _set(self, tree: exp.Expression) -> Effect:
+        changes = settings_of(tree)
+        if changes:
+            call = next((c for c in tree.find_all(exp.Anonymous, gx.FunctionCall) if len(c.expressions) == 3), None)
+            local = str(tree.args.get("scope") or "").upper() == "LOCAL" or (
+                call is not None and isinstance(call.expressions[2], exp.Boolean) and bool(call.expressions[2].this)
+            )
+            if local and self._open and self._outside is None:
+                self._outside = self.defaults
+            elif local and not self._open:
+                return Effect()  # it ends with the statement
+            elif self._outside is not None:
+                self._outside = self._outside.with_(changes)
+            self.defaults = self.defaults.with_(changes)
+        return Effect()
+
+    def _set_for_later(self, tree: exp.Expression) -> Effect:
+        if changes := settings_of(tree):
+            self.defaults = self.defaults.with_(changes, later=True)
+        return Effect()
+
     def _create(self, tree: exp.Create) -> Effect:
         kind = tree.args.get("kind")
         if kind == "INDEX":
             return self._create_index(tree)
         if kind == "VIEW":
-            return Effect(unknown=["a view's rows"])
+            return self._create_view(tree)
         if kind in ("EXTERNAL TABLE", "FOREIGN TABLE"):
-            return Effect(unknown=[f"the rows of {'an external' if kind == 'EXTERNAL TABLE' else 'a foreign'} table"])
+            return self._create_external(tree, str(kind))
         if kind not in ("TABLE", "MATERIALIZED VIEW"):
             return Effect()
         properties = list(tree.args["properties"].expressions) if tree.args.get("properties") is not None else []
@@ -189,10 +368,14 @@ class World:
                 table.temporary = True
             elif isinstance(p, exp.InheritsProperty):
                 parents = self._inherit(table, p)
+            elif isinstance(p, gx.OnCommit):
+                table.dropped_at_commit = str(p.this).upper() == "DROP"
+            elif isinstance(p, gx.OidsProperty):
+                table.oids = table.oids or bool(p.this)
             elif isinstance(p, gx.OfType):
                 table.unknown.append("OF: columns of the type")
                 table.known = False
-        table.storage = storage_of(table.options, method, Storage.HEAP, self.edition)
+        self._stored(table, method)
         query = tree.args.get("expression")
         if of is not None:
             self._inherit_partition(table, of, method)
@@ -201,8 +384,11 @@ class World:
             if kind == "MATERIALIZED VIEW":
                 table.known = False
                 table.unknown.append("a materialized view's rule")
-        if isinstance(tree.this, exp.Schema) and query is None:
+        if isinstance(tree.this, exp.Schema) and query is None and (of is None or table.known):
             define(self, table, tree.this.expressions, parents)
+            self._untold(table)
+            if table.like_storage is not None and not method and not {"appendonly", "appendoptimized"} & table.options.keys():
+                table.storage = table.like_storage
         if by is not None:
             table.levels = levels_of(by)
             table.partitioned = True
@@ -214,6 +400,7 @@ class World:
                     table.parts = grower.level(parts, 0, table.name, table.storage, 0)
                 except Unknown as e:
                     table.unknown.append(str(e))
+                    table.uncounted = f"the partitions of {table.title}: {e}"
             if table.foreign:
                 table.unknown.append("foreign keys of a partitioned table")
         return self._created(table, of)
@@ -230,7 +417,23 @@ class World:
             parent = self.find(of.this)
             effect.exclusive = parent is None or (parent.schema, parent.name) in self.before
         self.keep(table)
+        if table.dropped_at_commit:
+            if self._open:
+                self._at_commit.append((table.schema, table.name))
+            else:
+                self._drop_one(table, effect)
         return effect
+
+    def _stored(self, table: Table, method: str) -> None:
+        """Its storage, by its own options or the session's."""
+        own = table.options
+        options = own
+        if self.edition.classic:
+            options = {**self.defaults.options, **own}
+            table.oids = table.oids or own.get("oids") in _ON
+        elif self.edition.greenplum and not method and not {"appendonly", "appendoptimized"} & own.keys():
+            method = self.defaults.method
+        table.storage = storage_of(options, method, Storage.HEAP, self.edition)
 
     def _inherit(self, table: Table, node: exp.Expression) -> list[Table]:
         parents = []
@@ -242,6 +445,7 @@ class World:
                 continue
             parents.append(parent)
             parent.inherited = True
+            table.oids = table.oids or parent.oids
         table.inherits = tuple(parent.title for parent in parents)
         return parents
 
@@ -253,8 +457,9 @@ class World:
             table.unknown.append(f"the parent {table.parent}, which this script does not create")
             return
         parent.own_children.append((table.schema, table.name))
-        table.columns = [replace(c, serial="") for c in parent.columns]
-        table.indexes = list(parent.indexes)
+        table.columns = [replace(c, serial="", local=False) for c in parent.columns]
+        for key in (*parent.indexes, *parent.only):
+            table.indexes.append(key.for_partition(table))
         table.checks = list(parent.checks)
         table.toasted = False
         if parent.foreign:
@@ -273,24 +478,78 @@ class World:
         given = [fold(n.this if isinstance(n, exp.ColumnDef) else n) for n in names]
         found = [replace(c, name=given[i] if i < len(given) else c.name) for i, c in enumerate(found)]
         table.columns = [replace(c, not_null=False, default=False, serial="", named=0) for c in found]
-        untold = [c.name for c in table.columns if not c.type]
-        if untold and not self._surely_toasted(table):
-            table.known = False
-            table.unknown.append(f"the type of {', '.join(untold[:3])}, and so whether there is a TOAST relation")
+        self._untold(table)
 
-    def _surely_toasted(self, table: Table) -> bool:
-        told = replace(table, columns=[c for c in table.columns if c.type])
-        return told.needs_toast(self.edition)
+    def _untold(self, table: Table) -> None:
+        if reason := alter.untold(table, self.edition):
+            table.known = False
+            table.unknown.append(reason)
 
     def _select(self, tree: exp.Expression) -> Effect:
         into = tree.args.get("into")
         if into is None:
-            return Effect()
+            return self._calls(tree, self._set(tree))
         schema, name = qualified(into.this)
         table = Table(schema, name, node=tree)
         table.temporary = into.args.get("kind") == "TEMPORARY"
+        self._stored(table, "")
         self._as_query(table, tree, [])
         return self._created(table)
+
+    def _calls(self, tree: exp.Expression, effect: Effect) -> Effect:
+        """Functions that a query calls may do whatever their text says: those of this script, and those that are known to make tables."""
+        for call in tree.find_all(exp.Anonymous, gx.FunctionCall):
+            path = call.this if isinstance(call.this, str) else call.this.sql("greenplum")
+            schema, _, name = str(path).lower().replace('"', "").rpartition(".")
+            alone = tree.args.get("from_") is None and bool(schema) and schema.rsplit(".", 1)[-1] not in _OF_THE_SERVER
+            if self.routines.get(name, name in _MAKE_TABLES or (alone and name not in self.routines)):
+                effect.tell(f"what {path}() does")
+        return effect
+
+    def _create_routine(self, tree: exp.Expression) -> Effect:
+        name = fold(tree.this if isinstance(tree.this, exp.Identifier) else tree.this.args.get("this"))
+        own = " ".join(str(x.this) for x in tree.find_all(exp.Heredoc, exp.Literal, exp.RawString))
+        self.routines[name] = self.routines.get(name, False) or bool(_DDL_IN_A_BODY.search(own))
+        return Effect(minor=[_MINOR[type(tree).__name__]])
+
+    def _call(self, tree: exp.Expression) -> Effect:
+        return Effect("call", unknown=["what the procedure does"])
+
+    def _explain(self, tree: exp.Expression) -> Effect:
+        """EXPLAIN ANALYZE runs what it explains."""
+        makes = tree.find(exp.Create) is not None or any(s.args.get("into") is not None for s in tree.find_all(exp.Select))
+        return Effect(unknown=["what EXPLAIN runs"] if makes and "ANALYZE" in tree.sql("greenplum").upper() else [])
+
+    def _discard(self, tree: exp.Expression) -> Effect:
+        if re.search(r"\b(ALL|TEMP)", tree.sql("greenplum").upper()) and any(t.temporary for t in self.tables.values()):
+            return Effect(unknown=["the temporary tables that DISCARD drops"])
+        return Effect()
+
+    def _rename_schema(self, tree: exp.Expression) -> Effect:
+        new = tree.args.get("rename")
+        old = fold(tree.this if isinstance(tree.this, exp.Identifier) else tree.this.args.get("this"))
+        if isinstance(new, exp.Identifier):
+            for table in [t for t in self.tables.values() if t.schema == old]:
+                self.forget(table, moved=True)
+                table.schema = fold(new)
+                table.own_children = [(table.schema if s == old else s, n) for s, n in table.own_children]
+                self.keep(table)
+        return Effect()
+
+    def _alter_outside(self, tree: exp.Expression) -> Effect:
+        """ALTER of a foreign or external table, or of a view: of all that a new column alone is a row."""
+        actions = tree.args.get("actions") or ()
+        more = sum(type(a).__name__ == "AddColumn" for a in actions)
+        key = qualified(tree.this)
+        effect = Effect("alter", unknown=["whether the column is there"] if any(a.args.get("if_not_exists") for a in actions) else [])
+        known = self.views.get(key)
+        if known is not None:
+            self.views[key] = known + more
+        new = tree.args.get("rename") or next((a.this for a in actions if type(a).__name__ == "RenameTo"), None)
+        if key in self.views and isinstance(new, exp.Identifier):
+            self.views[key[0], fold(new)] = self.views.pop(key)
+        self._rows(effect, {"pg_attribute": more})
+        return effect
 
     # --- indexes ---
 
@@ -300,20 +559,35 @@ class World:
         effect = Effect("index", table, index=tree)
         if table is None or (not table.known and table.baseline_shapes is None):
             effect.tell(f"the table {target.sql('greenplum')}, which this script does not create")
+            self._touched(target)
             return effect
+        if table.uncounted:
+            effect.tell(table.uncounted)
         name = fold(tree.this.args.get("this"))
         if name and tree.args.get("exists") and any(key.name == name for key in table.indexes):
             return effect
         family = [table, *self.below(table)]
-        if isinstance(target, gx.RelationName) and target.args.get("only"):
+        if _only(target):
             family = [table]
-        key = index_key(table, name, tree.this.args["params"])
+        key = index_key(table, name, tree.this.args["params"], unique=bool(tree.this.args.get("unique")))
+        if table.parts and family == [table] and len(self.below(table)) == 0 and _only(target):
+            with self.changing(effect, table):
+                table.only.append(key)
+            return effect
+        settled: list[Table] = []  # what is below an index that is there already is left as it is
         with self.changing(effect, *family):
             for one in family:
+                if any(one is x for x in settled):
+                    continue
                 one.directory = True
                 if one.baseline_shapes is not None:
                     alter.reshape(one, lambda shape: replace(shape, indexes=(*shape.indexes, key.index)))
-                one.indexes.append(replace(key, name=key.name if one is table else ""))
+                if one is table:
+                    one.indexes.append(key)
+                elif take_over(one, key):
+                    settled += self.below(one)
+                else:
+                    one.indexes.append(key.for_partition(one))
         if table.baseline_shapes is not None and (key.expressions or key.predicate):
             effect.tell("what the index's expressions depend on")
         effect.relations_locked = 1 + table.numbers[0]
@@ -328,14 +602,25 @@ class World:
         kind = tree.args.get("kind")
         if kind == "SEQUENCE":
             return self._drop_sequences(tree)
+        if kind in ("VIEW", "EXTERNAL TABLE", "EXTERNAL WEB TABLE", "FOREIGN TABLE"):
+            return self._drop_views(tree)
+        if kind in ("TYPE", "DOMAIN"):
+            return self._drop_types(tree)
+        if kind in _NO_RELATIONS:
+            effect.minor.append("the rows of what is dropped")
+            if cascades(tree):
+                effect.tell("what CASCADE drops besides")
+            effect.verb = ""
+            return effect
         if kind not in ("TABLE", "MATERIALIZED VIEW"):
             return Effect(unknown=["the rows of what is dropped"])
-        cascade = str(tree.args.get("behavior") or "") == "CASCADE"
+        cascade = cascades(tree)
         for name in tree.args.get("names") or ():
             table = self.find(name)
             if table is None and self._drop_leaf(name, effect):
                 continue
             if table is None:
+                self._touched(name)
                 if not tree.args.get("exists"):
                     effect.tell(f"the table {name.sql('greenplum')}, which is not known")
                 effect.exclusive = True
@@ -343,6 +628,9 @@ class World:
             effect.table = table
             for one in (table, *self.below(table)):
                 self._drop_one(one, effect)
+            if cascade:
+                for heir in self.heirs(table):
+                    self._drop_one(heir, effect)
             if cascade and (
                 table.inherited or any(k.target == (table.schema, table.name) for t in self.tables.values() for k in t.foreign)
             ):
@@ -351,8 +639,6 @@ class World:
                     if len(kept) < len(other.foreign):
                         with self.changing(effect, other):
                             other.foreign = kept
-                if table.inherited:
-                    effect.tell("children that CASCADE drops")
         return effect
 
     def _drop_leaf(self, name: exp.Expression, effect: Effect) -> bool:
@@ -378,8 +664,9 @@ class World:
     def _drop_one(self, table: Table, effect: Effect) -> None:
         if not table.known and table.baseline_shapes is None:
             effect.tell(f"the rows of {table.title}, which could not be told when it was made")
-        if table.doubt:
-            effect.tell(table.doubt)
+        for reason in (table.doubt, table.uncounted):
+            if reason:
+                effect.tell(reason)
         if table.baseline_shapes is not None:
             effect.tell(_UNCOUNTED)
         shapes, beyond, files = self._weigh(table)
@@ -396,19 +683,117 @@ class World:
         effect = Effect("alter")
         for name in tree.args["indexes"]:
             _, plain = qualified(name) if not isinstance(name, exp.Dot) else ("", "")
-            owner = next((t for t in self.tables.values() for key in t.indexes if key.name == plain and plain), None)
+            owner = next((t for t in self.tables.values() for key in (*t.indexes, *t.only) if key.name == plain and plain), None)
             if owner is None:
                 effect.tell(f"the index {name.sql('greenplum')}, which this script does not create")
                 continue
             effect.table = owner
-            at = next(i for i, key in enumerate(owner.indexes) if key.name == plain)
-            family = [t for t in (owner, *self.below(owner)) if len(t.indexes) > at]
+            if any(key.name == plain for key in owner.only):
+                with self.changing(effect, owner):
+                    owner.only = [key for key in owner.only if key.name != plain]
+                continue
+            family = [t for t in (owner, *self.below(owner)) if any(plain in (key.name if t is owner else key.of,) for key in t.indexes)]
             with self.changing(effect, *family):
                 for one in family:
-                    gone = one.indexes.pop(at)
+                    gone = next(key for key in one.indexes if plain == (key.name if one is owner else key.of))
+                    one.indexes.remove(gone)
                     if one.baseline_shapes is not None:
                         alter.reshape(one, lambda shape, gone=gone: alter.without_index(shape, gone))  # type: ignore[misc]
         return effect
+
+    # --- views and types ---
+
+    def _create_view(self, tree: exp.Create) -> Effect:
+        """A view is a row of pg_class and one of pg_attribute a column; what its rule depends on is not told."""
+        effect = Effect("view", minor=["what a view's rule depends on"])
+        name = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
+        given = tree.this.expressions if isinstance(tree.this, exp.Schema) else []
+        key, query = qualified(name), tree.args.get("expression")
+        number = None if query is None else width(self, query)
+        if number is None and given:
+            number = len(given)
+        was = self.views.get(key) if key in self.views else 0
+        fresh = key not in self.views
+        if tree.args.get("replace") and fresh and not tree.args.get("temporary"):
+            effect.tell("whether the view was there before")
+        self.views[key] = number
+        if number is None or was is None:
+            effect.tell("the columns of the view")
+            return effect
+        self._rows(effect, {"pg_class": int(fresh), "pg_attribute": number - was, "pg_type": 2 * fresh, "pg_rewrite": int(fresh)})
+        return effect
+
+    def _drop_views(self, tree: exp.Expression) -> Effect:
+        effect = Effect("drop", minor=["what a view's rule depends on"])
+        for name in tree.args.get("names") or ():
+            key = qualified(name)
+            if key not in self.views and tree.args.get("exists"):
+                continue  # told as DROP TABLE IF EXISTS is
+            number = self.views.pop(key, None)
+            if number is None:
+                effect.tell(f"the view {name.sql('greenplum')}, whose columns are not known")
+                continue
+            rule = -1 if tree.args.get("kind") == "VIEW" else 0
+            self._rows(effect, {"pg_class": -1, "pg_attribute": -number, "pg_type": -2, "pg_rewrite": rule})
+        if cascades(tree):
+            effect.tell("what CASCADE drops besides")
+        return effect
+
+    def _create_type(self, tree: exp.Expression) -> Effect:
+        """Of types a composite one alone is a relation."""
+        effect = Effect(minor=["a type's rows"])
+        columns = self.types.create(tree)
+        if columns is not None:
+            self._rows(effect, {"pg_class": 1, "pg_attribute": columns})
+        return effect
+
+    def _alter_type(self, tree: exp.Expression) -> Effect:
+        more = self.types.alter(tree)
+        effect = Effect(
+            minor=["a type's rows"], unknown=["the columns of the type, and of the tables that follow it"] if more is None else []
+        )
+        self._rows(effect, {"pg_attribute": more or 0})
+        return effect
+
+    def _write(self, tree: exp.Expression) -> Effect:
+        """INSERT, UPDATE, DELETE: of a catalog they are DDL by hand."""
+        schema, name = qualified(tree.this.this if isinstance(tree.this, exp.Schema) else tree.this)
+        by_hand = schema in ("", "pg_catalog") and name.startswith(("pg_", "gp_")) and (schema, name) not in self.tables
+        return Effect(unknown=[f"rows of {name} that are written by hand"] if by_hand else [])
+
+    def _create_external(self, tree: exp.Create, kind: str) -> Effect:
+        """An external or foreign table: a row of pg_class and, with system columns, those of pg_attribute."""
+        effect = Effect(
+            kind.lower(), minor=[f"rows of {'an external' if kind == 'EXTERNAL TABLE' else 'a foreign'} table in other catalogs"]
+        )
+        name = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
+        shadow = Table(*qualified(name))
+        define(self, shadow, tree.this.expressions if isinstance(tree.this, exp.Schema) else [])
+        if not shadow.known or tree.args.get("expression") is not None or tree.find(exp.PartitionedOfProperty, exp.InheritsProperty):
+            effect.tell(f"the columns of {shadow.title}")
+            return effect
+        # with ctid, tableoid and the four of transactions; Greenplum: gp_segment_id
+        number = len(shadow.columns) + 6 + self.edition.greenplum
+        self.views[shadow.schema, shadow.name] = number
+        self._rows(effect, {"pg_class": 1, "pg_attribute": number, "pg_type": 2})
+        return effect
+
+    def _drop_types(self, tree: exp.Expression) -> Effect:
+        effect = Effect(minor=["a type's rows"])
+        for kind in tree.args.get("types") or tree.args.get("names") or ():
+            known, columns = self.types.drop(kind)
+            if not known and not tree.args.get("exists"):
+                effect.tell("the columns of a type that this script does not create")
+            elif columns is not None:
+                self._rows(effect, {"pg_class": -1, "pg_attribute": -columns})
+        if cascades(tree):
+            effect.tell("what CASCADE drops besides")
+        return effect
+
+    @staticmethod
+    def _rows(effect: Effect, rows: dict[str, int]) -> None:
+        for instance in Instance:
+            effect.add(instance, Counter(rows))
 
     # --- sequences ---
 
@@ -453,15 +838,46 @@ class World:
         return Effect(unknown=["what stands inside CREATE SCHEMA"] if tree.args.get("elements") else [])
 
     def _alter(self, tree: exp.Expression) -> Effect:
-        return alter.alter(self, tree)
+        if tree.args.get("this") is not None and qualified(tree.this) in self.views:
+            return self._alter_outside(tree)
+        effect = alter.alter(self, tree)
+        if effect.table is None and tree.args.get("this") is not None and not isinstance(tree.this, exp.Identifier):
+            self._touched(tree.this)
+        return effect
+
+    def _touched(self, name: exp.Expression) -> None:
+        """A partition was changed by its own name: what its table has from now on is not known."""
+        owner = self.tables.get(self.leaf_of.get(qualified(name)[1], ("", "")))
+        if owner is not None and owner.baseline_shapes is None:
+            owner.uncounted = owner.uncounted or f"what was done to {qualified(name)[1]}, a partition of {owner.title}"
 
 
 _HANDLERS: dict[str, Callable[[World, Any], Effect]] = {
     "Create": World._create,
     "CreateSequence": World._create_sequence,
     "CreateSchema": World._create_schema,
+    "CreateType": World._create_type,
+    "CreateDomain": World._create_type,
+    "AlterType": World._alter_type,
+    "CreateFunction": World._create_routine,
+    "CreateProcedure": World._create_routine,
+    "CallProcedure": World._call,
+    "Explain": World._explain,
+    "Discard": World._discard,
+    "AlterSchema": World._rename_schema,
+    "AlterForeignTable": World._alter_outside,
+    "AlterExternalTable": World._alter_outside,
+    "Except": World._select,
+    "Intersect": World._select,
+    "Insert": World._write,
+    "Update": World._write,
+    "Delete": World._write,
     "DropObject": World._drop,
     "Truncate": World._truncate,
+    "SetVariable": World._set,
+    "ResetVariable": World._set,
+    "AlterDatabase": World._set_for_later,
+    "AlterRole": World._set_for_later,
     "AlterTable": World._alter,
     "AlterIndex": World._alter,
     "AlterView": World._alter,

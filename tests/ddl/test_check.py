@@ -11,9 +11,11 @@ import pytest
 from gpcatalog.ddl import checks
 from gpcatalog.ddl.check import run
 from gpcatalog.ddl.checks import PARTS, every, page
+from gpcatalog.ddl.effect import Effect
 from gpcatalog.ddl.judged import CheckReport
 from gpcatalog.ddl.script import Source
 from gpcatalog.ddl.settings import Budget, Settings, read
+from gpcatalog.ddl.world import _HANDLERS, World
 from gpcatalog.errors import CatalogError
 
 DAILY = "PARTITION BY RANGE (d) (START (date '2020-01-01') END (date '2024-01-01') EVERY (interval '1 day'))"
@@ -159,7 +161,25 @@ def test_rule(rule: str, yes: str, no: str, settings: dict[str, object]) -> None
 
 
 def test_every_rule_is_tried() -> None:
-    assert {case[0] for case in CASES} == set(every())
+    assert {case[0] for case in CASES} | {"internal-error"} == set(every())  # that one takes a fault of this program
+
+
+def test_a_fault_at_one_statement_does_not_end_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(world: World, tree: object) -> Effect:
+        raise IndexError("pop from empty list")
+
+    monkeypatch.setitem(_HANDLERS, "Truncate", broken)
+    report = run([Source("CREATE TABLE t (a int) DISTRIBUTED BY (a);\nTRUNCATE t;\nDROP TABLE t;", "x.sql")], Settings())
+    (found,) = [f for f in report.findings if f.finding.rule == "internal-error"]
+    assert found.line == 2
+    assert found.finding.title.startswith("not checked: a bug of gpcatalog: IndexError in broken of test_check.py:")
+    assert [s.cost.complete for s in report.statements] == [True, False, True]
+    assert not report.total.complete
+
+
+def test_a_statement_in_error_leaves_the_total_incomplete() -> None:
+    report = run([Source("CREATE TABLE t (a int) DISTRIBUTED BY (a); CREATE TABEL u (a int);", "x.sql")], Settings())
+    assert not report.total.complete
 
 
 @pytest.mark.parametrize("rule", sorted(every()))

@@ -2,11 +2,12 @@
 
 from gpcatalog.ddl.checks import cost, ignores, lengths, others, partitions, reading, storage  # the rules register themselves
 from gpcatalog.ddl.checks.ignores import judge_ignore
-from gpcatalog.ddl.checks.registry import NEVER_IGNORED, PARTS, every, page
+from gpcatalog.ddl.checks.registry import NEVER_IGNORED, PARTS, Check, every, page
 
 __all__ = [
     "NEVER_IGNORED",
     "PARTS",
+    "Check",
     "cost",
     "every",
     "ignores",

@@ -56,6 +56,26 @@ def not_understood(s: Subject) -> None:
         )
 
 
+@rule("internal-error")
+def internal_error(s: Subject) -> None:
+    """A statement that gpcatalog itself failed at.
+
+    What it finds: statements at which the program met a fault of its own; the others are checked.
+    Why it matters: this one is not checked, and what it adds is not counted.
+    How sure it is: certain; the title names the place in the program.
+    What to do: report it with the statement, and check this one by hand.
+    """
+    if s.effect.failed:
+        s.find(
+            "internal-error",
+            Severity.WARNING,
+            f"not checked: {s.effect.failed}",
+            "the other statements are checked; the totals leave this one out",
+            "report it with the statement, and check this one by hand",
+            confidence=Confidence.HIGH,
+        )
+
+
 @rule("cost-unknown")
 def cost_unknown(s: Subject) -> None:
     """A statement whose cost cannot be told from the text.
@@ -65,7 +85,7 @@ def cost_unknown(s: Subject) -> None:
     How sure it is: certain; the reason is named.
     What to do: give a baseline snapshot, or check the files that create the table together with this one.
     """
-    if s.effect.unknown and s.effect.verb:
+    if s.effect.unknown and s.statement.tree is not None and not s.effect.failed:
         reasons = "; ".join(dict.fromkeys(s.effect.unknown))
         s.find(
             "cost-unknown",

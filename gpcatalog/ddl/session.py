@@ -1,0 +1,128 @@
+"""What a script's session holds besides tables: transactions that it takes back, and settings that decide how a table is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from sqlglot import exp
+
+from gpcatalog.ddl import expressions as gx
+from gpcatalog.ddl.effect import Effect
+from gpcatalog.ddl.relations import fold
+from gpcatalog.ddl.script import Statement
+
+STORAGE_SETTINGS = ("gp_default_storage_options", "default_table_access_method")
+
+
+@dataclass(frozen=True)
+class Defaults:
+    """Settings that decide how a new table is stored, as text; "" where the server's own default holds.
+
+    later: what ALTER DATABASE and ALTER ROLE have set for the sessions to come
+    """
+
+    values: dict[str, str] = field(default_factory=dict)
+    later: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def options(self) -> dict[str, str]:
+        """Storage options of gp_default_storage_options.
+
+        >>> Defaults({"gp_default_storage_options": "appendonly=true, orientation=column"}).options
+        {'appendonly': 'true', 'orientation': 'column'}
+        """
+        pairs = (piece.partition("=") for piece in self.values.get("gp_default_storage_options", "").split(","))
+        return {name.strip().lower(): value.strip().lower() for name, _, value in pairs if name.strip()}
+
+    @property
+    def method(self) -> str:
+        """default_table_access_method."""
+        return self.values.get("default_table_access_method", "").strip().lower()
+
+    def with_(self, changes: dict[str, str], *, later: bool = False) -> Defaults:
+        """The settings after some are set; an empty value is the server's own default."""
+        if later:
+            return replace(self, later={**self.later, **changes})
+        return replace(self, values={**self.values, **changes})
+
+    def reconnected(self) -> Defaults:
+        """The settings of the next session."""
+        return Defaults(dict(self.later), self.later)
+
+
+def settings_of(node: exp.Expression | None) -> dict[str, str]:
+    """Storage settings that SET, RESET, set_config or the SET of ALTER DATABASE and ALTER ROLE change."""
+    if node is None:
+        return {}
+    for reset in _of_kind(node, "ResetItem"):
+        if str(reset.args.get("form") or "") == "ALL":
+            return dict.fromkeys(STORAGE_SETTINGS, "")
+        name = fold(reset.this) if isinstance(reset.this, exp.Identifier) else ""
+        return {name: ""} if name in STORAGE_SETTINGS else {}
+    found = {}
+    for setting in _of_kind(node, "GenericSet"):
+        name = fold(setting.this) if isinstance(setting.this, exp.Identifier) else ""
+        if name in STORAGE_SETTINGS:
+            found[name] = ",".join(_text(v) for v in setting.args.get("values") or ())
+    for call in node.find_all(exp.Anonymous, gx.FunctionCall):
+        words = call.expressions
+        if str(call.this if isinstance(call, exp.Anonymous) else call.this.name).lower() == "set_config" and len(words) >= 2:
+            name = _text(words[0]).lower()
+            if name in STORAGE_SETTINGS and isinstance(words[1], exp.Literal):
+                found[name] = _text(words[1])
+    return found
+
+
+def _of_kind(node: exp.Expression, kind: str) -> Iterator[exp.Expression]:
+    return (one for one in node.find_all(exp.Expression) if type(one).__name__ == kind)
+
+
+def _text(value: exp.Expression) -> str:
+    return (
+        str(value.this) if isinstance(value, exp.Literal) else fold(value) if isinstance(value, exp.Identifier) else value.sql("greenplum")
+    )
+
+
+def taken_back(statements: Sequence[Statement]) -> set[int]:
+    """Which of the statements begin a transaction, or set a savepoint, that a later ROLLBACK takes back; by their index.
+
+    What a script has not committed at its end is taken back when it ends, as psql's session does.
+    """
+    found: set[int] = set()
+    opened: list[tuple[str, int]] = []  # savepoints, behind the transaction itself, which has no name
+    for at, statement in enumerate(statements):
+        tree = statement.tree
+        kind = type(tree).__name__
+        if kind == "BeginWork" and not opened:
+            opened.append(("", at))
+        elif tree is None or not opened:
+            continue
+        elif kind == "Savepoint" and str(tree.args.get("form")) == "SAVEPOINT":
+            opened.append((fold(tree.this), at))
+        elif kind == "EndWork":
+            if (name := tree.args.get("savepoint")) is not None:
+                depth = max((n for n, (label, _) in enumerate(opened) if label == fold(name)), default=0)
+                found.add(opened[depth][1])
+                del opened[depth + 1 :]
+            else:
+                if not commits(tree):
+                    found.add(opened[0][1])
+                opened = []
+    return found
+
+
+def commits(tree: exp.Expression) -> bool:
+    """Whether the end of a transaction keeps what it did; PREPARE TRANSACTION is taken to be committed later."""
+    return str(tree.args.get("commit") or "COMMIT").upper() not in ("ROLLBACK", "ABORT")
+
+
+def negative(effects: Sequence[Effect]) -> Effect:
+    """The effect of taking back some statements."""
+    found = Effect("rollback")
+    for effect in effects:
+        found.undo(effect)
+        for reason in effect.unknown:
+            found.tell(f"how it was before: {reason}")
+    found.made, found.gone = found.made - found.gone, found.gone - found.made
+    return found

@@ -1,0 +1,201 @@
+"""Predictions of `gpcatalog check`, statement by statement, against what a live server does with the same files.
+
+    python -m tests.ddl.live CONNINFO FILE-OR-FOLDER... [--wrong N] [--unknown N] [--only TEXT]
+
+Every file runs in a database of its own, which is dropped afterwards: connect as superuser to a server that nobody else uses. Of each
+statement that the server accepts, the rows that it adds to pg_class and pg_attribute of the coordinator and of one segment are compared
+with the prediction:
+
+    equal    the prediction says that it is complete, and every figure is the server's
+    unknown  the prediction says what it does not know
+    wrong    the prediction says that it is complete, and a figure differs
+
+Statements that the server refuses are counted, and change nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import psycopg
+
+from gpcatalog.capacity.model import Instance
+from gpcatalog.ddl.check import cost_edition
+from gpcatalog.ddl.dialect import editions
+from gpcatalog.ddl.edition import Edition
+from gpcatalog.ddl.inputs import read
+from gpcatalog.ddl.script import Source, Statement, statements
+from gpcatalog.ddl.world import World
+from tests.capacity.live import Connection, Live, own_database
+
+CATALOGS = ("pg_class", "pg_attribute")
+# statements that would reach beyond the database, or would not come back
+_LEFT_OUT = re.compile(
+    r"\s*(?:(?:create|drop|alter)\s+(?:database|tablespace|resource\s)|alter\s+system|load\b|checkpoint|reindex\s+(?:system|database)"
+    r"|listen|vacuum|analyze\s*;?\s*$|cluster\s*;?\s*$|lock\b|copy\b.*\bprogram\b|select\s+pg_(?:terminate|cancel|reload|sleep|rotate)\w*)",
+    re.IGNORECASE | re.DOTALL,
+)
+Figures = dict[Instance, Counter[str]]
+
+
+@dataclass
+class Result:
+    """How the statements of some files went: each with its place, text and what is to be said of it."""
+
+    equal: int = 0
+    refused: int = 0
+    wrong: list[tuple[str, str, str]] = field(default_factory=list)
+    unknown: list[tuple[str, str, str]] = field(default_factory=list)
+    # accepted by the server, not by the grammar
+    unread: list[tuple[str, str, str]] = field(default_factory=list)
+    refusals: list[str] = field(default_factory=list)
+
+    @property
+    def accepted(self) -> int:
+        return self.equal + len(self.wrong) + len(self.unknown) + len(self.unread)
+
+    def line(self, name: str) -> str:
+        number = max(self.accepted, 1)
+        shown = [("equal", self.equal), ("unknown", len(self.unknown)), ("wrong", len(self.wrong)), ("not read", len(self.unread))]
+        return (
+            f"{name:32}"
+            + "".join(f"{what} {n:6} {100 * n / number:5.1f} %   " for what, n in shown)
+            + f"refused by the server {self.refused}"
+        )
+
+
+def counted(live: Live) -> Figures:
+    """Rows of the two catalogs on the coordinator, as the working session sees them, and on one segment."""
+    query = "SELECT " + ", ".join(f"(SELECT count(*) FROM pg_catalog.{c})" for c in CATALOGS)
+    found: Figures = {}
+    places: list[tuple[Instance, Connection]] = [(Instance.COORDINATOR, live.work)]
+    places += [(Instance.SEGMENT, conn) for content, conn in live.instances.items() if content == 0]
+    for instance, conn in places:
+        row = conn.execute(query.encode()).fetchone()
+        assert row is not None
+        found[instance] = Counter({c: int(str(n)) for c, n in zip(CATALOGS, row, strict=True)})
+    return found
+
+
+def off(before: Figures, after: Figures, wanted: Figures, *, whole: bool) -> dict[str, tuple[int, int]]:
+    """What differs, as (predicted, counted); within a transaction the coordinator alone can be counted."""
+    found = {}
+    for instance, now in after.items():
+        if instance is Instance.SEGMENT and not whole:
+            continue
+        for catalog in CATALOGS:
+            made, said = now[catalog] - before[instance][catalog], wanted[instance][catalog]
+            if made != said:
+                found[f"{catalog} {'coordinator' if instance is Instance.COORDINATOR else 'segment'}"] = (said, made)
+    return found
+
+
+def one(live: Live, world: World, edition: Edition, statement: Statement, result: Result) -> None:
+    """One statement: run, counted and compared."""
+    text = statement.text
+    if _LEFT_OUT.match(text):
+        return
+    status = live.work.info.transaction_status
+    before = counted(live) if status != psycopg.pq.TransactionStatus.INERROR else {}
+    inside = status != psycopg.pq.TransactionStatus.IDLE
+    try:
+        if statement.words[:1] == ("copy",) and re.search(r"\bstd(?:in|out)\b", text, re.IGNORECASE):
+            return  # its data is not in the statement
+        live.work.execute(text.encode())
+    except psycopg.OperationalError as e:
+        if live.work.closed:
+            raise ConnectionError(f"{statement.place}: {e}") from None
+        result.refused += 1
+        return
+    except Exception as e:
+        result.refused += 1
+        result.refusals.append(f"{statement.place}: {e}")
+        return
+    if not before:  # the transaction had failed: this statement ends it, or goes back to a savepoint
+        (ended,) = statements(Source(text if "to" in statement.words or "savepoint" in text.lower() else "ROLLBACK"), (edition,))
+        if ended.tree is not None:
+            world.apply(ended.tree)
+        return
+    place = (str(statement.place), " ".join(text.split())[:300])
+    if statement.tree is None:
+        result.unread.append((*place, str(statement.fault.message if statement.fault else "")))
+        return
+    effect = world.apply(statement.tree, taken_back=True)
+    whole = not inside and live.work.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
+    after = counted(live)
+    wanted = {instance: effect.rows(edition, instance) for instance in after}
+    differences = off(before, after, wanted, whole=whole)
+    if effect.unknown:
+        result.unknown.append((*place, "; ".join(effect.unknown)))
+    elif differences and not (inside and statement.words[0] in ("commit", "end", "rollback", "abort")):
+        result.wrong.append((*place, ", ".join(f"{k} {a}:{b}" for k, (a, b) in differences.items())))
+    else:
+        result.equal += 1
+
+
+def run(dsn: str, file: Path) -> Result:
+    """All statements of one file in a new database."""
+    result = Result()
+    source = read(file)
+    with own_database(dsn, "gpcatalog_ddl_live") as live:
+        (edition,) = editions(live.generation)
+        costs = cost_edition(edition)
+        world = World(costs, ZoneInfo("UTC"))
+        for setting in ("client_min_messages = error", "TimeZone = 'UTC'", "statement_timeout = '20s'", "lock_timeout = '5s'"):
+            live.work.execute(f"SET {setting}".encode())
+        for statement in statements(source, (edition,)):
+            try:
+                one(live, world, costs, statement, result)
+            except ConnectionError as e:
+                print(f"{file.name}: the connection broke: {e}", file=sys.stderr)
+                break
+    return result
+
+
+def files(names: list[str]) -> Iterator[Path]:
+    for name in map(Path, names):
+        yield from (sorted(p for p in name.rglob("*.sql") if p.is_file()) if name.is_dir() else [name])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("conninfo")
+    parser.add_argument("files", nargs="+")
+    parser.add_argument("--wrong", type=int, default=20, help="wrong predictions to show")
+    parser.add_argument("--unknown", type=int, default=10, help="reasons of unknown ones to show")
+    parser.add_argument("--only", default="", help="show those alone that contain this")
+    given = parser.parse_args()
+    total = Result()
+    for file in files(given.files):
+        with contextlib.suppress(UnicodeDecodeError):
+            try:
+                found = run(given.conninfo, file)
+            except Exception as e:  # a file must not end the others
+                print(f"{file}: {type(e).__name__}: {e}", file=sys.stderr)
+                continue
+            print(found.line(file.name), flush=True)
+            total.equal += found.equal
+            total.refused += found.refused
+            total.wrong += found.wrong
+            total.unknown += found.unknown
+            total.unread += found.unread
+    for what, rows, most in (("wrong", total.wrong, given.wrong), ("not read", total.unread, given.wrong)):
+        for place, text, said in [r for r in rows if given.only in " ".join(r)][:most]:
+            print(f"{what}: {place}: {text}\n    {said}")
+    reasons = Counter(re.sub(r"\b(table|index|relation|view|parent) \S+", r"\1 …", said) for _, _, said in total.unknown)
+    for said, n in reasons.most_common(given.unknown):
+        print(f"unknown: {n:5} × {said}")
+    print(total.line("all"))
+    sys.exit(1 if total.wrong or total.unread else 0)
+
+
+if __name__ == "__main__":
+    main()

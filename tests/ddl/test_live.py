@@ -1,0 +1,150 @@
+"""Statements that change what later ones do, run on live servers: every prediction that says it is complete is the server's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.ddl.live import run
+
+BOTH_GREENPLUMS = """
+CREATE TABLE days (id int, d date, v text) WITH (appendonly=true, orientation=column) DISTRIBUTED BY (id)
+  PARTITION BY RANGE (d) (START (date '2020-01-01') END (date '2020-01-04') EVERY (interval '1 day'), DEFAULT PARTITION rest);
+CREATE TABLE stage (LIKE days INCLUDING ALL) DISTRIBUTED BY (id);
+ALTER TABLE days EXCHANGE PARTITION FOR (date '2020-01-02') WITH TABLE stage;
+ALTER TABLE stage ADD COLUMN more int;
+DROP TABLE stage;
+ALTER TABLE days DROP COLUMN v;
+ALTER TABLE days ADD COLUMN w int;
+ALTER TABLE days SPLIT DEFAULT PARTITION START (date '2020-02-01') END (date '2020-02-09') INTO (PARTITION feb, DEFAULT PARTITION);
+ALTER TABLE days SPLIT PARTITION FOR (date '2020-02-01') AT (date '2020-02-05') INTO (PARTITION a, PARTITION b);
+DROP TABLE days;
+CREATE TABLE heaps (id int, d date, v text) DISTRIBUTED BY (id)
+  PARTITION BY RANGE (d) (START (date '2020-01-01') END (date '2020-01-03') EVERY (interval '1 day'));
+ALTER TABLE heaps DROP COLUMN v;
+ALTER TABLE heaps ADD PARTITION late START (date '2020-02-01') END (date '2020-02-02');
+CREATE INDEX heaps_bitmap ON heaps USING bitmap (id);
+ALTER TABLE heaps ADD PARTITION later START (date '2020-03-01') END (date '2020-03-02');
+ALTER TABLE heaps DROP PARTITION later;
+DROP TABLE heaps;
+CREATE EXTERNAL TABLE outside (LIKE sizes) LOCATION ('file://nowhere/x') FORMAT 'TEXT';
+DROP EXTERNAL TABLE outside;
+"""
+SIX = """
+SET gp_default_storage_options = 'appendonly=true,orientation=column';
+CREATE TABLE asked (a int, b text) DISTRIBUTED BY (a);
+CREATE TABLE told (a int, b text) WITH (appendonly=false) DISTRIBUTED BY (a);
+CREATE TABLE parts (a int, b int) DISTRIBUTED BY (a) PARTITION BY RANGE (b) (START (1) END (4) EVERY (1));
+ALTER TABLE parts ADD PARTITION late START (10) END (20);
+SELECT a INTO made FROM asked;
+RESET gp_default_storage_options;
+CREATE TABLE usual (a int, b text) DISTRIBUTED BY (a);
+BEGIN;
+SET LOCAL gp_default_storage_options = 'appendonly=true';
+CREATE TABLE inside (a int) DISTRIBUTED BY (a);
+COMMIT;
+CREATE TABLE behind (a int) DISTRIBUTED BY (a);
+CREATE TABLE copied (LIKE asked INCLUDING STORAGE) DISTRIBUTED BY (a);
+CREATE TABLE numbered (a int, b text) WITH OIDS DISTRIBUTED BY (a);
+CREATE TABLE numbered_too (a int) WITH (oids=true) DISTRIBUTED BY (a);
+DROP TABLE numbered, numbered_too;
+CREATE TABLE encoded (i int, j int, k int) WITH (appendonly=true, orientation=column) DISTRIBUTED BY (i)
+  PARTITION BY RANGE (j) SUBPARTITION BY LIST (k) SUBPARTITION TEMPLATE (SUBPARTITION x VALUES (1, 2), COLUMN i ENCODING (compresstype=zlib))
+  (PARTITION p START (1) END (10));
+ALTER TABLE encoded ADD PARTITION q START (10) END (20);
+DROP TABLE encoded;
+"""
+SEVEN = """
+SET default_table_access_method = ao_column;
+CREATE TABLE asked (a int, b text) DISTRIBUTED BY (a);
+CREATE TABLE told (a int, b text) USING heap DISTRIBUTED BY (a);
+CREATE TABLE parts (a int, b int) DISTRIBUTED BY (a) PARTITION BY RANGE (b) (START (1) END (4) EVERY (1));
+ALTER TABLE parts ADD PARTITION late START (10) END (20);
+RESET default_table_access_method;
+CREATE TABLE usual (a int, b text) DISTRIBUTED BY (a);
+CREATE TABLE copied (LIKE asked INCLUDING ALL) DISTRIBUTED BY (a);
+"""
+MODERN = """
+CREATE TABLE p (a int, b text, c int) PARTITION BY RANGE (a);
+CREATE TABLE p_1 PARTITION OF p FOR VALUES FROM (1) TO (2);
+DROP TABLE p_1;
+CREATE TABLE p_1 PARTITION OF p FOR VALUES FROM (1) TO (2);
+CREATE TABLE p_2 PARTITION OF p (a PRIMARY KEY) FOR VALUES FROM (2) TO (3);
+CREATE INDEX p_1_own ON p_1 (b);
+CREATE INDEX p_only ON ONLY p (b);
+CREATE INDEX p_all ON p (b);
+CREATE TABLE p_3 PARTITION OF p FOR VALUES FROM (3) TO (4) PARTITION BY LIST (c);
+CREATE TABLE p_3_a PARTITION OF p_3 FOR VALUES IN (1);
+DROP INDEX p_all;
+ALTER TABLE p DROP COLUMN b;
+DROP TABLE p;
+CREATE TABLE q (a int) PARTITION BY RANGE (a);
+CREATE TABLE q_1 (LIKE q);
+CREATE INDEX ON q_1 (a);
+CREATE INDEX ON q (a);
+ALTER TABLE q ATTACH PARTITION q_1 FOR VALUES FROM (1) TO (2);
+ALTER TABLE q DETACH PARTITION q_1;
+DROP INDEX q_1_a_idx;
+DROP TABLE q, q_1;
+"""
+EVERYWHERE = """
+CREATE TYPE mood AS ENUM ('good', 'bad');
+CREATE DOMAIN short AS varchar(10);
+CREATE DOMAIN whole AS int CHECK (VALUE > 0);
+CREATE TYPE pair AS (a int, b text);
+ALTER TYPE pair ADD ATTRIBUTE c int;
+CREATE TABLE sizes (i int, m mood, w whole);
+CREATE TABLE texts (i int, m mood, s short);
+CREATE TABLE pairs (i int, p pair);
+DROP TABLE pairs;
+DROP TYPE pair;
+BEGIN;
+CREATE TABLE gone (a int, b text);
+SAVEPOINT here;
+ALTER TABLE texts ADD COLUMN n numeric;
+ROLLBACK TO here;
+ALTER TABLE gone DROP COLUMN b;
+ROLLBACK;
+CREATE TABLE gone (a int);
+DROP TABLE gone;
+BEGIN;
+CREATE TEMP TABLE short_lived (a int, b text) ON COMMIT DROP;
+COMMIT;
+CREATE VIEW seen AS SELECT m, w, 1 AS one FROM sizes;
+CREATE OR REPLACE VIEW seen AS SELECT m, w, 1 AS one, 2 AS two FROM sizes;
+DROP VIEW seen;
+CREATE TABLE parent (a int, b text, CHECK (a > 0));
+CREATE TABLE child (c int) INHERITS (parent);
+ALTER TABLE parent ADD COLUMN d int;
+ALTER TABLE parent ADD CONSTRAINT positive CHECK (d > 0);
+ALTER TABLE child ADD COLUMN e int;
+ALTER TABLE parent ADD COLUMN e int;
+ALTER TABLE parent DROP COLUMN e;
+ALTER TABLE parent DROP COLUMN d;
+DROP TABLE parent CASCADE;
+"""
+# what the text alone cannot tell, by the words of the reason
+UNKNOWN = ("whether the view was there before",)
+
+
+@pytest.mark.parametrize(
+    ("fixture", "scripts"),
+    [
+        pytest.param("gp6_dsn", (EVERYWHERE, BOTH_GREENPLUMS, SIX), marks=pytest.mark.greenplum),
+        pytest.param("gp7_dsn", (EVERYWHERE, BOTH_GREENPLUMS, SEVEN, MODERN), marks=pytest.mark.greenplum),
+        pytest.param("pg_dsn", (EVERYWHERE, MODERN), marks=pytest.mark.postgres),
+        pytest.param("pgnew_dsn", (EVERYWHERE, MODERN), marks=pytest.mark.postgres),
+    ],
+)
+def test_statements_that_change_what_later_ones_do(
+    fixture: str, scripts: tuple[str, ...], request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    file = tmp_path / "all.sql"
+    file.write_text("".join(scripts))
+    result = run(request.getfixturevalue(fixture), file)
+    assert result.wrong == []
+    assert result.unread == []
+    assert result.refused == 0, result.refusals
+    assert [(text, why) for _, text, why in result.unknown if why not in UNKNOWN] == []
+    assert result.equal >= 30
