@@ -758,14 +758,20 @@ def _attach(world: World, table: Table, action: exp.Expression, effect: Effect) 
     if child.baseline_shapes is not None or table.baseline_shapes is not None:
         effect.tell("how a table that the baseline knows is attached")
         return
-    if child.partitioned or child.foreign or table.foreign:
+    if child.foreign or table.foreign or (child.partitioned and child.parts):
         effect.tell("which of its indexes and keys an attached table has already")
     effect.leaves_made += 0  # it was counted as a table, and is one still
-    with world.changing(effect, child):
+    with world.changing(effect, child, *world.below(child)):
         child.parent = table.title
         for key in table.indexes:
-            if not take_over(child, key):
-                child.indexes.append(key.for_partition(child))
+            settled: list[Table] = []
+            for one in (child, *world.below(child)):
+                if any(one is x for x in settled):
+                    continue
+                if take_over(one, key):
+                    settled += world.below(one)
+                else:
+                    one.indexes.append(key.for_partition(one))
         child.array_kept = child.storage is Storage.HEAP and not _leaf_has_array_type(world) and not child.array_missing
         child.array_missing = False
         _note(world, child)

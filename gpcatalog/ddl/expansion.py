@@ -66,6 +66,8 @@ def catalog_type(kind: exp.Expression) -> tuple[str, int]:
     if name is None:
         said = kind.args.get("kind")
         text = said.sql("greenplum").lower() if isinstance(said, exp.Expression) else str(said).lower()
+        if text == '"char"':
+            return "char", -1  # one byte; without quotes it is another type
         text = text.rsplit(".", 1)[-1].strip('"')
         if text in ("bit", "bit varying", "varbit"):
             return ("bit" if text == "bit" else "varbit"), numbers[0] if numbers else (1 if text == "bit" else -1)
@@ -112,9 +114,9 @@ def options_of(node: exp.Expression | None) -> dict[str, str]:
 
 
 def _range_parts(
-    element: exp.Expression, bound: gx.PartitionRange, kind: str, zone: ZoneInfo, classic: bool
+    element: exp.Expression, bound: gx.PartitionRange, kind: str, zone: ZoneInfo, classic: bool, top: int | None = None
 ) -> Iterator[tuple[str, object, object, bool]]:
-    """(name, lower, upper, closed) of what one range element makes."""
+    """(name, lower, upper, closed) of what one range element makes; top: the largest value of an integer key."""
     start, end, every = bound.args.get("start"), bound.args.get("end"), bound.args.get("every")
     name = fold(element.args.get("this"))
     if every is None:
@@ -141,6 +143,8 @@ def _range_parts(
     high = calendar.value(end.expressions[0], kind, zone)
     by = calendar.stride(every.expressions[0], kind)
     inclusive = end.args.get("inclusive") == "INCLUSIVE"
+    if inclusive and not classic and top is not None and high == top:
+        inclusive = False  # nothing lies behind it: the last partition ends at MAXVALUE
     exclusive_start = start.args.get("inclusive") == "EXCLUSIVE"
     parts = calendar.ranges(low, high, by, classic=classic, closed=inclusive, open_start=exclusive_start)
     for number, (a, b, closed) in enumerate(parts, 1):
@@ -184,6 +188,13 @@ class Grower:
             return "text"
         return _KINDS.get(column.type, "text")
 
+    def top(self, level: int) -> int | None:
+        """The largest value of an integer key; None for others."""
+        keys = self.table.levels[level].keys
+        column = next((c for c in self.table.columns if len(keys) == 1 and c.name == keys[0]), None)
+        bits = {"int2": 15, "int4": 31, "int8": 63}.get(column.type if column is not None else "")
+        return None if bits is None else (1 << bits) - 1
+
     def storage(self, element: exp.Expression, above: Storage) -> Storage:
         """Storage of a partition: its own WITH replaces the one above it."""
         options = element.args.get("options")
@@ -213,9 +224,9 @@ class Grower:
                 # as old dumps have it: the relation has this name, and EVERY is only remembered
                 whole = bound.copy()
                 whole.set("every", None)
-                made = [*_range_parts(element, whole, self.kind(level), self.zone, classic)]
+                made = [*_range_parts(element, whole, self.kind(level), self.zone, classic, self.top(level))]
             elif isinstance(bound, gx.PartitionRange):
-                made = [*_range_parts(element, bound, self.kind(level), self.zone, classic)]
+                made = [*_range_parts(element, bound, self.kind(level), self.zone, classic, self.top(level))]
             else:
                 made = [(fold(element.args.get("this")), None, None, False)]
             listed = tuple(v.sql("greenplum") for v in bound.expressions) if isinstance(bound, gx.PartitionValues) else ()

@@ -218,6 +218,8 @@ class Table:
     distribution_keys: tuple[str, ...] = ()
     temporary: bool = False
     dropped_at_commit: bool = False
+    owned: list[tuple[str, str]] = field(default_factory=list)  # sequences that go with it: OWNED BY
+    reads: frozenset[str] = frozenset()  # of a materialized view: the relations it reads
     uncounted: str = ""  # why it is not known which partitions it has
     toasted_at: int = 0  # columns it had dropped when it kept a TOAST relation that its columns no longer call for
     like_storage: Storage | None = None  # of the table that LIKE takes it over from
@@ -245,6 +247,7 @@ class Table:
             indexes=list(self.indexes),
             checks=list(self.checks),
             only=list(self.only),
+            owned=list(self.owned),
             foreign=list(self.foreign),
             own_children=list(self.own_children),
             levels=[replace(level) for level in self.levels],

@@ -32,7 +32,7 @@ from gpcatalog.model.storage import Storage
 _NO_EFFECT = frozenset(
     """AlterAggregate AlterCollation AlterConversion AlterDefaultPrivileges AlterDomain AlterEventTrigger AlterForeignDataWrapper
     AlterFunction AlterGroup AlterLanguage AlterLargeObject AlterOperator AlterPolicy AlterProtocol AlterPublication AlterResourceGroup
-    AlterResourceQueue AlterRule AlterSequence AlterServer AlterStatistics AlterSubscription AlterSystem AlterTablespace AlterTextSearch
+    AlterResourceQueue AlterRule AlterServer AlterStatistics AlterSubscription AlterSystem AlterTablespace AlterTextSearch
     AlterTrigger AlterUserMapping Analyze Checkpoint CloseCursor Cluster CommentOn Copy CreateAccessMethod CreateAssertion CreateCast
     CreateCollation CreateConversion CreateDatabase CreateEventTrigger CreateForeignDataWrapper CreateGroup CreateLanguage CreateOperator
     CreateOperatorClass CreateOperatorFamily CreateProtocol CreatePublication CreateResourceGroup CreateResourceQueue CreateRole
@@ -61,7 +61,6 @@ _NO_RELATIONS = frozenset(
 _NOT_WEIGHED = {
     "CreateExtension": "what an extension brings",
     "ImportForeignSchema": "the foreign tables imported",
-    "DoBlock": "what the block does",
 }
 
 # a snapshot counts a table's relations, columns and indexes, not these
@@ -85,6 +84,22 @@ def _only(target: exp.Expression) -> bool:
 _ON = ("true", "on", "1", "yes", "t", "y")
 
 
+@dataclass(frozen=True)
+class View:
+    """A view, or an external or foreign table: its rows of pg_attribute, if they could be counted, and the names that it reads."""
+
+    columns: int | None
+    reads: frozenset[str]
+    rule: bool = True
+
+
+def names_in(query: exp.Expression | None) -> frozenset[str]:
+    """Names of all relations in a query."""
+    if query is None:
+        return frozenset()
+    return frozenset(fold(t.args.get("this")) for t in query.find_all(exp.Table) if isinstance(t.args.get("this"), exp.Identifier))
+
+
 @dataclass
 class _Mark:
     """A place that ROLLBACK may go back to: the world there, and what was done since."""
@@ -94,7 +109,7 @@ class _Mark:
     leaf_of: dict[str, tuple[str, str]]
     sequences: set[tuple[str, str]]
     types: Types
-    views: dict[tuple[str, str], int | None]
+    views: dict[tuple[str, str], View]
     defaults: Defaults
     at_commit: list[tuple[str, str]]
     effects: list[Effect] = field(default_factory=list)
@@ -116,7 +131,8 @@ class World:
         self.sequences: set[tuple[str, str]] = set()
         self.types = Types()
         self.routines: dict[str, bool] = {}  # functions that the script makes, and whether their text may hold DDL
-        self.views: dict[tuple[str, str], int | None] = {}  # with their columns, if these could be counted
+        self.bodies: dict[str, str] = {}  # the text of those
+        self.views: dict[tuple[str, str], View] = {}  # and external and foreign tables
         self.before: set[tuple[str, str]] = set()  # known before the script began
         # partitions that only a baseline knows, by their own names: the table they belong to and their shape
         self.elsewhere: Callable[[str, str], tuple[Table, Shape] | None] = lambda schema, name: None
@@ -382,8 +398,7 @@ class World:
         elif query is not None:
             self._as_query(table, query, tree.this.expressions if isinstance(tree.this, exp.Schema) else [])
             if kind == "MATERIALIZED VIEW":
-                table.known = False
-                table.unknown.append("a materialized view's rule")
+                table.reads = names_in(query)
         if isinstance(tree.this, exp.Schema) and query is None and (of is None or table.known):
             define(self, table, tree.this.expressions, parents)
             self._untold(table)
@@ -504,12 +519,33 @@ class World:
             alone = tree.args.get("from_") is None and bool(schema) and schema.rsplit(".", 1)[-1] not in _OF_THE_SERVER
             if self.routines.get(name, name in _MAKE_TABLES or (alone and name not in self.routines)):
                 effect.tell(f"what {path}() does")
+                self._may_change(call.sql("greenplum") + self.bodies.get(name, ""), f"what {path}() did")
         return effect
+
+    def _may_change(self, text: str, reason: str) -> None:
+        """Tables whose names occur in text that runs and is not read."""
+        words = set(re.findall(r"\w+", text.lower()))
+        for table in self.tables.values():
+            if table.name in words and table.baseline_shapes is None:
+                table.uncounted = table.uncounted or reason
+
+    def _do(self, tree: exp.Expression) -> Effect:
+        text = " ".join(str(x.this) for x in tree.find_all(exp.Heredoc, exp.Literal, exp.RawString))
+        self._may_change(text, "what a DO block did")
+        return Effect("call", unknown=["what the block does"] if _DDL_IN_A_BODY.search(text) or not text else [])
+
+    def _create_rule(self, tree: exp.Expression) -> Effect:
+        """A rule ON SELECT makes a view of a table."""
+        if re.search(r"\bON\s+SELECT\b", tree.sql("greenplum").upper()):
+            return Effect(unknown=["what the rule ON SELECT makes of the table"])
+        return Effect(minor=[_MINOR["CreateRule"]])
 
     def _create_routine(self, tree: exp.Expression) -> Effect:
         name = fold(tree.this if isinstance(tree.this, exp.Identifier) else tree.this.args.get("this"))
         own = " ".join(str(x.this) for x in tree.find_all(exp.Heredoc, exp.Literal, exp.RawString))
         self.routines[name] = self.routines.get(name, False) or bool(_DDL_IN_A_BODY.search(own))
+        if self.routines[name]:
+            self.bodies[name] = f"{self.bodies.get(name, '')} {own}"
         return Effect(minor=[_MINOR[type(tree).__name__]])
 
     def _call(self, tree: exp.Expression) -> Effect:
@@ -542,9 +578,10 @@ class World:
         more = sum(type(a).__name__ == "AddColumn" for a in actions)
         key = qualified(tree.this)
         effect = Effect("alter", unknown=["whether the column is there"] if any(a.args.get("if_not_exists") for a in actions) else [])
-        known = self.views.get(key)
-        if known is not None:
-            self.views[key] = known + more
+        if (known := self.views.get(key)) is not None:
+            self.views[key] = replace(known, columns=None if known.columns is None else known.columns + more)
+        elif tree.args.get("exists") or tree.args.get("if_exists"):
+            effect.tell("whether the table is there")
         new = tree.args.get("rename") or next((a.this for a in actions if type(a).__name__ == "RenameTo"), None)
         if key in self.views and isinstance(new, exp.Identifier):
             self.views[key[0], fold(new)] = self.views.pop(key)
@@ -629,8 +666,12 @@ class World:
             for one in (table, *self.below(table)):
                 self._drop_one(one, effect)
             if cascade:
-                for heir in self.heirs(table):
+                heirs = self.heirs(table)
+                for heir in heirs:
                     self._drop_one(heir, effect)
+                self._drop_readers({table.name, *(h.name for h in heirs), *(p.name for p in table.relations())}, effect)
+                if (table.schema, table.name) in self.before:
+                    effect.tell("what depends on the table and goes with it")
             if cascade and (
                 table.inherited or any(k.target == (table.schema, table.name) for t in self.tables.values() for k in t.foreign)
             ):
@@ -674,6 +715,11 @@ class World:
         effect.loose_files -= files
         for instance in Instance:
             effect.add(instance, beyond[instance], -1)
+        for key in [k for k in table.owned if k in self.sequences]:
+            self.sequences.discard(key)
+            effect.loose_files -= 1
+            for instance in Instance:
+                effect.add(instance, extras.sequence(self.edition, instance), -1)
         effect.leaves_gone += table.numbers[1] or (0 if table.partitioned else 1)
         effect.relations_locked += sum(shapes.values())
         effect.exclusive = effect.exclusive or (table.schema, table.name) in self.before
@@ -712,11 +758,11 @@ class World:
         number = None if query is None else width(self, query)
         if number is None and given:
             number = len(given)
-        was = self.views.get(key) if key in self.views else 0
+        was = self.views[key].columns if key in self.views else 0
         fresh = key not in self.views
         if tree.args.get("replace") and fresh and not tree.args.get("temporary"):
             effect.tell("whether the view was there before")
-        self.views[key] = number
+        self.views[key] = View(number, names_in(query))
         if number is None or was is None:
             effect.tell("the columns of the view")
             return effect
@@ -729,15 +775,37 @@ class World:
             key = qualified(name)
             if key not in self.views and tree.args.get("exists"):
                 continue  # told as DROP TABLE IF EXISTS is
-            number = self.views.pop(key, None)
-            if number is None:
+            if key not in self.views:
                 effect.tell(f"the view {name.sql('greenplum')}, whose columns are not known")
                 continue
-            rule = -1 if tree.args.get("kind") == "VIEW" else 0
-            self._rows(effect, {"pg_class": -1, "pg_attribute": -number, "pg_type": -2, "pg_rewrite": rule})
-        if cascades(tree):
-            effect.tell("what CASCADE drops besides")
+            self._drop_view(key, effect)
+            if cascades(tree):
+                self._drop_readers({key[1]}, effect)
+                if tree.args.get("kind") != "VIEW":
+                    effect.tell("the tables that inherit from it")
         return effect
+
+    def _drop_view(self, key: tuple[str, str], effect: Effect) -> None:
+        view = self.views.pop(key)
+        if view.columns is None:
+            effect.tell(f"the view {key[1]}, whose columns are not known")
+            return
+        self._rows(effect, {"pg_class": -1, "pg_attribute": -view.columns, "pg_type": -2, "pg_rewrite": -int(view.rule)})
+
+    def _drop_readers(self, names: set[str], effect: Effect) -> None:
+        """CASCADE: views and materialized views that read what is dropped, and those that read them."""
+        pending = set(names)
+        while pending:
+            name = pending.pop()
+            for key in [k for k, v in self.views.items() if name in v.reads]:
+                self._drop_view(key, effect)
+                pending.add(key[1])
+            for table in [t for t in self.tables.values() if name in t.reads]:
+                self._drop_one(table, effect)
+                pending.add(table.name)
+            for table in self.tables.values():
+                if any(c.type == name for c in table.columns):
+                    effect.tell("the columns of the dropped table's row type")
 
     def _create_type(self, tree: exp.Expression) -> Effect:
         """Of types a composite one alone is a relation."""
@@ -771,10 +839,13 @@ class World:
         define(self, shadow, tree.this.expressions if isinstance(tree.this, exp.Schema) else [])
         if not shadow.known or tree.args.get("expression") is not None or tree.find(exp.PartitionedOfProperty, exp.InheritsProperty):
             effect.tell(f"the columns of {shadow.title}")
+            for parent in tree.find_all(exp.Table):
+                if (above := self.find(parent)) is not None:
+                    above.uncounted = above.uncounted or f"its partition or child {shadow.title}"
             return effect
         # with ctid, tableoid and the four of transactions; Greenplum: gp_segment_id
         number = len(shadow.columns) + 6 + self.edition.greenplum
-        self.views[shadow.schema, shadow.name] = number
+        self.views[shadow.schema, shadow.name] = View(number, frozenset(), rule=False)
         self._rows(effect, {"pg_class": 1, "pg_attribute": number, "pg_type": 2})
         return effect
 
@@ -806,12 +877,43 @@ class World:
         effect.loose_files = 1
         for instance in Instance:
             effect.add(instance, extras.sequence(self.edition, instance))
-        if any("OWNED BY" in str(o.args.get("form", "")) for o in tree.args.get("options") or ()):
-            effect.tell("the owner of a sequence")
+        self._own(tree, name, effect)
+        return effect
+
+    def _own(self, tree: exp.Expression, name: tuple[str, str], effect: Effect) -> None:
+        """OWNED BY: the sequence goes with the table."""
+        for option in tree.args.get("options") or ():
+            owner = option.args.get("owner")
+            if owner is None:
+                continue
+            for table in self.tables.values():
+                table.owned = [key for key in table.owned if key != name]
+            if owner.args.get("db") is None:
+                continue  # NONE
+            schema = fold(owner.args["catalog"]) if owner.args.get("catalog") is not None else ""
+            found = self.named(schema, fold(owner.args["db"]))
+            if found is None or name not in self.sequences:
+                effect.minor.append("the owner of a sequence")
+            else:
+                found.owned.append(name)
+                effect.minor.append("what depends on the sequence")
+
+    def _alter_sequence(self, tree: exp.Expression) -> Effect:
+        effect = Effect()
+        name = qualified(tree.this)
+        self._own(tree, name, effect)
+        new = tree.args.get("rename")
+        if isinstance(new, exp.Identifier) and name in self.sequences:
+            self.sequences.discard(name)
+            self.sequences.add((name[0], fold(new)))
+            for table in self.tables.values():
+                table.owned = [(name[0], fold(new)) if key == name else key for key in table.owned]
         return effect
 
     def _drop_sequences(self, tree: exp.Expression) -> Effect:
         effect = Effect()
+        if cascades(tree):
+            effect.tell("what CASCADE drops besides")
         for name in tree.args.get("names") or ():
             if qualified(name) not in self.sequences:
                 effect.tell(f"the sequence {name.sql('greenplum')}, which this script does not create")
@@ -843,6 +945,9 @@ class World:
         effect = alter.alter(self, tree)
         if effect.table is None and tree.args.get("this") is not None and not isinstance(tree.this, exp.Identifier):
             self._touched(tree.this)
+            for other in (a.args.get("table") for a in tree.find_all(exp.Expression) if type(a).__name__ == "ExchangePartition"):
+                if other is not None and (there := self.find(other)) is not None:
+                    there.uncounted = there.uncounted or f"what an exchange left of {there.title}"
         return effect
 
     def _touched(self, name: exp.Expression) -> None:
@@ -862,8 +967,11 @@ _HANDLERS: dict[str, Callable[[World, Any], Effect]] = {
     "CreateFunction": World._create_routine,
     "CreateProcedure": World._create_routine,
     "CallProcedure": World._call,
+    "DoBlock": World._do,
+    "CreateRule": World._create_rule,
     "Explain": World._explain,
     "Discard": World._discard,
+    "AlterSequence": World._alter_sequence,
     "AlterSchema": World._rename_schema,
     "AlterForeignTable": World._alter_outside,
     "AlterExternalTable": World._alter_outside,

@@ -40,7 +40,7 @@ CATALOGS = ("pg_class", "pg_attribute")
 # statements that would reach beyond the database, or would not come back
 _LEFT_OUT = re.compile(
     r"\s*(?:(?:create|drop|alter)\s+(?:database|tablespace|resource\s)|alter\s+system|load\b|checkpoint|reindex\s+(?:system|database)"
-    r"|listen|vacuum|analyze\s*;?\s*$|cluster\s*;?\s*$|lock\b|copy\b.*\bprogram\b|select\s+pg_(?:terminate|cancel|reload|sleep|rotate)\w*)",
+    r"|listen|set\s+gp_select_invisible|vacuum|analyze\s*;?\s*$|cluster\s*;?\s*$|lock\b|copy\b.*\bprogram\b|select\s+pg_(?:terminate|cancel|reload|sleep|rotate)\w*)",
     re.IGNORECASE | re.DOTALL,
 )
 Figures = dict[Instance, Counter[str]]
