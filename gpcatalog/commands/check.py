@@ -39,7 +39,11 @@ def _list_rules() -> None:
 def check(
     files: Annotated[
         list[str] | None,
-        typer.Argument(metavar="FILES", help="SQL files, folders (their *.sql), globs, or - for standard input.", show_default=False),
+        typer.Argument(
+            metavar="FILES",
+            help="SQL files, folders (*.sql, *.ddl, *.psql, *.pgsql), globs, or - for standard input.",
+            show_default=False,
+        ),
     ] = None,
     server: Annotated[
         str, typer.Option(metavar="NAME", help="greenplum6, greenplum7, cloudberry2 or postgresNN.", show_default="greenplum7")

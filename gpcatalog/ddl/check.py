@@ -6,8 +6,9 @@ import re
 import traceback
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import date
+from pathlib import Path
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
@@ -15,6 +16,8 @@ import msgspec
 from gpcatalog.ddl import checks
 from gpcatalog.ddl.edition import Edition, edition
 from gpcatalog.ddl.effect import Effect
+from gpcatalog.ddl.grammar import SyntaxFault
+from gpcatalog.ddl.inputs import included
 from gpcatalog.ddl.judged import CheckReport, Cost, Ignore, Judged, Located, Subject, cost_of, over_budget
 from gpcatalog.ddl.script import Outcome, Source, Statement, statements
 from gpcatalog.ddl.session import taken_back
@@ -115,11 +118,54 @@ def _sets_lock_timeout(statement: Statement) -> bool | None:
 def _effect(world: World, statement: Statement, taken_back: bool) -> Effect:
     """What a statement does; of one that cannot be read nothing is known, and a fault of this program is a finding, not the end."""
     if statement.tree is None:
-        return Effect(unknown=["a statement that could not be read"])
+        what = "a file" if statement.outcome is Outcome.NOT_READ else "a statement"
+        return Effect(unknown=[f"{what} that could not be read"])
     try:
-        return world.apply(statement.tree, taken_back=taken_back)
+        effect = world.apply(statement.tree, taken_back=taken_back)
+        if statement.command == "\\gexec":
+            effect.tell("the statements that \\gexec runs")
+        return effect
     except Exception as e:  # one statement must never lose the whole run
         return Effect(unknown=[_bug(e)], failed=_bug(e))
+
+
+def _followed(
+    source: Source, by: Edition, done: set[Path], names: list[str], stack: tuple[Path, ...] = ()
+) -> Iterator[tuple[Statement, bool, list[Ignore]]]:
+    """The statements of a file and, where psql reads them, of others: each whether a ROLLBACK takes it back, and its ignore comments.
+
+    A file is read once, however often it is named.
+    """
+    own = (source.path.resolve(),) if source.path is not None else ()
+    if own and own[0] in done:
+        return
+    done.update(own)
+    names.append(source.file)
+    if source.skipped:
+        yield _not_read(source, 0, 0, source.skipped), False, []
+    found = list(statements(source, (by,), commands=True))
+    undone = taken_back(found)
+    plain = [s for s in found if s.outcome is not Outcome.COMMAND]
+    ignores = _ignores(source, plain)
+    number = 0
+    for at, statement in enumerate(found):
+        if statement.outcome is not Outcome.COMMAND:
+            yield statement, at in undone, ignores.get(number, [])
+            number += 1
+            continue
+        inner = included(statement.command, source)
+        if inner is None:
+            yield statement, False, []
+        elif inner.path is not None and inner.path.resolve() in (*stack, *own):
+            yield _not_read(source, statement.start, statement.end, f"{inner.file} would read itself again"), False, []
+        elif inner.skipped:
+            yield _not_read(source, statement.start, statement.end, inner.skipped), False, []
+        else:
+            yield from _followed(inner, by, done, names, (*stack, *own))
+
+
+def _not_read(source: Source, start: int, end: int, reason: str) -> Statement:
+    return Statement(source, start, end, Outcome.NOT_READ, fault=SyntaxFault(start, "", (), reason))
 
 
 def _bug(error: Exception) -> str:
@@ -168,16 +214,19 @@ def run(
             raise CatalogError(f"no rule is called {unknown}", hint="`gpcatalog check --rules` lists them")
     guarded = False
     subjects: list[Subject] = []
-    for source in sources:
-        names.append(source.file)
-        found = list(statements(source, (by,)))
-        ignores = _ignores(source, found)
-        undone = taken_back(found)
-        ranges = None if changed is None else changed.get(source.file, [])
-        for index, statement in enumerate(found):
+    done: set[Path] = set()
+    for top in sources:
+        world.reconnect()
+        for statement, undone, here in _followed(top, by, done, names):
+            source = statement.source
+            if statement.outcome is Outcome.COMMAND:
+                if statement.command.split()[0] in ("\\c", "\\connect"):
+                    world.reconnect()
+                continue
+            ranges = None if changed is None else changed.get(source.file, [])
             number += 1
             outcomes[statement.outcome] += 1
-            effect = _effect(world, statement, index in undone)
+            effect = _effect(world, statement, undone)
             timeout = _sets_lock_timeout(statement)
             guarded = guarded if timeout is None else timeout
             first, last = statement.place.line, source.place(max(statement.end - 1, statement.start)).line
@@ -190,7 +239,6 @@ def run(
                     _judge(name, check, subject)
             if _LAST not in settings.disable:  # it tells of rules that failed, too
                 active[_LAST](subject)
-            here = ignores.get(index, [])
             kept: list[tuple[Finding, int, int]] = []
             for finding, start, end in subject.findings:
                 excuse = next((i for i in here if finding.rule in i.rules and i.reason), None)

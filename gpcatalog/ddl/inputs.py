@@ -15,7 +15,20 @@ from gpcatalog.errors import CatalogError
 
 # Flyway's ${name} stands for text that is not here; Liquibase writes ${name} too
 _PLACEHOLDER = re.compile(r"\$\{[A-Za-z0-9_.:-]+\}")
+_INCLUDE = re.compile(r"\\(i|ir|include|include_relative)\s+(?:'([^']*)'|([^\s\\]+))")
 _NATURAL = re.compile(r"(\d+)")
+SUFFIXES = (".sql", ".ddl", ".psql", ".pgsql")
+_LIQUIBASE = "a changelog of Liquibase, of which `liquibase update-sql` prints the SQL"
+_OTHERS = {
+    ".xml": {"<databaseChangeLog": _LIQUIBASE},
+    ".yaml": {"databaseChangeLog:": _LIQUIBASE},
+    ".yml": {"databaseChangeLog:": _LIQUIBASE},
+    ".json": {'"databaseChangeLog"': _LIQUIBASE},
+    ".py": {
+        "from alembic import": "a migration of Alembic, of which `alembic upgrade --sql` prints the SQL",
+        "migrations.Migration": "a migration of Django, of which `manage.py sqlmigrate` prints the SQL",
+    },
+}
 MOST_BYTES = 256 << 20
 
 
@@ -61,8 +74,24 @@ def shown(path: Path) -> str:
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
+def included(command: str, by: Source) -> Source | None:
+    """The file that a psql command reads, relative as psql has it; None for another command. One that cannot be read says why."""
+    found = _INCLUDE.match(command)
+    if found is None:
+        return None
+    name = (found[2] if found[2] is not None else found[3]).strip()
+    relative = found[1] in ("ir", "include_relative") and by.path is not None
+    path = (by.path.parent if relative and by.path is not None else Path()) / name
+    if re.search(r":(?:\w+|'\w+'|\"\w+\")", name):
+        return Source("", shown(path), path=path, skipped=f"{command.split()[0]} {name}: the value of the variable is not known here")
+    try:
+        return read(path)
+    except CatalogError as e:
+        return Source("", shown(path), path=path, skipped=e.message)
+
+
 def read(path: Path) -> Source:
-    """A file as a source. Raises CatalogError when it cannot be read as text."""
+    """A file as a source; of a dbt model it says why it is not read. Raises CatalogError when it cannot be read as text."""
     try:
         if path.stat().st_size > MOST_BYTES:
             raise CatalogError(f"{path} is larger than {MOST_BYTES >> 20} MB", hint="split it, or leave it out with exclude")
@@ -74,10 +103,9 @@ def read(path: Path) -> Source:
     except UnicodeDecodeError:
         text = raw.decode("latin-1")  # places and ASCII keywords stay right
     if "{" in text and _statement_of_dbt(text):
-        raise CatalogError(
-            f"{path} is a dbt model with Jinja in it", hint="run `dbt run` or `dbt compile`: the DDL that dbt sends is in target/run"
-        )
-    return Source(neutral(text), shown(path))
+        said = "a dbt model with Jinja in it; `dbt run` or `dbt compile` writes the DDL that dbt sends to target/run"
+        return Source("", shown(path), path=path, skipped=said)
+    return Source(neutral(text), shown(path), path=path)
 
 
 def gather(names: Iterable[str], exclude: tuple[str, ...] = ()) -> list[Source]:
@@ -93,9 +121,10 @@ def gather(names: Iterable[str], exclude: tuple[str, ...] = ()) -> list[Source]:
             continue
         path = Path(name)
         if path.is_dir():
-            found = sorted((p for p in path.rglob("*.sql") if p.is_file()), key=_order)
-            if not found:
-                raise CatalogError(f"no .sql file in {path}")
+            found = sorted((p for p in path.rglob("*") if p.suffix.lower() in SUFFIXES and p.is_file()), key=_order)
+            out += [s for s in map(_of_another_tool, sorted(path.rglob("*"))) if s is not None and not _excluded(s.path, exclude)]
+            if not found and not out:
+                raise CatalogError(f"no SQL file in {path}", hint="files that end in " + ", ".join(SUFFIXES))
         elif path.is_file():
             found = [path]
         elif any(c in name for c in "*?["):
@@ -105,11 +134,30 @@ def gather(names: Iterable[str], exclude: tuple[str, ...] = ()) -> list[Source]:
         else:
             raise CatalogError(f"no such file: {name}")
         for each in found:
-            if each in seen or any(fnmatch.fnmatch(str(each), pattern) for pattern in exclude):
+            if each in seen or _excluded(each, exclude):
                 continue
             seen.add(each)
             out.append(read(each))
     return out
+
+
+def _excluded(path: Path | None, exclude: tuple[str, ...]) -> bool:
+    return any(fnmatch.fnmatch(str(path), pattern) for pattern in exclude)
+
+
+def _of_another_tool(path: Path) -> Source | None:
+    """A file that changes a database and is no SQL: it is not read, which must be said."""
+    marks = _OTHERS.get(path.suffix.lower())
+    if marks is None or not path.is_file() or path.stat().st_size > MOST_BYTES:
+        return None
+    try:
+        text = path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    for mark, what in marks.items():
+        if mark in text:
+            return Source("", shown(path), path=path, skipped=f"{what}: check the SQL that it sends")
+    return None
 
 
 def _absolute(path: Path) -> list[Path]:
@@ -117,6 +165,7 @@ def _absolute(path: Path) -> list[Path]:
     return sorted((p for p in root.glob(str(path.relative_to(root))) if p.is_file()), key=_order)
 
 
+_PATHS = tuple(f":(icase)*{suffix}" for suffix in SUFFIXES)
 _HUNK = re.compile(rb"@@ -\d+(?:,\d+)? \+(\d+)(?:,(\d+))? @@")
 
 
@@ -145,7 +194,7 @@ def _ranges(diff: bytes) -> list[tuple[int, int]]:
 
 
 def changed(reference: str) -> dict[str, list[tuple[int, int]]]:
-    """Line ranges of *.sql files that differ from a git revision (or a range a..b), by path from here.
+    """Line ranges of files of SQL that differ from a git revision (or a range a..b), by path from here.
 
     Raises CatalogError when git cannot tell.
     """
@@ -153,8 +202,8 @@ def changed(reference: str) -> dict[str, list[tuple[int, int]]]:
         raise CatalogError(f"{reference} is no git revision")
     asked = ("diff", "--no-color", "--no-ext-diff", "--no-textconv", "--text", "--unified=0", "--relative", "--diff-filter=d")
     # names as they are, by the same order; in the diff itself they are quoted, and lines of a file may look like them
-    names = [os.fsdecode(name) for name in _git(*asked, "--name-only", "-z", reference, "--", "*.sql").split(b"\0") if name]
-    pieces = (b"\n" + _git(*asked, reference, "--", "*.sql")).split(b"\ndiff --git ")[1:]
+    names = [os.fsdecode(name) for name in _git(*asked, "--name-only", "-z", reference, "--", *_PATHS).split(b"\0") if name]
+    pieces = (b"\n" + _git(*asked, reference, "--", *_PATHS)).split(b"\ndiff --git ")[1:]
     if len(pieces) != len(names):
         raise CatalogError(f"git diff {reference} changed while it was read", hint="run it again")
     return {name: _ranges(piece) for name, piece in zip(names, pieces, strict=True)}

@@ -8,6 +8,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
+from pathlib import Path
 
 from sqlglot import exp
 
@@ -27,6 +28,8 @@ class Outcome(StrEnum):
     TYPED = "typed"
     NOT_UNDERSTOOD = "not understood"
     ERROR = "syntax error"
+    NOT_READ = "not read"
+    COMMAND = "psql command"
 
 
 @dataclass(frozen=True)
@@ -44,9 +47,11 @@ class Place:
 class Source:
     """A file's text with its lines found once."""
 
-    def __init__(self, text: str, file: str = "<stdin>") -> None:
+    def __init__(self, text: str, file: str = "<stdin>", *, path: Path | None = None, skipped: str = "") -> None:
         self.text = text
         self.file = file
+        self.path = path  # None where it is no file
+        self.skipped = skipped  # why the file is not read
         self._starts = [0, *(m.end() for m in re.finditer(r"\r\n|\n|\r", text))]
 
     def place(self, offset: int) -> Place:
@@ -77,6 +82,7 @@ class Piece:
     end: int
     tokens: Tokens | None
     error: SyntaxFault | None = None
+    command: str = ""  # of psql: what sends the statement, or, without tokens, a command of its own
 
 
 @dataclass
@@ -96,6 +102,7 @@ class Statement:
     edition: Edition | None = None
     fault: SyntaxFault | None = None
     words: tuple[str, ...] = field(default=())
+    command: str = ""  # of psql: what sends it where no semicolon does, or the command itself
 
     @property
     def place(self) -> Place:
@@ -152,8 +159,8 @@ def _recover(text: str, offset: int) -> int:
     return found.end() if found else len(text)
 
 
-def split(source: Source) -> Iterator[Piece]:
-    """The statements of a script, without psql commands and COPY data."""
+def split(source: Source, *, commands: bool = False) -> Iterator[Piece]:
+    """The statements of a script, without COPY data; with psql's own commands between them where these are asked for."""
     text, at = source.text, 0
     if text.startswith("\ufeff"):
         at = 1
@@ -169,6 +176,7 @@ def split(source: Source) -> Iterator[Piece]:
             pending = None
             continue
         interrupted = tokens.backslash
+        sent = ""
         tokens = _join(pending, tokens)
         pending = None
         if interrupted >= 0:
@@ -185,10 +193,13 @@ def split(source: Source) -> Iterator[Piece]:
                 more = command.find("\\\\", 1)
                 at = interrupted + more + 2 if more > 0 else line.end()
                 if not _SENDING.match(command):
+                    if commands and len(tokens) <= 1:
+                        yield Piece(source, interrupted, interrupted + len(command.rstrip()), None, command=command.strip())
                     pending = tokens
                     continue
+                sent = command.split()[0]
         if len(tokens) > 1:
-            yield Piece(source, tokens.starts[0], tokens.ends[-2], tokens)
+            yield Piece(source, tokens.starts[0], tokens.ends[-2], tokens, command=sent)
             if _reads_stdin(tokens):
                 at = _copy_data(text, at)
     if pending is not None and len(pending) > 1:
@@ -208,6 +219,8 @@ def read(piece: Piece, wanted: tuple[Edition, ...]) -> Statement:
     """
     from gpcatalog.ddl.dialect import read_statement
 
+    if piece.tokens is None and piece.error is None:
+        return Statement(piece.source, piece.start, piece.end, Outcome.COMMAND, command=piece.command)
     if piece.tokens is None:
         return Statement(piece.source, piece.start, piece.end, Outcome.ERROR, fault=piece.error)
     words = tuple(piece.tokens.kinds[:2])
@@ -218,10 +231,10 @@ def read(piece: Piece, wanted: tuple[Edition, ...]) -> Statement:
         sure = any(each.whole or grammar(each).known(first, second) for each in wanted)
         outcome = Outcome.ERROR if sure else Outcome.NOT_UNDERSTOOD
         return Statement(piece.source, piece.start, piece.end, outcome, fault=found, words=words)
-    return Statement(piece.source, piece.start, piece.end, Outcome.TYPED, tree, by, words=words)
+    return Statement(piece.source, piece.start, piece.end, Outcome.TYPED, tree, by, words=words, command=piece.command)
 
 
-def statements(source: Source, wanted: tuple[Edition, ...]) -> Iterator[Statement]:
-    """Every statement of a script, read."""
-    for piece in split(source):
+def statements(source: Source, wanted: tuple[Edition, ...], *, commands: bool = False) -> Iterator[Statement]:
+    """Every statement of a script, read; with psql's own commands between them where these are asked for."""
+    for piece in split(source, commands=commands):
         yield read(piece, wanted)

@@ -85,10 +85,7 @@ def _text(value: exp.Expression) -> str:
 
 
 def taken_back(statements: Sequence[Statement]) -> set[int]:
-    """Which of the statements begin a transaction, or set a savepoint, that a later ROLLBACK takes back; by their index.
-
-    What a script has not committed at its end is taken back when it ends, as psql's session does.
-    """
+    """Which of the statements begin a transaction, or set a savepoint, that a later ROLLBACK takes back; by their index."""
     found: set[int] = set()
     opened: list[tuple[str, int]] = []  # savepoints, behind the transaction itself, which has no name
     for at, statement in enumerate(statements):

@@ -91,6 +91,8 @@ def loads(text: str, file: Path) -> Settings | None:
     for key in prefix.split("."):
         table = table.get(key) if isinstance(table, dict) else None
     if table is None:
+        if file.name == "gpcatalog.toml" and (others := sorted(data)):
+            raise CatalogError(f"{file}: [{others[0]}] is no table of this file", hint="the settings of the check stand in [check]")
         return None
     if not isinstance(table, dict):
         raise CatalogError(f"{file}: {prefix} must be a table")

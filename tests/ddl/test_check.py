@@ -150,6 +150,7 @@ CASES: list[tuple[str, str, str, dict[str, object]]] = [
         "-- gpcatalog: ignore distribution-missing it is fine\nCREATE TABLE t (a int);",
         {},
     ),
+    ("file-not-read", "\\i no/such/file.sql\nSELECT 1;", "\\echo no/such/file.sql\nSELECT 1;", {}),
     ("ignore-unknown-rule", "-- gpcatalog: ignore no-such-rule why\nSELECT 1;", "-- a comment\nSELECT 1;", {}),
 ]
 

@@ -124,8 +124,33 @@ def test_folders_globs_placeholders_and_order(here: Path) -> None:
     assert "2 files, 2 statements (2 typed" in out  # what V2 makes V10 may drop: the order is that of versions
     assert call("migrations/V*.sql")[1] == out
     (here / "model.sql").write_text("SELECT * FROM {{ ref('x') }}")
-    with pytest.raises(CatalogError, match="dbt model"):
-        call("model.sql")
+    code, out = call("model.sql")
+    assert code == 1
+    assert "file-not-read: not read: a dbt model with Jinja in it" in out
+
+
+def test_files_that_psql_reads_and_files_that_nobody_reads(here: Path) -> None:
+    folder = here / "ddl"
+    (folder / "sub").mkdir(parents=True)
+    (folder / "main.sql").write_text(
+        "\\ir sub/one.sql\n\\ir sub/none.sql\n\\ir main.sql\nCREATE TABLE m (a int) DISTRIBUTED BY (a);\n"
+        "SELECT format('CREATE TABLE x%s (a int)', i) FROM generate_series(1, 3) i \\gexec\n"
+    )
+    (folder / "sub" / "one.sql").write_text("CREATE TABLE o (a int) DISTRIBUTED BY (a);\n")
+    (folder / "Other.DDL").write_text("CREATE TABLE d (a int DEFAULT 1, b int[] DEFAULT '{{1}}') DISTRIBUTED BY (a);\n")
+    (folder / "changes.yaml").write_text("databaseChangeLog:\n  - changeSet: {id: 1}\n")
+    (folder / "package.json").write_text("{}")
+    code, out = call("ddl", "--format", "json")
+    report = json.loads(out)
+    assert code == 1
+    assert report["total"]["leaves"] == 3  # each file is counted once, however it is reached
+    assert report["total"]["complete"] is False
+    said = [f["finding"]["title"] for f in report["findings"] if f["finding"]["rule"] == "file-not-read"]
+    assert len(said) == 3
+    assert "would read itself again" in " ".join(said)
+    assert "cannot read" in " ".join(said)
+    assert "a changelog of Liquibase" in " ".join(said)
+    assert any("gexec" in reason for s in report["statements"] for reason in s["unknown"])
 
 
 def test_diff(here: Path) -> None:

@@ -35,6 +35,27 @@ def syntax_error(s: Subject) -> None:
     )
 
 
+@rule("file-not-read")
+def file_not_read(s: Subject) -> None:
+    """A file that is part of the change and could not be read.
+
+    What it finds: files that psql's \\i and \\ir name and that are missing, read themselves again or have a variable in their
+    name; raw dbt models in a folder.
+    Why it matters: what they hold is not checked and not counted; the totals are a lower bound.
+    How sure it is: certain; the reason is named.
+    What to do: give the file, or check what is compiled from it.
+    """
+    if s.statement.outcome is Outcome.NOT_READ and s.statement.fault is not None:
+        s.find(
+            "file-not-read",
+            Severity.WARNING,
+            f"not read: {s.statement.fault.message}",
+            "what it holds is not checked, and the totals leave it out",
+            "give the file, or check what is compiled from it",
+            confidence=Confidence.HIGH,
+        )
+
+
 @rule("not-understood")
 def not_understood(s: Subject) -> None:
     """A statement of a kind that is not known here.
