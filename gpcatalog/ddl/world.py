@@ -132,6 +132,7 @@ class World:
         self.types = Types()
         self.routines: dict[str, bool] = {}  # functions that the script makes, and whether their text may hold DDL
         self.bodies: dict[str, str] = {}  # the text of those
+        self.opaque = False  # something ran whose text is not read
         self.views: dict[tuple[str, str], View] = {}  # and external and foreign tables
         self.before: set[tuple[str, str]] = set()  # known before the script began
         # partitions that only a baseline knows, by their own names: the table they belong to and their shape
@@ -257,6 +258,10 @@ class World:
                 return Effect(minor=[_MINOR[kind]])
             if kind in _NO_EFFECT or (kind in _UNLESS_CASCADE and not cascades(tree)):
                 return Effect()
+            if kind in _UNLESS_CASCADE:
+                for table in self.tables.values():
+                    if any(key.expressions or key.predicate or not key.simple for key in table.indexes):
+                        table.uncounted = table.uncounted or "the indexes that CASCADE dropped with a function"
             words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", kind).upper()
             return Effect(unknown=[_NOT_WEIGHED.get(kind) or f"what {words} does"])
         try:
@@ -524,6 +529,7 @@ class World:
 
     def _may_change(self, text: str, reason: str) -> None:
         """Tables whose names occur in text that runs and is not read."""
+        self.opaque = True
         words = set(re.findall(r"\w+", text.lower()))
         for table in self.tables.values():
             if table.name in words and table.baseline_shapes is None:
@@ -658,7 +664,7 @@ class World:
                 continue
             if table is None:
                 self._touched(name)
-                if not tree.args.get("exists"):
+                if not tree.args.get("exists") or self.opaque:
                     effect.tell(f"the table {name.sql('greenplum')}, which is not known")
                 effect.exclusive = True
                 continue
