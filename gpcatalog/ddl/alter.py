@@ -1,4 +1,4 @@
-"""ALTER TABLE: what each action changes in a table that the script or a baseline knows; where that cannot be told, it is said."""
+"""ALTER TABLE: the effect of each action on a known table; what is unknown is noted."""
 
 from __future__ import annotations
 
@@ -75,17 +75,17 @@ def alter(world: World, tree: exp.Expression) -> Effect:
             type(a).__name__ == "SplitPartition" or (type(a).__name__ == "AlterColumnAction" and a.args.get("kind") is not None)
             for a in actions
         )
-        effect.tell(f"the table {tree.this.sql('greenplum')}, which is not known")
+        effect.add_unknown(f"unknown table {tree.this.sql('greenplum')}")
         return effect
     if not table.known and table.baseline_shapes is None and any(type(a).__name__ not in _NO_ROWS | {"OwnerTo"} for a in actions):
-        effect.tell(f"what {table.title} was like, which could not be told when it was made")
+        effect.add_unknown(f"unknown definition of {table.title}")
     counts = any(type(a).__name__ not in _NO_ROWS | {"OwnerTo"} for a in actions)
     if counts and table.uncounted:
-        effect.tell(table.uncounted)
+        effect.add_unknown(table.uncounted)
     for action in actions:
         _act(world, table, action, effect)
     if counts and effect.unknown and not table.uncounted and table.baseline_shapes is None:
-        table.uncounted = f"what was left of {table.title}: {effect.unknown[0]}"
+        table.uncounted = f"earlier change to {table.title}: {effect.unknown[0]}"
     effect.relations_locked = 1 + table.numbers[0]
     return effect
 
@@ -106,7 +106,7 @@ def _act(world: World, table: Table, action: exp.Expression, effect: Effect) -> 
     if handler is not None:
         handler(world, table, action, effect)
     elif kind not in _NO_ROWS:
-        effect.tell(f"what {action.sql('greenplum').split('(')[0].strip()} changes")
+        effect.add_unknown(f"effect of {action.sql('greenplum').split('(')[0].strip()}")
 
 
 def _says_only(action: exp.Expression) -> bool:
@@ -117,7 +117,7 @@ def _says_only(action: exp.Expression) -> bool:
 def _family(world: World, table: Table, action: exp.Expression) -> list[Table]:
     """The table, its partitions that are tables of their own here, and the tables that inherit from it."""
     only = _says_only(action)
-    return [table] if only else [table, *world.below(table), *world.heirs(table)]
+    return [table] if only else [table, *world.partitions_of(table), *world.inheriting(table)]
 
 
 # --- columns ------------------------------------------------------------------------------------------------------------
@@ -130,19 +130,19 @@ def _add_column(world: World, table: Table, action: exp.Expression, effect: Effe
     unknown: list[str] = []
     with world.changing(effect, *family):
         for one in family:
-            heir = table.inherited and one is not table and not one.parent
-            if heir and any(c.name == fold(action.this.this) for c in one.columns):
+            child = table.inherited and one is not table and not one.parent
+            if child and any(c.name == fold(action.this.this) for c in one.columns):
                 continue  # it becomes the same column
             one.made_alone = one.made_alone and bool(one.foreign)
             before = len(one.columns), len(one.indexes), len(one.checks)
             made = column(world, one, action.this, unknown)
             if made is None:
                 continue
-            if reason := untold(one, world.edition):
+            if reason := unknown_toast(one, world.edition):
                 unknown.append(reason)
             if one is not table:
                 made = one.columns[-1] = replace(made, serial="", local=False)
-            if heir:
+            if child:
                 del one.indexes[before[1] :]  # keys are not inherited
             if one.baseline_shapes is not None:
                 toast = needs_toast(world.edition.name, [(made.type, made.typmod)])
@@ -161,7 +161,7 @@ def _add_column(world: World, table: Table, action: exp.Expression, effect: Effe
                     ),
                 )
                 if made.serial or one.foreign:
-                    unknown.append("a sequence or key of a table that the baseline knows")
+                    unknown.append("sequence or key of a table known only from the baseline")
             if made.default and world.edition.base < 11:
                 effect.rewritten = True
             if not world.edition.classic and (made.serial or volatile(action.this)):
@@ -170,20 +170,20 @@ def _add_column(world: World, table: Table, action: exp.Expression, effect: Effe
                 _rewritten_by_column(world, one, effect, made.default)
             if world.edition.classic and _columnar(one) and (len(one.checks) > before[2] or len(one.indexes) > before[1]):
                 one.doubt = _LEFT_BY_REWRITE
-                effect.tell(one.doubt)
+                effect.add_unknown(one.doubt)
     for reason in unknown:
-        effect.tell(reason)
+        effect.add_unknown(reason)
 
 
-_LEFT_BY_REWRITE = "the files that rewriting a column-oriented table leaves on segments"
+_LEFT_BY_REWRITE = "files left on segments by the rewrite of a column-oriented table"
 
 
-def untold(table: Table, edition: Edition) -> str:
-    """Why it cannot be told whether the table has a TOAST relation, by types that are not known; "" where it can."""
+def unknown_toast(table: Table, edition: Edition) -> str:
+    """Return which unknown column types leave it open whether the table has a TOAST relation, or ""."""
     names = [c.name for c in table.columns if not c.type]
     if not names or replace(table, columns=[c for c in table.columns if c.type]).needs_toast(edition):
         return ""
-    return f"the type of {', '.join(names[:3])}, and so whether there is a TOAST relation"
+    return f"unknown type of {', '.join(names[:3])} (TOAST relation)"
 
 
 def _columnar(table: Table) -> bool:
@@ -193,7 +193,7 @@ def _columnar(table: Table) -> bool:
 
 
 def _rewritten_by_column(world: World, table: Table, effect: Effect, default: bool) -> None:
-    """What ADD COLUMN leaves besides the column: on row-oriented append-optimized relations, and where all is written anew."""
+    """Add the rows that ADD COLUMN leaves on row-oriented append-optimized tables and on rewritten tables."""
     edition = world.edition
     written = (Storage.AO_ROW, Storage.HEAP) if default and edition.classic else (Storage.AO_ROW,)
     if table.baseline_shapes is not None:
@@ -226,21 +226,21 @@ def _drop_column(world: World, table: Table, action: exp.Expression, effect: Eff
     family = _family(world, table, action)
     kept = {t.title for t in family if t is not table and not t.parent and any(c.name == name and c.local for c in t.columns)}
     if table.inherited and len(family) == 1:
-        effect.tell("what becomes of the column in tables that inherit it")
+        effect.add_unknown("the column in tables that inherit it (ONLY)")
     with world.changing(effect, *family):
         for one in family:
             if one.title in kept or (one is not table and not one.parent and not any(c.name == name for c in one.columns)):
                 continue
             if len(one.inherits) > 1:
-                effect.tell("whether another parent has the column")
+                effect.add_unknown("column inherited from another parent")
             if one.baseline_shapes is not None:
                 if one is table and not any(c.name == name for c in one.columns):
-                    effect.tell("the indexes and constraints that go with the column")
+                    effect.add_unknown("indexes and constraints dropped with the column")
                     reshape(one, lambda s: replace(s, columns=max(0, s.columns - 1), dropped=s.dropped + 1))
                 continue
             if not any(c.name == name for c in one.columns):
                 if not action.args.get("exists"):
-                    effect.tell(f"the column {name}, which the table does not have here")
+                    effect.add_unknown(f"unknown column {name}")
                 continue
             if not one.toasted:
                 one.toasted, one.toasted_at = one.needs_toast(world.edition), one.dropped + 1
@@ -259,20 +259,20 @@ def _alter_column(world: World, table: Table, action: exp.Expression, effect: Ef
         effect.rewritten = True
         if kind is not None and world.edition.classic and _columnar(table):
             table.doubt = _LEFT_BY_REWRITE
-            effect.tell(table.doubt)
+            effect.add_unknown(table.doubt)
     if table.baseline_shapes is not None:
         _alter_baseline_column(table, form, kind, effect, world)
         return
     if not table.known:
         return
     if not any(c.name == name for c in table.columns):
-        effect.tell(f"the column {name}, which the table does not have here")
+        effect.add_unknown(f"unknown column {name}")
         return
     family = _family(world, table, action)
     if action.args.get("storage") is not None:
         others = replace(table, columns=[c for c in table.columns if c.name != name], toasted=False)
         if not others.needs_toast(world.edition):
-            effect.tell("whether the table keeps or gets a TOAST relation")
+            effect.add_unknown("TOAST relation after SET STORAGE")
     with world.changing(effect, *family):
         for one in family:
             for at, c in enumerate(one.columns):
@@ -309,7 +309,7 @@ def _alter_baseline_column(table: Table, form: str, kind: exp.Expression | None,
     elif form.startswith(("SET DEFAULT", "DROP DEFAULT", "ADD GENERATED", "DROP IDENTITY", "DROP EXPRESSION")) or (
         form.endswith("NOT NULL") and world.edition.base >= 18
     ):
-        effect.tell(f"whether {form} changes a row: the baseline does not say what the column has")
+        effect.add_unknown(f"{form} on a column known only from the baseline")
 
 
 # --- constraints --------------------------------------------------------------------------------------------------------
@@ -325,7 +325,7 @@ def _add_constraint(world: World, table: Table, action: exp.Expression, effect: 
         return
     table.made_alone = table.made_alone and bool(table.foreign)
     if table.parts and len(family) == 1 and _says_only(action):
-        effect.tell("what a constraint of the table ONLY adds")
+        effect.add_unknown("constraint added to the parent ONLY")
         return
     made: list[Key] = []
     with world.changing(effect, *family):
@@ -345,17 +345,17 @@ def _add_constraint(world: World, table: Table, action: exp.Expression, effect: 
                 more = len(one.checks) - checks
                 reshape(one, lambda s, new=new, more=more: replace(s, indexes=s.indexes + new, checks=s.checks + more))  # type: ignore[misc]
                 if one.foreign:
-                    unknown.append("a foreign key of a table that the baseline knows")
+                    unknown.append("foreign key of a table known only from the baseline")
     for reason in unknown:
-        effect.tell(reason)
+        effect.add_unknown(reason)
 
 
-def _inherit_check(world: World, heir: Table, element: exp.Expression, unknown: list[str]) -> None:
-    """Of constraints a check alone is inherited, unless it says NO INHERIT or the table has one of that name."""
+def _inherit_check(world: World, child: Table, element: exp.Expression, unknown: list[str]) -> None:
+    """Inherit a CHECK constraint, unless it says NO INHERIT or the child has one of that name."""
     if isinstance(element.args.get("kind"), gx.CheckConstraint) and "NO INHERIT" not in element.sql("greenplum").upper():
         name = fold(element.args.get("this"))
-        if not name or all(c.name != name for c in heir.checks):
-            constraint(world, heir, element, unknown)
+        if not name or all(c.name != name for c in child.checks):
+            constraint(world, child, element, unknown)
 
 
 def _promote(world: World, table: Table, element: exp.Expression, effect: Effect) -> None:
@@ -364,7 +364,7 @@ def _promote(world: World, table: Table, element: exp.Expression, effect: Effect
     old = fold(kind.args["index"])
     key = next((k for k in table.indexes if k.name == old), None)
     if key is None:
-        effect.tell(f"the index {old}, which this script does not create")
+        effect.add_unknown(f"unknown index {old}")
         return
     with world.changing(effect, table):
         name = fold(element.args.get("this")) or old
@@ -382,7 +382,7 @@ def _drop_constraint(world: World, table: Table, action: exp.Expression, effect:
     found_keys = [f for f in table.foreign if f.name == name]
     if not (found or found_checks or found_keys):
         if not action.args.get("exists") or table.baseline_shapes is not None:
-            effect.tell(f"the constraint {name}, which is not known")
+            effect.add_unknown(f"unknown constraint {name}")
         return
     family = _family(world, table, action)
     with world.changing(effect, *family):
@@ -399,7 +399,7 @@ def _drop_constraint(world: World, table: Table, action: exp.Expression, effect:
     if found and str(action.args.get("behavior") or "") == "CASCADE":
         for other in world.tables.values():
             if any(f.target == (table.schema, table.name) for f in other.foreign):
-                effect.tell("foreign keys that CASCADE drops")
+                effect.add_unknown("foreign keys dropped by CASCADE")
 
 
 # --- the table itself ---------------------------------------------------------------------------------------------------
@@ -414,12 +414,12 @@ def _set_table(world: World, table: Table, action: exp.Expression, effect: Effec
     if action.args.get("method") is not None or storage:
         if table.baseline_shapes is None:
             table.known = False
-            table.unknown.append("the rows that a change of storage keeps")
-        effect.tell("the rows that a change of storage keeps")
+            table.unknown.append("catalog rows kept after a change of storage")
+        effect.add_unknown("catalog rows kept after a change of storage")
     elif action.args.get("tablespace") is not None:
-        effect.tell("the rows and files of another tablespace")
+        effect.add_unknown("catalog rows and files after a change of tablespace")
     elif form in ("SET WITH OIDS", "SET WITHOUT OIDS"):
-        effect.tell("the column of OIDs")
+        effect.add_unknown("change of the OID column")
     if action.args.get("distribution") is not None:
         node = action.args["distribution"]
         word = str(node.args.get("kind") or "")
@@ -437,7 +437,7 @@ def _rename(world: World, table: Table, action: exp.Expression, effect: Effect) 
 
 def _rename_column(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
     old, new = fold(action.this), fold(action.args.get("to"))
-    for one in (table, *world.below(table)):
+    for one in (table, *world.partitions_of(table)):
         one.columns = [replace(c, name=new) if c.name == old else c for c in one.columns]
 
         def renamed(names: frozenset[str]) -> frozenset[str]:
@@ -474,7 +474,7 @@ def _set_schema(world: World, table: Table, action: exp.Expression, effect: Effe
 def _inherit(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
     form = str(action.args.get("form", ""))
     if not form.endswith("INHERIT") or table.baseline_shapes is not None:
-        effect.tell(f"what {form} changes")
+        effect.add_unknown(f"effect of {form}")
         return
     parent = world.find(action.this)
     title = parent.title if parent is not None else fold(action.this)
@@ -490,7 +490,7 @@ def _inherit(world: World, table: Table, action: exp.Expression, effect: Effect)
 
 
 def _owner(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
-    effect.minor.append("rows of pg_shdepend, which depend on the owner")
+    effect.minor.append("pg_shdepend rows")
 
 
 # --- partitions ---------------------------------------------------------------------------------------------------------
@@ -499,7 +499,7 @@ def _owner(world: World, table: Table, action: exp.Expression, effect: Effect) -
 def _add_partition(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
     effect.verb = "add partition"
     if not table.levels:
-        effect.tell(f"the partitioning of {table.title}")
+        effect.add_unknown(f"unknown partitioning of {table.title}")
         effect.leaves_made += 1
         return
     if table.baseline_shapes is not None:
@@ -511,12 +511,12 @@ def _add_partition(world: World, table: Table, action: exp.Expression, effect: E
 def _grow(
     world: World, table: Table, siblings: list[Partition], action: exp.Expression, level: int, parent: str, bounds: int, effect: Effect
 ) -> None:
-    """ADD PARTITION beside `siblings`, which lie `level` levels below the root's first."""
+    """ADD PARTITION next to `siblings`, which are `level` levels below the root's partitions."""
     if level >= len(table.levels):
-        effect.tell(f"the server refuses it: {table.title} has no partitions at level {level + 1}")
+        effect.add_unknown(f"rejected by the server: {table.title} has no partitions at level {level + 1}")
         return
     grower = Grower(world.edition, table, world.zone, table.options)
-    # Greenplum 6 makes what is added heap unless it is told otherwise, whatever the table is
+    # Greenplum 6 stores an added partition as heap by default, whatever the storage of the table
     above = table.storage
     if world.edition.classic:
         above = storage_of(world.defaults.options, "", Storage.HEAP, world.edition)
@@ -525,7 +525,7 @@ def _grow(
     try:
         parts = grower.level([action], level, parent, above, bounds, first=len(siblings) + 1)
     except Unknown as e:
-        effect.tell(str(e))
+        effect.add_unknown(str(e))
         return
     siblings += parts
     table.counted(parts, 1)
@@ -556,7 +556,7 @@ def _add_to_baseline(world: World, table: Table, action: exp.Expression, effect:
     leaves = Counter({s: n for s, n in table.baseline_shapes.items() if s.place is model.Place.LEAF})
     if not leaves or len(table.levels) > 1:
         effect.leaves_made += 1
-        effect.tell(f"the subpartitions that {table.title} gives a new partition")
+        effect.add_unknown(f"subpartitions of the new partition of {table.title}")
         return
     shape = leaves.most_common(1)[0][0]
     options = action.args.get("options")
@@ -597,15 +597,15 @@ def _shrink(world: World, table: Table, siblings: list[Partition], action: exp.E
 def _target(
     world: World, table: Table, siblings: list[Partition], action: exp.Expression, level: int, effect: Effect, optional: bool = False
 ) -> Partition | None:
-    """The partition that an action names; where it cannot be told the effect says so."""
+    """Return the partition that an action names, or None; notes it when it cannot be identified."""
     kind = Grower(world.edition, table, world.zone, table.options).kind(level) if level < len(table.levels) else "text"
     try:
         found = locate(siblings, action, kind, world.zone)
     except Unknown as e:
-        effect.tell(str(e))
+        effect.add_unknown(str(e))
         return None
     if found is None and not optional:
-        effect.tell("which partition is meant")
+        effect.add_unknown("partition not identified")
     return found
 
 
@@ -615,11 +615,11 @@ def _drop_from_baseline(table: Table, action: exp.Expression, effect: Effect) ->
     leaves = [s for s in table.baseline_shapes if s.place is model.Place.LEAF and (s.bounds == 0) == default]
     effect.leaves_gone += 1
     if len(table.levels) > 1 or not leaves:
-        effect.tell("which partition is meant")
+        effect.add_unknown("partition not identified")
         return
     shape = max(leaves, key=lambda s: table.baseline_shapes[s] if table.baseline_shapes is not None else 0)
     if len(leaves) > 1:
-        effect.tell("which of its kinds of partitions is dropped")
+        effect.add_unknown("storage of the dropped partition")
     effect.gone[shape] += 1
     table.baseline_shapes[shape] -= 1
     table.baseline_shapes = +table.baseline_shapes
@@ -630,7 +630,7 @@ def _drop_from_baseline(table: Table, action: exp.Expression, effect: Effect) ->
 def _alter_partition(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
     """ALTER PARTITION … ACTION: the action on a partition that has partitions of its own."""
     if table.baseline_shapes is not None or not table.levels:
-        effect.tell("which partition is meant")
+        effect.add_unknown("partition not identified")
         return
     siblings, level, node, bounds = table.parts, 0, action, 0
     parent = table.name
@@ -654,7 +654,7 @@ def _alter_partition(world: World, table: Table, action: exp.Expression, effect:
     elif kind == "ExchangePartition":
         _exchange_with(world, table, siblings, node, level, effect)
     elif kind not in _NO_ROWS:
-        effect.tell(f"what {node.sql('greenplum').split('(')[0].strip()} changes")
+        effect.add_unknown(f"effect of {node.sql('greenplum').split('(')[0].strip()}")
 
 
 def _split(
@@ -672,12 +672,12 @@ def _split(
     effect.rewritten = True
     siblings = table.parts if siblings is None else siblings
     if table.baseline_shapes is not None or not (table.known and table.levels and siblings):
-        effect.tell("what the partition that is split is like")
+        effect.add_unknown("unknown definition of the split partition")
         return
     named = action.args.get("this") is not None or action.args.get("ref") is not None
     part = _target(world, table, siblings, action, level, effect) if named else next((p for p in siblings if p.default), None)
     if part is None or part.children:
-        effect.tell("which partition is meant")
+        effect.add_unknown("partition not identified")
         return
     into = action.args.get("into") or action.args.get("into_named")
     names = []
@@ -696,7 +696,7 @@ def _split(
         born=table.dropped,
     )
     with world.changing(effect, table):
-        part.born = table.dropped  # both are made anew
+        part.born = table.dropped  # both are recreated
         if world.edition.classic:
             part.storage = new.storage = storage_of(world.defaults.options, "", part.storage, world.edition)
         siblings.append(new)
@@ -705,24 +705,24 @@ def _split(
 
 def _exchange(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
     if table.baseline_shapes is not None or not table.levels:
-        effect.tell("which partition is meant")
+        effect.add_unknown("partition not identified")
         return
     _exchange_with(world, table, table.parts, action, 0, effect)
 
 
 def _exchange_with(world: World, table: Table, siblings: list[Partition], action: exp.Expression, level: int, effect: Effect) -> None:
-    """EXCHANGE: a partition and a table take each other's place, with their storage, dropped columns and indexes."""
+    """EXCHANGE: swap a partition and a table, with their storage, dropped columns and indexes."""
     other = world.find(action.args["table"])
     part = _target(world, table, siblings, action, level, effect)
     if part is None or part.children:
-        effect.tell("which partition is meant")
+        effect.add_unknown("partition not identified")
         return
     if other is None or not other.known or other.baseline_shapes is not None or not table.known:
-        effect.tell("the table that is exchanged, which is not known")
+        effect.add_unknown("unknown table in EXCHANGE PARTITION")
         return
     same = len(other.indexes) == len(table.indexes)
     if not same and (world.edition.classic or other.indexes):
-        effect.tell("which of its indexes an exchanged table has already")
+        effect.add_unknown("indexes of the exchanged table")
     with world.changing(effect, table, other):
         if not same and not other.indexes:
             other.indexes = list(table.indexes)  # it gets those of the table, and the partition keeps its own
@@ -733,7 +733,7 @@ def _exchange_with(world: World, table: Table, siblings: list[Partition], action
 
 def _set_template(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
     if table.baseline_shapes is not None or len(table.levels) < 2:
-        effect.tell("the template that was there")
+        effect.add_unknown("previous subpartition template")
         return
     _template(world, table, 1, action, effect)
 
@@ -744,32 +744,32 @@ def _template(world: World, table: Table, level: int, action: exp.Expression, ef
         try:
             template_sizes(world.edition, table, world.zone)
         except Unknown as e:
-            effect.tell(str(e))
+            effect.add_unknown(str(e))
 
 
 def _attach(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
     child = world.find(action.this)
     if child is None or not child.known or not table.known:
-        effect.tell("the table that is attached, which is not known")
+        effect.add_unknown("unknown table in ATTACH PARTITION")
         return
-    if child is table or table in world.below(child):
-        effect.tell("the server refuses it: a table cannot be a partition of itself")
+    if child is table or table in world.partitions_of(child):
+        effect.add_unknown("rejected by the server: a table cannot be a partition of itself")
         return
     if child.baseline_shapes is not None or table.baseline_shapes is not None:
-        effect.tell("how a table that the baseline knows is attached")
+        effect.add_unknown("ATTACH PARTITION with a table known only from the baseline")
         return
     if child.foreign or table.foreign or (child.partitioned and child.parts):
-        effect.tell("which of its indexes and keys an attached table has already")
+        effect.add_unknown("indexes and foreign keys of the attached table")
     effect.leaves_made += 0  # it was counted as a table, and is one still
-    with world.changing(effect, child, *world.below(child)):
+    with world.changing(effect, child, *world.partitions_of(child)):
         child.parent = table.title
         for key in table.indexes:
             settled: list[Table] = []
-            for one in (child, *world.below(child)):
+            for one in (child, *world.partitions_of(child)):
                 if any(one is x for x in settled):
                     continue
                 if take_over(one, key):
-                    settled += world.below(one)
+                    settled += world.partitions_of(one)
                 else:
                     one.indexes.append(key.for_partition(one))
         child.array_kept = child.storage is Storage.HEAP and not _leaf_has_array_type(world) and not child.array_missing
@@ -781,10 +781,10 @@ def _attach(world: World, table: Table, action: exp.Expression, effect: Effect) 
 def _detach(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
     child = world.find(action.this)
     if child is None or child.baseline_shapes is not None or not child.known:
-        effect.tell("the partition that is detached, which is not known as a table")
+        effect.add_unknown("unknown table in DETACH PARTITION")
         return
     if any(k.constraint for k in child.indexes):
-        effect.tell("the constraints that a detached table keeps")
+        effect.add_unknown("constraints kept by the detached table")
     with world.changing(effect, child):
         child.parent = ""
         child.array_missing = child.storage is Storage.HEAP and not _leaf_has_array_type(world) and not child.array_kept

@@ -79,7 +79,7 @@ def step(text: str, fields: str = "") -> Step:
             unit = _UNITS[piece[2]]
             amount = Decimal(piece[1])
             if unit[0] and amount != amount.to_integral_value() and unit[0] == 1:
-                raise Unknown(f"a fraction of a month in {text!r}")
+                raise Unknown(f"fraction of a month in {text!r}")
             months += amount * unit[0]
             if unit[1]:
                 whole = (amount * unit[1]).to_integral_value(rounding="ROUND_DOWN")
@@ -88,10 +88,10 @@ def step(text: str, fields: str = "") -> Step:
             micros += amount * unit[2]
             at = piece.end()
         else:
-            raise Unknown(f"the interval {text!r}")
+            raise Unknown(f"interval {text!r}")
         seen = True
     if not seen:
-        raise Unknown(f"the interval {text!r}")
+        raise Unknown(f"interval {text!r}")
     sign = -1 if ago else 1
     return Step(sign * int(months), sign * int(days), sign * int(micros))
 
@@ -106,11 +106,11 @@ _STAMP = re.compile(
 def _as_date(text: str) -> date:
     found = _DATE.match(text.strip()) or _STAMP.match(text.strip())
     if found is None:
-        raise Unknown(f"the date {text!r}, which depends on DateStyle or is not ISO")
+        raise Unknown(f"date {text!r} (depends on DateStyle or is not ISO 8601)")
     try:
         return date(int(found[1]), int(found[2]), int(found[3]))
     except ValueError as e:
-        raise Unknown(f"the date {text!r}: {e}") from None
+        raise Unknown(f"date {text!r}: {e}") from None
 
 
 def _as_stamp(text: str, zone: ZoneInfo | None) -> datetime:
@@ -123,7 +123,7 @@ def _as_stamp(text: str, zone: ZoneInfo | None) -> datetime:
     try:
         stamp = datetime(*parts, micros)  # type: ignore[call-arg, arg-type]
     except ValueError as e:
-        raise Unknown(f"the timestamp {text!r}: {e}") from None
+        raise Unknown(f"timestamp {text!r}: {e}") from None
     if zone is None:
         return stamp
     if found[8]:
@@ -176,14 +176,14 @@ def raw(node: exp.Expression) -> tuple[str, str, str]:
         return text, node.args["to"].sql("greenplum"), str(node.args.get("fields") or "")
     if isinstance(node, gx.OperatorCall) and node.args.get("this") is None:
         return raw(node.expression)
-    raise Unknown(f"the value {node.sql('greenplum')}, which is no constant")
+    raise Unknown(f"value that is not a constant: {node.sql('greenplum')}")
 
 
 def _whole(text: str) -> int:
     """An integer constant; one far beyond 64 bits is never spelled out."""
     number = Decimal(text)
     if not number.is_finite() or number.adjusted() > 20:
-        raise Unknown(f"the number {text!r}")
+        raise Unknown(f"number {text!r}")
     return int(number)
 
 
@@ -196,7 +196,7 @@ def value(node: exp.Expression, kind: str, zone: ZoneInfo) -> Value:
         if kind == "numeric":
             return Decimal(text)
     except InvalidOperation:
-        raise Unknown(f"the number {text!r}") from None
+        raise Unknown(f"number {text!r}") from None
     if kind == "date":
         return _as_date(text)
     if kind == "timestamp":
@@ -213,13 +213,13 @@ def stride(node: exp.Expression, kind: str) -> Step | Decimal:
         try:
             return Decimal(text)
         except InvalidOperation:
-            raise Unknown(f"the step {text!r}") from None
+            raise Unknown(f"step {text!r}") from None
     if said == "number":
         if kind == "date":
             return Step(days=_whole(text))
-        raise Unknown(f"a number as the step of a {kind}")
+        raise Unknown(f"number as the step of a {kind}")
     if said == "" and re.fullmatch(r"[+-]?\d+", text.strip()):
-        raise Unknown(f"the step {text!r}")
+        raise Unknown(f"step {text!r}")
     return step(text, fields or (said.upper().removeprefix("INTERVAL").strip() if said.upper().startswith("INTERVAL ") else ""))
 
 
@@ -245,7 +245,7 @@ def add(at: Value, by: Step | Decimal) -> Value:
                 return int(at + by)
             if isinstance(at, Decimal):
                 return at + by
-            raise Unknown("a number added to a time")
+            raise Unknown("number added to a time")
         if isinstance(at, datetime):
             moved = _add_months(at, by.months) if by.months else at
             if by.days:  # adding nothing would still forget which of two equal wall clock times is meant (fold)
@@ -263,8 +263,8 @@ def add(at: Value, by: Step | Decimal) -> Value:
             # a date and an interval make a timestamp, which is cut back to a date
             return moved_ + timedelta(days=by.micros // 86_400_000_000)
     except (ValueError, OverflowError):
-        raise Unknown("a time beyond the year 9999") from None
-    raise Unknown("a step of this type")
+        raise Unknown("time after the year 9999") from None
+    raise Unknown("step of this type")
 
 
 def _before(a: Value, b: Value) -> bool:
@@ -281,7 +281,7 @@ def _following(at: Value) -> Value:
         return at + 1
     if isinstance(at, date):
         return at + timedelta(days=1)
-    raise Unknown("an INCLUSIVE END or EXCLUSIVE START of this type")
+    raise Unknown("END INCLUSIVE or START EXCLUSIVE of this type")
 
 
 def ranges(
@@ -298,7 +298,7 @@ def ranges(
     [(1, 4), (4, 7), (7, 10), (10, 11)]
     """
     if not (by > 0 if isinstance(by, Decimal) else by.positive):
-        raise Unknown("a step that does not move forward")
+        raise Unknown("step that is not positive")
     if not classic:
         if closed:
             end, closed = _following(end), False
@@ -316,7 +316,7 @@ def ranges(
         else:
             following = add(at, by)
         if not _before(at, following):
-            raise Unknown("a step that does not move forward")
+            raise Unknown("step that is not positive")
         last = not _before(following, end)
         yield at, (end if last else following), last and closed
         at = following

@@ -20,7 +20,7 @@ from gpcatalog.ddl.grammar import SyntaxFault
 from gpcatalog.ddl.inputs import included
 from gpcatalog.ddl.judged import CheckReport, Cost, Ignore, Judged, Located, Subject, cost_of, over_budget
 from gpcatalog.ddl.script import Outcome, Source, Statement, statements
-from gpcatalog.ddl.session import taken_back
+from gpcatalog.ddl.session import rolled_back
 from gpcatalog.ddl.settings import Budget, Settings
 from gpcatalog.ddl.world import World
 from gpcatalog.errors import CatalogError
@@ -115,15 +115,14 @@ def _sets_lock_timeout(statement: Statement) -> bool | None:
     return not (value and value[1] in ("0", "default"))
 
 
-def _effect(world: World, statement: Statement, taken_back: bool) -> Effect:
-    """What a statement does; of one that cannot be read nothing is known, and a fault of this program is a finding, not the end."""
+def _effect(world: World, statement: Statement, rolled_back: bool) -> Effect:
+    """Return the effect of a statement. A fault of this program becomes a finding, so that the run goes on."""
     if statement.tree is None:
-        what = "a file" if statement.outcome is Outcome.NOT_READ else "a statement"
-        return Effect(unknown=[f"{what} that could not be read"])
+        return Effect(unknown=["file that was not read" if statement.outcome is Outcome.NOT_READ else "statement that could not be parsed"])
     try:
-        effect = world.apply(statement.tree, taken_back=taken_back)
+        effect = world.apply(statement.tree, rolled_back=rolled_back)
         if statement.command == "\\gexec":
-            effect.tell("the statements that \\gexec runs")
+            effect.add_unknown("statements run by \\gexec")
         return effect
     except Exception as e:  # one statement must never lose the whole run
         return Effect(unknown=[_bug(e)], failed=_bug(e))
@@ -132,7 +131,7 @@ def _effect(world: World, statement: Statement, taken_back: bool) -> Effect:
 def _followed(
     source: Source, by: Edition, done: set[Path], names: list[str], stack: tuple[Path, ...] = ()
 ) -> Iterator[tuple[Statement, bool, list[Ignore]]]:
-    """The statements of a file and, where psql reads them, of others: each whether a ROLLBACK takes it back, and its ignore comments.
+    """Return the statements of a file and of the files it includes, each with whether it is rolled back and its ignore comments.
 
     A file is read once, however often it is named.
     """
@@ -144,7 +143,7 @@ def _followed(
     if source.skipped:
         yield _not_read(source, 0, 0, source.skipped), False, []
     found = list(statements(source, (by,), commands=True))
-    undone = taken_back(found)
+    undone = rolled_back(found)
     plain = [s for s in found if s.outcome is not Outcome.COMMAND]
     ignores = _ignores(source, plain)
     number = 0
@@ -237,7 +236,7 @@ def run(
             for name, check in active.items():
                 if name not in settings.disable and name != _LAST:
                     _judge(name, check, subject)
-            if _LAST not in settings.disable:  # it tells of rules that failed, too
+            if _LAST not in settings.disable:  # it reports failed rules, too
                 active[_LAST](subject)
             kept: list[tuple[Finding, int, int]] = []
             for finding, start, end in subject.findings:

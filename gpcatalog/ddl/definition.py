@@ -78,7 +78,7 @@ def add_foreign(
     name = fold(given) or _unused(constraint_names(table), table.name, label, "fkey")
     other = world.find(target)
     if (other is not None and other.partitioned) or table.parent:
-        unknown.append("a foreign key with partitions")
+        unknown.append("foreign key of a partitioned table")
     key = (other.schema, other.name) if other is not None else qualified(target)
     table.foreign.append(ForeignKey(name, columns, key))
 
@@ -161,11 +161,11 @@ def constraint(world: Known, table: Table, element: exp.Expression, unknown: lis
         columns = tuple(fold(c if isinstance(c, exp.Identifier) else c.this) for c in kind.args.get("columns") or ())
         add_foreign(world, table, given, columns, kind.this, unknown)
     else:
-        unknown.append("a key made of an index" if isinstance(kind, gx.KeyConstraint) else "an exclusion constraint")
+        unknown.append("constraint USING INDEX" if isinstance(kind, gx.KeyConstraint) else "exclusion constraint")
 
 
 def define(world: Known, table: Table, elements: Iterable[exp.Expression], parents: Iterable[Table] = ()) -> None:
-    """Columns and constraints of CREATE TABLE; what could not be told goes to `table.unknown`."""
+    """Columns and constraints of CREATE TABLE; what is unknown is added to `table.unknown`."""
     for parent in parents:  # INHERITS: columns of the same name become one
         have = {c.name for c in table.columns}
         table.columns += [replace(c, serial="", local=False) for c in parent.columns if c.name not in have]
@@ -197,7 +197,7 @@ def _like(world: Known, table: Table, element: exp.Expression) -> None:
     source = world.find(element.this)
     if source is None or not source.known or source.baseline_shapes is not None:
         table.known = False
-        table.unknown.append(f"LIKE {element.this.sql('greenplum')}, which this script does not create")
+        table.unknown.append(f"unknown table {element.this.sql('greenplum')} in LIKE")
         return
     words = set(element.args.get("expressions") or ())
     every = "INCLUDING ALL" in words

@@ -52,7 +52,7 @@ def width(world: World, query: exp.Expression) -> int | None:
 
 
 def columns_of(world: World, query: exp.Expression, outer: Scope | None = None) -> list[Column]:
-    """Columns of a query; a type that cannot be told is "". Raises Unknown where not even their number can be told."""
+    """Columns of a query; an unknown type is "". Raises Unknown if even their number is unknown."""
     with_ = query.args.get("with_")
     known: Scope = dict(outer or {})
     for cte in with_.expressions if with_ is not None else ():
@@ -74,7 +74,7 @@ def columns_of(world: World, query: exp.Expression, outer: Scope | None = None) 
     if isinstance(query, gx.TableQuery):
         return _table(world, query.this, known)
     if not isinstance(query, exp.Select):
-        raise Unknown("the columns of the query")
+        raise Unknown("columns of the query")
     scope, items = _scope(world, query, known)
     found: list[Column] = []
     for target in query.expressions:
@@ -83,7 +83,7 @@ def columns_of(world: World, query: exp.Expression, outer: Scope | None = None) 
         elif isinstance(target, exp.Column) and isinstance(target.this, exp.Star):
             owner = fold(target.args.get("table"))
             if owner not in scope:
-                raise Unknown(f"the columns of {owner}")
+                raise Unknown(f"columns of {owner}")
             found += scope[owner]
         else:
             found.append(_typed(world, target, scope))
@@ -104,7 +104,7 @@ def _star(items: list[list[Column]], query: exp.Select) -> list[Column]:
     joins = query.args.get("joins") or ()
     tops = [query.args["from_"].this] if query.args.get("from_") is not None else []
     if any(j.args.get("using") or j.args.get("method") for j in (*joins, *_inner_joins([*tops, *(j.this for j in joins)]))):
-        raise Unknown("the columns that a join makes one of")
+        raise Unknown("columns merged by a join")
     return [c for item in items for c in item]
 
 
@@ -125,7 +125,7 @@ def _table(world: World, node: exp.Expression, known: Scope) -> list[Column]:
         return known[name]
     table = world.find(bare) if isinstance(bare, exp.Table) else None
     if table is None or not table.known or table.baseline_shapes is not None:
-        raise Unknown(f"the columns of {bare.sql('greenplum')}")
+        raise Unknown(f"columns of {bare.sql('greenplum')}")
     return table.columns
 
 
@@ -154,7 +154,7 @@ def _scope(world: World, query: exp.Select, known: Scope) -> tuple[Scope, list[l
             columns = None
         if columns is None:
             if any(isinstance(t, exp.Star) for t in query.expressions):
-                raise Unknown(f"the columns of {node.sql('greenplum')[:60]}")
+                raise Unknown(f"columns of {node.sql('greenplum')[:60]}")
             items.append([])
             continue
         columns = _named(columns, given)
@@ -171,7 +171,7 @@ def _lookup(world: World, node: exp.Expression, known: Scope) -> list[Column] | 
 
 
 def _typed(world: World, node: exp.Expression, scope: Scope) -> Column:
-    """Name and type of one target; the type is "" where it cannot be told."""
+    """Name and type of one target; "" if the type is unknown."""
     if isinstance(node, exp.Alias):
         return replace(_typed(world, node.this, scope), name=fold(node.args.get("alias")))
     if isinstance(node, exp.Paren):

@@ -1,4 +1,4 @@
-"""What one statement does: relations that appear and disappear, locks, and why something could not be told."""
+"""The effect of one statement: relations created and dropped, locks, and what is unknown about it."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class Effect:
     leaves:   leaves made minus leaves gone
     exclusive: it takes AccessExclusive on a table that was there before the script
     relations_locked: relations it locks on one instance, counted or None
-    unknown:  why leaves, relations, columns or files could not be told; then the figures are a lower bound
-    minor:    why rows of other catalogs alone, such as pg_depend, could not be told
+    unknown:  what is unknown about leaves, relations, columns or files; the figures are then a lower bound
+    minor:    what is unknown about rows of other catalogs only, such as pg_depend
     """
 
     verb: str = ""
@@ -40,9 +40,9 @@ class Effect:
     minor: list[str] = field(default_factory=list)
     actions: list[exp.Expression] = field(default_factory=list)
     index: exp.Expression | None = None
-    extra: dict[Instance, Counter[str]] = field(default_factory=dict)  # rows that no shape explains
-    failed: str = ""  # the fault of this program that kept it from being told
-    loose_files: int = 0  # files that no shape explains, on every instance: of sequences, of block directories without an index
+    extra: dict[Instance, Counter[str]] = field(default_factory=dict)  # rows that no shape accounts for
+    failed: str = ""  # a fault of this program that prevented the count
+    other_files: int = 0  # files that no shape explains, on every instance: of sequences, of block directories without an index
 
     def rows(self, edition: Edition, instance: Instance) -> Counter[str]:
         """Catalog rows that appear (and, negative, disappear) on an instance."""
@@ -56,7 +56,7 @@ class Effect:
 
     def files(self, edition: Edition, *, filled: bool = False, instance: Instance = Instance.SEGMENT) -> int:
         """Files that appear on one segment (or the coordinator), tables empty or filled by one writer."""
-        return self.loose_files + sum(
+        return self.other_files + sum(
             # rows go to leaves: parents stay empty where they are tables at all
             sign
             * model.relation_files(edition.name, shape, FILLED if filled and not shape.place.parent else model.EMPTY, instance)
@@ -70,22 +70,22 @@ class Effect:
         return sum(self.made.values())
 
     def add(self, instance: Instance, rows: Counter[str], sign: int = 1) -> None:
-        """Rows that no shape explains."""
+        """Add rows that no shape accounts for."""
         mine = self.extra.setdefault(instance, Counter())
         for catalog, number in rows.items():
             mine[catalog] += sign * number
 
-    def undo(self, other: Effect) -> None:
-        """Take back what another statement did."""
+    def reverse(self, other: Effect) -> None:
+        """Reverse the effect of another statement."""
         self.made += other.gone
         self.gone += other.made
         for instance, rows in other.extra.items():
             self.add(instance, rows, -1)
-        self.loose_files -= other.loose_files
+        self.other_files -= other.other_files
         self.leaves_made += other.leaves_gone
         self.leaves_gone += other.leaves_made
 
-    def tell(self, reason: str) -> None:
-        """Why something could not be told, once."""
+    def add_unknown(self, reason: str) -> None:
+        """Note what is unknown about the effect, once."""
         if reason not in self.unknown:
             self.unknown.append(reason)

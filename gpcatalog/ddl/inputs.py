@@ -1,4 +1,4 @@
-"""Which files to check: globs, folders, standard input; Flyway and Liquibase SQL as they lie; what a git range changed."""
+"""Which files to check: globs, folders, standard input; Flyway and Liquibase SQL; files changed in a git range."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def _excluded(path: Path | None, exclude: tuple[str, ...]) -> bool:
 
 
 def _of_another_tool(path: Path) -> Source | None:
-    """A file that changes a database and is no SQL: it is not read, which must be said."""
+    """Return a source for a migration file of another tool that is not SQL; it is reported as not read."""
     marks = _OTHERS.get(path.suffix.lower())
     if marks is None or not path.is_file() or path.stat().st_size > MOST_BYTES:
         return None

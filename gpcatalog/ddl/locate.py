@@ -22,12 +22,12 @@ def locate(siblings: Sequence[Partition], action: exp.Expression, kind: str, zon
     if "DEFAULT" in str(action.args.get("form", "")) or (target is not None and target.args.get("default") is not None):
         return next((p for p in siblings if p.default), None)
     if ref is None:
-        raise Unknown("which partition is meant")
+        raise Unknown("partition not identified")
     if ref.args.get("rank") is not None:
         number = str(ref.args["rank"].this)
         ranked = [p for p in siblings if not p.default]
         if not number.isdigit() or any(isinstance(p.lower, str) for p in ranked):
-            raise Unknown("the partition of that rank")
+            raise Unknown("partition not identified by its rank")
         at = int(number) - 1
         return ranked[at] if 0 <= at < len(ranked) else None
     if ref.args.get("values") is not None:
@@ -39,13 +39,13 @@ def locate(siblings: Sequence[Partition], action: exp.Expression, kind: str, zon
 def _holding(siblings: Sequence[Partition], values: list[exp.Expression], kind: str, zone: ZoneInfo) -> Partition | None:
     """The partition that a row with that key goes to."""
     if len(values) != 1:
-        raise Unknown("a partition FOR several values")
+        raise Unknown("partition FOR several values")
     if any(p.listed for p in siblings):
         wanted = _plain(values[0])
         hit = next((p for p in siblings if any(_plain_text(text) == wanted for text in p.listed)), None)
     else:
         if kind == "text":
-            raise Unknown("a partition FOR a value of this type")
+            raise Unknown("partition FOR a value of this type")
         sought = calendar.value(values[0], kind, zone)
         hit = next((p for p in siblings if _inside(p, sought)), None)
     return hit or next((p for p in siblings if p.default), None)
@@ -56,13 +56,13 @@ def _inside(part: Partition, sought: calendar.Value) -> bool:
         return False
     for edge in (part.lower, part.upper):
         if isinstance(edge, str):
-            raise Unknown("a partition whose bounds are not known")
+            raise Unknown("partition with unknown bounds")
     low, high = part.lower, part.upper
     try:
         above = low is None or not sought < low  # type: ignore[operator]
         below = high is None or sought < high or (part.closed and sought == high)  # type: ignore[operator]
     except TypeError:
-        raise Unknown("a partition whose bounds are of another type") from None
+        raise Unknown("partition with bounds of another type") from None
     return above and below
 
 

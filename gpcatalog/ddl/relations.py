@@ -60,7 +60,7 @@ def object_name(first: str, second: str, label: str) -> str:
 
 @dataclass(frozen=True)
 class Column:
-    """A column: its type as the catalogs name it ("" where it cannot be told), typmod, and what hangs on it.
+    """A column: its type as the catalogs name it ("" if unknown), typmod, and what hangs on it.
 
     serial: "serial" or "identity" where it owns a sequence; named: objects that its default names, such as a sequence
     """
@@ -191,8 +191,8 @@ class Level:
 class Table:
     """A table as a script leaves it.
 
-    known: its columns and storage could be told from the script or the baseline
-    unknown: why something about it could not be told
+    known: its columns and storage are known from the script or the baseline
+    unknown: what is unknown about it
     """
 
     schema: str
@@ -210,7 +210,7 @@ class Table:
     array_missing: bool = False
     own_children: list[tuple[str, str]] = field(default_factory=list)  # partitions that are tables of their own here
     inherited: bool = False  # another table INHERITS from it
-    doubt: str = ""  # what of its files or rows could not be told since it was made
+    doubt: str = ""  # what is unknown about its files or rows since it was created
     made_alone: bool = True  # False: its sequences and keys came by ALTER
     levels: list[Level] = field(default_factory=list)
     parts: list[Partition] = field(default_factory=list)
@@ -352,7 +352,7 @@ class Table:
         return replace(shape, dropped=max(0, shape.dropped - born))
 
     def each(self, edition: Edition) -> Counter[str]:
-        """Rows besides its shape's that each of its relations has: what expressions of indexes, checks and defaults read."""
+        """Rows of each of its relations beyond its shape: dependencies of index expressions, checks and defaults."""
         depends = sum(key.depends(edition) for key in self.indexes) + sum(check.depends for check in self.checks)
         depends += sum(column.named for column in self.columns)
         rows = Counter({"pg_depend": depends}) if depends else Counter()
@@ -361,7 +361,7 @@ class Table:
         return rows
 
     def once(self, edition: Edition, instance: Instance) -> Counter[str]:
-        """Rows besides its shape's that it has once: sequences, foreign keys, parents."""
+        """Rows of the table itself beyond its shape: sequences, foreign keys, parents."""
         rows: Counter[str] = Counter()
         for column in self.columns:
             if column.serial:
@@ -408,7 +408,7 @@ class Table:
             found[self.storage] += 1
         return Counter({storage: n for storage, n in found.items() if storage.append_optimized})
 
-    def loose_files(self, edition: Edition) -> int:
+    def other_files(self, edition: Edition) -> int:
         """Files that no shape explains: of the sequences it owns, of block directories without an index."""
         return sum(bool(column.serial) for column in self.columns) + 2 * sum(self._bare_directories(edition).values())
 

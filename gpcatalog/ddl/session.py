@@ -1,4 +1,4 @@
-"""What a script's session holds besides tables: transactions that it takes back, and settings that decide how a table is stored."""
+"""Session state: transactions that are rolled back, and settings that decide a table's storage."""
 
 from __future__ import annotations
 
@@ -84,8 +84,8 @@ def _text(value: exp.Expression) -> str:
     )
 
 
-def taken_back(statements: Sequence[Statement]) -> set[int]:
-    """Which of the statements begin a transaction, or set a savepoint, that a later ROLLBACK takes back; by their index."""
+def rolled_back(statements: Sequence[Statement]) -> set[int]:
+    """Return the indexes of the statements that begin a transaction or set a savepoint that is rolled back later."""
     found: set[int] = set()
     opened: list[tuple[str, int]] = []  # savepoints, behind the transaction itself, which has no name
     for at, statement in enumerate(statements):
@@ -114,12 +114,12 @@ def commits(tree: exp.Expression) -> bool:
     return str(tree.args.get("commit") or "COMMIT").upper() not in ("ROLLBACK", "ABORT")
 
 
-def negative(effects: Sequence[Effect]) -> Effect:
-    """The effect of taking back some statements."""
+def reverse(effects: Sequence[Effect]) -> Effect:
+    """Return the effect of rolling back these statements."""
     found = Effect("rollback")
     for effect in effects:
-        found.undo(effect)
+        found.reverse(effect)
         for reason in effect.unknown:
-            found.tell(f"how it was before: {reason}")
+            found.add_unknown(f"state before the transaction: {reason}")
     found.made, found.gone = found.made - found.gone, found.gone - found.made
     return found

@@ -1,4 +1,4 @@
-"""Types that a script makes: what of them decides whether a table has a TOAST relation, and how many columns a composite one has."""
+"""Types created by a script: whether they need a TOAST relation, and the columns of composite types."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _BY_LENGTH = {1: "bool", 2: "int2", 4: "int4", 8: "int8", 12: "timetz", 16: "int
 
 @dataclass
 class Types:
-    """By name: the type that stands for it, with its typmod, and the columns of a composite type (None for others)."""
+    """By name: an equivalent built-in type with its typmod, and the number of columns of a composite type (else None)."""
 
     made: dict[str, tuple[str, int, int | None]] = field(default_factory=dict)
 

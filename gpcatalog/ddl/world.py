@@ -1,4 +1,4 @@
-"""The tables a script knows, and what each statement adds to the catalogs, the files and the locks."""
+"""The schema state of a script: its tables, and the effect of each statement on catalogs, files and locks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from gpcatalog.ddl.edition import Edition
 from gpcatalog.ddl.effect import Effect
 from gpcatalog.ddl.expansion import Grower, levels_of, options_of, storage_of, template_sizes
 from gpcatalog.ddl.relations import Column, Level, Partition, Table, fold, qualified, take_over
-from gpcatalog.ddl.session import Defaults, commits, negative, settings_of
+from gpcatalog.ddl.session import Defaults, commits, reverse, settings_of
 from gpcatalog.ddl.types import Types
 from gpcatalog.errors import CatalogError
 from gpcatalog.model.storage import Storage
@@ -41,30 +41,30 @@ _NO_EFFECT = frozenset(
     Load Lock Move Notify Prepare ReassignOwned Refresh Reindex Retrieve Revoke RevokeRole SecurityLabel SetConstraints ShowVariable
     Unlisten Vacuum Values TableQuery""".split()
 )
-# these too, unless what depends on them goes with them
+# these too, unless CASCADE drops dependent objects
 _UNLESS_CASCADE = frozenset("DropAggregate DropCast DropFunction DropLanguage DropOperator DropTransform".split())
 # statements that make objects which are no relations: their rows are not counted
 _MINOR = {
-    "CreateFunction": "a function's rows",
-    "CreateProcedure": "a procedure's rows",
-    "CreateAggregate": "an aggregate's rows",
-    "CreateTrigger": "a trigger's rows",
-    "CreateRule": "a rule's rows",
-    "CreatePolicy": "a policy's rows",
-    "CreateStatistics": "rows of extended statistics",
+    "CreateFunction": "catalog rows of a function",
+    "CreateProcedure": "catalog rows of a procedure",
+    "CreateAggregate": "catalog rows of an aggregate",
+    "CreateTrigger": "catalog rows of a trigger",
+    "CreateRule": "catalog rows of a rule",
+    "CreatePolicy": "catalog rows of a policy",
+    "CreateStatistics": "catalog rows of extended statistics",
 }
 _NO_RELATIONS = frozenset(
     """FUNCTION PROCEDURE AGGREGATE TRIGGER RULE POLICY STATISTICS OPERATOR CAST COLLATION CONVERSION ROLE USER GROUP LANGUAGE PUBLICATION
     SUBSCRIPTION ROUTINE TRANSFORM""".split()
 )
-# statements of which what they make cannot be told
+# statements whose created objects are unknown
 _NOT_WEIGHED = {
-    "CreateExtension": "what an extension brings",
-    "ImportForeignSchema": "the foreign tables imported",
+    "CreateExtension": "objects created by CREATE EXTENSION",
+    "ImportForeignSchema": "foreign tables created by IMPORT FOREIGN SCHEMA",
 }
 
 # a snapshot counts a table's relations, columns and indexes, not these
-_UNCOUNTED = "defaults, constraints and sequences that go with it: a snapshot does not count them"
+_UNCOUNTED = "defaults, constraints and owned sequences, which a snapshot does not count"
 
 
 # functions that make tables: of pg_partman, TimescaleDB, Citus, dblink
@@ -102,7 +102,7 @@ def names_in(query: exp.Expression | None) -> frozenset[str]:
 
 @dataclass
 class _Mark:
-    """A place that ROLLBACK may go back to: the world there, and what was done since."""
+    """A savepoint or the begin of a transaction: the schema state there, and the effects since."""
 
     name: str
     tables: dict[tuple[str, str], Table]
@@ -121,7 +121,7 @@ def cascades(tree: exp.Expression) -> bool:
 
 
 class World:
-    """Tables by name, as far as the script (and a baseline) tells."""
+    """Tables by name, as known from the script and a baseline."""
 
     def __init__(self, edition: Edition, zone: ZoneInfo) -> None:
         self.edition = edition
@@ -178,7 +178,7 @@ class World:
                 self.leaf_of[relation.name] = (table.schema, table.name)
 
     def forget(self, table: Table, *, moved: bool = False) -> None:
-        """The table is gone, or has `moved` to another name or schema."""
+        """Remove the table; `moved`: it goes to another name or schema."""
         if not moved and table.parent and (above := self._above(table)) is not None:
             above.own_children.remove((table.schema, table.name))
         gone = self.tables.pop((table.schema, table.name), None)
@@ -187,13 +187,13 @@ class World:
             self._indexed -= 1
 
     def _above(self, table: Table) -> Table | None:
-        """The table that this one is a partition of, a table of its own here."""
+        """Return the partitioned table that has this table as a partition."""
         key = (table.schema, table.name)
         schema, _, name = table.parent.rpartition(".")
         above = self.named(schema, name)
         return above if above is not None and key in above.own_children else None
 
-    def heirs(self, table: Table) -> list[Table]:
+    def inheriting(self, table: Table) -> list[Table]:
         """Tables that INHERIT from it, each once, parents first."""
         found: list[Table] = []
         to_do = [table]
@@ -204,7 +204,7 @@ class World:
             to_do += new
         return found
 
-    def below(self, table: Table) -> list[Table]:
+    def partitions_of(self, table: Table) -> list[Table]:
         """Partitions of it that are tables of their own here (PARTITION OF, ATTACH), at every level."""
         if not table.own_children:
             return []
@@ -212,21 +212,21 @@ class World:
         for name in table.own_children:
             child = self.tables.get(name)
             if child is not None:
-                found += [child, *self.below(child)]
+                found += [child, *self.partitions_of(child)]
         return found
 
     # --- measuring ---
 
     @contextmanager
     def changing(self, effect: Effect, *tables: Table) -> Iterator[None]:
-        """What happens to the tables inside becomes part of the effect."""
+        """Add to the effect what changes in these tables inside the block."""
         measured = [(t, self._weigh(t)) for t in tables]
         yield
         for table, (shapes, beyond, files) in measured:
             after, beyond_after, files_after = self._weigh(table)
             effect.gone += shapes - after
             effect.made += after - shapes
-            effect.loose_files += files_after - files
+            effect.other_files += files_after - files
             for instance in Instance:
                 effect.add(instance, beyond_after[instance])
                 effect.add(instance, beyond[instance], -1)
@@ -234,18 +234,18 @@ class World:
     def _weigh(self, table: Table) -> tuple[Counter[Shape], dict[Instance, Counter[str]], int]:
         if not table.known and table.baseline_shapes is None:
             return Counter(), {i: Counter() for i in Instance}, 0
-        return table.shapes(self.edition), {i: table.beyond(self.edition, i) for i in Instance}, table.loose_files(self.edition)
+        return table.shapes(self.edition), {i: table.beyond(self.edition, i) for i in Instance}, table.other_files(self.edition)
 
     # --- statements ---
 
-    def apply(self, tree: exp.Expression, *, taken_back: bool = False) -> Effect:
-        """The effect of a statement, after which the world has it.
+    def apply(self, tree: exp.Expression, *, rolled_back: bool = False) -> Effect:
+        """Apply a statement to the schema state and return its effect.
 
-        taken_back: it begins what a later ROLLBACK takes back
+        rolled_back: it begins a transaction or savepoint that is rolled back later
         """
         kind = type(tree).__name__
         if kind in ("BeginWork", "Savepoint", "EndWork"):
-            return self._transaction(tree, kind, taken_back)
+            return self._transaction(tree, kind, rolled_back)
         effect = self._effect(tree, kind)
         for mark in self._marks:
             mark.effects.append(effect)
@@ -261,9 +261,9 @@ class World:
             if kind in _UNLESS_CASCADE:
                 for table in self.tables.values():
                     if any(key.expressions or key.predicate or not key.simple for key in table.indexes):
-                        table.uncounted = table.uncounted or "the indexes that CASCADE dropped with a function"
+                        table.uncounted = table.uncounted or "indexes dropped by CASCADE with a function"
             words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", kind).upper()
-            return Effect(unknown=[_NOT_WEIGHED.get(kind) or f"what {words} does"])
+            return Effect(unknown=[_NOT_WEIGHED.get(kind) or f"effect of {words}"])
         try:
             effect = handler(self, tree)
         except Unknown as e:
@@ -272,8 +272,8 @@ class World:
             for shape in (*effect.made, *effect.gone):
                 model.known(self.edition.name, shape)
         except CatalogError as e:  # a table that this server cannot have
-            effect.made, effect.gone, effect.extra, effect.loose_files = Counter(), Counter(), {}, 0
-            effect.tell(f"the server refuses it: {e.message}")
+            effect.made, effect.gone, effect.extra, effect.other_files = Counter(), Counter(), {}, 0
+            effect.add_unknown(f"rejected by the server: {e.message}")
             if effect.table is not None:
                 effect.table.known = False
         return effect
@@ -285,24 +285,24 @@ class World:
 
     # --- transactions and settings ---
 
-    def _transaction(self, tree: exp.Expression, kind: str, taken_back: bool) -> Effect:
+    def _transaction(self, tree: exp.Expression, kind: str, rolled_back: bool) -> Effect:
         if kind == "BeginWork":
             if not self._open:
                 self._open = True
-                if taken_back:
+                if rolled_back:
                     self._marks = [self._mark("")]
             return Effect()
         if kind == "Savepoint":
-            if taken_back:
+            if rolled_back:
                 self._marks.append(self._mark(fold(tree.this)))
             return Effect()
         if (name := tree.args.get("savepoint")) is not None:
             depth = next((n for n in range(len(self._marks) - 1, -1, -1) if self._marks[n].name == fold(name)), None)
             if depth is None:
-                return Effect(unknown=[f"what ROLLBACK TO {fold(name)} takes back"])
-            effect = self._take_back(self._marks[depth])
+                return Effect(unknown=[f"statements undone by ROLLBACK TO {fold(name)}"])
+            effect = self._roll_back(self._marks[depth])
             del self._marks[depth:]
-            self._marks.append(self._mark(fold(name)))  # it can be gone back to again
+            self._marks.append(self._mark(fold(name)))  # a savepoint survives ROLLBACK TO
             for mark in self._marks[:-1]:
                 mark.effects.append(effect)
             return effect
@@ -311,12 +311,12 @@ class World:
             for key in self._at_commit:
                 if key in self.tables:
                     effect.verb = "drop"
-                    for one in (self.tables[key], *self.below(self.tables[key])):
+                    for one in (self.tables[key], *self.partitions_of(self.tables[key])):
                         self._drop_one(one, effect)
         elif self._marks:
-            effect = self._take_back(self._marks[0])
+            effect = self._roll_back(self._marks[0])
         elif self._open:
-            effect = Effect(unknown=["what ROLLBACK takes back"])
+            effect = Effect(unknown=["statements undone by ROLLBACK"])
         self._open, self._marks, self._at_commit = False, [], []
         if self._outside is not None:
             self.defaults, self._outside = self._outside, None
@@ -327,11 +327,11 @@ class World:
         types, views = self.types.copy(), dict(self.views)
         return _Mark(name, tables, dict(self.leaf_of), set(self.sequences), types, views, self.defaults, list(self._at_commit))
 
-    def _take_back(self, mark: _Mark) -> Effect:
+    def _roll_back(self, mark: _Mark) -> Effect:
         self.tables, self.leaf_of, self.sequences = mark.tables, mark.leaf_of, mark.sequences
         self.types, self.views = mark.types, mark.views
         self.defaults, self._at_commit, self._by_name = mark.defaults, mark.at_commit, None
-        return negative(mark.effects)
+        return reverse(mark.effects)
 
     def _set(self, tree: exp.Expression) -> Effect:
         changes = settings_of(tree)
@@ -394,7 +394,7 @@ class World:
             elif isinstance(p, gx.OidsProperty):
                 table.oids = table.oids or bool(p.this)
             elif isinstance(p, gx.OfType):
-                table.unknown.append("OF: columns of the type")
+                table.unknown.append("columns of the composite type (OF)")
                 table.known = False
         self._stored(table, method)
         query = tree.args.get("expression")
@@ -406,7 +406,7 @@ class World:
                 table.reads = names_in(query)
         if isinstance(tree.this, exp.Schema) and query is None and (of is None or table.known):
             define(self, table, tree.this.expressions, parents)
-            self._untold(table)
+            self._note_toast(table)
             if table.like_storage is not None and not method and not {"appendonly", "appendoptimized"} & table.options.keys():
                 table.storage = table.like_storage
         if by is not None:
@@ -420,15 +420,15 @@ class World:
                     table.parts = grower.level(parts, 0, table.name, table.storage, 0)
                 except Unknown as e:
                     table.unknown.append(str(e))
-                    table.uncounted = f"the partitions of {table.title}: {e}"
+                    table.uncounted = f"partitions of {table.title}: {e}"
             if table.foreign:
-                table.unknown.append("foreign keys of a partitioned table")
+                table.unknown.append("foreign key of a partitioned table")
         return self._created(table, of)
 
     def _created(self, table: Table, of: exp.Expression | None = None) -> Effect:
         effect = Effect("create", table, unknown=list(table.unknown), new_parts=list(table.parts))
         if table.known:
-            effect.made, beyond, effect.loose_files = self._weigh(table)
+            effect.made, beyond, effect.other_files = self._weigh(table)
             for instance in Instance:
                 effect.add(instance, beyond[instance])
         effect.leaves_made = table.numbers[1] or (0 if table.partitioned else 1)
@@ -461,7 +461,7 @@ class World:
             parent = self.find(name)
             if parent is None or not parent.known or parent.baseline_shapes is not None:
                 table.known = False
-                table.unknown.append(f"INHERITS {name.sql('greenplum')}, whose columns are not known")
+                table.unknown.append(f"unknown columns of {name.sql('greenplum')} (INHERITS)")
                 continue
             parents.append(parent)
             parent.inherited = True
@@ -474,7 +474,7 @@ class World:
         table.parent = ".".join(p for p in qualified(of.this) if p)
         if parent is None or not parent.known or parent.baseline_shapes is not None:
             table.known = False
-            table.unknown.append(f"the parent {table.parent}, which this script does not create")
+            table.unknown.append(f"unknown parent table {table.parent}")
             return
         parent.own_children.append((table.schema, table.name))
         table.columns = [replace(c, serial="", local=False) for c in parent.columns]
@@ -483,12 +483,12 @@ class World:
         table.checks = list(parent.checks)
         table.toasted = False
         if parent.foreign:
-            table.unknown.append("foreign keys of a partitioned table")
+            table.unknown.append("foreign key of a partitioned table")
         if not method and "appendonly" not in table.options and "appendoptimized" not in table.options and self.edition.greenplum:
             table.storage = parent.storage
 
     def _as_query(self, table: Table, query: exp.Expression, names: list[exp.Expression]) -> None:
-        """Columns of CREATE TABLE AS and SELECT INTO, as far as the query tells them."""
+        """Columns of CREATE TABLE AS and SELECT INTO, as known from the query."""
         try:
             found = columns_of(self, query)
         except Unknown as e:
@@ -498,10 +498,10 @@ class World:
         given = [fold(n.this if isinstance(n, exp.ColumnDef) else n) for n in names]
         found = [replace(c, name=given[i] if i < len(given) else c.name) for i, c in enumerate(found)]
         table.columns = [replace(c, not_null=False, default=False, serial="", named=0) for c in found]
-        self._untold(table)
+        self._note_toast(table)
 
-    def _untold(self, table: Table) -> None:
-        if reason := alter.untold(table, self.edition):
+    def _note_toast(self, table: Table) -> None:
+        if reason := alter.unknown_toast(table, self.edition):
             table.known = False
             table.unknown.append(reason)
 
@@ -517,18 +517,18 @@ class World:
         return self._created(table)
 
     def _calls(self, tree: exp.Expression, effect: Effect) -> Effect:
-        """Functions that a query calls may do whatever their text says: those of this script, and those that are known to make tables."""
+        """Note calls of functions that may run DDL: those of this script, and known ones such as create_parent()."""
         for call in tree.find_all(exp.Anonymous, gx.FunctionCall):
             path = call.this if isinstance(call.this, str) else call.this.sql("greenplum")
             schema, _, name = str(path).lower().replace('"', "").rpartition(".")
             alone = tree.args.get("from_") is None and bool(schema) and schema.rsplit(".", 1)[-1] not in _OF_THE_SERVER
             if self.routines.get(name, name in _MAKE_TABLES or (alone and name not in self.routines)):
-                effect.tell(f"what {path}() does")
-                self._may_change(call.sql("greenplum") + self.bodies.get(name, ""), f"what {path}() did")
+                effect.add_unknown(f"effect of {path}()")
+                self._may_change(call.sql("greenplum") + self.bodies.get(name, ""), f"effect of {path}()")
         return effect
 
     def _may_change(self, text: str, reason: str) -> None:
-        """Tables whose names occur in text that runs and is not read."""
+        """Note tables named in code that runs but is not read."""
         self.opaque = True
         words = set(re.findall(r"\w+", text.lower()))
         for table in self.tables.values():
@@ -537,13 +537,13 @@ class World:
 
     def _do(self, tree: exp.Expression) -> Effect:
         text = " ".join(str(x.this) for x in tree.find_all(exp.Heredoc, exp.Literal, exp.RawString))
-        self._may_change(text, "what a DO block did")
-        return Effect("call", unknown=["what the block does"] if _DDL_IN_A_BODY.search(text) or not text else [])
+        self._may_change(text, "effect of a DO block")
+        return Effect("call", unknown=["effect of the DO block"] if _DDL_IN_A_BODY.search(text) or not text else [])
 
     def _create_rule(self, tree: exp.Expression) -> Effect:
         """A rule ON SELECT makes a view of a table."""
         if re.search(r"\bON\s+SELECT\b", tree.sql("greenplum").upper()):
-            return Effect(unknown=["what the rule ON SELECT makes of the table"])
+            return Effect(unknown=["table that the ON SELECT rule turns into a view"])
         return Effect(minor=[_MINOR["CreateRule"]])
 
     def _create_routine(self, tree: exp.Expression) -> Effect:
@@ -555,16 +555,16 @@ class World:
         return Effect(minor=[_MINOR[type(tree).__name__]])
 
     def _call(self, tree: exp.Expression) -> Effect:
-        return Effect("call", unknown=["what the procedure does"])
+        return Effect("call", unknown=["effect of the procedure"])
 
     def _explain(self, tree: exp.Expression) -> Effect:
         """EXPLAIN ANALYZE runs what it explains."""
         makes = tree.find(exp.Create) is not None or any(s.args.get("into") is not None for s in tree.find_all(exp.Select))
-        return Effect(unknown=["what EXPLAIN runs"] if makes and "ANALYZE" in tree.sql("greenplum").upper() else [])
+        return Effect(unknown=["statement run by EXPLAIN ANALYZE"] if makes and "ANALYZE" in tree.sql("greenplum").upper() else [])
 
     def _discard(self, tree: exp.Expression) -> Effect:
         if re.search(r"\b(ALL|TEMP)", tree.sql("greenplum").upper()) and any(t.temporary for t in self.tables.values()):
-            return Effect(unknown=["the temporary tables that DISCARD drops"])
+            return Effect(unknown=["temporary tables dropped by DISCARD"])
         return Effect()
 
     def _rename_schema(self, tree: exp.Expression) -> Effect:
@@ -578,16 +578,16 @@ class World:
                 self.keep(table)
         return Effect()
 
-    def _alter_outside(self, tree: exp.Expression) -> Effect:
-        """ALTER of a foreign or external table, or of a view: of all that a new column alone is a row."""
+    def _alter_foreign(self, tree: exp.Expression) -> Effect:
+        """ALTER of a foreign or external table or of a view: only a new column adds a row."""
         actions = tree.args.get("actions") or ()
         more = sum(type(a).__name__ == "AddColumn" for a in actions)
         key = qualified(tree.this)
-        effect = Effect("alter", unknown=["whether the column is there"] if any(a.args.get("if_not_exists") for a in actions) else [])
+        effect = Effect("alter", unknown=["whether the column exists"] if any(a.args.get("if_not_exists") for a in actions) else [])
         if (known := self.views.get(key)) is not None:
             self.views[key] = replace(known, columns=None if known.columns is None else known.columns + more)
         elif tree.args.get("exists") or tree.args.get("if_exists"):
-            effect.tell("whether the table is there")
+            effect.add_unknown("whether the table exists")
         new = tree.args.get("rename") or next((a.this for a in actions if type(a).__name__ == "RenameTo"), None)
         if key in self.views and isinstance(new, exp.Identifier):
             self.views[key[0], fold(new)] = self.views.pop(key)
@@ -601,23 +601,23 @@ class World:
         table = self.find(target)
         effect = Effect("index", table, index=tree)
         if table is None or (not table.known and table.baseline_shapes is None):
-            effect.tell(f"the table {target.sql('greenplum')}, which this script does not create")
-            self._touched(target)
+            effect.add_unknown(f"unknown table {target.sql('greenplum')}")
+            self._changed_by_name(target)
             return effect
         if table.uncounted:
-            effect.tell(table.uncounted)
+            effect.add_unknown(table.uncounted)
         name = fold(tree.this.args.get("this"))
         if name and tree.args.get("exists") and any(key.name == name for key in table.indexes):
             return effect
-        family = [table, *self.below(table)]
+        family = [table, *self.partitions_of(table)]
         if _only(target):
             family = [table]
         key = index_key(table, name, tree.this.args["params"], unique=bool(tree.this.args.get("unique")))
-        if table.parts and family == [table] and len(self.below(table)) == 0 and _only(target):
+        if table.parts and family == [table] and len(self.partitions_of(table)) == 0 and _only(target):
             with self.changing(effect, table):
                 table.only.append(key)
             return effect
-        settled: list[Table] = []  # what is below an index that is there already is left as it is
+        settled: list[Table] = []  # partitions under an index that exists already keep theirs
         with self.changing(effect, *family):
             for one in family:
                 if any(one is x for x in settled):
@@ -628,11 +628,11 @@ class World:
                 if one is table:
                     one.indexes.append(key)
                 elif take_over(one, key):
-                    settled += self.below(one)
+                    settled += self.partitions_of(one)
                 else:
                     one.indexes.append(key.for_partition(one))
         if table.baseline_shapes is not None and (key.expressions or key.predicate):
-            effect.tell("what the index's expressions depend on")
+            effect.add_unknown("dependencies of the index expressions")
         effect.relations_locked = 1 + table.numbers[0]
         return effect
 
@@ -650,34 +650,34 @@ class World:
         if kind in ("TYPE", "DOMAIN"):
             return self._drop_types(tree)
         if kind in _NO_RELATIONS:
-            effect.minor.append("the rows of what is dropped")
+            effect.minor.append("catalog rows of the dropped objects")
             if cascades(tree):
-                effect.tell("what CASCADE drops besides")
+                effect.add_unknown("other objects dropped by CASCADE")
             effect.verb = ""
             return effect
         if kind not in ("TABLE", "MATERIALIZED VIEW"):
-            return Effect(unknown=["the rows of what is dropped"])
+            return Effect(unknown=["catalog rows of the dropped objects"])
         cascade = cascades(tree)
         for name in tree.args.get("names") or ():
             table = self.find(name)
             if table is None and self._drop_leaf(name, effect):
                 continue
             if table is None:
-                self._touched(name)
+                self._changed_by_name(name)
                 if not tree.args.get("exists") or self.opaque:
-                    effect.tell(f"the table {name.sql('greenplum')}, which is not known")
+                    effect.add_unknown(f"unknown table {name.sql('greenplum')}")
                 effect.exclusive = True
                 continue
             effect.table = table
-            for one in (table, *self.below(table)):
+            for one in (table, *self.partitions_of(table)):
                 self._drop_one(one, effect)
             if cascade:
-                heirs = self.heirs(table)
-                for heir in heirs:
-                    self._drop_one(heir, effect)
-                self._drop_readers({table.name, *(h.name for h in heirs), *(p.name for p in table.relations())}, effect)
+                children = self.inheriting(table)
+                for child in children:
+                    self._drop_one(child, effect)
+                self._drop_readers({table.name, *(h.name for h in children), *(p.name for p in table.relations())}, effect)
                 if (table.schema, table.name) in self.before:
-                    effect.tell("what depends on the table and goes with it")
+                    effect.add_unknown("dependent objects dropped by CASCADE")
             if cascade and (
                 table.inherited or any(k.target == (table.schema, table.name) for t in self.tables.values() for k in t.foreign)
             ):
@@ -705,25 +705,25 @@ class World:
         effect.gone[shape] += 1
         effect.leaves_gone += 1
         effect.relations_locked += 1
-        effect.tell(_UNCOUNTED)
+        effect.add_unknown(_UNCOUNTED)
         return True
 
     def _drop_one(self, table: Table, effect: Effect) -> None:
         if not table.known and table.baseline_shapes is None:
-            effect.tell(f"the rows of {table.title}, which could not be told when it was made")
+            effect.add_unknown(f"unknown definition of {table.title}")
         for reason in (table.doubt, table.uncounted):
             if reason:
-                effect.tell(reason)
+                effect.add_unknown(reason)
         if table.baseline_shapes is not None:
-            effect.tell(_UNCOUNTED)
+            effect.add_unknown(_UNCOUNTED)
         shapes, beyond, files = self._weigh(table)
         effect.gone += shapes
-        effect.loose_files -= files
+        effect.other_files -= files
         for instance in Instance:
             effect.add(instance, beyond[instance], -1)
         for key in [k for k in table.owned if k in self.sequences]:
             self.sequences.discard(key)
-            effect.loose_files -= 1
+            effect.other_files -= 1
             for instance in Instance:
                 effect.add(instance, extras.sequence(self.edition, instance), -1)
         effect.leaves_gone += table.numbers[1] or (0 if table.partitioned else 1)
@@ -737,14 +737,16 @@ class World:
             _, plain = qualified(name) if not isinstance(name, exp.Dot) else ("", "")
             owner = next((t for t in self.tables.values() for key in (*t.indexes, *t.only) if key.name == plain and plain), None)
             if owner is None:
-                effect.tell(f"the index {name.sql('greenplum')}, which this script does not create")
+                effect.add_unknown(f"unknown index {name.sql('greenplum')}")
                 continue
             effect.table = owner
             if any(key.name == plain for key in owner.only):
                 with self.changing(effect, owner):
                     owner.only = [key for key in owner.only if key.name != plain]
                 continue
-            family = [t for t in (owner, *self.below(owner)) if any(plain in (key.name if t is owner else key.of,) for key in t.indexes)]
+            family = [
+                t for t in (owner, *self.partitions_of(owner)) if any(plain in (key.name if t is owner else key.of,) for key in t.indexes)
+            ]
             with self.changing(effect, *family):
                 for one in family:
                     gone = next(key for key in one.indexes if plain == (key.name if one is owner else key.of))
@@ -756,8 +758,8 @@ class World:
     # --- views and types ---
 
     def _create_view(self, tree: exp.Create) -> Effect:
-        """A view is a row of pg_class and one of pg_attribute a column; what its rule depends on is not told."""
-        effect = Effect("view", minor=["what a view's rule depends on"])
+        """A view has one row in pg_class and one per column in pg_attribute; its dependencies are not counted."""
+        effect = Effect("view", minor=["dependencies of a view"])
         name = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
         given = tree.this.expressions if isinstance(tree.this, exp.Schema) else []
         key, query = qualified(name), tree.args.get("expression")
@@ -767,39 +769,39 @@ class World:
         was = self.views[key].columns if key in self.views else 0
         fresh = key not in self.views
         if tree.args.get("replace") and fresh and not tree.args.get("temporary"):
-            effect.tell("whether the view was there before")
+            effect.add_unknown("whether the view already exists")
         self.views[key] = View(number, names_in(query))
         if number is None or was is None:
-            effect.tell("the columns of the view")
+            effect.add_unknown("columns of the view")
             return effect
         self._rows(effect, {"pg_class": int(fresh), "pg_attribute": number - was, "pg_type": 2 * fresh, "pg_rewrite": int(fresh)})
         return effect
 
     def _drop_views(self, tree: exp.Expression) -> Effect:
-        effect = Effect("drop", minor=["what a view's rule depends on"])
+        effect = Effect("drop", minor=["dependencies of a view"])
         for name in tree.args.get("names") or ():
             key = qualified(name)
             if key not in self.views and tree.args.get("exists"):
-                continue  # told as DROP TABLE IF EXISTS is
+                continue  # as for DROP TABLE IF EXISTS
             if key not in self.views:
-                effect.tell(f"the view {name.sql('greenplum')}, whose columns are not known")
+                effect.add_unknown(f"unknown columns of view {name.sql('greenplum')}")
                 continue
             self._drop_view(key, effect)
             if cascades(tree):
                 self._drop_readers({key[1]}, effect)
                 if tree.args.get("kind") != "VIEW":
-                    effect.tell("the tables that inherit from it")
+                    effect.add_unknown("child tables dropped by CASCADE")
         return effect
 
     def _drop_view(self, key: tuple[str, str], effect: Effect) -> None:
         view = self.views.pop(key)
         if view.columns is None:
-            effect.tell(f"the view {key[1]}, whose columns are not known")
+            effect.add_unknown(f"unknown columns of view {key[1]}")
             return
         self._rows(effect, {"pg_class": -1, "pg_attribute": -view.columns, "pg_type": -2, "pg_rewrite": -int(view.rule)})
 
     def _drop_readers(self, names: set[str], effect: Effect) -> None:
-        """CASCADE: views and materialized views that read what is dropped, and those that read them."""
+        """CASCADE: drop views and materialized views that depend on these names, recursively."""
         pending = set(names)
         while pending:
             name = pending.pop()
@@ -811,11 +813,11 @@ class World:
                 pending.add(table.name)
             for table in self.tables.values():
                 if any(c.type == name for c in table.columns):
-                    effect.tell("the columns of the dropped table's row type")
+                    effect.add_unknown("columns that use the row type of the dropped table")
 
     def _create_type(self, tree: exp.Expression) -> Effect:
-        """Of types a composite one alone is a relation."""
-        effect = Effect(minor=["a type's rows"])
+        """Only composite types are relations."""
+        effect = Effect(minor=["catalog rows of a type"])
         columns = self.types.create(tree)
         if columns is not None:
             self._rows(effect, {"pg_class": 1, "pg_attribute": columns})
@@ -823,17 +825,15 @@ class World:
 
     def _alter_type(self, tree: exp.Expression) -> Effect:
         more = self.types.alter(tree)
-        effect = Effect(
-            minor=["a type's rows"], unknown=["the columns of the type, and of the tables that follow it"] if more is None else []
-        )
+        effect = Effect(minor=["catalog rows of a type"], unknown=["columns of the type and of its typed tables"] if more is None else [])
         self._rows(effect, {"pg_attribute": more or 0})
         return effect
 
     def _write(self, tree: exp.Expression) -> Effect:
-        """INSERT, UPDATE, DELETE: of a catalog they are DDL by hand."""
+        """INSERT, UPDATE and DELETE; on a catalog their effect is unknown."""
         schema, name = qualified(tree.this.this if isinstance(tree.this, exp.Schema) else tree.this)
         by_hand = schema in ("", "pg_catalog") and name.startswith(("pg_", "gp_")) and (schema, name) not in self.tables
-        return Effect(unknown=[f"rows of {name} that are written by hand"] if by_hand else [])
+        return Effect(unknown=[f"direct changes to {name}"] if by_hand else [])
 
     def _create_external(self, tree: exp.Create, kind: str) -> Effect:
         """An external or foreign table: a row of pg_class and, with system columns, those of pg_attribute."""
@@ -844,10 +844,10 @@ class World:
         shadow = Table(*qualified(name))
         define(self, shadow, tree.this.expressions if isinstance(tree.this, exp.Schema) else [])
         if not shadow.known or tree.args.get("expression") is not None or tree.find(exp.PartitionedOfProperty, exp.InheritsProperty):
-            effect.tell(f"the columns of {shadow.title}")
+            effect.add_unknown(f"columns of {shadow.title}")
             for parent in tree.find_all(exp.Table):
                 if (above := self.find(parent)) is not None:
-                    above.uncounted = above.uncounted or f"its partition or child {shadow.title}"
+                    above.uncounted = above.uncounted or f"partition or child table {shadow.title}"
             return effect
         # with ctid, tableoid and the four of transactions; Greenplum: gp_segment_id
         number = len(shadow.columns) + 6 + self.edition.greenplum
@@ -856,15 +856,15 @@ class World:
         return effect
 
     def _drop_types(self, tree: exp.Expression) -> Effect:
-        effect = Effect(minor=["a type's rows"])
+        effect = Effect(minor=["catalog rows of a type"])
         for kind in tree.args.get("types") or tree.args.get("names") or ():
             known, columns = self.types.drop(kind)
             if not known and not tree.args.get("exists"):
-                effect.tell("the columns of a type that this script does not create")
+                effect.add_unknown("unknown type")
             elif columns is not None:
                 self._rows(effect, {"pg_class": -1, "pg_attribute": -columns})
         if cascades(tree):
-            effect.tell("what CASCADE drops besides")
+            effect.add_unknown("other objects dropped by CASCADE")
         return effect
 
     @staticmethod
@@ -880,14 +880,14 @@ class World:
         if name in self.sequences:
             return effect
         self.sequences.add(name)
-        effect.loose_files = 1
+        effect.other_files = 1
         for instance in Instance:
             effect.add(instance, extras.sequence(self.edition, instance))
         self._own(tree, name, effect)
         return effect
 
     def _own(self, tree: exp.Expression, name: tuple[str, str], effect: Effect) -> None:
-        """OWNED BY: the sequence goes with the table."""
+        """OWNED BY: the sequence is dropped with the table."""
         for option in tree.args.get("options") or ():
             owner = option.args.get("owner")
             if owner is None:
@@ -899,10 +899,10 @@ class World:
             schema = fold(owner.args["catalog"]) if owner.args.get("catalog") is not None else ""
             found = self.named(schema, fold(owner.args["db"]))
             if found is None or name not in self.sequences:
-                effect.minor.append("the owner of a sequence")
+                effect.minor.append("owner of the sequence")
             else:
                 found.owned.append(name)
-                effect.minor.append("what depends on the sequence")
+                effect.minor.append("dependencies of the sequence")
 
     def _alter_sequence(self, tree: exp.Expression) -> Effect:
         effect = Effect()
@@ -919,13 +919,13 @@ class World:
     def _drop_sequences(self, tree: exp.Expression) -> Effect:
         effect = Effect()
         if cascades(tree):
-            effect.tell("what CASCADE drops besides")
+            effect.add_unknown("other objects dropped by CASCADE")
         for name in tree.args.get("names") or ():
             if qualified(name) not in self.sequences:
-                effect.tell(f"the sequence {name.sql('greenplum')}, which this script does not create")
+                effect.add_unknown(f"unknown sequence {name.sql('greenplum')}")
                 continue
             self.sequences.discard(qualified(name))
-            effect.loose_files -= 1
+            effect.other_files -= 1
             for instance in Instance:
                 effect.add(instance, extras.sequence(self.edition, instance), -1)
         return effect
@@ -943,24 +943,24 @@ class World:
         return effect
 
     def _create_schema(self, tree: exp.Expression) -> Effect:
-        return Effect(unknown=["what stands inside CREATE SCHEMA"] if tree.args.get("elements") else [])
+        return Effect(unknown=["objects inside CREATE SCHEMA"] if tree.args.get("elements") else [])
 
     def _alter(self, tree: exp.Expression) -> Effect:
         if tree.args.get("this") is not None and qualified(tree.this) in self.views:
-            return self._alter_outside(tree)
+            return self._alter_foreign(tree)
         effect = alter.alter(self, tree)
         if effect.table is None and tree.args.get("this") is not None and not isinstance(tree.this, exp.Identifier):
-            self._touched(tree.this)
+            self._changed_by_name(tree.this)
             for other in (a.args.get("table") for a in tree.find_all(exp.Expression) if type(a).__name__ == "ExchangePartition"):
                 if other is not None and (there := self.find(other)) is not None:
-                    there.uncounted = there.uncounted or f"what an exchange left of {there.title}"
+                    there.uncounted = there.uncounted or f"table {there.title} after EXCHANGE PARTITION"
         return effect
 
-    def _touched(self, name: exp.Expression) -> None:
-        """A partition was changed by its own name: what its table has from now on is not known."""
+    def _changed_by_name(self, name: exp.Expression) -> None:
+        """Note that a partition was changed by its own name: the counts of its table are unknown from here on."""
         owner = self.tables.get(self.leaf_of.get(qualified(name)[1], ("", "")))
         if owner is not None and owner.baseline_shapes is None:
-            owner.uncounted = owner.uncounted or f"what was done to {qualified(name)[1]}, a partition of {owner.title}"
+            owner.uncounted = owner.uncounted or f"change to {qualified(name)[1]}, a partition of {owner.title}"
 
 
 _HANDLERS: dict[str, Callable[[World, Any], Effect]] = {
@@ -979,8 +979,8 @@ _HANDLERS: dict[str, Callable[[World, Any], Effect]] = {
     "Discard": World._discard,
     "AlterSequence": World._alter_sequence,
     "AlterSchema": World._rename_schema,
-    "AlterForeignTable": World._alter_outside,
-    "AlterExternalTable": World._alter_outside,
+    "AlterForeignTable": World._alter_foreign,
+    "AlterExternalTable": World._alter_foreign,
     "Except": World._select,
     "Intersect": World._select,
     "Insert": World._write,

@@ -128,7 +128,7 @@ def one(live: Live, world: World, edition: Edition, statement: Statement, result
     if statement.tree is None:
         result.unread.append((*place, str(statement.fault.message if statement.fault else "")))
         return
-    effect = world.apply(statement.tree, taken_back=True)
+    effect = world.apply(statement.tree, rolled_back=True)
     whole = not inside and live.work.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
     after = counted(live)
     wanted = {instance: effect.rows(edition, instance) for instance in after}

@@ -99,7 +99,7 @@ def internal_error(s: Subject) -> None:
 
 @rule("cost-unknown")
 def cost_unknown(s: Subject) -> None:
-    """A statement whose cost cannot be told from the text.
+    """A statement whose cost is not fully known.
 
     What it finds: DDL on tables that neither the files nor a baseline know, values that only the server can compute.
     Why it matters: the totals are then a lower bound, and budgets hold only for the rest.
@@ -111,7 +111,7 @@ def cost_unknown(s: Subject) -> None:
         s.find(
             "cost-unknown",
             Severity.INFO,
-            f"what this adds is not fully known: {reasons}",
+            f"cost not fully known: {reasons}",
             "the totals leave it out",
             "give --baseline, or check the files that create the table together with this one",
             confidence=Confidence.HIGH,
