@@ -75,6 +75,11 @@ class Effect:
         for catalog, number in rows.items():
             mine[catalog] += sign * number
 
+    def add_rows(self, rows: dict[str, int]) -> None:
+        """Add rows that no shape accounts for, on every instance."""
+        for instance in Instance:
+            self.add(instance, Counter(rows))
+
     def reverse(self, other: Effect) -> None:
         """Reverse the effect of another statement."""
         self.made += other.gone

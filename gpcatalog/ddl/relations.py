@@ -435,3 +435,12 @@ def _with_depth(parts: Sequence[Partition], depth: int = 1) -> Iterator[tuple[in
     for part in parts:
         yield depth, part
         yield from _with_depth(part.children, depth + 1)
+
+
+@dataclass(frozen=True)
+class View:
+    """A view, or an external or foreign table: its rows of pg_attribute, if they could be counted, and the names that it reads."""
+
+    columns: int | None
+    reads: frozenset[str]
+    rule: bool = True

@@ -12,10 +12,11 @@ from gpcatalog.ddl import checks
 from gpcatalog.ddl.check import run
 from gpcatalog.ddl.checks import PARTS, every, page
 from gpcatalog.ddl.effect import Effect
+from gpcatalog.ddl.effects.registry import HANDLERS
 from gpcatalog.ddl.judged import CheckReport
 from gpcatalog.ddl.script import Source
 from gpcatalog.ddl.settings import Budget, Settings, read
-from gpcatalog.ddl.world import _HANDLERS, World
+from gpcatalog.ddl.world import World
 from gpcatalog.errors import CatalogError
 
 DAILY = "PARTITION BY RANGE (d) (START (date '2020-01-01') END (date '2024-01-01') EVERY (interval '1 day'))"
@@ -169,7 +170,7 @@ def test_a_fault_at_one_statement_does_not_end_the_run(monkeypatch: pytest.Monke
     def broken(world: World, tree: object) -> Effect:
         raise IndexError("pop from empty list")
 
-    monkeypatch.setitem(_HANDLERS, "Truncate", broken)
+    monkeypatch.setitem(HANDLERS, "Truncate", broken)
     report = run([Source("CREATE TABLE t (a int) DISTRIBUTED BY (a);\nTRUNCATE t;\nDROP TABLE t;", "x.sql")], Settings())
     (found,) = [f for f in report.findings if f.finding.rule == "internal-error"]
     assert found.line == 2

@@ -1,0 +1,85 @@
+"""Actions of ALTER TABLE: their registry, and what they share."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from sqlglot import exp
+
+from gpcatalog.capacity.model import Shape
+from gpcatalog.ddl import expressions as gx
+from gpcatalog.ddl.edition import Edition
+from gpcatalog.ddl.effect import Effect
+from gpcatalog.ddl.relations import Key, Table
+
+if TYPE_CHECKING:
+    from gpcatalog.ddl.world import World
+
+
+Action = Callable[["World", Table, Any, Effect], None]
+ACTIONS: dict[str, Action] = {}
+
+
+def acts(*kinds: str) -> Callable[[Action], Action]:
+    """Register a function as the handler of these actions. Raises ValueError if one has a handler."""
+
+    def register(handler: Action) -> Action:
+        for kind in kinds:
+            if kind in ACTIONS:
+                raise ValueError(f"{kind} has two handlers")
+            ACTIONS[kind] = handler
+        return handler
+
+    return register
+
+
+# actions that take less than AccessExclusive on the table
+WEAK_LOCK = ("AttachPartition", "ValidateConstraint", "DetachPartition")
+
+# actions that leave every catalog's number of rows as it is
+NO_ROWS = frozenset(
+    """RenameColumnTo RenameConstraint ValidateConstraint ClusterOn EnableDisable ReplicaIdentity RenamePartition TruncatePartition
+    AlterConstraint SetSchema AttachIndex""".split()
+)
+
+
+def reshape(table: Table, change: Callable[[Shape], Shape]) -> None:
+    """Every relation of a baseline's table made another shape."""
+    assert table.baseline_shapes is not None
+    changed: Counter[Shape] = Counter()
+    for shape, number in table.baseline_shapes.items():
+        changed[change(shape)] += number
+    table.baseline_shapes = changed
+    table.reshaped.append(change)
+
+
+def without_index(shape: Shape, gone: Key) -> Shape:
+    """The shape with one index of that many columns less."""
+    indexes = list(shape.indexes)
+    for index in indexes:
+        if index.columns == gone.columns:
+            indexes.remove(index)
+            break
+    return replace(shape, indexes=tuple(indexes))
+
+
+def action_says_only(action: exp.Expression) -> bool:
+    target = action.parent.this if action.parent is not None else None
+    return isinstance(target, gx.RelationName) and bool(target.args.get("only"))
+
+
+def affected_tables(world: World, table: Table, action: exp.Expression) -> list[Table]:
+    """The table, its partitions that are tables of their own here, and the tables that inherit from it."""
+    only = action_says_only(action)
+    return [table] if only else [table, *world.partitions_of(table), *world.inheriting(table)]
+
+
+def unknown_toast(table: Table, edition: Edition) -> str:
+    """Return which unknown column types leave it open whether the table has a TOAST relation, or ""."""
+    names = [c.name for c in table.columns if not c.type]
+    if not names or replace(table, columns=[c for c in table.columns if c.type]).needs_toast(edition):
+        return ""
+    return f"unknown type of {', '.join(names[:3])} (TOAST relation)"

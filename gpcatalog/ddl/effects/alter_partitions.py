@@ -1,0 +1,338 @@
+"""ALTER TABLE: actions on partitions, in Greenplum's and PostgreSQL's syntax."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from gpcatalog.capacity import model
+from gpcatalog.capacity.model import Instance
+from gpcatalog.ddl.calendar import Unknown
+from gpcatalog.ddl.effect import Effect
+from gpcatalog.ddl.effects.actions import NO_ROWS, acts
+from gpcatalog.ddl.expansion import Grower, options_of, storage_of, template_sizes
+from gpcatalog.ddl.locate import locate
+from gpcatalog.ddl.relations import Partition, Table, child_name, fold, take_over
+from gpcatalog.model.storage import Storage
+
+if TYPE_CHECKING:
+    from gpcatalog.ddl.world import World
+
+
+@acts("AddPartition")
+def _add_partition(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
+    effect.verb = "add partition"
+    if not table.levels:
+        effect.add_unknown(f"unknown partitioning of {table.title}")
+        effect.leaves_made += 1
+        return
+    if table.baseline_shapes is not None:
+        _add_to_baseline(world, table, action, effect)
+        return
+    _grow(world, table, table.parts, action, 0, table.name, 0, effect)
+
+
+def _grow(
+    world: World, table: Table, siblings: list[Partition], action: exp.Expression, level: int, parent: str, bounds: int, effect: Effect
+) -> None:
+    """ADD PARTITION next to `siblings`, which are `level` levels below the root's partitions."""
+    if level >= len(table.levels):
+        effect.add_unknown(f"rejected by the server: {table.title} has no partitions at level {level + 1}")
+        return
+    grower = Grower(world.edition, table, world.zone, table.options)
+    # Greenplum 6 stores an added partition as heap by default, whatever the storage of the table
+    above = table.storage
+    if world.edition.classic:
+        above = storage_of(world.defaults.options, "", Storage.HEAP, world.edition)
+        if any(element.args.get("encoding") is not None for below in table.levels[1:] for element in below.template or ()):
+            above = table.storage  # encodings of columns can be kept in no other way
+    try:
+        parts = grower.level([action], level, parent, above, bounds, first=len(siblings) + 1)
+    except Unknown as e:
+        effect.add_unknown(str(e))
+        return
+    siblings += parts
+    table.counted(parts, 1)
+    if level and world.edition.classic and table.levels[level].template:
+        table.levels[level].template_parts += 1  # the template takes it over
+        table.levels[level].template = [*(table.levels[level].template or ()), action]
+        effect.add(Instance.COORDINATOR, Counter({"pg_partition_rule": 1}))
+    if table.known:
+        effect.made += table.shapes_of(parts, world.edition, level + 1)
+        _each(world, table, parts, effect, 1)
+    effect.new_parts += parts
+    effect.leaves_made += sum(1 for p in parts for x in p.walk() if not x.children)
+    world.keep(table, parts)
+
+
+def _each(world: World, table: Table, parts: list[Partition], effect: Effect, sign: int) -> None:
+    """Rows of partitions that come or go beyond their shapes."""
+    number = sum(1 for part in parts for _ in part.walk())
+    rows = Counter({catalog: n * number for catalog, n in table.each(world.edition).items()})
+    if rows:
+        for instance in Instance:
+            effect.add(instance, rows, sign)
+
+
+def _add_to_baseline(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
+    """ADD PARTITION to a table that only a baseline knows: one more of its commonest leaf."""
+    assert table.baseline_shapes is not None
+    leaves = Counter({s: n for s, n in table.baseline_shapes.items() if s.place is model.Place.LEAF})
+    if not leaves or len(table.levels) > 1:
+        effect.leaves_made += 1
+        effect.add_unknown(f"subpartitions of the new partition of {table.title}")
+        return
+    shape = leaves.most_common(1)[0][0]
+    options = action.args.get("options")
+    fallback = Storage.HEAP if world.edition.classic else shape.storage
+    storage = storage_of(options_of(options), "", fallback, world.edition) if options is not None else fallback
+    default = bool(action.args.get("default"))
+    new = replace(shape, storage=storage, dropped=0 if world.edition.classic else shape.dropped, bounds=0 if default else 1)
+    effect.made[new] += 1
+    table.baseline_shapes[new] += 1
+    effect.leaves_made += 1
+    added = Partition(child_name(table.name, 1, fold(action.args.get("this"))), "", False, storage, 1)
+    table.parts.append(added)
+    table.counted([added], 1)
+
+
+@acts("DropPartition")
+def _drop_partition(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
+    effect.verb = "drop partition"
+    if table.baseline_shapes is not None:
+        _drop_from_baseline(table, action, effect)
+        return
+    _shrink(world, table, table.parts, action, 0, effect)
+
+
+def _shrink(world: World, table: Table, siblings: list[Partition], action: exp.Expression, level: int, effect: Effect) -> None:
+    optional = "IF EXISTS" in str(action.args.get("form", ""))
+    part = _target(world, table, siblings, action, level, effect, optional)
+    if part is None:
+        effect.leaves_gone += not optional
+        return
+    siblings.remove(part)
+    table.counted([part], -1)
+    if table.known:
+        effect.gone += table.shapes_of([part], world.edition, level + 1)
+        _each(world, table, [part], effect, -1)
+    effect.leaves_gone += sum(1 for p in part.walk() if not p.children)
+
+
+def _target(
+    world: World, table: Table, siblings: list[Partition], action: exp.Expression, level: int, effect: Effect, optional: bool = False
+) -> Partition | None:
+    """Return the partition that an action names, or None; notes it when it cannot be identified."""
+    kind = Grower(world.edition, table, world.zone, table.options).kind(level) if level < len(table.levels) else "text"
+    try:
+        found = locate(siblings, action, kind, world.zone)
+    except Unknown as e:
+        effect.add_unknown(str(e))
+        return None
+    if found is None and not optional:
+        effect.add_unknown("partition not identified")
+    return found
+
+
+def _drop_from_baseline(table: Table, action: exp.Expression, effect: Effect) -> None:
+    assert table.baseline_shapes is not None
+    default = "DEFAULT" in str(action.args.get("form", "")) or (action.this is not None and action.this.args.get("default") is not None)
+    leaves = [s for s in table.baseline_shapes if s.place is model.Place.LEAF and (s.bounds == 0) == default]
+    effect.leaves_gone += 1
+    if len(table.levels) > 1 or not leaves:
+        effect.add_unknown("partition not identified")
+        return
+    shape = max(leaves, key=lambda s: table.baseline_shapes[s] if table.baseline_shapes is not None else 0)
+    if len(leaves) > 1:
+        effect.add_unknown("storage of the dropped partition")
+    effect.gone[shape] += 1
+    table.baseline_shapes[shape] -= 1
+    table.baseline_shapes = +table.baseline_shapes
+    if table.parts:
+        table.counted([table.parts.pop()], -1)
+
+
+@acts("AlterPartition")
+def _alter_partition(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
+    """ALTER PARTITION … ACTION: the action on a partition that has partitions of its own."""
+    if table.baseline_shapes is not None or not table.levels:
+        effect.add_unknown("partition not identified")
+        return
+    siblings, level, node, bounds = table.parts, 0, action, 0
+    parent = table.name
+    while type(node).__name__ == "AlterPartition":
+        part = _target(world, table, siblings, node, level, effect)
+        if part is None:
+            return
+        siblings, level, parent, bounds = part.children, level + 1, part.name, part.bounds
+        node = node.args["action"]
+    kind = type(node).__name__
+    if kind == "AddPartition":
+        effect.verb = "add partition"
+        _grow(world, table, siblings, node, level, parent, bounds, effect)
+    elif kind == "DropPartition":
+        effect.verb = "drop partition"
+        _shrink(world, table, siblings, node, level, effect)
+    elif kind == "SplitPartition":
+        _split_among(world, table, siblings, node, level, parent, effect)
+    elif kind == "SetSubpartitionTemplate" and world.edition.classic and len(table.levels) > level + 1:
+        _template(world, table, level + 1, node, effect)
+    elif kind == "ExchangePartition":
+        _exchange_with(world, table, siblings, node, level, effect)
+    elif kind not in NO_ROWS:
+        effect.add_unknown(f"effect of {node.sql('greenplum').split('(')[0].strip()}")
+
+
+@acts("SplitPartition")
+def _split(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
+    _split_among(world, table, table.parts, action, 0, table.name, effect)
+
+
+def _split_among(
+    world: World, table: Table, siblings: list[Partition], action: exp.Expression, level: int, parent: str, effect: Effect
+) -> None:
+    """SPLIT: one partition more of the kind that is split."""
+    effect.verb = "split partition"
+    effect.leaves_made += 1
+    effect.rewritten = True
+    if table.baseline_shapes is not None or not (table.known and table.levels and siblings):
+        effect.add_unknown("unknown definition of the split partition")
+        return
+    named = action.args.get("this") is not None or action.args.get("ref") is not None
+    part = _target(world, table, siblings, action, level, effect) if named else next((p for p in siblings if p.default), None)
+    if part is None or part.children:
+        effect.add_unknown("partition not identified")
+        return
+    into = action.args.get("into") or action.args.get("into_named")
+    names = []
+    for piece in into.args.values() if into is not None else ():
+        ref = piece.args.get("ref") or piece if isinstance(piece, exp.Expression) else None
+        if ref is not None and isinstance(ref.args.get("this"), exp.Identifier):
+            names.append(fold(ref.this))
+    fresh = [n for n in names if n != part.partition] or ["split"]
+    bounds = max((p.bounds for p in siblings), default=1)
+    new = replace(
+        part,
+        name=child_name(parent, level + 1, fresh[0]),
+        partition=fresh[0],
+        default=False,
+        bounds=bounds,
+        born=table.dropped,
+    )
+    with world.changing(effect, table):
+        part.born = table.dropped  # both are recreated
+        if world.edition.classic:
+            part.storage = new.storage = storage_of(world.defaults.options, "", part.storage, world.edition)
+        siblings.append(new)
+        table.counted([new], 1)
+
+
+@acts("ExchangePartition")
+def _exchange(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
+    if table.baseline_shapes is not None or not table.levels:
+        effect.add_unknown("partition not identified")
+        return
+    _exchange_with(world, table, table.parts, action, 0, effect)
+
+
+def _exchange_with(world: World, table: Table, siblings: list[Partition], action: exp.Expression, level: int, effect: Effect) -> None:
+    """EXCHANGE: swap a partition and a table, with their storage, dropped columns and indexes."""
+    other = world.find(action.args["table"])
+    part = _target(world, table, siblings, action, level, effect)
+    if part is None or part.children:
+        effect.add_unknown("partition not identified")
+        return
+    if other is None or not other.known or other.baseline_shapes is not None or not table.known:
+        effect.add_unknown("unknown table in EXCHANGE PARTITION")
+        return
+    same = len(other.indexes) == len(table.indexes)
+    if not same and (world.edition.classic or other.indexes):
+        effect.add_unknown("indexes of the exchanged table")
+    with world.changing(effect, table, other):
+        if not same and not other.indexes:
+            other.indexes = list(table.indexes)  # it gets those of the table, and the partition keeps its own
+        part.storage, other.storage = other.storage, part.storage
+        was = table.dropped - part.born
+        part.born, other.dropped = table.dropped - other.dropped, was
+
+
+@acts("SetSubpartitionTemplate")
+def _set_template(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
+    if table.baseline_shapes is not None or len(table.levels) < 2:
+        effect.add_unknown("previous subpartition template")
+        return
+    _template(world, table, 1, action, effect)
+
+
+def _template(world: World, table: Table, level: int, action: exp.Expression, effect: Effect) -> None:
+    with world.changing(effect, table):
+        table.levels[level].template = list(action.args.get("partitions") or []) or None
+        try:
+            template_sizes(world.edition, table, world.zone)
+        except Unknown as e:
+            effect.add_unknown(str(e))
+
+
+@acts("AttachPartition")
+def _attach(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
+    child = world.find(action.this)
+    if child is None or not child.known or not table.known:
+        effect.add_unknown("unknown table in ATTACH PARTITION")
+        return
+    if child is table or table in world.partitions_of(child):
+        effect.add_unknown("rejected by the server: a table cannot be a partition of itself")
+        return
+    if child.baseline_shapes is not None or table.baseline_shapes is not None:
+        effect.add_unknown("ATTACH PARTITION with a table known only from the baseline")
+        return
+    if child.foreign or table.foreign or (child.partitioned and child.parts):
+        effect.add_unknown("indexes and foreign keys of the attached table")
+    effect.leaves_made += 0  # it was counted as a table, and is one still
+    with world.changing(effect, child, *world.partitions_of(child)):
+        child.parent = table.title
+        for key in table.indexes:
+            settled: list[Table] = []
+            for one in (child, *world.partitions_of(child)):
+                if any(one is x for x in settled):
+                    continue
+                if take_over(one, key):
+                    settled += world.partitions_of(one)
+                else:
+                    one.indexes.append(key.for_partition(one))
+        child.array_kept = child.storage is Storage.HEAP and not _leaf_has_array_type(world) and not child.array_missing
+        child.array_missing = False
+        _note(world, child)
+    table.own_children.append((child.schema, child.name))
+
+
+@acts("DetachPartition")
+def _detach(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
+    child = world.find(action.this)
+    if child is None or child.baseline_shapes is not None or not child.known:
+        effect.add_unknown("unknown table in DETACH PARTITION")
+        return
+    if any(k.constraint for k in child.indexes):
+        effect.add_unknown("constraints kept by the detached table")
+    with world.changing(effect, child):
+        child.parent = ""
+        child.array_missing = child.storage is Storage.HEAP and not _leaf_has_array_type(world) and not child.array_kept
+        child.array_kept = False
+        _note(world, child)
+    child.indexes = [replace(k, of="") for k in child.indexes]
+    key = (child.schema, child.name)
+    table.own_children = [name for name in table.own_children if name != key]
+
+
+def _note(world: World, child: Table) -> None:
+    """Segments note once that a partition was attached or detached."""
+    if world.edition.greenplum:
+        child.extra.setdefault(Instance.SEGMENT.value, Counter())["pg_stat_last_operation"] = 1
+
+
+def _leaf_has_array_type(world: World) -> bool:
+    from gpcatalog.capacity.generation import generation
+
+    return generation(world.edition.name).array_type_of_leaf

@@ -1,0 +1,250 @@
+"""ALTER TABLE, ALTER INDEX and ALTER VIEW: dispatch of actions, constraints and properties of the table; what is unknown is noted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from gpcatalog.ddl import expressions as gx
+from gpcatalog.ddl.definition import constraint
+from gpcatalog.ddl.effect import Effect
+from gpcatalog.ddl.effects.actions import ACTIONS, NO_ROWS, WEAK_LOCK, action_says_only, acts, affected_tables, reshape, without_index
+from gpcatalog.ddl.effects.registry import handles
+from gpcatalog.ddl.effects.views import alter_foreign
+from gpcatalog.ddl.expansion import options_of
+from gpcatalog.ddl.relations import Key, Table, fold, qualified, take_over
+
+if TYPE_CHECKING:
+    from gpcatalog.ddl.world import World
+
+
+def alter(world: World, tree: exp.Expression) -> Effect:
+    """The effect of ALTER TABLE, ALTER INDEX or ALTER VIEW."""
+    if tree.args.get("this") is None:
+        return Effect()
+    table = world.find(tree.this)
+    actions = list(tree.args.get("actions") or [])
+    actions += [tree.args[single] for single in ("action", "move") if tree.args.get(single) is not None]
+    effect = Effect("alter", table, actions=actions)
+    effect.exclusive = (table is None or (table.schema, table.name) in world.before) and any(
+        type(a).__name__ not in WEAK_LOCK for a in actions
+    )
+    if any(type(a).__name__ == "AddPartition" for a in actions):
+        effect.verb = "add partition"
+    if table is None:
+        if type(tree).__name__ == "AlterIndex":
+            _rename_index(world, tree, actions)
+            return Effect()
+        effect.rewritten = any(
+            type(a).__name__ == "SplitPartition" or (type(a).__name__ == "AlterColumnAction" and a.args.get("kind") is not None)
+            for a in actions
+        )
+        effect.add_unknown(f"unknown table {tree.this.sql('greenplum')}")
+        return effect
+    counts = any(type(a).__name__ not in NO_ROWS | {"OwnerTo"} for a in actions)
+    if counts and not table.known and table.baseline_shapes is None:
+        effect.add_unknown(f"unknown definition of {table.title}")
+    if counts and table.uncounted:
+        effect.add_unknown(table.uncounted)
+    for action in actions:
+        _act(world, table, action, effect)
+    if counts and effect.unknown and not table.uncounted and table.baseline_shapes is None:
+        table.uncounted = f"earlier change to {table.title}: {effect.unknown[0]}"
+    effect.relations_locked = 1 + table.numbers[0]
+    return effect
+
+
+def _rename_index(world: World, tree: exp.Expression, actions: list[exp.Expression]) -> None:
+    rename = tree.args.get("rename")
+    if rename is None:
+        return
+    old = fold(tree.this.this)
+    for table in world.tables.values():
+        new = fold(rename.this)
+        table.indexes = [replace(k, name=new) if k.name == old else replace(k, of=new) if old and k.of == old else k for k in table.indexes]
+
+
+def _act(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
+    kind = type(action).__name__
+    handler = ACTIONS.get(kind)
+    if handler is not None:
+        handler(world, table, action, effect)
+    elif kind not in NO_ROWS:
+        effect.add_unknown(f"effect of {action.sql('greenplum').split('(')[0].strip()}")
+
+
+@acts("AddTableConstraint")
+def _add_constraint(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
+    element = action.this
+    family = affected_tables(world, table, action)
+    unknown: list[str] = []
+    kind = element.args.get("kind")
+    if isinstance(kind, gx.KeyConstraint) and kind.args.get("index") is not None and kind.args.get("kind") != "NOT NULL":
+        _promote(world, table, element, effect)
+        return
+    table.made_alone = table.made_alone and bool(table.foreign)
+    if table.parts and len(family) == 1 and action_says_only(action):
+        effect.add_unknown("constraint added to the parent ONLY")
+        return
+    made: list[Key] = []
+    with world.changing(effect, *family):
+        for one in family:
+            if table.inherited and one is not table and not one.parent:
+                _inherit_check(world, one, element, unknown)
+                continue
+            keys, checks = len(one.indexes), len(one.checks)
+            constraint(world, one, element, unknown)
+            if one is table:
+                made = one.indexes[keys:]
+            else:
+                del one.indexes[keys:]
+                one.indexes += [key.for_partition(one) for key in made if not take_over(one, key)]
+            if one.baseline_shapes is not None:
+                new = tuple(k.index for k in one.indexes[keys:])
+                more = len(one.checks) - checks
+                reshape(one, lambda s, new=new, more=more: replace(s, indexes=s.indexes + new, checks=s.checks + more))  # type: ignore[misc]
+                if one.foreign:
+                    unknown.append("foreign key of a table known only from the baseline")
+    for reason in unknown:
+        effect.add_unknown(reason)
+
+
+def _inherit_check(world: World, child: Table, element: exp.Expression, unknown: list[str]) -> None:
+    """Inherit a CHECK constraint, unless it says NO INHERIT or the child has one of that name."""
+    if isinstance(element.args.get("kind"), gx.CheckConstraint) and "NO INHERIT" not in element.sql("greenplum").upper():
+        name = fold(element.args.get("this"))
+        if not name or all(c.name != name for c in child.checks):
+            constraint(world, child, element, unknown)
+
+
+def _promote(world: World, table: Table, element: exp.Expression, effect: Effect) -> None:
+    """ADD … USING INDEX: the index gets the constraint's name."""
+    kind = element.args["kind"]
+    old = fold(kind.args["index"])
+    key = next((k for k in table.indexes if k.name == old), None)
+    if key is None:
+        effect.add_unknown(f"unknown index {old}")
+        return
+    with world.changing(effect, table):
+        name = fold(element.args.get("this")) or old
+        table.indexes = [replace(k, name=name, constraint=True) if k is key else k for k in table.indexes]
+        if kind.args["kind"] == "PRIMARY KEY":
+            table.columns = [replace(c, not_null=True) if c.name in key.simple else c for c in table.columns]
+
+
+@acts("DropConstraint")
+def _drop_constraint(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
+    name = fold(action.this)
+    if not table.known:
+        return
+    found = [k for k in table.indexes if k.constraint and k.name == name]
+    found_checks = [c for c in table.checks if c.name == name]
+    found_keys = [f for f in table.foreign if f.name == name]
+    if not (found or found_checks or found_keys):
+        if not action.args.get("exists") or table.baseline_shapes is not None:
+            effect.add_unknown(f"unknown constraint {name}")
+        return
+    family = affected_tables(world, table, action)
+    with world.changing(effect, *family):
+        for one in family:
+            gone = next((k for k in one.indexes if (k in found if one is table else bool(found) and k.of == name)), None)
+            if gone is not None:
+                one.indexes.remove(gone)
+                if one.baseline_shapes is not None:
+                    reshape(one, lambda s, gone=gone: without_index(s, gone))  # type: ignore[misc]
+            one.checks = [c for c in one.checks if c.name != name]
+            one.foreign = [f for f in one.foreign if f.name != name]
+            if found_checks and one.baseline_shapes is not None:
+                reshape(one, lambda s: replace(s, checks=max(0, s.checks - 1)))
+    if found and str(action.args.get("behavior") or "") == "CASCADE":
+        for other in world.tables.values():
+            if any(f.target == (table.schema, table.name) for f in other.foreign):
+                effect.add_unknown("foreign keys dropped by CASCADE")
+
+
+@acts("SetTable")
+def _set_table(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
+    form = str(action.args.get("form", ""))
+    options = action.args.get("options")
+    storage = {"appendonly", "appendoptimized", "orientation"} & set(options_of(options)) if isinstance(options, exp.Expression) else set()
+    if action.args.get("distribution") is not None or action.args.get("method") is not None or storage:
+        effect.rewritten = True
+    if action.args.get("method") is not None or storage:
+        if table.baseline_shapes is None:
+            table.known = False
+            table.unknown.append("catalog rows kept after a change of storage")
+        effect.add_unknown("catalog rows kept after a change of storage")
+    elif action.args.get("tablespace") is not None:
+        effect.add_unknown("catalog rows and files after a change of tablespace")
+    elif form in ("SET WITH OIDS", "SET WITHOUT OIDS"):
+        effect.add_unknown("change of the OID column")
+    if action.args.get("distribution") is not None:
+        node = action.args["distribution"]
+        word = str(node.args.get("kind") or "")
+        table.distribution = {"HASH": "hash", "RANDOM": "random"}.get(word, "replicated")
+        table.distribution_keys = tuple(fold(k if isinstance(k, exp.Identifier) else k.this) for k in node.expressions)
+
+
+@acts("RenameTo")
+def _rename(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
+    world.forget(table, moved=True)
+    old, table.name = table.name, fold(action.this)
+    for other in world.tables.values():
+        other.own_children = [(s, table.name if n == old and s == table.schema else n) for s, n in other.own_children]
+    world.keep(table)
+
+
+@acts("RenameConstraint")
+def _rename_constraint(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
+    old, new = fold(action.this), fold(action.args.get("to"))
+    table.indexes = [replace(k, name=new) if k.name == old else k for k in table.indexes]
+    table.checks = [replace(c, name=new) if c.name == old else c for c in table.checks]
+    table.foreign = [replace(f, name=new) if f.name == old else f for f in table.foreign]
+
+
+@acts("SetSchema")
+def _set_schema(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
+    world.forget(table, moved=True)
+    old, table.schema = table.schema, fold(action.this)
+    for other in world.tables.values():
+        other.own_children = [(table.schema if n == table.name and s == old else s, n) for s, n in other.own_children]
+    world.keep(table)
+
+
+@acts("InheritAction")
+def _inherit(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
+    form = str(action.args.get("form", ""))
+    if not form.endswith("INHERIT") or table.baseline_shapes is not None:
+        effect.add_unknown(f"effect of {form}")
+        return
+    parent = world.find(action.this)
+    title = parent.title if parent is not None else fold(action.this)
+    with world.changing(effect, table):
+        if form == "INHERIT":
+            table.inherits = (*table.inherits, title)
+            if parent is not None:
+                parent.inherited = True
+        else:
+            table.inherits = tuple(t for t in table.inherits if t != title)
+            if not table.inherits:
+                table.columns = [replace(c, local=True) for c in table.columns]
+
+
+@acts("OwnerTo")
+def _owner(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
+    effect.minor.append("pg_shdepend rows")
+
+
+@handles("AlterTable", "AlterIndex", "AlterView")
+def alter_relation(world: World, tree: exp.Expression) -> Effect:
+    if tree.args.get("this") is not None and qualified(tree.this) in world.views:
+        return alter_foreign(world, tree)
+    effect = alter(world, tree)
+    if effect.table is None and tree.args.get("this") is not None and not isinstance(tree.this, exp.Identifier):
+        world.note_change_by_name(tree.this)
+        for other in (a.args.get("table") for a in tree.find_all(exp.Expression) if type(a).__name__ == "ExchangePartition"):
+            if other is not None and (there := world.find(other)) is not None:
+                there.uncounted = there.uncounted or f"table {there.title} after EXCHANGE PARTITION"
+    return effect

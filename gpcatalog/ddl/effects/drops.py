@@ -1,0 +1,101 @@
+"""DROP TABLE and TRUNCATE; dispatch of other DROP statements."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from gpcatalog.ddl.effect import Effect
+from gpcatalog.ddl.effects.indexes import drop_indexes
+from gpcatalog.ddl.effects.nodes import cascades
+from gpcatalog.ddl.effects.registry import DROPS, NO_RELATIONS, UNCOUNTED, drops, handles
+from gpcatalog.ddl.effects.views import drop_dependent_views
+from gpcatalog.ddl.relations import qualified
+
+if TYPE_CHECKING:
+    from gpcatalog.ddl.world import World
+
+
+@handles("DropObject")
+def drop(world: World, tree: exp.Expression) -> Effect:
+    effect = Effect("drop")
+    if tree.args.get("indexes"):
+        return drop_indexes(world, tree)
+    kind = tree.args.get("kind")
+    if (handler := DROPS.get(str(kind))) is not None:
+        return handler(world, tree)
+    if kind in NO_RELATIONS:
+        effect.minor.append("catalog rows of the dropped objects")
+        if cascades(tree):
+            effect.add_unknown("other objects dropped by CASCADE")
+        effect.verb = ""
+        return effect
+    return Effect(unknown=["catalog rows of the dropped objects"])
+
+
+@drops("TABLE", "MATERIALIZED VIEW")
+def drop_tables(world: World, tree: exp.Expression) -> Effect:
+    """DROP TABLE and DROP MATERIALIZED VIEW."""
+    effect = Effect("drop")
+    cascade = cascades(tree)
+    for name in tree.args.get("names") or ():
+        table = world.find(name)
+        if table is None and drop_baseline_leaf(world, name, effect):
+            continue
+        if table is None:
+            world.note_change_by_name(name)
+            if not tree.args.get("exists") or world.opaque:
+                effect.add_unknown(f"unknown table {name.sql('greenplum')}")
+            effect.exclusive = True
+            continue
+        effect.table = table
+        for one in (table, *world.partitions_of(table)):
+            world.drop(one, effect)
+        if cascade:
+            children = world.inheriting(table)
+            for child in children:
+                world.drop(child, effect)
+            drop_dependent_views(world, {table.name, *(h.name for h in children), *(p.name for p in table.relations())}, effect)
+            if (table.schema, table.name) in world.before:
+                effect.add_unknown("dependent objects dropped by CASCADE")
+        if cascade and (table.inherited or any(k.target == (table.schema, table.name) for t in world.tables.values() for k in t.foreign)):
+            for other in world.tables.values():
+                kept = [k for k in other.foreign if k.target != (table.schema, table.name)]
+                if len(kept) < len(other.foreign):
+                    with world.changing(effect, other):
+                        other.foreign = kept
+    return effect
+
+
+def drop_baseline_leaf(world: World, name: exp.Expression, effect: Effect) -> bool:
+    """DROP TABLE of a partition that only the baseline knows."""
+    hit = world.elsewhere(*qualified(name)) if not isinstance(name, exp.Dot) else None
+    if hit is None or hit[0].baseline_shapes is None:
+        return False
+    root, shape = hit
+    for change in root.reshaped:
+        shape = change(shape)
+    if root.baseline_shapes is None or root.baseline_shapes[shape] < 1:
+        return False
+    root.baseline_shapes[shape] -= 1
+    if root.parts:
+        root.counted([root.parts.pop()], -1)
+    effect.table, effect.exclusive = root, True
+    effect.gone[shape] += 1
+    effect.leaves_gone += 1
+    effect.relations_locked += 1
+    effect.add_unknown(UNCOUNTED)
+    return True
+
+
+@handles("Truncate")
+def truncate(world: World, tree: exp.Expression) -> Effect:
+    effect = Effect("truncate", exclusive=True)
+    for name in tree.args.get("tables") or ():
+        table = world.find(name)
+        if table is not None:
+            effect.table = table
+            effect.relations_locked += 1 + table.numbers[0]
+            effect.exclusive = (table.schema, table.name) in world.before
+    return effect

@@ -1,0 +1,109 @@
+"""Queries, functions, procedures and DO blocks: code that may run DDL, and writes to catalogs."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from gpcatalog.ddl import expressions as gx
+from gpcatalog.ddl.effect import Effect
+from gpcatalog.ddl.effects.create_table import columns_of_query, created, set_storage
+from gpcatalog.ddl.effects.registry import MINOR, handles
+from gpcatalog.ddl.effects.session import set_variable
+from gpcatalog.ddl.relations import Table, fold, qualified
+
+if TYPE_CHECKING:
+    from gpcatalog.ddl.world import World
+
+
+# functions that create tables: of pg_partman, TimescaleDB, Citus, dblink
+_MAKE_TABLES = frozenset(
+    """create_parent create_sub_parent create_partition run_maintenance run_maintenance_proc partition_data_time partition_data_id
+    undo_partition drop_partition_time drop_partition_id create_hypertable create_distributed_table create_reference_table dblink_exec
+    dblink query_to_xml""".split()
+)
+
+_OF_THE_SERVER = ("pg_catalog", "gp_toolkit", "information_schema")
+
+_DDL_IN_A_BODY = re.compile(r"\b(?:create|alter|drop|execute|truncate|perform|select\s+\S+\.\S+\s*\()", re.IGNORECASE)
+
+
+@handles("Except", "Intersect", "Select", "Union")
+def select(world: World, tree: exp.Expression) -> Effect:
+    into = tree.args.get("into")
+    if into is None:
+        return note_calls(world, tree, set_variable(world, tree))
+    schema, name = qualified(into.this)
+    table = Table(schema, name, node=tree)
+    table.temporary = into.args.get("kind") == "TEMPORARY"
+    set_storage(world, table, "")
+    columns_of_query(world, table, tree, [])
+    return created(world, table)
+
+
+def note_calls(world: World, tree: exp.Expression, effect: Effect) -> Effect:
+    """Note calls of functions that may run DDL: those of this script, and known ones such as create_parent()."""
+    for call in tree.find_all(exp.Anonymous, gx.FunctionCall):
+        path = call.this if isinstance(call.this, str) else call.this.sql("greenplum")
+        schema, _, name = str(path).lower().replace('"', "").rpartition(".")
+        alone = tree.args.get("from_") is None and bool(schema) and schema.rsplit(".", 1)[-1] not in _OF_THE_SERVER
+        if world.routines.get(name, name in _MAKE_TABLES or (alone and name not in world.routines)):
+            effect.add_unknown(f"effect of {path}()")
+            note_code(world, call.sql("greenplum") + world.bodies.get(name, ""), f"effect of {path}()")
+    return effect
+
+
+def note_code(world: World, text: str, reason: str) -> None:
+    """Note tables named in code that runs but is not read."""
+    world.opaque = True
+    words = set(re.findall(r"\w+", text.lower()))
+    for table in world.tables.values():
+        if table.name in words and table.baseline_shapes is None:
+            table.uncounted = table.uncounted or reason
+
+
+@handles("DoBlock")
+def do_block(world: World, tree: exp.Expression) -> Effect:
+    text = " ".join(str(x.this) for x in tree.find_all(exp.Heredoc, exp.Literal, exp.RawString))
+    note_code(world, text, "effect of a DO block")
+    return Effect("call", unknown=["effect of the DO block"] if _DDL_IN_A_BODY.search(text) or not text else [])
+
+
+@handles("CreateRule")
+def create_rule(world: World, tree: exp.Expression) -> Effect:
+    """A rule ON SELECT makes a view of a table."""
+    if re.search(r"\bON\s+SELECT\b", tree.sql("greenplum").upper()):
+        return Effect(unknown=["table that the ON SELECT rule turns into a view"])
+    return Effect(minor=[MINOR["CreateRule"]])
+
+
+@handles("CreateFunction", "CreateProcedure")
+def create_routine(world: World, tree: exp.Expression) -> Effect:
+    name = fold(tree.this if isinstance(tree.this, exp.Identifier) else tree.this.args.get("this"))
+    own = " ".join(str(x.this) for x in tree.find_all(exp.Heredoc, exp.Literal, exp.RawString))
+    world.routines[name] = world.routines.get(name, False) or bool(_DDL_IN_A_BODY.search(own))
+    if world.routines[name]:
+        world.bodies[name] = f"{world.bodies.get(name, '')} {own}"
+    return Effect(minor=[MINOR[type(tree).__name__]])
+
+
+@handles("CallProcedure")
+def call_procedure(world: World, tree: exp.Expression) -> Effect:
+    return Effect("call", unknown=["effect of the procedure"])
+
+
+@handles("Explain")
+def explain(world: World, tree: exp.Expression) -> Effect:
+    """EXPLAIN ANALYZE runs what it explains."""
+    makes = tree.find(exp.Create) is not None or any(s.args.get("into") is not None for s in tree.find_all(exp.Select))
+    return Effect(unknown=["statement run by EXPLAIN ANALYZE"] if makes and "ANALYZE" in tree.sql("greenplum").upper() else [])
+
+
+@handles("Insert", "Update", "Delete")
+def write_rows(world: World, tree: exp.Expression) -> Effect:
+    """INSERT, UPDATE and DELETE; on a catalog their effect is unknown."""
+    schema, name = qualified(tree.this.this if isinstance(tree.this, exp.Schema) else tree.this)
+    by_hand = schema in ("", "pg_catalog") and name.startswith(("pg_", "gp_")) and (schema, name) not in world.tables
+    return Effect(unknown=[f"direct changes to {name}"] if by_hand else [])

@@ -1,0 +1,118 @@
+"""Views, external and foreign tables."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from gpcatalog.ddl.definition import define
+from gpcatalog.ddl.derive import width
+from gpcatalog.ddl.effect import Effect
+from gpcatalog.ddl.effects.nodes import cascades, names_in
+from gpcatalog.ddl.effects.registry import drops, handles
+from gpcatalog.ddl.relations import Table, View, fold, qualified
+
+if TYPE_CHECKING:
+    from gpcatalog.ddl.world import World
+
+
+def create_view(world: World, tree: exp.Create) -> Effect:
+    """A view has one row in pg_class and one per column in pg_attribute; its dependencies are not counted."""
+    effect = Effect("view", minor=["dependencies of a view"])
+    name = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
+    given = tree.this.expressions if isinstance(tree.this, exp.Schema) else []
+    key, query = qualified(name), tree.args.get("expression")
+    number = None if query is None else width(world, query)
+    if number is None and given:
+        number = len(given)
+    was = world.views[key].columns if key in world.views else 0
+    fresh = key not in world.views
+    if tree.args.get("replace") and fresh and not tree.args.get("temporary"):
+        effect.add_unknown("whether the view already exists")
+    world.views[key] = View(number, names_in(query))
+    if number is None or was is None:
+        effect.add_unknown("columns of the view")
+        return effect
+    effect.add_rows({"pg_class": int(fresh), "pg_attribute": number - was, "pg_type": 2 * fresh, "pg_rewrite": int(fresh)})
+    return effect
+
+
+@drops("VIEW", "EXTERNAL TABLE", "EXTERNAL WEB TABLE", "FOREIGN TABLE")
+def drop_views(world: World, tree: exp.Expression) -> Effect:
+    effect = Effect("drop", minor=["dependencies of a view"])
+    for name in tree.args.get("names") or ():
+        key = qualified(name)
+        if key not in world.views and tree.args.get("exists"):
+            continue  # as for DROP TABLE IF EXISTS
+        if key not in world.views:
+            effect.add_unknown(f"unknown columns of view {name.sql('greenplum')}")
+            continue
+        drop_view(world, key, effect)
+        if cascades(tree):
+            drop_dependent_views(world, {key[1]}, effect)
+            if tree.args.get("kind") != "VIEW":
+                effect.add_unknown("child tables dropped by CASCADE")
+    return effect
+
+
+def drop_view(world: World, key: tuple[str, str], effect: Effect) -> None:
+    view = world.views.pop(key)
+    if view.columns is None:
+        effect.add_unknown(f"unknown columns of view {key[1]}")
+        return
+    effect.add_rows({"pg_class": -1, "pg_attribute": -view.columns, "pg_type": -2, "pg_rewrite": -int(view.rule)})
+
+
+def drop_dependent_views(world: World, names: set[str], effect: Effect) -> None:
+    """CASCADE: drop views and materialized views that depend on these names, recursively."""
+    pending = set(names)
+    while pending:
+        name = pending.pop()
+        for key in [k for k, v in world.views.items() if name in v.reads]:
+            drop_view(world, key, effect)
+            pending.add(key[1])
+        for table in [t for t in world.tables.values() if name in t.reads]:
+            world.drop(table, effect)
+            pending.add(table.name)
+        for table in world.tables.values():
+            if any(c.type == name for c in table.columns):
+                effect.add_unknown("columns that use the row type of the dropped table")
+
+
+def create_external(world: World, tree: exp.Create, kind: str) -> Effect:
+    """An external or foreign table: a row of pg_class and, with system columns, those of pg_attribute."""
+    effect = Effect(kind.lower(), minor=[f"rows of {'an external' if kind == 'EXTERNAL TABLE' else 'a foreign'} table in other catalogs"])
+    name = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
+    shadow = Table(*qualified(name))
+    define(world, shadow, tree.this.expressions if isinstance(tree.this, exp.Schema) else [])
+    if not shadow.known or tree.args.get("expression") is not None or tree.find(exp.PartitionedOfProperty, exp.InheritsProperty):
+        effect.add_unknown(f"columns of {shadow.title}")
+        for parent in tree.find_all(exp.Table):
+            if (above := world.find(parent)) is not None:
+                above.uncounted = above.uncounted or f"partition or child table {shadow.title}"
+        return effect
+    # with ctid, tableoid and the four of transactions; Greenplum: gp_segment_id
+    number = len(shadow.columns) + 6 + world.edition.greenplum
+    world.views[shadow.schema, shadow.name] = View(number, frozenset(), rule=False)
+    effect.add_rows({"pg_class": 1, "pg_attribute": number, "pg_type": 2})
+    return effect
+
+
+@handles("AlterForeignTable", "AlterExternalTable")
+def alter_foreign(world: World, tree: exp.Expression) -> Effect:
+    """ALTER of a foreign or external table or of a view: only a new column adds a row."""
+    actions = tree.args.get("actions") or ()
+    more = sum(type(a).__name__ == "AddColumn" for a in actions)
+    key = qualified(tree.this)
+    effect = Effect("alter", unknown=["whether the column exists"] if any(a.args.get("if_not_exists") for a in actions) else [])
+    if (known := world.views.get(key)) is not None:
+        world.views[key] = replace(known, columns=None if known.columns is None else known.columns + more)
+    elif tree.args.get("exists") or tree.args.get("if_exists"):
+        effect.add_unknown("whether the table exists")
+    new = tree.args.get("rename") or next((a.this for a in actions if type(a).__name__ == "RenameTo"), None)
+    if key in world.views and isinstance(new, exp.Identifier):
+        world.views[key[0], fold(new)] = world.views.pop(key)
+    effect.add_rows({"pg_attribute": more})
+    return effect
