@@ -14,7 +14,7 @@ from gpcatalog.model.names import quote_ident as quote
 COPIED = "INCLUDING ALL EXCLUDING INDEXES EXCLUDING IDENTITY EXCLUDING STATISTICS"
 """What LIKE copies: indexes, identity and statistics objects need names, which are given afterwards."""
 REPLICA_IDENTITY = {"f": "FULL", "n": "NOTHING"}
-BOUND = "gpcatalog_bound"  # name of the constraint that spares ATTACH its scan
+BOUND = "gpcatalog_bound"  # name of the constraint from which ATTACH PARTITION proves the bound without a scan
 
 
 def split_table(table: str, columns: str, like: Relation, encodings: Iterable[tuple[str, str]], *, options: str = "") -> str:
@@ -26,6 +26,13 @@ def split_table(table: str, columns: str, like: Relation, encodings: Iterable[tu
     inside += [f"COLUMN {column} ENCODING ({encoding})" for column, encoding in encodings]
     with_ = f" WITH ({options})" if options else ""
     return f"CREATE {kind} {table} ({', '.join(inside)}) PARTITION BY {like.split} USING {quote(like.access_method)}{with_};"
+
+
+def bound_check(relation: str, predicate: str, parent: Relation, *, valid: bool = True) -> str:
+    """The statement that adds BOUND to a table that is attached to `parent` later; not `valid`: existing rows are checked later."""
+    if parent.parent is None:
+        return f"ALTER TABLE {relation} ADD CONSTRAINT {BOUND} CHECK ({predicate}){'' if valid else ' NOT VALID'};"
+    return call("bound", literal(relation), literal(predicate), literal(parent.sql), literal("" if valid else " NOT VALID"))
 
 
 class Declarative(Writer):
@@ -98,7 +105,7 @@ class Declarative(Writer):
                 Phase.PREPARE,
                 [
                     call("lock", literal(f"LOCK TABLE {lock_list([table])} IN ACCESS EXCLUSIVE MODE")),
-                    f"ALTER TABLE {table} ADD CONSTRAINT {name} CHECK ({swap.range_predicate} IS NOT TRUE) NOT VALID;",
+                    f"ALTER TABLE {table} ADD CONSTRAINT {name} CHECK (NOT {swap.range_predicate}) NOT VALID;",
                 ],
             ),
         ]
@@ -158,7 +165,7 @@ class Declarative(Writer):
                 tables, statements = self._tree(context, swap, made)
                 ready += statements
                 top, predicate = tables[()], made.key
-            ready.append(f"ALTER TABLE {top} ADD CONSTRAINT {BOUND} CHECK ({predicate});")
+            ready.append(bound_check(top, predicate, swap.parent))
             tops.append((made, top, tables))
         if swap.gone:
             moves.append(f"DROP TABLE {', '.join(u.relation.sql for u in swap.gone)};")

@@ -554,6 +554,17 @@ BEGIN
 END
 $f$;
 
+-- Adds the CHECK from which the server proves the partition constraint, so that ATTACH PARTITION does not read the table.
+-- Below other partitions that constraint includes theirs.
+CREATE OR REPLACE FUNCTION @J.bound(relation text, own text, parent text, how text) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $f$
+DECLARE
+    above text := pg_catalog.pg_get_partition_constraintdef(parent::pg_catalog.regclass);
+BEGIN
+    EXECUTE 'ALTER TABLE ' || relation || ' ADD CONSTRAINT gpcatalog_bound CHECK (' || own || COALESCE(' AND ' || above, '') || ')' || how;
+END
+$f$;
+
 -- Notes a table that is built aside.
 CREATE OR REPLACE FUNCTION @J.staged(of_plan text, of_step text, relation text) RETURNS void
 LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $f$

@@ -106,7 +106,7 @@ def predicate(bound: Bound, *columns: str) -> str:
     """What a row must satisfy to lie in a bound. Raises Refusal.
 
     >>> predicate(parse("START (1) EXCLUSIVE END (5) INCLUSIVE"), "k")
-    '(k > 1 AND k <= 5)'
+    '(k IS NOT NULL AND k > 1 AND k <= 5)'
     >>> predicate(parse("FOR VALUES IN ('a', NULL)"), "k")
     "(k IS NULL OR k IN ('a'))"
     >>> predicate(parse("FOR VALUES FROM (1, 2) TO (1, 5)"), "a", "b")
@@ -128,12 +128,13 @@ def predicate(bound: Bound, *columns: str) -> str:
         return f"({' OR '.join(parts)})"
     if bound.kind is not BoundKind.RANGE:
         raise Refusal(f"the bound {bound.text} is neither a range nor a list")
-    parts = []
+    # the server proves a partition constraint only from checks that say IS NOT NULL, too; else ATTACH PARTITION reads the table
+    parts = [f"{key} IS NOT NULL"]
     if bound.lower:
         parts.append(f"{key} {'>=' if bound.lower_inclusive else '>'} {bound.lower[0].sql}")
     if bound.upper:
         parts.append(f"{key} {'<=' if bound.upper_inclusive else '<'} {bound.upper[0].sql}")
-    return f"({' AND '.join(parts)})" if parts else f"({key} IS NOT NULL)"
+    return f"({' AND '.join(parts)})"
 
 
 def _beside(end: Sequence[Term] | None, columns: Sequence[str], than: str, all_of_it: TermKind) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from gpcatalog.migration.change import Context, Lift, Made, Parted, Plain, Swap
-from gpcatalog.migration.declarative import BOUND, REPLICA_IDENTITY, split_table
+from gpcatalog.migration.declarative import BOUND, REPLICA_IDENTITY, bound_check, split_table
 from gpcatalog.migration.facts import Relation
 from gpcatalog.migration.template import set_template
 from gpcatalog.migration.writer import Phase, Phases, Writer, array, block, call, grant_statements, index_properties, literal, lock_list
@@ -257,7 +257,7 @@ def lift(writer: Writer, context: Context, change: Lift, *, done: str, whole: bo
             Phase.PREPARE,
             [
                 call("lock", literal(f"LOCK TABLE {lock_list([here])} IN ACCESS EXCLUSIVE MODE")),
-                f"ALTER TABLE {here} ADD CONSTRAINT {BOUND} CHECK ({check}) NOT VALID;",
+                bound_check(here, check, change.parent, valid=False),
             ],
         ),
     ]
