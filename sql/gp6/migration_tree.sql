@@ -19,12 +19,9 @@ SELECT c.oid::int8 AS oid,
        COALESCE(r.parisdefault, false) AS is_default,
        pg_catalog.pg_get_userbyid(c.relowner)::text AS owner,
        c.relacl::text AS acl,
-       -- what the owner took from itself
        (SELECT pg_catalog.string_agg(d.privilege_type, ',' ORDER BY d.privilege_type)
-          FROM pg_catalog.aclexplode(pg_catalog.acldefault('r', c.relowner)) d
-         WHERE c.relacl IS NOT NULL AND d.grantee = c.relowner
-               AND NOT EXISTS (SELECT 1 FROM pg_catalog.aclexplode(c.relacl) x
-                                WHERE x.grantee = c.relowner AND x.privilege_type = d.privilege_type)) AS revoked,
+-- include owner_revoked
+       ) AS revoked,
        CASE c.relstorage WHEN 'h' THEN 'heap' WHEN 'a' THEN 'ao_row' WHEN 'c' THEN 'ao_column'
                          WHEN 'x' THEN 'external' WHEN 'f' THEN 'foreign' ELSE 'other' END AS storage,
        COALESCE(pg_catalog.array_to_string(c.reloptions, ', '), '') AS options,

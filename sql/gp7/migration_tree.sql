@@ -15,12 +15,9 @@ SELECT c.oid::int8 AS oid, t.parent::int8 AS parent, t.level::int4 AS level,
        COALESCE(pg_catalog.pg_get_expr(c.relpartbound, 0) = 'DEFAULT', false) AS is_default,
        pg_catalog.pg_get_userbyid(c.relowner)::text AS owner,
        c.relacl::text AS acl,
-       -- what the owner took from itself
        (SELECT pg_catalog.string_agg(d.privilege_type, ',' ORDER BY d.privilege_type)
-          FROM pg_catalog.aclexplode(pg_catalog.acldefault('r', c.relowner)) d
-         WHERE c.relacl IS NOT NULL AND d.grantee = c.relowner
-               AND NOT EXISTS (SELECT 1 FROM pg_catalog.aclexplode(c.relacl) x
-                                WHERE x.grantee = c.relowner AND x.privilege_type = d.privilege_type)) AS revoked,
+-- include owner_revoked
+       ) AS revoked,
        CASE WHEN c.relkind = 'f' THEN 'foreign' WHEN c.relkind = 'p' THEN 'none' ELSE am.amname::text END AS storage,
        COALESCE(am.amname::text, '') AS access_method,
        COALESCE(pg_catalog.array_to_string(c.reloptions, ', '), '') AS options,

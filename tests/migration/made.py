@@ -119,3 +119,10 @@ def execute(dsn: str, *statements: str) -> None:
 def asked(dsn: str, query: str) -> list[tuple[Any, ...]]:
     with psycopg.connect(dsn, autocommit=True) as conn:
         return conn.execute(query).fetchall()
+
+
+def roles(dsn: str, *names: str, options: str = "") -> None:
+    """Create those of the roles that the server does not have; databases of other tests share them."""
+    for name in names:
+        if not asked(dsn, f"SELECT 1 FROM pg_roles WHERE rolname = '{name}'"):
+            execute(dsn, f"CREATE ROLE {name} {options}")

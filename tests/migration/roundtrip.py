@@ -18,7 +18,7 @@ def dump(binary: Path | str, dsn: str) -> dict[str, str]:
     text = re.sub(r"(?m)^\\(un)?restrict .*$", "", done.stdout)  # a word made anew each time
     for block in re.split(r"\n--\n-- (?=Name: )", text)[1:]:
         head, _, body = block.partition("\n--\n")
-        m = re.match(r"Name: (.*?); Type: (.*?); Schema: (\S+);", head)
+        m = re.match(r"Name: (.*?); Type: (.*?); Schema: (.*?); Owner", head)
         assert m is not None, head
         if "gpcatalog_journal" in (m[1] + m[3]):
             continue

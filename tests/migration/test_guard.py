@@ -25,8 +25,7 @@ CHANGES = {
 def test_changed_since_planned(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     base = request.getfixturevalue(fixture)
     dsn = fresh_database(base, "mig_guard")
-    if not made.asked(dsn, "SELECT 1 FROM pg_roles WHERE rolname = 'mig_owner'"):
-        made.execute(dsn, "CREATE ROLE mig_owner")
+    made.roles(dsn, "mig_owner")
     greenplum = fixture.startswith("gp")
     add = (
         "ALTER TABLE t ADD PARTITION late START (date '2021-01-01') END (date '2021-02-01')"
@@ -79,9 +78,7 @@ def test_journal_is_asked_for(pg_dsn: str, tmp_path: Path) -> None:
 def test_grants_of_a_role_that_the_session_may_not_become(pg_dsn: str, tmp_path: Path) -> None:
     """The owner grants in its place, and it is said before and when it happens."""
     dsn = fresh_database(pg_dsn, "mig_grantor")
-    for role in ("mig_login", "mig_grantor", "mig_reader"):
-        if not made.asked(dsn, f"SELECT 1 FROM pg_roles WHERE rolname = '{role}'"):
-            made.execute(dsn, f"CREATE ROLE {role} LOGIN")
+    made.roles(dsn, "mig_login", "mig_grantor", "mig_reader", options="LOGIN")
     made.execute(
         dsn,
         "GRANT CREATE ON DATABASE mig_grantor TO mig_login",

@@ -93,7 +93,7 @@ def test_row_that_is_gone_again(fixture: str, request: pytest.FixtureRequest, tm
     """A row was there for the moment of the copy alone: no leaf differs from what it was before, but the copy does, and is made again."""
     dsn = fresh_database(request.getfixturevalue(fixture), "mig_gone_again")
     table(dsn, fixture.startswith("gp"))
-    made.execute(dsn, *(["CREATE ROLE mig_owner"] if not made.asked(dsn, "SELECT 1 FROM pg_roles WHERE rolname = 'mig_owner'") else []))
+    made.roles(dsn, "mig_owner")
     made.execute(dsn, "ALTER TABLE t OWNER TO mig_owner")
     rows = made.rows_of(dsn, "t")
     files = made.written(dsn, tmp_path / "sql", made.plan_of(dsn), request=Request(Mode.ONLINE, pause_s=0.05))

@@ -119,9 +119,7 @@ def test_merge_partitions_done_by_postgresql_19(pg19_dsn: str, tmp_path: Path) -
     pictures = []
     for mode, seconds in (("copied", 0.0), ("merged", 60.0)):
         dsn = fresh_database(pg19_dsn, f"mig_{mode}")
-        for role in ("mig_owner", "mig_reader"):
-            if not made.asked(dsn, f"SELECT 1 FROM pg_roles WHERE rolname = '{role}'"):
-                made.execute(dsn, f"CREATE ROLE {role}")
+        made.roles(dsn, "mig_owner", "mig_reader")
         made.execute(
             dsn,
             "CREATE TABLE t (gone int, id int, d date, v text DEFAULT 'x', PRIMARY KEY (id, d)) PARTITION BY RANGE (d)",

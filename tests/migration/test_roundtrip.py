@@ -117,9 +117,7 @@ def catalog_rows(dsn: str) -> int:
 
 def make(dsn: str, *, classic: bool, only: Collection[str] | None = None, also: Iterable[odd.Odd] = ()) -> tuple[list[str], list[str]]:
     """Fill a database, with `only` these tables, and `also` those; returns the tables' names, and what the server did not take."""
-    for role in odd.ROLES:
-        if not made.asked(dsn, f"SELECT 1 FROM pg_roles WHERE rolname = '{role}'"):
-            made.execute(dsn, f"CREATE ROLE {role}")
+    made.roles(dsn, *odd.ROLES)
     made.execute(dsn, *odd.SHARED)
     version = int(made.asked(dsn, "SHOW server_version_num")[0][0])
     tables, cannot = [], []

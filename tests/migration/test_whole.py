@@ -15,9 +15,7 @@ FLAT = made.EAGER + "flatten = true\n"
 
 
 def plain_table(dsn: str, greenplum: bool) -> None:
-    for role in ("mig_owner", "mig_reader"):
-        if not made.asked(dsn, f"SELECT 1 FROM pg_roles WHERE rolname = '{role}'"):
-            made.execute(dsn, f"CREATE ROLE {role}")
+    made.roles(dsn, "mig_owner", "mig_reader")
     if greenplum:
         made.execute(
             dsn,

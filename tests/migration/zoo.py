@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.migration.made import asked, execute, rows_of
+from tests.migration.made import asked, execute, roles, rows_of
 
 HOSTILE = "We\"ird $gpcatalog$ \\ é's\n:x select"
 
@@ -186,9 +186,7 @@ def make(dsn: str, generation: str) -> list[str]:
     """Fill a database; returns the quoted names of its tables."""
     greenplum = not generation.startswith("pg")
     shapes = GREENPLUM if greenplum else POSTGRES
-    for role in ("mig_owner", "mig_reader", "mig_writer"):
-        if not asked(dsn, f"SELECT 1 FROM pg_roles WHERE rolname = '{role}'"):
-            execute(dsn, f"CREATE ROLE {role}")
+    roles(dsn, "mig_owner", "mig_reader", "mig_writer")
     names = []
     for name, statements in shapes.items():
         execute(dsn, *statements)
