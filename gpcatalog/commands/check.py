@@ -70,6 +70,10 @@ def check(
         int | None,
         typer.Option(metavar="N", help="Budget: catalog rows on an instance the change may add.", min=0, show_default=False),
     ] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="Value of a psql variable or ${placeholder}; may be repeated."),
+    ] = None,
     disable: Annotated[list[str] | None, typer.Option(metavar="RULE", help="Switch a rule off; may be repeated.")] = None,
     time_zone: Annotated[str, typer.Option(metavar="ZONE", help="Time zone of the session that will run it.", show_default="UTC")] = "",
     fail_on: Annotated[FailOn | None, typer.Option(help="Lowest severity that makes the exit code 1.", show_default="warning")] = None,
@@ -130,11 +134,18 @@ def check(
         changes["change"] = msgspec.structs.replace(settings.change, **bounds)
     settings = msgspec.structs.replace(settings, **changes)
 
+    values = inputs.properties(files)
+    for pair in set_ or ():
+        name, sign, value = pair.partition("=")
+        if not sign or not name:
+            raise CatalogError(f"--set {pair}: no NAME=VALUE", hint="for example --set schema=sales")
+        values[name] = value
+
     touched = inputs.changed(diff) if diff else None
     if diff and not files:
         assert touched is not None
         files = sorted(touched)
-    sources = inputs.gather(files, settings.exclude)
+    sources = inputs.gather(files, settings.exclude, values)
     if touched is not None:
         spelled: dict[str, list[tuple[int, int]]] = {}
         for name, ranges in touched.items():  # two names may be spelled alike: the ranges of both count then
@@ -154,7 +165,7 @@ def check(
         from gpcatalog.ddl.check import cost_edition, server_edition
 
         world = known.world(cost_edition(server_edition(settings.server)), ZoneInfo(settings.time_zone))
-    report = run(sources, settings, changed=touched, world=world, baseline=known.totals if known is not None else None)
+    report = run(sources, settings, changed=touched, world=world, baseline=known.totals if known is not None else None, values=values)
 
     if output_format is CheckFormat.TEXT:
         from gpcatalog.emit import check_text

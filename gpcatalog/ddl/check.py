@@ -6,7 +6,8 @@ import re
 import traceback
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -19,9 +20,10 @@ from gpcatalog.ddl.effect import Effect
 from gpcatalog.ddl.grammar import SyntaxFault
 from gpcatalog.ddl.inputs import included
 from gpcatalog.ddl.judged import CheckReport, Cost, Ignore, Judged, Located, Subject, cost_of, over_budget
-from gpcatalog.ddl.script import Outcome, Source, Statement, statements
+from gpcatalog.ddl.script import Outcome, Piece, Source, Statement, read, split
 from gpcatalog.ddl.session import rolled_back
 from gpcatalog.ddl.settings import Budget, Settings
+from gpcatalog.ddl.variables import Variables
 from gpcatalog.ddl.world import World
 from gpcatalog.errors import CatalogError
 from gpcatalog.model.finding import Finding, Severity
@@ -69,19 +71,20 @@ def _sum(costs: Iterable[Cost]) -> Cost:
     return Cost(leaves, relations, on_coordinator, on_segment, empty, filled, locks, complete)
 
 
-def _in_token(statement: Statement, starts: list[int], ends: list[int], at: int) -> bool:
+def _in_token(statement: Piece, starts: list[int], ends: list[int], at: int) -> bool:
     number = bisect_right(starts, at) - 1
     return number >= 0 and starts[number] <= at < ends[number]
 
 
-def _ignores(source: Source, found: list[Statement]) -> dict[int, list[Ignore]]:
-    """Ignore comments by the index of the statement they speak of: the one they stand in, or the next."""
+def _ignores(source: Source, variables: Variables) -> dict[int, list[Ignore]]:
+    """Ignore comments by the number of the statement they belong to: the one that contains them, or the next."""
     out: dict[int, list[Ignore]] = {}
     if "gpcatalog:" not in source.text:
         return out
     from gpcatalog.ddl.grammar import WORDS
     from gpcatalog.ddl.lexer import LexError, scan
 
+    found = list(split(source, variables=variables.fresh()))
     ends = [s.end for s in found]
     for hit in _IGNORE.finditer(source.text):
         index = min(bisect_right(ends, hit.start()), len(found) - 1)
@@ -115,52 +118,92 @@ def _sets_lock_timeout(statement: Statement) -> bool | None:
     return not (value and value[1] in ("0", "default"))
 
 
-def _effect(world: World, statement: Statement, rolled_back: bool) -> Effect:
+def _effect(world: World, statement: Statement, undone: bool) -> Effect:
     """Return the effect of a statement. A fault of this program becomes a finding, so that the run goes on."""
+    if statement.other:
+        return Effect(unknown=["statement in another branch of \\if"])
     if statement.tree is None:
-        return Effect(unknown=["file that was not read" if statement.outcome is Outcome.NOT_READ else "statement that could not be parsed"])
+        reason = {
+            Outcome.NOT_READ: "file that was not read",
+            Outcome.NO_VALUE: f"value of {', '.join(statement.missing)}",
+        }.get(statement.outcome, "statement that could not be parsed")
+        return Effect(unknown=[reason])
     try:
-        effect = world.apply(statement.tree, rolled_back=rolled_back)
-        if statement.command == "\\gexec":
-            effect.add_unknown("statements run by \\gexec")
-        return effect
+        effect = world.apply(statement.tree, rolled_back=undone)
     except Exception as e:  # one statement must never lose the whole run
         return Effect(unknown=[_bug(e)], failed=_bug(e))
+    if statement.command == "\\gexec":
+        effect.add_unknown("statements run by \\gexec")
+    if effect.made or effect.gone or effect.verb or effect.unknown:
+        for name in statement.missing:
+            effect.add_unknown(f"value of {name}")
+        for reason in statement.reasons:
+            effect.add_unknown(reason)
+        if (statement.missing or statement.reasons) and effect.table is not None:
+            effect.table.uncounted = effect.table.uncounted or effect.unknown[-1]
+    return effect
 
 
-def _followed(
-    source: Source, by: Edition, done: set[Path], names: list[str], stack: tuple[Path, ...] = ()
-) -> Iterator[tuple[Statement, bool, list[Ignore]]]:
-    """Return the statements of a file and of the files it includes, each with whether it is rolled back and its ignore comments.
+_ENDS = re.compile(r"\b(?:rollback|abort)\b", re.IGNORECASE)
+_TRANSACTION = frozenset("begin start savepoint rollback abort commit end prepare release".split())
 
-    A file is read once, however often it is named.
+
+@dataclass
+class _Reader:
+    """Reads files as psql does: included files in their place, each file once, with the variables of one session.
+
+    names: files that were read; done: their paths; values: of ${placeholders}
     """
-    own = (source.path.resolve(),) if source.path is not None else ()
-    if own and own[0] in done:
-        return
-    done.update(own)
-    names.append(source.file)
-    if source.skipped:
-        yield _not_read(source, 0, 0, source.skipped), False, []
-    found = list(statements(source, (by,), commands=True))
-    undone = rolled_back(found)
-    plain = [s for s in found if s.outcome is not Outcome.COMMAND]
-    ignores = _ignores(source, plain)
-    number = 0
-    for at, statement in enumerate(found):
-        if statement.outcome is not Outcome.COMMAND:
-            yield statement, at in undone, ignores.get(number, [])
-            number += 1
-            continue
-        inner = included(statement.command, source)
-        if inner is None:
-            yield statement, False, []
-        elif inner.path is not None and inner.path.resolve() in (*stack, *own):
-            yield _not_read(source, statement.start, statement.end, f"{inner.file} would read itself again"), False, []
-        elif inner.skipped:
-            yield _not_read(source, statement.start, statement.end, inner.skipped), False, []
-        else:
-            yield from _followed(inner, by, done, names, (*stack, *own))
+
+    by: Edition
+    variables: Variables
+    values: Mapping[str, str]
+    done: set[Path]
+    names: list[str]
+
+    def pieces(self, source: Source, stack: tuple[Path, ...] = ()) -> Iterator[tuple[Piece | Statement, list[Ignore]]]:
+        """The statements and commands of a file and of those that it includes, each with its ignore comments."""
+        own = (source.path.resolve(),) if source.path is not None else ()
+        if own and own[0] in self.done:
+            return
+        self.done.update(own)
+        self.names.append(source.file)
+        if source.skipped:
+            yield _not_read(source, 0, 0, source.skipped), []
+        ignores = _ignores(source, self.variables)
+        number = 0
+        for piece in split(source, commands=True, variables=self.variables):
+            if piece.tokens is not None or piece.error is not None:
+                yield piece, ignores.get(number, [])
+                number += 1
+                continue
+            inner = included(piece.command, source, self.values)
+            if inner is None or piece.other:
+                yield piece, []
+            elif inner.path is not None and inner.path.resolve() in (*stack, *own):
+                yield _not_read(source, piece.start, piece.end, f"{inner.file} would include itself"), []
+            elif inner.skipped:
+                yield _not_read(source, piece.start, piece.end, inner.skipped), []
+            else:
+                yield from self.pieces(inner, (*stack, *own))
+
+    def rolled_back(self, source: Source) -> set[int]:
+        """Numbers of the statements of a file, and those that it includes, that begin what is rolled back later."""
+        if not _ENDS.search(source.text) and "\\i" not in source.text:
+            return set()
+        ahead = _Reader(self.by, self.variables.fresh(), self.values, set(self.done), [])
+        found = (
+            (at, read(piece, (self.by,)))
+            for at, (piece, _) in enumerate(ahead.pieces(source))
+            if isinstance(piece, Piece) and piece.tokens is not None and not piece.other and piece.tokens.kinds[0] in _TRANSACTION
+        )
+        return rolled_back(found)
+
+    def statements(self, source: Source) -> Iterator[tuple[Statement, bool, list[Ignore]]]:
+        """Every statement, whether it begins what is rolled back later, and its ignore comments."""
+        undone = self.rolled_back(source)
+        for at, (piece, ignores) in enumerate(self.pieces(source)):
+            yield piece if isinstance(piece, Statement) else read(piece, (self.by,)), at in undone, ignores
 
 
 def _not_read(source: Source, start: int, end: int, reason: str) -> Statement:
@@ -188,10 +231,12 @@ def run(
     world: World | None = None,
     today: date | None = None,
     baseline: dict[str, float] | None = None,
+    values: Mapping[str, str] | None = None,
 ) -> CheckReport:
     """Check files in order, as one change.
 
     changed: only statements that touch these line ranges are judged; the others are still learnt from.
+    values: of psql variables and ${placeholders}
     """
     by = server_edition(settings.server)
     try:
@@ -212,11 +257,13 @@ def run(
         if unknown not in active:
             raise CatalogError(f"no rule is called {unknown}", hint="`gpcatalog check --rules` lists them")
     guarded = False
-    subjects: list[Subject] = []
-    done: set[Path] = set()
+    places: dict[int, tuple[Source, int, int]] = {}
+    optional: dict[int, list[tuple[str, str]]] = {}  # tables that a statement drops if they exist
+    reader = _Reader(by, Variables(), values or {}, set(), names)
     for top in sources:
         world.reconnect()
-        for statement, undone, here in _followed(top, by, done, names):
+        reader.variables = Variables(dict(values or {}))
+        for statement, undone, here in reader.statements(top):
             source = statement.source
             if statement.outcome is Outcome.COMMAND:
                 if statement.command.split()[0] in ("\\c", "\\connect"):
@@ -232,7 +279,9 @@ def run(
             if ranges is not None and not any(a <= last and b >= first for a, b in ranges):
                 continue
             subject = Subject(statement, effect, world, settings, costs, number, guarded, today or date.today())
-            subjects.append(subject)
+            places[number] = source, statement.start, statement.end
+            if effect.may_exist and not effect.exclusive:
+                optional[number] = effect.may_exist
             for name, check in active.items():
                 if name not in settings.disable and name != _LAST:
                     _judge(name, check, subject)
@@ -263,8 +312,10 @@ def run(
                     tuple(effect.unknown),
                 )
             )
+    recreated = {n for n, tables in optional.items() if all(world.creates(*table) for table in tables)}
+    located = [x for x in located if not (x.finding.rule == "exclusive-without-lock-timeout" and x.statement in recreated)]
     total = _sum(j.cost for j in judged)
-    located += _whole(settings, total, judged, baseline or {}, subjects)
+    located += _whole(settings, total, judged, baseline or {}, places)
     located.sort(key=lambda x: (names.index(x.file) if x.file in names else 0, x.line, x.column, x.finding.rule))
     return CheckReport(
         by.name,
@@ -290,7 +341,9 @@ def _locate(source: Source, settings: Settings, finding: Finding, start: int, en
     return Located(finding, source.file, begin.line, begin.column, finish.line, finish.column, source.line(begin.line), number)
 
 
-def _whole(settings: Settings, total: Cost, judged: list[Judged], baseline: dict[str, float], subjects: list[Subject]) -> list[Located]:
+def _whole(
+    settings: Settings, total: Cost, judged: list[Judged], baseline: dict[str, float], places: dict[int, tuple[Source, int, int]]
+) -> list[Located]:
     """Findings about the change as a whole, placed at the statement that adds most."""
     if not judged or "budget-exceeded" in settings.disable:
         return []
@@ -301,8 +354,6 @@ def _whole(settings: Settings, total: Cost, judged: list[Judged], baseline: dict
     for what, budget, cost, base in wholes:
         for finding in over_budget(what, budget, cost, settings, base):
             heaviest = max(judged, key=lambda j: j.cost.leaves if "leaves" in finding.title else j.cost.files_filled)
-            subject = next(s for s in subjects if s.number == heaviest.number)
-            out.append(
-                _locate(subject.statement.source, settings, finding, subject.statement.start, subject.statement.end, heaviest.number)
-            )
+            source, start, end = places[heaviest.number]
+            out.append(_locate(source, settings, finding, start, end, heaviest.number))
     return out

@@ -21,6 +21,7 @@ class Effect:
     made, gone: relations that appear and disappear, as shapes with their number
     leaves:   leaves made minus leaves gone
     exclusive: it takes AccessExclusive on a table that was there before the script
+    may_exist: unknown tables of a DROP … IF EXISTS; it takes AccessExclusive on those that exist
     relations_locked: relations it locks on one instance, counted or None
     unknown:  what is unknown about leaves, relations, columns or files; the figures are then a lower bound
     minor:    what is unknown about rows of other catalogs only, such as pg_depend
@@ -34,6 +35,7 @@ class Effect:
     leaves_gone: int = 0
     new_parts: list[Partition] = field(default_factory=list)
     exclusive: bool = False
+    may_exist: list[tuple[str, str]] = field(default_factory=list)
     rewritten: bool = False
     relations_locked: int = 0
     unknown: list[str] = field(default_factory=list)

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import codecs
 import fnmatch
 import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterable
+import tomllib
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from gpcatalog.ddl.script import Source, split
 from gpcatalog.errors import CatalogError
 
-# Flyway's ${name} stands for text that is not here; Liquibase writes ${name} too
-_PLACEHOLDER = re.compile(r"\$\{[A-Za-z0-9_.:-]+\}")
 _INCLUDE = re.compile(r"\\(i|ir|include|include_relative)\s+(?:'([^']*)'|([^\s\\]+))")
 _NATURAL = re.compile(r"(\d+)")
 SUFFIXES = (".sql", ".ddl", ".psql", ".pgsql")
@@ -44,19 +44,6 @@ def _order(path: Path) -> tuple[int, list[tuple[int, int, str]]]:
     return rank, _natural(path)
 
 
-def neutral(text: str) -> str:
-    """Placeholders of migration tools made into words of the same length, so that places in the file stay right.
-
-    >>> neutral("create table ${schema}.t (a int)")
-    'create table __schema_.t (a int)'
-    """
-
-    def word(found: re.Match[str]) -> str:
-        return "__" + re.sub(r"[^A-Za-z0-9_]", "_", found[0][2:-1]) + "_"
-
-    return _PLACEHOLDER.sub(word, text)
-
-
 # dbt's own words: a string, an array or data of COPY may hold {{ as well
 _OF_DBT = re.compile(
     r"\{\{-?\s*(?:ref|source|var|config|this|env_var|target|[a-z_]+\.[a-z_]+)\b|\{%-?\s*(?:macro|set|if|for|snapshot|test|materialization)\b"
@@ -74,7 +61,7 @@ def shown(path: Path) -> str:
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
-def included(command: str, by: Source) -> Source | None:
+def included(command: str, by: Source, values: Mapping[str, str] | None = None) -> Source | None:
     """The file that a psql command reads, relative as psql has it; None for another command. One that cannot be read says why."""
     found = _INCLUDE.match(command)
     if found is None:
@@ -85,30 +72,124 @@ def included(command: str, by: Source) -> Source | None:
     if re.search(r":(?:\w+|'\w+'|\"\w+\")", name):
         return Source("", shown(path), path=path, skipped=f"{command.split()[0]} {name}: the value of the variable is not known here")
     try:
-        return read(path)
+        return read(path, values)
     except CatalogError as e:
         return Source("", shown(path), path=path, skipped=e.message)
 
 
-def read(path: Path) -> Source:
-    """A file as a source; of a dbt model it says why it is not read. Raises CatalogError when it cannot be read as text."""
+def decoded(raw: bytes) -> str:
+    """Text of a file in UTF-8, UTF-16 or else a one-byte encoding, in which keywords and places stay right.
+
+    >>> decoded("a".encode("utf-16")), decoded("create".encode("utf-16-le")), decoded(b"caf\\xe9")
+    ('a', 'create', 'caf\xe9')
+    """
+    if raw[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        return raw.decode("utf-16", "replace")
+    pairs = raw[: 1 << 16]
+    if len(pairs) > 1 and pairs.count(0) > len(pairs) // 4:  # no SQL has a byte 0
+        return raw.decode("utf-16-le" if pairs[1::2].count(0) > pairs[::2].count(0) else "utf-16-be", "replace")
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return raw.decode("latin-1")
+
+
+_CHANGESET = re.compile(r"^--\s*changeset\s+\S+(?P<rest>.*)$", re.IGNORECASE | re.MULTILINE)
+_ATTRIBUTE = re.compile(r"(\w+)\s*:\s*(\"[^\"]*\"|\S+)")
+_OURS = frozenset(("postgresql", "postgres", "greenplum", "all"))
+
+
+def liquibase(text: str) -> str:
+    """Formatted SQL of Liquibase as psql would read it, of the same length: changesets of other servers are blank, delimiters are `;`.
+
+    >>> liquibase("--liquibase formatted sql\\n--changeset a:1 endDelimiter:/\\nselect 1\\n/\\n--changeset a:2 dbms:oracle\\nselect 2;")
+    '--liquibase formatted sql\\n--changeset a:1 endDelimiter:/\\nselect 1\\n;\\n--changeset a:2 dbms:oracle\\n         '
+    """
+    if re.match(r"\ufeff?\s*--\s*liquibase\s+formatted\s+sql", text, re.IGNORECASE) is None:
+        return text
+    heads = list(_CHANGESET.finditer(text))
+    pieces = [text[: heads[0].end()]] if heads else [text]
+    for n, head in enumerate(heads):
+        end = heads[n + 1].end() if n + 1 < len(heads) else len(text)
+        stop = heads[n + 1].start() if n + 1 < len(heads) else len(text)
+        body = text[head.end() : stop]
+        given = {name.lower(): value.strip('"') for name, value in _ATTRIBUTE.findall(head["rest"])}
+        servers = [s.strip().lower() for s in given.get("dbms", "all").split(",")]
+        wanted = [s for s in servers if not s.startswith("!")]
+        if (wanted and not _OURS & set(wanted)) or any(s[1:] in _OURS for s in servers if s.startswith("!")):
+            body = re.sub(r"[^\r\n]", " ", body)
+        elif (delimiter := given.get("enddelimiter", ";").replace("\\n", "").replace("\\r", "").strip()) not in ("", ";"):
+            last = re.compile(re.escape(delimiter) + r"(?=[ \t]*$)", re.MULTILINE | re.IGNORECASE)
+            body = last.sub(";" + " " * (len(delimiter) - 1), body)
+        pieces += [body, text[stop:end]]
+    return "".join(pieces)
+
+
+_PROPERTY = re.compile(r"^--\s*property\s+(.*)$", re.IGNORECASE | re.MULTILINE)
+
+
+def _filled(text: str, file: str, path: Path | None, values: Mapping[str, str] | None) -> Source:
+    """A source with the values of its placeholders; formatted SQL of Liquibase may give values of its own."""
+    own: dict[str, str] = {}
+    if "${" in text:
+        for line in _PROPERTY.finditer(text):
+            given = {name.lower(): value.strip('"') for name, value in _ATTRIBUTE.findall(line[1])}
+            if "name" in given and "value" in given:
+                own.setdefault(given["name"], given["value"])
+    return Source(liquibase(text), file, path=path, values={**own, **(values or {})})
+
+
+def properties(names: Iterable[str]) -> dict[str, str]:
+    """Values of placeholders in the property files of Flyway and Liquibase, here and in the folders that are named.
+
+    Flyway: flyway.placeholders.NAME in flyway.conf or conf/flyway.conf, [flyway.placeholders] in flyway.toml.
+    Liquibase: parameter.NAME in liquibase.properties. Raises CatalogError for a flyway.toml that is not TOML.
+    """
+    folders = [Path(), *(p if p.is_dir() else p.parent for p in map(Path, names) if p.exists())]
+    found: dict[str, str] = {}
+    for folder in dict.fromkeys(folders):
+        for name, prefix in (
+            ("flyway.conf", "flyway.placeholders."),
+            ("conf/flyway.conf", "flyway.placeholders."),
+            ("liquibase.properties", "parameter."),
+        ):
+            file = folder / name
+            if not file.is_file():
+                continue
+            for line in decoded(file.read_bytes()).splitlines():
+                key, sign, value = line.strip().partition("=")
+                if sign and key.strip().startswith(prefix):
+                    found[key.strip().removeprefix(prefix)] = value.strip()
+        if (file := folder / "flyway.toml").is_file():
+            try:
+                data = tomllib.loads(decoded(file.read_bytes()))
+            except tomllib.TOMLDecodeError as e:
+                raise CatalogError(f"{file}: {e}", hint="correct it, or name the files from another folder") from None
+            given = data.get("flyway", {})
+            given = given.get("placeholders", {}) if isinstance(given, dict) else {}
+            found.update({str(k): str(v) for k, v in given.items()} if isinstance(given, dict) else {})
+    return found
+
+
+def read(path: Path, values: Mapping[str, str] | None = None) -> Source:
+    """A file as a source; one that is not read has the reason. Raises CatalogError if it cannot be read as text.
+
+    values: of ${placeholders}
+    """
     try:
         if path.stat().st_size > MOST_BYTES:
             raise CatalogError(f"{path} is larger than {MOST_BYTES >> 20} MB", hint="split it, or leave it out with exclude")
         raw = path.read_bytes()
     except OSError as e:
         raise CatalogError(f"cannot read {path}: {e.strerror}") from None
-    try:
-        text = raw.decode("utf-8")
-    except UnicodeDecodeError:
-        text = raw.decode("latin-1")  # places and ASCII keywords stay right
+    text = decoded(raw)
     if "{" in text and _statement_of_dbt(text):
         said = "a dbt model with Jinja in it; `dbt run` or `dbt compile` writes the DDL that dbt sends to target/run"
         return Source("", shown(path), path=path, skipped=said)
-    return Source(neutral(text), shown(path), path=path)
+    return _filled(text, shown(path), path, values)
 
 
-def gather(names: Iterable[str], exclude: tuple[str, ...] = ()) -> list[Source]:
+def gather(names: Iterable[str], exclude: tuple[str, ...] = (), values: Mapping[str, str] | None = None) -> list[Source]:
     """Sources of the files named: paths, folders (their *.sql), globs, and - for standard input.
 
     Raises CatalogError when a name matches nothing.
@@ -117,7 +198,7 @@ def gather(names: Iterable[str], exclude: tuple[str, ...] = ()) -> list[Source]:
     seen: set[Path] = set()
     for name in names:
         if name == "-":
-            out.append(Source(neutral(sys.stdin.read()), "<stdin>"))
+            out.append(_filled(sys.stdin.read(), "<stdin>", None, values))
             continue
         path = Path(name)
         if path.is_dir():
@@ -137,7 +218,7 @@ def gather(names: Iterable[str], exclude: tuple[str, ...] = ()) -> list[Source]:
             if each in seen or _excluded(each, exclude):
                 continue
             seen.add(each)
-            out.append(read(each))
+            out.append(read(each, values))
     return out
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
@@ -12,12 +12,12 @@ from gpcatalog.ddl.effect import Effect
 from gpcatalog.ddl.relations import fold
 from gpcatalog.ddl.script import Statement
 
-STORAGE_SETTINGS = ("gp_default_storage_options", "default_table_access_method")
+SETTINGS = ("gp_default_storage_options", "default_table_access_method", "search_path")
 
 
 @dataclass(frozen=True)
 class Defaults:
-    """Settings that decide how a new table is stored, as text; "" where the server's own default holds.
+    """Settings that decide how a new table is stored and in which schema, as text; "" is the server's default.
 
     later: what ALTER DATABASE and ALTER ROLE have set for the sessions to come
     """
@@ -40,6 +40,19 @@ class Defaults:
         """default_table_access_method."""
         return self.values.get("default_table_access_method", "").strip().lower()
 
+    @property
+    def schema(self) -> str:
+        """The schema of new tables by search_path; "" where it does not say.
+
+        >>> Defaults({"search_path": '"$user",sales,public'}).schema, Defaults().schema
+        ('sales', '')
+        """
+        for name in self.values.get("search_path", "").split(","):
+            plain = name.strip().strip('"')
+            if plain and plain not in ("$user", "pg_catalog", "pg_temp", "information_schema"):
+                return plain
+        return ""
+
     def with_(self, changes: dict[str, str], *, later: bool = False) -> Defaults:
         """The settings after some are set; an empty value is the server's own default."""
         if later:
@@ -52,24 +65,27 @@ class Defaults:
 
 
 def settings_of(node: exp.Expression | None) -> dict[str, str]:
-    """Storage settings that SET, RESET, set_config or the SET of ALTER DATABASE and ALTER ROLE change."""
+    """Which of SETTINGS change by SET, RESET, set_config or the SET of ALTER DATABASE and ALTER ROLE, with their values."""
     if node is None:
         return {}
     for reset in _of_kind(node, "ResetItem"):
         if str(reset.args.get("form") or "") == "ALL":
-            return dict.fromkeys(STORAGE_SETTINGS, "")
+            return dict.fromkeys(SETTINGS, "")
         name = fold(reset.this) if isinstance(reset.this, exp.Identifier) else ""
-        return {name: ""} if name in STORAGE_SETTINGS else {}
+        return {name: ""} if name in SETTINGS else {}
     found = {}
+    for item in _of_kind(node, "SetItem"):
+        if str(item.args.get("form") or "") == "SCHEMA" and isinstance(item.args.get("value"), exp.Literal):
+            found["search_path"] = _text(item.args["value"])
     for setting in _of_kind(node, "GenericSet"):
         name = fold(setting.this) if isinstance(setting.this, exp.Identifier) else ""
-        if name in STORAGE_SETTINGS:
+        if name in SETTINGS:
             found[name] = ",".join(_text(v) for v in setting.args.get("values") or ())
     for call in node.find_all(exp.Anonymous, gx.FunctionCall):
         words = call.expressions
         if str(call.this if isinstance(call, exp.Anonymous) else call.this.name).lower() == "set_config" and len(words) >= 2:
             name = _text(words[0]).lower()
-            if name in STORAGE_SETTINGS and isinstance(words[1], exp.Literal):
+            if name in SETTINGS and isinstance(words[1], exp.Literal):
                 found[name] = _text(words[1])
     return found
 
@@ -84,11 +100,14 @@ def _text(value: exp.Expression) -> str:
     )
 
 
-def rolled_back(statements: Sequence[Statement]) -> set[int]:
-    """Return the indexes of the statements that begin a transaction or set a savepoint that is rolled back later."""
+def rolled_back(statements: Iterable[tuple[int, Statement]]) -> set[int]:
+    """Return the numbers of the statements that begin a transaction or set a savepoint that is rolled back later.
+
+    statements: those of transactions, each with its number
+    """
     found: set[int] = set()
     opened: list[tuple[str, int]] = []  # savepoints, behind the transaction itself, which has no name
-    for at, statement in enumerate(statements):
+    for at, statement in statements:
         tree = statement.tree
         kind = type(tree).__name__
         if kind == "BeginWork" and not opened:

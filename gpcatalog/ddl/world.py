@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from zoneinfo import ZoneInfo
@@ -40,6 +40,7 @@ class _Mark:
     at_commit: list[tuple[str, str]]
     routines: dict[str, bool]
     bodies: dict[str, str]
+    schemas: set[str]
     effects: list[Effect] = field(default_factory=list)
 
 
@@ -52,12 +53,14 @@ class World:
         self.tables: dict[tuple[str, str], Table] = {}
         self.leaf_of: dict[str, tuple[str, str]] = {}
         self.sequences: set[tuple[str, str]] = set()
+        self.schemas: set[str] = set()  # that the script creates
         self.types = Types()
         self.routines: dict[str, bool] = {}  # functions that the script makes, and whether their text may hold DDL
         self.bodies: dict[str, str] = {}  # the text of those
         self.opaque = False  # something ran whose text is not read
         self.views: dict[tuple[str, str], View] = {}  # and external and foreign tables
         self.before: set[tuple[str, str]] = set()  # known before the script began
+        self.created: dict[str, set[str]] = {}  # schemas of the tables that the script has created, by name
         # partitions that only a baseline knows, by their own names: the table they belong to and their shape
         self.elsewhere: Callable[[str, str], tuple[Table, Shape] | None] = lambda schema, name: None
         self._by_name: dict[str, list[Table]] | None = None
@@ -76,6 +79,8 @@ class World:
 
     def named(self, schema: str, name: str) -> Table | None:
         """The table of that schema (any one where it is "") and name."""
+        if not schema and (found := self.tables.get((self.defaults.schema, name))) is not None:
+            return found
         found = self.tables.get((schema, name))
         if found is not None:
             return found
@@ -85,6 +90,18 @@ class World:
                 self._by_name.setdefault(one.name, []).append(one)
         same = [t for t in self._by_name.get(name, ()) if not schema or not t.schema or t.schema == schema]
         return same[0] if len(same) == 1 else None
+
+    def new_name(self, name: exp.Expression) -> tuple[str, str]:
+        """(schema, name) of an object that is created: without a schema it goes to the first of search_path, "" if that is not set."""
+        schema, plain = qualified(name)
+        return schema or self.defaults.schema, plain
+
+    def known_name(self, name: exp.Expression, known: Collection[tuple[str, str]]) -> tuple[str, str]:
+        """(schema, name) under which an object is known, or as it is written if it is not."""
+        key = qualified(name)
+        if key not in known and not key[0] and (self.defaults.schema, key[1]) in known:
+            return self.defaults.schema, key[1]
+        return key
 
     def keep(self, table: Table, parts: list[Partition] | None = None) -> None:
         """Know the table under its name; `parts` are its new ones where only they changed."""
@@ -99,6 +116,11 @@ class World:
         for part in parts if parts is not None else table.parts:
             for relation in part.walk():
                 self.leaf_of[relation.name] = (table.schema, table.name)
+
+    def creates(self, schema: str, name: str) -> bool:
+        """Return whether the script has created a table of that name; "" is any schema."""
+        schemas = self.created.get(name, set())
+        return bool(schemas) and (not schema or bool({"", schema} & schemas))
 
     def forget(self, table: Table, *, moved: bool = False) -> None:
         """Remove the table; `moved`: it goes to another name or schema."""
@@ -285,12 +307,13 @@ class World:
             at_commit=list(self.at_commit),
             routines=dict(self.routines),
             bodies=dict(self.bodies),
+            schemas=set(self.schemas),
         )
 
     def _roll_back(self, mark: _Mark) -> Effect:
         self.tables, self.leaf_of, self.sequences = mark.tables, mark.leaf_of, mark.sequences
         self.types, self.views = mark.types, mark.views
-        self.routines, self.bodies = mark.routines, mark.bodies
+        self.routines, self.bodies, self.schemas = mark.routines, mark.bodies, mark.schemas
         self.defaults, self.at_commit, self._by_name = mark.defaults, mark.at_commit, None
         return reverse(mark.effects)
 

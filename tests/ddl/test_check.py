@@ -152,6 +152,12 @@ CASES: list[tuple[str, str, str, dict[str, object]]] = [
         {},
     ),
     ("file-not-read", "\\i no/such/file.sql\nSELECT 1;", "\\echo no/such/file.sql\nSELECT 1;", {}),
+    (
+        "value-unknown",
+        "CREATE TABLE t (a int) DISTRIBUTED BY (a) PARTITION BY RANGE (a) (START (1) END (:n) EVERY (1));",
+        "INSERT INTO t VALUES (:storage);",
+        {},
+    ),
     ("ignore-unknown-rule", "-- gpcatalog: ignore no-such-rule why\nSELECT 1;", "-- a comment\nSELECT 1;", {}),
 ]
 

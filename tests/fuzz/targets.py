@@ -25,7 +25,7 @@ import rich.console
 from gpcatalog.commands import migrate
 from gpcatalog.commands.audit import judged
 from gpcatalog.commands.plan import run as run_plan
-from gpcatalog.ddl import baseline, calendar, inputs, settings
+from gpcatalog.ddl import baseline, calendar, settings, variables
 from gpcatalog.ddl.check import run as check_files
 from gpcatalog.ddl.dialect import Greenplum, editions, read_statement
 from gpcatalog.ddl.edition import Edition, edition
@@ -153,7 +153,7 @@ def check(data: bytes) -> None:
         maker.r = Choices(rest)
         text = ";\n".join(maker.create_table() if n % 2 else maker.statement() for n in range(5))
     else:
-        text = inputs.neutral(text_of(rest))
+        text = variables.fill(text_of(rest), {})[0]
     chosen = settings.Settings(server=SERVERS[choice % len(SERVERS)], segments=3, hosts=2, change=settings.Budget(leaves=5))
     report = check_files([Source(text, "f.sql")], chosen, today=date(2026, 1, 1))
     lines = text.count("\n") + text.count("\r") + 1

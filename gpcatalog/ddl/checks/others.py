@@ -61,12 +61,13 @@ def rewrite_of_leaves(s: Subject) -> None:
 def exclusive_without_lock_timeout(s: Subject) -> None:
     """AccessExclusive on a table in use without a limit on waiting.
 
-    What it finds: ALTER, DROP, TRUNCATE on tables that the files do not create themselves, before any SET lock_timeout.
+    What it finds: ALTER, DROP, TRUNCATE on tables that the files do not create themselves, before any SET lock_timeout. A DROP … IF EXISTS
+    of a table that the files create is not reported.
     Why it matters: while it waits for a long reader, everyone behind it waits too: readers, loads, the whole queue.
     How sure it is: the lock is certain; whether the table is in use is not known.
     What to do: SET lock_timeout = '5s' first, and try again when it ends.
     """
-    if not s.effect.exclusive or s.guarded:
+    if not (s.effect.exclusive or s.effect.may_exist) or s.guarded:
         return
     name = s.effect.table.title if s.effect.table is not None else ""
     s.find(

@@ -56,6 +56,28 @@ def file_not_read(s: Subject) -> None:
         )
 
 
+@rule("value-unknown")
+def value_unknown(s: Subject) -> None:
+    """A statement that cannot be parsed without the value of a variable.
+
+    What it finds: statements in which a psql variable (:name) or a placeholder (${name}) without a value is more than one expression
+    or clause.
+    Why it matters: the statement is not checked; the totals are a lower bound.
+    How sure it is: certain; the name is given.
+    What to do: give the value with --set NAME=VALUE, in the property file of the tool, or with \\set in the script.
+    """
+    if s.statement.outcome is Outcome.NO_VALUE:
+        names = ", ".join(s.statement.missing)
+        s.find(
+            "value-unknown",
+            Severity.WARNING,
+            f"not checked: the value of {names} is not known",
+            "the totals leave the statement out",
+            "check with " + " ".join(f"--set {name}=VALUE" for name in s.statement.missing),
+            confidence=Confidence.HIGH,
+        )
+
+
 @rule("not-understood")
 def not_understood(s: Subject) -> None:
     """A statement of a kind that is not known here.
@@ -113,6 +135,8 @@ def cost_unknown(s: Subject) -> None:
             Severity.INFO,
             f"cost not fully known: {reasons}",
             "the totals leave it out",
-            "give --baseline, or check the files that create the table together with this one",
+            "check with " + " ".join(f"--set {name}=VALUE" for name in s.statement.missing)
+            if s.statement.missing
+            else "give --baseline, or check the files that create the table together with this one",
             confidence=Confidence.HIGH,
         )

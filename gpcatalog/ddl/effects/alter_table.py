@@ -14,7 +14,7 @@ from gpcatalog.ddl.effects.actions import ACTIONS, NO_ROWS, WEAK_LOCK, action_sa
 from gpcatalog.ddl.effects.registry import handles
 from gpcatalog.ddl.effects.views import alter_foreign
 from gpcatalog.ddl.expansion import options_of
-from gpcatalog.ddl.relations import Key, Table, fold, qualified, take_over
+from gpcatalog.ddl.relations import Key, Table, fold, take_over
 
 if TYPE_CHECKING:
     from gpcatalog.ddl.world import World
@@ -239,7 +239,7 @@ def _owner(world: World, table: Table, action: exp.Expression, effect: Effect) -
 
 @handles("AlterTable", "AlterIndex", "AlterView")
 def alter_relation(world: World, tree: exp.Expression) -> Effect:
-    if tree.args.get("this") is not None and qualified(tree.this) in world.views:
+    if tree.args.get("this") is not None and world.known_name(tree.this, world.views) in world.views:
         return alter_foreign(world, tree)
     effect = alter(world, tree)
     if effect.table is None and tree.args.get("this") is not None and not isinstance(tree.this, exp.Identifier):

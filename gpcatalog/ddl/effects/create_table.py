@@ -42,7 +42,9 @@ def create(world: World, tree: exp.Create) -> Effect:
         return Effect()
     properties = list(tree.args["properties"].expressions) if tree.args.get("properties") is not None else []
     name = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
-    schema, plain = qualified(name)
+    schema, plain = world.new_name(name)
+    if tree.find(exp.TemporaryProperty) is not None:
+        schema, plain = qualified(name)
     if tree.args.get("exists") and (schema, plain) in world.tables:
         return Effect("create", world.tables[schema, plain])
     table = Table(schema, plain, node=tree, kind=str(kind))
@@ -114,6 +116,7 @@ def created(world: World, table: Table, of: exp.Expression | None = None) -> Eff
         parent = world.find(of.this)
         effect.exclusive = parent is None or (parent.schema, parent.name) in world.before
     world.keep(table)
+    world.created.setdefault(table.name, set()).add(table.schema)
     if table.dropped_at_commit:
         if world.in_transaction:
             world.at_commit.append((table.schema, table.name))

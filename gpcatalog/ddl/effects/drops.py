@@ -11,7 +11,7 @@ from gpcatalog.ddl.effects.indexes import drop_indexes
 from gpcatalog.ddl.effects.nodes import cascades
 from gpcatalog.ddl.effects.registry import DROPS, NO_RELATIONS, UNCOUNTED, drops, handles
 from gpcatalog.ddl.effects.views import drop_dependent_views
-from gpcatalog.ddl.relations import qualified
+from gpcatalog.ddl.relations import Table, qualified
 
 if TYPE_CHECKING:
     from gpcatalog.ddl.world import World
@@ -47,7 +47,10 @@ def drop_tables(world: World, tree: exp.Expression) -> Effect:
             world.note_change_by_name(name)
             if not tree.args.get("exists") or world.opaque:
                 effect.add_unknown(f"unknown table {name.sql('greenplum')}")
-            effect.exclusive = True
+            if tree.args.get("exists"):
+                effect.may_exist.append(qualified(name))
+            else:
+                effect.exclusive = True
             continue
         effect.table = table
         for one in (table, *world.partitions_of(table)):
@@ -59,13 +62,19 @@ def drop_tables(world: World, tree: exp.Expression) -> Effect:
             drop_dependent_views(world, {table.name, *(h.name for h in children), *(p.name for p in table.relations())}, effect)
             if (table.schema, table.name) in world.before:
                 effect.add_unknown("dependent objects dropped by CASCADE")
-        if cascade and (table.inherited or any(k.target == (table.schema, table.name) for t in world.tables.values() for k in t.foreign)):
-            for other in world.tables.values():
-                kept = [k for k in other.foreign if k.target != (table.schema, table.name)]
-                if len(kept) < len(other.foreign):
-                    with world.changing(effect, other):
-                        other.foreign = kept
+        if cascade:
+            drop_foreign_keys(world, [table], effect)
     return effect
+
+
+def drop_foreign_keys(world: World, targets: list[Table], effect: Effect) -> None:
+    """CASCADE: drop the foreign keys of other tables that reference these."""
+    keys = {(t.schema, t.name) for t in targets}
+    for other in world.tables.values():
+        kept = [k for k in other.foreign if k.target not in keys]
+        if len(kept) < len(other.foreign):
+            with world.changing(effect, other):
+                other.foreign = kept
 
 
 def drop_baseline_leaf(world: World, name: exp.Expression, effect: Effect) -> bool:

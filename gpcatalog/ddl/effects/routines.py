@@ -35,9 +35,10 @@ def select(world: World, tree: exp.Expression) -> Effect:
     into = tree.args.get("into")
     if into is None:
         return note_calls(world, tree, set_variable(world, tree))
-    schema, name = qualified(into.this)
+    temporary = into.args.get("kind") == "TEMPORARY"
+    schema, name = qualified(into.this) if temporary else world.new_name(into.this)
     table = Table(schema, name, node=tree)
-    table.temporary = into.args.get("kind") == "TEMPORARY"
+    table.temporary = temporary
     set_storage(world, table, "")
     columns_of_query(world, table, tree, [])
     return created(world, table)

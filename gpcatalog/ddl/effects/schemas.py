@@ -7,7 +7,11 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from gpcatalog.ddl.effect import Effect
-from gpcatalog.ddl.effects.registry import handles
+from gpcatalog.ddl.effects.drops import drop_foreign_keys
+from gpcatalog.ddl.effects.nodes import cascades
+from gpcatalog.ddl.effects.registry import drops, handles
+from gpcatalog.ddl.effects.sequences import drop_sequence
+from gpcatalog.ddl.effects.views import drop_dependent_views, drop_view
 from gpcatalog.ddl.relations import fold
 
 if TYPE_CHECKING:
@@ -16,7 +20,42 @@ if TYPE_CHECKING:
 
 @handles("CreateSchema")
 def create_schema(world: World, tree: exp.Expression) -> Effect:
+    if isinstance(tree.args.get("this"), exp.Identifier):
+        world.schemas.add(fold(tree.this))
     return Effect(unknown=["objects inside CREATE SCHEMA"] if tree.args.get("elements") else [])
+
+
+@drops("SCHEMA")
+def drop_schemas(world: World, tree: exp.Expression) -> Effect:
+    """DROP SCHEMA: with CASCADE all known objects in it; as for DROP TABLE IF EXISTS, an unknown schema does not exist."""
+    effect = Effect("drop", minor=["catalog rows of the dropped objects"])
+    names = [
+        fold(n if isinstance(n, exp.Identifier) else n.args.get("this")) for n in tree.args.get("simple") or tree.args.get("names") or ()
+    ]
+    for name in names:
+        inside = {name, ""} if name == "public" else {name}
+        if world.opaque or (name not in world.schemas and not tree.args.get("exists")):
+            effect.add_unknown(f"objects in schema {name}")
+        world.schemas.discard(name)
+        if not cascades(tree):
+            continue  # it fails unless the schema is empty
+        tables = [t for t in world.tables.values() if t.schema in inside]
+        gone = {t.name for t in tables}
+        for table in tables:
+            if (table.schema, table.name) in world.tables:
+                world.drop(table, effect)
+        for key in [k for k in world.views if k[0] in inside]:
+            gone.add(key[1])
+            drop_view(world, key, effect)
+        for key in [k for k in world.sequences if k[0] in inside]:
+            drop_sequence(world, key, effect)
+        drop_dependent_views(world, gone, effect)
+        drop_foreign_keys(world, tables, effect)
+        if any(columns is not None for _, _, columns in world.types.made.values()):
+            effect.add_unknown(f"composite types in schema {name}")
+        if world.routines and any(k.expressions or k.predicate for t in world.tables.values() for k in t.indexes):
+            effect.add_unknown(f"indexes that use functions of schema {name}")
+    return effect
 
 
 @handles("AlterSchema")

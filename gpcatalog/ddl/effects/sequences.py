@@ -11,7 +11,7 @@ from gpcatalog.ddl import extras
 from gpcatalog.ddl.effect import Effect
 from gpcatalog.ddl.effects.nodes import cascades
 from gpcatalog.ddl.effects.registry import drops, handles
-from gpcatalog.ddl.relations import fold, qualified
+from gpcatalog.ddl.relations import fold
 
 if TYPE_CHECKING:
     from gpcatalog.ddl.world import World
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @handles("CreateSequence")
 def create_sequence(world: World, tree: exp.Expression) -> Effect:
     effect = Effect()
-    name = qualified(tree.this)
+    name = world.new_name(tree.this)
     if name in world.sequences:
         return effect
     world.sequences.add(name)
@@ -53,7 +53,7 @@ def set_owner(world: World, tree: exp.Expression, name: tuple[str, str], effect:
 @handles("AlterSequence")
 def alter_sequence(world: World, tree: exp.Expression) -> Effect:
     effect = Effect()
-    name = qualified(tree.this)
+    name = world.known_name(tree.this, world.sequences)
     set_owner(world, tree, name, effect)
     new = tree.args.get("rename")
     if isinstance(new, exp.Identifier) and name in world.sequences:
@@ -70,11 +70,17 @@ def drop_sequences(world: World, tree: exp.Expression) -> Effect:
     if cascades(tree):
         effect.add_unknown("other objects dropped by CASCADE")
     for name in tree.args.get("names") or ():
-        if qualified(name) not in world.sequences:
+        key = world.known_name(name, world.sequences)
+        if key not in world.sequences:
             effect.add_unknown(f"unknown sequence {name.sql('greenplum')}")
             continue
-        world.sequences.discard(qualified(name))
-        effect.other_files -= 1
-        for instance in Instance:
-            effect.add(instance, extras.sequence(world.edition, instance), -1)
+        drop_sequence(world, key, effect)
     return effect
+
+
+def drop_sequence(world: World, key: tuple[str, str], effect: Effect) -> None:
+    """Drop one known sequence."""
+    world.sequences.discard(key)
+    effect.other_files -= 1
+    for instance in Instance:
+        effect.add(instance, extras.sequence(world.edition, instance), -1)

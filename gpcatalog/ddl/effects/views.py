@@ -12,7 +12,7 @@ from gpcatalog.ddl.derive import width
 from gpcatalog.ddl.effect import Effect
 from gpcatalog.ddl.effects.nodes import cascades, names_in
 from gpcatalog.ddl.effects.registry import drops, handles
-from gpcatalog.ddl.relations import Table, View, fold, qualified
+from gpcatalog.ddl.relations import Table, View, fold
 
 if TYPE_CHECKING:
     from gpcatalog.ddl.world import World
@@ -23,7 +23,7 @@ def create_view(world: World, tree: exp.Create) -> Effect:
     effect = Effect("view", minor=["dependencies of a view"])
     name = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
     given = tree.this.expressions if isinstance(tree.this, exp.Schema) else []
-    key, query = qualified(name), tree.args.get("expression")
+    key, query = world.new_name(name), tree.args.get("expression")
     number = None if query is None else width(world, query)
     if number is None and given:
         number = len(given)
@@ -43,7 +43,7 @@ def create_view(world: World, tree: exp.Create) -> Effect:
 def drop_views(world: World, tree: exp.Expression) -> Effect:
     effect = Effect("drop", minor=["dependencies of a view"])
     for name in tree.args.get("names") or ():
-        key = qualified(name)
+        key = world.known_name(name, world.views)
         if key not in world.views and tree.args.get("exists"):
             continue  # as for DROP TABLE IF EXISTS
         if key not in world.views:
@@ -85,7 +85,7 @@ def create_external(world: World, tree: exp.Create, kind: str) -> Effect:
     """An external or foreign table: a row of pg_class and, with system columns, those of pg_attribute."""
     effect = Effect(kind.lower(), minor=[f"rows of {'an external' if kind == 'EXTERNAL TABLE' else 'a foreign'} table in other catalogs"])
     name = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
-    shadow = Table(*qualified(name))
+    shadow = Table(*world.new_name(name))
     define(world, shadow, tree.this.expressions if isinstance(tree.this, exp.Schema) else [])
     if not shadow.known or tree.args.get("expression") is not None or tree.find(exp.PartitionedOfProperty, exp.InheritsProperty):
         effect.add_unknown(f"columns of {shadow.title}")
@@ -105,7 +105,7 @@ def alter_foreign(world: World, tree: exp.Expression) -> Effect:
     """ALTER of a foreign or external table or of a view: only a new column adds a row."""
     actions = tree.args.get("actions") or ()
     more = sum(type(a).__name__ == "AddColumn" for a in actions)
-    key = qualified(tree.this)
+    key = world.known_name(tree.this, world.views)
     effect = Effect("alter", unknown=["whether the column exists"] if any(a.args.get("if_not_exists") for a in actions) else [])
     if (known := world.views.get(key)) is not None:
         world.views[key] = replace(known, columns=None if known.columns is None else known.columns + more)

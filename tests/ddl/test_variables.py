@@ -1,0 +1,191 @@
+r"""psql's variables and \if, and placeholders of migration tools: what psql itself does with the same script is the measure."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from gpcatalog.ddl import inputs
+from gpcatalog.ddl.check import run
+from gpcatalog.ddl.judged import CheckReport
+from gpcatalog.ddl.script import Source
+from gpcatalog.ddl.settings import Settings
+from gpcatalog.errors import CatalogError
+from tests.conftest import fresh_database
+from tests.ddl.test_formats import call
+from tests.migration.made import PSQL, asked
+
+SCRIPTS = {
+    "names and literals": (
+        "CREATE TABLE :\"t\" (a int, b text DEFAULT :'word');\nCREATE TABLE x_:n (a int, b text DEFAULT ':n', c int[] DEFAULT '{1}');\n"
+        "SELECT (ARRAY[1,2,3])[1:2], 1::int;\n",
+        {"t": "Odd Name", "word": "it's", "n": "7"},
+    ),
+    "a clause": ("CREATE TABLE t (a int) :how;\nCREATE TABLE u (a int) :none;\n", {"how": "WITH (fillfactor=50)", "none": ""}),
+    "several statements": (":all CREATE TABLE c (a text);\n", {"all": "CREATE TABLE a (a int); CREATE TABLE b (a int);"}),
+    "values in values": ("CREATE TABLE :a;\n", {"a": "t_:b (:c)", "b": "1", "c": "a text"}),
+    "set": (
+        "\\set n 3\n\\set cols 'a int' ', ' 'b text'\n\\set both :n :n\nCREATE TABLE t_:n (:cols);\nCREATE TABLE u_:both (a int);\n",
+        {},
+    ),
+    "set what was given": ("\\set n 3\nCREATE TABLE t_:n (a text);\n", {"n": "4"}),
+    "unset": ("\\unset n\n\\if :{?n}\nCREATE TABLE a (a text);\n\\else\nCREATE TABLE b (a int);\n\\endif\n", {"n": "4"}),
+    "branches": (
+        "\\if :yes\nCREATE TABLE a (a int);\n\\if :no\nCREATE TABLE b (a text);\n\\elif tru\nCREATE TABLE c (a text);\n\\else\n"
+        "CREATE TABLE d (a text);\n\\endif\n\\else\nCREATE TABLE e (a text);\n\\if :yes\nCREATE TABLE f (a text);\n\\endif\n\\endif\n"
+        "CREATE TABLE g (a int);\n",
+        {"yes": "on", "no": "0"},
+    ),
+    "within a statement": (
+        "CREATE TABLE t (a int\n\\if :more\n, b text\n\\else\n, b int, c int\n\\endif\n);\nCREATE TABLE u (a int);\n",
+        {"more": "false"},
+    ),
+    "semicolons in a branch that does not run": (
+        "\\if no\nCREATE TABLE a (a int); CREATE TABLE b (a int);\n\\set x 1\n\\endif\n"
+        "\\if :{?x}\nCREATE TABLE c (a int);\n\\endif\nCREATE TABLE d (a text);\n",
+        {},
+    ),
+    "two commands on a line": ("\\set a 1 \\\\ CREATE TABLE t_:a (a int);\n\\if 1 \\\\ CREATE TABLE u (a text); \\endif\n", {}),
+}
+
+
+def checked(text: str, values: dict[str, str], server: str = "postgres15") -> CheckReport:
+    return run([Source(text, "f.sql", values=values)], Settings(server=server), values=values)
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_as_psql(name: str, pg_dsn: str, tmp_path: Path) -> None:
+    text, values = SCRIPTS[name]
+    dsn = fresh_database(pg_dsn, "ddl_variables")
+    (tmp_path / "f.sql").write_text(text)
+    count = "SELECT (SELECT count(*) FROM pg_class), (SELECT count(*) FROM pg_attribute)"
+    ((classes, attributes),) = asked(dsn, count)
+    given = [word for pair in values.items() for word in ("-v", "=".join(pair))]
+    done = subprocess.run(
+        [PSQL, "-X", "-q", "-v", "ON_ERROR_STOP=1", *given, "-d", dsn, "-f", tmp_path / "f.sql"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    ((classes_after, attributes_after),) = asked(dsn, count)
+    report = checked(text, values)
+    assert [f.finding.title for f in report.findings if f.finding.rule in ("syntax-error", "value-unknown", "cost-unknown")] == []
+    assert report.total.complete
+    rows = report.total.rows_coordinator
+    assert (rows["pg_class"], rows["pg_attribute"]) == (classes_after - classes, attributes_after - attributes)
+
+
+def test_a_value_that_is_missing() -> None:
+    """A clause or bound without a value makes the statement unknown, never an error, and names what to give."""
+    text = (
+        "CREATE TABLE t (a int) :DISTRIBUTED_BY;\nCREATE TABLE u (a int) DISTRIBUTED BY (a) PARTITION BY RANGE (a) (START (1) END (:days)"
+        " EVERY (1));\nINSERT INTO t VALUES (:x);\nALTER TABLE t ADD COLUMN b text;\n"
+    )
+    report = checked(text, {}, "greenplum6")
+    found = [(f.finding.rule, f.line, f.finding.remedy) for f in report.findings if f.finding.rule in ("value-unknown", "cost-unknown")]
+    assert found == [
+        ("cost-unknown", 1, "check with --set DISTRIBUTED_BY=VALUE"),
+        ("value-unknown", 2, "check with --set days=VALUE"),
+        ("cost-unknown", 4, "give --baseline, or check the files that create the table together with this one"),
+    ]
+    assert [s.cost.complete for s in report.statements] == [False, False, True, False]
+    assert report.errors == 0
+    values = {"DISTRIBUTED_BY": "DISTRIBUTED BY (a)", "days": "4"}
+    report = checked(text, values, "greenplum6")
+    assert report.total.complete
+    assert report.total.leaves == 4
+    assert [(f.line, f.column) for f in report.findings if f.finding.rule == "heap-fact"] in ([], [(2, 14)])
+
+
+def test_a_condition_that_is_not_known() -> None:
+    """Both branches are read: the first is counted, with the reason why the total is not complete."""
+    text = "\\if :gp\nCREATE TABLE t (a int);\n\\else\nCREATE TABLE t (a text);\nCREATE TABLE (a int);\n\\endif\nCREATE TABLE u (a int);\n"
+    report = checked(text, {})
+    assert [s.cost.complete for s in report.statements] == [False, False, False, True]
+    assert [s.cost.relations for s in report.statements] == [1, 0, 0, 1]
+    assert [f.line for f in report.findings if f.finding.rule == "syntax-error"] == [5]
+
+
+def test_variables_go_into_included_files(here: Path) -> None:
+    (here / "one.sql").write_text(
+        "CREATE TABLE :s.t_:n (a int) DISTRIBUTED BY (a);\n\\set n 9\n\\i two.sql\nCREATE TABLE u_:n (a int) DISTRIBUTED BY (a);"
+    )
+    (here / "two.sql").write_text("CREATE TABLE v_:n (a int) DISTRIBUTED BY (a);\n\\set n 10\n")
+    code, out = call("one.sql", "--server", "greenplum6", "--set", "s=x", "--set", "n=1", "--format", "json")
+    assert code == 0, out
+    tables = [s["table"] for s in __import__("json").loads(out)["statements"]]
+    assert tables == ["x.t_1", "v_9", "u_10"]
+    with pytest.raises(CatalogError, match="--set n: no NAME=VALUE"):
+        call("one.sql", "--set", "n")
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("flyway.conf", "# a comment\nflyway.url=jdbc:x\nflyway.placeholders.how = DISTRIBUTED BY (a)\nflyway.placeholders.SCHEMA=s\n"),
+        ("flyway.toml", '[flyway.placeholders]\nhow = "DISTRIBUTED BY (a)"\nschema = "s"\n'),
+        ("liquibase.properties", "url: x\nparameter.how=DISTRIBUTED BY (a)\nparameter.schema=s\n"),
+    ],
+)
+def test_property_files(name: str, text: str, here: Path) -> None:
+    (here / "sql").mkdir()
+    (here / "sql" / "V1__a.sql").write_text("CREATE TABLE ${schema}.t_${schema} (a int) ${how};\nCREATE TABL ${schema}.u (a int);")
+    code, out = call("sql", "--server", "greenplum6")
+    assert "value-unknown: not checked: the value of how, schema is not known" in out or "value of" in out
+    for folder in (here, here / "sql"):
+        (folder / name).write_text(text)
+        code, out = call("sql", "--server", "greenplum6", "--format", "json")
+        assert code == 1
+        report = __import__("json").loads(out)
+        assert report["statements"][0]["table"] == "s.t_s"
+        assert report["total"]["complete"] is False  # of the second statement
+        (error,) = [f for f in report["findings"] if f["finding"]["rule"] == "syntax-error"]
+        assert (error["line"], error["column"]) == (2, 8)
+        (folder / name).unlink()
+    (here / "flyway.toml").write_text("[flyway")
+    with pytest.raises(CatalogError, match=r"flyway\.toml: "):
+        call("sql")
+
+
+def test_liquibase() -> None:
+    text = (
+        "--liquibase formatted sql\n--property name:s value:sales\n--changeset a:1 dbms:oracle\nCREATE TABLE x (a NUMBER);\n"
+        "--changeset a:2 dbms:postgresql endDelimiter:/\nCREATE TABLE ${s}.t (a int)\n/\nCREATE TABLE u (a int)\n/\n--rollback DROP TABLE u;\n"
+        "--changeset a:3 dbms:!postgresql\nCREATE TABLE y (a NUMBER);\n--changeset a:4 dbms:!oracle,!h2\nCREATE TABLE v (a int);\n"
+    )
+    source = inputs._filled(text, "c.sql", None, {})
+    report = run([source], Settings(server="postgres15"))
+    assert [s.table for s in report.statements] == ["sales.t", "u", "v"]
+    assert report.errors == 0
+    assert [s.line for s in report.statements] == [6, 8, 14]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "latin-1"])
+def test_encodings(encoding: str, here: Path) -> None:
+    (here / "f.sql").write_bytes("CREATE TABLE straße (größe int) DISTRIBUTED BY (größe);\nSELEC 1;\n".encode(encoding))
+    code, out = call("f.sql", "--server", "greenplum6")
+    assert code == 1
+    assert "f.sql:2:1: critical syntax-error" in out
+    assert out.count("critical") == 1
+
+
+def test_schemas() -> None:
+    """search_path decides where a table goes; DROP SCHEMA takes what is in it."""
+    text = (
+        "DROP SCHEMA IF EXISTS s CASCADE;\nCREATE SCHEMA s;\nSET search_path TO s, public;\nCREATE TABLE t (a int);\nCREATE VIEW v AS SELECT a FROM t;\n"
+        "CREATE SEQUENCE q;\nSET search_path = public;\nCREATE TABLE t (a int, b text);\nALTER TABLE t ADD COLUMN c text;\nALTER TABLE s.t ADD COLUMN d int;\n"
+        "DROP SCHEMA s CASCADE;\nDROP TABLE t;\n"
+    )
+    report = checked(text, {})
+    assert report.total.complete
+    assert not +report.total.rows_coordinator if hasattr(report.total.rows_coordinator, "elements") else report.total.rows_coordinator == {}
+    assert not checked("DROP SCHEMA s CASCADE;", {}).total.complete
