@@ -44,6 +44,7 @@ class _If:
     branch: Branch
     taken: bool  # a branch has run, or may have
     reason: str = ""
+    whole: Branch = Branch.RUNS  # with all that are around it
 
 
 @dataclass
@@ -120,9 +121,9 @@ class Variables:
     def _branch(self, name: str, condition: str) -> None:
         if name == "if":
             if self.skipping:
-                self.open.append(_If(Branch.SKIPPED, taken=True))
+                self._enter(_If(Branch.SKIPPED, taken=True))
             else:
-                self.open.append(self._decide(condition, taken=False))
+                self._enter(self._decide(condition, taken=False))
         elif not self.open:
             return
         elif name == "endif":
@@ -131,14 +132,14 @@ class Variables:
             last = self.open.pop()
             outer = self.skipping
             if outer or (last.taken and last.branch not in (Branch.FIRST, Branch.OTHER)):
-                self.open.append(_If(Branch.SKIPPED, taken=True))
+                self._enter(_If(Branch.SKIPPED, taken=True))
             elif last.taken:  # an earlier branch may have run
                 value = True if name == "else" else self._truth(condition)
-                self.open.append(_If(Branch.SKIPPED if value is False else Branch.OTHER, taken=True, reason=last.reason))
+                self._enter(_If(Branch.SKIPPED if value is False else Branch.OTHER, taken=True, reason=last.reason))
             elif name == "else":
-                self.open.append(_If(Branch.RUNS, taken=True))
+                self._enter(_If(Branch.RUNS, taken=True))
             else:
-                self.open.append(self._decide(condition, taken=False))
+                self._enter(self._decide(condition, taken=False))
 
     def _decide(self, condition: str, *, taken: bool) -> _If:
         value = self._truth(condition)
@@ -155,11 +156,15 @@ class Variables:
             return True
         return False if any(t.startswith(word) for t in _FALSE) and word not in ("", "o") else None
 
+    def _enter(self, one: _If) -> None:
+        kinds = (self.branch, one.branch)
+        one.whole = next((b for b in (Branch.SKIPPED, Branch.OTHER, Branch.FIRST) if b in kinds), Branch.RUNS)
+        self.open.append(one)
+
     @property
     def branch(self) -> Branch:
         r"""How the statements here run, with all open \if together."""
-        kinds = [one.branch for one in self.open]
-        return next((b for b in (Branch.SKIPPED, Branch.OTHER, Branch.FIRST) if b in kinds), Branch.RUNS)
+        return self.open[-1].whole if self.open else Branch.RUNS
 
     @property
     def skipping(self) -> bool:
@@ -169,7 +174,7 @@ class Variables:
     @property
     def reasons(self) -> list[str]:
         r"""The conditions of \if that are not known here."""
-        return [one.reason for one in self.open if one.reason]
+        return [one.reason for one in self.open if one.reason] if self.branch in (Branch.FIRST, Branch.OTHER) else []
 
     # --- text ---
 

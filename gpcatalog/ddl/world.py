@@ -99,8 +99,8 @@ class World:
     def known_name(self, name: exp.Expression, known: Collection[tuple[str, str]]) -> tuple[str, str]:
         """(schema, name) under which an object is known, or as it is written if it is not."""
         key = qualified(name)
-        if key not in known and not key[0] and (self.defaults.schema, key[1]) in known:
-            return self.defaults.schema, key[1]
+        if key not in known and not key[0]:
+            return next((k for k in (("pg_temp", key[1]), (self.defaults.schema, key[1])) if k in known), key)
         return key
 
     def keep(self, table: Table, parts: list[Partition] | None = None) -> None:

@@ -34,6 +34,9 @@ def alter(world: World, tree: exp.Expression) -> Effect:
     if any(type(a).__name__ == "AddPartition" for a in actions):
         effect.verb = "add partition"
     if table is None:
+        if world.known_name(tree.this, world.sequences) in world.sequences:
+            effect.exclusive = False
+            return effect  # a sequence changes by name, owner or schema only
         if type(tree).__name__ == "AlterIndex":
             _rename_index(world, tree, actions)
             return Effect()
@@ -41,7 +44,8 @@ def alter(world: World, tree: exp.Expression) -> Effect:
             type(a).__name__ == "SplitPartition" or (type(a).__name__ == "AlterColumnAction" and a.args.get("kind") is not None)
             for a in actions
         )
-        effect.add_unknown(f"unknown table {tree.this.sql('greenplum')}")
+        if any(type(a).__name__ not in NO_ROWS | {"OwnerTo"} for a in actions):
+            effect.add_unknown(f"unknown table {tree.this.sql('greenplum')}")
         return effect
     counts = any(type(a).__name__ not in NO_ROWS | {"OwnerTo"} for a in actions)
     if counts and not table.known and table.baseline_shapes is None:
@@ -164,6 +168,13 @@ def _drop_constraint(world: World, table: Table, action: exp.Expression, effect:
                 effect.add_unknown("foreign keys dropped by CASCADE")
 
 
+@acts("ExpandTable")
+def _expand(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
+    """EXPAND TABLE: rows move to new segments; the relations stay."""
+    effect.rewritten = True
+    effect.minor.append("rows that note the expansion")
+
+
 @acts("SetTable")
 def _set_table(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
     form = str(action.args.get("form", ""))
@@ -172,6 +183,7 @@ def _set_table(world: World, table: Table, action: exp.Expression, effect: Effec
     if action.args.get("distribution") is not None or action.args.get("method") is not None or storage:
         effect.rewritten = True
     if action.args.get("method") is not None or storage:
+        # a rewrite keeps the system columns of the old storage, and makes a TOAST table only where there was one
         if table.baseline_shapes is None:
             table.known = False
             table.unknown.append("catalog rows kept after a change of storage")

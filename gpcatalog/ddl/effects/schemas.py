@@ -39,7 +39,7 @@ def drop_schemas(world: World, tree: exp.Expression) -> Effect:
         world.schemas.discard(name)
         if not cascades(tree):
             continue  # it fails unless the schema is empty
-        tables = [t for t in world.tables.values() if t.schema in inside]
+        tables = [t for t in world.tables.values() if t.schema in inside and not t.temporary]
         gone = {t.name for t in tables}
         for table in tables:
             if (table.schema, table.name) in world.tables:

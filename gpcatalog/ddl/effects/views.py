@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from gpcatalog.capacity.model import Instance
+from gpcatalog.ddl import extras
 from gpcatalog.ddl.definition import define
 from gpcatalog.ddl.derive import width
 from gpcatalog.ddl.effect import Effect
@@ -24,6 +26,8 @@ def create_view(world: World, tree: exp.Create) -> Effect:
     name = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
     given = tree.this.expressions if isinstance(tree.this, exp.Schema) else []
     key, query = world.new_name(name), tree.args.get("expression")
+    if tree.find(exp.TemporaryProperty) is not None or tree.args.get("temporary"):
+        key = "pg_temp", key[1]
     number = None if query is None else width(world, query)
     if number is None and given:
         number = len(given)
@@ -97,6 +101,10 @@ def create_external(world: World, tree: exp.Create, kind: str) -> Effect:
     number = len(shadow.columns) + 6 + world.edition.greenplum
     world.views[shadow.schema, shadow.name] = View(number, frozenset(), rule=False)
     effect.add_rows({"pg_class": 1, "pg_attribute": number, "pg_type": 2})
+    for _ in [c for c in shadow.columns if c.serial]:
+        effect.other_files += 1
+        for instance in Instance:
+            effect.add(instance, extras.sequence(world.edition, instance))
     return effect
 
 
