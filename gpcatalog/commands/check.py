@@ -142,7 +142,8 @@ def check(
         values[name] = value
 
     touched = inputs.changed(diff) if diff else None
-    if diff and not files:
+    only_changed = bool(diff) and not files
+    if only_changed:
         assert touched is not None
         files = sorted(touched)
     sources = inputs.gather(files, settings.exclude, values)
@@ -167,6 +168,11 @@ def check(
         world = known.world(cost_edition(server_edition(settings.server)), ZoneInfo(settings.time_zone))
     report = run(sources, settings, changed=touched, world=world, baseline=known.totals if known is not None else None, values=values)
 
+    if only_changed and any(f.finding.rule == "cost-unknown" for f in report.findings):
+        streams.say(
+            "gpcatalog: only changed files were read, so tables that earlier files create are not known;"
+            f" name their folder, too: gpcatalog check FOLDER --diff {diff}"
+        )
     if output_format is CheckFormat.TEXT:
         from gpcatalog.emit import check_text
 

@@ -120,6 +120,8 @@ def _sets_lock_timeout(statement: Statement) -> bool | None:
 
 def _effect(world: World, statement: Statement, undone: bool) -> Effect:
     """Return the effect of a statement. A fault of this program becomes a finding, so that the run goes on."""
+    if statement.source.undo:
+        return Effect()
     if statement.other:
         return Effect(unknown=["statement in another branch of \\if"])
     if statement.tree is None:

@@ -17,6 +17,7 @@ from gpcatalog.errors import CatalogError
 
 _INCLUDE = re.compile(r"\\(i|ir|include|include_relative)\s+(?:'([^']*)'|([^\s\\]+))")
 _NATURAL = re.compile(r"(\d+)")
+_UNDO = re.compile(r"U\d[\w.]*__")  # of Flyway: `flyway undo` alone runs it
 SUFFIXES = (".sql", ".ddl", ".psql", ".pgsql")
 _LIQUIBASE = "a changelog of Liquibase, of which `liquibase update-sql` prints the SQL"
 _OTHERS = {
@@ -218,7 +219,9 @@ def gather(names: Iterable[str], exclude: tuple[str, ...] = (), values: Mapping[
             if each in seen or _excluded(each, exclude):
                 continue
             seen.add(each)
-            out.append(read(each, values))
+            source = read(each, values)
+            source.undo = path.is_dir() and _UNDO.match(each.name) is not None
+            out.append(source)
     return out
 
 

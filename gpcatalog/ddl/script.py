@@ -64,6 +64,7 @@ class Source:
         self.file = file
         self.path = path  # None where it is no file
         self.skipped = skipped  # why the file is not read
+        self.undo = False  # an undo script of Flyway: read, but no part of the change
         self._original = text
         self._moved: list[tuple[int, int, int, int]] = []
         self.missing: list[tuple[int, int, str]] = []  # placeholders without a value: begin, end, name

@@ -227,3 +227,9 @@ def test_rules_are_listed() -> None:
     assert code == 0
     assert "budget-exceeded: " in out
     assert out.count("What to do: ") > 20
+
+
+def test_a_table_of_settings_that_does_not_exist(here: Path) -> None:
+    (here / "gpcatalog.toml").write_text("[chek]\nsegments = 3\n")
+    with pytest.raises(CatalogError, match=r"gpcatalog\.toml: \[chek\] is no table of this file"):
+        call("-", text="SELECT 1;")

@@ -2,10 +2,12 @@ r"""psql's variables and \if, and placeholders of migration tools: what psql its
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from gpcatalog.ddl import inputs
 from gpcatalog.ddl.check import run
@@ -14,7 +16,7 @@ from gpcatalog.ddl.script import Source
 from gpcatalog.ddl.settings import Settings
 from gpcatalog.errors import CatalogError
 from tests.conftest import fresh_database
-from tests.ddl.test_formats import call
+from tests.ddl.test_formats import app, call
 from tests.migration.made import PSQL, asked
 
 SCRIPTS = {
@@ -189,3 +191,39 @@ def test_schemas() -> None:
     assert report.total.complete
     assert not +report.total.rows_coordinator if hasattr(report.total.rows_coordinator, "elements") else report.total.rows_coordinator == {}
     assert not checked("DROP SCHEMA s CASCADE;", {}).total.complete
+
+
+def test_undo_scripts(here: Path) -> None:
+    """Flyway's undo scripts in a folder are read, but no part of the change; named, they are."""
+    (here / "sql").mkdir()
+    (here / "sql" / "V1__a.sql").write_text("CREATE TABLE t (a int) DISTRIBUTED BY (a);")
+    (here / "sql" / "U1__a.sql").write_text("DROP TABLE t; DROP TABLE (;")
+    code, out = call("sql", "--server", "greenplum6")
+    assert code == 1
+    assert "the change on gp6: at least 1 leaf" in out or "the change on gp6: 1 leaf" in out
+    assert "U1__a.sql:1:27: critical syntax-error" in out or "U1__a.sql:1:26: critical syntax-error" in out
+    code, out = call("sql/V1__a.sql", "sql/U1__a.sql", "--server", "greenplum6")
+    assert "1 lea" not in out
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="no git")
+def test_changed_files_without_their_history(here: Path) -> None:
+    """An ALTER of a table that an earlier file creates: unknown without the folder, counted with it."""
+
+    def git(*words: str) -> None:
+        subprocess.run(["git", "-c", "user.name=x", "-c", "user.email=x@y", *words], check=True, capture_output=True)
+
+    (here / "sql").mkdir()
+    (here / "sql" / "1.sql").write_text("CREATE TABLE t (a int) DISTRIBUTED BY (a) PARTITION BY RANGE (a) (START (1) END (3) EVERY (1));\n")
+    git("init", "-q")
+    git("add", "-A")
+    git("commit", "-qm", "one")
+    (here / "sql" / "2.sql").write_text("ALTER TABLE t ADD PARTITION x START (3) END (4);\n")
+    git("add", "-A")
+    git("commit", "-qm", "two")
+    alone = CliRunner().invoke(app, ["check", "--diff", "HEAD~1", "--server", "greenplum6", "--fail-on", "never"])
+    assert "name their folder, too: gpcatalog check FOLDER --diff HEAD~1" in alone.output
+    assert "at least" in alone.output
+    code, out = call("sql", "--diff", "HEAD~1", "--server", "greenplum6", "--fail-on", "never")
+    assert code == 0
+    assert "the change on gp6: 1 leaf" in out
