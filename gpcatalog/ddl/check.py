@@ -13,13 +13,16 @@ from pathlib import Path
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
+from sqlglot import exp
 
 from gpcatalog.ddl import checks
 from gpcatalog.ddl.edition import Edition, edition
 from gpcatalog.ddl.effect import Effect
+from gpcatalog.ddl.expressions import RelationName
 from gpcatalog.ddl.grammar import SyntaxFault
 from gpcatalog.ddl.inputs import included
-from gpcatalog.ddl.judged import CheckReport, Cost, Ignore, Judged, Located, Subject, cost_of, over_budget
+from gpcatalog.ddl.judged import CheckReport, Cost, Ignore, Judged, Located, Subject, TableCost, cost_of, over_budget
+from gpcatalog.ddl.relations import qualified
 from gpcatalog.ddl.script import Outcome, Piece, Source, Statement, read, split
 from gpcatalog.ddl.session import rolled_back
 from gpcatalog.ddl.settings import Budget, Settings
@@ -260,6 +263,7 @@ def run(
             raise CatalogError(f"no rule is called {unknown}", hint="`gpcatalog check --rules` lists them")
     guarded = False
     places: dict[int, tuple[Source, int, int]] = {}
+    exclusive: set[int] = set()  # statements that take AccessExclusive on a table that existed before
     optional: dict[int, list[tuple[str, str]]] = {}  # tables that a statement drops if they exist
     reader = _Reader(by, Variables(), values or {}, set(), names)
     for top in sources:
@@ -282,6 +286,8 @@ def run(
                 continue
             subject = Subject(statement, effect, world, settings, costs, number, guarded, today or date.today())
             places[number] = source, statement.start, statement.end
+            if effect.exclusive:
+                exclusive.add(number)
             if effect.may_exist and not effect.exclusive:
                 optional[number] = effect.may_exist
             for name, check in active.items():
@@ -309,7 +315,7 @@ def run(
                     first,
                     statement.outcome.value,
                     type(statement.tree).__name__ if statement.tree is not None else "",
-                    effect.table.title if effect.table is not None else "",
+                    effect.table.title if effect.table is not None else _table_of(statement),
                     cost_of(effect, costs),
                     tuple(effect.unknown),
                 )
@@ -317,6 +323,7 @@ def run(
     recreated = {n for n, tables in optional.items() if all(world.creates(*table) for table in tables)}
     located = [x for x in located if not (x.finding.rule == "exclusive-without-lock-timeout" and x.statement in recreated)]
     total = _sum(j.cost for j in judged)
+    budgets = {"change": settings.change, "table": settings.table}
     located += _whole(settings, total, judged, baseline or {}, places)
     located.sort(key=lambda x: (names.index(x.file) if x.file in names else 0, x.line, x.column, x.finding.rule))
     return CheckReport(
@@ -332,7 +339,30 @@ def run(
         outcomes[Outcome.ERROR],
         ignored,
         baseline=baseline or {},
+        tables=_tables(judged, exclusive),
+        budgets={n: {k: v for k, v in msgspec.structs.asdict(b).items() if v is not None} for n, b in budgets.items()},
     )
+
+
+def _table_of(statement: Statement) -> str:
+    """The unknown table that a statement changes."""
+    name = statement.tree.args.get("this") if statement.tree is not None and statement.words[:1] in (("alter",), ("truncate",)) else None
+    return ".".join(part for part in qualified(name) if part) if isinstance(name, exp.Table | RelationName) else ""
+
+
+def _tables(judged: list[Judged], exclusive: set[int]) -> tuple[TableCost, ...]:
+    """The cost of each table, largest first; statements without a table are left out."""
+    of: dict[str, list[Judged]] = {}
+    for one in judged:
+        if one.table:
+            of.setdefault(one.table, []).append(one)
+    found = []
+    for table, statements in of.items():
+        cost = _sum(s.cost for s in statements)
+        rows = max(sum(cost.rows_segment.values()), sum(cost.rows_coordinator.values()))
+        held = any(s.number in exclusive for s in statements)
+        found.append(TableCost(table, cost.leaves, rows, cost.files_empty, cost.files_filled, cost.locks, held, cost.complete))
+    return tuple(sorted(found, key=lambda t: (-abs(t.rows), t.table)))
 
 
 def _locate(source: Source, settings: Settings, finding: Finding, start: int, end: int, number: int) -> Located:

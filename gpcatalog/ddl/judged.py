@@ -61,6 +61,22 @@ class Judged(msgspec.Struct, frozen=True):
     unknown: tuple[str, ...] = ()
 
 
+class TableCost(msgspec.Struct, frozen=True):
+    """What the change adds to one table, on one instance (rows) or segment (files).
+
+    locked: relations that its largest statement locks; exclusive: a statement takes AccessExclusive on it, and it existed before
+    """
+
+    table: str
+    leaves: int
+    rows: int
+    files_empty: int
+    files_filled: int
+    locked: int
+    exclusive: bool
+    complete: bool
+
+
 class CheckReport(msgspec.Struct, frozen=True):
     """The result of a check."""
 
@@ -77,6 +93,8 @@ class CheckReport(msgspec.Struct, frozen=True):
     ignored: int
     schema: str = SCHEMA
     baseline: dict[str, float] = {}
+    tables: tuple[TableCost, ...] = ()  # largest first
+    budgets: dict[str, dict[str, int]] = {}  # upper bounds that are set: of the change, of one table
 
 
 @dataclass

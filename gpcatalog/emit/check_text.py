@@ -12,6 +12,7 @@ from gpcatalog.model.quantity import count, plural
 
 _COLOURS = {Severity.CRITICAL: "1;31", Severity.WARNING: "33", Severity.NOTICE: "36", Severity.INFO: "2"}
 _LONGEST = 100  # characters of a source line that are shown
+_TABLES = 10  # tables that are listed
 
 
 def _width(text: str) -> int:
@@ -35,6 +36,37 @@ def excerpt(found: Located) -> list[str]:
     ]
 
 
+def _tables(report: CheckReport) -> list[str]:
+    """A table of what the change adds to each table; nothing for a single one."""
+    changed = [t for t in report.tables if t.rows or t.leaves or t.files_empty or t.exclusive]
+    if len(changed) < 2:
+        return []
+    budget = report.budgets.get("table", {})
+    head = ["table", "leaves", "catalog rows an instance", "files a segment, filled", "locks"]
+    lines = [head]
+    for t in changed[:_TABLES]:
+        figures = (("leaves", t.leaves), ("rows", t.rows), ("files", t.files_filled))
+        cells = [f"{value:+,d}" + (f" of {budget[name]:,d}" if name in budget else "") for name, value in figures]
+        lines.append(
+            [
+                printable(t.table) + ("" if t.complete else " (at least)"),
+                *cells,
+                f"{t.locked:,d}" + (", AccessExclusive" if t.exclusive else ""),
+            ]
+        )
+    widths = [max(_width(line[n]) for line in lines) for n in range(len(head))]
+    out = [
+        "  ".join(
+            cell + " " * (width - _width(cell)) if not n else " " * (width - _width(cell)) + cell
+            for n, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    ]
+    if len(changed) > _TABLES:
+        out.append(f"… and {plural(len(changed) - _TABLES, 'table')} more")
+    return [*out, ""]
+
+
 def render(report: CheckReport, *, color: bool = False, explain: bool = False) -> str:
     """The whole report."""
 
@@ -54,6 +86,7 @@ def render(report: CheckReport, *, color: bool = False, explain: bool = False) -
         if explain:
             out.append(f"      sure: {page(finding.rule).get('How sure it is', finding.confidence.value)}")
         out.append("")
+    out += _tables(report)
     total = report.total
     least = "" if total.complete else " at least"
     rows = max(sum(total.rows_segment.values()), sum(total.rows_coordinator.values()))
@@ -69,6 +102,10 @@ def render(report: CheckReport, *, color: bool = False, explain: bool = False) -
         )
     if total.locks > 1:
         out.append(f"one statement locks up to {plural(total.locks, 'table')} and partitions at once")
+    used = {"leaves": total.leaves, "files": total.files_filled, "rows": rows}
+    for name, limit in report.budgets.get("change", {}).items():
+        if name in used:
+            out.append(f"budget of the change:{least} {count(used[name])} of {count(limit)} {name}")
     for name, value in report.baseline.items():
         more = {"leaves": total.leaves, "files": total.files_filled if total.files_filled > 0 else total.files_empty, "rows": rows}.get(
             name, 0

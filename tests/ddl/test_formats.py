@@ -233,3 +233,25 @@ def test_a_table_of_settings_that_does_not_exist(here: Path) -> None:
     (here / "gpcatalog.toml").write_text("[chek]\nsegments = 3\n")
     with pytest.raises(CatalogError, match=r"gpcatalog\.toml: \[chek\] is no table of this file"):
         call("-", text="SELECT 1;")
+
+
+def test_what_the_change_adds_to_each_table(here: Path) -> None:
+    (here / "gpcatalog.toml").write_text("[check]\nserver = 'greenplum6'\n[check.table]\nleaves = 100\n[check.change]\nleaves = 100\n")
+    (here / "f.sql").write_text(
+        "CREATE TABLE sales (a int, d date) WITH (appendonly=true, orientation=column) DISTRIBUTED BY (a) PARTITION BY RANGE (d)"
+        " (START (date '2026-01-01') END (date '2026-02-01') EVERY (interval '1 day'));\n"
+        "CREATE TABLE dim (a int) DISTRIBUTED BY (a);\nALTER TABLE old ADD PARTITION x START (1) END (2);\n"
+    )
+    out = call("f.sql")[1]
+    lines = [line.split() for line in out.splitlines()]
+    assert ["table", "leaves", "catalog", "rows", "an", "instance", "files", "a", "segment,", "filled", "locks"] in lines
+    (sales,) = [line for line in lines if line[:1] == ["sales"]]
+    assert sales[1:4] == ["+31", "of", "100"]
+    (old,) = [line for line in lines if line[:1] == ["old"]]
+    assert old[1:3] == ["(at", "least)"]
+    assert old[-1] == "AccessExclusive"
+    assert "budget of the change: at least 32 of 100 leaves" in out
+    report = json.loads(call("f.sql", "--format", "json")[1])
+    assert [t["table"] for t in report["tables"]] == ["sales", "dim", "old"]
+    assert sum(t["leaves"] for t in report["tables"]) == report["total"]["leaves"]
+    assert report["budgets"] == {"change": {"leaves": 100}, "table": {"leaves": 100}}
