@@ -139,12 +139,12 @@ def _effect(world: World, statement: Statement, undone: bool) -> Effect:
         return Effect(unknown=[_bug(e)], failed=_bug(e))
     if statement.command == "\\gexec":
         effect.add_unknown("statements run by \\gexec")
-    if effect.made or effect.gone or effect.verb or effect.unknown:
-        for name in statement.missing:
+    if effect.made or effect.gone or effect.extra or effect.unknown:
+        for name in statement.decisive:
             effect.add_unknown(f"value of {name}")
         for reason in statement.reasons:
             effect.add_unknown(reason)
-        if (statement.missing or statement.reasons) and effect.table is not None:
+        if (statement.decisive or statement.reasons) and effect.table is not None:
             effect.table.uncounted = effect.table.uncounted or effect.unknown[-1]
     return effect
 

@@ -14,8 +14,8 @@ from sqlglot import exp
 
 from gpcatalog.ddl.edition import Edition
 from gpcatalog.ddl.grammar import WORDS, SyntaxFault, grammar
-from gpcatalog.ddl.lexer import PSQLVAR, LexError, Tokens, scan
-from gpcatalog.ddl.variables import Branch, Expanded, Variables, fill, without
+from gpcatalog.ddl.lexer import IDENT, PSQLVAR, LexError, Tokens, scan
+from gpcatalog.ddl.variables import Branch, Expanded, Variables, fill, name_of, without
 
 _COPY_END = re.compile(r"^\\\.[ \t]*\r?$", re.MULTILINE)
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)?")
@@ -113,6 +113,7 @@ class Piece:
     command: str = ""  # of psql: what sends the statement, or, without tokens, a command of its own
     expanded: Expanded | None = None  # with the values of its variables; the tokens are those of this text
     missing: tuple[str, ...] = ()  # variables and placeholders without a value
+    decisive: tuple[str, ...] = ()  # of these those that are more than part of a name
     reasons: tuple[str, ...] = ()  # why it is not known whether it runs
     other: bool = False  # in a branch of \\if that may run instead of one before it
 
@@ -124,7 +125,7 @@ class Statement:
     tree:    its typed tree, or None
     edition: the grammar that read it
     fault:   where and why it is no SQL, or why it was not understood
-    missing: variables and placeholders without a value, which it needs
+    missing: variables and placeholders without a value; decisive: those that are more than part of a name
     reasons: why it is not known whether it runs; other: it may run in the place of a statement before it
     """
 
@@ -138,6 +139,7 @@ class Statement:
     words: tuple[str, ...] = field(default=())
     command: str = ""  # of psql: what sends it where no semicolon does, or the command itself
     missing: tuple[str, ...] = ()
+    decisive: tuple[str, ...] = ()
     reasons: tuple[str, ...] = ()
     other: bool = False
 
@@ -272,7 +274,8 @@ def _pieces(source: Source, tokens: Tokens, session: Variables, sent: str) -> It
     expanded, missing = session.expand(tokens) if PSQLVAR in tokens.kinds else (None, set())
     lacking = (*sorted(missing), *source.missing_in(start, end)) if missing or source.missing else ()
     if expanded is None:
-        yield Piece(source, start, end, tokens, command=sent, missing=lacking, reasons=reasons, other=other)
+        decisive = _decisive(source, tokens, missing) if lacking else ()
+        yield Piece(source, start, end, tokens, command=sent, missing=lacking, decisive=decisive, reasons=reasons, other=other)
         return
     at = 0
     while at < len(expanded.text):
@@ -284,9 +287,28 @@ def _pieces(source: Source, tokens: Tokens, session: Variables, sent: str) -> It
             return
         if len(inner) > 1:
             first, last = expanded.origin(inner.starts[0]), expanded.origin(inner.ends[-2], end=True)
-            yield Piece(source, first, last, inner, None, sent, expanded, lacking, reasons, other)
+            decisive = _decisive(source, inner, missing, expanded) if lacking else ()
+            yield Piece(source, first, last, inner, None, sent, expanded, lacking, decisive, reasons, other)
         if inner.backslash >= 0:
             return
+
+
+def _decisive(source: Source, tokens: Tokens, missing: set[str], text: Expanded | None = None) -> tuple[str, ...]:
+    """Names of the variables and placeholders without a value that are more than a schema or part of a name."""
+    found = []
+    for n, (kind, value, start, end) in enumerate(zip(tokens.kinds, tokens.values, tokens.starts, tokens.ends, strict=True)):
+        first, last = (start, end) if text is None else (text.origin(start), text.origin(end, end=True))
+        names = (
+            [name_of(value)] if kind == PSQLVAR and name_of(value) in missing else source.missing_in(first, last) if source.missing else []
+        )
+        if not names:
+            continue
+        dotted = "." in (tokens.kinds[n + 1], tokens.kinds[n - 1] if n else "")
+        glued = kind == PSQLVAR and bool(n) and tokens.ends[n - 1] == start and tokens.kinds[n - 1] == IDENT
+        part = kind == IDENT and end - start > sum(b - a for a, b, _ in source.missing if start <= a < end)
+        if not (dotted or glued or part):
+            found += names
+    return tuple(dict.fromkeys(found))
 
 
 def _skip_space(text: str, at: int) -> int:
@@ -337,6 +359,7 @@ def read(piece: Piece, wanted: tuple[Edition, ...]) -> Statement:
         words,
         piece.command,
         piece.missing,
+        piece.decisive,
         piece.reasons,
         piece.other,
     )

@@ -227,3 +227,19 @@ def test_changed_files_without_their_history(here: Path) -> None:
     code, out = call("sql", "--diff", "HEAD~1", "--server", "greenplum6", "--fail-on", "never")
     assert code == 0
     assert "the change on gp6: 1 leaf" in out
+
+
+def test_a_name_without_its_value_costs_the_same() -> None:
+    """A schema or a part of a name decides nothing; a type, a clause or a bound does."""
+    named = "CREATE TABLE ${schema}.t_${env} (a int);\nALTER TABLE ${schema}.t_${env} OWNER TO ${owner};\nCREATE INDEX ON ${schema}.t_${env} (a);\n"
+    assert checked(named, {}).total.complete
+    assert checked(named.replace("${schema}.t_${env}", ":schema.t"), {}).total.complete
+    for text in (
+        "CREATE TABLE t (a ${type});",
+        "CREATE TABLE t (a :type);",
+        "CREATE TABLE t (a int) ${tail};",
+        "CREATE TABLE ${t} (a int);",
+    ):
+        report = checked(text, {})
+        assert not report.total.complete, text
+        assert report.errors == 0

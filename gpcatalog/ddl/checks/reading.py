@@ -135,8 +135,8 @@ def cost_unknown(s: Subject) -> None:
             Severity.INFO,
             f"cost not fully known: {reasons}",
             "the totals leave it out",
-            "check with " + " ".join(f"--set {name}=VALUE" for name in s.statement.missing)
-            if s.statement.missing
+            "check with " + " ".join(f"--set {name}=VALUE" for name in s.statement.decisive)
+            if s.statement.decisive
             else "give --baseline, or check the files that create the table together with this one",
             confidence=Confidence.HIGH,
         )
