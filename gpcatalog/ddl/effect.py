@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from sqlglot import exp
 
@@ -11,6 +12,17 @@ from gpcatalog.capacity import model
 from gpcatalog.capacity.model import FILLED, Instance, Shape
 from gpcatalog.ddl.edition import Edition
 from gpcatalog.ddl.relations import Partition, Table
+
+
+# many relations of a script have the same shape
+@lru_cache(maxsize=1024)
+def _rows(server: str, shape: Shape, instance: Instance) -> tuple[tuple[str, int], ...]:
+    return tuple(model.relation_rows(server, shape, instance).items())
+
+
+@lru_cache(maxsize=1024)
+def _files(server: str, shape: Shape, filled: bool, instance: Instance) -> int:
+    return model.relation_files(server, shape, FILLED if filled else model.EMPTY, instance)
 
 
 @dataclass
@@ -51,7 +63,7 @@ class Effect:
         out: Counter[str] = Counter()
         for sign, shapes in ((1, self.made), (-1, self.gone)):
             for shape, number in shapes.items():
-                for catalog, rows in model.relation_rows(edition.name, shape, instance).items():
+                for catalog, rows in _rows(edition.name, shape, instance):
                     out[catalog] += sign * rows * number
         out.update(self.extra.get(instance, {}))
         return Counter({k: v for k, v in out.items() if v})
@@ -60,9 +72,7 @@ class Effect:
         """Files that appear on one segment (or the coordinator), tables empty or filled by one writer."""
         return self.other_files + sum(
             # rows go to leaves: parents stay empty where they are tables at all
-            sign
-            * model.relation_files(edition.name, shape, FILLED if filled and not shape.place.parent else model.EMPTY, instance)
-            * number
+            sign * _files(edition.name, shape, filled and not shape.place.parent, instance) * number
             for sign, shapes in ((1, self.made), (-1, self.gone))
             for shape, number in shapes.items()
         )

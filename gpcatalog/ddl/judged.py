@@ -157,8 +157,21 @@ class Ignore:
     used: set[str] = field(default_factory=set)
 
 
+_NO_COST, _UNKNOWN_COST = Cost(), Cost(complete=False)
+
+
 def cost_of(effect: Effect, by: Edition) -> Cost:
     """An effect in rows, files and locks."""
+    if not (
+        effect.made
+        or effect.gone
+        or effect.extra
+        or effect.other_files
+        or effect.relations_locked
+        or effect.leaves_made
+        or effect.leaves_gone
+    ):
+        return _NO_COST if not effect.unknown else _UNKNOWN_COST
     return Cost(
         effect.leaves_made - effect.leaves_gone,
         effect.relations() - sum(effect.gone.values()),

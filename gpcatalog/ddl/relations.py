@@ -233,7 +233,6 @@ class Table:
     baseline_shapes: Counter[Shape] | None = None
     partitioned: bool = False
     extra: dict[str, Counter[str]] = field(default_factory=dict)  # rows of its own that no shape explains, by instance
-    node: exp.Expression | None = None
     oid: int = 0  # a baseline's
     widest: int = 0  # partitions of its widest level, as far as `counted` was told
     _numbers: tuple[int, int] | None = None

@@ -82,7 +82,7 @@ class Variables:
     # --- commands ---
 
     def command(self, text: str, sent: Tokens | None = None) -> bool:
-        r"""Follow \set, \unset, \gset, \if, \elif, \else and \endif; returns whether the command was one of \if's."""
+        r"""Follow \set, \unset, \gset, \prompt, \getenv, \if, \elif, \else and \endif; returns whether the command was one of \if's."""
         found = _COMMAND.match(text.strip())
         if found is None:
             return False
@@ -101,6 +101,8 @@ class Variables:
                 self.values.pop(first, None)
         elif name == "unset":
             self.values.pop(rest.strip(), None)
+        elif name in ("prompt", "getenv") and rest.strip():  # from the user, from the environment: not known here
+            self.values.pop(rest.split()[-1] if name == "prompt" else rest.split()[0], None)
         elif name == "gset" and sent is not None:
             prefix = rest.strip()
             for word in sent.values:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from sqlglot import exp
 
 from gpcatalog.ddl.checks.registry import rule, walk
@@ -9,6 +11,13 @@ from gpcatalog.ddl.judged import Subject
 from gpcatalog.model.finding import Confidence, Severity
 from gpcatalog.model.names import NAMEDATALEN
 from gpcatalog.model.quantity import plural
+
+_LONG = re.compile(rf'[\w$]{{{NAMEDATALEN + 1}}}|"[^"]{{{NAMEDATALEN + 1}}}')
+
+
+def _may_be_cut(text: str) -> bool:
+    """Whether a statement may have a name of more than 63 bytes, before its tree is searched; a variable's value is not in the text."""
+    return not text.isascii() or ":" in text or "U&" in text.upper() or _LONG.search(text) is not None
 
 
 @rule("name-cut")
@@ -24,7 +33,7 @@ def name_cut(s: Subject) -> None:
     tree = s.statement.tree
     if tree is None:
         return
-    for node in tree.find_all(exp.Identifier):
+    for node in tree.find_all(exp.Identifier) if _may_be_cut(s.statement.text) else ():
         name = str(node.this)
         if len(name) > 15 and len(name.encode()) > NAMEDATALEN and not name.upper().startswith("INTERVAL"):
             s.find(

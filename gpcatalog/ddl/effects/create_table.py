@@ -47,7 +47,7 @@ def create(world: World, tree: exp.Create) -> Effect:
         schema, plain = qualified(name)
     if tree.args.get("exists") and (schema, plain) in world.tables:
         return Effect("create", world.tables[schema, plain])
-    table = Table(schema, plain, node=tree, kind=str(kind))
+    table = Table(schema, plain, kind=str(kind))
     method, by, of = "", None, None
     parents: list[Table] = []
     for p in properties:

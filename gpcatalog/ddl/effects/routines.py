@@ -37,7 +37,7 @@ def select(world: World, tree: exp.Expression) -> Effect:
         return note_calls(world, tree, set_variable(world, tree))
     temporary = into.args.get("kind") == "TEMPORARY"
     schema, name = qualified(into.this) if temporary else world.new_name(into.this)
-    table = Table(schema, name, node=tree)
+    table = Table(schema, name)
     table.temporary = temporary
     set_storage(world, table, "")
     columns_of_query(world, table, tree, [])
