@@ -225,6 +225,7 @@ class Table:
     like_storage: Storage | None = None  # of the table that LIKE takes it over from
     only: list[Key] = field(default_factory=list)  # indexes that its partitions do not have: made with ON ONLY
     oids: bool = False  # Greenplum 6: WITH OIDS
+    toast_missing: bool = False  # Greenplum 7: it was column-oriented; the next ALTER TABLE creates the TOAST relation
     parent: str = ""  # PARTITION OF
     kind: str = "TABLE"
     known: bool = True
@@ -290,6 +291,8 @@ class Table:
 
     def needs_toast(self, edition: Edition) -> bool:
         """Whether it has a TOAST relation: its columns call for one, or did once."""
+        if self.toast_missing:
+            return False
         return self.toasted or needs_toast(edition.name, [(c.type, c.typmod) for c in self.columns])
 
     def shape(self, edition: Edition, storage: Storage) -> Shape:

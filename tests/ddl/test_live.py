@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import pytest
@@ -55,6 +56,24 @@ CREATE TABLE encoded (i int, j int, k int) WITH (appendonly=true, orientation=co
 ALTER TABLE encoded ADD PARTITION q START (10) END (20);
 DROP TABLE encoded;
 """
+
+
+def _storage_changes() -> str:
+    """Every order of the three storages of Greenplum 7, with and without a TOAST relation, an index, a dropped column."""
+    text = []
+    shapes = itertools.product(
+        ("i int, t text", "i int", "i int, t text, gone text"), itertools.permutations(("heap", "ao_row", "ao_column"))
+    )
+    for n, (columns, order) in enumerate(shapes):
+        text.append(f"CREATE TABLE am{n} ({columns}) USING {order[0]} DISTRIBUTED BY (i);")
+        text += [f"ALTER TABLE am{n} DROP COLUMN gone, DROP COLUMN t;"] if "gone" in columns else []
+        text += [f"CREATE INDEX ON am{n} (i);"] if n % 2 else []
+        text += [f"ALTER TABLE am{n} SET ACCESS METHOD {method};" for method in (*order[1:], order[0])]
+        later = ("ADD COLUMN x text", "OWNER TO CURRENT_USER", f"RENAME TO am{n}x")[n % 3]
+        text += [f"ALTER TABLE am{n} {later};", f"DROP TABLE am{n}{'x' if n % 3 == 2 else ''};"]
+    return "\n".join(text) + "\n"
+
+
 SEVEN = """
 SET default_table_access_method = ao_column;
 CREATE TABLE asked (a int, b text) DISTRIBUTED BY (a);
@@ -123,16 +142,34 @@ ALTER TABLE parent ADD COLUMN e int;
 ALTER TABLE parent DROP COLUMN e;
 ALTER TABLE parent DROP COLUMN d;
 DROP TABLE parent CASCADE;
+CREATE SCHEMA there;
+SET search_path TO there, public;
+CREATE TABLE inside (a int, b text);
+CREATE VIEW of_inside AS SELECT a FROM inside;
+CREATE SEQUENCE counter;
+CREATE TEMP VIEW not_inside AS SELECT 1 AS a;
+SET search_path TO public;
+CREATE TABLE inside (a int);
+ALTER TABLE inside ADD COLUMN b int;
+DROP SCHEMA there CASCADE;
+DROP TABLE inside;
+DROP VIEW not_inside;
+DROP SCHEMA IF EXISTS there CASCADE;
+RESET search_path;
+CREATE SEQUENCE counter;
+ALTER TABLE counter OWNER TO CURRENT_USER;
+ALTER TABLE counter RENAME TO counted;
+DROP SEQUENCE counted;
 """
 # what the text alone cannot tell, by the words of the reason
-UNKNOWN = ("whether the view was there before",)
+UNKNOWN = ("whether the view already exists",)
 
 
 @pytest.mark.parametrize(
     ("fixture", "scripts"),
     [
         pytest.param("gp6_dsn", (EVERYWHERE, BOTH_GREENPLUMS, SIX), marks=pytest.mark.greenplum),
-        pytest.param("gp7_dsn", (EVERYWHERE, BOTH_GREENPLUMS, SEVEN, MODERN), marks=pytest.mark.greenplum),
+        pytest.param("gp7_dsn", (EVERYWHERE, BOTH_GREENPLUMS, SEVEN, MODERN, _storage_changes()), marks=pytest.mark.greenplum),
         pytest.param("pg_dsn", (EVERYWHERE, MODERN), marks=pytest.mark.postgres),
         pytest.param("pgnew_dsn", (EVERYWHERE, MODERN), marks=pytest.mark.postgres),
     ],

@@ -57,10 +57,7 @@ def alter_sequence(world: World, tree: exp.Expression) -> Effect:
     set_owner(world, tree, name, effect)
     new = tree.args.get("rename")
     if isinstance(new, exp.Identifier) and name in world.sequences:
-        world.sequences.discard(name)
-        world.sequences.add((name[0], fold(new)))
-        for table in world.tables.values():
-            table.owned = [(name[0], fold(new)) if key == name else key for key in table.owned]
+        rename_sequence(world, name, (name[0], fold(new)))
     return effect
 
 
@@ -84,3 +81,11 @@ def drop_sequence(world: World, key: tuple[str, str], effect: Effect) -> None:
     effect.other_files -= 1
     for instance in Instance:
         effect.add(instance, extras.sequence(world.edition, instance), -1)
+
+
+def rename_sequence(world: World, old: tuple[str, str], new: tuple[str, str]) -> None:
+    """Know a sequence under another (schema, name), also as one that a table owns."""
+    world.sequences.discard(old)
+    world.sequences.add(new)
+    for table in world.tables.values():
+        table.owned = [new if key == old else key for key in table.owned]
