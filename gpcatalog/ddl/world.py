@@ -100,7 +100,7 @@ class World:
         """(schema, name) under which an object is known, or as it is written if it is not."""
         key = qualified(name)
         if key not in known and not key[0]:
-            return next((k for k in (("pg_temp", key[1]), (self.defaults.schema, key[1])) if k in known), key)
+            return next((k for k in (("pg_temp", key[1]), (self.defaults.schema or "public", key[1])) if k in known), key)
         return key
 
     def keep(self, table: Table, parts: list[Partition] | None = None) -> None:

@@ -157,7 +157,6 @@ DROP VIEW not_inside;
 DROP SCHEMA IF EXISTS there CASCADE;
 RESET search_path;
 CREATE SEQUENCE counter;
-ALTER TABLE counter SET SCHEMA public;
 ALTER TABLE counter RENAME TO counted;
 DROP SEQUENCE counted;
 """
