@@ -137,6 +137,8 @@ def check(
     values = inputs.properties(files)
     for pair in set_ or ():
         name, sign, value = pair.partition("=")
+        if any("\ud800" <= c <= "\udfff" for c in pair):
+            raise CatalogError(f"--set {inputs.shown(Path(name))}: the value is not UTF-8", hint="give it in UTF-8")
         if not sign or not name:
             raise CatalogError(f"--set {pair}: no NAME=VALUE", hint="for example --set schema=sales")
         values[name] = value
@@ -145,8 +147,8 @@ def check(
     only_changed = bool(diff) and not files
     if only_changed:
         assert touched is not None
-        files = sorted(touched)
-    sources = inputs.gather(files, settings.exclude, values)
+        files = sorted(touched, key=lambda name: inputs.order_of(Path(name)))
+    sources = inputs.gather(files, settings.exclude, values, undo=only_changed)
     if touched is not None:
         spelled: dict[str, list[tuple[int, int]]] = {}
         for name, ranges in touched.items():  # two names may be spelled alike: the ranges of both count then

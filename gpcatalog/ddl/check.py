@@ -1,4 +1,4 @@
-"""Files of DDL checked before they run: every statement read, its cost worked out, the rules asked, the budgets held."""
+"""Check files of DDL before they run: parse every statement, compute its cost, apply the rules and the budgets."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import traceback
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -18,6 +18,7 @@ from sqlglot import exp
 from gpcatalog.ddl import checks
 from gpcatalog.ddl.edition import Edition, edition
 from gpcatalog.ddl.effect import Effect
+from gpcatalog.ddl.effects.registry import HANDLERS
 from gpcatalog.ddl.expressions import RelationName
 from gpcatalog.ddl.grammar import SyntaxFault
 from gpcatalog.ddl.inputs import included
@@ -74,38 +75,45 @@ def _sum(costs: Iterable[Cost]) -> Cost:
     return Cost(leaves, relations, on_coordinator, on_segment, empty, filled, locks, complete)
 
 
-def _in_token(statement: Piece, starts: list[int], ends: list[int], at: int) -> bool:
-    number = bisect_right(starts, at) - 1
-    return number >= 0 and starts[number] <= at < ends[number]
+class _Ignores:
+    """The ignore comments of a file, given to the statements as they come: the one that contains a comment, or the next."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.hits = list(_IGNORE.finditer(source.text)) if "gpcatalog:" in source.text else []
+        self.at = 0
+
+    def of(self, piece: Piece, following: Piece | None) -> list[Ignore]:
+        """The comments before the statement `following`, None for the end of the file, that belong to `piece`."""
+        found = []
+        while self.at < len(self.hits):
+            hit = self.hits[self.at]
+            if following is not None and hit.start() > following.start:
+                break
+            behind = hit.start() >= piece.end
+            if behind and following is not None:
+                same_line = self.source.place(piece.end).line == self.source.place(hit.start()).line
+                if not same_line:
+                    break  # it belongs to the following one
+            self.at += 1
+            if not behind and hit.start() > piece.start and _in_token(piece, hit.start()):
+                continue
+            names = tuple(n.strip() for n in (hit[1] or "").split(",") if n.strip())
+            found.append(Ignore(names, hit[2].strip(), hit.start(), hit.end()))
+        return found
 
 
-def _ignores(source: Source, variables: Variables) -> dict[int, list[Ignore]]:
-    """Ignore comments by the number of the statement they belong to: the one that contains them, or the next."""
-    out: dict[int, list[Ignore]] = {}
-    if "gpcatalog:" not in source.text:
-        return out
+def _in_token(piece: Piece, at: int) -> bool:
+    """Whether an offset is inside of a token, such as a string."""
     from gpcatalog.ddl.grammar import WORDS
     from gpcatalog.ddl.lexer import LexError, scan
 
-    found = list(split(source, variables=variables.fresh()))
-    ends = [s.end for s in found]
-    for hit in _IGNORE.finditer(source.text):
-        index = min(bisect_right(ends, hit.start()), len(found) - 1)
-        if index < 0:
-            continue
-        statement = found[index]
-        if statement.start < hit.start() < statement.end:
-            try:
-                tokens, _ = scan(source.text, statement.start, WORDS, script=True)
-            except LexError:
-                continue
-            if _in_token(statement, tokens.starts, tokens.ends, hit.start()):
-                continue  # inside a string
-        elif index > 0 and source.place(found[index - 1].end).line == source.place(hit.start()).line:
-            index -= 1  # behind a statement, on its line
-        names = tuple(n.strip() for n in (hit[1] or "").split(",") if n.strip())
-        out.setdefault(index, []).append(Ignore(names, hit[2].strip(), hit.start(), hit.end()))
-    return out
+    try:
+        tokens, _ = scan(piece.source.text, piece.start, WORDS, script=True)
+    except LexError:
+        return True
+    number = bisect_right(tokens.starts, at) - 1
+    return number >= 0 and tokens.starts[number] <= at < tokens.ends[number]
 
 
 def _sets_lock_timeout(statement: Statement) -> bool | None:
@@ -121,11 +129,26 @@ def _sets_lock_timeout(statement: Statement) -> bool | None:
     return not (value and value[1] in ("0", "default"))
 
 
+def _changes_state(statement: Statement) -> bool:
+    """Whether a statement may change what later ones do: not a query, and no new table or view."""
+    kind = type(statement.tree).__name__
+    if isinstance(statement.tree, exp.Create):
+        return statement.tree.args.get("kind") == "INDEX"
+    if statement.tree is not None and kind == "AlterTable":
+        actions = [*(statement.tree.args.get("actions") or ()), statement.tree.args.get("move"), statement.tree.args.get("action")]
+        return any(type(a).__name__ != "OwnerTo" for a in actions if a is not None)
+    if isinstance(statement.tree, exp.Select):
+        return "set_config" in statement.text.lower()
+    return kind in HANDLERS and kind not in ("Insert", "Update", "Delete", "Union", "Except", "Intersect", "CreateSequence", "Explain")
+
+
 def _effect(world: World, statement: Statement, undone: bool) -> Effect:
-    """Return the effect of a statement. A fault of this program becomes a finding, so that the run goes on."""
+    """Return the effect of a statement. A fault of this program becomes a finding and the run continues."""
     if statement.source.undo:
         return Effect()
     if statement.other:
+        if _changes_state(statement):
+            world.doubt = world.doubt or statement.reasons[-1]
         return Effect(unknown=["statement in another branch of \\if"])
     if statement.tree is None:
         reason = {
@@ -139,7 +162,11 @@ def _effect(world: World, statement: Statement, undone: bool) -> Effect:
         return Effect(unknown=[_bug(e)], failed=_bug(e))
     if statement.command == "\\gexec":
         effect.add_unknown("statements run by \\gexec")
+    if (statement.reasons or statement.decisive) and _changes_state(statement) and not (effect.made or effect.gone):
+        world.doubt = world.doubt or (statement.reasons or [f"value of {statement.decisive[0]}"])[-1]
     if effect.made or effect.gone or effect.extra or effect.unknown:
+        if world.doubt:
+            effect.add_unknown(world.doubt)
         for name in statement.decisive:
             effect.add_unknown(f"value of {name}")
         for reason in statement.reasons:
@@ -155,9 +182,11 @@ _TRANSACTION = frozenset("begin start savepoint rollback abort commit end prepar
 
 @dataclass
 class _Reader:
-    """Reads files as psql does: included files in their place, each file once, with the variables of one session.
+    """Reads files as psql does: included files in their place, as often as they are included, with the variables of one session.
 
-    names: files that were read; done: their paths; values: of ${placeholders}
+    A file that is included, and named or in a folder besides, is read in one of the two places.
+
+    names: files that were read; done: paths of those that were named; included: of the others; values: of ${placeholders}
     """
 
     by: Edition
@@ -165,38 +194,50 @@ class _Reader:
     values: Mapping[str, str]
     done: set[Path]
     names: list[str]
+    included: set[Path] = field(default_factory=set)
 
     def pieces(self, source: Source, stack: tuple[Path, ...] = ()) -> Iterator[tuple[Piece | Statement, list[Ignore]]]:
         """The statements and commands of a file and of those that it includes, each with its ignore comments."""
         own = (source.path.resolve(),) if source.path is not None else ()
-        if own and own[0] in self.done:
+        if not stack and own and own[0] in self.done | self.included:
             return
-        self.done.update(own)
-        self.names.append(source.file)
+        (self.included if stack else self.done).update(own)
+        if source.file not in self.names:
+            self.names.append(source.file)
         if source.skipped:
             yield _not_read(source, 0, 0, source.skipped), []
-        ignores = _ignores(source, self.variables)
-        number = 0
+        ignores = _Ignores(source)
+        # every file has its own \\if; those around the command that includes it hold as well
+        around = self.variables.enter_file()
+        last: Piece | None = None
         for piece in split(source, commands=True, variables=self.variables):
-            if piece.tokens is not None or piece.error is not None:
-                yield piece, ignores.get(number, [])
-                number += 1
+            command = piece.tokens is None and piece.error is None
+            if last is not None:
+                yield last, ignores.of(last, piece)
+                last = None
+            if not command:
+                last = piece
                 continue
             inner = included(piece.command, source, self.values)
-            if inner is None or piece.other:
+            if inner is None:
                 yield piece, []
+            elif piece.other:
+                yield _not_read(source, piece.start, piece.end, f"{inner.file}, in another branch of \\if"), []
             elif inner.path is not None and inner.path.resolve() in (*stack, *own):
                 yield _not_read(source, piece.start, piece.end, f"{inner.file} would include itself"), []
             elif inner.skipped:
                 yield _not_read(source, piece.start, piece.end, inner.skipped), []
-            else:
+            elif inner.path is None or inner.path.resolve() not in self.done:
                 yield from self.pieces(inner, (*stack, *own))
+        if last is not None:
+            yield last, ignores.of(last, None)
+        self.variables.leave_file(around)
 
     def rolled_back(self, source: Source) -> set[int]:
         """Numbers of the statements of a file, and those that it includes, that begin what is rolled back later."""
         if not _ENDS.search(source.text) and "\\i" not in source.text:
             return set()
-        ahead = _Reader(self.by, self.variables.fresh(), self.values, set(self.done), [])
+        ahead = _Reader(self.by, self.variables.fresh(), self.values, set(self.done), [], set(self.included))
         found = (
             (at, read(piece, (self.by,)))
             for at, (piece, _) in enumerate(ahead.pieces(source))
@@ -272,7 +313,7 @@ def run(
         for statement, undone, here in reader.statements(top):
             source = statement.source
             if statement.outcome is Outcome.COMMAND:
-                if statement.command.split()[0] in ("\\c", "\\connect"):
+                if not statement.other and statement.command.split()[0] in ("\\c", "\\connect"):
                     world.reconnect()
                 continue
             ranges = None if changed is None else changed.get(source.file, [])

@@ -19,15 +19,15 @@ _INCLUDE = re.compile(r"\\(i|ir|include|include_relative)\s+(?:'([^']*)'|([^\s\\
 _NATURAL = re.compile(r"(\d+)")
 _UNDO = re.compile(r"U\d[\w.]*__")  # of Flyway: `flyway undo` alone runs it
 SUFFIXES = (".sql", ".ddl", ".psql", ".pgsql")
-_LIQUIBASE = "a changelog of Liquibase, of which `liquibase update-sql` prints the SQL"
+_LIQUIBASE = "a Liquibase changelog; check the output of `liquibase update-sql`"
 _OTHERS = {
     ".xml": {"<databaseChangeLog": _LIQUIBASE},
     ".yaml": {"databaseChangeLog:": _LIQUIBASE},
     ".yml": {"databaseChangeLog:": _LIQUIBASE},
     ".json": {'"databaseChangeLog"': _LIQUIBASE},
     ".py": {
-        "from alembic import": "a migration of Alembic, of which `alembic upgrade --sql` prints the SQL",
-        "migrations.Migration": "a migration of Django, of which `manage.py sqlmigrate` prints the SQL",
+        "from alembic import": "an Alembic migration; check the output of `alembic upgrade --sql`",
+        "migrations.Migration": "a Django migration; check the output of `manage.py sqlmigrate`",
     },
 }
 MOST_BYTES = 256 << 20
@@ -38,7 +38,7 @@ def _natural(path: Path) -> list[tuple[int, int, str]]:
     return [(0, int(piece), "") if piece.isdigit() else (1, 0, piece) for piece in _NATURAL.split(str(path)) if piece]
 
 
-def _order(path: Path) -> tuple[int, list[tuple[int, int, str]]]:
+def order_of(path: Path) -> tuple[int, list[tuple[int, int, str]]]:
     """Flyway's order: versioned migrations by version, then repeatable ones; undo scripts last."""
     name = path.name
     rank = 2 if re.match(r"R__", name) else 3 if re.match(r"U\d", name) else 1 if re.match(r"[VB]\d", name) else 0
@@ -84,8 +84,9 @@ def decoded(raw: bytes) -> str:
     >>> decoded("a".encode("utf-16")), decoded("create".encode("utf-16-le")), decoded(b"caf\\xe9")
     ('a', 'create', 'caf\xe9')
     """
+    raw = raw.removeprefix(codecs.BOM_UTF8)
     if raw[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
-        return raw.decode("utf-16", "replace")
+        return raw.decode("utf-16", "replace").removeprefix("\ufeff")
     pairs = raw[: 1 << 16]
     if len(pairs) > 1 and pairs.count(0) > len(pairs) // 4:  # no SQL has a byte 0
         return raw.decode("utf-16-le" if pairs[1::2].count(0) > pairs[::2].count(0) else "utf-16-be", "replace")
@@ -95,9 +96,16 @@ def decoded(raw: bytes) -> str:
         return raw.decode("latin-1")
 
 
-_CHANGESET = re.compile(r"^--\s*changeset\s+\S+(?P<rest>.*)$", re.IGNORECASE | re.MULTILINE)
+_CHANGESET = re.compile(r"^[ \t]*--\s*changeset\s+\S+(?P<rest>.*)$", re.IGNORECASE | re.MULTILINE)
 _ATTRIBUTE = re.compile(r"(\w+)\s*:\s*(\"[^\"]*\"|\S+)")
 _OURS = frozenset(("postgresql", "postgres", "greenplum", "all"))
+
+
+def _for_postgresql(dbms: str) -> bool:
+    """Whether a list of servers, such as `postgresql,h2` or `!oracle`, takes PostgreSQL in."""
+    servers = [s.strip().lower() for s in dbms.split(",")]
+    wanted = {s for s in servers if not s.startswith("!")}
+    return (not wanted or bool(_OURS & wanted)) and not any(s[1:] in _OURS for s in servers if s.startswith("!"))
 
 
 def liquibase(text: str) -> str:
@@ -115,12 +123,10 @@ def liquibase(text: str) -> str:
         stop = heads[n + 1].start() if n + 1 < len(heads) else len(text)
         body = text[head.end() : stop]
         given = {name.lower(): value.strip('"') for name, value in _ATTRIBUTE.findall(head["rest"])}
-        servers = [s.strip().lower() for s in given.get("dbms", "all").split(",")]
-        wanted = [s for s in servers if not s.startswith("!")]
-        if (wanted and not _OURS & set(wanted)) or any(s[1:] in _OURS for s in servers if s.startswith("!")):
+        if not _for_postgresql(given.get("dbms", "all")):
             body = re.sub(r"[^\r\n]", " ", body)
         elif (delimiter := given.get("enddelimiter", ";").replace("\\n", "").replace("\\r", "").strip()) not in ("", ";"):
-            last = re.compile(re.escape(delimiter) + r"(?=[ \t]*$)", re.MULTILINE | re.IGNORECASE)
+            last = re.compile(r"(?<!\*)" + re.escape(delimiter) + r"(?=[ \t]*\r?$)", re.MULTILINE | re.IGNORECASE)
             body = last.sub(";" + " " * (len(delimiter) - 1), body)
         pieces += [body, text[stop:end]]
     return "".join(pieces)
@@ -135,7 +141,7 @@ def _filled(text: str, file: str, path: Path | None, values: Mapping[str, str] |
     if "${" in text:
         for line in _PROPERTY.finditer(text):
             given = {name.lower(): value.strip('"') for name, value in _ATTRIBUTE.findall(line[1])}
-            if "name" in given and "value" in given:
+            if "name" in given and "value" in given and _for_postgresql(given.get("dbms", "all")):
                 own.setdefault(given["name"], given["value"])
     return Source(liquibase(text), file, path=path, values={**own, **(values or {})})
 
@@ -190,27 +196,29 @@ def read(path: Path, values: Mapping[str, str] | None = None) -> Source:
     return _filled(text, shown(path), path, values)
 
 
-def gather(names: Iterable[str], exclude: tuple[str, ...] = (), values: Mapping[str, str] | None = None) -> list[Source]:
+def gather(
+    names: Iterable[str], exclude: tuple[str, ...] = (), values: Mapping[str, str] | None = None, *, undo: bool = False
+) -> list[Source]:
     """Sources of the files named: paths, folders (their *.sql), globs, and - for standard input.
 
-    Raises CatalogError when a name matches nothing.
+    undo: undo scripts of Flyway are no part of the change, as in a folder. Raises CatalogError when a name matches nothing.
     """
     out: list[Source] = []
     seen: set[Path] = set()
     for name in names:
         if name == "-":
-            out.append(_filled(sys.stdin.read(), "<stdin>", None, values))
+            out.append(_filled(decoded(sys.stdin.buffer.read()), "<stdin>", None, values))
             continue
         path = Path(name)
         if path.is_dir():
-            found = sorted((p for p in path.rglob("*") if p.suffix.lower() in SUFFIXES and p.is_file()), key=_order)
+            found = sorted((p for p in path.rglob("*") if p.suffix.lower() in SUFFIXES and p.is_file()), key=order_of)
             out += [s for s in map(_of_another_tool, sorted(path.rglob("*"))) if s is not None and not _excluded(s.path, exclude)]
             if not found and not out:
                 raise CatalogError(f"no SQL file in {path}", hint="files that end in " + ", ".join(SUFFIXES))
         elif path.is_file():
             found = [path]
         elif any(c in name for c in "*?["):
-            found = sorted((p for p in Path().glob(name) if p.is_file()), key=_order) if not path.is_absolute() else _absolute(path)
+            found = sorted((p for p in Path().glob(name) if p.is_file()), key=order_of) if not path.is_absolute() else _absolute(path)
             if not found:
                 raise CatalogError(f"nothing matches {name}")
         else:
@@ -220,7 +228,7 @@ def gather(names: Iterable[str], exclude: tuple[str, ...] = (), values: Mapping[
                 continue
             seen.add(each)
             source = read(each, values)
-            source.undo = path.is_dir() and _UNDO.match(each.name) is not None
+            source.undo = (path.is_dir() or undo) and _UNDO.match(each.name) is not None
             out.append(source)
     return out
 
@@ -240,13 +248,13 @@ def _of_another_tool(path: Path) -> Source | None:
         return None
     for mark, what in marks.items():
         if mark in text:
-            return Source("", shown(path), path=path, skipped=f"{what}: check the SQL that it sends")
+            return Source("", shown(path), path=path, skipped=what)
     return None
 
 
 def _absolute(path: Path) -> list[Path]:
     root = Path(path.anchor)
-    return sorted((p for p in root.glob(str(path.relative_to(root))) if p.is_file()), key=_order)
+    return sorted((p for p in root.glob(str(path.relative_to(root))) if p.is_file()), key=order_of)
 
 
 _PATHS = tuple(f":(icase)*{suffix}" for suffix in SUFFIXES)

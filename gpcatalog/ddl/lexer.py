@@ -46,7 +46,7 @@ _QUOTED_BODY = re.compile(r'[^"]*(?:""[^"]*)*"')
 _CONTINUED = re.compile(r"(?:[ \t\f\v]|--[^\n\r]*(?=[\n\r]))*[\n\r](?:[ \t\n\r\f\v]|--[^\n\r]*(?=[\n\r]))*'")
 _UESCAPE = re.compile(r"\s+uescape\s+'(.)'", re.IGNORECASE | re.DOTALL)
 _COMMENT_EDGE = re.compile(r"/\*|\*/")
-_VARIABLE = re.compile(r""":(?:[A-Za-z_0-9\x80-\U0010ffff]+|'[A-Za-z_0-9]+'|"[A-Za-z_0-9]+")""")
+_VARIABLE = re.compile(r""":(?:[A-Za-z_0-9\x80-\U0010ffff]+|'[A-Za-z_0-9]+'|"[A-Za-z_0-9]+"|\{\?[A-Za-z_0-9]+\})""")
 _LETTERS = re.compile(rf"[{_LETTER}]")
 _NUMBER_16 = re.compile(
     r"0[xX](?:_?[0-9A-Fa-f])+|0[oO](?:_?[0-7])+|0[bB](?:_?[01])+"

@@ -15,12 +15,15 @@ from sqlglot import exp
 from gpcatalog.ddl.edition import Edition
 from gpcatalog.ddl.grammar import WORDS, SyntaxFault, grammar
 from gpcatalog.ddl.lexer import IDENT, PSQLVAR, LexError, Tokens, scan
-from gpcatalog.ddl.variables import Branch, Expanded, Variables, fill, name_of, without
+from gpcatalog.ddl.variables import Branch, Expanded, Variables, fill, in_name, name_of, without
 
 _COPY_END = re.compile(r"^\\\.[ \t]*\r?$", re.MULTILINE)
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)?")
 # psql commands that send the buffer to the server, so they end a statement as a semicolon does
 _SENDING = re.compile(r"\\(?:g|gx|gset|gexec|gdesc|crosstabview|watch|p)\b")
+
+
+_CONDITION = re.compile(r"\\(?:if|elif|else|endif)\b")
 
 
 class Outcome(StrEnum):
@@ -61,6 +64,7 @@ class Source:
         skipped: str = "",
         values: Mapping[str, str] | None = None,
     ) -> None:
+        text = text.removeprefix("\ufeff")
         self.file = file
         self.path = path  # None where it is no file
         self.skipped = skipped  # why the file is not read
@@ -91,14 +95,14 @@ class Source:
         end = self._starts[number] if number < len(self._starts) else len(self._original)
         return self._original[self._starts[number - 1] : end].rstrip("\r\n")
 
+    def places_in(self, start: int, end: int) -> list[tuple[int, int, str]]:
+        """Begin, end and name of the placeholders without a value between two offsets."""
+        first = bisect_left(self.missing, (start, start, ""))
+        return self.missing[first : bisect_left(self.missing, (end, end, ""))]
+
     def missing_in(self, start: int, end: int) -> list[str]:
         """Names of the placeholders without a value between two offsets."""
-        at = bisect_left(self.missing, (start, start, ""))
-        found = []
-        while at < len(self.missing) and self.missing[at][0] < end:
-            found.append(self.missing[at][2])
-            at += 1
-        return found
+        return [name for _, _, name in self.places_in(start, end)]
 
 
 @dataclass
@@ -213,9 +217,11 @@ def split(source: Source, *, commands: bool = False, variables: Variables | None
         try:
             tokens, at = scan(text, at, WORDS, script=True)
         except LexError as error:
-            at = max(_recover(text, error.offset), begin + 1)
-            if session.skipping:
+            if session.skipping:  # no statement here is sent: go on at the end of the branch
+                edge = _CONDITION.search(text, error.offset)
+                at = max(edge.start() if edge is not None else len(text), begin + 1)
                 continue
+            at = max(_recover(text, error.offset), begin + 1)
             start = pending.starts[0] if pending is not None and len(pending) > 1 else _skip_space(text, begin)
             yield Piece(source, start, at, None, SyntaxFault(error.offset, "", (), error.message))
             pending = None
@@ -303,10 +309,9 @@ def _decisive(source: Source, tokens: Tokens, missing: set[str], text: Expanded 
         )
         if not names:
             continue
+        part = kind == IDENT and end - start > sum(b - a for a, b, _ in source.places_in(first, last))
         dotted = "." in (tokens.kinds[n + 1], tokens.kinds[n - 1] if n else "")
-        glued = kind == PSQLVAR and bool(n) and tokens.ends[n - 1] == start and tokens.kinds[n - 1] == IDENT
-        part = kind == IDENT and end - start > sum(b - a for a, b, _ in source.missing if start <= a < end)
-        if not (dotted or glued or part):
+        if not (dotted or part or (kind == PSQLVAR and in_name(tokens, n))):
             found += names
     return tuple(dict.fromkeys(found))
 

@@ -41,17 +41,19 @@ class Defaults:
         return self.values.get("default_table_access_method", "").strip().lower()
 
     @property
+    def path(self) -> list[str]:
+        """The schemas of search_path, without those of the system; empty where it is not set."""
+        names = (name.strip().strip('"') for name in self.values.get("search_path", "").split(","))
+        return [n for n in names if n and n not in ("$user", "pg_catalog", "pg_temp", "information_schema")]
+
+    @property
     def schema(self) -> str:
-        """The schema of new tables by search_path; "" where it does not say.
+        """The schema of new tables by search_path; "" if it is not set.
 
         >>> Defaults({"search_path": '"$user",sales,public'}).schema, Defaults().schema
         ('sales', '')
         """
-        for name in self.values.get("search_path", "").split(","):
-            plain = name.strip().strip('"')
-            if plain and plain not in ("$user", "pg_catalog", "pg_temp", "information_schema"):
-                return plain
-        return ""
+        return self.path[0] if self.path else ""
 
     def with_(self, changes: dict[str, str], *, later: bool = False) -> Defaults:
         """The settings after some are set; an empty value is the server's own default."""

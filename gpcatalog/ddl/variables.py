@@ -12,13 +12,27 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
-from gpcatalog.ddl.lexer import END, PSQLVAR, Tokens
+from gpcatalog.ddl.lexer import END, IDENT, PSQLVAR, QIDENT, Tokens
 
 _IN_TEXT = re.compile(r""":(?:\{\?(?P<test>\w+)\}|(?P<plain>\w+)|'(?P<literal>\w+)'|"(?P<identifier>\w+)")""")
 _COMMAND = re.compile(r"\\(\w+)\s*(.*)", re.DOTALL)
-_WORD = re.compile(r"""'((?:[^'\\]|''|\\.)*)'|"([^"]*)"|(`[^`]*`)|([^\s'"`]+)""")
+# pieces of the words of a psql command: spaces, '…', `…`, "…", a variable, anything else
+_PIECE = re.compile(
+    r"""(?P<space>\s+)|'(?P<quoted>(?:[^'\\]|''|\\.)*)'|(?P<shell>`[^`]*`)|(?P<double>"[^"]*")|"""
+    r"""(?P<variable>:(?:\{\?\w+\}|\w+|'\w+'|"\w+"))|(?P<plain>.)""",
+    re.DOTALL,
+)
+_ESCAPE = re.compile(r"''|\\(?:([0-7]{1,3})|x([0-9A-Fa-f]{1,2})|(.))", re.DOTALL)
+_ESCAPED = {"n": "\n", "t": "\t", "b": "\b", "r": "\r", "f": "\f"}
+# set by psql itself
+_OF_PSQL = frozenset(
+    """AUTOCOMMIT COMP_KEYWORD_CASE DBNAME ECHO ECHO_HIDDEN ENCODING ERROR FETCH_COUNT HIDE_TABLEAM HIDE_TOAST_COMPRESSION HISTCONTROL
+    HISTSIZE HOST IGNOREEOF LAST_ERROR_MESSAGE LAST_ERROR_SQLSTATE ON_ERROR_ROLLBACK ON_ERROR_STOP PORT PROMPT1 PROMPT2 PROMPT3 QUIET
+    ROW_COUNT SERVER_VERSION_NAME SERVER_VERSION_NUM SHELL_ERROR SHELL_EXIT_CODE SHOW_ALL_RESULTS SHOW_CONTEXT SINGLELINE SINGLESTEP
+    SQLSTATE USER VERBOSITY VERSION VERSION_NAME VERSION_NUM""".split()
+)
 _TRUE, _FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
-_DEEPEST = 20  # variables that hold variables; psql stops at a variable that names itself
+_LARGEST = 1 << 20  # characters of a value with the variables in it
 
 
 def name_of(variable: str) -> str:
@@ -27,7 +41,7 @@ def name_of(variable: str) -> str:
     >>> name_of(":a"), name_of(":'a'"), name_of(':"a"')
     ('a', 'a', 'a')
     """
-    return variable[1:].strip("'\"")
+    return variable[1:].strip("'\"{?}")
 
 
 class Branch(Enum):
@@ -42,8 +56,9 @@ class Branch(Enum):
 @dataclass
 class _If:
     branch: Branch
-    taken: bool  # a branch has run, or may have
+    taken: bool  # a branch has run, or is the one that runs
     reason: str = ""
+    maybe: bool = False  # an earlier branch may have run
     whole: Branch = Branch.RUNS  # with all that are around it
 
 
@@ -69,15 +84,17 @@ class Expanded:
 class Variables:
     r"""Variables of one session of psql, with the open branches of \if.
 
-    values: by name, from --set and \set
+    values: by name, from --set and \set; None: it is set, the value is not known
+    unsure: names of which it is not known whether they are set
     """
 
-    values: dict[str, str] = field(default_factory=dict)
+    values: dict[str, str | None] = field(default_factory=dict)
     open: list[_If] = field(default_factory=list)
+    unsure: set[str] = field(default_factory=set)
 
     def fresh(self) -> Variables:
         """A new session with the values that this one has now."""
-        return Variables(dict(self.values))
+        return Variables(dict(self.values), unsure=set(self.unsure))
 
     # --- commands ---
 
@@ -92,62 +109,87 @@ class Variables:
             return True
         if self.skipping:
             return False
-        if name == "set" and rest.strip():
-            words = [self._word(w) for w in _WORD.finditer(rest)]
-            first, value = words[0] or "", [w for w in words[1:] if w is not None]
-            if len(value) == len(words) - 1 and self.branch is not Branch.OTHER:
-                self.values[first] = "".join(value)
-            elif len(value) != len(words) - 1:
-                self.values.pop(first, None)
-        elif name == "unset":
-            self.values.pop(rest.strip(), None)
-        elif name in ("prompt", "getenv") and rest.strip():  # from the user, from the environment: not known here
-            self.values.pop(rest.split()[-1] if name == "prompt" else rest.split()[0], None)
+        first = rest.split(None, 1)
+        if name == "set" and first:
+            self._set(first[0], self._words(first[1]) if len(first) > 1 else "")
+        elif name == "unset" and first:
+            self.values.pop(first[0], None)
+            self.unsure.discard(first[0])
+        elif name == "prompt" and first:
+            self._set(rest.split()[-1], None)
+        elif name == "getenv" and first:
+            self.values.pop(first[0], None)
+            self.unsure.add(first[0])
         elif name == "gset" and sent is not None:
-            prefix = rest.strip()
-            for word in sent.values:
-                self.values.pop(prefix + word.lower(), None)
+            self._from_query(first[0] if first else "", sent)
         return False
 
-    def _word(self, found: re.Match[str]) -> str | None:
-        """A word of a psql command; None if its value is not known (backticks, a variable without a value)."""
-        if found[1] is not None:
-            return re.sub(r"''|\\(.)", lambda m: m[1] or "'", found[1])
-        if found[2] is not None:
-            return found[2]
-        if found[3] is not None:
-            return None
-        text, unknown = self.substitute(found[4])
-        return None if unknown else text
+    def _set(self, name: str, value: str | None) -> None:
+        # in a branch that may run, the value is the old or the new one
+        if self.branch in (Branch.FIRST, Branch.OTHER):
+            if name not in self.values:
+                self.unsure.add(name)
+            value = None
+        else:
+            self.unsure.discard(name)
+        self.values[name] = value
+
+    def _from_query(self, prefix: str, sent: Tokens) -> None:
+        r"""\gset: the columns of a query become variables; with a star or a quoted name any variable may have changed."""
+        if "*" in sent.kinds or QIDENT in sent.kinds:
+            self.values = dict.fromkeys(self.values)
+        for kind, word in zip(sent.kinds, sent.values, strict=True):
+            if kind != END and word and (word[0].isalpha() or word[0] == "_"):
+                self.values[prefix + word.lower()] = None
+
+    def _words(self, text: str) -> str | None:
+        r"""The words of a psql command, joined as \set joins them; None if a value is not known (backticks, a variable without one)."""
+        found = []
+        for piece in _PIECE.finditer(text):
+            kind = piece.lastgroup
+            if kind == "space":
+                continue
+            if kind == "shell":
+                return None
+            if kind == "quoted":
+                found.append(_ESCAPE.sub(_unescaped, piece["quoted"]))
+            elif kind == "variable":
+                value, unknown = self.substitute(piece[0])
+                if unknown:
+                    return None
+                found.append(value)
+            else:
+                found.append(piece[0])
+        return "".join(found)
 
     def _branch(self, name: str, condition: str) -> None:
         if name == "if":
             if self.skipping:
                 self._enter(_If(Branch.SKIPPED, taken=True))
             else:
-                self._enter(self._decide(condition, taken=False))
+                self._enter(self._decide(condition))
         elif not self.open:
             return
         elif name == "endif":
             self.open.pop()
         else:
             last = self.open.pop()
-            outer = self.skipping
-            if outer or (last.taken and last.branch not in (Branch.FIRST, Branch.OTHER)):
+            if self.skipping or last.taken:
                 self._enter(_If(Branch.SKIPPED, taken=True))
-            elif last.taken:  # an earlier branch may have run
+            elif last.maybe:
                 value = True if name == "else" else self._truth(condition)
-                self._enter(_If(Branch.SKIPPED if value is False else Branch.OTHER, taken=True, reason=last.reason))
+                taken = value is True  # if no branch before it ran, this one does
+                self._enter(_If(Branch.SKIPPED if value is False else Branch.OTHER, taken, last.reason, maybe=True))
             elif name == "else":
                 self._enter(_If(Branch.RUNS, taken=True))
             else:
-                self._enter(self._decide(condition, taken=False))
+                self._enter(self._decide(condition))
 
-    def _decide(self, condition: str, *, taken: bool) -> _If:
+    def _decide(self, condition: str) -> _If:
         value = self._truth(condition)
         if value is None:
-            return _If(Branch.FIRST, taken=True, reason=f"whether \\if {condition} is true")
-        return _If(Branch.RUNS if value else Branch.SKIPPED, taken=taken or value)
+            return _If(Branch.FIRST, taken=False, reason=f"whether \\if {condition} is true", maybe=True)
+        return _If(Branch.RUNS if value else Branch.SKIPPED, taken=value)
 
     def _truth(self, condition: str) -> bool | None:
         text, unknown = self.substitute(condition)
@@ -157,6 +199,18 @@ class Variables:
         if any(t.startswith(word) for t in _TRUE) and word not in ("", "o"):
             return True
         return False if any(t.startswith(word) for t in _FALSE) and word not in ("", "o") else None
+
+    def enter_file(self) -> list[_If]:
+        r"""Begin a file: its \if are its own. Returns those around it, for `leave_file`."""
+        around, self.open = self.open, []
+        if around and around[-1].whole is not Branch.RUNS:
+            whole = around[-1].whole
+            self.open = [_If(whole, taken=True, reason=next((one.reason for one in around if one.reason), ""), whole=whole)]
+        return around
+
+    def leave_file(self, around: list[_If]) -> None:
+        r"""End a file: \if that it left open are over."""
+        self.open = around
 
     def _enter(self, one: _If) -> None:
         kinds = (self.branch, one.branch)
@@ -180,8 +234,10 @@ class Variables:
 
     # --- text ---
 
-    def substitute(self, text: str, depth: int = 0) -> tuple[str, set[str]]:
+    def substitute(self, text: str, active: frozenset[str] = frozenset()) -> tuple[str, set[str]]:
         """Text with the values of its variables, and the names of those without a value.
+
+        active: variables whose values are being expanded; psql leaves them as they are, too
 
         >>> Variables({"a": "x'y"}).substitute(":a :'a' :b :{?b}")
         ("x'y 'x''y' :b FALSE", {'b'})
@@ -189,19 +245,27 @@ class Variables:
         unknown: set[str] = set()
 
         def value(found: re.Match[str]) -> str:
+            name = found["test"] or found["plain"] or found["literal"] or found["identifier"]
             if found["test"]:
-                return "TRUE" if found["test"] in self.values else "FALSE"
-            name = found["plain"] or found["literal"] or found["identifier"]
-            if name not in self.values or depth > _DEEPEST:
+                if name in self.unsure:
+                    unknown.add(name)
+                    return found[0]
+                return "TRUE" if name in self.values or name in _OF_PSQL else "FALSE"
+            raw = self.values.get(name)
+            if raw is None or name in active:
                 unknown.add(name)
                 return found[0]
-            raw = self.values[name]
             if found["literal"]:
                 return "'" + raw.replace("'", "''") + "'"
             if found["identifier"]:
                 return '"' + raw.replace('"', '""') + '"'
-            inner, more = self.substitute(raw, depth + 1) if ":" in raw else (raw, set())
+            if ":" not in raw:
+                return raw
+            inner, more = self.substitute(raw, active | {name})
             unknown.update(more)
+            if len(inner) > _LARGEST:
+                unknown.add(name)
+                return found[0]
             return inner
 
         # a cast has two colons
@@ -212,7 +276,7 @@ class Variables:
         used = {name_of(v) for k, v in zip(tokens.kinds, tokens.values, strict=True) if k == PSQLVAR}
         if not used:
             return None, used
-        if not used & self.values.keys():
+        if not any(v.startswith(":{") or self.values.get(name_of(v)) is not None for v in tokens.values if v.startswith(":")):
             return None, used
         return _joined(tokens, lambda n: self.substitute(tokens.values[n])[0] if tokens.kinds[n] == PSQLVAR else None), {
             name for v, k in zip(tokens.values, tokens.kinds, strict=True) if k == PSQLVAR for name in self.substitute(v)[1]
@@ -220,8 +284,30 @@ class Variables:
 
 
 def without(tokens: Tokens, unknown: set[str]) -> Expanded:
-    """The statement without the variables of these names."""
-    return _joined(tokens, lambda n: "" if tokens.kinds[n] == PSQLVAR and name_of(tokens.values[n]) in unknown else None)
+    """The statement without the variables of these names; in a name, a word stands for the value."""
+
+    def replaced(n: int) -> str | None:
+        if tokens.kinds[n] != PSQLVAR or name_of(tokens.values[n]) not in unknown:
+            return None
+        return f"__{name_of(tokens.values[n])}_" if in_name(tokens, n) else ""
+
+    return _joined(tokens, replaced)
+
+
+def in_name(tokens: Tokens, n: int) -> bool:
+    """Whether a variable is a schema or a part of a name: next to a dot, or joined to an identifier."""
+    if "." in (tokens.kinds[n + 1], tokens.kinds[n - 1] if n else ""):
+        return True
+    before = bool(n) and tokens.ends[n - 1] == tokens.starts[n] and tokens.kinds[n - 1] == IDENT
+    return before or (tokens.starts[n + 1] == tokens.ends[n] and tokens.kinds[n + 1] == IDENT)
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    if found[1]:
+        return chr(int(found[1], 8))
+    if found[2]:
+        return chr(int(found[2], 16))
+    return _ESCAPED.get(found[3], found[3]) if found[3] else "'"
 
 
 def _joined(tokens: Tokens, replaced: object) -> Expanded:
@@ -257,7 +343,8 @@ def fill(text: str, values: Mapping[str, str]) -> tuple[str, list[tuple[int, int
     >>> fill("create table ${schema}.t_${x} (a int)", {"x": "1"})[0]
     'create table __schema_.t_1 (a int)'
     """
-    known = {name.lower(): value for name, value in values.items()}
+    # a value with a placeholder in it, such as a variable of the environment, is not known
+    known = {name.lower(): value for name, value in values.items() if PLACEHOLDER.search(value) is None}
     pieces: list[str] = []
     moved: list[tuple[int, int, int, int]] = []
     missing: list[tuple[int, int, str]] = []

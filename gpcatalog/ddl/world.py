@@ -40,7 +40,7 @@ class _Mark:
     at_commit: list[tuple[str, str]]
     routines: dict[str, bool]
     bodies: dict[str, str]
-    schemas: set[str]
+    schemas: tuple[set[str], set[str]]
     effects: list[Effect] = field(default_factory=list)
 
 
@@ -54,9 +54,11 @@ class World:
         self.leaf_of: dict[str, tuple[str, str]] = {}
         self.sequences: set[tuple[str, str]] = set()
         self.schemas: set[str] = set()  # that the script creates
+        self.schemas_unknown: set[str] = set()  # that may have held objects before
         self.types = Types()
         self.routines: dict[str, bool] = {}  # functions that the script makes, and whether their text may hold DDL
         self.bodies: dict[str, str] = {}  # the text of those
+        self.doubt = ""  # why the state of tables and settings is not known any more
         self.opaque = False  # something ran whose text is not read
         self.views: dict[tuple[str, str], View] = {}  # and external and foreign tables
         self.before: set[tuple[str, str]] = set()  # known before the script began
@@ -79,8 +81,11 @@ class World:
 
     def named(self, schema: str, name: str) -> Table | None:
         """The table of that schema (any one where it is "") and name."""
-        if not schema and (found := self.tables.get((self.defaults.schema, name))) is not None:
-            return found
+        if not schema and (path := self.defaults.path):
+            temporary = self.tables.get(("", name))
+            if temporary is not None and (temporary.temporary or "public" in path):
+                return temporary  # a table that was created before search_path was set is in public
+            return next((t for s in path if (t := self.tables.get((s, name))) is not None), None)
         found = self.tables.get((schema, name))
         if found is not None:
             return found
@@ -98,10 +103,11 @@ class World:
 
     def known_name(self, name: exp.Expression, known: Collection[tuple[str, str]]) -> tuple[str, str]:
         """(schema, name) under which an object is known, or as it is written if it is not."""
-        key = qualified(name)
-        if key not in known and not key[0]:
-            return next((k for k in (("pg_temp", key[1]), (self.defaults.schema or "public", key[1])) if k in known), key)
-        return key
+        schema, plain = qualified(name)
+        if (schema, plain) in known and (schema or not self.defaults.path or "public" in self.defaults.path):
+            return schema, plain
+        others = ("pg_temp", *(self.defaults.path or ["public"])) if not schema else ("",) if schema == "public" else ()
+        return next(((s, plain) for s in others if (s, plain) in known), (schema or self.defaults.schema, plain))
 
     def keep(self, table: Table, parts: list[Partition] | None = None) -> None:
         """Know the table under its name; `parts` are its new ones where only they changed."""
@@ -123,7 +129,7 @@ class World:
         return bool(schemas) and (not schema or bool({"", schema} & schemas))
 
     def forget(self, table: Table, *, moved: bool = False) -> None:
-        """Remove the table; `moved`: it goes to another name or schema."""
+        """Remove the table; `moved`: it gets another name or schema."""
         if not moved and table.parent and (above := self._above(table)) is not None:
             above.own_children.remove((table.schema, table.name))
         gone = self.tables.pop((table.schema, table.name), None)
@@ -307,13 +313,14 @@ class World:
             at_commit=list(self.at_commit),
             routines=dict(self.routines),
             bodies=dict(self.bodies),
-            schemas=set(self.schemas),
+            schemas=(set(self.schemas), set(self.schemas_unknown)),
         )
 
     def _roll_back(self, mark: _Mark) -> Effect:
         self.tables, self.leaf_of, self.sequences = mark.tables, mark.leaf_of, mark.sequences
         self.types, self.views = mark.types, mark.views
-        self.routines, self.bodies, self.schemas = mark.routines, mark.bodies, mark.schemas
+        self.routines, self.bodies = mark.routines, mark.bodies
+        self.schemas, self.schemas_unknown = mark.schemas
         self.defaults, self.at_commit, self._by_name = mark.defaults, mark.at_commit, None
         return reverse(mark.effects)
 

@@ -42,7 +42,7 @@ def _tables(report: CheckReport) -> list[str]:
     if len(changed) < 2:
         return []
     budget = report.budgets.get("table", {})
-    head = ["table", "leaves", "catalog rows an instance", "files a segment, filled", "locks"]
+    head = ["table", "leaves", "catalog rows", "files, filled", "locks"]
     lines = [head]
     for t in changed[:_TABLES]:
         figures = (("leaves", t.leaves), ("rows", t.rows), ("files", t.files_filled))

@@ -149,7 +149,7 @@ def test_files_that_psql_reads_and_files_that_nobody_reads(here: Path) -> None:
     assert len(said) == 3
     assert "would include itself" in " ".join(said)
     assert "cannot read" in " ".join(said)
-    assert "a changelog of Liquibase" in " ".join(said)
+    assert "a Liquibase changelog" in " ".join(said)
     assert any("gexec" in reason for s in report["statements"] for reason in s["unknown"])
 
 
@@ -244,7 +244,7 @@ def test_what_the_change_adds_to_each_table(here: Path) -> None:
     )
     out = call("f.sql")[1]
     lines = [line.split() for line in out.splitlines()]
-    assert ["table", "leaves", "catalog", "rows", "an", "instance", "files", "a", "segment,", "filled", "locks"] in lines
+    assert ["table", "leaves", "catalog", "rows", "files,", "filled", "locks"] in lines
     (sales,) = [line for line in lines if line[:1] == ["sales"]]
     assert sales[1:4] == ["+31", "of", "100"]
     (old,) = [line for line in lines if line[:1] == ["old"]]

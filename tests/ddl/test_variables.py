@@ -243,3 +243,75 @@ def test_a_name_without_its_value_costs_the_same() -> None:
         report = checked(text, {})
         assert not report.total.complete, text
         assert report.errors == 0
+
+
+# what a review found: (text, values, tables that are counted, whether the count is complete)
+REVIEWED = {
+    "a lone quote": ("\\set '\n\\set \"\n\\set `\nCREATE TABLE t (a int);\n", {}, 1, True),
+    "variables that name each other": ("\\set a ':b :b'\n\\set b ':a :a'\nCREATE TABLE t:a (b int);\nCREATE TABLE u (a int);\n", {}, None, False),
+    "a value set in a branch that may run": (
+        "\\set n 3\n\\if :big\n\\set n 300\n\\endif\nCREATE TABLE t (a int) :n;\nCREATE TABLE u (a int);\n", {}, 2, False),
+    "a branch after one that may run and one that does not": (
+        "\\if :u\n\\elif false\n\\else\nCREATE TABLE t (a int);\n\\endif\n", {}, 0, False),
+    "a rename in a branch that may run": (
+        "CREATE TABLE t (a int);\nCREATE TABLE u (a int, b text);\n\\if :x\nALTER TABLE t RENAME TO v;\nALTER TABLE u RENAME TO t;\n\\endif\n"
+        "DROP TABLE t;\n", {}, None, False),
+    "a variable that is set, its value unknown": (
+        "\\set x `date`\n\\if :{?x}\nCREATE TABLE t (a int);\n\\endif\nSELECT 1 AS y \\gset\n\\if :{?y}\nCREATE TABLE u (a int);\n\\endif\n",
+        {}, 2, True),
+    "a variable of the environment": ("\\getenv n N\n\\if :{?n}\n\\else\nCREATE TABLE t (a int);\n\\endif\n", {}, None, False),
+    "names that differ by a value": ("CREATE TABLE IF NOT EXISTS t_:a (i int);\nCREATE TABLE IF NOT EXISTS t_:b (i int);\n", {}, 2, True),
+    "a condition in SQL of a skipped branch": (
+        "\\if :{?a}\nSELECT NOT :{?x} AS nox \\gset\n\\else\nCREATE TABLE t (a int);\n\\endif\n", {}, 1, True),
+    "tenants": (
+        "SET search_path=a; DROP TABLE IF EXISTS t; CREATE TABLE t(i int); SET search_path=b; DROP TABLE IF EXISTS t; CREATE TABLE t(i int);",
+        {}, 2, True),
+    "a schema that was renamed": (
+        "ALTER SCHEMA live RENAME TO old; CREATE SCHEMA live; CREATE TABLE live.t (i int); DROP SCHEMA IF EXISTS old CASCADE;", {}, 1, False),
+    "a partition in another schema": (
+        "CREATE SCHEMA s; CREATE TABLE s.p (i int) PARTITION BY RANGE (i); CREATE TABLE p1 PARTITION OF s.p FOR VALUES FROM (1) TO (2);"
+        " DROP SCHEMA s CASCADE;", {}, 0, True),
+    "views of the same name elsewhere": (
+        "CREATE SCHEMA a; CREATE SCHEMA b; CREATE TABLE a.t (i int); CREATE TABLE b.t (i int); CREATE VIEW b.v AS SELECT i FROM b.t;"
+        " DROP SCHEMA a CASCADE;", {}, 2, False),
+    "a schema that may exist": ("CREATE SCHEMA IF NOT EXISTS s; DROP SCHEMA s CASCADE;", {}, 0, False),
+    "a view by its schema": ("CREATE VIEW v AS SELECT 1 AS a; DROP VIEW IF EXISTS public.v;", {}, 0, True),
+    "a view of a renamed table": (
+        "CREATE TABLE t (i int); CREATE VIEW v AS SELECT i FROM t; ALTER TABLE t RENAME TO o; DROP TABLE o CASCADE;", {}, 0, True),
+    "a sequence and a view that move": (
+        "CREATE SCHEMA s; CREATE SEQUENCE q; CREATE VIEW v AS SELECT 1 AS a; ALTER SEQUENCE q SET SCHEMA s; ALTER VIEW v SET SCHEMA s;"
+        " DROP SCHEMA s CASCADE;", {}, 0, True),
+    "a storage setting without a value": ("SET default_table_access_method = :am;\nCREATE TABLE t (a int);\n", {}, None, False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REVIEWED)
+def test_reviewed(name: str) -> None:
+    text, values, classes, complete = REVIEWED[name]
+    report = checked(text, values, "greenplum7" if "storage" in name else "postgres15")
+    assert [f.finding.title for f in report.findings if f.finding.rule in ("syntax-error", "internal-error")] == []
+    assert report.total.complete is complete, [s.unknown for s in report.statements]
+    if classes is not None:
+        assert report.total.rows_coordinator.get("pg_class", 0) == classes
+
+
+def test_a_file_included_twice(here: Path) -> None:
+    """psql runs it twice; its own branches end with it."""
+    (here / "main.sql").write_text("\\set n 1\n\\i one.sql\n\\set n 2\n\\i one.sql\nCREATE TABLE u (a int) DISTRIBUTED BY (a);\n")
+    (here / "one.sql").write_text("CREATE TABLE t_:n (a int) DISTRIBUTED BY (a);\n\\if 0\n")
+    out = call("main.sql", "--server", "greenplum6", "--format", "json")[1]
+    assert [s["table"] for s in __import__("json").loads(out)["statements"]] == ["t_1", "t_2", "u"]
+
+
+def test_ignore_comments_keep_their_statement(here: Path) -> None:
+    (here / "vars.sql").write_text("\\set prod off\n")
+    (here / "f.sql").write_text(
+        "\\i vars.sql\n\\if :prod\nCREATE TABLE a (i int);\n\\endif\n-- gpcatalog: ignore exclusive-without-lock-timeout planned\n"
+        "DROP TABLE old1;\nDROP TABLE old2; -- gpcatalog: ignore cost-unknown on its line\n"
+    )
+    out = call("f.sql", "--server", "greenplum6", "--format", "json")[1]
+    found = [(f["finding"]["rule"], f["line"]) for f in __import__("json").loads(out)["findings"]]
+    assert ("exclusive-without-lock-timeout", 7) in found
+    assert ("exclusive-without-lock-timeout", 6) not in found
+    assert ("cost-unknown", 6) in found
+    assert ("cost-unknown", 7) not in found

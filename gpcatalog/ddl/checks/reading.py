@@ -137,6 +137,8 @@ def cost_unknown(s: Subject) -> None:
             "the totals leave it out",
             "check with " + " ".join(f"--set {name}=VALUE" for name in s.statement.decisive)
             if s.statement.decisive
+            else "check with --set NAME=VALUE for the variables of \\if"
+            if s.statement.reasons
             else "give --baseline, or check the files that create the table together with this one",
             confidence=Confidence.HIGH,
         )

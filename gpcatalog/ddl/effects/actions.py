@@ -47,7 +47,7 @@ NO_ROWS = frozenset(
 
 
 def reshape(table: Table, change: Callable[[Shape], Shape]) -> None:
-    """Every relation of a baseline's table made another shape."""
+    """Change the shape of every relation of a table known from a baseline."""
     assert table.baseline_shapes is not None
     changed: Counter[Shape] = Counter()
     for shape, number in table.baseline_shapes.items():

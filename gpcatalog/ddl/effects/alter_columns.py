@@ -119,6 +119,8 @@ def _drop_column(world: World, table: Table, action: exp.Expression, effect: Eff
     kept = {t.title for t in family if t is not table and not t.parent and any(c.name == name and c.local for c in t.columns)}
     if table.inherited and len(family) == 1:
         effect.add_unknown("the column in tables that inherit it (ONLY)")
+    if table.owned:
+        effect.add_unknown("whether a sequence is owned by the column")
     with world.changing(effect, *family):
         for one in family:
             if one.title in kept or (one is not table and not one.parent and not any(c.name == name for c in one.columns)):

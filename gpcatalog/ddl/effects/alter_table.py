@@ -16,7 +16,7 @@ from gpcatalog.ddl.effect import Effect
 from gpcatalog.ddl.effects.actions import ACTIONS, NO_ROWS, WEAK_LOCK, action_says_only, acts, affected_tables, reshape, without_index
 from gpcatalog.ddl.effects.registry import handles
 from gpcatalog.ddl.effects.sequences import rename_sequence
-from gpcatalog.ddl.effects.views import alter_foreign
+from gpcatalog.ddl.effects.views import alter_foreign, rename_read
 from gpcatalog.ddl.expansion import options_of, storage_of
 from gpcatalog.ddl.relations import Key, Table, fold, take_over
 from gpcatalog.model.storage import Storage
@@ -196,14 +196,19 @@ def _change_storage(world: World, table: Table, action: exp.Expression, effect: 
             table.unknown.append("catalog rows kept after a change of storage")
         effect.add_unknown("catalog rows kept after a change of storage")
         return
-    if table.directory and not table.indexes and table.storage is not Storage.HEAP:
+    if table.directory and not table.indexes:
         effect.add_unknown("block directory after a change of storage")
     given, named = action.args.get("options"), action.args.get("method")
     options = options_of(given) if isinstance(given, exp.Expression) else {}
     old = table.storage
-    new = storage_of(options, fold(named) if isinstance(named, exp.Identifier) else "", old, world.edition)
-    effect.minor.append("rows of other catalogs after a change of storage")
     columns = generation(world.edition.name).system_columns
+    new = storage_of(options, fold(named) if isinstance(named, exp.Identifier) else "", old, world.edition)
+    if new not in columns:
+        effect.add_unknown(f"access method {named.sql('greenplum') if isinstance(named, exp.Expression) else ''}")
+        table.known = False
+        table.unknown.append("unknown access method")
+        return
+    effect.minor.append("rows of other catalogs after a change of storage")
     with world.changing(effect, table):
         if new is not old:
             table.toasted = False
@@ -244,6 +249,7 @@ def _set_table(world: World, table: Table, action: exp.Expression, effect: Effec
 def _rename(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
     world.forget(table, moved=True)
     old, table.name = table.name, fold(action.this)
+    rename_read(world, old, table.name)
     for other in world.tables.values():
         other.own_children = [(s, table.name if n == old and s == table.schema else n) for s, n in other.own_children]
     world.keep(table)

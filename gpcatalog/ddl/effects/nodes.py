@@ -1,4 +1,4 @@
-"""Small questions about statement nodes."""
+"""Helpers that read the nodes of statements."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from gpcatalog.ddl.effect import Effect
 from gpcatalog.ddl.effects.drops import drop_foreign_keys
 from gpcatalog.ddl.effects.nodes import cascades
 from gpcatalog.ddl.effects.registry import drops, handles
-from gpcatalog.ddl.effects.sequences import drop_sequence
+from gpcatalog.ddl.effects.sequences import drop_sequence, rename_sequence
 from gpcatalog.ddl.effects.views import drop_dependent_views, drop_view
 from gpcatalog.ddl.relations import fold
 
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 @handles("CreateSchema")
 def create_schema(world: World, tree: exp.Expression) -> Effect:
     if isinstance(tree.args.get("this"), exp.Identifier):
-        world.schemas.add(fold(tree.this))
+        known = world.schemas_unknown if tree.args.get("exists") or tree.args.get("if_not_exists") else world.schemas
+        if fold(tree.this) not in world.schemas:
+            known.add(fold(tree.this))
     return Effect(unknown=["objects inside CREATE SCHEMA"] if tree.args.get("elements") else [])
 
 
@@ -34,12 +36,14 @@ def drop_schemas(world: World, tree: exp.Expression) -> Effect:
     ]
     for name in names:
         inside = {name, ""} if name == "public" else {name}
-        if world.opaque or (name not in world.schemas and not tree.args.get("exists")):
+        new = name in world.schemas
+        if world.opaque or name in world.schemas_unknown or (not new and not tree.args.get("exists")):
             effect.add_unknown(f"objects in schema {name}")
         world.schemas.discard(name)
         if not cascades(tree):
             continue  # it fails unless the schema is empty
         tables = [t for t in world.tables.values() if t.schema in inside and not t.temporary]
+        tables += [t for one in tables for t in (*world.partitions_of(one), *world.inheriting(one)) if t not in tables]
         gone = {t.name for t in tables}
         for table in tables:
             if (table.schema, table.name) in world.tables:
@@ -49,7 +53,11 @@ def drop_schemas(world: World, tree: exp.Expression) -> Effect:
             drop_view(world, key, effect)
         for key in [k for k in world.sequences if k[0] in inside]:
             drop_sequence(world, key, effect)
-        drop_dependent_views(world, gone, effect)
+        # views know the names that they read, not their schemas
+        same = gone & {t.name for t in world.tables.values()}
+        if any(v.reads & same for v in world.views.values()) or any(t.reads & same for t in world.tables.values()):
+            effect.add_unknown("views of tables with the same name in another schema")
+        drop_dependent_views(world, gone - same, effect)
         drop_foreign_keys(world, tables, effect)
         if any(columns is not None for _, _, columns in world.types.made.values()):
             effect.add_unknown(f"composite types in schema {name}")
@@ -63,6 +71,17 @@ def rename_schema(world: World, tree: exp.Expression) -> Effect:
     new = tree.args.get("rename")
     old = fold(tree.this if isinstance(tree.this, exp.Identifier) else tree.this.args.get("this"))
     if isinstance(new, exp.Identifier):
+        for known in (world.schemas, world.schemas_unknown):
+            if old in known:
+                known.discard(old)
+                known.add(fold(new))
+                break
+        else:
+            world.schemas_unknown.add(fold(new))
+        for key in [k for k in world.views if k[0] == old]:
+            world.views[fold(new), key[1]] = world.views.pop(key)
+        for key in [k for k in world.sequences if k[0] == old]:
+            rename_sequence(world, key, (fold(new), key[1]))
         for table in [t for t in world.tables.values() if t.schema == old]:
             world.forget(table, moved=True)
             table.schema = fold(new)

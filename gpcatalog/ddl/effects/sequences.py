@@ -58,6 +58,9 @@ def alter_sequence(world: World, tree: exp.Expression) -> Effect:
     new = tree.args.get("rename")
     if isinstance(new, exp.Identifier) and name in world.sequences:
         rename_sequence(world, name, (name[0], fold(new)))
+    schema = tree.args.get("schema")
+    if isinstance(schema, exp.Expression) and isinstance(schema.this, exp.Identifier) and name in world.sequences:
+        rename_sequence(world, name, (fold(schema.this), name[1]))
     return effect
 
 
@@ -84,7 +87,7 @@ def drop_sequence(world: World, key: tuple[str, str], effect: Effect) -> None:
 
 
 def rename_sequence(world: World, old: tuple[str, str], new: tuple[str, str]) -> None:
-    """Know a sequence under another (schema, name), also as one that a table owns."""
+    """Change the (schema, name) of a sequence, also where a table owns it."""
     world.sequences.discard(old)
     world.sequences.add(new)
     for table in world.tables.values():

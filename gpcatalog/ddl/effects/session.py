@@ -43,6 +43,8 @@ def set_for_sessions(world: World, tree: exp.Expression) -> Effect:
 
 @handles("Discard")
 def discard(world: World, tree: exp.Expression) -> Effect:
+    if re.search(r"\bALL\b", tree.sql("greenplum").upper()):
+        world.defaults = world.defaults.reconnected()
     if re.search(r"\b(ALL|TEMP)", tree.sql("greenplum").upper()) and any(t.temporary for t in world.tables.values()):
         return Effect(unknown=["temporary tables dropped by DISCARD"])
     return Effect()

@@ -111,7 +111,7 @@ def create_external(world: World, tree: exp.Create, kind: str) -> Effect:
 @handles("AlterForeignTable", "AlterExternalTable")
 def alter_foreign(world: World, tree: exp.Expression) -> Effect:
     """ALTER of a foreign or external table or of a view: only a new column adds a row."""
-    actions = tree.args.get("actions") or ()
+    actions = [*(tree.args.get("actions") or ()), *([tree.args["move"]] if tree.args.get("move") is not None else [])]
     more = sum(type(a).__name__ == "AddColumn" for a in actions)
     key = world.known_name(tree.this, world.views)
     effect = Effect("alter", unknown=["whether the column exists"] if any(a.args.get("if_not_exists") for a in actions) else [])
@@ -122,5 +122,19 @@ def alter_foreign(world: World, tree: exp.Expression) -> Effect:
     new = tree.args.get("rename") or next((a.this for a in actions if type(a).__name__ == "RenameTo"), None)
     if key in world.views and isinstance(new, exp.Identifier):
         world.views[key[0], fold(new)] = world.views.pop(key)
+        rename_read(world, key[1], fold(new))
+    schema = next((a.this for a in actions if type(a).__name__ == "SetSchema"), None)
+    if key in world.views and isinstance(schema, exp.Identifier):
+        world.views[fold(schema), key[1]] = world.views.pop(key)
     effect.add_rows({"pg_attribute": more})
     return effect
+
+
+def rename_read(world: World, old: str, new: str) -> None:
+    """A relation has a new name: views that read it read the new one, too. The old name stays, as another relation may have it."""
+    for key, view in world.views.items():
+        if old in view.reads:
+            world.views[key] = replace(view, reads=view.reads | {new})
+    for table in world.tables.values():
+        if old in table.reads:
+            table.reads = table.reads | {new}
