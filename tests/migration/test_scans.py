@@ -47,6 +47,18 @@ SHAPES = {
             END LOOP; END $$""",
         f"INSERT INTO t SELECT i, 'a', date '2022-01-01' + i % {DAYS} FROM generate_series(1, 280) i",
     ],
+    "default below": [
+        "CREATE TABLE t (id int, r text, k date) PARTITION BY LIST (r)",
+        "CREATE TABLE t_a PARTITION OF t FOR VALUES IN ('a', 'b') PARTITION BY RANGE (k)",
+        f"""DO $$ BEGIN FOR n IN 0..{DAYS - 1} LOOP
+            EXECUTE format('CREATE TABLE t_a_%s PARTITION OF t_a FOR VALUES FROM (%L) TO (%L)', n, date '2022-01-01' + n, date '2022-01-02' + n);
+            END LOOP; END $$""",
+        "CREATE TABLE t_a_other PARTITION OF t_a DEFAULT PARTITION BY LIST (r)",
+        "CREATE TABLE t_a_other_1 PARTITION OF t_a_other FOR VALUES IN ('a')",
+        "CREATE TABLE t_a_other_2 PARTITION OF t_a_other DEFAULT",
+        f"INSERT INTO t SELECT i, 'a', date '2022-01-01' + i % {DAYS} FROM generate_series(1, 280) i",
+        "INSERT INTO t VALUES (0, 'b', NULL), (0, 'a', '2030-01-01')",
+    ],
     "above": [
         "CREATE TABLE t (id int, r text, k date) PARTITION BY RANGE (k)",
         f"""DO $$ BEGIN FOR n IN 0..{DAYS - 1} LOOP
