@@ -205,6 +205,9 @@ def _like(world: Known, table: Table, element: exp.Expression) -> None:
     def wanted(what: str) -> bool:
         return (every or f"INCLUDING {what}" in words) and f"EXCLUDING {what}" not in words
 
+    if source.parent and wanted("IDENTITY") and world.edition.base >= 17:
+        table.unknown.append("identity columns that a partition has from its table")
+        table.uncounted = table.uncounted or table.unknown[-1]
     have = {c.name for c in table.columns}  # of parents, with whose columns they become one
     for c in source.columns:
         if c.name in have:

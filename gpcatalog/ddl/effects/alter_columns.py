@@ -165,9 +165,8 @@ def _alter_column(world: World, table: Table, action: exp.Expression, effect: Ef
         return
     family = affected_tables(world, table, action)
     if action.args.get("storage") is not None:
-        others = replace(table, columns=[c for c in table.columns if c.name != name], toasted=False)
-        if not others.needs_toast(world.edition):
-            effect.add_unknown("TOAST relation after SET STORAGE")
+        # other columns may have a storage of their own as well
+        effect.add_unknown("TOAST relation after SET STORAGE")
     with world.changing(effect, *family):
         for one in family:
             for at, c in enumerate(one.columns):
@@ -185,11 +184,17 @@ def _alter_column(world: World, table: Table, action: exp.Expression, effect: Ef
                     one.columns[at] = replace(c, not_null=False)
                 elif kind is not None:
                     called = one.needs_toast(world.edition) and not one.toasted
-                    new, typmod = catalog_type(kind)
+                    new, typmod = world.types.resolved(*catalog_type(kind))
+                    if not new:
+                        effect.add_unknown(f"unknown type of {name} (TOAST relation)")
+                    if one.toasted:
+                        effect.add_unknown("TOAST relation after a rewrite")
                     one.columns[at] = replace(c, type=new, typmod=typmod)
                     if called and not one.needs_toast(world.edition):
                         one.toasted = False  # only a rewrite makes a type of a fixed length
                 elif form.startswith("ADD GENERATED"):
+                    if c.serial and one is table:
+                        effect.add_unknown("sequence that the column owns already")
                     one.columns[at] = replace(c, serial="identity" if one is table else "")
                 elif form.startswith("DROP IDENTITY"):
                     one.columns[at] = replace(c, serial="")

@@ -24,6 +24,8 @@ def create_schema(world: World, tree: exp.Expression) -> Effect:
         known = world.schemas_unknown if tree.args.get("exists") or tree.args.get("if_not_exists") else world.schemas
         if fold(tree.this) not in world.schemas:
             known.add(fold(tree.this))
+        if tree.args.get("elements"):
+            world.schemas_unknown.add(fold(tree.this))
     return Effect(unknown=["objects inside CREATE SCHEMA"] if tree.args.get("elements") else [])
 
 
@@ -71,13 +73,12 @@ def rename_schema(world: World, tree: exp.Expression) -> Effect:
     new = tree.args.get("rename")
     old = fold(tree.this if isinstance(tree.this, exp.Identifier) else tree.this.args.get("this"))
     if isinstance(new, exp.Identifier):
+        if old not in world.schemas | world.schemas_unknown:
+            world.schemas_unknown.add(old)
         for known in (world.schemas, world.schemas_unknown):
             if old in known:
                 known.discard(old)
                 known.add(fold(new))
-                break
-        else:
-            world.schemas_unknown.add(fold(new))
         for key in [k for k in world.views if k[0] == old]:
             world.views[fold(new), key[1]] = world.views.pop(key)
         for key in [k for k in world.sequences if k[0] == old]:
