@@ -130,9 +130,13 @@ def own_database(dsn: str, name: str) -> Iterator[Live]:
     with psycopg.connect(dsn, autocommit=True) as conn:
         conn.execute(sql.SQL("DROP DATABASE IF EXISTS {}").format(sql.Identifier(name)))
         conn.execute(sql.SQL("CREATE DATABASE {} TEMPLATE template0").format(sql.Identifier(name)))
+    here = make_conninfo("", **{**conninfo_to_dict(dsn), "dbname": name})
     try:
         with ExitStack() as stack:
-            yield Live(make_conninfo("", **{**conninfo_to_dict(dsn), "dbname": name}), stack)
+            yield Live(here, stack)
     finally:
+        with psycopg.connect(here, autocommit=True) as conn:  # prepared transactions outlive their session
+            for (gid,) in conn.execute("SELECT gid FROM pg_prepared_xacts WHERE database = current_database()").fetchall():
+                conn.execute(sql.SQL("ROLLBACK PREPARED {}").format(sql.Literal(gid)))
         with psycopg.connect(dsn, autocommit=True) as conn:
             conn.execute(sql.SQL("DROP DATABASE IF EXISTS {}").format(sql.Identifier(name)))
