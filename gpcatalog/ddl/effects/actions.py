@@ -13,6 +13,7 @@ from gpcatalog.capacity.model import Shape
 from gpcatalog.ddl import expressions as gx
 from gpcatalog.ddl.edition import Edition
 from gpcatalog.ddl.effect import Effect
+from gpcatalog.ddl.effects.registry import registered
 from gpcatalog.ddl.relations import Key, Table
 
 if TYPE_CHECKING:
@@ -25,15 +26,7 @@ ACTIONS: dict[str, Action] = {}
 
 def acts(*kinds: str) -> Callable[[Action], Action]:
     """Register a function as the handler of these actions. Raises ValueError if one has a handler."""
-
-    def register(handler: Action) -> Action:
-        for kind in kinds:
-            if kind in ACTIONS:
-                raise ValueError(f"{kind} has two handlers")
-            ACTIONS[kind] = handler
-        return handler
-
-    return register
+    return registered(ACTIONS, kinds)
 
 
 # actions that take less than AccessExclusive on the table

@@ -7,7 +7,7 @@ A kind that is in none of these lists has an unknown effect.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from gpcatalog.ddl.effect import Effect
 
@@ -21,8 +21,13 @@ HANDLERS: dict[str, Handler] = {}
 DROPS: dict[str, Handler] = {}  # of DROP, by the kind of object
 
 
-def _registered(registry: dict[str, Handler], kinds: tuple[str, ...]) -> Callable[[Handler], Handler]:
-    def register(handler: Handler) -> Handler:
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def registered(registry: dict[str, Function], kinds: tuple[str, ...]) -> Callable[[Function], Function]:
+    """Register a function under these kinds. Raises ValueError if one has a function."""
+
+    def register(handler: Function) -> Function:
         for kind in kinds:
             if kind in registry:
                 raise ValueError(f"{kind} has two handlers")
@@ -34,12 +39,12 @@ def _registered(registry: dict[str, Handler], kinds: tuple[str, ...]) -> Callabl
 
 def handles(*kinds: str) -> Callable[[Handler], Handler]:
     """Register a function as the handler of these kinds of statements. Raises ValueError if one has a handler."""
-    return _registered(HANDLERS, kinds)
+    return registered(HANDLERS, kinds)
 
 
 def drops(*kinds: str) -> Callable[[Handler], Handler]:
     """Register a function as the handler of DROP for these kinds of objects. Raises ValueError if one has a handler."""
-    return _registered(DROPS, kinds)
+    return registered(DROPS, kinds)
 
 
 # statements that change no relation, column or file
