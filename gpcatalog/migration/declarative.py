@@ -32,7 +32,7 @@ def bound_check(relation: str, predicate: str, parent: Relation, *, valid: bool 
     """The statement that adds BOUND to a table that is attached to `parent` later; not `valid`: existing rows are checked later."""
     if parent.parent is None:
         return f"ALTER TABLE {relation} ADD CONSTRAINT {BOUND} CHECK ({predicate}){'' if valid else ' NOT VALID'};"
-    return call("bound", literal(relation), literal(predicate), literal(parent.sql), literal("" if valid else " NOT VALID"))
+    return call("bound", literal(relation), literal(BOUND), literal(predicate), literal(parent.sql), str(valid).lower())
 
 
 class Declarative(Writer):

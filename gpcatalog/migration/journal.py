@@ -556,12 +556,13 @@ $f$;
 
 -- Adds the CHECK from which the server proves the partition constraint, so that ATTACH PARTITION does not read the table.
 -- Below other partitions that constraint includes theirs.
-CREATE OR REPLACE FUNCTION @J.bound(relation text, own text, parent text, how text) RETURNS void
+CREATE OR REPLACE FUNCTION @J.bound(relation text, name text, own text, parent text, valid boolean) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $f$
 DECLARE
     above text := pg_catalog.pg_get_partition_constraintdef(parent::pg_catalog.regclass);
 BEGIN
-    EXECUTE 'ALTER TABLE ' || relation || ' ADD CONSTRAINT gpcatalog_bound CHECK (' || own || COALESCE(' AND ' || above, '') || ')' || how;
+    EXECUTE 'ALTER TABLE ' || relation || ' ADD CONSTRAINT ' || pg_catalog.quote_ident(name) || ' CHECK (' || own
+            || COALESCE(' AND ' || above, '') || ')' || CASE WHEN valid THEN '' ELSE ' NOT VALID' END;
 END
 $f$;
 
