@@ -21,6 +21,20 @@ POLICY = {
 DAYS = 28
 
 
+_VALUES = {"n": "n", "a": "date '2022-01-01' + n", "b": "date '2022-01-02' + n"}
+
+
+def _loop(*statements: str, days: int = DAYS) -> str:
+    """A block that runs these statements for each day n; {a} and {b} are its bounds, {n} its number."""
+    runs = []
+    for s in statements:
+        text = s.replace("'", "''")
+        values = [_VALUES[found] for found in re.findall(r"\{([nab])\}", s)]
+        text = re.sub(r"\{([nab])\}", lambda m: "%s" if m[1] == "n" else "%L", text)
+        runs.append(f"EXECUTE format('{text}', {', '.join(values)});")
+    return f"DO $$ BEGIN FOR n IN 0..{days - 1} LOOP {' '.join(runs)} END LOOP; END $$"
+
+
 def _range(kind: str, first: str, step: str, *, default: bool = False) -> list[str]:
     made_ = [
         f"CREATE TABLE t (id int, k {kind}) PARTITION BY RANGE (k)",
@@ -42,17 +56,13 @@ SHAPES = {
     "below": [
         "CREATE TABLE t (id int, r text, k date) PARTITION BY LIST (r)",
         "CREATE TABLE t_a PARTITION OF t FOR VALUES IN ('a', 'it''s') PARTITION BY RANGE (k)",
-        f"""DO $$ BEGIN FOR n IN 0..{DAYS - 1} LOOP
-            EXECUTE format('CREATE TABLE t_a_%s PARTITION OF t_a FOR VALUES FROM (%L) TO (%L)', n, date '2022-01-01' + n, date '2022-01-02' + n);
-            END LOOP; END $$""",
+        _loop("CREATE TABLE t_a_{n} PARTITION OF t_a FOR VALUES FROM ({a}) TO ({b})"),
         f"INSERT INTO t SELECT i, 'a', date '2022-01-01' + i % {DAYS} FROM generate_series(1, 280) i",
     ],
     "default below": [
         "CREATE TABLE t (id int, r text, k date) PARTITION BY LIST (r)",
         "CREATE TABLE t_a PARTITION OF t FOR VALUES IN ('a', 'b') PARTITION BY RANGE (k)",
-        f"""DO $$ BEGIN FOR n IN 0..{DAYS - 1} LOOP
-            EXECUTE format('CREATE TABLE t_a_%s PARTITION OF t_a FOR VALUES FROM (%L) TO (%L)', n, date '2022-01-01' + n, date '2022-01-02' + n);
-            END LOOP; END $$""",
+        _loop("CREATE TABLE t_a_{n} PARTITION OF t_a FOR VALUES FROM ({a}) TO ({b})"),
         "CREATE TABLE t_a_other PARTITION OF t_a DEFAULT PARTITION BY LIST (r)",
         "CREATE TABLE t_a_other_1 PARTITION OF t_a_other FOR VALUES IN ('a')",
         "CREATE TABLE t_a_other_2 PARTITION OF t_a_other DEFAULT",
@@ -61,29 +71,27 @@ SHAPES = {
     ],
     "above": [
         "CREATE TABLE t (id int, r text, k date) PARTITION BY RANGE (k)",
-        f"""DO $$ BEGIN FOR n IN 0..{DAYS - 1} LOOP
-            EXECUTE format('CREATE TABLE t_%s PARTITION OF t FOR VALUES FROM (%L) TO (%L) PARTITION BY LIST (r)', n, date '2022-01-01' + n,
-                           date '2022-01-02' + n);
-            EXECUTE format('CREATE TABLE t_%s_a PARTITION OF t_%s FOR VALUES IN (''a'')', n, n);
-            EXECUTE format('CREATE TABLE t_%s_b PARTITION OF t_%s FOR VALUES IN (''b'', NULL)', n, n);
-            END LOOP; END $$""",
+        _loop(
+            "CREATE TABLE t_{n} PARTITION OF t FOR VALUES FROM ({a}) TO ({b}) PARTITION BY LIST (r)",
+            "CREATE TABLE t_{n}_a PARTITION OF t_{n} FOR VALUES IN ('a')",
+            "CREATE TABLE t_{n}_b PARTITION OF t_{n} FOR VALUES IN ('b', NULL)",
+        ),
         f"INSERT INTO t SELECT i, substr('ab', 1 + i % 2, 1), date '2022-01-01' + i % {DAYS} FROM generate_series(1, 280) i",
     ],
     "columns": [
         "CREATE TABLE t (id int, k date, s int) PARTITION BY RANGE (k, s)",
-        f"""DO $$ BEGIN FOR n IN 0..{DAYS - 1} LOOP
-            EXECUTE format('CREATE TABLE t_%s PARTITION OF t FOR VALUES FROM (%L, 5) TO (%L, 5)', n, date '2022-01-01' + n, date '2022-01-02' + n);
-            END LOOP; END $$""",
+        _loop(
+            "CREATE TABLE t_{n} PARTITION OF t FOR VALUES FROM ({a}, 5) TO ({b}, 5)",
+        ),
         f"INSERT INTO t SELECT i, date '2022-01-01' + i % {DAYS}, 7 FROM generate_series(1, 280) i",
     ],
     "hash below": [
         "CREATE TABLE t (id int, k date) PARTITION BY RANGE (k)",
-        f"""DO $$ BEGIN FOR n IN 0..{DAYS - 1} LOOP
-            EXECUTE format('CREATE TABLE t_%s PARTITION OF t FOR VALUES FROM (%L) TO (%L) PARTITION BY HASH (id)', n, date '2022-01-01' + n,
-                           date '2022-01-02' + n);
-            EXECUTE format('CREATE TABLE t_%s_a PARTITION OF t_%s FOR VALUES WITH (modulus 2, remainder 0)', n, n);
-            EXECUTE format('CREATE TABLE t_%s_b PARTITION OF t_%s FOR VALUES WITH (modulus 2, remainder 1)', n, n);
-            END LOOP; END $$""",
+        _loop(
+            "CREATE TABLE t_{n} PARTITION OF t FOR VALUES FROM ({a}) TO ({b}) PARTITION BY HASH (id)",
+            "CREATE TABLE t_{n}_a PARTITION OF t_{n} FOR VALUES WITH (modulus 2, remainder 0)",
+            "CREATE TABLE t_{n}_b PARTITION OF t_{n} FOR VALUES WITH (modulus 2, remainder 1)",
+        ),
         f"INSERT INTO t SELECT i, date '2022-01-01' + i % {DAYS} FROM generate_series(1, 280) i",
     ],
 }
