@@ -184,7 +184,7 @@ _TRANSACTION = frozenset("begin start savepoint rollback abort commit end prepar
 class _Reader:
     """Reads files as psql does: included files in their place, as often as they are included, with the variables of one session.
 
-    A file that is included, and named or in a folder besides, is read in one of the two places.
+    A file that is named, or found in a folder, and also included is read once only.
 
     names: files that were read; done: paths of those that were named; included: of the others; values: of ${placeholders}
     """
@@ -207,7 +207,7 @@ class _Reader:
         if source.skipped:
             yield _not_read(source, 0, 0, source.skipped), []
         ignores = _Ignores(source)
-        # every file has its own \\if; those around the command that includes it hold as well
+        # every file has its own \if; a branch around the include command applies to the whole file
         around = self.variables.enter_file()
         last: Piece | None = None
         for piece in split(source, commands=True, variables=self.variables):

@@ -146,11 +146,18 @@ def _filled(text: str, file: str, path: Path | None, values: Mapping[str, str] |
     return Source(liquibase(text), file, path=path, values={**own, **(values or {})})
 
 
+def _text_of(file: Path) -> str:
+    try:
+        return decoded(file.read_bytes())
+    except OSError as e:
+        raise CatalogError(f"cannot read {file}: {e.strerror}", hint="make it readable, or name the files from another folder") from None
+
+
 def properties(names: Iterable[str]) -> dict[str, str]:
     """Values of placeholders in the property files of Flyway and Liquibase, here and in the folders that are named.
 
     Flyway: flyway.placeholders.NAME in flyway.conf or conf/flyway.conf, [flyway.placeholders] in flyway.toml.
-    Liquibase: parameter.NAME in liquibase.properties. Raises CatalogError for a flyway.toml that is not TOML.
+    Liquibase: parameter.NAME in liquibase.properties. Raises CatalogError for a file that cannot be read.
     """
     folders = [Path(), *(p if p.is_dir() else p.parent for p in map(Path, names) if p.exists())]
     found: dict[str, str] = {}
@@ -163,13 +170,13 @@ def properties(names: Iterable[str]) -> dict[str, str]:
             file = folder / name
             if not file.is_file():
                 continue
-            for line in decoded(file.read_bytes()).splitlines():
+            for line in _text_of(file).splitlines():
                 key, sign, value = line.strip().partition("=")
                 if sign and key.strip().startswith(prefix):
                     found[key.strip().removeprefix(prefix)] = value.strip()
         if (file := folder / "flyway.toml").is_file():
             try:
-                data = tomllib.loads(decoded(file.read_bytes()))
+                data = tomllib.loads(_text_of(file))
             except tomllib.TOMLDecodeError as e:
                 raise CatalogError(f"{file}: {e}", hint="correct it, or name the files from another folder") from None
             given = data.get("flyway", {})

@@ -343,14 +343,14 @@ def read(piece: Piece, wanted: tuple[Edition, ...]) -> Statement:
             _place(tree, text)
             break
         except SyntaxFault as fault:
-            found = found or (_moved(fault, text))
+            found = found or _moved(fault, text)
     if tree is None:
         first, second = (*words, "", "")[:2]
         sure = any(each.whole or grammar(each).known(first, second) for each in wanted)
         outcome = Outcome.ERROR if sure else Outcome.NOT_UNDERSTOOD
         if piece.missing:
             outcome = Outcome.NO_VALUE
-            found = SyntaxFault(start, "", (), "the value of " + ", ".join(piece.missing) + " is not known")
+            found = SyntaxFault(start, "", (), "no value for " + ", ".join(piece.missing))
     else:
         found, outcome = None, Outcome.TYPED
     return Statement(
@@ -362,11 +362,11 @@ def read(piece: Piece, wanted: tuple[Edition, ...]) -> Statement:
         by,
         found,
         words,
-        piece.command,
-        piece.missing,
-        piece.decisive,
-        piece.reasons,
-        piece.other,
+        command=piece.command,
+        missing=piece.missing,
+        decisive=piece.decisive,
+        reasons=piece.reasons,
+        other=piece.other,
     )
 
 
@@ -379,7 +379,7 @@ def _readings(piece: Piece) -> Iterator[tuple[Tokens, Expanded | None]]:
     unknown = set(piece.missing)
     tokens = piece.tokens
     # placeholders became words
-    places = {start for start, _, _ in piece.source.missing} if piece.expanded is None else set()
+    places = {start for start, _, _ in piece.source.places_in(piece.start, piece.end)} if piece.expanded is None else set()
     dropped = Tokens(
         tokens.text,
         [PSQLVAR if start in places else kind for kind, start in zip(tokens.kinds, tokens.starts, strict=True)],

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -24,7 +24,7 @@ _PIECE = re.compile(
 )
 _ESCAPE = re.compile(r"''|\\(?:([0-7]{1,3})|x([0-9A-Fa-f]{1,2})|(.))", re.DOTALL)
 _ESCAPED = {"n": "\n", "t": "\t", "b": "\b", "r": "\r", "f": "\f"}
-# set by psql itself
+# set by psql itself: its manual, section Variables, of PostgreSQL 18
 _OF_PSQL = frozenset(
     """AUTOCOMMIT COMP_KEYWORD_CASE DBNAME ECHO ECHO_HIDDEN ENCODING ERROR FETCH_COUNT HIDE_TABLEAM HIDE_TOAST_COMPRESSION HISTCONTROL
     HISTSIZE HOST IGNOREEOF LAST_ERROR_MESSAGE LAST_ERROR_SQLSTATE ON_ERROR_ROLLBACK ON_ERROR_STOP PORT PROMPT1 PROMPT2 PROMPT3 QUIET
@@ -32,7 +32,7 @@ _OF_PSQL = frozenset(
     SQLSTATE USER VERBOSITY VERSION VERSION_NAME VERSION_NUM""".split()
 )
 _TRUE, _FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
-_LARGEST = 1 << 20  # characters of a value with the variables in it
+_LARGEST = 1 << 20  # characters of one expanded value: no clause is longer, and variables that hold variables grow fast
 
 
 def name_of(variable: str) -> str:
@@ -310,8 +310,8 @@ def _unescaped(found: re.Match[str]) -> str:
     return _ESCAPED.get(found[3], found[3]) if found[3] else "'"
 
 
-def _joined(tokens: Tokens, replaced: object) -> Expanded:
-    assert callable(replaced)
+def _joined(tokens: Tokens, replaced: Callable[[int], str | None]) -> Expanded:
+    """The text of a statement; replaced: the new text of a token by its number, None if it stays."""
     pieces: list[str] = []
     starts: list[int] = []
     origins: list[tuple[int, int]] = []

@@ -58,7 +58,7 @@ class World:
         self.types = Types()
         self.routines: dict[str, bool] = {}  # functions that the script makes, and whether their text may hold DDL
         self.bodies: dict[str, str] = {}  # the text of those
-        self.doubt = ""  # why the state of tables and settings is not known any more
+        self.doubt = ""  # what made the state of tables and settings unknown
         self.opaque = False  # something ran whose text is not read
         self.views: dict[tuple[str, str], View] = {}  # and external and foreign tables
         self.before: set[tuple[str, str]] = set()  # known before the script began
@@ -69,7 +69,7 @@ class World:
         self._indexed = 0
         self.defaults = Defaults()
         self.outer_defaults: Defaults | None = None  # the settings behind those of SET LOCAL, while a transaction is open
-        self.in_transaction = False  # a transaction
+        self.in_transaction = False
         self._marks: list[_Mark] = []
         self.at_commit: list[tuple[str, str]] = []  # tables ON COMMIT DROP
 

@@ -2,6 +2,7 @@ r"""psql's variables and \if, and placeholders of migration tools: what psql its
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 from pathlib import Path
@@ -99,7 +100,6 @@ def test_a_value_that_is_missing() -> None:
     report = checked(text, values, "greenplum6")
     assert report.total.complete
     assert report.total.leaves == 4
-    assert [(f.line, f.column) for f in report.findings if f.finding.rule == "heap-fact"] in ([], [(2, 14)])
 
 
 def test_a_condition_that_is_not_known() -> None:
@@ -118,7 +118,7 @@ def test_variables_go_into_included_files(here: Path) -> None:
     (here / "two.sql").write_text("CREATE TABLE v_:n (a int) DISTRIBUTED BY (a);\n\\set n 10\n")
     code, out = call("one.sql", "--server", "greenplum6", "--set", "s=x", "--set", "n=1", "--format", "json")
     assert code == 0, out
-    tables = [s["table"] for s in __import__("json").loads(out)["statements"]]
+    tables = [s["table"] for s in json.loads(out)["statements"]]
     assert tables == ["x.t_1", "v_9", "u_10"]
     with pytest.raises(CatalogError, match="--set n: no NAME=VALUE"):
         call("one.sql", "--set", "n")
@@ -142,12 +142,13 @@ def test_property_files(name: str, text: str, here: Path) -> None:
     (here / "sql").mkdir()
     (here / "sql" / "V1__a.sql").write_text("CREATE TABLE ${schema}.t_${schema} (a int) ${how};\nCREATE TABL ${schema}.u (a int);")
     code, out = call("sql", "--server", "greenplum6")
-    assert "value-unknown: not checked: the value of how, schema is not known" in out or "value of" in out
+    assert "V1__a.sql:1:1: info cost-unknown: cost not fully known: value of how" in out
+    assert "check with --set how=VALUE" in out
     for folder in (here, here / "sql"):
         (folder / name).write_text(text)
         code, out = call("sql", "--server", "greenplum6", "--format", "json")
         assert code == 1
-        report = __import__("json").loads(out)
+        report = json.loads(out)
         assert report["statements"][0]["table"] == "s.t_s"
         assert report["total"]["complete"] is False  # of the second statement
         (error,) = [f for f in report["findings"] if f["finding"]["rule"] == "syntax-error"]
@@ -189,7 +190,7 @@ def test_schemas() -> None:
     )
     report = checked(text, {})
     assert report.total.complete
-    assert not +report.total.rows_coordinator if hasattr(report.total.rows_coordinator, "elements") else report.total.rows_coordinator == {}
+    assert report.total.rows_coordinator.get("pg_class", 0) == 0
     assert not checked("DROP SCHEMA s CASCADE;", {}).total.complete
 
 
@@ -200,8 +201,8 @@ def test_undo_scripts(here: Path) -> None:
     (here / "sql" / "U1__a.sql").write_text("DROP TABLE t; DROP TABLE (;")
     code, out = call("sql", "--server", "greenplum6")
     assert code == 1
-    assert "the change on gp6: at least 1 leaf" in out or "the change on gp6: 1 leaf" in out
-    assert "U1__a.sql:1:27: critical syntax-error" in out or "U1__a.sql:1:26: critical syntax-error" in out
+    assert "the change on gp6: 1 leaf" in out
+    assert "U1__a.sql:1:26: critical syntax-error" in out
     code, out = call("sql/V1__a.sql", "sql/U1__a.sql", "--server", "greenplum6")
     assert "1 lea" not in out
 
@@ -300,7 +301,7 @@ def test_a_file_included_twice(here: Path) -> None:
     (here / "main.sql").write_text("\\set n 1\n\\i one.sql\n\\set n 2\n\\i one.sql\nCREATE TABLE u (a int) DISTRIBUTED BY (a);\n")
     (here / "one.sql").write_text("CREATE TABLE t_:n (a int) DISTRIBUTED BY (a);\n\\if 0\n")
     out = call("main.sql", "--server", "greenplum6", "--format", "json")[1]
-    assert [s["table"] for s in __import__("json").loads(out)["statements"]] == ["t_1", "t_2", "u"]
+    assert [s["table"] for s in json.loads(out)["statements"]] == ["t_1", "t_2", "u"]
 
 
 def test_ignore_comments_keep_their_statement(here: Path) -> None:
@@ -310,7 +311,7 @@ def test_ignore_comments_keep_their_statement(here: Path) -> None:
         "DROP TABLE old1;\nDROP TABLE old2; -- gpcatalog: ignore cost-unknown on its line\n"
     )
     out = call("f.sql", "--server", "greenplum6", "--format", "json")[1]
-    found = [(f["finding"]["rule"], f["line"]) for f in __import__("json").loads(out)["findings"]]
+    found = [(f["finding"]["rule"], f["line"]) for f in json.loads(out)["findings"]]
     assert ("exclusive-without-lock-timeout", 7) in found
     assert ("exclusive-without-lock-timeout", 6) not in found
     assert ("cost-unknown", 6) in found

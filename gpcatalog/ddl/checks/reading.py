@@ -71,7 +71,7 @@ def value_unknown(s: Subject) -> None:
         s.find(
             "value-unknown",
             Severity.WARNING,
-            f"not checked: the value of {names} is not known",
+            f"not checked: no value for {names}",
             "the totals leave the statement out",
             "check with " + " ".join(f"--set {name}=VALUE" for name in s.statement.missing),
             confidence=Confidence.HIGH,
