@@ -17,9 +17,9 @@ from typing import Any, cast
 
 import msgspec
 
+from gpcatalog.model.bounds import Family
 from gpcatalog.model.names import json_safe
 from gpcatalog.planner import operations as op
-from gpcatalog.planner.bounds import Family
 from gpcatalog.planner.ends import Ends, family_of
 from gpcatalog.planner.plan import SCHEMA, Plan, TablePlan
 

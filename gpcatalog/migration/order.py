@@ -49,12 +49,7 @@ from gpcatalog.migration.facts import (
 from gpcatalog.migration.partman import COLUMNS, UNITS, merged_suffix
 from gpcatalog.migration.template import elements
 from gpcatalog.migration.traits import Dress, brought_along, dress
-from gpcatalog.model.names import NAMEDATALEN, cut, qualified, quote_literal
-from gpcatalog.model.server import Server
-from gpcatalog.model.storage import Storage
-from gpcatalog.model.traits import Differ, Traits, converted, index_properties_lost, merged, privileges_lost, replaced
-from gpcatalog.planner import operations as op
-from gpcatalog.planner.bounds import (
+from gpcatalog.model.bounds import (
     Bound,
     BoundKind,
     Family,
@@ -67,6 +62,11 @@ from gpcatalog.planner.bounds import (
     parse,
     tuple_ends,
 )
+from gpcatalog.model.names import NAMEDATALEN, cut, qualified, quote_literal
+from gpcatalog.model.server import Server
+from gpcatalog.model.storage import Storage
+from gpcatalog.model.traits import Differ, Traits, converted, index_properties_lost, merged, privileges_lost, replaced
+from gpcatalog.planner import operations as op
 from gpcatalog.planner.plan import TablePlan
 
 

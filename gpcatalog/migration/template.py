@@ -8,9 +8,9 @@ from gpcatalog.migration.change import Context, Swap, Template
 from gpcatalog.migration.facts import Relation, Table
 from gpcatalog.migration.facts import quote_ident_always as quote  # of partitions: Greenplum 6 takes few keywords for their names
 from gpcatalog.migration.writer import Phase, Phases, Writer, block, call, literal, lock_list
+from gpcatalog.model.bounds import BoundKind, joined_list, merged_text, parse
 from gpcatalog.model.storage import Storage
 from gpcatalog.planner import operations as op
-from gpcatalog.planner.bounds import BoundKind, joined_list, merged_text, parse
 
 
 def _bound(text: str) -> str:

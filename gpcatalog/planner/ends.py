@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpcatalog.planner.bounds import INFINITY, MINUS_INFINITY, Bound, BoundKind, Family, Term, interval, parse
+from gpcatalog.model.bounds import INFINITY, MINUS_INFINITY, Bound, BoundKind, Family, Term, interval, parse
 from gpcatalog.planner.operations import End
 
 Pair = tuple[End | None, End | None]

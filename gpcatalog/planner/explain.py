@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gpcatalog.model.bounds import DAY, INFINITY, MINUS_INFINITY
 from gpcatalog.model.names import printable
 from gpcatalog.model.quantity import count, size
 from gpcatalog.model.storage import Storage
 from gpcatalog.planner import grid
-from gpcatalog.planner.bounds import DAY, INFINITY, MINUS_INFINITY
 from gpcatalog.planner.costs import KEEP, TARGETS
 from gpcatalog.planner.group import DROP, REWRITE, SCAN, Problem, Solved, solve
 from gpcatalog.planner.planning import Planned

@@ -8,7 +8,7 @@ from enum import IntEnum
 import numpy as np
 import numpy.typing as npt
 
-from gpcatalog.planner.bounds import DAY, HOUR, days_from_civil
+from gpcatalog.model.bounds import DAY, HOUR, days_from_civil
 
 Ints = npt.NDArray[np.int64]
 

@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from gpcatalog.capacity import limits
+from gpcatalog.model.bounds import DAY, INFINITY, MINUS_INFINITY
 from gpcatalog.model.storage import Storage
 from gpcatalog.planner import grid
-from gpcatalog.planner.bounds import DAY, INFINITY, MINUS_INFINITY
 from gpcatalog.planner.costs import (
     ADD_SECONDS,
     COPY_RATE,

@@ -18,10 +18,7 @@ import numpy.typing as npt
 from gpcatalog.capacity.generation import Generation
 from gpcatalog.capacity.limits import GIB
 from gpcatalog.capacity.model import Cluster, Index
-from gpcatalog.model.properties import of_facts
-from gpcatalog.model.storage import Storage
-from gpcatalog.planner import grid
-from gpcatalog.planner.bounds import (
+from gpcatalog.model.bounds import (
     DAY,
     HOUR,
     INFINITY,
@@ -43,6 +40,9 @@ from gpcatalog.planner.bounds import (
     timestamp_axis,
     tuple_ends,
 )
+from gpcatalog.model.properties import of_facts
+from gpcatalog.model.storage import Storage
+from gpcatalog.planner import grid
 from gpcatalog.planner.costs import LeafClass, RootShape, Table, heap_files, model_generation
 from gpcatalog.planner.ends import Ends
 from gpcatalog.planner.policy import Policy, Wishes, interval_days, rule_key, wishes_for

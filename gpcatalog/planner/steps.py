@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from gpcatalog.capacity.model import relation_cost
+from gpcatalog.model.bounds import Bound, Family, joined_list, merged_text
 from gpcatalog.model.names import NAMEDATALEN, cut, qualified
 from gpcatalog.model.storage import Storage
 from gpcatalog.model.traits import HEAP_OPTIONS
 from gpcatalog.planner import grid
-from gpcatalog.planner.bounds import Bound, Family, joined_list, merged_text
 from gpcatalog.planner.costs import KEEP, TARGETS, LeafClass, Table, counted, shape_of
 from gpcatalog.planner.group import CATALOG, DROP, FILES, LEAVES, ROWS, SCAN, SECONDS, Options, Problem, Solved
 from gpcatalog.planner.operations import AnyStep, Convert, DropEmpty, End, Gain, Leaf, Merge, NewLeaf, Price, Unit, step_id

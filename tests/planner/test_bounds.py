@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpcatalog.errors import CatalogError
-from gpcatalog.planner import grid, policy
-from gpcatalog.planner.bounds import (
+from gpcatalog.model.bounds import (
     DAY,
     INFINITY,
     MINUS_INFINITY,
@@ -28,6 +27,7 @@ from gpcatalog.planner.bounds import (
     parse,
     timestamp_axis,
 )
+from gpcatalog.planner import grid, policy
 from gpcatalog.planner.grid import Grain
 from gpcatalog.planner.steps import relation_name
 

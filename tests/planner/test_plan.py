@@ -22,8 +22,8 @@ from gpcatalog.commands.plan import plan as command
 from gpcatalog.emit import plan_json, plan_text
 from gpcatalog.errors import CatalogError
 from gpcatalog.lab import synthetic
+from gpcatalog.model.bounds import Family, interval, parse
 from gpcatalog.planner import planning, policy
-from gpcatalog.planner.bounds import Family, interval, parse
 from gpcatalog.planner.operations import Convert, DropEmpty, Externalise, Flatten, Merge, Reconfigure, Unpartition
 from gpcatalog.planner.plan import Plan
 from gpcatalog.planner.planning import Request
