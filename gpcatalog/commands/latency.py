@@ -299,7 +299,7 @@ def latency(
             activity = ()
         with taken.place_for(session, store=store) as path:
             measured = [*(done.timings if done else ()), *(log.timings if log else ())]
-            collect(session, path, timings=measured, plan=[table.oid for table in planned])
+            collect(session, path, timings=measured, plan=[table.oid for table in planned], definitions=store)
             if store:
                 streams.kept.append(str(path))
             _emit(path, activity, done, left, calibrate, format, color, log)

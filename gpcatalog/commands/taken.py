@@ -87,7 +87,7 @@ def snapshot_of(
         with connect(conninfo, timeouts=timeouts) as session:
             path = stack.enter_context(place_for(session, store=store and not demo, save=save))
             try:
-                collect(session, path, progress)
+                collect(session, path, progress, definitions=bool(save) or (store and not demo))
             finally:
                 progress_done()
             if save or (store and not demo):

@@ -37,6 +37,7 @@ from gpcatalog.store.snapshot import Writer
 Progress = Callable[[str], None]
 
 PROPERTIES_BATCH = 500  # partitions whose properties one statement reads
+DEFINITIONS_BATCH = 2000  # tables whose columns one statement reads
 NONEMPTY_BATCH = 20_000  # tables opened by one statement where directories may not be listed
 
 # COPY columns of the probe relations, as DuckDB reads them
@@ -91,9 +92,10 @@ def attribution(generation_name: str) -> tuple[str, str]:
 class Collector:
     """Runs the probes of one session into one writer, section by section."""
 
-    def __init__(self, session: Session, writer: Writer, progress: Progress, plan: Sequence[int] = ()) -> None:
+    def __init__(self, session: Session, writer: Writer, progress: Progress, plan: Sequence[int] = (), *, definitions: bool = True) -> None:
         self.session = session
         self.plan = plan
+        self.definitions = definitions
         self.writer = writer
         self.progress = progress
         self.contents: list[int] = [-1]
@@ -213,6 +215,23 @@ class Collector:
         with self._covered("partition_keys"):
             self.writer.insert("partition_key", self.session.rows("partition_keys"))
         self._partition_facts()
+        if self.definitions:
+            self._definitions()
+
+    def _definitions(self) -> None:
+        """Definitions of tables that are no partitions, and of views, sequences and types, for `check --baseline`."""
+        tables = [oid for (oid,) in self.writer.execute("SELECT oid FROM relation WHERE kind IN ('root', 'table') ORDER BY oid")]
+        known = set(tables)
+        own: list[int] = []
+        with self._covered("own_indexes"):
+            own = sorted(row["oid"] for row in self.session.rows("own_indexes") if row["oid"] not in known)
+        for probe, oids in (("definitions", tables), ("definitions_of_indexes", tables + own)):
+            with self._covered(probe):
+                for start in range(0, len(oids), DEFINITIONS_BATCH):
+                    part = ", ".join(map(str, oids[start : start + DEFINITIONS_BATCH]))
+                    self.writer.insert("definition", self.session.rows(probe, oids=part))
+        with self._covered("definitions_of_others"):
+            self.writer.insert("definition", self.session.rows("definitions_of_others"))
 
     def _partition_facts(self) -> None:
         """What hangs on partitions, for the planner; pg_partman's configuration where it is installed."""
@@ -388,16 +407,23 @@ class Collector:
 
 
 def collect(
-    session: Session, target: Path, progress: Progress = lambda _: None, *, timings: Iterable[Timing] = (), plan: Sequence[int] = ()
+    session: Session,
+    target: Path,
+    progress: Progress = lambda _: None,
+    *,
+    timings: Iterable[Timing] = (),
+    plan: Sequence[int] = (),
+    definitions: bool = True,
 ) -> Path:
     """Take one snapshot of the session's database into the file `target`.
 
     timings: what was measured before and belongs into it. plan: oids of tables whose planning is measured; the caller has checked them.
+    definitions: also read what `check --baseline` needs; only of use in a snapshot that is kept.
 
     Raises CatalogError when the server is lost or the file cannot be written; `target` is then as it was.
     """
     with Writer(target) as writer:
-        collector = Collector(session, writer, progress, plan)
+        collector = Collector(session, writer, progress, plan, definitions=definitions)
         collector.run()
         writer.insert("timing", [msgspec.structs.asdict(one) for one in timings])
         if all(note["status"] != "read" for note in collector.coverage if note["probe"] in {"relations", "class_counts"}):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 # What came after version 1, as "table" or "table.column": a file of an older version may lack it and is read as if it held nothing there.
 # A file of the version that brought it, or of a later one, must have it. Adding a table or column: count SCHEMA_VERSION up, name it here.
@@ -14,6 +14,7 @@ ADDED = {
     "orphan": 2,
     "operation_day": 2,
     "last_operation": 2,
+    "definition": 3,
 }
 
 # Every table of a snapshot. content is the content id of an instance: -1 the coordinator (or the only server), 0… segments.
@@ -85,6 +86,9 @@ TABLES: dict[str, str] = {
     """,
     # what a plan must know besides the tree: fact is distribution, foreign key, view, columns, index, every, pg_partman, …
     "partition_fact": "root UINTEGER NOT NULL, oid UINTEGER NOT NULL, fact VARCHAR NOT NULL, detail VARCHAR",
+    # what `check --baseline` must know of tables that are no partitions, and of views, sequences, types and templates; one row a fact,
+    # detail is JSON. name: of the index, constraint, parent, view, … ; of a template its level
+    "definition": "oid UINTEGER NOT NULL, what VARCHAR NOT NULL, name VARCHAR NOT NULL, detail VARCHAR",
     "horizon": """
         content INTEGER NOT NULL, holder VARCHAR NOT NULL, name VARCHAR, "database" VARCHAR, role VARCHAR, detail VARCHAR, seconds DOUBLE,
         xid_age BIGINT
