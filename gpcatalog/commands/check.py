@@ -113,9 +113,9 @@ def check(
     known = None
     changes: dict[str, object] = {}
     if baseline is not None:
-        from gpcatalog.ddl.baseline import load
+        from gpcatalog.ddl.baseline import Baseline
 
-        known = load(baseline)
+        known = Baseline(baseline)
         changes = {"server": known.generation, "segments": known.segments, "hosts": known.hosts}
         if known.lock_slots and not settings.lock_slots:
             changes["lock_slots"] = known.lock_slots

@@ -27,6 +27,10 @@ class Known(Protocol):
         """The table of that name."""
         ...
 
+    def source(self, table: exp.Expression) -> Table | None:
+        """The table or partition of that name, to read its definition."""
+        ...
+
 
 def reads(node: exp.Expression | None, table: Table) -> frozenset[str]:
     """Columns of the table that an expression reads."""
@@ -129,7 +133,7 @@ def column(world: Known, table: Table, element: exp.ColumnDef, unknown: list[str
             if found.args.get("identity"):
                 made = replace(made, serial="identity", not_null=True)
             else:
-                made = replace(made, default=True, named=len(reads(found.this, table)))
+                made = replace(made, default=True, named=len(reads(found.this, table)), generated=reads(found.this, table))
         elif found is not None:
             later.append((given, found))
     table.columns[at] = made
@@ -194,8 +198,8 @@ def define(world: Known, table: Table, elements: Iterable[exp.Expression], paren
 
 
 def _like(world: Known, table: Table, element: exp.Expression) -> None:
-    source = world.find(element.this)
-    if source is None or not source.known or source.baseline_shapes is not None:
+    source = world.source(element.this)
+    if source is None or not source.known:
         table.known = False
         table.unknown.append(f"unknown table {element.this.sql('greenplum')} in LIKE")
         return
@@ -205,17 +209,17 @@ def _like(world: Known, table: Table, element: exp.Expression) -> None:
     def wanted(what: str) -> bool:
         return (every or f"INCLUDING {what}" in words) and f"EXCLUDING {what}" not in words
 
-    if source.parent and wanted("IDENTITY") and world.edition.base >= 17:
-        table.unknown.append("identity columns that a partition has from its table")
-        table.uncounted = table.uncounted or table.unknown[-1]
     have = {c.name for c in table.columns}  # of parents, with whose columns they become one
     for c in source.columns:
         if c.name in have:
             continue
-        identity = c.serial == "identity" and wanted("IDENTITY") and not world.edition.classic
+        # from PostgreSQL 17 on, partitions share the identity columns of their table
+        identity = (c.serial == "identity" or (c.identity and world.edition.base >= 17)) and wanted("IDENTITY")
         defaults = wanted("DEFAULTS")
         table.columns.append(
-            replace(c, default=c.default and defaults, named=c.named if defaults else 0, serial="identity" if identity else "")
+            replace(
+                c, default=c.default and defaults, named=c.named if defaults else 0, serial="identity" if identity else "", identity=False
+            )
         )
     if world.edition.greenplum and wanted("STORAGE" if world.edition.classic else "AM"):
         table.like_storage = source.storage
@@ -249,7 +253,7 @@ def index_key(table: Table, name: str, body: exp.Expression, *, unique: bool = F
         name = _unused({k.name for k in table.indexes}, table.name, "_".join(labels), "idx")
     method = body.args.get("using")
     bitmap = method is not None and fold(method) == "bitmap"
-    like = f"{unique}{body.sql('greenplum')}"
+    like = f"{unique}{body.sql('greenplum').removeprefix('USING btree ')}"
     return Key(
         name, len(elements), tuple(simple), read, reads(body.args.get("where"), table), bitmap=bitmap, like=like, label="_".join(labels)
     )

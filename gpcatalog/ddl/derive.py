@@ -123,8 +123,8 @@ def _table(world: World, node: exp.Expression, known: Scope) -> list[Column]:
     name = fold(bare.args.get("this")) if isinstance(bare, exp.Table) else ""
     if name in known and not bare.args.get("db"):
         return known[name]
-    table = world.find(bare) if isinstance(bare, exp.Table) else None
-    if table is None or not table.known or table.baseline_shapes is not None:
+    table = world.source(bare) if isinstance(bare, exp.Table) else None
+    if table is None or not table.known:
         raise Unknown(f"columns of {bare.sql('greenplum')}")
     return table.columns
 

@@ -10,6 +10,7 @@ from sqlglot import exp
 from gpcatalog.ddl import calendar
 from gpcatalog.ddl.calendar import Unknown
 from gpcatalog.ddl.relations import Partition, fold
+from gpcatalog.model.bounds import BoundKind, Term, TermKind, parse
 
 
 def locate(siblings: Sequence[Partition], action: exp.Expression, kind: str, zone: ZoneInfo) -> Partition | None:
@@ -26,8 +27,14 @@ def locate(siblings: Sequence[Partition], action: exp.Expression, kind: str, zon
     if ref.args.get("rank") is not None:
         number = str(ref.args["rank"].this)
         ranked = [p for p in siblings if not p.default]
+        _read_bounds(ranked, kind, zone)
         if not number.isdigit() or any(isinstance(p.lower, str) for p in ranked):
             raise Unknown("partition not identified by its rank")
+        if any(p.bound for p in ranked):
+            try:
+                ranked.sort(key=lambda p: (p.lower is not None, p.lower))
+            except TypeError:
+                raise Unknown("partition not identified by its rank") from None
         at = int(number) - 1
         return ranked[at] if 0 <= at < len(ranked) else None
     if ref.args.get("values") is not None:
@@ -40,6 +47,7 @@ def _holding(siblings: Sequence[Partition], values: list[exp.Expression], kind: 
     """The partition that a row with that key goes to."""
     if len(values) != 1:
         raise Unknown("partition FOR several values")
+    _read_bounds(siblings, kind, zone)
     if any(p.listed for p in siblings):
         wanted = _plain(values[0])
         hit = next((p for p in siblings if any(_plain_text(text) == wanted for text in p.listed)), None)
@@ -49,6 +57,34 @@ def _holding(siblings: Sequence[Partition], values: list[exp.Expression], kind: 
         sought = calendar.value(values[0], kind, zone)
         hit = next((p for p in siblings if _inside(p, sought)), None)
     return hit or next((p for p in siblings if p.default), None)
+
+
+def _read_bounds(siblings: Sequence[Partition], kind: str, zone: ZoneInfo) -> None:
+    """Read the bounds of partitions that have them as the server spells them."""
+    for part in siblings:
+        if not part.bound or part.default or part.lower is not None or part.upper is not None or part.listed:
+            continue
+        bound = parse(part.bound)
+        if bound.kind is BoundKind.LIST:
+            part.listed = tuple("NULL" if v.kind is TermKind.NULL else "'" + v.value.replace("'", "''") + "'" for v in bound.values)
+        elif bound.kind is BoundKind.RANGE:
+            part.lower, part.upper, part.closed = _end(bound.lower, kind, zone), _end(bound.upper, kind, zone), bound.upper_inclusive
+            if not bound.lower_inclusive:
+                part.lower = bound.text  # such bounds are not compared
+        else:
+            part.lower = part.bound
+
+
+def _end(terms: tuple[Term, ...] | None, kind: str, zone: ZoneInfo) -> object:
+    """The value of one end of a range; None where it is open, text where it is not understood."""
+    if terms is None or (len(terms) == 1 and terms[0].kind in (TermKind.MINVALUE, TermKind.MAXVALUE)):
+        return None
+    if len(terms) != 1 or terms[0].kind is not TermKind.VALUE:
+        return ", ".join(term.sql for term in terms)
+    try:
+        return calendar.value(exp.Literal.string(terms[0].value), kind, zone)
+    except Unknown:
+        return terms[0].sql
 
 
 def _inside(part: Partition, sought: calendar.Value) -> bool:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
+from gpcatalog.capacity.generation import BITMAP_MORE_COLUMNS, BLOCK_DIRECTORY_COLUMNS, BLOCK_DIRECTORY_INDEX_COLUMNS, generation
 from gpcatalog.capacity.model import Index, Instance, Place, Shape, relation_rows
 from gpcatalog.capacity.toast import needs_toast
 from gpcatalog.ddl import expressions as gx
@@ -73,6 +74,12 @@ class Column:
     serial: str = ""
     named: int = 0
     local: bool = True  # the table's own, not only its parents'
+    generated: frozenset[str] = frozenset()  # columns that GENERATED ALWAYS AS (expression) reads
+    identity: bool = False  # of a partition: an identity column of its table, which owns the sequence
+
+    def of_partition(self) -> Column:
+        """The same column of a partition."""
+        return replace(self, serial="", local=False, identity=self.identity or self.serial == "identity")
 
 
 @dataclass(frozen=True)
@@ -149,9 +156,44 @@ class ForeignKey:
     target: tuple[str, str]
 
 
+@dataclass(frozen=True)
+class Odd:
+    """Rows of pg_class and pg_attribute, and files, that a partition has beyond what its table says; with those of its own indexes.
+
+    directory: it has a block directory, which is not among them
+    """
+
+    classes: int = 0
+    attributes: int = 0
+    files: int = 0
+    keys: tuple[Key, ...] = ()
+    directory: bool = False
+
+    def with_key(self, server: str, key: Key) -> Odd:
+        """One index more."""
+        rows, columns, files = index_rows(server, (key,))
+        return replace(
+            self, classes=self.classes + rows, attributes=self.attributes + columns, files=self.files + files, keys=(*self.keys, key)
+        )
+
+    def without_like(self, server: str, key: Key) -> Odd:
+        """Without its own index that is like one that the table gets: the table's takes it over."""
+        own = next((k for k in self.keys if k.like == key.like), None)
+        return self if own is None else self.without_key(server, own)
+
+    def without_key(self, server: str, key: Key) -> Odd:
+        """One index less; the block directory stays."""
+        rows, columns, files = index_rows(server, (key,))
+        kept = tuple(k for k in self.keys if k is not key)
+        return replace(self, classes=self.classes - rows, attributes=self.attributes - columns, files=self.files - files, keys=kept)
+
+
 @dataclass
 class Partition:
-    """A partition's relation, with those below it."""
+    """A partition's relation, with those below it.
+
+    bound: as the server spells it, of a partition of a baseline; `locate` reads it into lower, upper, closed and listed
+    """
 
     name: str
     partition: str  # its name within its parent, "" when it has none
@@ -165,6 +207,11 @@ class Partition:
     children: list[Partition] = field(default_factory=list)
     born: int = 0  # columns that the table had dropped before it was made
     node: exp.Expression | None = None
+    bound: str = ""
+    oid: int = 0  # a baseline's
+    schema: str = ""  # "" where it is the table's
+    odd: Odd = Odd()
+    leaf: bool = False  # it holds rows, whatever others at its level do
 
     def copy(self) -> Partition:
         """Itself and everything below, to be changed apart."""
@@ -185,6 +232,8 @@ class Level:
     keys: tuple[str, ...]
     template: list[exp.Expression] | None = None
     template_parts: int = 0  # partitions that the template comes to
+    encoded: bool = False  # the template holds encodings of columns
+    doubt: str = ""  # why the template is unknown
 
 
 @dataclass
@@ -219,7 +268,7 @@ class Table:
     temporary: bool = False
     dropped_at_commit: bool = False
     owned: list[tuple[str, str]] = field(default_factory=list)  # sequences that go with it: OWNED BY
-    reads: frozenset[str] = frozenset()  # of a materialized view: the relations it reads
+    reads: frozenset[tuple[str, str]] = frozenset()  # of a materialized view: the relations it reads, as (schema, name)
     uncounted: str = ""  # why it is not known which partitions it has
     toasted_at: int = 0  # columns it had dropped when it kept a TOAST relation that its columns no longer call for
     like_storage: Storage | None = None  # of the table that LIKE takes it over from
@@ -231,13 +280,15 @@ class Table:
     known: bool = True
     unknown: list[str] = field(default_factory=list)
     options: dict[str, str] = field(default_factory=dict)
-    baseline_shapes: Counter[Shape] | None = None
     partitioned: bool = False
+    unlogged: bool = False
+    odd_parts: bool = False  # some partitions are odd
+    toast_doubt: str = ""  # a partition of it has a TOAST relation, or has none, whatever its columns call for
+    extra_files: int = 0  # files of its own that no shape explains
     extra: dict[str, Counter[str]] = field(default_factory=dict)  # rows of its own that no shape explains, by instance
     oid: int = 0  # a baseline's
     widest: int = 0  # partitions of its widest level, as far as `counted` was told
     _numbers: tuple[int, int] | None = None
-    reshaped: list[Callable[[Shape], Shape]] = field(default_factory=list)  # what was done to a baseline's shapes since
 
     def copy(self) -> Table:
         """The table as it is, to be changed apart."""
@@ -254,9 +305,7 @@ class Table:
             parts=[part.copy() for part in self.parts],
             unknown=list(self.unknown),
             options=dict(self.options),
-            baseline_shapes=None if self.baseline_shapes is None else Counter(self.baseline_shapes),
             extra={instance: Counter(rows) for instance, rows in self.extra.items()},
-            reshaped=list(self.reshaped),
         )
 
     @property
@@ -306,12 +355,11 @@ class Table:
             not_null=sum(c.not_null for c in self.columns),
             defaults=sum(c.default for c in self.columns),
             checks=len(self.checks),
+            unlogged=self.unlogged,
         )
 
     def shapes(self, edition: Edition) -> Counter[Shape]:
         """Every relation it consists of, as shapes with their number."""
-        if self.baseline_shapes is not None:
-            return Counter(self.baseline_shapes)
         base = self.shape(edition, self.storage)
         if not self.levels and not self.partitioned:
             place = Place.LEAF if self.parent else Place.PLAIN
@@ -336,7 +384,7 @@ class Table:
         by_storage: dict[tuple[Storage, int], Shape] = {}
         seen: Counter[tuple[Storage, int, Place, int, int]] = Counter()
         for level, part in _with_depth(parts, depth):
-            place = Place.INTERMEDIATE if part.children or level < len(self.levels) else Place.LEAF
+            place = Place.INTERMEDIATE if part.children or (level < len(self.levels) and not part.leaf) else Place.LEAF
             key = (keys[level] if level < len(keys) else 1) if not edition.classic and place is Place.INTERMEDIATE else keys[level - 1]
             seen[part.storage, part.born, place, part.bounds, key] += 1
         for (storage, born, place, bounds, key), number in seen.items():
@@ -344,6 +392,36 @@ class Table:
             by_storage[storage, born] = base
             found[replace(base, place=place, bounds=bounds, key_columns=key)] += number
         return found
+
+    def part_shape(self, edition: Edition, part: Partition) -> Shape:
+        """The shape of one partition, as if it were a plain table."""
+        return self._later(self.shape(edition, part.storage), edition, part.born)
+
+    def odd_rows(self, parts: Iterable[Partition], edition: Edition) -> Counter[str]:
+        """Rows that these partitions and those below have beyond their shapes."""
+        rows: Counter[str] = Counter()
+        if self.odd_parts:
+            columns = BLOCK_DIRECTORY_COLUMNS + generation(edition.name).heap_system_columns + BLOCK_DIRECTORY_INDEX_COLUMNS
+            for one in (one for part in parts for one in part.walk()):
+                directory = self._lone_directory(one)
+                rows["pg_class"] += one.odd.classes + 2 * directory
+                rows["pg_attribute"] += one.odd.attributes + columns * directory
+        return rows
+
+    def odd_files(self, parts: Iterable[Partition]) -> int:
+        """Files that these partitions and those below have beyond their shapes."""
+        if not self.odd_parts:
+            return 0
+        return sum(one.odd.files + 2 * self._lone_directory(one) for part in parts for one in part.walk())
+
+    def _lone_directory(self, part: Partition) -> bool:
+        """Whether a partition has a block directory that its shape does not have."""
+        return part.odd.directory and not (self.indexes or self.directory)
+
+    def add_extra(self, catalog: str, number: int) -> None:
+        """Add rows that no shape explains, on every instance."""
+        for instance in Instance:
+            self.extra.setdefault(instance.value, Counter())[catalog] += number
 
     def _later(self, shape: Shape, edition: Edition, born: int) -> Shape:
         """The shape of a partition that was made when so many columns had been dropped."""
@@ -385,9 +463,8 @@ class Table:
 
     def beyond(self, edition: Edition, instance: Instance) -> Counter[str]:
         """Every row of it that no shape explains."""
-        if self.baseline_shapes is not None:
-            return Counter()
         rows = self.once(edition, instance)
+        rows.update(self.odd_rows(self.parts, edition))
         number = 1 + self.numbers[0]
         for catalog, n in self.each(edition).items():
             rows[catalog] += n * number
@@ -412,7 +489,18 @@ class Table:
 
     def other_files(self, edition: Edition) -> int:
         """Files that no shape explains: of the sequences it owns, of block directories without an index."""
-        return sum(bool(column.serial) for column in self.columns) + 2 * sum(self._bare_directories(edition).values())
+        each = 1 + (self.unlogged and edition.base >= 15)  # a sequence is unlogged with its table
+        own = each * sum(bool(column.serial) for column in self.columns) + 2 * sum(self._bare_directories(edition).values())
+        return own + self.extra_files + self.odd_files(self.parts)
+
+
+def index_rows(server: str, keys: Iterable[Key]) -> tuple[int, int, int]:
+    """Rows of pg_class and pg_attribute, and files, that indexes take."""
+    aux = generation(server).heap_system_columns
+    found = list(keys)
+    bitmaps = [key for key in found if key.bitmap]  # each has a table of its values, with an index
+    rows = len(found) + 2 * len(bitmaps)
+    return rows, sum(k.columns for k in found) + sum(2 * k.columns + BITMAP_MORE_COLUMNS + aux for k in bitmaps), rows
 
 
 def take_over(partition: Table, key: Key) -> bool:
@@ -441,8 +529,8 @@ def _with_depth(parts: Sequence[Partition], depth: int = 1) -> Iterator[tuple[in
 
 @dataclass(frozen=True)
 class View:
-    """A view, or an external or foreign table: its rows of pg_attribute, if they could be counted, and the names that it reads."""
+    """A view, or an external or foreign table: its rows of pg_attribute, if they could be counted, and what it reads, as (schema, name)."""
 
     columns: int | None
-    reads: frozenset[str]
+    reads: frozenset[tuple[str, str]]
     rule: bool = True

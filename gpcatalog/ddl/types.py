@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from sqlglot import exp
 
 from gpcatalog.capacity import toast
 from gpcatalog.ddl.expansion import catalog_type
-from gpcatalog.ddl.relations import fold
+from gpcatalog.ddl.relations import fold, qualified
 
 # of varying length and no limit, as all types of extensions in use are
 _VARYING = frozenset(
@@ -21,32 +22,42 @@ _VARYING = frozenset(
 _BY_LENGTH = {1: "bool", 2: "int2", 4: "int4", 8: "int8", 12: "timetz", 16: "interval", 24: "circle", 32: "box", 64: "name"}
 
 
+class Made(NamedTuple):
+    """A type: an equivalent built-in one with its typmod, the columns of a composite type (else None), its schema ("" if not written)."""
+
+    base: str
+    typmod: int
+    columns: int | None
+    schema: str = ""
+
+
 @dataclass
 class Types:
-    """By name: an equivalent built-in type with its typmod, and the number of columns of a composite type (else None)."""
+    """Types that the script or a baseline has, by name."""
 
-    made: dict[str, tuple[str, int, int | None]] = field(default_factory=dict)
+    made: dict[str, Made] = field(default_factory=dict)
 
     def copy(self) -> Types:
         """The types as they are, to be changed apart."""
         return Types(dict(self.made))
 
-    def create(self, tree: exp.Expression) -> int | None:
-        """CREATE TYPE or CREATE DOMAIN; returns the columns of a composite type, else None."""
-        name = fold(tree.this.args.get("this") if isinstance(tree.this, exp.Table) else tree.this)
+    def create(self, tree: exp.Expression, path: str = "") -> int | None:
+        """CREATE TYPE or CREATE DOMAIN, in schema `path` if none is written; returns the columns of a composite type, else None."""
+        schema, name = qualified(tree.this) if isinstance(tree.this, exp.Table) else ("", fold(tree.this))
+        schema = schema or path
         kind = tree.args.get("kind")
         columns = None
         if isinstance(kind, exp.Expression):  # a domain
             base = self.resolved(*catalog_type(kind))[0]
             # a column of a domain has no typmod: of varying length, it has no limit
-            self.made[name] = (base if not base or not toast.toastable(base) else "text", -1, None)
+            self.made[name] = Made(base if not base or not toast.toastable(base) else "text", -1, None, schema)
         elif "ENUM" in str(tree.args.get("form") or ""):
-            self.made[name] = ("int4", -1, None)
+            self.made[name] = Made("int4", -1, None, schema)
         elif tree.args.get("attributes") is not None or str(tree.args.get("form") or "") == "AS":
             columns = len(tree.args.get("attributes") or ())
-            self.made[name] = ("record", -1, columns)
+            self.made[name] = Made("record", -1, columns, schema)
         else:
-            self.made[name] = (*self._base(tree.args.get("options")), None)
+            self.made[name] = Made(*self._base(tree.args.get("options")), None, schema)
         return columns
 
     def _base(self, options: exp.Expression | None) -> tuple[str, int]:
@@ -69,7 +80,7 @@ class Types:
         """DROP TYPE: whether the type was known, and the columns of a composite one."""
         name, _ = catalog_type(kind) if isinstance(kind, exp.DataType) else (fold(kind.args.get("this")), -1)
         found = self.made.pop(name, None)
-        return found is not None, None if found is None else found[2]
+        return found is not None, None if found is None else found.columns
 
     def alter(self, tree: exp.Expression) -> int | None:
         """ALTER TYPE: rows of pg_attribute that come; None where that is not known."""
@@ -83,16 +94,16 @@ class Types:
                 return None  # tables of this type follow
             more += str(action.args.get("form") or "").startswith("ADD ATTRIBUTE")
         if more:
-            base, typmod, columns = self.made.get(name, ("record", -1, None))
-            if columns is None:
+            made = self.made.get(name)
+            if made is None or made.columns is None:
                 return None
-            self.made[name] = base, typmod, columns + more
+            self.made[name] = made._replace(columns=made.columns + more)
         return more
 
     def resolved(self, name: str, typmod: int) -> tuple[str, int]:
         """The type that decides: of a domain what it is made of; "" for one that is not known.
 
-        >>> Types({"mood": ("int4", -1, None)}).resolved("mood", -1), Types().resolved("mood", -1), Types().resolved("text", -1)
+        >>> Types({"mood": Made("int4", -1, None)}).resolved("mood", -1), Types().resolved("mood", -1), Types().resolved("text", -1)
         (('int4', -1), ('', -1), ('text', -1))
         """
         if name in self.made:

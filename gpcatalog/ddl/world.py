@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Protocol
 from zoneinfo import ZoneInfo
 
 from sqlglot import exp
@@ -18,12 +19,11 @@ from gpcatalog.ddl.calendar import Unknown
 from gpcatalog.ddl.edition import Edition
 from gpcatalog.ddl.effect import Effect
 from gpcatalog.ddl.effects.nodes import cascades
-from gpcatalog.ddl.effects.registry import HANDLERS, MINOR, NO_EFFECT, NOT_COUNTED, UNCOUNTED, UNLESS_CASCADE
-from gpcatalog.ddl.relations import Column, Level, Partition, Table, View, fold, qualified
+from gpcatalog.ddl.effects.registry import HANDLERS, MINOR, NO_EFFECT, NOT_COUNTED, UNLESS_CASCADE
+from gpcatalog.ddl.relations import Partition, Table, View, fold, index_rows, qualified
 from gpcatalog.ddl.session import Defaults, commits, reverse
 from gpcatalog.ddl.types import Types
 from gpcatalog.errors import CatalogError
-from gpcatalog.model.storage import Storage
 
 
 @dataclass
@@ -41,14 +41,62 @@ class _Mark:
     routines: dict[str, bool]
     bodies: dict[str, str]
     schemas: tuple[set[str], set[str]]
+    recalled: set[tuple[str, str]]
+    renamed_schemas: dict[str, str]
     effects: list[Effect] = field(default_factory=list)
+
+
+class Existing(Protocol):
+    """What a baseline tells of tables that exist; names are those of the server before the script."""
+
+    def schemas_of(self, name: str) -> list[str]:
+        """Schemas that have a table or partition of that name."""
+        ...
+
+    def tables_in(self, schema: str) -> list[str]:
+        """Names of the tables in a schema that are not partitions."""
+        ...
+
+    def table(self, schema: str, name: str) -> Table | None:
+        """A table that is no partition."""
+        ...
+
+    def root_of(self, schema: str, name: str) -> tuple[str, str, int] | None:
+        """Of a partition: (schema, name) of its table, and its own oid."""
+        ...
+
+    def owner_of_index(self, name: str) -> list[tuple[str, str]]:
+        """Tables with an index of that name."""
+        ...
+
+    def referencing(self, schema: str, name: str) -> list[tuple[str, str]]:
+        """Tables with a foreign key to a table, or that inherit from it."""
+        ...
+
+    def reading(self, schema: str, name: str) -> list[tuple[str, str]]:
+        """Materialized views that read a relation."""
+        ...
+
+
+def _path_to(parts: list[Partition], name: str) -> list[Partition]:
+    """The partitions from one of `parts` down to that of the name, empty if there is none."""
+    for part in parts:
+        if part.name == name:
+            return [part]
+        if part.children and (rest := _path_to(part.children, name)):
+            return [part, *rest]
+    return []
 
 
 class World:
     """Tables by name, as known from the script and a baseline."""
 
-    def __init__(self, edition: Edition, zone: ZoneInfo) -> None:
+    def __init__(self, edition: Edition, zone: ZoneInfo, existing: Existing | None = None) -> None:
         self.edition = edition
+        self.existing = existing  # tables of a baseline, read when a statement names them
+        self.recalled: set[tuple[str, str]] = set()  # names of those that were read, and those that it does not have
+        self.renamed_schemas: dict[str, str] = {}  # of a baseline: new name → old one; "" for one that is gone
+        self.code_words: dict[str, str] = {}  # words of code that ran and is not read, with the reason
         self.zone = zone
         self.tables: dict[tuple[str, str], Table] = {}
         self.leaf_of: dict[str, tuple[str, str]] = {}
@@ -63,8 +111,6 @@ class World:
         self.views: dict[tuple[str, str], View] = {}  # and external and foreign tables
         self.before: set[tuple[str, str]] = set()  # known before the script began
         self.created: dict[str, set[str]] = {}  # schemas of the tables that the script has created, by name
-        # partitions that only a baseline knows, by their own names: the table they belong to and their shape
-        self.elsewhere: Callable[[str, str], tuple[Table, Shape] | None] = lambda schema, name: None
         self._by_name: dict[str, list[Table]] | None = None
         self._indexed = 0
         self.defaults = Defaults()
@@ -81,6 +127,14 @@ class World:
 
     def named(self, schema: str, name: str) -> Table | None:
         """The table of that schema (any one where it is "") and name."""
+        if self.existing is not None:
+            self._recall(schema, name)
+        found = self._known(schema, name)
+        if found is None and not self.edition.classic:
+            found = self._partition(schema, name)
+        return found
+
+    def _known(self, schema: str, name: str) -> Table | None:
         if not schema and (path := self.defaults.path):
             temporary = self.tables.get(("", name))
             if temporary is not None and (temporary.temporary or "public" in path):
@@ -95,6 +149,147 @@ class World:
                 self._by_name.setdefault(one.name, []).append(one)
         same = [t for t in self._by_name.get(name, ()) if not schema or not t.schema or t.schema == schema]
         return same[0] if len(same) == 1 else None
+
+    def _recall(self, schema: str, name: str) -> None:
+        """Read the table or partition of that name from the baseline, once."""
+        assert self.existing is not None
+        if ("", name) in self.tables and not schema:
+            return
+        schemas = [schema] if schema else self.defaults.path or ["public"]
+        for one in schemas:
+            if (one, name) in self.tables or self._read(one, name):
+                return
+        if not schema and not self.defaults.path and ("", name) not in self.recalled:
+            self.recalled.add(("", name))
+            found = self.existing.schemas_of(name)
+            if len(found) == 1:
+                self._read(found[0], name)
+
+    def _read(self, schema: str, name: str) -> bool:
+        """Read a table of the baseline, or the one that has this partition; return whether there is one."""
+        assert self.existing is not None
+        if (schema, name) in self.recalled:
+            return False
+        self.recalled.add((schema, name))
+        was = self.renamed_schemas.get(schema, schema)
+        table = self.existing.table(was, name) if was else None
+        if table is None:
+            above = self.existing.root_of(was, name) if was else None
+            if above is not None:
+                root = next((new for new, old in self.renamed_schemas.items() if old == above[0]), above[0])
+                self._read(root, above[1])
+            return above is not None
+        table.schema = schema
+        if reason := self.code_words.get(name, ""):
+            table.uncounted = table.uncounted or reason
+        self.keep(table)
+        self.before.add((schema, name))
+        for other in self.tables.values():
+            other.inherited = other.inherited or (table.title != other.title and other.title in table.inherits)
+            table.inherited = table.inherited or table.title in other.inherits
+        for other_schema, other_name in self.existing.referencing(was, name):
+            there = next((new for new, old in self.renamed_schemas.items() if old == other_schema), other_schema)
+            self._read(there, other_name)
+            if (there, other_name) not in self.tables and ("", other_name) not in self.tables:
+                table.uncounted = table.uncounted or f"table {other_name}, which inherits from {table.title} or references it"
+        return True
+
+    def read_schema(self, schema: str) -> None:
+        """Read every table of a schema from the baseline."""
+        if self.existing is not None and (was := self.renamed_schemas.get(schema, schema)):
+            for name in self.existing.tables_in(was):
+                self._read(schema, name)
+
+    def _partition(self, schema: str, name: str) -> Table | None:
+        """A partition that a statement names: it becomes a table of its own here."""
+        found = self.partition(schema, name)
+        if found is None:
+            return None
+        table, path = found
+        for _ in path:  # the partitions of a table that was just made are copies
+            table = self._promote(table, _path_to(table.parts, name)[0])
+        return table
+
+    def partition(self, schema: str, name: str) -> tuple[Table, list[Partition]] | None:
+        """The table that has a partition of that name, and its partitions from the first level down to that one."""
+        table = self.tables.get(self.leaf_of.get(name, ("", "")))
+        if table is None or table.uncounted:
+            return None
+        path = _path_to(table.parts, name)
+        if not path or (schema and (path[-1].schema or table.schema) not in (schema, "")):
+            return None
+        return table, path
+
+    def read_names(self, query: exp.Expression | None) -> frozenset[tuple[str, str]]:
+        """The relations that a query reads, as (schema, name): as they are known here, or as they are written."""
+        found = set()
+        for node in query.find_all(exp.Table) if query is not None else ():
+            if isinstance(node.args.get("this"), exp.Identifier):
+                key = self.known_name(node, self.views)
+                table = None if key in self.views else self.source(node)
+                found.add(key if table is None else (table.schema, table.name))
+        return frozenset(found)
+
+    def separate_odd(self, table: Table) -> None:
+        """Make tables of the partitions that have indexes of their own, which an index of the table may take over."""
+        if self.edition.classic:
+            return
+        for part in [p for p in table.relations() if p.odd.keys]:
+            self._partition(part.schema or table.schema, part.name)
+
+    def source(self, table: exp.Expression) -> Table | None:
+        """The table of that name to read its definition; of a partition that is no table of its own here, a copy."""
+        found = self.find(table)
+        if found is None and (hit := self.partition(*qualified(table))) is not None:
+            return self._table_of(hit[0], hit[1][-1])
+        return found
+
+    def _table_of(self, above: Table, part: Partition) -> Table:
+        """A partition as a table, which is not yet part of the schema state."""
+        child = Table(
+            part.schema or above.schema,
+            part.name,
+            part.storage,
+            columns=[c.of_partition() for c in above.columns],
+            dropped=max(0, above.dropped - part.born),
+            toasted=above.toasted and part.born < above.toasted_at,
+            toasted_at=max(0, above.toasted_at - part.born),
+            directory=above.directory or part.odd.directory,
+            indexes=[],
+            checks=list(above.checks),
+            parent=above.title,
+            levels=[] if part.leaf else [replace(level) for level in above.levels[1:]],
+            parts=[one.copy() for one in part.children],
+            partitioned=bool(part.children) or (len(above.levels) > 1 and not part.leaf),
+            known=above.known,
+            unknown=list(above.unknown),
+            unlogged=above.unlogged,
+            odd_parts=above.odd_parts,
+            toast_doubt=above.toast_doubt,
+            oid=part.oid,
+        )
+        for key in above.indexes:
+            child.indexes.append(key.for_partition(child))
+        for one in child.relations():
+            one.born += child.dropped - above.dropped
+        rows, columns, files = index_rows(self.edition.name, part.odd.keys)
+        child.add_extra("pg_class", part.odd.classes - rows)
+        child.add_extra("pg_attribute", part.odd.attributes - columns)
+        child.extra_files = part.odd.files - files
+        child.indexes += part.odd.keys
+        return child
+
+    def _promote(self, above: Table, part: Partition) -> Table:
+        """Make a partition a table of its own."""
+        child = self._table_of(above, part)
+        above.parts[:] = [one for one in above.parts if one is not part]
+        above.counted([part], -1)
+        above.own_children.append((child.schema, child.name))
+        self.keep(child)
+        self.leaf_of.pop(part.name, None)
+        if (above.schema, above.name) in self.before:
+            self.before.add((child.schema, child.name))
+        return child
 
     def new_name(self, name: exp.Expression) -> tuple[str, str]:
         """(schema, name) of an object that is created: without a schema it goes to the first of search_path, "" if that is not set."""
@@ -183,19 +378,17 @@ class World:
                 effect.add(instance, beyond[instance], -1)
 
     def weigh(self, table: Table) -> tuple[Counter[Shape], dict[Instance, Counter[str]], int]:
-        if not table.known and table.baseline_shapes is None:
+        if not table.known:
             return Counter(), {i: Counter() for i in Instance}, 0
         return table.shapes(self.edition), {i: table.beyond(self.edition, i) for i in Instance}, table.other_files(self.edition)
 
     def drop(self, table: Table, effect: Effect) -> None:
         """Drop one table: its relations, rows, files and owned sequences become part of the effect."""
-        if not table.known and table.baseline_shapes is None:
+        if not table.known:
             effect.add_unknown(f"unknown definition of {table.title}")
         for reason in (table.doubt, table.uncounted):
             if reason:
                 effect.add_unknown(reason)
-        if table.baseline_shapes is not None:
-            effect.add_unknown(UNCOUNTED)
         shapes, beyond, files = self.weigh(table)
         effect.gone += shapes
         effect.other_files -= files
@@ -214,7 +407,7 @@ class World:
     def note_change_by_name(self, name: exp.Expression) -> None:
         """Note that a partition was changed by its own name: the counts of its table are unknown from here on."""
         owner = self.tables.get(self.leaf_of.get(qualified(name)[1], ("", "")))
-        if owner is not None and owner.baseline_shapes is None:
+        if owner is not None:
             owner.uncounted = owner.uncounted or f"change to {qualified(name)[1]}, a partition of {owner.title}"
 
     # --- statements ---
@@ -314,6 +507,8 @@ class World:
             routines=dict(self.routines),
             bodies=dict(self.bodies),
             schemas=(set(self.schemas), set(self.schemas_unknown)),
+            recalled=set(self.recalled),
+            renamed_schemas=dict(self.renamed_schemas),
         )
 
     def _roll_back(self, mark: _Mark) -> Effect:
@@ -321,17 +516,6 @@ class World:
         self.types, self.views = mark.types, mark.views
         self.routines, self.bodies = mark.routines, mark.bodies
         self.schemas, self.schemas_unknown = mark.schemas
+        self.recalled, self.renamed_schemas = mark.recalled, mark.renamed_schemas
         self.defaults, self.at_commit, self._by_name = mark.defaults, mark.at_commit, None
         return reverse(mark.effects)
-
-
-def known_table(
-    schema: str, name: str, storage: Storage, columns: int, leaves: int, shapes: Counter[Shape], levels: list[Level], oid: int = 0
-) -> Table:
-    """A table that a baseline knows by its shapes."""
-    table = Table(
-        schema, name, storage, columns=[Column(f"c{i}", "int4") for i in range(columns)], baseline_shapes=shapes, levels=levels, oid=oid
-    )
-    table.partitioned = bool(levels)
-    table.parts = [Partition(f"{name}_{i}", "", False, storage, 1) for i in range(leaves)] if levels else []
-    return table

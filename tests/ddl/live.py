@@ -71,6 +71,26 @@ class Result:
             + f"refused by the server {self.refused}"
         )
 
+    def add(self, other: Result) -> None:
+        """Add those of another file."""
+        self.equal += other.equal
+        self.refused += other.refused
+        self.wrong += other.wrong
+        self.unknown += other.unknown
+        self.unread += other.unread
+
+    def report(self, wrong: int, unknown: int, only: str) -> None:
+        """Print the first wrong predictions that contain `only`, the commonest reasons of unknown ones, and the sums."""
+        for what, rows in (("wrong", self.wrong), ("not read", self.unread)):
+            for place, text, said in [r for r in rows if only in " ".join(r)][:wrong]:
+                print(f"{what}: {place}: {text}\n    {said}")
+        for place, text, said in [r for r in self.unknown if only and only in " ".join(r)][:unknown]:
+            print(f"unknown: {place}: {text}\n    {said}")
+        reasons = Counter(re.sub(r"\b(table|index|relation|view|parent|of) \S+", r"\1 …", said) for _, _, said in self.unknown)
+        for said, n in reasons.most_common(unknown):
+            print(f"unknown: {n:5} × {said}")
+        print(self.line("all"))
+
 
 def counted(live: Live) -> Figures:
     """Rows of the two catalogs on the coordinator, as the working session sees them, and on one segment."""
@@ -182,18 +202,8 @@ def main() -> None:
                 print(f"{file}: {type(e).__name__}: {e}", file=sys.stderr)
                 continue
             print(found.line(file.name), flush=True)
-            total.equal += found.equal
-            total.refused += found.refused
-            total.wrong += found.wrong
-            total.unknown += found.unknown
-            total.unread += found.unread
-    for what, rows, most in (("wrong", total.wrong, given.wrong), ("not read", total.unread, given.wrong)):
-        for place, text, said in [r for r in rows if given.only in " ".join(r)][:most]:
-            print(f"{what}: {place}: {text}\n    {said}")
-    reasons = Counter(re.sub(r"\b(table|index|relation|view|parent) \S+", r"\1 …", said) for _, _, said in total.unknown)
-    for said, n in reasons.most_common(given.unknown):
-        print(f"unknown: {n:5} × {said}")
-    print(total.line("all"))
+            total.add(found)
+    total.report(given.wrong, given.unknown, given.only)
     sys.exit(1 if total.wrong or total.unread else 0)
 
 

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
-from gpcatalog.capacity.model import Shape
 from gpcatalog.ddl import expressions as gx
 from gpcatalog.ddl.edition import Edition
 from gpcatalog.ddl.effect import Effect
 from gpcatalog.ddl.effects.registry import registered
-from gpcatalog.ddl.relations import Key, Table
+from gpcatalog.ddl.relations import Table
 
 if TYPE_CHECKING:
     from gpcatalog.ddl.world import World
@@ -37,26 +35,6 @@ NO_ROWS = frozenset(
     """RenameColumnTo RenameConstraint ValidateConstraint ClusterOn EnableDisable ReplicaIdentity RenamePartition TruncatePartition
     AlterConstraint SetSchema AttachIndex""".split()
 )
-
-
-def reshape(table: Table, change: Callable[[Shape], Shape]) -> None:
-    """Change the shape of every relation of a table known from a baseline."""
-    assert table.baseline_shapes is not None
-    changed: Counter[Shape] = Counter()
-    for shape, number in table.baseline_shapes.items():
-        changed[change(shape)] += number
-    table.baseline_shapes = changed
-    table.reshaped.append(change)
-
-
-def without_index(shape: Shape, gone: Key) -> Shape:
-    """The shape with one index of that many columns less."""
-    indexes = list(shape.indexes)
-    for index in indexes:
-        if index.columns == gone.columns:
-            indexes.remove(index)
-            break
-    return replace(shape, indexes=tuple(indexes))
 
 
 def action_says_only(action: exp.Expression) -> bool:

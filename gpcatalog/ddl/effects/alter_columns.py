@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from gpcatalog.capacity.model import Instance
-from gpcatalog.capacity.toast import needs_toast
+from gpcatalog.capacity.toast import toastable
 from gpcatalog.ddl.definition import column, default_names, volatile
 from gpcatalog.ddl.effect import Effect
-from gpcatalog.ddl.effects.actions import acts, affected_tables, reshape, unknown_toast
+from gpcatalog.ddl.effects.actions import acts, affected_tables, unknown_toast
+from gpcatalog.ddl.effects.views import read_by_views
 from gpcatalog.ddl.expansion import catalog_type
 from gpcatalog.ddl.relations import Table, fold
 from gpcatalog.model.storage import Storage
@@ -39,28 +40,12 @@ def _add_column(world: World, table: Table, action: exp.Expression, effect: Effe
                 continue
             if reason := unknown_toast(one, world.edition):
                 unknown.append(reason)
+            if one.toast_doubt and toastable(made.type, made.typmod):
+                unknown.append(one.toast_doubt)
             if one is not table:
-                made = one.columns[-1] = replace(made, serial="", local=False)
+                made = one.columns[-1] = made.of_partition()
             if child:
                 del one.indexes[before[1] :]  # keys are not inherited
-            if one.baseline_shapes is not None:
-                toast = needs_toast(world.edition.name, [(made.type, made.typmod)])
-                keys = tuple(k.index for k in one.indexes[before[1] :])
-                checks = len(one.checks) - before[2]
-                reshape(
-                    one,
-                    lambda shape, made=made, toast=toast, keys=keys, checks=checks: replace(  # type: ignore[misc]
-                        shape,
-                        columns=shape.columns + 1,
-                        toastable=shape.toastable or toast,
-                        not_null=shape.not_null + made.not_null,
-                        defaults=shape.defaults + made.default,
-                        indexes=shape.indexes + keys,
-                        checks=shape.checks + checks,
-                    ),
-                )
-                if made.serial or one.foreign:
-                    unknown.append("sequence or key of a table known only from the baseline")
             if made.default and world.edition.base < 11:
                 effect.rewritten = True
             if not world.edition.classic and (made.serial or volatile(action.this)):
@@ -78,8 +63,6 @@ _LEFT_BY_REWRITE = "files left on segments by the rewrite of a column-oriented t
 
 
 def _columnar(table: Table) -> bool:
-    if table.baseline_shapes is not None:
-        return any(shape.storage is Storage.AO_COLUMN for shape in table.baseline_shapes)
     return table.storage is Storage.AO_COLUMN or any(p.storage is Storage.AO_COLUMN for p in table.relations())
 
 
@@ -87,14 +70,10 @@ def _rewritten_by_column(world: World, table: Table, effect: Effect, default: bo
     """Add the rows that ADD COLUMN leaves on row-oriented append-optimized tables and on rewritten tables."""
     edition = world.edition
     written = (Storage.AO_ROW, Storage.HEAP) if default and edition.classic else (Storage.AO_ROW,)
-    if table.baseline_shapes is not None:
-        rows = sum(n for shape, n in table.baseline_shapes.items() if shape.storage in written)
-        indexes = max((len(shape.indexes) for shape in table.baseline_shapes), default=0)
-    else:
-        stored = [p for p in table.relations() if edition.classic or not p.children]
-        rows = sum(p.storage in written for p in stored)
-        rows += table.storage in written and (edition.classic or not table.partitioned)
-        indexes = len(table.indexes)
+    stored = [p for p in table.relations() if edition.classic or not p.children]
+    rows = sum(p.storage in written for p in stored)
+    rows += table.storage in written and (edition.classic or not table.partitioned)
+    indexes = len(table.indexes)
     if not rows or not edition.greenplum:
         return
     if edition.classic:
@@ -108,8 +87,6 @@ def _rewritten_by_column(world: World, table: Table, effect: Effect, default: bo
         left = {instance: Counter({"pg_attribute_encoding": rows}) for instance in Instance}
     for instance, counted in left.items():
         table.extra.setdefault(instance.value, Counter()).update(counted)
-        if table.baseline_shapes is not None:
-            effect.add(instance, counted)
 
 
 @acts("DropColumn")
@@ -119,6 +96,8 @@ def _drop_column(world: World, table: Table, action: exp.Expression, effect: Eff
     kept = {t.title for t in family if t is not table and not t.parent and any(c.name == name and c.local for c in t.columns)}
     if table.inherited and len(family) == 1:
         effect.add_unknown("the column in tables that inherit it (ONLY)")
+    if str(action.args.get("behavior") or "") == "CASCADE" and read_by_views(world, {(t.schema, t.name) for t in family}):
+        effect.add_unknown("views dropped by CASCADE")
     if table.owned:
         effect.add_unknown("whether a sequence is owned by the column")
     with world.changing(effect, *family):
@@ -127,22 +106,23 @@ def _drop_column(world: World, table: Table, action: exp.Expression, effect: Eff
                 continue
             if len(one.inherits) > 1:
                 effect.add_unknown("column inherited from another parent")
-            if one.baseline_shapes is not None:
-                if one is table and not any(c.name == name for c in one.columns):
-                    effect.add_unknown("indexes and constraints dropped with the column")
-                    reshape(one, lambda s: replace(s, columns=max(0, s.columns - 1), dropped=s.dropped + 1))
-                continue
             if not any(c.name == name for c in one.columns):
                 if not action.args.get("exists"):
                     effect.add_unknown(f"unknown column {name}")
                 continue
             if not one.toasted:
                 one.toasted, one.toasted_at = one.needs_toast(world.edition), one.dropped + 1
-            one.columns = [c for c in one.columns if c.name != name]
-            one.dropped += 1
-            one.indexes = [k for k in one.indexes if name not in k.reads]
-            one.checks = [c for c in one.checks if name not in c.reads]
-            one.foreign = [f for f in one.foreign if name not in f.columns]
+            gone = {name}  # with the columns that are generated from it
+            while more := {c.name for c in one.columns if c.generated & gone} - gone:
+                gone |= more
+            one.columns = [c for c in one.columns if c.name not in gone]
+            one.dropped += len(gone)
+            one.indexes = [k for k in one.indexes if not gone & k.reads]
+            for part in one.relations() if one.odd_parts else ():
+                for key in [k for k in part.odd.keys if gone & k.reads]:
+                    part.odd = part.odd.without_key(world.edition.name, key)
+            one.checks = [c for c in one.checks if not gone & c.reads]
+            one.foreign = [f for f in one.foreign if not gone & set(f.columns)]
 
 
 @acts("AlterColumnAction")
@@ -155,9 +135,6 @@ def _alter_column(world: World, table: Table, action: exp.Expression, effect: Ef
         if kind is not None and world.edition.classic and _columnar(table):
             table.doubt = _LEFT_BY_REWRITE
             effect.add_unknown(table.doubt)
-    if table.baseline_shapes is not None:
-        _alter_baseline_column(table, form, kind, effect, world)
-        return
     if not table.known:
         return
     if not any(c.name == name for c in table.columns):
@@ -187,29 +164,19 @@ def _alter_column(world: World, table: Table, action: exp.Expression, effect: Ef
                     new, typmod = world.types.resolved(*catalog_type(kind))
                     if not new:
                         effect.add_unknown(f"unknown type of {name} (TOAST relation)")
-                    if one.toasted:
-                        effect.add_unknown("TOAST relation after a rewrite")
+                    if one.toasted or one.toast_doubt:
+                        effect.add_unknown(one.toast_doubt or "TOAST relation after a rewrite")
                     one.columns[at] = replace(c, type=new, typmod=typmod)
                     if called and not one.needs_toast(world.edition):
                         one.toasted = False  # only a rewrite makes a type of a fixed length
                 elif form.startswith("ADD GENERATED"):
                     if c.serial and one is table:
                         effect.add_unknown("sequence that the column owns already")
-                    one.columns[at] = replace(c, serial="identity" if one is table else "")
+                    one.columns[at] = replace(c, serial="identity" if one is table else "", identity=one is not table)
                 elif form.startswith("DROP IDENTITY"):
-                    one.columns[at] = replace(c, serial="")
+                    one.columns[at] = replace(c, serial="", identity=False)
                 elif form.startswith("DROP EXPRESSION"):
-                    one.columns[at] = replace(c, default=False, named=0)
-
-
-def _alter_baseline_column(table: Table, form: str, kind: exp.Expression | None, effect: Effect, world: World) -> None:
-    if kind is not None and needs_toast(world.edition.name, [catalog_type(kind)]):
-        with world.changing(effect, table):
-            reshape(table, lambda s: replace(s, toastable=True))
-    elif form.startswith(("SET DEFAULT", "DROP DEFAULT", "ADD GENERATED", "DROP IDENTITY", "DROP EXPRESSION")) or (
-        form.endswith("NOT NULL") and world.edition.base >= 18
-    ):
-        effect.add_unknown(f"{form} on a column known only from the baseline")
+                    one.columns[at] = replace(c, default=False, named=0, generated=frozenset())
 
 
 @acts("RenameColumnTo")

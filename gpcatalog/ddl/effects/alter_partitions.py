@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from gpcatalog.capacity import model
 from gpcatalog.capacity.model import Instance
 from gpcatalog.ddl.calendar import Unknown
 from gpcatalog.ddl.effect import Effect
 from gpcatalog.ddl.effects.actions import NO_ROWS, acts
-from gpcatalog.ddl.expansion import Grower, options_of, storage_of, template_sizes
+from gpcatalog.ddl.expansion import Grower, storage_of, template_sizes
 from gpcatalog.ddl.locate import locate
-from gpcatalog.ddl.relations import Partition, Table, child_name, fold, take_over
+from gpcatalog.ddl.relations import Odd, Partition, Table, child_name, fold, take_over
 from gpcatalog.model.storage import Storage
 
 if TYPE_CHECKING:
@@ -28,9 +27,6 @@ def _add_partition(world: World, table: Table, action: exp.Expression, effect: E
     if not table.levels:
         effect.add_unknown(f"unknown partitioning of {table.title}")
         effect.leaves_made += 1
-        return
-    if table.baseline_shapes is not None:
-        _add_to_baseline(world, table, action, effect)
         return
     _grow(world, table, table.parts, action, 0, table.name, 0, effect)
 
@@ -47,13 +43,17 @@ def _grow(
     above = table.storage
     if world.edition.classic:
         above = storage_of(world.defaults.options, "", Storage.HEAP, world.edition)
-        if any(element.args.get("encoding") is not None for below in table.levels[1:] for element in below.template or ()):
+        templates = table.levels[1:]
+        if any(x.encoded or any(element.args.get("encoding") is not None for element in x.template or ()) for x in templates):
             above = table.storage  # encodings of columns can be kept in no other way
     try:
         parts = grower.level([action], level, parent, above, bounds, first=len(siblings) + 1)
     except Unknown as e:
         effect.add_unknown(str(e))
         return
+    for below in table.levels[level + 1 :]:
+        if below.doubt and not action.args.get("partitions"):
+            effect.add_unknown(below.doubt)
     siblings += parts
     table.counted(parts, 1)
     if level and world.edition.classic and table.levels[level].template:
@@ -72,39 +72,16 @@ def _each(world: World, table: Table, parts: list[Partition], effect: Effect, si
     """Rows of partitions that come or go beyond their shapes."""
     number = sum(1 for part in parts for _ in part.walk())
     rows = Counter({catalog: n * number for catalog, n in table.each(world.edition).items()})
+    rows.update(table.odd_rows(parts, world.edition))
+    effect.other_files += sign * table.odd_files(parts)
     if rows:
         for instance in Instance:
             effect.add(instance, rows, sign)
 
 
-def _add_to_baseline(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
-    """ADD PARTITION to a table that only a baseline knows: one more of its commonest leaf."""
-    assert table.baseline_shapes is not None
-    leaves = Counter({s: n for s, n in table.baseline_shapes.items() if s.place is model.Place.LEAF})
-    if not leaves or len(table.levels) > 1:
-        effect.leaves_made += 1
-        effect.add_unknown(f"subpartitions of the new partition of {table.title}")
-        return
-    shape = leaves.most_common(1)[0][0]
-    options = action.args.get("options")
-    fallback = Storage.HEAP if world.edition.classic else shape.storage
-    storage = storage_of(options_of(options), "", fallback, world.edition) if options is not None else fallback
-    default = bool(action.args.get("default"))
-    new = replace(shape, storage=storage, dropped=0 if world.edition.classic else shape.dropped, bounds=0 if default else 1)
-    effect.made[new] += 1
-    table.baseline_shapes[new] += 1
-    effect.leaves_made += 1
-    added = Partition(child_name(table.name, 1, fold(action.args.get("this"))), "", False, storage, 1)
-    table.parts.append(added)
-    table.counted([added], 1)
-
-
 @acts("DropPartition")
 def _drop_partition(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
     effect.verb = "drop partition"
-    if table.baseline_shapes is not None:
-        _drop_from_baseline(table, action, effect)
-        return
     _shrink(world, table, table.parts, action, 0, effect)
 
 
@@ -137,28 +114,10 @@ def _target(
     return found
 
 
-def _drop_from_baseline(table: Table, action: exp.Expression, effect: Effect) -> None:
-    assert table.baseline_shapes is not None
-    default = "DEFAULT" in str(action.args.get("form", "")) or (action.this is not None and action.this.args.get("default") is not None)
-    leaves = [s for s in table.baseline_shapes if s.place is model.Place.LEAF and (s.bounds == 0) == default]
-    effect.leaves_gone += 1
-    if len(table.levels) > 1 or not leaves:
-        effect.add_unknown("partition not identified")
-        return
-    shape = max(leaves, key=lambda s: table.baseline_shapes[s] if table.baseline_shapes is not None else 0)
-    if len(leaves) > 1:
-        effect.add_unknown("storage of the dropped partition")
-    effect.gone[shape] += 1
-    table.baseline_shapes[shape] -= 1
-    table.baseline_shapes = +table.baseline_shapes
-    if table.parts:
-        table.counted([table.parts.pop()], -1)
-
-
 @acts("AlterPartition")
 def _alter_partition(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
     """ALTER PARTITION … ACTION: the action on a partition that has partitions of its own."""
-    if table.baseline_shapes is not None or not table.levels:
+    if not table.levels:
         effect.add_unknown("partition not identified")
         return
     siblings, level, node, bounds = table.parts, 0, action, 0
@@ -198,7 +157,7 @@ def _split_among(
     effect.verb = "split partition"
     effect.leaves_made += 1
     effect.rewritten = True
-    if table.baseline_shapes is not None or not (table.known and table.levels and siblings):
+    if not (table.known and table.levels and siblings):
         effect.add_unknown("unknown definition of the split partition")
         return
     named = action.args.get("this") is not None or action.args.get("ref") is not None
@@ -213,6 +172,8 @@ def _split_among(
         if ref is not None and isinstance(ref.args.get("this"), exp.Identifier):
             names.append(fold(ref.this))
     fresh = [n for n in names if n != part.partition] or ["split"]
+    if any(one.odd != Odd() for one in part.walk()):
+        effect.add_unknown("indexes and TOAST relation of the split partition")
     bounds = max((p.bounds for p in siblings), default=1)
     new = replace(
         part,
@@ -221,6 +182,8 @@ def _split_among(
         default=False,
         bounds=bounds,
         born=table.dropped,
+        odd=Odd(),
+        oid=0,
     )
     with world.changing(effect, table):
         part.born = table.dropped  # both are recreated
@@ -232,7 +195,7 @@ def _split_among(
 
 @acts("ExchangePartition")
 def _exchange(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
-    if table.baseline_shapes is not None or not table.levels:
+    if not table.levels:
         effect.add_unknown("partition not identified")
         return
     _exchange_with(world, table, table.parts, action, 0, effect)
@@ -245,9 +208,11 @@ def _exchange_with(world: World, table: Table, siblings: list[Partition], action
     if part is None or part.children:
         effect.add_unknown("partition not identified")
         return
-    if other is None or not other.known or other.baseline_shapes is not None or not table.known:
+    if other is None or not other.known or not table.known:
         effect.add_unknown("unknown table in EXCHANGE PARTITION")
         return
+    if part.odd != Odd():
+        effect.add_unknown("indexes and TOAST relation of the exchanged partition")
     same = len(other.indexes) == len(table.indexes)
     if not same and (world.edition.classic or other.indexes):
         effect.add_unknown("indexes of the exchanged table")
@@ -261,7 +226,7 @@ def _exchange_with(world: World, table: Table, siblings: list[Partition], action
 
 @acts("SetSubpartitionTemplate")
 def _set_template(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
-    if table.baseline_shapes is not None or len(table.levels) < 2:
+    if len(table.levels) < 2:
         effect.add_unknown("previous subpartition template")
         return
     _template(world, table, 1, action, effect)
@@ -284,9 +249,6 @@ def _attach(world: World, table: Table, action: exp.Expression, effect: Effect) 
         return
     if child is table or table in world.partitions_of(child):
         effect.add_unknown("rejected by the server: a table cannot be a partition of itself")
-        return
-    if child.baseline_shapes is not None or table.baseline_shapes is not None:
-        effect.add_unknown("ATTACH PARTITION with a table known only from the baseline")
         return
     if child.foreign or table.foreign or (child.partitioned and child.parts):
         effect.add_unknown("indexes and foreign keys of the attached table")
@@ -311,11 +273,11 @@ def _attach(world: World, table: Table, action: exp.Expression, effect: Effect) 
 @acts("DetachPartition")
 def _detach(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
     child = world.find(action.this)
-    if child is None or child.baseline_shapes is not None or not child.known:
+    if child is None or not child.known:
         effect.add_unknown("unknown table in DETACH PARTITION")
         return
     if any(k.constraint for k in child.indexes):
-        effect.add_unknown("constraints kept by the detached table")
+        effect.minor.append("constraints kept by the detached table")
     with world.changing(effect, child):
         child.parent = ""
         child.array_missing = child.storage is Storage.HEAP and not _leaf_has_array_type(world) and not child.array_kept

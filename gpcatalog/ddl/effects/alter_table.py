@@ -13,12 +13,12 @@ from gpcatalog.capacity.model import Instance
 from gpcatalog.ddl import expressions as gx
 from gpcatalog.ddl.definition import constraint
 from gpcatalog.ddl.effect import Effect
-from gpcatalog.ddl.effects.actions import ACTIONS, NO_ROWS, WEAK_LOCK, action_says_only, acts, affected_tables, reshape, without_index
+from gpcatalog.ddl.effects.actions import ACTIONS, NO_ROWS, WEAK_LOCK, action_says_only, acts, affected_tables
 from gpcatalog.ddl.effects.registry import handles
 from gpcatalog.ddl.effects.sequences import rename_sequence
 from gpcatalog.ddl.effects.views import alter_foreign, rename_read
 from gpcatalog.ddl.expansion import options_of, storage_of
-from gpcatalog.ddl.relations import Key, Table, fold, take_over
+from gpcatalog.ddl.relations import Key, Partition, Table, fold, qualified, take_over
 from gpcatalog.model.storage import Storage
 
 if TYPE_CHECKING:
@@ -51,6 +51,12 @@ def alter(world: World, tree: exp.Expression) -> Effect:
         if type(tree).__name__ == "AlterIndex":
             _rename_index(world, tree, actions)
             return Effect()
+        hit = world.partition(*qualified(tree.this)) if not isinstance(tree.this, exp.Identifier) else None
+        if hit is not None and all(type(a).__name__ in NO_ROWS | {"OwnerTo", "RenameTo"} for a in actions):
+            _alter_partition_alone(world, *hit, actions)
+            effect.table = hit[0]
+            effect.exclusive = (hit[0].schema, hit[0].name) in world.before
+            return effect
         effect.rewritten = any(
             type(a).__name__ == "SplitPartition" or (type(a).__name__ == "AlterColumnAction" and a.args.get("kind") is not None)
             for a in actions
@@ -59,7 +65,7 @@ def alter(world: World, tree: exp.Expression) -> Effect:
             effect.add_unknown(f"unknown table {tree.this.sql('greenplum')}")
         return effect
     counts = any(type(a).__name__ not in NO_ROWS | {"OwnerTo"} for a in actions)
-    if counts and not table.known and table.baseline_shapes is None:
+    if counts and not table.known:
         effect.add_unknown(f"unknown definition of {table.title}")
     if counts and table.uncounted:
         effect.add_unknown(table.uncounted)
@@ -68,10 +74,21 @@ def alter(world: World, tree: exp.Expression) -> Effect:
             table.toast_missing = False
     for action in actions:
         _act(world, table, action, effect)
-    if counts and effect.unknown and not table.uncounted and table.baseline_shapes is None:
+    if counts and effect.unknown and not table.uncounted:
         table.uncounted = f"earlier change to {table.title}: {effect.unknown[0]}"
     effect.relations_locked = 1 + table.numbers[0]
     return effect
+
+
+def _alter_partition_alone(world: World, table: Table, path: list[Partition], actions: list[exp.Expression]) -> None:
+    """Change a partition's name or schema, where partitions are no tables of their own here."""
+    part = path[-1]
+    for action in actions:
+        if type(action).__name__ == "RenameTo":
+            part.name = fold(action.this)
+        elif type(action).__name__ == "SetSchema":
+            part.schema = fold(action.this)
+    world.keep(table, path)
 
 
 # the other actions create a TOAST relation that is missing
@@ -100,6 +117,8 @@ def _act(world: World, table: Table, action: exp.Expression, effect: Effect) -> 
 @acts("AddTableConstraint")
 def _add_constraint(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
     element = action.this
+    if not action_says_only(action):
+        world.separate_odd(table)
     family = affected_tables(world, table, action)
     unknown: list[str] = []
     kind = element.args.get("kind")
@@ -116,19 +135,13 @@ def _add_constraint(world: World, table: Table, action: exp.Expression, effect: 
             if table.inherited and one is not table and not one.parent:
                 _inherit_check(world, one, element, unknown)
                 continue
-            keys, checks = len(one.indexes), len(one.checks)
+            keys = len(one.indexes)
             constraint(world, one, element, unknown)
             if one is table:
                 made = one.indexes[keys:]
             else:
                 del one.indexes[keys:]
                 one.indexes += [key.for_partition(one) for key in made if not take_over(one, key)]
-            if one.baseline_shapes is not None:
-                new = tuple(k.index for k in one.indexes[keys:])
-                more = len(one.checks) - checks
-                reshape(one, lambda s, new=new, more=more: replace(s, indexes=s.indexes + new, checks=s.checks + more))  # type: ignore[misc]
-                if one.foreign:
-                    unknown.append("foreign key of a table known only from the baseline")
     for reason in unknown:
         effect.add_unknown(reason)
 
@@ -165,7 +178,7 @@ def _drop_constraint(world: World, table: Table, action: exp.Expression, effect:
     found_checks = [c for c in table.checks if c.name == name]
     found_keys = [f for f in table.foreign if f.name == name]
     if not (found or found_checks or found_keys):
-        if not action.args.get("exists") or table.baseline_shapes is not None:
+        if not action.args.get("exists"):
             effect.add_unknown(f"unknown constraint {name}")
         return
     family = affected_tables(world, table, action)
@@ -174,12 +187,8 @@ def _drop_constraint(world: World, table: Table, action: exp.Expression, effect:
             gone = next((k for k in one.indexes if (k in found if one is table else bool(found) and k.of == name)), None)
             if gone is not None:
                 one.indexes.remove(gone)
-                if one.baseline_shapes is not None:
-                    reshape(one, lambda s, gone=gone: without_index(s, gone))  # type: ignore[misc]
             one.checks = [c for c in one.checks if c.name != name]
             one.foreign = [f for f in one.foreign if f.name != name]
-            if found_checks and one.baseline_shapes is not None:
-                reshape(one, lambda s: replace(s, checks=max(0, s.checks - 1)))
     if found and str(action.args.get("behavior") or "") == "CASCADE":
         for other in world.tables.values():
             if any(f.target == (table.schema, table.name) for f in other.foreign):
@@ -190,10 +199,9 @@ def _change_storage(world: World, table: Table, action: exp.Expression, effect: 
     """Change the storage of a plain table of Greenplum 7. Measured on 7.0.0: it keeps the system columns that it was created with, and a
     table that was column-oriented gets its TOAST relation with the next ALTER TABLE only."""
     plain = not (table.partitioned or table.levels or table.parent or table.inherited)
-    if not plain or table.baseline_shapes is not None or not table.known or not world.edition.greenplum or world.edition.classic:
-        if table.baseline_shapes is None:
-            table.known = False
-            table.unknown.append("catalog rows kept after a change of storage")
+    if not plain or not table.known or not world.edition.greenplum or world.edition.classic:
+        table.known = False
+        table.unknown.append("catalog rows kept after a change of storage")
         effect.add_unknown("catalog rows kept after a change of storage")
         return
     if table.directory and not table.indexes:
@@ -249,7 +257,7 @@ def _set_table(world: World, table: Table, action: exp.Expression, effect: Effec
 def _rename(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
     world.forget(table, moved=True)
     old, table.name = table.name, fold(action.this)
-    rename_read(world, old, table.name)
+    rename_read(world, (table.schema, old), (table.schema, table.name))
     for other in world.tables.values():
         other.own_children = [(s, table.name if n == old and s == table.schema else n) for s, n in other.own_children]
     world.keep(table)
@@ -267,6 +275,7 @@ def _rename_constraint(world: World, table: Table, action: exp.Expression, effec
 def _set_schema(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
     world.forget(table, moved=True)
     old, table.schema = table.schema, fold(action.this)
+    rename_read(world, (old, table.name), (table.schema, table.name))
     for other in world.tables.values():
         other.own_children = [(table.schema if n == table.name and s == old else s, n) for s, n in other.own_children]
     world.keep(table)
@@ -275,7 +284,7 @@ def _set_schema(world: World, table: Table, action: exp.Expression, effect: Effe
 @acts("InheritAction")
 def _inherit(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
     form = str(action.args.get("form", ""))
-    if not form.endswith("INHERIT") or table.baseline_shapes is not None:
+    if not form.endswith("INHERIT"):
         effect.add_unknown(f"effect of {form}")
         return
     parent = world.find(action.this)

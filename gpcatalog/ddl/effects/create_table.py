@@ -15,7 +15,6 @@ from gpcatalog.ddl.derive import columns_of
 from gpcatalog.ddl.effect import Effect
 from gpcatalog.ddl.effects.actions import unknown_toast
 from gpcatalog.ddl.effects.indexes import create_index
-from gpcatalog.ddl.effects.nodes import names_in
 from gpcatalog.ddl.effects.registry import handles
 from gpcatalog.ddl.effects.views import create_external, create_view
 from gpcatalog.ddl.expansion import Grower, levels_of, options_of, storage_of, template_sizes
@@ -81,7 +80,7 @@ def create(world: World, tree: exp.Create) -> Effect:
     elif query is not None:
         columns_of_query(world, table, query, tree.this.expressions if isinstance(tree.this, exp.Schema) else [])
         if kind == "MATERIALIZED VIEW":
-            table.reads = names_in(query)
+            table.reads = world.read_names(query)
     if isinstance(tree.this, exp.Schema) and query is None and (of is None or table.known):
         define(world, table, tree.this.expressions, parents)
         note_toast(world, table)
@@ -141,7 +140,7 @@ def inherit_columns(world: World, table: Table, node: exp.Expression) -> list[Ta
     parents = []
     for name in node.expressions:
         parent = world.find(name)
-        if parent is None or not parent.known or parent.baseline_shapes is not None:
+        if parent is None or not parent.known:
             table.known = False
             table.unknown.append(f"unknown columns of {name.sql('greenplum')} (INHERITS)")
             continue
@@ -155,12 +154,12 @@ def inherit_columns(world: World, table: Table, node: exp.Expression) -> list[Ta
 def inherit_partition(world: World, table: Table, of: exp.Expression, method: str) -> None:
     parent = world.find(of.this)
     table.parent = ".".join(p for p in qualified(of.this) if p)
-    if parent is None or not parent.known or parent.baseline_shapes is not None:
+    if parent is None or not parent.known:
         table.known = False
         table.unknown.append(f"unknown parent table {table.parent}")
         return
     parent.own_children.append((table.schema, table.name))
-    table.columns = [replace(c, serial="", local=False) for c in parent.columns]
+    table.columns = [c.of_partition() for c in parent.columns]
     for key in (*parent.indexes, *parent.only):
         table.indexes.append(key.for_partition(table))
     table.checks = list(parent.checks)

@@ -9,7 +9,7 @@ from sqlglot import exp
 from gpcatalog.ddl.effect import Effect
 from gpcatalog.ddl.effects.indexes import drop_indexes
 from gpcatalog.ddl.effects.nodes import cascades
-from gpcatalog.ddl.effects.registry import DROPS, NO_RELATIONS, UNCOUNTED, drops, handles
+from gpcatalog.ddl.effects.registry import DROPS, NO_RELATIONS, drops, handles
 from gpcatalog.ddl.effects.views import drop_dependent_views
 from gpcatalog.ddl.relations import Table, qualified
 
@@ -41,8 +41,6 @@ def drop_tables(world: World, tree: exp.Expression) -> Effect:
     cascade = cascades(tree)
     for name in tree.args.get("names") or ():
         table = world.find(name)
-        if table is None and drop_baseline_leaf(world, name, effect):
-            continue
         if table is None:
             world.note_change_by_name(name)
             if not tree.args.get("exists") or world.opaque:
@@ -59,9 +57,8 @@ def drop_tables(world: World, tree: exp.Expression) -> Effect:
             children = world.inheriting(table)
             for child in children:
                 world.drop(child, effect)
-            drop_dependent_views(world, {table.name, *(h.name for h in children), *(p.name for p in table.relations())}, effect)
-            if (table.schema, table.name) in world.before:
-                effect.add_unknown("dependent objects dropped by CASCADE")
+            gone = {(h.schema, h.name) for h in (table, *children)} | {(p.schema or table.schema, p.name) for p in table.relations()}
+            drop_dependent_views(world, gone, effect)
         if cascade:
             drop_foreign_keys(world, [table], effect)
     return effect
@@ -75,27 +72,6 @@ def drop_foreign_keys(world: World, targets: list[Table], effect: Effect) -> Non
         if len(kept) < len(other.foreign):
             with world.changing(effect, other):
                 other.foreign = kept
-
-
-def drop_baseline_leaf(world: World, name: exp.Expression, effect: Effect) -> bool:
-    """DROP TABLE of a partition that only the baseline knows."""
-    hit = world.elsewhere(*qualified(name)) if not isinstance(name, exp.Dot) else None
-    if hit is None or hit[0].baseline_shapes is None:
-        return False
-    root, shape = hit
-    for change in root.reshaped:
-        shape = change(shape)
-    if root.baseline_shapes is None or root.baseline_shapes[shape] < 1:
-        return False
-    root.baseline_shapes[shape] -= 1
-    if root.parts:
-        root.counted([root.parts.pop()], -1)
-    effect.table, effect.exclusive = root, True
-    effect.gone[shape] += 1
-    effect.leaves_gone += 1
-    effect.relations_locked += 1
-    effect.add_unknown(UNCOUNTED)
-    return True
 
 
 @handles("Truncate")

@@ -9,9 +9,8 @@ from sqlglot import exp
 
 from gpcatalog.ddl.definition import index_key
 from gpcatalog.ddl.effect import Effect
-from gpcatalog.ddl.effects.actions import reshape, without_index
 from gpcatalog.ddl.effects.nodes import says_only
-from gpcatalog.ddl.relations import Table, fold, qualified, take_over
+from gpcatalog.ddl.relations import Partition, Table, fold, qualified, take_over
 
 if TYPE_CHECKING:
     from gpcatalog.ddl.world import World
@@ -21,7 +20,9 @@ def create_index(world: World, tree: exp.Create) -> Effect:
     target = tree.this.args["table"]
     table = world.find(target)
     effect = Effect("index", table, index=tree)
-    if table is None or (not table.known and table.baseline_shapes is None):
+    if table is None and (hit := world.partition(*qualified(target))) is not None:
+        return _index_of_partition(world, *hit, tree, effect)
+    if table is None or not table.known:
         effect.add_unknown(f"unknown table {target.sql('greenplum')}")
         world.note_change_by_name(target)
         return effect
@@ -30,43 +31,80 @@ def create_index(world: World, tree: exp.Create) -> Effect:
     name = fold(tree.this.args.get("this"))
     if name and tree.args.get("exists") and any(key.name == name for key in table.indexes):
         return effect
+    if not says_only(target):
+        world.separate_odd(table)
     family = [table, *world.partitions_of(table)]
     if says_only(target):
         family = [table]
     key = index_key(table, name, tree.this.args["params"], unique=bool(tree.this.args.get("unique")))
-    if table.parts and family == [table] and len(world.partitions_of(table)) == 0 and says_only(target):
+    if table.parts and says_only(target):
         with world.changing(effect, table):
             table.only.append(key)
         return effect
     settled: list[Table] = []  # partitions under an index that exists already keep theirs
     with world.changing(effect, *family):
+        for part in table.relations() if world.edition.classic else ():
+            part.odd = part.odd.without_like(world.edition.name, key)
         for one in family:
             if any(one is x for x in settled):
                 continue
             one.directory = True
-            if one.baseline_shapes is not None:
-                reshape(one, lambda shape: replace(shape, indexes=(*shape.indexes, key.index)))
             if one is table:
                 one.indexes.append(key)
             elif take_over(one, key):
                 settled += world.partitions_of(one)
             else:
                 one.indexes.append(key.for_partition(one))
-    if table.baseline_shapes is not None and (key.expressions or key.predicate):
-        effect.add_unknown("dependencies of the index expressions")
     effect.relations_locked = 1 + table.numbers[0]
     return effect
+
+
+def _index_of_partition(world: World, table: Table, path: list[Partition], tree: exp.Create, effect: Effect) -> Effect:
+    """An index of a partition alone, where partitions are no tables of their own here."""
+    part, server = path[-1], world.edition.name
+    key = index_key(table, fold(tree.this.args.get("this")), tree.this.args["params"], unique=bool(tree.this.args.get("unique")))
+    effect.table = table
+    effect.exclusive = False
+    with world.changing(effect, table):
+        for one in part.walk():
+            one.odd = replace(one.odd.with_key(server, key), directory=one.odd.directory or one.storage.append_optimized)
+        table.odd_parts = True
+    return effect
+
+
+def _drop_of_partition(world: World, index: str, effect: Effect) -> bool:
+    """Drop an index of a partition alone; returns whether there is one of that name."""
+    for table in world.tables.values():
+        for part in table.relations() if table.odd_parts else ():
+            for key in part.odd.keys:
+                if key.name == index:
+                    effect.table = table
+                    with world.changing(effect, table):
+                        part.odd = part.odd.without_key(world.edition.name, key)
+                    return True
+    return False
+
+
+def _owner(world: World, index: str) -> Table | None:
+    """The table that has an index of that name."""
+    for schema, name in world.existing.owner_of_index(index) if world.existing is not None else ():
+        world.named(schema, name)
+    return next((t for t in world.tables.values() for key in (*t.indexes, *t.only) if key.name == index and index), None)
 
 
 def drop_indexes(world: World, tree: exp.Expression) -> Effect:
     effect = Effect("alter")
     for name in tree.args["indexes"]:
         _, plain = qualified(name) if not isinstance(name, exp.Dot) else ("", "")
-        owner = next((t for t in world.tables.values() for key in (*t.indexes, *t.only) if key.name == plain and plain), None)
+        owner = _owner(world, plain)
+        if owner is None and _drop_of_partition(world, plain, effect):
+            continue
         if owner is None:
             effect.add_unknown(f"unknown index {name.sql('greenplum')}")
             continue
         effect.table = owner
+        if owner.uncounted:
+            effect.add_unknown(owner.uncounted)
         if any(key.name == plain for key in owner.only):
             with world.changing(effect, owner):
                 owner.only = [key for key in owner.only if key.name != plain]
@@ -78,6 +116,4 @@ def drop_indexes(world: World, tree: exp.Expression) -> Effect:
             for one in family:
                 gone = next(key for key in one.indexes if plain == (key.name if one is owner else key.of))
                 one.indexes.remove(gone)
-                if one.baseline_shapes is not None:
-                    reshape(one, lambda shape, gone=gone: without_index(shape, gone))  # type: ignore[misc]
     return effect

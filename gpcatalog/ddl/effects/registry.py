@@ -81,6 +81,3 @@ NOT_COUNTED = {
     "CreateExtension": "objects created by CREATE EXTENSION",
     "ImportForeignSchema": "foreign tables created by IMPORT FOREIGN SCHEMA",
 }
-
-# a snapshot counts the relations, columns and indexes of a table, not these
-UNCOUNTED = "defaults, constraints and owned sequences, which a snapshot does not count"

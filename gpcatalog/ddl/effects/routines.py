@@ -60,8 +60,10 @@ def note_code(world: World, text: str, reason: str) -> None:
     """Note tables named in code that runs but is not read."""
     world.opaque = True
     words = set(re.findall(r"\w+", text.lower()))
+    if world.existing is not None:
+        world.code_words.update((word, reason) for word in words if word not in world.code_words)
     for table in world.tables.values():
-        if table.name in words and table.baseline_shapes is None:
+        if table.name in words:
             table.uncounted = table.uncounted or reason
 
 

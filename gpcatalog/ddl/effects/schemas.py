@@ -11,7 +11,7 @@ from gpcatalog.ddl.effects.drops import drop_foreign_keys
 from gpcatalog.ddl.effects.nodes import cascades
 from gpcatalog.ddl.effects.registry import drops, handles
 from gpcatalog.ddl.effects.sequences import drop_sequence, rename_sequence
-from gpcatalog.ddl.effects.views import drop_dependent_views, drop_view
+from gpcatalog.ddl.effects.views import drop_dependent_views, drop_view, rename_read
 from gpcatalog.ddl.relations import fold
 
 if TYPE_CHECKING:
@@ -38,31 +38,35 @@ def drop_schemas(world: World, tree: exp.Expression) -> Effect:
     ]
     for name in names:
         inside = {name, ""} if name == "public" else {name}
-        new = name in world.schemas
+        new = name in world.schemas or (world.existing is not None and name not in world.schemas_unknown)
         if world.opaque or name in world.schemas_unknown or (not new and not tree.args.get("exists")):
             effect.add_unknown(f"objects in schema {name}")
         world.schemas.discard(name)
         if not cascades(tree):
             continue  # it fails unless the schema is empty
+        world.read_schema(name)
         tables = [t for t in world.tables.values() if t.schema in inside and not t.temporary]
         tables += [t for one in tables for t in (*world.partitions_of(one), *world.inheriting(one)) if t not in tables]
-        gone = {t.name for t in tables}
+        gone = {(t.schema, t.name) for t in tables}
+        gone |= {(p.schema or t.schema, p.name) for t in tables for p in t.relations()}
         for table in tables:
             if (table.schema, table.name) in world.tables:
                 world.drop(table, effect)
         for key in [k for k in world.views if k[0] in inside]:
-            gone.add(key[1])
+            gone.add(key)
             drop_view(world, key, effect)
         for key in [k for k in world.sequences if k[0] in inside]:
             drop_sequence(world, key, effect)
-        # views know the names that they read, not their schemas
-        same = gone & {t.name for t in world.tables.values()}
-        if any(v.reads & same for v in world.views.values()) or any(t.reads & same for t in world.tables.values()):
-            effect.add_unknown("views of tables with the same name in another schema")
-        drop_dependent_views(world, gone - same, effect)
+        drop_dependent_views(world, gone, effect)
         drop_foreign_keys(world, tables, effect)
-        if any(columns is not None for _, _, columns in world.types.made.values()):
-            effect.add_unknown(f"composite types in schema {name}")
+        for kind, made in list(world.types.made.items()):
+            if made.columns is None or made.schema not in inside | {""}:
+                continue
+            if made.schema not in inside:
+                effect.add_unknown(f"composite type {kind}, which may be in schema {name}")
+                continue
+            del world.types.made[kind]
+            effect.add_rows({"pg_class": -1, "pg_attribute": -made.columns})
         if world.routines and any(k.expressions or k.predicate for t in world.tables.values() for k in t.indexes):
             effect.add_unknown(f"indexes that use functions of schema {name}")
     return effect
@@ -73,6 +77,9 @@ def rename_schema(world: World, tree: exp.Expression) -> Effect:
     new = tree.args.get("rename")
     old = fold(tree.this if isinstance(tree.this, exp.Identifier) else tree.this.args.get("this"))
     if isinstance(new, exp.Identifier):
+        if world.existing is not None:
+            world.renamed_schemas[fold(new)] = world.renamed_schemas.get(old, old)
+            world.renamed_schemas[old] = ""
         if old not in world.schemas | world.schemas_unknown:
             world.schemas_unknown.add(old)
         for known in (world.schemas, world.schemas_unknown):
@@ -81,11 +88,16 @@ def rename_schema(world: World, tree: exp.Expression) -> Effect:
                 known.add(fold(new))
         for key in [k for k in world.views if k[0] == old]:
             world.views[fold(new), key[1]] = world.views.pop(key)
+            rename_read(world, key, (fold(new), key[1]))
+        for kind, made in world.types.made.items():
+            if made.schema == old:
+                world.types.made[kind] = made._replace(schema=fold(new))
         for key in [k for k in world.sequences if k[0] == old]:
             rename_sequence(world, key, (fold(new), key[1]))
         for table in [t for t in world.tables.values() if t.schema == old]:
             world.forget(table, moved=True)
             table.schema = fold(new)
+            rename_read(world, (old, table.name), (table.schema, table.name))
             table.own_children = [(table.schema if s == old else s, n) for s, n in table.own_children]
             world.keep(table)
     return Effect()

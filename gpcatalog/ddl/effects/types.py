@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def create_type(world: World, tree: exp.Expression) -> Effect:
     """Only composite types are relations."""
     effect = Effect(minor=["catalog rows of a type"])
-    columns = world.types.create(tree)
+    columns = world.types.create(tree, world.defaults.schema)
     if columns is not None:
         effect.add_rows({"pg_class": 1, "pg_attribute": columns})
     return effect

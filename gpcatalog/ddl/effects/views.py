@@ -12,7 +12,7 @@ from gpcatalog.ddl import extras
 from gpcatalog.ddl.definition import define
 from gpcatalog.ddl.derive import width
 from gpcatalog.ddl.effect import Effect
-from gpcatalog.ddl.effects.nodes import cascades, names_in
+from gpcatalog.ddl.effects.nodes import cascades
 from gpcatalog.ddl.effects.registry import drops, handles
 from gpcatalog.ddl.relations import Table, View, fold
 
@@ -35,7 +35,7 @@ def create_view(world: World, tree: exp.Create) -> Effect:
     fresh = key not in world.views
     if tree.args.get("replace") and fresh and not tree.args.get("temporary"):
         effect.add_unknown("whether the view already exists")
-    world.views[key] = View(number, names_in(query))
+    world.views[key] = View(number, world.read_names(query))
     if number is None or was is None:
         effect.add_unknown("columns of the view")
         return effect
@@ -55,7 +55,7 @@ def drop_views(world: World, tree: exp.Expression) -> Effect:
             continue
         drop_view(world, key, effect)
         if cascades(tree):
-            drop_dependent_views(world, {key[1]}, effect)
+            drop_dependent_views(world, {key}, effect)
             if tree.args.get("kind") != "VIEW":
                 effect.add_unknown("child tables dropped by CASCADE")
     return effect
@@ -69,20 +69,34 @@ def drop_view(world: World, key: tuple[str, str], effect: Effect) -> None:
     effect.add_rows({"pg_class": -1, "pg_attribute": -view.columns, "pg_type": -2, "pg_rewrite": -int(view.rule)})
 
 
-def drop_dependent_views(world: World, names: set[str], effect: Effect) -> None:
-    """CASCADE: drop views and materialized views that depend on these names, recursively."""
-    pending = set(names)
+def drop_dependent_views(world: World, keys: set[tuple[str, str]], effect: Effect) -> None:
+    """CASCADE: drop views and materialized views that depend on these relations, recursively."""
+    pending = set(keys)
     while pending:
-        name = pending.pop()
-        for key in [k for k, v in world.views.items() if name in v.reads]:
+        one = pending.pop()
+        _read_from_baseline(world, one)
+        for key in [k for k, v in world.views.items() if one in v.reads]:
             drop_view(world, key, effect)
-            pending.add(key[1])
-        for table in [t for t in world.tables.values() if name in t.reads]:
+            pending.add(key)
+        for table in [t for t in world.tables.values() if one in t.reads]:
             world.drop(table, effect)
-            pending.add(table.name)
+            pending.add((table.schema, table.name))
         for table in world.tables.values():
-            if any(c.type == name for c in table.columns):
+            if any(c.type == one[1] for c in table.columns):
                 effect.add_unknown("columns that use the row type of the dropped table")
+
+
+def _read_from_baseline(world: World, key: tuple[str, str]) -> None:
+    """Know the materialized views that read a relation of the baseline."""
+    for schema, view in world.existing.reading(*key) if world.existing is not None else ():
+        world.named(schema, view)
+
+
+def read_by_views(world: World, keys: set[tuple[str, str]]) -> bool:
+    """Return whether a view or materialized view reads one of these relations."""
+    for key in keys:
+        _read_from_baseline(world, key)
+    return any(v.reads & keys for v in world.views.values()) or any(t.reads & keys for t in world.tables.values())
 
 
 def create_external(world: World, tree: exp.Create, kind: str) -> Effect:
@@ -122,19 +136,20 @@ def alter_foreign(world: World, tree: exp.Expression) -> Effect:
     new = tree.args.get("rename") or next((a.this for a in actions if type(a).__name__ == "RenameTo"), None)
     if key in world.views and isinstance(new, exp.Identifier):
         world.views[key[0], fold(new)] = world.views.pop(key)
-        rename_read(world, key[1], fold(new))
+        rename_read(world, key, (key[0], fold(new)))
     schema = next((a.this for a in actions if type(a).__name__ == "SetSchema"), None)
     if key in world.views and isinstance(schema, exp.Identifier):
         world.views[fold(schema), key[1]] = world.views.pop(key)
+        rename_read(world, key, (fold(schema), key[1]))
     effect.add_rows({"pg_attribute": more})
     return effect
 
 
-def rename_read(world: World, old: str, new: str) -> None:
-    """A relation has a new name: views that read it read the new one, too. The old name stays, as another relation may have it."""
+def rename_read(world: World, old: tuple[str, str], new: tuple[str, str]) -> None:
+    """A relation has a new name or schema: views read it under that."""
     for key, view in world.views.items():
         if old in view.reads:
-            world.views[key] = replace(view, reads=view.reads | {new})
+            world.views[key] = replace(view, reads=view.reads - {old} | {new})
     for table in world.tables.values():
         if old in table.reads:
-            table.reads = table.reads | {new}
+            table.reads = table.reads - {old} | {new}

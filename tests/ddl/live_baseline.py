@@ -1,0 +1,206 @@
+"""Predictions of `gpcatalog check --baseline`, against what a live server does to the tables that files of SQL leave behind.
+
+    python -m tests.ddl.live_baseline CONNINFO FILE-OR-FOLDER... [--wrong N] [--unknown N] [--only TEXT]
+
+Every file runs in a database of its own. Then a snapshot of it is taken, and each table, partition, index and view of it meets
+statements that are rolled back: of each one that the server accepts, the rows that it adds to pg_class and pg_attribute, and the files
+of relations (rows of pg_class with a file), are compared with the prediction from the snapshot alone. Equal, unknown and wrong are as in
+tests/ddl/live.py.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import psycopg
+
+from gpcatalog.capacity.model import Instance
+from gpcatalog.ddl.baseline import Baseline
+from gpcatalog.ddl.check import cost_edition
+from gpcatalog.ddl.dialect import editions
+from gpcatalog.ddl.edition import Edition
+from gpcatalog.ddl.inputs import read
+from gpcatalog.ddl.script import Source, statements
+from gpcatalog.probes.collect import collect
+from gpcatalog.probes.connection import connect
+from tests.capacity.live import Connection, own_database
+from tests.ddl.live import _LEFT_OUT, CATALOGS, Result, files
+
+_OWN = "n.nspname NOT IN ('pg_catalog', 'information_schema', 'gp_toolkit', 'pg_toast', 'pg_aoseg', 'pg_bitmapindex', 'pg_ext_aux')"
+
+
+def _counted(conn: Connection) -> Counter[str]:
+    query = "SELECT " + ", ".join(f"(SELECT count(*) FROM pg_catalog.{c})" for c in CATALOGS)
+    query += ", (SELECT count(*) + sum((relpersistence = 'u')::int) FROM pg_catalog.pg_class WHERE pg_relation_filenode(oid) IS NOT NULL)"
+    row = conn.execute(query.encode()).fetchone()
+    assert row is not None
+    return Counter({c: int(str(n)) for c, n in zip((*CATALOGS, "files"), row, strict=True)})
+
+
+def _changes(conn: Connection, classic: bool, greenplum: bool) -> Iterator[str]:
+    """Statements on what there is."""
+
+    def ask(query: str) -> list[tuple[str, ...]]:
+        return [tuple(map(str, row)) for row in conn.execute(query.encode()).fetchall()]
+
+    is_root = "c.relkind = 'p'" if not classic else "EXISTS (SELECT 1 FROM pg_partition p WHERE p.parrelid = c.oid)"
+    roots = {
+        name
+        for (name,) in ask(
+            "SELECT quote_ident(n.nspname) || '.' || quote_ident(c.relname) FROM pg_class c"
+            f" JOIN pg_namespace n ON n.oid = c.relnamespace WHERE {is_root}"
+        )
+    }
+    tables = ask(
+        f"SELECT quote_ident(n.nspname) || '.' || quote_ident(c.relname), c.relkind,"
+        " (SELECT quote_ident(min(a.attname)) FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped),"
+        " (SELECT quote_ident(min(i.relname)) FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid WHERE x.indrelid = c.oid)"
+        f" FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind IN ('r', 'p', 'm') AND c.oid >= 16384 AND {_OWN}"
+        " AND c.relpersistence <> 't' ORDER BY c.oid"
+    )
+    by = " DISTRIBUTED RANDOMLY" if greenplum else ""
+    for name, kind, column, index in tables:
+        schema = name.split(".")[0]
+        if kind == "m":
+            yield f"DROP MATERIALIZED VIEW {name} CASCADE"
+            continue
+        yield f"DROP TABLE {name}"
+        yield f"DROP TABLE {name} CASCADE"
+        yield f"CREATE TABLE zz_like (LIKE {name} INCLUDING ALL)"
+        yield f"CREATE TABLE zz_as AS SELECT * FROM {name} LIMIT 0{by}"
+        yield f"ALTER TABLE {name} ADD COLUMN zz_int int"
+        yield f"ALTER TABLE {name} ADD COLUMN zz_text text DEFAULT 'x'"
+        yield f"CREATE INDEX zz_index ON {name} ({column})"
+        yield f"TRUNCATE {name}"
+        yield f"ALTER TABLE {name} RENAME TO zz_renamed"
+        if column != "None":
+            yield f"ALTER TABLE {name} DROP COLUMN {column}"
+            yield f"ALTER TABLE {name} DROP COLUMN {column} CASCADE"
+        if index != "None":
+            yield f"DROP INDEX {schema}.{index}"
+        if name in roots and greenplum:
+            yield f"ALTER TABLE {name} ADD DEFAULT PARTITION zz_default"
+            yield f"ALTER TABLE {name} ADD PARTITION zz_added START (100000) END (100001)"
+            yield f"ALTER TABLE {name} ADD PARTITION zz_added START ('2099-01-01') END ('2099-02-01')"
+            yield f"ALTER TABLE {name} ADD PARTITION zz_added VALUES ('zz')"
+            yield f"ALTER TABLE {name} DROP PARTITION FOR (1)"
+            yield f"ALTER TABLE {name} DROP PARTITION FOR ('2010-01-01')"
+            yield f"ALTER TABLE {name} DROP PARTITION FOR ('a')"
+            yield f"ALTER TABLE {name} DROP DEFAULT PARTITION"
+            yield f"ALTER TABLE {name} SPLIT DEFAULT PARTITION START ('2098-01-01') END ('2098-02-01') INTO (PARTITION zz, DEFAULT PARTITION)"
+            yield f"ALTER TABLE {name} SPLIT DEFAULT PARTITION START (999990) END (999991) INTO (PARTITION zz, DEFAULT PARTITION)"
+        if kind == "p":
+            yield f"CREATE TABLE zz_part PARTITION OF {name} DEFAULT"
+            yield f"CREATE TABLE zz_part PARTITION OF {name} FOR VALUES FROM (100000) TO (100001)"
+            yield f"CREATE TABLE zz_part PARTITION OF {name} FOR VALUES FROM ('2099-01-01') TO ('2099-02-01')"
+            yield f"CREATE TABLE zz_part PARTITION OF {name} FOR VALUES IN ('zz')"
+    if classic:
+        for root, part_name in ask(
+            "SELECT quote_ident(schemaname) || '.' || quote_ident(tablename), quote_ident(partitionname) FROM pg_partitions"
+            " WHERE partitionlevel = 0 AND partitionname <> '' ORDER BY 1, 2"
+        ):
+            yield f"ALTER TABLE {root} DROP PARTITION {part_name}"
+    elif ask("SELECT 1 FROM pg_class WHERE relispartition LIMIT 1"):
+        for root, child in ask(
+            "SELECT inhparent::regclass, inhrelid::regclass FROM pg_inherits JOIN pg_class c ON c.oid = inhrelid AND c.relispartition"
+        ):
+            yield f"ALTER TABLE {root} DETACH PARTITION {child}"
+    for (view,) in ask(
+        f"SELECT quote_ident(n.nspname) || '.' || quote_ident(c.relname) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
+        f" WHERE c.relkind = 'v' AND c.oid >= 16384 AND {_OWN} AND c.relpersistence <> 't' ORDER BY c.oid"
+    ):
+        yield f"DROP VIEW {view}"
+        yield f"DROP VIEW {view} CASCADE"
+    for (schema,) in ask(
+        f"SELECT quote_ident(n.nspname) FROM pg_namespace n WHERE n.oid >= 16384 AND {_OWN} AND n.nspname NOT LIKE 'pg\\_t%'"
+    ):
+        yield f"DROP SCHEMA {schema} CASCADE"
+        yield f"ALTER SCHEMA {schema} RENAME TO zz_schema"
+
+
+def run(dsn: str, file: Path) -> Result:
+    """What one file leaves behind."""
+    result = Result()
+    with own_database(dsn, "gpcatalog_ddl_live") as live, tempfile.TemporaryDirectory() as folder:
+        (edition,) = editions(live.generation)
+        for setting in ("client_min_messages = error", "TimeZone = 'UTC'", "statement_timeout = '20s'", "lock_timeout = '5s'"):
+            live.work.execute(f"SET {setting}".encode())
+        for statement in statements(read(file), (edition,)):
+            if _LEFT_OUT.match(statement.text) or statement.words[:1] == ("copy",):
+                continue
+            with contextlib.suppress(psycopg.Error):
+                live.work.execute(statement.text.encode())
+        live.work.execute(b"ROLLBACK")
+        live.work.execute(b"RESET ALL")
+        live.work.execute(b"RESET ROLE")
+        for setting in ("client_min_messages = error", "TimeZone = 'UTC'", "statement_timeout = '20s'", "lock_timeout = '5s'"):
+            live.work.execute(f"SET {setting}".encode())
+        with connect(live.dsn) as session:
+            collect(session, Path(folder) / "now.gpcatalog")
+        known = Baseline(Path(folder) / "now.gpcatalog")
+        before = _counted(live.work)
+        for text in list(_changes(live.work, edition.classic, edition.greenplum)):
+            _one(live.work, known, edition, text, before, result, file.name)
+    return result
+
+
+def _one(conn: Connection, known: Baseline, edition: Edition, text: str, before: Counter[str], result: Result, place: str) -> None:
+    costs = cost_edition(edition)
+    conn.execute(b"BEGIN")
+    try:
+        conn.execute(text.encode())
+        after = _counted(conn)
+    except psycopg.Error:
+        if conn.closed:
+            raise
+        result.refused += 1
+        return
+    finally:
+        if not conn.closed:
+            conn.execute(b"ROLLBACK")
+    (statement,) = statements(Source(text), (edition,))
+    if statement.tree is None:
+        result.unread.append((place, text, str(statement.fault.message if statement.fault else "")))
+        return
+    effect = known.world(costs, ZoneInfo("UTC")).apply(statement.tree)
+    rows = effect.rows(costs, Instance.COORDINATOR)
+    wanted = {"files": effect.files(costs, instance=Instance.COORDINATOR), **{c: rows[c] for c in CATALOGS}}
+    differences = {c: (n, after[c] - before[c]) for c, n in wanted.items() if n != after[c] - before[c]}
+    if effect.unknown:
+        result.unknown.append((place, text, "; ".join(effect.unknown)))
+    elif differences:
+        result.wrong.append((place, text, ", ".join(f"{k} {a}:{b}" for k, (a, b) in differences.items())))
+    else:
+        result.equal += 1
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("conninfo")
+    parser.add_argument("files", nargs="+")
+    parser.add_argument("--wrong", type=int, default=20, help="wrong predictions to show")
+    parser.add_argument("--unknown", type=int, default=10, help="reasons of unknown ones to show")
+    parser.add_argument("--only", default="", help="show those alone that contain this")
+    given = parser.parse_args()
+    total = Result()
+    for file in files(given.files):
+        try:
+            found = run(given.conninfo, file)
+        except Exception as e:  # a file must not end the others
+            print(f"{file}: {type(e).__name__}: {e}", file=sys.stderr)
+            continue
+        print(found.line(file.name), flush=True)
+        total.add(found)
+    total.report(given.wrong, given.unknown, given.only)
+    sys.exit(1 if total.wrong or total.unread else 0)
+
+
+if __name__ == "__main__":
+    main()
