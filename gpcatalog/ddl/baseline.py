@@ -415,6 +415,7 @@ class _Reader:
                 born=len(table.columns) + table.dropped - int(row["columns"]) if table.known else 0,
                 oid=int(row["oid"]),
                 leaf=row["kind"] == "leaf",
+                unlogged=row["persistence"] == "u",
                 schema=str(row["schema"]),
             )
             siblings.append(part)

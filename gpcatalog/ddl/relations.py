@@ -212,6 +212,7 @@ class Partition:
     schema: str = ""  # "" where it is the table's
     odd: Odd = Odd()
     leaf: bool = False  # it holds rows, whatever others at its level do
+    unlogged: bool | None = None  # None: as its table
 
     def copy(self) -> Partition:
         """Itself and everything below, to be changed apart."""
@@ -381,15 +382,18 @@ class Table:
         """Some of its partitions, which lie at that depth, with those below them."""
         found: Counter[Shape] = Counter()
         keys = [len(level.keys) for level in self.levels]
-        by_storage: dict[tuple[Storage, int], Shape] = {}
-        seen: Counter[tuple[Storage, int, Place, int, int]] = Counter()
+        by_storage: dict[tuple[Storage, int, bool], Shape] = {}
+        seen: Counter[tuple[Storage, int, bool, Place, int, int]] = Counter()
         for level, part in _with_depth(parts, depth):
             place = Place.INTERMEDIATE if part.children or (level < len(self.levels) and not part.leaf) else Place.LEAF
             key = (keys[level] if level < len(keys) else 1) if not edition.classic and place is Place.INTERMEDIATE else keys[level - 1]
-            seen[part.storage, part.born, place, part.bounds, key] += 1
-        for (storage, born, place, bounds, key), number in seen.items():
-            base = by_storage.get((storage, born)) or self._later(self.shape(edition, storage), edition, born)
-            by_storage[storage, born] = base
+            unlogged = self.unlogged if part.unlogged is None else part.unlogged
+            seen[part.storage, part.born, unlogged, place, part.bounds, key] += 1
+        for (storage, born, unlogged, place, bounds, key), number in seen.items():
+            base = by_storage.get((storage, born, unlogged))
+            if base is None:
+                base = self._later(replace(self.shape(edition, storage), unlogged=unlogged), edition, born)
+            by_storage[storage, born, unlogged] = base
             found[replace(base, place=place, bounds=bounds, key_columns=key)] += number
         return found
 

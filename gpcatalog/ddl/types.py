@@ -88,6 +88,9 @@ class Types:
         new = tree.args.get("rename")
         if isinstance(new, exp.Identifier) and name in self.made:
             self.made[fold(new)] = self.made.pop(name)
+        schema = tree.args.get("schema")
+        if isinstance(schema, exp.Identifier) and name in self.made:
+            self.made[name] = self.made[name]._replace(schema=fold(schema))
         more = 0
         for action in tree.args.get("actions") or ():
             if str(action.args.get("behavior") or "") == "CASCADE":

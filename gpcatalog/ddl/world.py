@@ -263,7 +263,7 @@ class World:
             partitioned=bool(part.children) or (len(above.levels) > 1 and not part.leaf),
             known=above.known,
             unknown=list(above.unknown),
-            unlogged=above.unlogged,
+            unlogged=above.unlogged if part.unlogged is None else part.unlogged,
             odd_parts=above.odd_parts,
             toast_doubt=above.toast_doubt,
             oid=part.oid,

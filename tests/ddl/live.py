@@ -3,8 +3,8 @@
     python -m tests.ddl.live CONNINFO FILE-OR-FOLDER... [--wrong N] [--unknown N] [--only TEXT]
 
 Every file runs in a database of its own, which is dropped afterwards: connect as superuser to a server that nobody else uses. Of each
-statement that the server accepts, the rows that it adds to pg_class and pg_attribute of the coordinator and of one segment are compared
-with the prediction:
+statement that the server accepts, the rows that it adds to pg_class and pg_attribute of the coordinator and of one segment, its leaves
+and the files of relations (counted by rows of pg_class that have one) are compared with the prediction:
 
     equal    the prediction says that it is complete, and every figure is the server's
     unknown  the prediction says what it does not know
@@ -31,6 +31,7 @@ from gpcatalog.capacity.model import Instance
 from gpcatalog.ddl.check import cost_edition
 from gpcatalog.ddl.dialect import editions
 from gpcatalog.ddl.edition import Edition
+from gpcatalog.ddl.effect import Effect
 from gpcatalog.ddl.inputs import read
 from gpcatalog.ddl.script import Source, Statement, statements
 from gpcatalog.ddl.world import World
@@ -92,16 +93,45 @@ class Result:
         print(self.line("all"))
 
 
+def figures_query(classic: bool) -> str:
+    """SQL for rows of the two catalogs, files (an unlogged relation has a second one) and leaves (tables that hold rows)."""
+    leaves = (
+        "relkind IN ('r', 'm') AND oid >= 16384 AND relnamespace NOT IN (SELECT oid FROM pg_namespace WHERE nspname = 'pg_bitmapindex')"
+    )
+    if classic:
+        leaves += """ AND relstorage IN ('h', 'a', 'c') AND NOT EXISTS (SELECT 1 FROM pg_partition p WHERE p.parrelid = c.oid)
+            AND NOT EXISTS (SELECT 1 FROM pg_partition_rule r JOIN pg_partition_rule k ON k.parparentrule = r.oid
+                             WHERE r.parchildrelid = c.oid)"""
+    files = "count(*) + count(*) FILTER (WHERE relpersistence = 'u')"
+    queries = [f"SELECT count(*) FROM pg_catalog.{c}" for c in CATALOGS]
+    queries += [
+        f"SELECT {files} FROM pg_class WHERE pg_relation_filenode(oid) IS NOT NULL",
+        f"SELECT count(*) FROM pg_class c WHERE {leaves}",
+    ]
+    return "SELECT " + ", ".join(f"({query})" for query in queries)
+
+
+FIGURES = (*CATALOGS, "files", "leaves")
+
+
 def counted(live: Live) -> Figures:
-    """Rows of the two catalogs on the coordinator, as the working session sees them, and on one segment."""
-    query = "SELECT " + ", ".join(f"(SELECT count(*) FROM pg_catalog.{c})" for c in CATALOGS)
+    """Figures of the coordinator, as the working session sees them, and of one segment."""
+    query = figures_query(live.generation == "gp6")
     found: Figures = {}
     places: list[tuple[Instance, Connection]] = [(Instance.COORDINATOR, live.work)]
     places += [(Instance.SEGMENT, conn) for content, conn in live.instances.items() if content == 0]
     for instance, conn in places:
         row = conn.execute(query.encode()).fetchone()
         assert row is not None
-        found[instance] = Counter({c: int(str(n)) for c, n in zip(CATALOGS, row, strict=True)})
+        found[instance] = Counter({c: int(str(n)) for c, n in zip(FIGURES, row, strict=True)})
+    return found
+
+
+def predicted(effect: Effect, edition: Edition, instance: Instance) -> Counter[str]:
+    """The same figures by the prediction."""
+    found = effect.rows(edition, instance)
+    found["files"] = effect.files(edition, instance=instance)
+    found["leaves"] = effect.leaves_made - effect.leaves_gone
     return found
 
 
@@ -111,7 +141,7 @@ def off(before: Figures, after: Figures, wanted: Figures, *, whole: bool) -> dic
     for instance, now in after.items():
         if instance is Instance.SEGMENT and not whole:
             continue
-        for catalog in CATALOGS:
+        for catalog in FIGURES if instance is Instance.COORDINATOR else FIGURES[:-1]:  # segments do not know which table is a partition
             made, said = now[catalog] - before[instance][catalog], wanted[instance][catalog]
             if made != said:
                 found[f"{catalog} {'coordinator' if instance is Instance.COORDINATOR else 'segment'}"] = (said, made)
@@ -151,7 +181,7 @@ def one(live: Live, world: World, edition: Edition, statement: Statement, result
     effect = world.apply(statement.tree, rolled_back=True)
     whole = not inside and live.work.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
     after = counted(live)
-    wanted = {instance: effect.rows(edition, instance) for instance in after}
+    wanted = {instance: predicted(effect, edition, instance) for instance in after}
     differences = off(before, after, wanted, whole=whole)
     if effect.unknown:
         result.unknown.append((*place, "; ".join(effect.unknown)))

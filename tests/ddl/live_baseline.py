@@ -31,17 +31,15 @@ from gpcatalog.ddl.script import Source, statements
 from gpcatalog.probes.collect import collect
 from gpcatalog.probes.connection import connect
 from tests.capacity.live import Connection, own_database
-from tests.ddl.live import _LEFT_OUT, CATALOGS, Result, files
+from tests.ddl.live import _LEFT_OUT, FIGURES, Result, figures_query, files, predicted
 
 _OWN = "n.nspname NOT IN ('pg_catalog', 'information_schema', 'gp_toolkit', 'pg_toast', 'pg_aoseg', 'pg_bitmapindex', 'pg_ext_aux')"
 
 
-def _counted(conn: Connection) -> Counter[str]:
-    query = "SELECT " + ", ".join(f"(SELECT count(*) FROM pg_catalog.{c})" for c in CATALOGS)
-    query += ", (SELECT count(*) + sum((relpersistence = 'u')::int) FROM pg_catalog.pg_class WHERE pg_relation_filenode(oid) IS NOT NULL)"
-    row = conn.execute(query.encode()).fetchone()
+def _counted(conn: Connection, classic: bool) -> Counter[str]:
+    row = conn.execute(figures_query(classic).encode()).fetchone()
     assert row is not None
-    return Counter({c: int(str(n)) for c, n in zip((*CATALOGS, "files"), row, strict=True)})
+    return Counter({c: int(str(n)) for c, n in zip(FIGURES, row, strict=True)})
 
 
 def _changes(conn: Connection, classic: bool, greenplum: bool) -> Iterator[str]:
@@ -145,7 +143,7 @@ def run(dsn: str, file: Path) -> Result:
         with connect(live.dsn) as session:
             collect(session, Path(folder) / "now.gpcatalog")
         known = Baseline(Path(folder) / "now.gpcatalog")
-        before = _counted(live.work)
+        before = _counted(live.work, edition.classic)
         for text in list(_changes(live.work, edition.classic, edition.greenplum)):
             _one(live.work, known, edition, text, before, result, file.name)
     return result
@@ -156,7 +154,7 @@ def _one(conn: Connection, known: Baseline, edition: Edition, text: str, before:
     conn.execute(b"BEGIN")
     try:
         conn.execute(text.encode())
-        after = _counted(conn)
+        after = _counted(conn, edition.classic)
     except psycopg.Error:
         if conn.closed:
             raise
@@ -170,9 +168,8 @@ def _one(conn: Connection, known: Baseline, edition: Edition, text: str, before:
         result.unread.append((place, text, str(statement.fault.message if statement.fault else "")))
         return
     effect = known.world(costs, ZoneInfo("UTC")).apply(statement.tree)
-    rows = effect.rows(costs, Instance.COORDINATOR)
-    wanted = {"files": effect.files(costs, instance=Instance.COORDINATOR), **{c: rows[c] for c in CATALOGS}}
-    differences = {c: (n, after[c] - before[c]) for c, n in wanted.items() if n != after[c] - before[c]}
+    wanted = predicted(effect, costs, Instance.COORDINATOR)
+    differences = {c: (wanted[c], after[c] - before[c]) for c in FIGURES if wanted[c] != after[c] - before[c]}
     if effect.unknown:
         result.unknown.append((place, text, "; ".join(effect.unknown)))
     elif differences:

@@ -220,6 +220,8 @@ def _exchange_with(world: World, table: Table, siblings: list[Partition], action
         if not same and not other.indexes:
             other.indexes = list(table.indexes)  # it gets those of the table, and the partition keeps its own
         part.storage, other.storage = other.storage, part.storage
+        own = table.unlogged if part.unlogged is None else part.unlogged
+        part.unlogged, other.unlogged = other.unlogged, own
         was = table.dropped - part.born
         part.born, other.dropped = table.dropped - other.dropped, was
 

@@ -244,6 +244,12 @@ def _set_table(world: World, table: Table, action: exp.Expression, effect: Effec
         _change_storage(world, table, action, effect)
     elif action.args.get("tablespace") is not None:
         effect.add_unknown("catalog rows and files after a change of tablespace")
+    elif form in ("SET LOGGED", "SET UNLOGGED"):
+        effect.rewritten = True
+        if table.partitioned or table.levels:
+            effect.add_unknown("persistence of partitions")
+        with world.changing(effect, table):
+            table.unlogged = form == "SET UNLOGGED"
     elif form in ("SET WITH OIDS", "SET WITHOUT OIDS"):
         effect.add_unknown("change of the OID column")
     if action.args.get("distribution") is not None:

@@ -64,6 +64,8 @@ def create(world: World, tree: exp.Create) -> Effect:
             of = p
         elif isinstance(p, exp.TemporaryProperty):
             table.temporary = True
+        elif isinstance(p, exp.UnloggedProperty):
+            table.unlogged = True
         elif isinstance(p, exp.InheritsProperty):
             parents = inherit_columns(world, table, p)
         elif isinstance(p, gx.OnCommit):
