@@ -67,6 +67,30 @@ def add_key(table: Table, given: exp.Expression | None, columns: tuple[str, ...]
         table.columns = [replace(c, not_null=True) if c.name in columns else c for c in table.columns]
 
 
+def _add_exclusion(table: Table, given: exp.Expression | None, kind: exp.Expression) -> None:
+    """An exclusion constraint, which has an index."""
+    elements = [element.this.this for element in kind.expressions]
+    simple = [fold(e.this) for e in elements if isinstance(e, exp.Column) and not e.table]
+    labels = [
+        fold(e.this) if isinstance(e, exp.Column) else str(e.this).lower() if isinstance(e, exp.Anonymous) else "expr" for e in elements
+    ]
+    included = [fold(c if isinstance(c, exp.Identifier) else c.this) for c in kind.args.get("include") or ()]
+    read: frozenset[str] = frozenset().union(*(reads(e, table) for e in elements if not isinstance(e, exp.Column)))
+    name = fold(given) or _unused({k.name for k in table.indexes}, table.name, "_".join(labels), "excl")
+    table.indexes.append(
+        Key(
+            name,
+            len(elements) + len(included),
+            (*simple, *included),
+            read,
+            reads(kind.args.get("where"), table),
+            constraint=True,
+            like=f"exclude {kind.sql('greenplum')}",
+            label="_".join(labels),
+        )
+    )
+
+
 def add_check(table: Table, given: exp.Expression | None, value: exp.Expression | None, column: str = "") -> None:
     """A CHECK constraint; `column` is the one it stands behind."""
     read = reads(value, table)
@@ -81,8 +105,6 @@ def add_foreign(
     label = columns[0] if world.edition.base < 12 else "_".join(columns)
     name = fold(given) or _unused(constraint_names(table), table.name, label, "fkey")
     other = world.find(target)
-    if (other is not None and other.partitioned) or table.parent:
-        unknown.append("foreign key of a partitioned table")
     key = (other.schema, other.name) if other is not None else qualified(target)
     table.foreign.append(ForeignKey(name, columns, key))
 
@@ -104,7 +126,8 @@ _VOLATILE = frozenset(("nextval", "random", "clock_timestamp", "timeofday", "gen
 
 def volatile(element: exp.Expression) -> bool:
     """Whether a column's default has another value for every row."""
-    return any(str(call.this).lower() in _VOLATILE for call in element.find_all(exp.Anonymous))
+    calls = element.find_all(exp.Anonymous, gx.FunctionCall)
+    return any((call.this if isinstance(call.this, str) else fold(call.this)).lower() in _VOLATILE for call in calls)
 
 
 def column(world: Known, table: Table, element: exp.ColumnDef, unknown: list[str]) -> Column | None:
@@ -134,6 +157,9 @@ def column(world: Known, table: Table, element: exp.ColumnDef, unknown: list[str
                 made = replace(made, serial="identity", not_null=True)
             else:
                 made = replace(made, default=True, named=len(reads(found.this, table)), generated=reads(found.this, table))
+        elif isinstance(found, gx.ColumnStorage):
+            if found.args.get("kind") == "STORAGE":
+                made = replace(made, plain=fold(found.this) == "plain")
         elif found is not None:
             later.append((given, found))
     table.columns[at] = made
@@ -164,8 +190,10 @@ def constraint(world: Known, table: Table, element: exp.Expression, unknown: lis
     elif isinstance(kind, gx.ReferencesConstraint):
         columns = tuple(fold(c if isinstance(c, exp.Identifier) else c.this) for c in kind.args.get("columns") or ())
         add_foreign(world, table, given, columns, kind.this, unknown)
+    elif isinstance(kind, gx.ExcludeConstraint):
+        _add_exclusion(table, given, kind)
     else:
-        unknown.append("constraint USING INDEX" if isinstance(kind, gx.KeyConstraint) else "exclusion constraint")
+        unknown.append("constraint USING INDEX")
 
 
 def define(world: Known, table: Table, elements: Iterable[exp.Expression], parents: Iterable[Table] = ()) -> None:

@@ -100,22 +100,10 @@ def _named(columns: list[Column], names: list[str]) -> list[Column]:
     return [replace(c, name=names[i]) if i < len(names) else c for i, c in enumerate(columns)]
 
 
-def _star(items: list[list[Column]], query: exp.Select) -> list[Column]:
-    joins = query.args.get("joins") or ()
-    tops = [query.args["from_"].this] if query.args.get("from_") is not None else []
-    if any(j.args.get("using") or j.args.get("method") for j in (*joins, *_inner_joins([*tops, *(j.this for j in joins)]))):
-        raise Unknown("columns merged by a join")
-    return [c for item in items for c in item]
-
-
-def _inner_joins(nodes: list[exp.Expression]) -> list[exp.Expression]:
-    """Joins within brackets."""
-    found: list[exp.Expression] = []
-    for node in nodes:
-        if isinstance(node, gx.JoinedTable):
-            found += node.args["joins"]
-            found += _inner_joins([node.this, *(j.this for j in node.args["joins"])])
-    return found
+def _star(items: list[list[Column] | None], query: exp.Select) -> list[Column]:
+    if any(item is None for item in items):
+        raise Unknown(f"columns of {query.args['from_'].sql('greenplum')[5:60]}")
+    return [c for item in items for c in item or ()]
 
 
 def _table(world: World, node: exp.Expression, known: Scope) -> list[Column]:
@@ -129,38 +117,58 @@ def _table(world: World, node: exp.Expression, known: Scope) -> list[Column]:
     return table.columns
 
 
-def _scope(world: World, query: exp.Select, known: Scope) -> tuple[Scope, list[list[Column]]]:
-    """Items of FROM by name and in order; an item that is not known is left out of the names."""
+def _scope(world: World, query: exp.Select, known: Scope) -> tuple[Scope, list[list[Column] | None]]:
+    """Columns by the name of the item in FROM that has them, and of each item between commas; None for one that is unknown."""
     scope: Scope = {}
-    items: list[list[Column]] = []
     from_ = query.args.get("from_")
-    nodes = [from_.this] if from_ is not None else []
-    nodes += [j.this for j in query.args.get("joins") or ()]
-    pending = list(nodes)
-    while pending:
-        node = pending.pop(0)
-        if isinstance(node, gx.JoinedTable):
-            pending[:0] = [node.this, *(j.this for j in node.args["joins"])]
-            continue
-        name, given = _alias(node.args.get("alias"))
-        if isinstance(node, exp.Table):
-            name = name or fold(node.this)
-            columns = _lookup(world, node, known)
-        elif isinstance(node, exp.Subquery):
-            columns = columns_of(world, node.this, known)
-        elif isinstance(node, gx.FromItem) and isinstance(node.this, exp.Table | gx.RelationName):
-            columns = _lookup(world, node.this, known)
+    items = [_item(world, from_.this, known, scope)] if from_ is not None else []
+    for join in query.args.get("joins") or ():
+        right = _item(world, join.this, known, scope)
+        if any(join.args.get(word) for word in ("on", "using", "method", "side", "kind")):
+            items[-1] = _joined(items[-1], right, join)
         else:
-            columns = None
-        if columns is None:
-            if any(isinstance(t, exp.Star) for t in query.expressions):
-                raise Unknown(f"columns of {node.sql('greenplum')[:60]}")
-            items.append([])
-            continue
-        columns = _named(columns, given)
-        scope[name] = columns
-        items.append(columns)
+            items.append(right)
     return scope, items
+
+
+def _item(world: World, node: exp.Expression, known: Scope, scope: Scope) -> list[Column] | None:
+    """Columns of an item in FROM, which is added to the scope under its name; None if they are unknown."""
+    name, given = _alias(node.args.get("alias"))
+    if isinstance(node, gx.JoinedTable):
+        columns = _item(world, node.this, known, scope)
+        for join in node.args["joins"]:
+            columns = _joined(columns, _item(world, join.this, known, scope), join)
+    elif isinstance(node, exp.Table):
+        name = name or fold(node.this)
+        columns = _lookup(world, node, known)
+    elif isinstance(node, exp.Subquery):
+        columns = columns_of(world, node.this, known)
+    elif isinstance(node, gx.FromItem) and isinstance(node.this, exp.Table | gx.RelationName):
+        columns = _lookup(world, node.this, known)
+    else:
+        columns = None
+    if columns is not None and given:
+        columns = _named(columns, given)
+    if columns is not None and name:
+        scope[name] = columns
+    return columns
+
+
+def _joined(left: list[Column] | None, right: list[Column] | None, join: exp.Expression) -> list[Column] | None:
+    """Columns of a join: those of USING or NATURAL once and first."""
+    if left is None or right is None:
+        return None
+    names = [fold(n) for n in join.args.get("using") or ()]
+    if str(join.args.get("method") or "") == "NATURAL":
+        names = [c.name for c in left if c.name in {r.name for r in right}]
+    side = str(join.args.get("side") or "")
+    merged = []
+    for name in names:
+        one, two = (next((c for c in columns if c.name == name), Column(name, "")) for columns in (left, right))
+        if side == "FULL" and (one.type, one.typmod) != (two.type, two.typmod):
+            one = Column(name, "")
+        merged.append(two if side == "RIGHT" else one)
+    return [*merged, *(c for c in (*left, *right) if c.name not in names)]
 
 
 def _lookup(world: World, node: exp.Expression, known: Scope) -> list[Column] | None:
@@ -180,7 +188,8 @@ def _typed(world: World, node: exp.Expression, scope: Scope) -> Column:
         name, owner = fold(node.this), fold(node.args.get("table"))
         places = [scope[owner]] if owner in scope else list(scope.values()) if not owner else []
         hits = [c for columns in places for c in columns if c.name == name]
-        return hits[0] if len(hits) == 1 else Column(name, "")
+        same = len({(c.type, c.typmod) for c in hits}) == 1  # a column that a join merged is there twice
+        return hits[0] if hits and same else Column(name, "")
     if isinstance(node, exp.Cast):
         kind, typmod = catalog_type(node.args["to"])
         inner = _typed(world, node.this, scope)

@@ -92,6 +92,20 @@ class Effect:
         for instance in Instance:
             self.add(instance, Counter(rows))
 
+    def include(self, other: Effect) -> None:
+        """Add the effect of a statement that this one contains."""
+        self.made += other.made
+        self.gone += other.gone
+        for instance, rows in other.extra.items():
+            self.add(instance, rows)
+        self.other_files += other.other_files
+        self.leaves_made += other.leaves_made
+        self.leaves_gone += other.leaves_gone
+        self.new_parts += other.new_parts
+        self.minor += other.minor
+        for reason in other.unknown:
+            self.add_unknown(reason)
+
     def reverse(self, other: Effect) -> None:
         """Reverse the effect of another statement."""
         self.made += other.gone

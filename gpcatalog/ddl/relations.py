@@ -75,6 +75,7 @@ class Column:
     named: int = 0
     local: bool = True  # the table's own, not only its parents'
     generated: frozenset[str] = frozenset()  # columns that GENERATED ALWAYS AS (expression) reads
+    plain: bool = False  # SET STORAGE PLAIN
     identity: bool = False  # of a partition: an identity column of its table, which owns the sequence
 
     def of_partition(self) -> Column:
@@ -105,6 +106,17 @@ class Key:
     of: str = ""
     like: str = ""
     label: str = ""
+
+    def fits(self, own: Key) -> bool:
+        """Whether an index that a partition has can become part of this one of its table."""
+        if own.of:
+            return False
+        if own.like == self.like:
+            return True
+        if self.constraint or not own.constraint or len(own.simple) != own.columns:
+            return False
+        quoted = ", ".join(exp.to_identifier(c, quoted=not (c.isidentifier() and c == c.lower())).sql("postgres") for c in own.simple)
+        return own.like.startswith(("primary key", "unique")) and self.like == f"True({quoted})"
 
     def for_partition(self, table: Table) -> Key:
         """The same index on a partition, with the name that the server gives it."""
@@ -178,7 +190,7 @@ class Odd:
 
     def without_like(self, server: str, key: Key) -> Odd:
         """Without its own index that is like one that the table gets: the table's takes it over."""
-        own = next((k for k in self.keys if k.like == key.like), None)
+        own = next((k for k in self.keys if key.fits(k)), None)
         return self if own is None else self.without_key(server, own)
 
     def without_key(self, server: str, key: Key) -> Odd:
@@ -343,7 +355,8 @@ class Table:
         """Whether it has a TOAST relation: its columns call for one, or did once."""
         if self.toast_missing:
             return False
-        return self.toasted or needs_toast(edition.name, [(c.type, c.typmod) for c in self.columns])
+        # a column that is stored PLAIN is never stored elsewhere, as one of a fixed length
+        return self.toasted or needs_toast(edition.name, [("name", -1) if c.plain else (c.type, c.typmod) for c in self.columns])
 
     def shape(self, edition: Edition, storage: Storage) -> Shape:
         """Costs of one of its relations, wherever it stands."""
@@ -510,7 +523,7 @@ def index_rows(server: str, keys: Iterable[Key]) -> tuple[int, int, int]:
 def take_over(partition: Table, key: Key) -> bool:
     """Whether a partition has such an index of its own, which becomes part of the table's; it is marked."""
     for at, own in enumerate(partition.indexes):
-        if not own.of and own.like == key.like:
+        if key.fits(own):
             partition.indexes[at] = replace(own, of=key.of or key.name)
             return True
     return False

@@ -232,6 +232,7 @@ alter_column:AlterColumnAction = ALTER [ COLUMN ] this:column_ref ( SET DEFAULT 
     | @v10 DROP IDENTITY [ IF EXISTS ] | [ SET DATA ] TYPE kind:typename [ COLLATE collate:any_name ] [ USING using:expr ]
     | generic:alter_generic_options | @v10 identity:identity_option+ )
 drop_column:DropColumn = DROP [ COLUMN ] [ IF EXISTS ] this:name [ behavior ]
+inherit_constraint:InheritConstraint = ALTER CONSTRAINT this:name INHERIT
 alter_constraint:AlterConstraint = ALTER CONSTRAINT this:name [ attributes:attribute_spec ]
 validate_constraint:ValidateConstraint = VALIDATE CONSTRAINT this:name
 drop_constraint:DropConstraint = DROP CONSTRAINT [ IF EXISTS ] this:name [ behavior ]
@@ -259,7 +260,7 @@ split_partitions:SplitPartitionInto = SPLIT PARTITION this:table_name INTO '(' s
 
 ~alter_table_action = @gp add_partition | add_constraint | add_column | @gp drop_partition | drop_constraint | drop_column
     | @gp exchange_partition | @gp rename_partition | @gp truncate_partition | @gp split_partition | @gp alter_partition
-    | alter_constraint | alter_column | validate_constraint | @gp set_template | set_table | cluster_on | enable_disable
+    | @v18 inherit_constraint | alter_constraint | alter_column | validate_constraint | @gp set_template | set_table | cluster_on | enable_disable
     | inherit_action | owner_action | @v10 replica_identity | replica_identity | @gp expand_action | @gp7 repack_action | generic_action
 ~alone_table_action = @v10 attach_partition | @v10 detach_partition | @v19 merge_partitions | @v19 split_partitions
 rename_to:RenameTo = RENAME TO this:name

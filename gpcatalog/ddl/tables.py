@@ -23,6 +23,7 @@ _ATTRIBUTES = (
     ("initially", "deferred"),
     ("initially", "immediate"),
 )
+_ATTRIBUTES_18 = (("enforced",), ("not", "enforced"))
 _ACTIONS = (("no", "action"), ("restrict",), ("cascade",), ("set", "null"), ("set", "default"))
 
 
@@ -461,7 +462,7 @@ class Tables(Changes):
             return exp.ColumnConstraint(kind=exp.CollateColumnConstraint(this=self.any_name()))
         found = self._column_constraint_kind()
         if found is None:
-            attribute = self._attribute(_ATTRIBUTES)
+            attribute = self._attribute(_ATTRIBUTES if self.edition.base < 18 else (*_ATTRIBUTES, *_ATTRIBUTES_18))
             if attribute is None:
                 for each in ("not", "null", "unique", "primary", "check", "default", "references", "collate", "constraint"):
                     self.note(each)

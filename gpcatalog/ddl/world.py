@@ -20,7 +20,7 @@ from gpcatalog.ddl.edition import Edition
 from gpcatalog.ddl.effect import Effect
 from gpcatalog.ddl.effects.nodes import cascades
 from gpcatalog.ddl.effects.registry import HANDLERS, MINOR, NO_EFFECT, NOT_COUNTED, UNLESS_CASCADE
-from gpcatalog.ddl.relations import Partition, Table, View, fold, index_rows, qualified
+from gpcatalog.ddl.relations import Key, Partition, Table, View, fold, index_rows, qualified
 from gpcatalog.ddl.session import Defaults, commits, reverse
 from gpcatalog.ddl.types import Types
 from gpcatalog.errors import CatalogError
@@ -33,7 +33,7 @@ class _Mark:
     name: str
     tables: dict[tuple[str, str], Table]
     leaf_of: dict[str, tuple[str, str]]
-    sequences: set[tuple[str, str]]
+    sequences: tuple[set[tuple[str, str]], set[tuple[str, str]]]
     types: Types
     views: dict[tuple[str, str], View]
     defaults: Defaults
@@ -101,6 +101,7 @@ class World:
         self.tables: dict[tuple[str, str], Table] = {}
         self.leaf_of: dict[str, tuple[str, str]] = {}
         self.sequences: set[tuple[str, str]] = set()
+        self.unlogged_sequences: set[tuple[str, str]] = set()
         self.schemas: set[str] = set()  # that the script creates
         self.schemas_unknown: set[str] = set()  # that may have held objects before
         self.types = Types()
@@ -339,6 +340,20 @@ class World:
         above = self.named(schema, name)
         return above if above is not None and key in above.own_children else None
 
+    def has_index(self, table: Table, key: Key) -> bool:
+        """Whether a table has an index like that one which ATTACH PARTITION takes over.
+
+        It takes no invalid one (of a partitioned table whose partitions do not all have it), but for Greenplum 7.0, which is older than
+        PostgreSQL 12.16.
+        """
+        own = next((k for k in table.indexes if key.fits(k)), None)
+        if own is None:
+            return False
+        if self.edition.greenplum:
+            return True
+        below = [child for child in self.partitions_of(table) if child.parent == table.title]
+        return all(any(k.of == own.name for k in child.indexes) for child in below)
+
     def inheriting(self, table: Table) -> list[Table]:
         """Tables that INHERIT from it, each once, parents first."""
         found: list[Table] = []
@@ -396,7 +411,8 @@ class World:
             effect.add(instance, beyond[instance], -1)
         for key in [k for k in table.owned if k in self.sequences]:
             self.sequences.discard(key)
-            effect.other_files -= 1
+            effect.other_files -= 1 + (key in self.unlogged_sequences)
+            self.unlogged_sequences.discard(key)
             for instance in Instance:
                 effect.add(instance, extras.sequence(self.edition, instance), -1)
         effect.leaves_gone += table.numbers[1] or (0 if table.partitioned else 1)
@@ -420,18 +436,22 @@ class World:
         kind = type(tree).__name__
         if kind in ("BeginWork", "Savepoint", "EndWork"):
             return self._transaction(tree, kind, rolled_back)
-        effect = self._effect(tree, kind)
+        effect = self.effect_of(tree)
         for mark in self._marks:
             mark.effects.append(effect)
         return effect
 
-    def _effect(self, tree: exp.Expression, kind: str) -> Effect:
+    def effect_of(self, tree: exp.Expression) -> Effect:
+        """Apply a statement that begins or ends no transaction."""
+        kind = type(tree).__name__
         handler = HANDLERS.get(kind)
         if handler is None:
             if kind in MINOR:
                 return Effect(minor=[MINOR[kind]])
             if kind in NO_EFFECT or (kind in UNLESS_CASCADE and not cascades(tree)):
                 return Effect()
+            if kind == "DropFunction" and not self._may_be_used(tree):
+                return Effect(minor=["catalog rows of the dropped objects"])
             if kind in UNLESS_CASCADE:
                 for table in self.tables.values():
                     if any(key.expressions or key.predicate or not key.simple for key in table.indexes):
@@ -451,6 +471,16 @@ class World:
             if effect.table is not None:
                 effect.table.known = False
         return effect
+
+    def _may_be_used(self, tree: exp.Expression) -> bool:
+        """Whether a relation may depend on one of the functions that are dropped: a view, an index, a column by its type."""
+        names = {fold(f.this if isinstance(f.this, exp.Identifier) else f.this.args.get("this")) for f in tree.args.get("functions") or ()}
+        if not names <= self.routines.keys() or self.existing is not None or self.opaque:
+            return True
+        keys = [key for table in self.tables.values() for key in (*table.indexes, *table.only)]
+        if any(key.expressions or key.predicate or not key.simple for key in keys) or any(t.reads for t in self.tables.values()):
+            return True
+        return bool(self.types.made) or any(view.rule for view in self.views.values())
 
     def reconnect(self) -> None:
         """The next session begins: with what ALTER DATABASE and ALTER ROLE have set."""
@@ -499,7 +529,7 @@ class World:
             name,
             tables={key: table.copy() for key, table in self.tables.items()},
             leaf_of=dict(self.leaf_of),
-            sequences=set(self.sequences),
+            sequences=(set(self.sequences), set(self.unlogged_sequences)),
             types=self.types.copy(),
             views=dict(self.views),
             defaults=self.defaults,
@@ -512,7 +542,8 @@ class World:
         )
 
     def _roll_back(self, mark: _Mark) -> Effect:
-        self.tables, self.leaf_of, self.sequences = mark.tables, mark.leaf_of, mark.sequences
+        self.tables, self.leaf_of = mark.tables, mark.leaf_of
+        self.sequences, self.unlogged_sequences = mark.sequences
         self.types, self.views = mark.types, mark.views
         self.routines, self.bodies = mark.routines, mark.bodies
         self.schemas, self.schemas_unknown = mark.schemas

@@ -103,9 +103,10 @@ def figures_query(classic: bool) -> str:
             AND NOT EXISTS (SELECT 1 FROM pg_partition_rule r JOIN pg_partition_rule k ON k.parparentrule = r.oid
                              WHERE r.parchildrelid = c.oid)"""
     files = "count(*) + count(*) FILTER (WHERE relpersistence = 'u')"
+    stored = "pg_relation_filenode(oid) IS NOT NULL" + (" AND relstorage NOT IN ('x', 'f', 'v')" if classic else "")
     queries = [f"SELECT count(*) FROM pg_catalog.{c}" for c in CATALOGS]
     queries += [
-        f"SELECT {files} FROM pg_class WHERE pg_relation_filenode(oid) IS NOT NULL",
+        f"SELECT {files} FROM pg_class WHERE {stored}",
         f"SELECT count(*) FROM pg_class c WHERE {leaves}",
     ]
     return "SELECT " + ", ".join(f"({query})" for query in queries)
@@ -168,6 +169,8 @@ def one(live: Live, world: World, edition: Edition, statement: Statement, result
     except Exception as e:
         result.refused += 1
         result.refusals.append(f"{statement.place}: {e}")
+        if before and not inside and statement.tree is not None and counted(live) != before:
+            world.apply(statement.tree)  # CREATE INDEX CONCURRENTLY leaves its index behind
         return
     if not before:  # the transaction had failed: this statement ends it, or goes back to a savepoint
         (ended,) = statements(Source(text if "to" in statement.words or "savepoint" in text.lower() else "ROLLBACK"), (edition,))

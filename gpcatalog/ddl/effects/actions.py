@@ -33,7 +33,7 @@ WEAK_LOCK = ("AttachPartition", "ValidateConstraint", "DetachPartition")
 # actions that leave every catalog's number of rows as it is
 NO_ROWS = frozenset(
     """RenameColumnTo RenameConstraint ValidateConstraint ClusterOn EnableDisable ReplicaIdentity RenamePartition TruncatePartition
-    AlterConstraint SetSchema AttachIndex""".split()
+    AlterConstraint InheritConstraint SetSchema AttachIndex""".split()
 )
 
 

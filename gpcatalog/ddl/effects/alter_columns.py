@@ -50,6 +50,7 @@ def _add_column(world: World, table: Table, action: exp.Expression, effect: Effe
                 effect.rewritten = True
             if not world.edition.classic and (made.serial or volatile(action.this)):
                 effect.rewritten = True  # and a rewrite notes no encoding
+                one.toasted = one.toasted and world.edition.greenplum  # nor keeps a TOAST relation that no column calls for
             else:
                 _rewritten_by_column(world, one, effect, made.default)
             if world.edition.classic and _columnar(one) and (len(one.checks) > before[2] or len(one.indexes) > before[1]):
@@ -89,13 +90,27 @@ def _rewritten_by_column(world: World, table: Table, effect: Effect, default: bo
         table.extra.setdefault(instance.value, Counter()).update(counted)
 
 
+def set_oids(world: World, family: list[Table], effect: Effect, *, present: bool) -> None:
+    """Give tables a column of OIDs, or take it away (Greenplum 6)."""
+    effect.rewritten = effect.rewritten or present
+    if len(family) > 1 and not family[0].partitioned:
+        effect.add_unknown("OID column of the tables that inherit it")
+    with world.changing(effect, *family):
+        for one in family:
+            one.oids = present
+
+
 @acts("DropColumn")
 def _drop_column(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
     name = fold(action.this)
     family = affected_tables(world, table, action)
+    if name == "oid" and table.oids and not any(c.name == "oid" for c in table.columns):
+        set_oids(world, family, effect, present=False)
+        return
     kept = {t.title for t in family if t is not table and not t.parent and any(c.name == name and c.local for c in t.columns)}
-    if table.inherited and len(family) == 1:
-        effect.add_unknown("the column in tables that inherit it (ONLY)")
+    if table.inherited and len(family) == 1:  # ONLY: it becomes a column of the children's own
+        for child in [t for t in world.inheriting(table) if table.title in t.inherits]:
+            child.columns = [replace(c, local=True) if c.name == name else c for c in child.columns]
     if str(action.args.get("behavior") or "") == "CASCADE" and read_by_views(world, {(t.schema, t.name) for t in family}):
         effect.add_unknown("views dropped by CASCADE")
     if table.owned:
@@ -141,9 +156,6 @@ def _alter_column(world: World, table: Table, action: exp.Expression, effect: Ef
         effect.add_unknown(f"unknown column {name}")
         return
     family = affected_tables(world, table, action)
-    if action.args.get("storage") is not None:
-        # other columns may have a storage of their own as well
-        effect.add_unknown("TOAST relation after SET STORAGE")
     with world.changing(effect, *family):
         for one in family:
             for at, c in enumerate(one.columns):
@@ -155,6 +167,11 @@ def _alter_column(world: World, table: Table, action: exp.Expression, effect: Ef
                     one.columns[at] = replace(c, default=not null, named=default_names(value))
                 elif form == "DROP DEFAULT":
                     one.columns[at] = replace(c, default=False, named=0)
+                elif action.args.get("storage") is not None:
+                    plain = fold(action.args["storage"]) == "plain"
+                    if one.needs_toast(world.edition):
+                        one.toasted, one.toasted_at = True, one.dropped  # a relation that is there stays
+                    one.columns[at] = replace(c, plain=plain)
                 elif form == "SET NOT NULL":
                     one.columns[at] = replace(c, not_null=True)
                 elif form == "DROP NOT NULL":
@@ -182,7 +199,7 @@ def _alter_column(world: World, table: Table, action: exp.Expression, effect: Ef
 @acts("RenameColumnTo")
 def _rename_column(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
     old, new = fold(action.this), fold(action.args.get("to"))
-    for one in (table, *world.partitions_of(table)):
+    for one in affected_tables(world, table, action):
         one.columns = [replace(c, name=new) if c.name == old else c for c in one.columns]
 
         def renamed(names: frozenset[str]) -> frozenset[str]:

@@ -252,8 +252,10 @@ def _attach(world: World, table: Table, action: exp.Expression, effect: Effect) 
     if child is table or table in world.partitions_of(child):
         effect.add_unknown("rejected by the server: a table cannot be a partition of itself")
         return
-    if child.foreign or table.foreign or (child.partitioned and child.parts):
-        effect.add_unknown("indexes and foreign keys of the attached table")
+    if child.foreign or table.foreign:
+        effect.minor.append("rows of foreign keys of partitioned tables")
+    if child.partitioned and child.parts and table.indexes:
+        effect.add_unknown("indexes of the partitions of the attached table")
     effect.leaves_made += 0  # it was counted as a table, and is one still
     with world.changing(effect, child, *world.partitions_of(child)):
         child.parent = table.title
@@ -262,7 +264,7 @@ def _attach(world: World, table: Table, action: exp.Expression, effect: Effect) 
             for one in (child, *world.partitions_of(child)):
                 if any(one is x for x in settled):
                     continue
-                if take_over(one, key):
+                if world.has_index(one, key) and take_over(one, key):
                     settled += world.partitions_of(one)
                 else:
                     one.indexes.append(key.for_partition(one))

@@ -14,6 +14,7 @@ from gpcatalog.ddl import expressions as gx
 from gpcatalog.ddl.definition import constraint
 from gpcatalog.ddl.effect import Effect
 from gpcatalog.ddl.effects.actions import ACTIONS, NO_ROWS, WEAK_LOCK, action_says_only, acts, affected_tables
+from gpcatalog.ddl.effects.alter_columns import set_oids
 from gpcatalog.ddl.effects.registry import handles
 from gpcatalog.ddl.effects.sequences import rename_sequence
 from gpcatalog.ddl.effects.views import alter_foreign, rename_read
@@ -117,6 +118,8 @@ def _act(world: World, table: Table, action: exp.Expression, effect: Effect) -> 
 @acts("AddTableConstraint")
 def _add_constraint(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
     element = action.this
+    if isinstance(element.args.get("kind"), gx.ReferencesConstraint):
+        effect.minor.append("rows of foreign keys of partitioned tables")
     if not action_says_only(action):
         world.separate_odd(table)
     family = affected_tables(world, table, action)
@@ -251,7 +254,9 @@ def _set_table(world: World, table: Table, action: exp.Expression, effect: Effec
         with world.changing(effect, table):
             table.unlogged = form == "SET UNLOGGED"
     elif form in ("SET WITH OIDS", "SET WITHOUT OIDS"):
-        effect.add_unknown("change of the OID column")
+        if not world.edition.classic:
+            return  # other servers take WITHOUT OIDS and do nothing
+        set_oids(world, affected_tables(world, table, action), effect, present=form == "SET WITH OIDS")
     if action.args.get("distribution") is not None:
         node = action.args["distribution"]
         word = str(node.args.get("kind") or "")

@@ -100,13 +100,13 @@ def create(world: World, tree: exp.Create) -> Effect:
             except Unknown as e:
                 table.unknown.append(str(e))
                 table.uncounted = f"partitions of {table.title}: {e}"
-        if table.foreign:
-            table.unknown.append("foreign key of a partitioned table")
     return created(world, table, of)
 
 
 def created(world: World, table: Table, of: exp.Expression | None = None) -> Effect:
     effect = Effect("create", table, unknown=list(table.unknown), new_parts=list(table.parts))
+    if of is not None or (table.foreign and table.partitioned):
+        effect.minor.append("rows of foreign keys of partitioned tables")
     if table.known:
         effect.made, beyond, effect.other_files = world.weigh(table)
         for instance in Instance:
@@ -166,8 +166,6 @@ def inherit_partition(world: World, table: Table, of: exp.Expression, method: st
         table.indexes.append(key.for_partition(table))
     table.checks = list(parent.checks)
     table.toasted = False
-    if parent.foreign:
-        table.unknown.append("foreign key of a partitioned table")
     if not method and "appendonly" not in table.options and "appendoptimized" not in table.options and world.edition.greenplum:
         table.storage = parent.storage
 

@@ -39,8 +39,11 @@ def drop_tables(world: World, tree: exp.Expression) -> Effect:
     """DROP TABLE and DROP MATERIALIZED VIEW."""
     effect = Effect("drop")
     cascade = cascades(tree)
+    dropped: set[tuple[str, str]] = set()  # by this statement
     for name in tree.args.get("names") or ():
         table = world.find(name)
+        if table is None and any(qualified(name) in (key, ("", key[1])) for key in dropped):
+            continue
         if table is None:
             world.note_change_by_name(name)
             if not tree.args.get("exists") or world.opaque:
@@ -52,6 +55,7 @@ def drop_tables(world: World, tree: exp.Expression) -> Effect:
             continue
         effect.table = table
         for one in (table, *world.partitions_of(table)):
+            dropped.add((one.schema, one.name))
             world.drop(one, effect)
         if cascade:
             children = world.inheriting(table)

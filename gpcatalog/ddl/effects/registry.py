@@ -58,7 +58,7 @@ NO_EFFECT = frozenset(
     CreateServer CreateSubscription CreateTablespace CreateTextSearch CreateTransform CreateUserMapping Deallocate DeclareCursor
     DropAssertion DropDatabase DropResource DropRole DropSubscription DropTablespace DropUserMapping Execute Fetch Grant GrantRole Listen
     Load Lock Move Notify Prepare ReassignOwned Refresh Reindex Retrieve Revoke RevokeRole SecurityLabel SetConstraints ShowVariable
-    Unlisten Vacuum Values TableQuery""".split()
+    Unlisten Vacuum Values TableQuery MergeRows""".split()
 )
 # the same, unless CASCADE drops dependent objects
 UNLESS_CASCADE = frozenset("DropAggregate DropCast DropFunction DropLanguage DropOperator DropTransform".split())
@@ -74,8 +74,16 @@ MINOR = {
 }
 NO_RELATIONS = frozenset(
     """FUNCTION PROCEDURE AGGREGATE TRIGGER RULE POLICY STATISTICS OPERATOR CAST COLLATION CONVERSION ROLE USER GROUP LANGUAGE PUBLICATION
-    SUBSCRIPTION ROUTINE TRANSFORM""".split()
-)
+    SUBSCRIPTION ROUTINE TRANSFORM SERVER""".split()
+) | {
+    "ACCESS METHOD",
+    "EVENT TRIGGER",
+    "FOREIGN DATA WRAPPER",
+    "TEXT SEARCH CONFIGURATION",
+    "TEXT SEARCH DICTIONARY",
+    "TEXT SEARCH PARSER",
+    "TEXT SEARCH TEMPLATE",
+}
 # statements whose created objects are unknown
 NOT_COUNTED = {
     "CreateExtension": "objects created by CREATE EXTENSION",

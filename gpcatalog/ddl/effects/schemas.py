@@ -24,9 +24,18 @@ def create_schema(world: World, tree: exp.Expression) -> Effect:
         known = world.schemas_unknown if tree.args.get("exists") or tree.args.get("if_not_exists") else world.schemas
         if fold(tree.this) not in world.schemas:
             known.add(fold(tree.this))
-        if tree.args.get("elements"):
-            world.schemas_unknown.add(fold(tree.this))
-    return Effect(unknown=["objects inside CREATE SCHEMA"] if tree.args.get("elements") else [])
+    effect = Effect("create" if tree.args.get("elements") else "")
+    outside = world.defaults
+    try:
+        if isinstance(tree.args.get("this"), exp.Identifier):
+            world.defaults = outside.with_({"search_path": fold(tree.this)})
+        elif tree.args.get("elements"):
+            effect.add_unknown("name of the schema")
+        for element in tree.args.get("elements") or ():
+            effect.include(world.effect_of(element))
+    finally:
+        world.defaults = outside
+    return effect
 
 
 @drops("SCHEMA")

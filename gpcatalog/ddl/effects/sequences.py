@@ -25,6 +25,9 @@ def create_sequence(world: World, tree: exp.Expression) -> Effect:
         return effect
     world.sequences.add(name)
     effect.other_files = 1
+    if str(tree.args.get("temporary") or "") == "UNLOGGED":
+        world.unlogged_sequences.add(name)
+        effect.other_files = 2
     for instance in Instance:
         effect.add(instance, extras.sequence(world.edition, instance))
     set_owner(world, tree, name, effect)
@@ -55,6 +58,10 @@ def alter_sequence(world: World, tree: exp.Expression) -> Effect:
     effect = Effect()
     name = world.known_name(tree.this, world.sequences)
     set_owner(world, tree, name, effect)
+    for action in tree.args.get("actions") or ():
+        form = str(action.args.get("form") or "")
+        if form in ("SET LOGGED", "SET UNLOGGED"):
+            _set_logged(world, name, effect, logged=form == "SET LOGGED")
     new = tree.args.get("rename")
     if isinstance(new, exp.Identifier) and name in world.sequences:
         rename_sequence(world, name, (name[0], fold(new)))
@@ -64,14 +71,26 @@ def alter_sequence(world: World, tree: exp.Expression) -> Effect:
     return effect
 
 
+def _set_logged(world: World, key: tuple[str, str], effect: Effect, *, logged: bool) -> None:
+    if key not in world.sequences:
+        effect.add_unknown(f"unknown sequence {key[1]}")
+    elif logged != (key not in world.unlogged_sequences):
+        effect.other_files += -1 if logged else 1
+        (world.unlogged_sequences.discard if logged else world.unlogged_sequences.add)(key)
+
+
 @drops("SEQUENCE")
 def drop_sequences(world: World, tree: exp.Expression) -> Effect:
     effect = Effect()
     if cascades(tree):
-        effect.add_unknown("other objects dropped by CASCADE")
+        if world.views or any(t.reads for t in world.tables.values()) or world.existing is not None:
+            effect.add_unknown("views dropped by CASCADE")
+        effect.minor.append("defaults dropped by CASCADE")
     for name in tree.args.get("names") or ():
         key = world.known_name(name, world.sequences)
         if key not in world.sequences:
+            if tree.args.get("exists") and not world.opaque:
+                continue  # as for DROP TABLE IF EXISTS
             effect.add_unknown(f"unknown sequence {name.sql('greenplum')}")
             continue
         drop_sequence(world, key, effect)
@@ -81,7 +100,8 @@ def drop_sequences(world: World, tree: exp.Expression) -> Effect:
 def drop_sequence(world: World, key: tuple[str, str], effect: Effect) -> None:
     """Drop one known sequence."""
     world.sequences.discard(key)
-    effect.other_files -= 1
+    effect.other_files -= 1 + (key in world.unlogged_sequences)
+    world.unlogged_sequences.discard(key)
     for instance in Instance:
         effect.add(instance, extras.sequence(world.edition, instance), -1)
 
@@ -90,5 +110,8 @@ def rename_sequence(world: World, old: tuple[str, str], new: tuple[str, str]) ->
     """Change the (schema, name) of a sequence, also where a table owns it."""
     world.sequences.discard(old)
     world.sequences.add(new)
+    if old in world.unlogged_sequences:
+        world.unlogged_sequences.discard(old)
+        world.unlogged_sequences.add(new)
     for table in world.tables.values():
         table.owned = [new if key == old else key for key in table.owned]

@@ -115,7 +115,7 @@ def create_external(world: World, tree: exp.Create, kind: str) -> Effect:
     number = len(shadow.columns) + 6 + world.edition.greenplum
     world.views[shadow.schema, shadow.name] = View(number, frozenset(), rule=False)
     effect.add_rows({"pg_class": 1, "pg_attribute": number, "pg_type": 2})
-    for _ in [c for c in shadow.columns if c.serial]:
+    for _ in [c for c in shadow.columns if c.serial == "serial"]:
         effect.other_files += 1
         for instance in Instance:
             effect.add(instance, extras.sequence(world.edition, instance))
