@@ -32,14 +32,6 @@ from gpcatalog.model.storage import Storage
 KEEP, TO_AO_ROW, TO_AO_COLUMN, TO_HEAP = range(4)
 TARGETS = (None, Storage.AO_ROW, Storage.AO_COLUMN, Storage.HEAP)
 
-# Seconds of DDL. Measured on Greenplum 6.24.3, 30 leaves of 20 columns: DROP PARTITION 4–8 ms, ADD 7–18 ms, EXCHANGE 3–32 ms.
-DROP_SECONDS = 0.008
-ADD_SECONDS = 0.018
-EXCHANGE_SECONDS = 0.032
-DDL_SOURCE = "measured: Greenplum 6.24.3, 30 leaves of 20 columns"
-# No source gives a copying rate for a cluster nobody measured: stated, and settable with --rate.
-COPY_RATE = 50 * 1024 * 1024
-COPY_SOURCE = "assumed 50 MiB/s a segment; --rate sets it"
 # A leaf that is built aside is created and filled by one transaction (in locked mode): on Greenplum 7 append-optimized rows then go to
 # segment file 0, on 6 to the first one. Measured on 6.25.3 and 7.0.0.
 COPIED = Use(rows=True, segfiles=0, segment_zero=True)

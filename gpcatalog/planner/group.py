@@ -14,14 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from gpcatalog.capacity import limits
+from gpcatalog.capacity.seconds import ADD_SECONDS, COPY_RATE, DROP_SECONDS, EXCHANGE_SECONDS
 from gpcatalog.model.bounds import DAY, INFINITY, MINUS_INFINITY
 from gpcatalog.model.storage import Storage
 from gpcatalog.planner import grid
 from gpcatalog.planner.costs import (
-    ADD_SECONDS,
-    COPY_RATE,
-    DROP_SECONDS,
-    EXCHANGE_SECONDS,
     KEEP,
     TARGETS,
     TO_AO_COLUMN,

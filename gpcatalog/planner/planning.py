@@ -13,11 +13,12 @@ import numpy as np
 
 import gpcatalog
 from gpcatalog.capacity import limits as known_limits
+from gpcatalog.capacity.seconds import COPY_RATE, COPY_SOURCE, DDL_SOURCE
 from gpcatalog.errors import CatalogError
 from gpcatalog.model.names import qualified
 from gpcatalog.model.properties import FACT, Properties, of_facts
 from gpcatalog.model.quantity import plural
-from gpcatalog.planner import budget, costs, curve, limits, losses, policy, proposals, totals, whole
+from gpcatalog.planner import budget, curve, limits, losses, policy, proposals, totals, whole
 from gpcatalog.planner.group import (
     CATALOG,
     CONVERTED,
@@ -49,7 +50,7 @@ class Request:
     """What a plan is asked for: limits (of the policy, overridden by the call), the copying rate in bytes a second and segment."""
 
     limits: policy.Limits = NO_LIMITS
-    rate: float = float(costs.COPY_RATE)
+    rate: float = float(COPY_RATE)
     rate_given: bool = False
 
 
@@ -379,13 +380,13 @@ def _fill(planned: Planned, source: Source, rest: totals.Rest, asked: dict[str, 
 
 def _basis(planned: Planned, source: Source) -> list[str]:
     reader = planned.reader
-    rate = f"{planned.request.rate / known_limits.MIB:.0f} MiB/s a segment, given" if planned.request.rate_given else costs.COPY_SOURCE
+    rate = f"{planned.request.rate / known_limits.MIB:.0f} MiB/s a segment, given" if planned.request.rate_given else COPY_SOURCE
     w = reader.policy.workload
     found = [
         f"catalog rows and files: cost model of {reader.generation.title} ({reader.generation.source}); files with one writer",
         f"catalog bytes: estimate, {reader.generation.row_bytes_source}; live rows without bloat",
         f"sizes: {source.sizes}; emptiness told by {source.filled_basis}",
-        f"time: estimate; copying at {rate}; DDL {costs.DDL_SOURCE}",
+        f"time: estimate; copying at {rate}; DDL {DDL_SOURCE}",
         f"catalog query time: estimate, {known_limits.CATALOG_QUERY_SLOPE.value:.0f} ms a 10,000 leaves"
         f" ({known_limits.CATALOG_QUERY_SLOPE.source})",
     ]

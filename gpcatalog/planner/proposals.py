@@ -9,7 +9,8 @@ import msgspec
 import numpy as np
 
 from gpcatalog.capacity import limits as known_limits
-from gpcatalog.planner import costs, grid
+from gpcatalog.capacity.seconds import COPY_RATE
+from gpcatalog.planner import grid
 from gpcatalog.planner.group import Problem
 from gpcatalog.planner.operations import AnyStep, Externalise, Gain, Merge, Price, Reconfigure, step_id
 from gpcatalog.planner.policy import interval_days
@@ -32,7 +33,7 @@ def external(scribe: Scribe, problem: Problem) -> list[AnyStep]:
         held = [o for lane in lanes for o in lane]
         leaves = tuple(scribe.leaf(o, 0, n) for n, lane in enumerate(lanes) for o in lane)
         size = sum(leaf.bytes or 0 for leaf in leaves)
-        seconds = size / scribe.reader.segments / costs.COPY_RATE
+        seconds = size / scribe.reader.segments / COPY_RATE
         found.append(
             Externalise(
                 id=step_id("externalise", scribe.table, scribe.relation[oid].name, scribe.relation[oid].bound),

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpcatalog.capacity.model import FILLED, Cost, Instance, Place, Shape, relation_cost, relation_files, relation_rows
+from gpcatalog.capacity.seconds import DROP_SECONDS
 from gpcatalog.model.storage import Storage
 from gpcatalog.planner import costs, limits, proposals
 from gpcatalog.planner.group import CATALOG, DROPPED, FILES, LEAVES, RESOURCES, REWRITE, ROWS, SECONDS
@@ -80,7 +81,7 @@ def chosen(
         # a level is taken out without copying a row
         size, segment = (size, float(r["segment"])) if operation == "unpartition" else (0.0, 0.0)
         less = trimmed(reader, root, idle[root.index]) if operation == "unused_subpartitions" else None
-        seconds = segment / rate + (root.leaves if less is None else float(less[LEAVES])) * costs.DROP_SECONDS
+        seconds = segment / rate + (root.leaves if less is None else float(less[LEAVES])) * DROP_SECONDS
         over = [n for n, needed in (("rewrite", size), ("seconds", seconds)) if needed > room.get(n, np.inf)]
         if over:
             found.refused[f"{operation}: {' and '.join(limits.NAMES[n] for n in over)} leave{'s' if len(over) == 1 else ''} no room"] += 1
@@ -308,7 +309,7 @@ def _trim(scribe: Scribe) -> list[AnyStep]:
                     round(whole.files),
                     round(costs.catalog_bytes(gen, reader.cluster, whole)),
                 ),
-                cost=Price(0, 0, round(len(held) * costs.DROP_SECONDS, 3), 1 + root.leaves + sum(r.indexes + 4 for r in rows), 0.0),
+                cost=Price(0, 0, round(len(held) * DROP_SECONDS, 3), 1 + root.leaves + sum(r.indexes + 4 for r in rows), 0.0),
                 rests_on=(
                     f"the leaves are empty: told by {basis}, to be looked at again under the lock",
                     "rows of these values that come later go to the default subpartition"

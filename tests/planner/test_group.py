@@ -15,9 +15,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gpcatalog.capacity.model import EMPTY, FILLED, Place, Shape, relation_cost, relation_files
+from gpcatalog.capacity.seconds import ADD_SECONDS, COPY_RATE, DROP_SECONDS, EXCHANGE_SECONDS
 from gpcatalog.model.storage import Storage
 from gpcatalog.planner import group
-from gpcatalog.planner.costs import ADD_SECONDS, COPY_RATE, DROP_SECONDS, EXCHANGE_SECONDS
 from gpcatalog.planner.policy import Policy, Rule, Weights
 from gpcatalog.planner.sets import Reader
 from tests.planner.made import TAKEN_AT, MadeLeaf, MadeSnapshot, MadeTable, day_range
