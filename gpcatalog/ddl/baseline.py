@@ -20,7 +20,7 @@ from gpcatalog.capacity.generation import (
 from gpcatalog.capacity.limits import lock_slots
 from gpcatalog.capacity.model import FILLED, Index, Place, Shape
 from gpcatalog.ddl.edition import Edition
-from gpcatalog.ddl.relations import Check, Column, ForeignKey, Key, Level, Odd, Partition, Table, View
+from gpcatalog.ddl.relations import Check, Column, ForeignKey, Key, Level, Odd, Partition, Size, Table, View
 from gpcatalog.ddl.script import Source, statements
 from gpcatalog.ddl.session import SETTINGS
 from gpcatalog.ddl.types import Made
@@ -286,6 +286,7 @@ class _Reader:
         table.partitioned = row["kind"] == "root"
         table.temporary = row["persistence"] == "t"
         table.unlogged = row["persistence"] == "u"
+        table.size = _size(row)
         self._columns(table)
         self._constraints(table)
         gen = generation(self.edition.name)
@@ -416,6 +417,7 @@ class _Reader:
                 oid=int(row["oid"]),
                 leaf=row["kind"] == "leaf",
                 unlogged=row["persistence"] == "u",
+                size=_size(row),
                 schema=str(row["schema"]),
             )
             siblings.append(part)
@@ -448,6 +450,15 @@ class _Reader:
         if odd != Odd():
             part.odd = odd
             table.odd_parts = True
+
+
+def _size(row: dict[str, Any]) -> Size:
+    """What a relation holds. Roots and intermediate partitions hold nothing."""
+    leaf = row["kind"] in ("leaf", "table")
+    if not leaf and row["bytes"] is None:
+        return Size(0, 0, 0)
+    most = row["max_segment_bytes"]
+    return Size(int(leaf), None if row["bytes"] is None else int(row["bytes"]), None if most is None else int(most))
 
 
 def _key(name: str, told: _Index, columns: set[str]) -> Key:

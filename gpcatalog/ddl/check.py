@@ -22,7 +22,7 @@ from gpcatalog.ddl.effects.registry import HANDLERS
 from gpcatalog.ddl.expressions import RelationName
 from gpcatalog.ddl.grammar import SyntaxFault
 from gpcatalog.ddl.inputs import included
-from gpcatalog.ddl.judged import CheckReport, Cost, Ignore, Judged, Located, Subject, TableCost, cost_of, over_budget
+from gpcatalog.ddl.judged import CheckReport, Cost, Ignore, Judged, Located, Subject, TableCost, cost_of, held_by, over_budget
 from gpcatalog.ddl.relations import qualified
 from gpcatalog.ddl.script import Outcome, Piece, Source, Statement, read, split
 from gpcatalog.ddl.session import rolled_back
@@ -359,6 +359,7 @@ def run(
                     effect.table.title if effect.table is not None else _table_of(statement),
                     cost_of(effect, costs),
                     tuple(effect.unknown),
+                    held_by(effect, world),
                 )
             )
     recreated = {n for n, tables in optional.items() if all(world.creates(*table) for table in tables)}
@@ -402,7 +403,8 @@ def _tables(judged: list[Judged], exclusive: set[int]) -> tuple[TableCost, ...]:
         cost = _sum(s.cost for s in statements)
         rows = max(sum(cost.rows_segment.values()), sum(cost.rows_coordinator.values()))
         held = any(s.number in exclusive for s in statements)
-        found.append(TableCost(table, cost.leaves, rows, cost.files_empty, cost.files_filled, cost.locks, held, cost.complete))
+        locks = tuple(s.held for s in statements if s.held is not None)
+        found.append(TableCost(table, cost.leaves, rows, cost.files_empty, cost.files_filled, cost.locks, held, cost.complete, locks))
     return tuple(sorted(found, key=lambda t: (-abs(t.rows), t.table)))
 
 

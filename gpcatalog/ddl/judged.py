@@ -8,6 +8,7 @@ from datetime import date
 import msgspec
 
 from gpcatalog.capacity.model import Instance
+from gpcatalog.capacity.seconds import ADD_SECONDS, COPY_RATE, DROP_SECONDS
 from gpcatalog.ddl.edition import Edition
 from gpcatalog.ddl.effect import Effect
 from gpcatalog.ddl.script import Statement
@@ -48,6 +49,19 @@ class Cost(msgspec.Struct, frozen=True):
     complete: bool = True
 
 
+class Held(msgspec.Struct, frozen=True):
+    """AccessExclusive on a table of the baseline.
+
+    leaves, bytes: what the table holds, bytes on all segments together (None: not read); rewritten: the statement writes it anew;
+    seconds: how long the statement takes once it has the lock, an estimate
+    """
+
+    leaves: int
+    bytes: int | None
+    rewritten: bool
+    seconds: float | None
+
+
 class Judged(msgspec.Struct, frozen=True):
     """One statement as the report has it."""
 
@@ -59,12 +73,14 @@ class Judged(msgspec.Struct, frozen=True):
     table: str
     cost: Cost
     unknown: tuple[str, ...] = ()
+    held: Held | None = None
 
 
 class TableCost(msgspec.Struct, frozen=True):
     """What the change adds to one table, on one instance (rows) or segment (files).
 
     locked: relations that its largest statement locks; exclusive: a statement takes AccessExclusive on it, and it existed before
+    held: with a baseline, each such lock in order
     """
 
     table: str
@@ -75,6 +91,7 @@ class TableCost(msgspec.Struct, frozen=True):
     locked: int
     exclusive: bool
     complete: bool
+    held: tuple[Held, ...] = ()
 
 
 class CheckReport(msgspec.Struct, frozen=True):
@@ -95,6 +112,25 @@ class CheckReport(msgspec.Struct, frozen=True):
     baseline: dict[str, float] = {}
     tables: tuple[TableCost, ...] = ()  # largest first
     budgets: dict[str, dict[str, int]] = {}  # upper bounds that are set: of the change, of one table
+
+
+def held_by(effect: Effect, world: World) -> Held | None:
+    """The lock that a statement holds on a table of the baseline; None where it takes none, or there is no baseline.
+
+    Seconds are an estimate: of DDL for each relation that is locked, and of writing the fullest segment anew (capacity/seconds.py).
+    """
+    size = world.live_size(effect.table) if effect.exclusive and effect.table is not None else None
+    if size is None:
+        return None
+    relations = effect.relations_locked
+    if effect.verb in ("add partition", "split partition", "drop partition"):
+        relations = sum(effect.made.values()) + sum(effect.gone.values())  # the others are locked, and left alone
+    seconds: float | None = max(relations, 1) * (DROP_SECONDS if effect.verb in ("drop", "drop partition") else ADD_SECONDS)
+    if effect.rewritten and effect.verb == "split partition":
+        seconds = None  # the size of the one that is split is not known
+    elif effect.rewritten:
+        seconds = None if size.segment is None or seconds is None else seconds + size.segment / COPY_RATE
+    return Held(size.leaves, size.total, effect.rewritten, None if seconds is None else round(seconds, 3))
 
 
 @dataclass

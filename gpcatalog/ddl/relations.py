@@ -200,6 +200,20 @@ class Odd:
         return replace(self, classes=self.classes - rows, attributes=self.attributes - columns, files=self.files - files, keys=kept)
 
 
+@dataclass(frozen=True)
+class Size:
+    """What a table of a baseline holds: leaves, bytes on all segments together, bytes on its fullest segments; None where not read."""
+
+    leaves: int
+    total: int | None
+    segment: int | None
+
+    def __add__(self, other: Size) -> Size:
+        total = None if self.total is None or other.total is None else self.total + other.total
+        segment = None if self.segment is None or other.segment is None else self.segment + other.segment
+        return Size(self.leaves + other.leaves, total, segment)
+
+
 @dataclass
 class Partition:
     """A partition's relation, with those below it.
@@ -223,6 +237,7 @@ class Partition:
     oid: int = 0  # a baseline's
     schema: str = ""  # "" where it is the table's
     odd: Odd = Odd()
+    size: Size | None = None  # a baseline's
     leaf: bool = False  # it holds rows, whatever others at its level do
     unlogged: bool | None = None  # None: as its table
 
@@ -297,6 +312,7 @@ class Table:
     unlogged: bool = False
     odd_parts: bool = False  # some partitions are odd
     toast_doubt: str = ""  # a partition of it has a TOAST relation, or has none, whatever its columns call for
+    size: Size | None = None  # of a baseline's table alone, without its partitions
     extra_files: int = 0  # files of its own that no shape explains
     extra: dict[str, Counter[str]] = field(default_factory=dict)  # rows of its own that no shape explains, by instance
     oid: int = 0  # a baseline's
@@ -325,6 +341,11 @@ class Table:
     def title(self) -> str:
         """schema.name as written."""
         return f"{self.schema}.{self.name}" if self.schema else self.name
+
+    @property
+    def unknown_definition(self) -> str:
+        """Why its definition is unknown."""
+        return self.unknown[0] if self.oid and self.unknown else f"unknown definition of {self.title}"
 
     def relations(self) -> Iterator[Partition]:
         """Every partition at every level."""
@@ -413,6 +434,12 @@ class Table:
     def part_shape(self, edition: Edition, part: Partition) -> Shape:
         """The shape of one partition, as if it were a plain table."""
         return self._later(self.shape(edition, part.storage), edition, part.born)
+
+    def whole_size(self) -> Size | None:
+        """What the table held with its partitions, None if it is not of a baseline."""
+        if self.size is None:
+            return None
+        return sum((p.size for p in self.relations() if p.size is not None), self.size)
 
     def odd_rows(self, parts: Iterable[Partition], edition: Edition) -> Counter[str]:
         """Rows that these partitions and those below have beyond their shapes."""

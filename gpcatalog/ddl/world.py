@@ -20,7 +20,7 @@ from gpcatalog.ddl.edition import Edition
 from gpcatalog.ddl.effect import Effect
 from gpcatalog.ddl.effects.nodes import cascades
 from gpcatalog.ddl.effects.registry import HANDLERS, MINOR, NO_EFFECT, NOT_COUNTED, UNLESS_CASCADE
-from gpcatalog.ddl.relations import Key, Partition, Table, View, fold, index_rows, qualified
+from gpcatalog.ddl.relations import Key, Partition, Size, Table, View, fold, index_rows, qualified
 from gpcatalog.ddl.session import Defaults, commits, reverse
 from gpcatalog.ddl.types import Types
 from gpcatalog.errors import CatalogError
@@ -268,6 +268,7 @@ class World:
             odd_parts=above.odd_parts,
             toast_doubt=above.toast_doubt,
             oid=part.oid,
+            size=part.size,
         )
         for key in above.indexes:
             child.indexes.append(key.for_partition(child))
@@ -354,6 +355,14 @@ class World:
         below = [child for child in self.partitions_of(table) if child.parent == table.title]
         return all(any(k.of == own.name for k in child.indexes) for child in below)
 
+    def live_size(self, table: Table) -> Size | None:
+        """What a table of the baseline and its partitions held when the snapshot was taken; None for other tables."""
+        found = table.whole_size()
+        for child in self.partitions_of(table) if found is not None else ():
+            below = child.whole_size()
+            found = found if found is None or below is None else found + below
+        return found
+
     def inheriting(self, table: Table) -> list[Table]:
         """Tables that INHERIT from it, each once, parents first."""
         found: list[Table] = []
@@ -400,7 +409,7 @@ class World:
     def drop(self, table: Table, effect: Effect) -> None:
         """Drop one table: its relations, rows, files and owned sequences become part of the effect."""
         if not table.known:
-            effect.add_unknown(f"unknown definition of {table.title}")
+            effect.add_unknown(table.unknown_definition)
         for reason in (table.doubt, table.uncounted):
             if reason:
                 effect.add_unknown(reason)

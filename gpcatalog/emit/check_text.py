@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import unicodedata
 
+from gpcatalog.capacity.seconds import ADD_SECONDS, COPY_RATE
 from gpcatalog.ddl.checks import page
 from gpcatalog.ddl.judged import CheckReport, Located
 from gpcatalog.model.finding import Severity
 from gpcatalog.model.names import printable
-from gpcatalog.model.quantity import count, plural
+from gpcatalog.model.quantity import count, duration, plural, size
 
 _COLOURS = {Severity.CRITICAL: "1;31", Severity.WARNING: "33", Severity.NOTICE: "36", Severity.INFO: "2"}
 _LONGEST = 100  # characters of a source line that are shown
@@ -67,6 +68,26 @@ def _tables(report: CheckReport) -> list[str]:
     return [*out, ""]
 
 
+def _held(report: CheckReport) -> list[str]:
+    """With a baseline: how long tables in use are locked."""
+    out = []
+    for t in sorted((t for t in report.tables if t.held), key=lambda t: (-sum(h.seconds or 0 for h in t.held), t.table)):
+        first = t.held[0]
+        known = [h.seconds for h in t.held if h.seconds is not None]
+        told = size(first.bytes) if first.bytes is not None else "unknown size"
+        time = ("at least " if len(known) < len(t.held) else "about ") + duration(sum(known)) if known else "an unknown time"
+        rewrites = f", of which {count(n)} write{'s' if n == 1 else ''} it anew" if (n := sum(h.rewritten for h in t.held)) else ""
+        what = f"{plural(len(t.held), 'statement')}{rewrites}"
+        out.append(f"  {printable(t.table)} ({plural(first.leaves, 'leaf', 'leaves')}, {told}): {what}, {time}")
+    if not out:
+        return []
+    more = [f"  … and {plural(len(out) - _TABLES, 'table')} more"] if len(out) > _TABLES else []
+    rate = (
+        f"estimates: {COPY_RATE >> 20} MiB/s a segment for a rewrite (assumed), {ADD_SECONDS * 1000:.0f} ms a relation for DDL (measured)"
+    )
+    return [f"AccessExclusive locks on tables of the baseline ({rate})", *out[:_TABLES], *more, ""]
+
+
 def render(report: CheckReport, *, color: bool = False, explain: bool = False) -> str:
     """The whole report."""
 
@@ -87,6 +108,7 @@ def render(report: CheckReport, *, color: bool = False, explain: bool = False) -
             out.append(f"      sure: {page(finding.rule).get('How sure it is', finding.confidence.value)}")
         out.append("")
     out += _tables(report)
+    out += _held(report)
     total = report.total
     least = "" if total.complete else " at least"
     rows = max(sum(total.rows_segment.values()), sum(total.rows_coordinator.values()))

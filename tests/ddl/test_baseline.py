@@ -13,6 +13,7 @@ from gpcatalog.ddl.check import cost_edition, run, server_edition
 from gpcatalog.ddl.judged import CheckReport
 from gpcatalog.ddl.script import Source
 from gpcatalog.ddl.settings import Budget, Settings
+from gpcatalog.emit import check_text
 from gpcatalog.probes.collect import collect
 from gpcatalog.probes.connection import connect
 from gpcatalog.store.snapshot import Snapshot
@@ -243,3 +244,36 @@ def test_every_object_of_postgresql_15(pg_dsn: str, tmp_path: Path) -> None:
 @pytest.mark.postgres
 def test_every_object_of_postgresql_18(pgnew_dsn: str, tmp_path: Path) -> None:
     assert every(pgnew_dsn, tmp_path, ANY, MODERN) == {"views dropped by CASCADE": 2, "TOAST relation of attached": 1}
+
+
+@pytest.mark.postgres
+def test_locks_on_live_tables(pg_dsn: str, tmp_path: Path) -> None:
+    """What is locked, how large it is, and for how long: a rewrite of all of it takes longer than its bytes at the assumed rate."""
+    with own_database(pg_dsn, "gpcatalog_baseline") as live:
+        _run(live, MODERN_BEFORE + "INSERT INTO sales.dim SELECT n, repeat('x', 500) FROM generate_series(1, 20000) n;")
+        known, _ = _taken(live, tmp_path / "before.gpcatalog")
+        answer = live.work.execute(b"SELECT pg_relation_size('sales.dim')").fetchone()
+        assert answer is not None
+    change = "ALTER TABLE sales.dim ALTER id TYPE bigint; ALTER TABLE sales.facts ADD COLUMN n int; CREATE TABLE sales.own (a int);"
+    report = _checked(known, change + " DROP TABLE sales.own;")
+    held = {t.table: t.held for t in report.tables if t.held}
+    assert set(held) == {"sales.dim", "sales.facts"}
+    (dim,), (facts,) = held["sales.dim"], held["sales.facts"]
+    assert (dim.leaves, dim.bytes, dim.rewritten) == (1, int(str(answer[0])), True)
+    assert dim.seconds is not None
+    assert dim.seconds >= int(str(answer[0])) / (50 << 20)
+    assert (facts.leaves, facts.bytes, facts.rewritten) == (3, 0, False)
+    text = check_text.render(report)
+    assert "sales.dim (1 leaf, " in text
+    assert "sales.facts (3 leaves, 0 B): 1 statement, about 72 ms" in text
+    assert not [t for t in _checked(known, "DROP TABLE IF EXISTS sales.nothing;").tables if t.held]
+
+
+def test_a_snapshot_without_definitions(tmp_path: Path) -> None:
+    """A snapshot of an older version: what it does not have is unknown, and the reason says so."""
+    known = Baseline(Path(__file__).parent.parent.parent / "fixtures" / "greenplum6.gpcatalog")
+    row = known.snapshot.rows("SELECT \"schema\", name FROM relation WHERE kind = 'root' LIMIT 1")[0]
+    report = _checked(known, f'ALTER TABLE "{row["schema"]}"."{row["name"]}" ADD COLUMN a int;')
+    assert [s.unknown for s in report.statements] != [()]
+    assert not report.total.complete
+    assert any("which the snapshot does not have" in f.finding.detail + f.finding.title for f in report.findings), report.findings

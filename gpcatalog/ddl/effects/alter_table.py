@@ -67,7 +67,7 @@ def alter(world: World, tree: exp.Expression) -> Effect:
         return effect
     counts = any(type(a).__name__ not in NO_ROWS | {"OwnerTo"} for a in actions)
     if counts and not table.known:
-        effect.add_unknown(f"unknown definition of {table.title}")
+        effect.add_unknown(table.unknown_definition)
     if counts and table.uncounted:
         effect.add_unknown(table.uncounted)
     if table.toast_missing and table.storage is not Storage.AO_COLUMN and any(type(a).__name__ not in _NO_TOAST for a in actions):
@@ -77,7 +77,7 @@ def alter(world: World, tree: exp.Expression) -> Effect:
         _act(world, table, action, effect)
     if counts and effect.unknown and not table.uncounted:
         table.uncounted = f"earlier change to {table.title}: {effect.unknown[0]}"
-    effect.relations_locked = 1 + table.numbers[0]
+    effect.relations_locked = sum(1 + one.numbers[0] for one in (table, *world.partitions_of(table)))
     return effect
 
 
