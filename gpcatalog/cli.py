@@ -6,7 +6,9 @@ import errno
 import os
 import signal
 import sys
-from typing import Annotated, Any, NoReturn
+import threading
+from types import FrameType
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -80,7 +82,23 @@ def _options(
     pass
 
 
-def _unwind(number: int, _frame: Any) -> NoReturn:
+_AGAIN = 0.02  # seconds after which a signal that came during an import is sent again
+
+
+def _importing(frame: FrameType | None) -> bool:
+    while frame is not None:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _unwind(number: int, frame: FrameType | None) -> None:
+    if _importing(frame):  # an exception in the middle of loading a library of machine code can abort the process
+        again = threading.Timer(_AGAIN, os.kill, (os.getpid(), number))
+        again.daemon = True
+        again.start()
+        return
     _received.append(number)
     signal.signal(number, signal.SIG_IGN)  # once is enough: cleaning up must not be interrupted
     raise Interrupted(number)
