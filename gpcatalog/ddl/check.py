@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import re
 import traceback
 from bisect import bisect_right
@@ -262,6 +263,16 @@ def _bug(error: Exception) -> str:
     return f"a bug of gpcatalog: {type(error).__name__} in {last.name} of {last.filename.rsplit('/', 1)[-1]}:{last.lineno}"
 
 
+_COLLECT = 2000  # statements after which memory of their trees is given back
+
+
+def _free_trees() -> None:
+    """Free the trees of the statements so far. Nodes know their parents: reference counts alone never free them, and the collector looks
+    at old objects ever less often while the report grows. What is alive is set aside, so each run looks at new objects only."""
+    gc.collect()
+    gc.freeze()
+
+
 def _judge(name: str, check: checks.Check, subject: Subject) -> None:
     try:
         check(subject)
@@ -318,6 +329,8 @@ def run(
                 continue
             ranges = None if changed is None else changed.get(source.file, [])
             number += 1
+            if number % _COLLECT == 0:
+                _free_trees()
             outcomes[statement.outcome] += 1
             effect = _effect(world, statement, undone)
             timeout = _sets_lock_timeout(statement)

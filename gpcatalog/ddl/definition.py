@@ -13,7 +13,7 @@ from gpcatalog.capacity.model import Instance
 from gpcatalog.ddl import expressions as gx
 from gpcatalog.ddl.edition import Edition
 from gpcatalog.ddl.expansion import SERIAL, catalog_type
-from gpcatalog.ddl.relations import Check, Column, ForeignKey, Key, Table, fold, object_name, qualified
+from gpcatalog.ddl.relations import Check, Column, ForeignKey, Key, Table, fold, object_name, qualified, shared
 from gpcatalog.ddl.types import Types
 
 
@@ -162,7 +162,7 @@ def column(world: Known, table: Table, element: exp.ColumnDef, unknown: list[str
                 made = replace(made, plain=fold(found.this) == "plain")
         elif found is not None:
             later.append((given, found))
-    table.columns[at] = made
+    table.columns[at] = shared(made)
     for given, found in later:
         primary = isinstance(found, exp.PrimaryKeyColumnConstraint) or (
             isinstance(found, gx.KeyConstraint) and found.args["kind"] == "PRIMARY KEY"

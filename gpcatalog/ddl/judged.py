@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import date
+from functools import lru_cache
 
 import msgspec
 
@@ -208,16 +209,26 @@ def cost_of(effect: Effect, by: Edition) -> Cost:
         or effect.leaves_gone
     ):
         return _NO_COST if not effect.unknown else _UNKNOWN_COST
-    return Cost(
-        effect.leaves_made - effect.leaves_gone,
-        effect.relations() - sum(effect.gone.values()),
-        dict(effect.rows(by, Instance.COORDINATOR)),
-        dict(effect.rows(by, Instance.SEGMENT)),
-        effect.files(by, filled=False),
-        effect.files(by, filled=True),
-        effect.relations_locked,
-        not effect.unknown,
+    coordinator, segment = (effect.rows(by, instance) for instance in Instance)
+    return _shared(
+        (
+            effect.leaves_made - effect.leaves_gone,
+            effect.relations() - sum(effect.gone.values()),
+            tuple(coordinator.items()),
+            tuple(segment.items()),
+            effect.files(by, filled=False),
+            effect.files(by, filled=True),
+            effect.relations_locked,
+            not effect.unknown,
+        )
     )
+
+
+# statements of a long script have few different costs
+@lru_cache(maxsize=4096)
+def _shared(figures: tuple[int, int, tuple[tuple[str, int], ...], tuple[tuple[str, int], ...], int, int, int, bool]) -> Cost:
+    leaves, relations, coordinator, segment, empty, filled, locks, complete = figures
+    return Cost(leaves, relations, dict(coordinator), dict(segment), empty, filled, locks, complete)
 
 
 def over_budget(what: str, budget: Budget, cost: Cost, settings: Settings, base: dict[str, float] | None = None) -> list[Finding]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from sys import intern
 
 from sqlglot import exp
 
@@ -24,7 +26,7 @@ def fold(name: exp.Expression | None) -> str:
         return ""
     text = str(name.this) if isinstance(name, exp.Identifier) else name.name
     quoted = isinstance(name, exp.Identifier) and name.args.get("quoted")
-    return cut(text if quoted else text.lower())
+    return intern(cut(text if quoted else text.lower()))  # names of columns recur from table to table
 
 
 def qualified(table: exp.Expression) -> tuple[str, str]:
@@ -59,7 +61,7 @@ def object_name(first: str, second: str, label: str) -> str:
     return cut("_".join(piece for piece in (cut(first, one), cut(second, two), label) if piece))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Column:
     """A column: its type as the catalogs name it ("" if unknown), typmod, and what hangs on it.
 
@@ -83,7 +85,13 @@ class Column:
         return replace(self, serial="", local=False, identity=self.identity or self.serial == "identity")
 
 
-@dataclass(frozen=True)
+@lru_cache(maxsize=65536)
+def shared(column: Column) -> Column:
+    """The same column for equal ones: tables of a long script have many."""
+    return column
+
+
+@dataclass(frozen=True, slots=True)
 class Key:
     """An index.
 
@@ -146,7 +154,7 @@ class Key:
         return (simple or 1) + len(self.expressions) + len(self.predicate) - self.columns
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Check:
     """A CHECK constraint and the columns it reads."""
 
@@ -159,7 +167,7 @@ class Check:
         return 2 * len(self.reads) - 2 if self.reads else -1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ForeignKey:
     """A foreign key: its columns and the table it points to."""
 
@@ -168,7 +176,7 @@ class ForeignKey:
     target: tuple[str, str]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Odd:
     """Rows of pg_class and pg_attribute, and files, that a partition has beyond what its table says; with those of its own indexes.
 
@@ -200,7 +208,7 @@ class Odd:
         return replace(self, classes=self.classes - rows, attributes=self.attributes - columns, files=self.files - files, keys=kept)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Size:
     """What a table of a baseline holds: leaves, bytes on all segments together, bytes on its fullest segments; None where not read."""
 
@@ -214,7 +222,7 @@ class Size:
         return Size(self.leaves + other.leaves, total, segment)
 
 
-@dataclass
+@dataclass(slots=True)
 class Partition:
     """A partition's relation, with those below it.
 
@@ -252,7 +260,7 @@ class Partition:
             yield from child.walk()
 
 
-@dataclass
+@dataclass(slots=True)
 class Level:
     """One level of partitioning: strategy, key columns, and the template for its parts."""
 
@@ -264,7 +272,7 @@ class Level:
     doubt: str = ""  # why the template is unknown
 
 
-@dataclass
+@dataclass(slots=True)
 class Table:
     """A table as a script leaves it.
 

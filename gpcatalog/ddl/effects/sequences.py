@@ -41,7 +41,8 @@ def set_owner(world: World, tree: exp.Expression, name: tuple[str, str], effect:
         if owner is None:
             continue
         for table in world.tables.values():
-            table.owned = [key for key in table.owned if key != name]
+            if name in table.owned:
+                table.owned = [key for key in table.owned if key != name]
         if owner.args.get("db") is None:
             continue  # NONE
         schema = fold(owner.args["catalog"]) if owner.args.get("catalog") is not None else ""
@@ -108,10 +109,13 @@ def drop_sequence(world: World, key: tuple[str, str], effect: Effect) -> None:
 
 def rename_sequence(world: World, old: tuple[str, str], new: tuple[str, str]) -> None:
     """Change the (schema, name) of a sequence, also where a table owns it."""
+    if old == new:
+        return
     world.sequences.discard(old)
     world.sequences.add(new)
     if old in world.unlogged_sequences:
         world.unlogged_sequences.discard(old)
         world.unlogged_sequences.add(new)
     for table in world.tables.values():
-        table.owned = [new if key == old else key for key in table.owned]
+        if old in table.owned:
+            table.owned = [new if key == old else key for key in table.owned]
