@@ -9,7 +9,7 @@ import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
 from gpcatalog.ddl.script import Source, split
@@ -98,6 +98,12 @@ def decoded(raw: bytes) -> str:
 
 _CHANGESET = re.compile(r"^[ \t]*--\s*changeset\s+\S+(?P<rest>.*)$", re.IGNORECASE | re.MULTILINE)
 _ATTRIBUTE = re.compile(r"(\w+)\s*:\s*(\"[^\"]*\"|\S+)")
+CONTEXTS, LABELS = "liquibase.contexts", "liquibase.labels"  # in the values of placeholders
+# their names in liquibase.properties, of old and new versions
+_FILTERS = {
+    **dict.fromkeys(("contexts", "liquibase.command.contexts", "liquibase.command.contextFilter"), CONTEXTS),
+    **dict.fromkeys(("labels", "labelFilter", "liquibase.command.labels", "liquibase.command.labelFilter"), LABELS),
+}
 _OURS = frozenset(("postgresql", "postgres", "greenplum", "all"))
 
 
@@ -108,8 +114,65 @@ def _for_postgresql(dbms: str) -> bool:
     return (not wanted or bool(_OURS & wanted)) and not any(s[1:] in _OURS for s in servers if s.startswith("!"))
 
 
-def liquibase(text: str) -> str:
-    """Formatted SQL of Liquibase as psql would read it, of the same length: changesets of other servers are blank, delimiters are `;`.
+_LONGEST_EXPRESSION = 200  # words and signs; brackets nest
+_EXPRESSION = re.compile(r"[(),!]|[^\s(),!]+")
+
+
+def _applies(expression: str, names: Collection[str]) -> bool:
+    """Whether an expression over contexts or labels holds for these: with and, or, a comma for or, not, ! and brackets.
+
+    >>> _applies("prod and !test", {"prod"}), _applies("a, b", {"b"}), _applies("not (a or b)", {"c"}), _applies("prod", {"test"})
+    (True, True, True, False)
+    """
+    tokens = [t.lower() for t in _EXPRESSION.findall(expression)][:_LONGEST_EXPRESSION]
+
+    def either() -> bool:
+        found = both()
+        while tokens and tokens[0] in (",", "or"):
+            tokens.pop(0)
+            found = both() or found
+        return found
+
+    def both() -> bool:
+        found = one()
+        while tokens and tokens[0] == "and":
+            tokens.pop(0)
+            found = one() and found
+        return found
+
+    def one() -> bool:
+        token = tokens.pop(0) if tokens else ""
+        if token in ("!", "not"):
+            return not one()
+        if token == "(":
+            found = either()
+            if tokens and tokens[0] == ")":
+                tokens.pop(0)
+            return found
+        return token in names
+
+    return either()
+
+
+def _runs(changeset: Mapping[str, str], values: Mapping[str, str]) -> bool:
+    """Whether Liquibase would run a changeset with those attributes on PostgreSQL, with the contexts and the label filter in use.
+
+    A changeset without context or labels always runs; so do all where no contexts or label filter are given.
+    """
+    contexts = {c.strip().lower() for c in values.get(CONTEXTS, "").split(",") if c.strip()}
+    wanted = changeset.get("context") or changeset.get("contextfilter") or ""
+    if contexts and wanted and not _applies(wanted, contexts):
+        return False
+    labels = {x.strip().lower() for x in changeset.get("labels", "").split(",") if x.strip()}
+    if labels and values.get(LABELS, "").strip() and not _applies(values[LABELS], labels):
+        return False
+    return _for_postgresql(changeset.get("dbms", "all"))
+
+
+def liquibase(text: str, values: Mapping[str, str] | None = None) -> str:
+    """Formatted SQL of Liquibase as psql would read it, of the same length: delimiters are `;`, changesets that would not run are blank.
+
+    values: CONTEXTS and LABELS of them are the contexts and the label filter in use
 
     >>> liquibase("--liquibase formatted sql\\n--changeset a:1 endDelimiter:/\\nselect 1\\n/\\n--changeset a:2 dbms:oracle\\nselect 2;")
     '--liquibase formatted sql\\n--changeset a:1 endDelimiter:/\\nselect 1\\n;\\n--changeset a:2 dbms:oracle\\n         '
@@ -123,7 +186,7 @@ def liquibase(text: str) -> str:
         stop = heads[n + 1].start() if n + 1 < len(heads) else len(text)
         body = text[head.end() : stop]
         given = {name.lower(): value.strip('"') for name, value in _ATTRIBUTE.findall(head["rest"])}
-        if not _for_postgresql(given.get("dbms", "all")):
+        if not _runs(given, values or {}):
             body = re.sub(r"[^\r\n]", " ", body)
         elif (delimiter := given.get("enddelimiter", ";").replace("\\n", "").replace("\\r", "").strip()) not in ("", ";"):
             last = re.compile(r"(?<!\*)" + re.escape(delimiter) + r"(?=[ \t]*\r?$)", re.MULTILINE | re.IGNORECASE)
@@ -143,7 +206,7 @@ def _filled(text: str, file: str, path: Path | None, values: Mapping[str, str] |
             given = {name.lower(): value.strip('"') for name, value in _ATTRIBUTE.findall(line[1])}
             if "name" in given and "value" in given and _for_postgresql(given.get("dbms", "all")):
                 own.setdefault(given["name"], given["value"])
-    return Source(liquibase(text), file, path=path, values={**own, **(values or {})})
+    return Source(liquibase(text, values), file, path=path, values={**own, **(values or {})})
 
 
 def _text_of(file: Path) -> str:
@@ -157,7 +220,8 @@ def properties(names: Iterable[str]) -> dict[str, str]:
     """Values of placeholders in the property files of Flyway and Liquibase, here and in the folders that are named.
 
     Flyway: flyway.placeholders.NAME in flyway.conf or conf/flyway.conf, [flyway.placeholders] in flyway.toml.
-    Liquibase: parameter.NAME in liquibase.properties. Raises CatalogError for a file that cannot be read.
+    Liquibase: parameter.NAME in liquibase.properties, and there the contexts and the label filter in use.
+    Raises CatalogError for a file that cannot be read.
     """
     folders = [Path(), *(p if p.is_dir() else p.parent for p in map(Path, names) if p.exists())]
     found: dict[str, str] = {}
@@ -174,6 +238,8 @@ def properties(names: Iterable[str]) -> dict[str, str]:
                 key, sign, value = line.strip().partition("=")
                 if sign and key.strip().startswith(prefix):
                     found[key.strip().removeprefix(prefix)] = value.strip()
+                elif sign and name == "liquibase.properties" and key.strip() in _FILTERS:
+                    found[_FILTERS[key.strip()]] = value.strip()
         if (file := folder / "flyway.toml").is_file():
             try:
                 data = tomllib.loads(_text_of(file))

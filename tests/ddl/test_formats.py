@@ -129,6 +129,35 @@ def test_folders_globs_placeholders_and_order(here: Path) -> None:
     assert "file-not-read: not read: a dbt model with Jinja in it" in out
 
 
+@pytest.mark.parametrize(
+    ("given", "made"),
+    [
+        ((), {"everywhere", "prod", "not_test", "either", "version2"}),
+        (("--set", "liquibase.contexts=prod"), {"everywhere", "prod", "not_test", "version2"}),
+        (("--set", "liquibase.contexts=test"), {"everywhere", "version2"}),
+        (("--set", "liquibase.contexts=Demo, prod"), {"everywhere", "prod", "not_test", "either", "version2"}),
+        (("--set", "liquibase.labels=v1 or v3"), {"everywhere", "prod", "not_test", "either"}),
+        (("--set", f"liquibase.labels={'(' * 5000}v1"), {"everywhere", "prod", "not_test", "either"}),
+    ],
+)
+def test_contexts_and_labels_of_liquibase(here: Path, given: tuple[str, ...], made: set[str]) -> None:
+    """Without contexts or a label filter in use every changeset runs, as Liquibase has it; so does one without a context."""
+    heads = {
+        "everywhere": "",
+        "prod": " context:prod",
+        "not_test": ' contextFilter:"!test and not (qa or dev)"',
+        "either": ' context:"demo,x"',
+    }
+    heads["version2"] = " labels:v2,v4"
+    text = "".join(f"--changeset me:{n}{head}\nCREATE TABLE {n} (a int);\n" for n, head in heads.items())
+    (here / "all.sql").write_text("--liquibase formatted sql\n" + text)
+    report = json.loads(call("all.sql", "--server", "postgres15", "--format", "json", *given)[1])
+    assert {s["table"] for s in report["statements"]} == made
+    (here / "liquibase.properties").write_text("liquibase.command.contexts = test\n")
+    report = json.loads(call("all.sql", "--server", "postgres15", "--format", "json")[1])
+    assert {s["table"] for s in report["statements"]} == {"everywhere", "version2"}
+
+
 def test_files_that_psql_reads_and_files_that_nobody_reads(here: Path) -> None:
     folder = here / "ddl"
     (folder / "sub").mkdir(parents=True)
