@@ -168,7 +168,15 @@ def check(
         from gpcatalog.ddl.check import cost_edition, server_edition
 
         world = known.world(cost_edition(server_edition(settings.server)), ZoneInfo(settings.time_zone))
-    report = run(sources, settings, changed=touched, world=world, baseline=known.totals if known is not None else None, values=values)
+    report = run(
+        sources,
+        settings,
+        changed=touched,
+        world=world,
+        baseline=known.totals if known is not None else None,
+        values=values,
+        listed=output_format is CheckFormat.JSON,
+    )
 
     if only_changed and any(f.finding.rule == "cost-unknown" for f in report.findings):
         streams.say(

@@ -289,11 +289,13 @@ def run(
     today: date | None = None,
     baseline: dict[str, float] | None = None,
     values: Mapping[str, str] | None = None,
+    listed: bool = True,
 ) -> CheckReport:
     """Check files in order, as one change.
 
     changed: only statements that touch these line ranges are judged; the others are still learnt from.
     values: of psql variables and ${placeholders}
+    listed: the report has every statement, also those that cost nothing
     """
     by = server_edition(settings.server)
     try:
@@ -339,7 +341,6 @@ def run(
             if ranges is not None and not any(a <= last and b >= first for a, b in ranges):
                 continue
             subject = Subject(statement, effect, world, settings, costs, number, guarded, today or date.today())
-            places[number] = source, statement.start, statement.end
             if effect.exclusive:
                 exclusive.add(number)
             if effect.may_exist and not effect.exclusive:
@@ -362,6 +363,11 @@ def run(
                 checks.judge_ignore(subject, ignore)
             kept += subject.findings
             located += [_locate(source, settings, f, start, end, number) for f, start, end in kept]
+            cost = cost_of(effect, costs)
+            if cost.leaves or cost.files_filled or not places:
+                places[number] = source, statement.start, statement.end
+            if not (listed or effect.unknown or cost != Cost()):
+                continue
             judged.append(
                 Judged(
                     number,
@@ -370,7 +376,7 @@ def run(
                     statement.outcome.value,
                     type(statement.tree).__name__ if statement.tree is not None else "",
                     effect.table.title if effect.table is not None else _table_of(statement),
-                    cost_of(effect, costs),
+                    cost,
                     tuple(effect.unknown),
                     held_by(effect, world),
                 )
@@ -433,7 +439,7 @@ def _whole(
     settings: Settings, total: Cost, judged: list[Judged], baseline: dict[str, float], places: dict[int, tuple[Source, int, int]]
 ) -> list[Located]:
     """Findings about the change as a whole, placed at the statement that adds most."""
-    if not judged or "budget-exceeded" in settings.disable:
+    if not places or "budget-exceeded" in settings.disable:
         return []
     out: list[Located] = []
     wholes: list[tuple[str, Budget, Cost, dict[str, float]]] = [("the change", settings.change, total, {})]
@@ -441,7 +447,8 @@ def _whole(
         wholes.append(("the cluster after the change", settings.total, total, baseline))
     for what, budget, cost, base in wholes:
         for finding in over_budget(what, budget, cost, settings, base):
-            heaviest = max(judged, key=lambda j: j.cost.leaves if "leaves" in finding.title else j.cost.files_filled)
-            source, start, end = places[heaviest.number]
-            out.append(_locate(source, settings, finding, start, end, heaviest.number))
+            adding = {j.number: j.cost.leaves if "leaves" in finding.title else j.cost.files_filled for j in judged if j.number in places}
+            heaviest = max(adding, key=lambda number: adding[number], default=next(iter(places)))
+            source, start, end = places[heaviest]
+            out.append(_locate(source, settings, finding, start, end, heaviest))
     return out

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import lru_cache
 from typing import Protocol
 
 from sqlglot import exp
@@ -35,9 +36,15 @@ class Known(Protocol):
 def reads(node: exp.Expression | None, table: Table) -> frozenset[str]:
     """Columns of the table that an expression reads."""
     if node is None:
-        return frozenset()
+        return _same(frozenset())
     names = {c.name for c in table.columns}
-    return frozenset(fold(c.this) for c in node.find_all(exp.Column) if isinstance(c.this, exp.Identifier) and fold(c.this) in names)
+    return _same(frozenset(fold(c.this) for c in node.find_all(exp.Column) if isinstance(c.this, exp.Identifier) and fold(c.this) in names))
+
+
+@lru_cache(maxsize=65536)
+def _same(names: frozenset[str]) -> frozenset[str]:
+    """The same set for equal ones: tables of a long script have many."""
+    return names
 
 
 def _unused(taken: set[str], first: str, second: str, label: str) -> str:
@@ -267,7 +274,7 @@ def index_key(table: Table, name: str, body: exp.Expression, *, unique: bool = F
     """The key of CREATE INDEX; a name that is not given is made as the server makes it."""
     simple: list[str] = []
     labels: list[str] = []
-    read: frozenset[str] = frozenset()
+    read = _same(frozenset())
     elements = [*body.args["columns"], *(body.args.get("include") or ())]
     for element in elements:
         value = element.this

@@ -111,7 +111,7 @@ class World:
         self.opaque = False  # something ran whose text is not read
         self.views: dict[tuple[str, str], View] = {}  # and external and foreign tables
         self.before: set[tuple[str, str]] = set()  # known before the script began
-        self.created: dict[str, set[str]] = {}  # schemas of the tables that the script has created, by name
+        self.created: dict[str, tuple[str, ...]] = {}  # schemas of the tables that the script has created, by name
         self._by_name: dict[str, list[Table]] | None = None
         self._indexed = 0
         self.defaults = Defaults()
@@ -322,8 +322,8 @@ class World:
 
     def creates(self, schema: str, name: str) -> bool:
         """Return whether the script has created a table of that name; "" is any schema."""
-        schemas = self.created.get(name, set())
-        return bool(schemas) and (not schema or bool({"", schema} & schemas))
+        schemas = self.created.get(name, ())
+        return bool(schemas) and (not schema or bool({"", schema}.intersection(schemas)))
 
     def forget(self, table: Table, *, moved: bool = False) -> None:
         """Remove the table; `moved`: it gets another name or schema."""

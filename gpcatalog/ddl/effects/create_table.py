@@ -117,7 +117,9 @@ def created(world: World, table: Table, of: exp.Expression | None = None) -> Eff
         parent = world.find(of.this)
         effect.exclusive = parent is None or (parent.schema, parent.name) in world.before
     world.keep(table)
-    world.created.setdefault(table.name, set()).add(table.schema)
+    schemas = world.created.get(table.name, ())
+    if table.schema not in schemas:
+        world.created[table.name] = (*schemas, table.schema)
     if table.dropped_at_commit:
         if world.in_transaction:
             world.at_commit.append((table.schema, table.name))
