@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 from zoneinfo import ZoneInfo
 
 import msgspec
@@ -19,27 +19,33 @@ from gpcatalog.capacity.generation import (
 )
 from gpcatalog.capacity.limits import lock_slots
 from gpcatalog.capacity.model import FILLED, Index, Place, Shape
+from gpcatalog.capacity.toast import toastable
 from gpcatalog.ddl.edition import Edition
-from gpcatalog.ddl.relations import Check, Column, ForeignKey, Key, Level, Odd, Partition, Size, Table, View
+from gpcatalog.ddl.relations import Check, Column, ForeignKey, Key, Level, Odd, Partition, Size, Table, View, like_of
 from gpcatalog.ddl.script import Source, statements
 from gpcatalog.ddl.session import SETTINGS
-from gpcatalog.ddl.types import Made
-from gpcatalog.ddl.world import World
+from gpcatalog.ddl.types import Made, Types
+from gpcatalog.ddl.world import BaselineError, World
 from gpcatalog.errors import CatalogError
 from gpcatalog.model.storage import Storage
 from gpcatalog.store.snapshot import Snapshot
 
 _PLACES = {"root": Place.ROOT, "intermediate": Place.INTERMEDIATE, "leaf": Place.LEAF}
+# other sessions' temporary tables are nobody's business, external and foreign tables are kept as views are
+_READABLE = "storage NOT IN ('external', 'foreign') AND persistence IS DISTINCT FROM 't'"
 _ELSEWHERE = (Storage.EXTERNAL, Storage.FOREIGN)
 
 
 # --- JSON of the facts in a snapshot (sql/any/definitions*.sql) ---------------------------------------------------------------------
 
 
+Number = Annotated[int, msgspec.Meta(ge=0, le=1600)]  # of columns
+
+
 class _Columns(msgspec.Struct):
-    system: int
-    dropped: int
-    columns: list[tuple[str, str, int, bool, bool, bool, str, list[str]]] | None
+    system: Number
+    dropped: Number
+    columns: list[tuple[str, str, int, bool, bool, bool, str, bool, list[str]]] | None
 
 
 class _Constraint(msgspec.Struct):
@@ -49,7 +55,7 @@ class _Constraint(msgspec.Struct):
 
 
 class _Index(msgspec.Struct):
-    columns: int
+    columns: Number
     unique: bool
     method: str
     constraint: str
@@ -57,7 +63,7 @@ class _Index(msgspec.Struct):
     reads: list[str] | None
     expressions: bool
     predicate: bool
-    included: int
+    included: Number
     plain: bool
     of: str | None
 
@@ -68,8 +74,13 @@ class _Placed(msgspec.Struct):
 
 class _View(msgspec.Struct):
     schema: str
-    columns: int
+    columns: Number
     reads: list[tuple[str, str]] | None
+
+
+class _Pointing(msgspec.Struct):
+    schema: str | None = None
+    table: str | None = None
 
 
 class _Template(msgspec.Struct):
@@ -105,6 +116,8 @@ class Baseline:
         self.path = path
         self.snapshot = Snapshot(path)
         self._edition: Edition | None = None
+        self._tables: dict[tuple[str, str], int] | None = None
+        self._pointing: dict[tuple[str, str, str], list[tuple[str, str]]] | None = None  # (what, schema, name) → tables
         header = self.snapshot.header
         if header.get("grain") not in (None, "leaf"):
             raise CatalogError(f"{path} keeps totals only", hint="a pruned snapshot cannot be a baseline; take a fresh one")
@@ -155,19 +168,26 @@ class Baseline:
         self._edition = edition
         world.defaults = world.defaults.with_(self.settings, later=True).with_(self.settings)
         try:
-            for row in self._facts("what IN ('view', 'sequence', 'type')"):
+            for row in self._facts("what IN ('view', 'sequence', 'type', 'code')"):
                 kind, name, detail = str(row["what"]), str(row["name"]), str(row["detail"])
-                if kind == "view":
+                if kind == "code":
+                    world.schemas_with_code.add(name)
+                elif kind == "view":
                     view = msgspec.json.decode(detail, type=_View)
                     world.views[view.schema, name] = View(view.columns, frozenset(view.reads or ()))
                 elif kind == "sequence":
                     world.sequences.add((msgspec.json.decode(detail, type=_Placed).schema, name))
                 else:
                     made = msgspec.json.decode(detail, type=_Type)
-                    world.types.made[name] = Made(made.stored_as, -1, made.columns, made.schema)
-            for row in self.snapshot.rows(
-                "SELECT r.\"schema\", r.name, r.\"columns\" FROM relation r WHERE r.storage IN ('external', 'foreign') AND r.kind = 'table'"
-            ):
+                    found = Made(made.stored_as, -1, made.columns, made.schema)
+                    if (other := world.types.made.get(name)) is not None or Types().resolved(name, -1)[0]:
+                        # another type has the name: which one is meant is not known, unless both are alike
+                        alike = toastable(name) == toastable(found.base)
+                        if other is not None:
+                            alike = other.base == found.base and other.columns == found.columns
+                        found = Made(found.base, -1, found.columns, "") if alike else Made("", -1, None)
+                    world.types.made[name] = found
+            for row in self._rows("SELECT r.\"schema\", r.name, r.\"columns\" FROM relation r WHERE r.storage IN ('external', 'foreign')"):
                 # with ctid, tableoid and the four of transactions; Greenplum: gp_segment_id
                 number = int(row["columns"]) + 6 + edition.greenplum
                 world.views[str(row["schema"]), str(row["name"])] = View(number, frozenset(), rule=False)
@@ -176,24 +196,38 @@ class Baseline:
         return world
 
     def _facts(self, condition: str, parameters: tuple[object, ...] = ()) -> list[dict[str, Any]]:
-        return self.snapshot.rows(f"SELECT oid, what, name, detail FROM definition WHERE {condition} ORDER BY oid, what, name", parameters)
+        return self._rows(f"SELECT oid, what, name, detail FROM definition WHERE {condition} ORDER BY oid, what, name", parameters)
 
-    def _damaged(self, error: Exception) -> CatalogError:
-        return CatalogError(f"{self.path}: a definition holds {error}", hint="the file is damaged; take a new snapshot")
+    def _rows(self, statement: str, parameters: tuple[object, ...] = ()) -> list[dict[str, Any]]:
+        try:
+            return self.snapshot.rows(statement, parameters)
+        except CatalogError as e:
+            raise BaselineError(e.message, hint=e.hint) from None
+
+    def _damaged(self, error: Exception) -> BaselineError:
+        return BaselineError(f"{self.path}: a definition holds {error}", hint="the file is damaged; take a new snapshot")
+
+    def _oids(self) -> dict[tuple[str, str], int]:
+        """Oids of the tables that are no partitions, by schema and name: names are packed in the file, and looked through once."""
+        if self._tables is None:
+            found = self._rows(f"SELECT oid, \"schema\", name FROM relation WHERE kind IN ('root', 'table') AND {_READABLE}")
+            self._tables = {(str(row["schema"]), str(row["name"])): int(row["oid"]) for row in found}
+            self._rows(
+                'CREATE TEMP TABLE partition_name AS SELECT "schema", name, root FROM relation'
+                f" WHERE kind NOT IN ('root', 'table') AND {_READABLE}"
+            )
+        return self._tables
 
     def schemas_of(self, name: str) -> list[str]:
         """Schemas that have a table or partition of that name."""
-        found = self.snapshot.rows(
-            "SELECT DISTINCT \"schema\" FROM relation WHERE name = ? AND storage NOT IN ('external', 'foreign')"
-            " AND persistence IS DISTINCT FROM 't' ORDER BY 1",
-            (name,),
-        )
-        return [str(row["schema"]) for row in found]
+        found = {schema for schema, plain in self._oids() if plain == name}
+        return sorted(found | {str(row["schema"]) for row in self._rows('SELECT "schema" FROM partition_name WHERE name = ?', (name,))})
 
     def tables_in(self, schema: str) -> list[str]:
-        """Names of the tables in a schema that are not partitions of others."""
-        found = self.snapshot.rows("SELECT name FROM relation WHERE \"schema\" = ? AND kind IN ('table', 'root') ORDER BY oid", (schema,))
-        return [str(row["name"]) for row in found]
+        """Names of the tables and partitions in a schema, without the partitions of tables in it."""
+        own = {oid: name for (there, name), oid in self._oids().items() if there == schema}
+        rows = self._rows('SELECT name, root FROM partition_name WHERE "schema" = ? ORDER BY name', (schema,))
+        return [*own.values(), *(str(row["name"]) for row in rows if int(row["root"]) not in own)]
 
     def owner_of_index(self, name: str) -> list[tuple[str, str]]:
         """Tables that have an index of that name, as (schema, name)."""
@@ -201,55 +235,65 @@ class Baseline:
 
     def referencing(self, schema: str, name: str) -> list[tuple[str, str]]:
         """Tables with a foreign key to that table, or that inherit from it, as (schema, name)."""
-        given = (name, schema, name, schema)
-        return self._named(
-            "SELECT oid FROM definition WHERE what = 'foreign key' AND json_extract_string(detail, '$.table') = ?"
-            " AND json_extract_string(detail, '$.schema') = ?"
-            " UNION ALL SELECT oid FROM definition WHERE what = 'parent' AND name = ? AND json_extract_string(detail, '$.schema') = ?",
-            *given,
-        )
+        return self._to("foreign key", schema, name) + self._to("parent", schema, name)
 
     def reading(self, schema: str, name: str) -> list[tuple[str, str]]:
         """Materialized views that read a relation, as (schema, name)."""
-        oids = "SELECT oid FROM definition WHERE what = 'reads' AND name = ? AND json_extract_string(detail, '$.schema') = ?"
-        return self._named(oids, name, schema)
+        return self._to("reads", schema, name)
+
+    def reading_schema(self, schema: str) -> list[tuple[str, str]]:
+        """Materialized views that read a relation of that schema, as (schema, name)."""
+        self._to("reads", schema, "")
+        return [view for (what, there, _), views in (self._pointing or {}).items() if (what, there) == ("reads", schema) for view in views]
+
+    def _to(self, what: str, schema: str, name: str) -> list[tuple[str, str]]:
+        """Tables with a fact that points to that table."""
+        if self._pointing is None:
+            self._pointing = {}
+            for row in self._rows(
+                'SELECT d.what, d.name, d.detail, r."schema", r.name AS own FROM definition d JOIN relation r ON r.oid = d.oid'
+                " WHERE d.what IN ('foreign key', 'parent', 'reads') ORDER BY r.oid"
+            ):
+                try:
+                    told = msgspec.json.decode(str(row["detail"]), type=_Pointing)
+                except msgspec.DecodeError as e:
+                    raise self._damaged(e) from None
+                target = (str(row["what"]), told.schema or "", told.table or str(row["name"]))
+                self._pointing.setdefault(target, []).append((str(row["schema"]), str(row["own"])))
+        return self._pointing.get((what, schema, name), [])
 
     def _named(self, oids: str, *parameters: str) -> list[tuple[str, str]]:
-        found = self.snapshot.rows(f'SELECT "schema", name FROM relation WHERE oid IN ({oids}) ORDER BY oid', parameters)
+        found = self._rows(f'SELECT "schema", name FROM relation WHERE oid IN ({oids}) ORDER BY oid', parameters)
         return [(str(row["schema"]), str(row["name"])) for row in found]
 
-    def root_of(self, schema: str, name: str) -> tuple[str, str, int] | None:
-        """Of a partition: (schema, name) of its table, and its own oid; None if there is no such partition."""
-        found = self.snapshot.rows(
-            'SELECT t."schema", t.name, r.oid FROM relation r JOIN relation t ON t.oid = r.root'
-            ' WHERE r."schema" = ? AND r.name = ? AND r.oid <> r.root',
-            (schema, name),
-        )
-        return (str(found[0]["schema"]), str(found[0]["name"]), int(found[0]["oid"])) if len(found) == 1 else None
+    def root_of(self, schema: str, name: str) -> tuple[str, str] | None:
+        """Of a partition: (schema, name) of its table; None if there is no such partition."""
+        self._oids()
+        roots = self._rows('SELECT root FROM partition_name WHERE "schema" = ? AND name = ?', (schema, name))
+        if len(roots) != 1:
+            return None
+        found = self._rows('SELECT "schema", name FROM relation WHERE oid = ?', (roots[0]["root"],))
+        return (str(found[0]["schema"]), str(found[0]["name"])) if found else None
 
     def table(self, schema: str, name: str) -> Table | None:
         """A table that is no partition, with its partitions; None if there is none of that name."""
         assert self._edition is not None
-        found = self.snapshot.rows(
-            "SELECT * FROM relation WHERE \"schema\" = ? AND name = ? AND kind IN ('root', 'table')"
-            " AND storage NOT IN ('external', 'foreign') AND persistence IS DISTINCT FROM 't'",
-            (schema, name),
-        )
-        if len(found) != 1:
+        oid = self._oids().get((schema, name))
+        if oid is None:
             return None
+        found = self._rows("SELECT * FROM relation WHERE oid = ?", (oid,))
         reader = _Reader(self._edition, found[0])
-        oids = [int(found[0]["oid"])]
-        reader.keys = self.snapshot.rows("SELECT * FROM partition_key WHERE root = ? ORDER BY level", (oids[0],))
+        reader.keys = self._rows("SELECT * FROM partition_key WHERE root = ? ORDER BY level", (oid,))
         if found[0]["kind"] == "root":
-            reader.below = self.snapshot.rows("SELECT * FROM relation WHERE root = ? AND oid <> root ORDER BY level, oid", (oids[0],))
+            reader.below = self._rows("SELECT * FROM relation WHERE root = ? AND oid <> root ORDER BY level, oid", (oid,))
         for row in self._facts(
-            "oid = ? OR (what = 'index' AND oid IN (SELECT oid FROM relation WHERE root = ? AND oid <> root))", (oids[0], oids[0])
+            "oid = ? OR (what = 'index' AND oid IN (SELECT oid FROM relation WHERE root = ? AND oid <> root))", (oid, oid)
         ):
-            facts = reader.facts if row["oid"] == oids[0] else reader.facts_below.setdefault(int(row["oid"]), Facts())
+            facts = reader.facts if row["oid"] == oid else reader.facts_below.setdefault(int(row["oid"]), Facts())
             facts.of.setdefault(str(row["what"]), []).append((str(row["name"]), row["detail"] if row["detail"] is not None else ""))
         try:
             return reader.table()
-        except msgspec.DecodeError as e:
+        except (msgspec.DecodeError, ValueError, LookupError) as e:
             raise self._damaged(e) from None
 
 
@@ -284,7 +328,6 @@ class _Reader:
         storage = Storage(row["storage"])
         table = Table(str(row["schema"]), str(row["name"]), Storage.HEAP if storage is Storage.NONE else storage, oid=int(row["oid"]))
         table.partitioned = row["kind"] == "root"
-        table.temporary = row["persistence"] == "t"
         table.unlogged = row["persistence"] == "u"
         table.size = _size(row)
         self._columns(table)
@@ -307,9 +350,9 @@ class _Reader:
             table.known = False
             table.unknown.append(f"definition of {table.title}, which the snapshot does not have")
             return
-        (told,) = found[:1]
+        told = found[0]
         gen = generation(self.edition.name)
-        for name, kind, typmod, not_null, default, local, sequences, generated in told.columns or ():
+        for name, kind, typmod, not_null, default, local, sequences, plain, generated in told.columns or ():
             serial = "identity" if "identity" in sequences else sequences.split(",")[0]
             if "," in sequences:
                 table.uncounted = f"sequences of {table.title}"
@@ -323,6 +366,7 @@ class _Reader:
                     serial,
                     named=int(serial == "serial"),
                     local=local,
+                    plain=plain,
                     generated=frozenset(generated),
                 )
             )
@@ -334,14 +378,13 @@ class _Reader:
             table.add_extra("pg_attribute", more)
 
     def _constraints(self, table: Table) -> None:
-        columns = {c.name for c in table.columns}
-        table.indexes = [_key(name, told, columns) for name, told in self.facts.read("index", _Index)]
+        table.indexes = [_key(name, told) for name, told in self.facts.read("index", _Index)]
         table.checks = [Check(name, frozenset(told.columns or ())) for name, told in self.facts.read("check", _Constraint)]
         table.foreign = [
             ForeignKey(name, tuple(told.columns or ()), (told.schema or "", told.table or ""))
             for name, told in self.facts.read("foreign key", _Constraint)
         ]
-        table.inherits = tuple(f"{told.schema}.{name}" for name, told in self.facts.read("parent", _Placed))
+        table.inherits = tuple((told.schema, name) for name, told in self.facts.read("parent", _Placed))
         if reads := frozenset((told.schema, name) for name, told in self.facts.read("reads", _Placed)):
             table.kind, table.reads = "MATERIALIZED VIEW", reads
 
@@ -423,17 +466,17 @@ class _Reader:
             siblings.append(part)
             made[part.oid] = (part.children, bounds)
             if table.known:
-                self._odd(table, part, row, int(row["level"]))
+                self._odd(table, part, row)
 
-    def _odd(self, table: Table, part: Partition, row: dict[str, Any], level: int) -> None:
-        """Note what a partition has besides, or lacks of, what its table says."""
+    def _odd(self, table: Table, part: Partition, row: dict[str, Any]) -> None:
+        """Note what a partition has beyond what its table says, or lacks."""
         gen = generation(self.edition.name)
         kind = Place.LEAF if row["kind"] == "leaf" else Place.INTERMEDIATE
         if part.storage not in gen.storages:
             return
         shape = table.part_shape(self.edition, part)
         stored = gen.root_is_table or kind is Place.LEAF
-        own = [_key(name, told, set()) for name, told in self.facts_below.get(part.oid, Facts()).read("index", _Index) if told.of is None]
+        own = [_key(name, told) for name, told in self.facts_below.get(part.oid, Facts()).read("index", _Index) if told.of is None]
         toast = int(row["toast"]) - int(shape.toastable and part.storage in gen.toast and stored)
         directory = int(row["block_directory"]) - int(part.storage.append_optimized and stored and bool(table.indexes or table.directory))
         indexes = int(row["indexes"]) - len(table.indexes)
@@ -461,7 +504,7 @@ def _size(row: dict[str, Any]) -> Size:
     return Size(int(leaf), None if row["bytes"] is None else int(row["bytes"]), None if most is None else int(most))
 
 
-def _key(name: str, told: _Index, columns: set[str]) -> Key:
+def _key(name: str, told: _Index) -> Key:
     simple = tuple(told.simple or ())
     more = frozenset(told.reads or ()) - frozenset(simple)
     constraint = told.constraint in ("p", "u", "x")
@@ -469,9 +512,7 @@ def _key(name: str, told: _Index, columns: set[str]) -> Key:
         keys = simple[: len(simple) - told.included]
         like = f"{'primary key' if told.constraint == 'p' else 'unique'} {keys} {told.included}"
     elif told.plain and not told.included and told.method in ("btree", "bitmap", "hash", "gin", "gist", "brin"):
-        using = "" if told.method == "btree" else f"USING {told.method} "
-        quoted = ", ".join(exp.to_identifier(c, quoted=not (c.isidentifier() and c == c.lower())).sql("postgres") for c in simple)
-        like = f"{told.unique}{using}({quoted})"
+        like = like_of(simple, told.unique, told.method)
     else:
         like = f"? {name}"
     return Key(

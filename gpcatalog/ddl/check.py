@@ -29,7 +29,7 @@ from gpcatalog.ddl.script import Outcome, Piece, Source, Statement, read, split
 from gpcatalog.ddl.session import rolled_back
 from gpcatalog.ddl.settings import Budget, Settings
 from gpcatalog.ddl.variables import Variables
-from gpcatalog.ddl.world import World
+from gpcatalog.ddl.world import BaselineError, World
 from gpcatalog.errors import CatalogError
 from gpcatalog.model.finding import Finding, Severity
 
@@ -159,6 +159,8 @@ def _effect(world: World, statement: Statement, undone: bool) -> Effect:
         return Effect(unknown=[reason])
     try:
         effect = world.apply(statement.tree, rolled_back=undone)
+    except BaselineError:
+        raise
     except Exception as e:  # one statement must never lose the whole run
         return Effect(unknown=[_bug(e)], failed=_bug(e))
     if statement.command == "\\gexec":
@@ -276,6 +278,8 @@ def _free_trees() -> None:
 def _judge(name: str, check: checks.Check, subject: Subject) -> None:
     try:
         check(subject)
+    except BaselineError:
+        raise
     except Exception as e:
         subject.effect.failed = subject.effect.failed or f"{_bug(e)}, rule {name}"
 
@@ -381,6 +385,7 @@ def run(
                     held_by(effect, world),
                 )
             )
+    gc.unfreeze()
     recreated = {n for n, tables in optional.items() if all(world.creates(*table) for table in tables)}
     located = [x for x in located if not (x.finding.rule == "exclusive-without-lock-timeout" and x.statement in recreated)]
     total = _sum(j.cost for j in judged)

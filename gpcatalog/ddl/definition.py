@@ -253,7 +253,13 @@ def _like(world: Known, table: Table, element: exp.Expression) -> None:
         defaults = wanted("DEFAULTS")
         table.columns.append(
             replace(
-                c, default=c.default and defaults, named=c.named if defaults else 0, serial="identity" if identity else "", identity=False
+                c,
+                default=(wanted("GENERATED") if c.generated else defaults) and c.default,
+                named=c.named if defaults else 0,
+                serial="identity" if identity else "",
+                identity=False,
+                plain=c.plain and wanted("STORAGE"),
+                generated=c.generated if wanted("GENERATED") else frozenset(),
             )
         )
     if world.edition.greenplum and wanted("STORAGE" if world.edition.classic else "AM"):

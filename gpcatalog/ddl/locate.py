@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from decimal import InvalidOperation
 from zoneinfo import ZoneInfo
 
 from sqlglot import exp
@@ -33,7 +34,7 @@ def locate(siblings: Sequence[Partition], action: exp.Expression, kind: str, zon
         if any(p.bound for p in ranked):
             try:
                 ranked.sort(key=lambda p: (p.lower is not None, p.lower))
-            except TypeError:
+            except (TypeError, InvalidOperation):
                 raise Unknown("partition not identified by its rank") from None
         at = int(number) - 1
         return ranked[at] if 0 <= at < len(ranked) else None
@@ -49,14 +50,33 @@ def _holding(siblings: Sequence[Partition], values: list[exp.Expression], kind: 
         raise Unknown("partition FOR several values")
     _read_bounds(siblings, kind, zone)
     if any(p.listed for p in siblings):
-        wanted = _plain(values[0])
-        hit = next((p for p in siblings if any(_plain_text(text) == wanted for text in p.listed)), None)
+        hit = _listing(siblings, values[0], kind, zone)
     else:
         if kind == "text":
             raise Unknown("partition FOR a value of this type")
         sought = calendar.value(values[0], kind, zone)
         hit = next((p for p in siblings if _inside(p, sought)), None)
     return hit or next((p for p in siblings if p.default), None)
+
+
+def _listing(siblings: Sequence[Partition], value: exp.Expression, kind: str, zone: ZoneInfo) -> Partition | None:
+    """The partition that lists a value, as its text or as a value of the key's type."""
+    wanted = _plain(value)
+    for part in siblings:
+        if any(_plain_text(text) == wanted for text in part.listed):
+            return part
+    if kind == "text":
+        if any(not p.listed and not p.default for p in siblings):
+            raise Unknown("partition with unknown bounds")
+        return None
+    sought = calendar.value(value, kind, zone)
+    for part in siblings:
+        if not part.listed and not part.default:
+            raise Unknown("partition with unknown bounds")
+        for text in part.listed:
+            if text != "NULL" and calendar.value(exp.Literal.string(_plain_text(text)), kind, zone) == sought:
+                return part
+    return None
 
 
 def _read_bounds(siblings: Sequence[Partition], kind: str, zone: ZoneInfo) -> None:
@@ -97,7 +117,7 @@ def _inside(part: Partition, sought: calendar.Value) -> bool:
     try:
         above = low is None or not sought < low  # type: ignore[operator]
         below = high is None or sought < high or (part.closed and sought == high)  # type: ignore[operator]
-    except TypeError:
+    except (TypeError, InvalidOperation):  # such as NaN
         raise Unknown("partition with bounds of another type") from None
     return above and below
 

@@ -91,6 +91,16 @@ def shared(column: Column) -> Column:
     return column
 
 
+def like_of(columns: Iterable[str], unique: bool, method: str = "btree") -> str:
+    """What `Key.like` says of an index of plain columns.
+
+    >>> like_of(["a", "B"], True), like_of(["a"], False, "bitmap")
+    ('True(a, "B")', 'FalseUSING bitmap (a)')
+    """
+    names = ", ".join(exp.to_identifier(c, quoted=not (c.isidentifier() and c == c.lower())).sql("postgres") for c in columns)
+    return f"{unique}{'' if method == 'btree' else f'USING {method} '}({names})"
+
+
 @dataclass(frozen=True, slots=True)
 class Key:
     """An index.
@@ -115,6 +125,23 @@ class Key:
     like: str = ""
     label: str = ""
 
+    def renamed(self, old: str, new: str) -> Key:
+        """The index after a column got another name; one that names it is like no other from here on."""
+        if old not in self.reads:
+            return self
+
+        def names(found: frozenset[str]) -> frozenset[str]:
+            return frozenset(new if n == old else n for n in found)
+
+        simple = tuple(new if n == old else n for n in self.simple)
+        plain = (
+            len(simple) == self.columns and not self.predicate and self.like in (like_of(self.simple, True), like_of(self.simple, False))
+        )
+        like = like_of(simple, self.like.startswith("True")) if plain else self.like.replace(f"'{old}'", f"'{new}'")
+        if not plain and not self.constraint:
+            like = f"? {self.name} {self.like}"
+        return replace(self, simple=simple, expressions=names(self.expressions), predicate=names(self.predicate), like=like)
+
     def fits(self, own: Key) -> bool:
         """Whether an index that a partition has can become part of this one of its table."""
         if own.of:
@@ -123,8 +150,7 @@ class Key:
             return True
         if self.constraint or not own.constraint or len(own.simple) != own.columns:
             return False
-        quoted = ", ".join(exp.to_identifier(c, quoted=not (c.isidentifier() and c == c.lower())).sql("postgres") for c in own.simple)
-        return own.like.startswith(("primary key", "unique")) and self.like == f"True({quoted})"
+        return own.like.startswith(("primary key", "unique")) and self.like == like_of(own.simple, True)
 
     def for_partition(self, table: Table) -> Key:
         """The same index on a partition, with the name that the server gives it."""
@@ -178,9 +204,10 @@ class ForeignKey:
 
 @dataclass(frozen=True, slots=True)
 class Odd:
-    """Rows of pg_class and pg_attribute, and files, that a partition has beyond what its table says; with those of its own indexes.
+    """Rows of pg_class and pg_attribute, and files, that a partition has beyond what its table says.
 
-    directory: it has a block directory, which is not among them
+    keys: its own indexes, whose rows and files are among these; directory: it has a block directory, whose rows and files `odd_rows` and
+    `odd_files` add
     """
 
     classes: int = 0
@@ -290,7 +317,7 @@ class Table:
     indexes: list[Key] = field(default_factory=list)
     checks: list[Check] = field(default_factory=list)
     foreign: list[ForeignKey] = field(default_factory=list)
-    inherits: tuple[str, ...] = ()  # INHERITS
+    inherits: tuple[tuple[str, str], ...] = ()  # INHERITS: (schema, name)
     array_kept: bool = False  # a leaf that was attached keeps its array type; one that was made as a leaf has none
     array_missing: bool = False
     own_children: list[tuple[str, str]] = field(default_factory=list)  # partitions that are tables of their own here
@@ -311,7 +338,7 @@ class Table:
     only: list[Key] = field(default_factory=list)  # indexes that its partitions do not have: made with ON ONLY
     oids: bool = False  # Greenplum 6: WITH OIDS
     toast_missing: bool = False  # Greenplum 7: it was column-oriented; the next ALTER TABLE creates the TOAST relation
-    parent: str = ""  # PARTITION OF
+    parent: tuple[str, str] | None = None  # PARTITION OF: (schema, name)
     kind: str = "TABLE"
     known: bool = True
     unknown: list[str] = field(default_factory=list)
@@ -553,15 +580,6 @@ def index_rows(server: str, keys: Iterable[Key]) -> tuple[int, int, int]:
     bitmaps = [key for key in found if key.bitmap]  # each has a table of its values, with an index
     rows = len(found) + 2 * len(bitmaps)
     return rows, sum(k.columns for k in found) + sum(2 * k.columns + BITMAP_MORE_COLUMNS + aux for k in bitmaps), rows
-
-
-def take_over(partition: Table, key: Key) -> bool:
-    """Whether a partition has such an index of its own, which becomes part of the table's; it is marked."""
-    for at, own in enumerate(partition.indexes):
-        if key.fits(own):
-            partition.indexes[at] = replace(own, of=key.of or key.name)
-            return True
-    return False
 
 
 def _numbers(parts: Sequence[Partition]) -> tuple[int, int]:

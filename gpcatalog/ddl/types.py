@@ -15,7 +15,7 @@ from gpcatalog.ddl.relations import fold, qualified
 _VARYING = frozenset(
     """text bytea json jsonb xml path polygon tsvector tsquery int2vector oidvector inet cidr bit varbit varchar bpchar numeric record
     refcursor txid_snapshot pg_snapshot pg_node_tree gtsvector cstring citext hstore geometry geography ltree lquery ltxtquery vector
-    halfvec sparsevec cube seg raster int4range int8range numrange tsrange tstzrange daterange int4multirange int8multirange
+    halfvec sparsevec seg raster int4range int8range numrange tsrange tstzrange daterange int4multirange int8multirange
     nummultirange tsmultirange tstzmultirange datemultirange jsonpath anyarray aclitem[] complex""".split()
 )
 # a type of that many bytes, for those that a script makes
@@ -75,6 +75,11 @@ class Types:
         if isinstance(length, exp.Literal) and str(length.this).isdigit():
             return _BY_LENGTH.get(int(str(length.this)), "name"), -1
         return "text", -1
+
+    def ambiguous(self, kind: exp.Expression) -> bool:
+        """Whether several schemas of a baseline have a type of that name."""
+        name, _ = catalog_type(kind) if isinstance(kind, exp.DataType) else (fold(kind.args.get("this")), -1)
+        return name in self.made and not self.made[name].base
 
     def drop(self, kind: exp.Expression) -> tuple[bool, int | None]:
         """DROP TYPE: whether the type was known, and the columns of a composite one."""

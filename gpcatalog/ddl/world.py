@@ -20,7 +20,7 @@ from gpcatalog.ddl.edition import Edition
 from gpcatalog.ddl.effect import Effect
 from gpcatalog.ddl.effects.nodes import cascades
 from gpcatalog.ddl.effects.registry import HANDLERS, MINOR, NO_EFFECT, NOT_COUNTED, UNLESS_CASCADE
-from gpcatalog.ddl.relations import Key, Partition, Size, Table, View, fold, index_rows, qualified
+from gpcatalog.ddl.relations import Key, Partition, Size, Table, View, fold, index_rows, object_name, qualified
 from gpcatalog.ddl.session import Defaults, commits, reverse
 from gpcatalog.ddl.types import Types
 from gpcatalog.errors import CatalogError
@@ -32,7 +32,7 @@ class _Mark:
 
     name: str
     tables: dict[tuple[str, str], Table]
-    leaf_of: dict[str, tuple[str, str]]
+    leaf_of: dict[tuple[str, str], tuple[str, str]]
     sequences: tuple[set[tuple[str, str]], set[tuple[str, str]]]
     types: Types
     views: dict[tuple[str, str], View]
@@ -46,23 +46,27 @@ class _Mark:
     effects: list[Effect] = field(default_factory=list)
 
 
+class BaselineError(CatalogError):
+    """The baseline cannot be read."""
+
+
 class Existing(Protocol):
-    """What a baseline tells of tables that exist; names are those of the server before the script."""
+    """What a baseline tells of tables that exist; names are those of the server before the script. Methods raise BaselineError."""
 
     def schemas_of(self, name: str) -> list[str]:
         """Schemas that have a table or partition of that name."""
         ...
 
     def tables_in(self, schema: str) -> list[str]:
-        """Names of the tables in a schema that are not partitions."""
+        """Names of the tables and partitions in a schema, without the partitions of tables in it."""
         ...
 
     def table(self, schema: str, name: str) -> Table | None:
         """A table that is no partition."""
         ...
 
-    def root_of(self, schema: str, name: str) -> tuple[str, str, int] | None:
-        """Of a partition: (schema, name) of its table, and its own oid."""
+    def root_of(self, schema: str, name: str) -> tuple[str, str] | None:
+        """Of a partition: (schema, name) of its table."""
         ...
 
     def owner_of_index(self, name: str) -> list[tuple[str, str]]:
@@ -73,17 +77,24 @@ class Existing(Protocol):
         """Tables with a foreign key to a table, or that inherit from it."""
         ...
 
+    def reading_schema(self, schema: str) -> list[tuple[str, str]]:
+        """Materialized views that read a relation of that schema."""
+        ...
+
     def reading(self, schema: str, name: str) -> list[tuple[str, str]]:
         """Materialized views that read a relation."""
         ...
 
 
-def _path_to(parts: list[Partition], name: str) -> list[Partition]:
-    """The partitions from one of `parts` down to that of the name, empty if there is none."""
+def _path_to(parts: list[Partition], name: str, schema: str, default: str) -> list[Partition]:
+    """The partitions from one of `parts` down to that of the schema and name; empty if there is none.
+
+    default: the schema of partitions that have none of their own
+    """
     for part in parts:
-        if part.name == name:
+        if part.name == name and (part.schema or default) == schema:
             return [part]
-        if part.children and (rest := _path_to(part.children, name)):
+        if part.children and (rest := _path_to(part.children, name, schema, default)):
             return [part, *rest]
     return []
 
@@ -99,12 +110,14 @@ class World:
         self.code_words: dict[str, str] = {}  # words of code that ran and is not read, with the reason
         self.zone = zone
         self.tables: dict[tuple[str, str], Table] = {}
-        self.leaf_of: dict[str, tuple[str, str]] = {}
+        self.leaf_of: dict[tuple[str, str], tuple[str, str]] = {}  # (schema, name) of a partition → of its table
         self.sequences: set[tuple[str, str]] = set()
         self.unlogged_sequences: set[tuple[str, str]] = set()
+        self.disowned: set[str] = set()  # names of sequences of columns whose owner may have changed
         self.schemas: set[str] = set()  # that the script creates
         self.schemas_unknown: set[str] = set()  # that may have held objects before
         self.types = Types()
+        self.schemas_with_code: set[str] = set()  # of a baseline: they hold functions or operators
         self.routines: dict[str, bool] = {}  # functions that the script makes, and whether their text may hold DDL
         self.bodies: dict[str, str] = {}  # the text of those
         self.doubt = ""  # what made the state of tables and settings unknown
@@ -149,57 +162,99 @@ class World:
             for one in self.tables.values():
                 self._by_name.setdefault(one.name, []).append(one)
         same = [t for t in self._by_name.get(name, ()) if not schema or not t.schema or t.schema == schema]
+        if self.existing is not None and not schema:  # its schemas are known: nothing is guessed
+            same = [t for t in same if t.schema in ("", "public")]
         return same[0] if len(same) == 1 else None
+
+    def may_exist(self, schema: str, name: str) -> bool:
+        """Whether the baseline has a table or partition of that name that is not known here: it could not be read, or not be told apart."""
+        if self.existing is None:
+            return False
+        schemas = [schema] if schema else self.defaults.path or ["public"]
+        told = set(self.existing.schemas_of(name))
+        return any(
+            was in told and ((s, name) in self.leaf_of or (was, name) not in self.recalled)
+            for s in schemas
+            if (was := self.renamed_schemas.get(s, s))
+        )
+
+    def existing_table(self, schema: str, name: str) -> Table | None:
+        """The table that CREATE … IF NOT EXISTS finds under that name; of a partition, the table it belongs to."""
+        if self.existing is not None:
+            self._recall(schema, name)
+        for one in (schema, *(("", "public") if schema in ("", "public") else ())):
+            if (one, name) in self.tables:
+                return self.tables[one, name]
+            if (one, name) in self.leaf_of:
+                return self.tables.get(self.leaf_of[one, name])
+        return None
+
+    def new_schema(self, was: str) -> str:
+        """The name that the script has given to a schema of the baseline."""
+        return next((new for new, old in self.renamed_schemas.items() if old == was), was)
 
     def _recall(self, schema: str, name: str) -> None:
         """Read the table or partition of that name from the baseline, once."""
-        assert self.existing is not None
-        if ("", name) in self.tables and not schema:
+        temporary = self.tables.get(("", name))
+        if not schema and temporary is not None and (temporary.temporary or not self.defaults.path or "public" in self.defaults.path):
             return
-        schemas = [schema] if schema else self.defaults.path or ["public"]
-        for one in schemas:
+        for one in [schema] if schema else self.defaults.path or ["public"]:
             if (one, name) in self.tables or self._read(one, name):
                 return
-        if not schema and not self.defaults.path and ("", name) not in self.recalled:
-            self.recalled.add(("", name))
-            found = self.existing.schemas_of(name)
-            if len(found) == 1:
-                self._read(found[0], name)
 
     def _read(self, schema: str, name: str) -> bool:
         """Read a table of the baseline, or the one that has this partition; return whether there is one."""
         assert self.existing is not None
-        if (schema, name) in self.recalled:
-            return False
-        self.recalled.add((schema, name))
         was = self.renamed_schemas.get(schema, schema)
-        table = self.existing.table(was, name) if was else None
+        if not was or (was, name) in self.recalled:
+            return False
+        table = self.existing.table(was, name)
         if table is None:
-            above = self.existing.root_of(was, name) if was else None
+            above = self.existing.root_of(was, name)
+            self.recalled.add((was, name))
             if above is not None:
-                root = next((new for new, old in self.renamed_schemas.items() if old == above[0]), above[0])
-                self._read(root, above[1])
+                self._read(self.new_schema(above[0]), above[1])
             return above is not None
+        self.recalled.add((was, name))
         table.schema = schema
-        if reason := self.code_words.get(name, ""):
-            table.uncounted = table.uncounted or reason
+        table.inherits = tuple((self.new_schema(s), n) for s, n in table.inherits)
+        table.foreign = [replace(k, target=(self.new_schema(k.target[0]), k.target[1])) for k in table.foreign]
+        table.reads = frozenset((self.new_schema(s), n) for s, n in table.reads)
+        for part in table.relations():
+            part.schema = self.new_schema(part.schema)
+        words = {name.lower(), *(part.name.lower() for part in table.relations())} & self.code_words.keys() if self.code_words else set()
+        if words:
+            table.uncounted = table.uncounted or self.code_words[min(words)]
+        if any(object_name(table.name, c.name, "seq") in self.disowned for c in table.columns if c.serial):
+            table.uncounted = table.uncounted or "owner of a sequence"
         self.keep(table)
-        self.before.add((schema, name))
+        key = schema, name
+        self.before.add(key)
         for other in self.tables.values():
-            other.inherited = other.inherited or (table.title != other.title and other.title in table.inherits)
-            table.inherited = table.inherited or table.title in other.inherits
+            other.inherited = other.inherited or (other.schema, other.name) in table.inherits
+            table.inherited = table.inherited or key in other.inherits
         for other_schema, other_name in self.existing.referencing(was, name):
-            there = next((new for new, old in self.renamed_schemas.items() if old == other_schema), other_schema)
+            if (other_schema, other_name) in self.recalled:
+                continue  # read, or gone since
+            there = self.new_schema(other_schema)
             self._read(there, other_name)
-            if (there, other_name) not in self.tables and ("", other_name) not in self.tables:
+            if (there, other_name) not in self.tables:
                 table.uncounted = table.uncounted or f"table {other_name}, which inherits from {table.title} or references it"
         return True
+
+    def read_reading(self, schema: str) -> None:
+        """Know the materialized views that read a relation of this schema of the baseline, before it gets another name."""
+        if self.existing is not None and (was := self.renamed_schemas.get(schema, schema)):
+            for view_schema, view in self.existing.reading_schema(was):
+                self._read(self.new_schema(view_schema), view)
 
     def read_schema(self, schema: str) -> None:
         """Read every table of a schema from the baseline."""
         if self.existing is not None and (was := self.renamed_schemas.get(schema, schema)):
             for name in self.existing.tables_in(was):
                 self._read(schema, name)
+                if (schema, name) in self.leaf_of:
+                    self.named(schema, name)  # a partition of a table of another schema
 
     def _partition(self, schema: str, name: str) -> Table | None:
         """A partition that a statement names: it becomes a table of its own here."""
@@ -207,19 +262,23 @@ class World:
         if found is None:
             return None
         table, path = found
+        there, plain = path[-1].schema or table.schema, path[-1].name
         for _ in path:  # the partitions of a table that was just made are copies
-            table = self._promote(table, _path_to(table.parts, name)[0])
+            table = self._promote(table, _path_to(table.parts, plain, there, table.schema)[0])
         return table
 
     def partition(self, schema: str, name: str) -> tuple[Table, list[Partition]] | None:
         """The table that has a partition of that name, and its partitions from the first level down to that one."""
-        table = self.tables.get(self.leaf_of.get(name, ("", "")))
+        schemas = [schema, ""] if schema else ["", *(self.defaults.path or ["public"])]
+        hits = [(s, self.leaf_of[s, name]) for s in schemas if (s, name) in self.leaf_of]
+        if not hits and not schema and self.existing is None and not self.defaults.path:
+            hits = [(s, root) for (s, plain), root in self.leaf_of.items() if plain == name]
+            hits = hits if len(hits) == 1 else []
+        table = self.tables.get(hits[0][1]) if hits else None
         if table is None or table.uncounted:
             return None
-        path = _path_to(table.parts, name)
-        if not path or (schema and (path[-1].schema or table.schema) not in (schema, "")):
-            return None
-        return table, path
+        path = _path_to(table.parts, name, hits[0][0], table.schema)
+        return (table, path) if path else None
 
     def read_names(self, query: exp.Expression | None) -> frozenset[tuple[str, str]]:
         """The relations that a query reads, as (schema, name): as they are known here, or as they are written."""
@@ -258,7 +317,7 @@ class World:
             directory=above.directory or part.odd.directory,
             indexes=[],
             checks=list(above.checks),
-            parent=above.title,
+            parent=(above.schema, above.name),
             levels=[] if part.leaf else [replace(level) for level in above.levels[1:]],
             parts=[one.copy() for one in part.children],
             partitioned=bool(part.children) or (len(above.levels) > 1 and not part.leaf),
@@ -288,7 +347,7 @@ class World:
         above.counted([part], -1)
         above.own_children.append((child.schema, child.name))
         self.keep(child)
-        self.leaf_of.pop(part.name, None)
+        self.leaf_of.pop((part.schema or above.schema, part.name), None)
         if (above.schema, above.name) in self.before:
             self.before.add((child.schema, child.name))
         return child
@@ -318,7 +377,7 @@ class World:
                 self._indexed += 1
         for part in parts if parts is not None else table.parts:
             for relation in part.walk():
-                self.leaf_of[relation.name] = (table.schema, table.name)
+                self.leaf_of[relation.schema or table.schema, relation.name] = (table.schema, table.name)
 
     def creates(self, schema: str, name: str) -> bool:
         """Return whether the script has created a table of that name; "" is any schema."""
@@ -327,7 +386,7 @@ class World:
 
     def forget(self, table: Table, *, moved: bool = False) -> None:
         """Remove the table; `moved`: it gets another name or schema."""
-        if not moved and table.parent and (above := self._above(table)) is not None:
+        if not moved and table.parent is not None and (above := self._above(table)) is not None:
             above.own_children.remove((table.schema, table.name))
         gone = self.tables.pop((table.schema, table.name), None)
         if gone is not None and self._by_name is not None:
@@ -336,10 +395,29 @@ class World:
 
     def _above(self, table: Table) -> Table | None:
         """Return the partitioned table that has this table as a partition."""
-        key = (table.schema, table.name)
-        schema, _, name = table.parent.rpartition(".")
-        above = self.named(schema, name)
-        return above if above is not None and key in above.own_children else None
+        above = self.tables.get(table.parent) if table.parent is not None else None
+        return above if above is not None and (table.schema, table.name) in above.own_children else None
+
+    def take_over(self, partition: Table, key: Key) -> bool:
+        """Whether a partition has such an index of its own, which becomes part of the table's, with those of its partitions."""
+        for at, own in enumerate(partition.indexes):
+            if key.fits(own):
+                top = key.of or key.name
+                partition.indexes[at] = replace(own, of=top)
+                self._part_of(partition, own.name, top)
+                return True
+        return False
+
+    def detach_indexes(self, partition: Table) -> None:
+        """The indexes of a partition belong to no other from here on; those of its partitions belong to them."""
+        for key in partition.indexes:
+            if key.of:
+                self._part_of(partition, key.of, key.name)
+        partition.indexes = [replace(key, of="") for key in partition.indexes]
+
+    def _part_of(self, table: Table, old: str, new: str) -> None:
+        for below in self.partitions_of(table):
+            below.indexes = [replace(key, of=new) if key.of == old else key for key in below.indexes]
 
     def has_index(self, table: Table, key: Key) -> bool:
         """Whether a table has an index like that one which ATTACH PARTITION takes over.
@@ -352,7 +430,7 @@ class World:
             return False
         if self.edition.greenplum:
             return True
-        below = [child for child in self.partitions_of(table) if child.parent == table.title]
+        below = [child for child in self.partitions_of(table) if child.parent == (table.schema, table.name)]
         return all(any(k.of == own.name for k in child.indexes) for child in below)
 
     def live_size(self, table: Table) -> Size | None:
@@ -363,13 +441,61 @@ class World:
             found = found if found is None or below is None else found + below
         return found
 
+    def moved(self, table: Table, schema: str, name: str) -> None:
+        """Give a table another schema or name, also where other objects refer to it."""
+        old, new = (table.schema, table.name), (schema, name)
+        if self.existing is not None and (was := self.renamed_schemas.get(old[0], old[0])):
+            for view_schema, view_name in self.existing.reading(was, old[1]):
+                self._read(self.new_schema(view_schema), view_name)
+        self.forget(table, moved=True)
+        table.schema, table.name = new
+        if old in self.before:
+            self.before.add(new)
+        for other in self.tables.values():
+            if old in other.own_children:
+                other.own_children = [new if key == old else key for key in other.own_children]
+            if old in other.inherits:
+                other.inherits = tuple(new if key == old else key for key in other.inherits)
+            if other.parent == old:
+                other.parent = new
+            if any(k.target == old for k in other.foreign):
+                other.foreign = [replace(k, target=new) if k.target == old else k for k in other.foreign]
+            if old in other.reads:
+                other.reads = other.reads - {old} | {new}
+        for key, view in self.views.items():
+            if old in view.reads:
+                self.views[key] = replace(view, reads=view.reads - {old} | {new})
+        self.keep(table)
+
+    def schema_renamed(self, old: str, new: str) -> None:
+        """Give all tables of a schema its new name, also where other objects refer to them."""
+
+        def named(key: tuple[str, str]) -> tuple[str, str]:
+            return (new if key[0] == old else key[0]), key[1]
+
+        self.before |= {named(key) for key in self.before}
+        for table in list(self.tables.values()):
+            self.forget(table, moved=True)
+            table.schema = new if table.schema == old else table.schema
+            table.own_children = [named(key) for key in table.own_children]
+            table.inherits = tuple(named(key) for key in table.inherits)
+            table.parent = None if table.parent is None else named(table.parent)
+            table.foreign = [replace(k, target=named(k.target)) for k in table.foreign]
+            table.reads = frozenset(named(key) for key in table.reads)
+            for part in table.relations():
+                part.schema = new if part.schema == old else part.schema
+            self.keep(table)
+        for key, view in self.views.items():
+            self.views[key] = replace(view, reads=frozenset(named(read) for read in view.reads))
+
     def inheriting(self, table: Table) -> list[Table]:
         """Tables that INHERIT from it, each once, parents first."""
         found: list[Table] = []
         to_do = [table]
         while to_do:
-            title = to_do.pop(0).title
-            new = [t for t in self.tables.values() if title in t.inherits and t not in found] if table.inherited else []
+            above = to_do.pop(0)
+            key = above.schema, above.name
+            new = [t for t in self.tables.values() if key in t.inherits and t not in found] if table.inherited else []
             found += new
             to_do += new
         return found
@@ -431,7 +557,9 @@ class World:
 
     def note_change_by_name(self, name: exp.Expression) -> None:
         """Note that a partition was changed by its own name: the counts of its table are unknown from here on."""
-        owner = self.tables.get(self.leaf_of.get(qualified(name)[1], ("", "")))
+        schema, plain = qualified(name)
+        owners = {root for (s, n), root in self.leaf_of.items() if n == plain and (not schema or s in (schema, ""))}
+        owner = self.tables.get(next(iter(owners))) if len(owners) == 1 else None
         if owner is not None:
             owner.uncounted = owner.uncounted or f"change to {qualified(name)[1]}, a partition of {owner.title}"
 

@@ -1,6 +1,6 @@
 -- Columns, constraints and parents of some tables, one row a fact: what the DDL check needs to know of tables that exist. detail is JSON.
 -- needs: CONNECT
--- locks: AccessShareLock on pg_class, pg_namespace, pg_attribute, pg_type, pg_constraint, pg_inherits, pg_depend, pg_rewrite; opens no table
+-- locks: AccessShareLock on pg_class, pg_namespace, pg_attribute, pg_attrdef, pg_type, pg_constraint, pg_inherits, pg_depend, pg_rewrite; opens no table
 -- cost: index look-ups for each of the tables
 SELECT a.attrelid::int8 AS oid, 'columns' AS what, ''::text AS name,
        pg_catalog.json_build_object(
@@ -9,13 +9,13 @@ SELECT a.attrelid::int8 AS oid, 'columns' AS what, ''::text AS name,
            'columns', pg_catalog.json_agg(pg_catalog.json_build_array(
                           a.attname,
                           -- of types that users made, a built-in one that is stored alike
-                          CASE WHEN a.attstorage = 'p' AND a.attlen < 0 THEN 'name'
-                               WHEN y.oid < 16384 THEN y.typname::text
+                          CASE WHEN y.oid < 16384 THEN y.typname::text
+                               WHEN y.typlen < 0 AND y.typstorage = 'p' THEN 'name'
                                WHEN y.typlen < 0 THEN 'text'
                                ELSE CASE y.typlen WHEN 1 THEN 'bool' WHEN 2 THEN 'int2' WHEN 4 THEN 'int4' WHEN 8 THEN 'int8'
                                                   WHEN 16 THEN 'interval' ELSE 'name' END END,
                           CASE WHEN y.oid < 16384 THEN a.atttypmod ELSE -1 END,
-                          a.attnotnull, a.atthasdef, a.attislocal, COALESCE(s.sequences, ''),
+                          a.attnotnull, a.atthasdef, a.attislocal, COALESCE(s.sequences, ''), a.attstorage = 'p' AND a.attlen < 0,
 -- include generated
                           ) ORDER BY a.attnum)
                       FILTER (WHERE a.attnum > 0 AND NOT a.attisdropped))::text AS detail

@@ -26,6 +26,7 @@ from gpcatalog.ddl.baseline import Baseline
 from gpcatalog.ddl.check import cost_edition
 from gpcatalog.ddl.dialect import editions
 from gpcatalog.ddl.edition import Edition
+from gpcatalog.ddl.effect import Effect
 from gpcatalog.ddl.inputs import read
 from gpcatalog.ddl.script import Source, statements
 from gpcatalog.probes.collect import collect
@@ -168,6 +169,11 @@ def _one(conn: Connection, known: Baseline, edition: Edition, text: str, before:
         result.unread.append((place, text, str(statement.fault.message if statement.fault else "")))
         return
     effect = known.world(costs, ZoneInfo("UTC")).apply(statement.tree)
+    _compare(effect, costs, before, after, result, place, text)
+
+
+def _compare(effect: Effect, costs: Edition, before: Counter[str], after: Counter[str], result: Result, place: str, text: str) -> None:
+    """Add one statement to the result."""
     wanted = predicted(effect, costs, Instance.COORDINATOR)
     differences = {c: (wanted[c], after[c] - before[c]) for c in FIGURES if wanted[c] != after[c] - before[c]}
     if effect.unknown:
@@ -176,6 +182,34 @@ def _one(conn: Connection, known: Baseline, edition: Edition, text: str, before:
         result.wrong.append((place, text, ", ".join(f"{k} {a}:{b}" for k, (a, b) in differences.items())))
     else:
         result.equal += 1
+
+
+def script(conn: Connection, known: Baseline, edition: Edition, text: str) -> Result:
+    """The statements of a script one after another, in a transaction that is rolled back."""
+    result = Result()
+    costs = cost_edition(edition)
+    world = known.world(costs, ZoneInfo("UTC"))
+    conn.execute(b"BEGIN")
+    (begin,) = statements(Source("BEGIN"), (edition,))
+    assert begin.tree is not None
+    world.apply(begin.tree, rolled_back=True)
+    try:
+        for statement in statements(Source(text), (edition,)):
+            before = _counted(conn, edition.classic)
+            conn.execute(b"SAVEPOINT one")
+            try:
+                conn.execute(statement.text.encode())
+            except psycopg.Error as e:
+                conn.execute(b"ROLLBACK TO one")
+                result.refused += 1
+                result.refusals.append(f"{statement.text}: {e}")
+                continue
+            assert statement.tree is not None, statement.fault
+            effect = world.apply(statement.tree, rolled_back=True)
+            _compare(effect, costs, before, _counted(conn, edition.classic), result, "", statement.text)
+    finally:
+        conn.execute(b"ROLLBACK")
+    return result
 
 
 def main() -> None:

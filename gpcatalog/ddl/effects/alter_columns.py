@@ -34,13 +34,14 @@ def _add_column(world: World, table: Table, action: exp.Expression, effect: Effe
             if child and any(c.name == fold(action.this.this) for c in one.columns):
                 continue  # it becomes the same column
             one.made_alone = one.made_alone and bool(one.foreign)
+            had_toast = one.needs_toast(world.edition)
             before = len(one.columns), len(one.indexes), len(one.checks)
             made = column(world, one, action.this, unknown)
             if made is None:
                 continue
             if reason := unknown_toast(one, world.edition):
                 unknown.append(reason)
-            if one.toast_doubt and toastable(made.type, made.typmod):
+            if one.toast_doubt and (effect.rewritten or toastable(made.type, made.typmod) or one.needs_toast(world.edition) != had_toast):
                 unknown.append(one.toast_doubt)
             if one is not table:
                 made = one.columns[-1] = made.of_partition()
@@ -50,6 +51,8 @@ def _add_column(world: World, table: Table, action: exp.Expression, effect: Effe
                 effect.rewritten = True
             if not world.edition.classic and (made.serial or volatile(action.this)):
                 effect.rewritten = True  # and a rewrite notes no encoding
+                if one.toast_doubt:
+                    unknown.append(one.toast_doubt)
                 one.toasted = one.toasted and world.edition.greenplum  # nor keeps a TOAST relation that no column calls for
             else:
                 _rewritten_by_column(world, one, effect, made.default)
@@ -109,7 +112,7 @@ def _drop_column(world: World, table: Table, action: exp.Expression, effect: Eff
         return
     kept = {t.title for t in family if t is not table and not t.parent and any(c.name == name and c.local for c in t.columns)}
     if table.inherited and len(family) == 1:  # ONLY: it becomes a column of the children's own
-        for child in [t for t in world.inheriting(table) if table.title in t.inherits]:
+        for child in [t for t in world.inheriting(table) if (table.schema, table.name) in t.inherits]:
             child.columns = [replace(c, local=True) if c.name == name else c for c in child.columns]
     if str(action.args.get("behavior") or "") == "CASCADE" and read_by_views(world, {(t.schema, t.name) for t in family}):
         effect.add_unknown("views dropped by CASCADE")
@@ -133,6 +136,7 @@ def _drop_column(world: World, table: Table, action: exp.Expression, effect: Eff
             one.columns = [c for c in one.columns if c.name not in gone]
             one.dropped += len(gone)
             one.indexes = [k for k in one.indexes if not gone & k.reads]
+            one.only = [k for k in one.only if not gone & k.reads]
             for part in one.relations() if one.odd_parts else ():
                 for key in [k for k in part.odd.keys if gone & k.reads]:
                     part.odd = part.odd.without_key(world.edition.name, key)
@@ -199,20 +203,17 @@ def _alter_column(world: World, table: Table, action: exp.Expression, effect: Ef
 @acts("RenameColumnTo")
 def _rename_column(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
     old, new = fold(action.this), fold(action.args.get("to"))
+
+    def renamed(names: frozenset[str]) -> frozenset[str]:
+        return frozenset(new if n == old else n for n in names)
+
     for one in affected_tables(world, table, action):
-        one.columns = [replace(c, name=new) if c.name == old else c for c in one.columns]
-
-        def renamed(names: frozenset[str]) -> frozenset[str]:
-            return frozenset(new if n == old else n for n in names)
-
-        one.indexes = [
-            replace(
-                k,
-                simple=tuple(new if n == old else n for n in k.simple),
-                expressions=renamed(k.expressions),
-                predicate=renamed(k.predicate),
-            )
-            for k in one.indexes
-        ]
+        one.columns = [replace(c, name=new if c.name == old else c.name, generated=renamed(c.generated)) for c in one.columns]
+        one.indexes = [k.renamed(old, new) for k in one.indexes]
+        one.only = [k.renamed(old, new) for k in one.only]
         one.checks = [replace(c, reads=renamed(c.reads)) for c in one.checks]
         one.foreign = [replace(f, columns=tuple(new if n == old else n for n in f.columns)) for f in one.foreign]
+        for level in one.levels:
+            level.keys = tuple(new if n == old else n for n in level.keys)
+        for part in one.relations() if one.odd_parts else ():
+            part.odd = replace(part.odd, keys=tuple(k.renamed(old, new) for k in part.odd.keys))

@@ -14,7 +14,7 @@ from gpcatalog.ddl.effect import Effect
 from gpcatalog.ddl.effects.actions import NO_ROWS, acts
 from gpcatalog.ddl.expansion import Grower, storage_of, template_sizes
 from gpcatalog.ddl.locate import locate
-from gpcatalog.ddl.relations import Odd, Partition, Table, child_name, fold, take_over
+from gpcatalog.ddl.relations import Odd, Partition, Table, child_name, fold
 from gpcatalog.model.storage import Storage
 
 if TYPE_CHECKING:
@@ -109,8 +109,12 @@ def _target(
     except Unknown as e:
         effect.add_unknown(str(e))
         return None
-    if found is None and not optional:
+    named = action.args.get("target") or action.args.get("ref") or action.args.get("this")
+    by_name = named is not None and fold(named.args.get("this")) != "" if isinstance(named, exp.Expression) else False
+    apart = bool(table.own_children) and (found is None or not by_name)  # partitions that are tables of their own are not searched
+    if apart or (found is None and not optional):
         effect.add_unknown("partition not identified")
+        return None
     return found
 
 
@@ -213,6 +217,10 @@ def _exchange_with(world: World, table: Table, siblings: list[Partition], action
         return
     if part.odd != Odd():
         effect.add_unknown("indexes and TOAST relation of the exchanged partition")
+        other.uncounted = other.uncounted or f"table {other.title} after EXCHANGE PARTITION"
+    if other.toasted or other.toast_missing or table.toasted or other.extra or other.owned or any(c.serial for c in other.columns):
+        effect.add_unknown("sequences and TOAST relation of the exchanged table")
+        other.uncounted = other.uncounted or f"table {other.title} after EXCHANGE PARTITION"
     same = len(other.indexes) == len(table.indexes)
     if not same and (world.edition.classic or other.indexes):
         effect.add_unknown("indexes of the exchanged table")
@@ -256,15 +264,14 @@ def _attach(world: World, table: Table, action: exp.Expression, effect: Effect) 
         effect.minor.append("rows of foreign keys of partitioned tables")
     if child.partitioned and child.parts and table.indexes:
         effect.add_unknown("indexes of the partitions of the attached table")
-    effect.leaves_made += 0  # it was counted as a table, and is one still
     with world.changing(effect, child, *world.partitions_of(child)):
-        child.parent = table.title
+        child.parent = (table.schema, table.name)
         for key in table.indexes:
             settled: list[Table] = []
             for one in (child, *world.partitions_of(child)):
                 if any(one is x for x in settled):
                     continue
-                if world.has_index(one, key) and take_over(one, key):
+                if world.has_index(one, key) and world.take_over(one, key):
                     settled += world.partitions_of(one)
                 else:
                     one.indexes.append(key.for_partition(one))
@@ -283,11 +290,11 @@ def _detach(world: World, table: Table, action: exp.Expression, effect: Effect) 
     if any(k.constraint for k in child.indexes):
         effect.minor.append("constraints kept by the detached table")
     with world.changing(effect, child):
-        child.parent = ""
+        child.parent = None
         child.array_missing = child.storage is Storage.HEAP and not _leaf_has_array_type(world) and not child.array_kept
         child.array_kept = False
         _note(world, child)
-    child.indexes = [replace(k, of="") for k in child.indexes]
+    world.detach_indexes(child)
     key = (child.schema, child.name)
     table.own_children = [name for name in table.own_children if name != key]
 

@@ -15,11 +15,12 @@ from gpcatalog.ddl.definition import constraint
 from gpcatalog.ddl.effect import Effect
 from gpcatalog.ddl.effects.actions import ACTIONS, NO_ROWS, WEAK_LOCK, action_says_only, acts, affected_tables
 from gpcatalog.ddl.effects.alter_columns import set_oids
+from gpcatalog.ddl.effects.indexes import owners_of_index
 from gpcatalog.ddl.effects.registry import handles
 from gpcatalog.ddl.effects.sequences import rename_sequence
-from gpcatalog.ddl.effects.views import alter_foreign, rename_read
+from gpcatalog.ddl.effects.views import alter_foreign
 from gpcatalog.ddl.expansion import options_of, storage_of
-from gpcatalog.ddl.relations import Key, Partition, Table, fold, qualified, take_over
+from gpcatalog.ddl.relations import Key, Partition, Table, fold, qualified
 from gpcatalog.model.storage import Storage
 
 if TYPE_CHECKING:
@@ -66,10 +67,11 @@ def alter(world: World, tree: exp.Expression) -> Effect:
             effect.add_unknown(f"unknown table {tree.this.sql('greenplum')}")
         return effect
     counts = any(type(a).__name__ not in NO_ROWS | {"OwnerTo"} for a in actions)
-    if counts and not table.known:
-        effect.add_unknown(table.unknown_definition)
-    if counts and table.uncounted:
-        effect.add_unknown(table.uncounted)
+    for one in (table, *world.partitions_of(table), *world.inheriting(table)) if counts else ():
+        if not one.known:
+            effect.add_unknown(one.unknown_definition)
+        if one.uncounted:
+            effect.add_unknown(one.uncounted)
     if table.toast_missing and table.storage is not Storage.AO_COLUMN and any(type(a).__name__ not in _NO_TOAST for a in actions):
         with world.changing(effect, table):
             table.toast_missing = False
@@ -100,9 +102,11 @@ def _rename_index(world: World, tree: exp.Expression, actions: list[exp.Expressi
     rename = tree.args.get("rename")
     if rename is None:
         return
-    old = fold(tree.this.this)
-    for table in world.tables.values():
-        new = fold(rename.this)
+    schema, old = qualified(tree.this)
+    new = fold(rename.this)
+    owners = owners_of_index(world, schema, old)
+    family = [one for table in owners for one in (table, *world.partitions_of(table))]
+    for table in family:
         table.indexes = [replace(k, name=new) if k.name == old else replace(k, of=new) if old and k.of == old else k for k in table.indexes]
 
 
@@ -119,6 +123,7 @@ def _act(world: World, table: Table, action: exp.Expression, effect: Effect) -> 
 def _add_constraint(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
     element = action.this
     if isinstance(element.args.get("kind"), gx.ReferencesConstraint):
+        world.find(element.args["kind"].this)  # a partition becomes a table of its own now, not while changes are measured
         effect.minor.append("rows of foreign keys of partitioned tables")
     if not action_says_only(action):
         world.separate_odd(table)
@@ -144,7 +149,7 @@ def _add_constraint(world: World, table: Table, action: exp.Expression, effect: 
                 made = one.indexes[keys:]
             else:
                 del one.indexes[keys:]
-                one.indexes += [key.for_partition(one) for key in made if not take_over(one, key)]
+                one.indexes += [key.for_partition(one) for key in made if not world.take_over(one, key)]
     for reason in unknown:
         effect.add_unknown(reason)
 
@@ -251,6 +256,8 @@ def _set_table(world: World, table: Table, action: exp.Expression, effect: Effec
         effect.rewritten = True
         if table.partitioned or table.levels:
             effect.add_unknown("persistence of partitions")
+        if table.toasted or table.toast_doubt:
+            effect.add_unknown("TOAST relation after a rewrite")
         with world.changing(effect, table):
             table.unlogged = form == "SET UNLOGGED"
     elif form in ("SET WITH OIDS", "SET WITHOUT OIDS"):
@@ -266,30 +273,22 @@ def _set_table(world: World, table: Table, action: exp.Expression, effect: Effec
 
 @acts("RenameTo")
 def _rename(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
-    world.forget(table, moved=True)
-    old, table.name = table.name, fold(action.this)
-    rename_read(world, (table.schema, old), (table.schema, table.name))
-    for other in world.tables.values():
-        other.own_children = [(s, table.name if n == old and s == table.schema else n) for s, n in other.own_children]
-    world.keep(table)
+    world.moved(table, table.schema, fold(action.this))
 
 
 @acts("RenameConstraint")
 def _rename_constraint(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
     old, new = fold(action.this), fold(action.args.get("to"))
     table.indexes = [replace(k, name=new) if k.name == old else k for k in table.indexes]
+    for one in world.partitions_of(table):
+        one.indexes = [replace(k, of=new) if k.of == old else k for k in one.indexes]
     table.checks = [replace(c, name=new) if c.name == old else c for c in table.checks]
     table.foreign = [replace(f, name=new) if f.name == old else f for f in table.foreign]
 
 
 @acts("SetSchema")
 def _set_schema(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
-    world.forget(table, moved=True)
-    old, table.schema = table.schema, fold(action.this)
-    rename_read(world, (old, table.name), (table.schema, table.name))
-    for other in world.tables.values():
-        other.own_children = [(table.schema if n == table.name and s == old else s, n) for s, n in other.own_children]
-    world.keep(table)
+    world.moved(table, fold(action.this), table.name)
 
 
 @acts("InheritAction")
@@ -299,14 +298,14 @@ def _inherit(world: World, table: Table, action: exp.Expression, effect: Effect)
         effect.add_unknown(f"effect of {form}")
         return
     parent = world.find(action.this)
-    title = parent.title if parent is not None else fold(action.this)
+    key = (parent.schema, parent.name) if parent is not None else qualified(action.this)
     with world.changing(effect, table):
         if form == "INHERIT":
-            table.inherits = (*table.inherits, title)
+            table.inherits = (*table.inherits, key)
             if parent is not None:
                 parent.inherited = True
         else:
-            table.inherits = tuple(t for t in table.inherits if t != title)
+            table.inherits = tuple(t for t in table.inherits if t != key)
             if not table.inherits:
                 table.columns = [replace(c, local=True) for c in table.columns]
 
@@ -314,6 +313,26 @@ def _inherit(world: World, table: Table, action: exp.Expression, effect: Effect)
 @acts("OwnerTo")
 def _owner(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
     effect.minor.append("pg_shdepend rows")
+
+
+@handles("Vacuum", "Cluster")
+def rewrite(world: World, tree: exp.Expression) -> Effect:
+    """VACUUM FULL and CLUSTER write tables anew: a TOAST relation that no column calls for any more may go."""
+    effect = Effect()
+    if type(tree).__name__ == "Vacuum" and "FULL" not in tree.sql("greenplum").upper():
+        return effect
+    names = [tree.args["table"]] if tree.args.get("table") is not None else [t.this for t in tree.args.get("targets") or ()]
+    analyzed = tree.args.get("analyze")
+    if isinstance(analyzed, exp.Expression) and isinstance(analyzed.args.get("target"), exp.Expression):
+        names.append(analyzed.args["target"].this)
+    named = [table for name in names if (table := world.find(name)) is not None]
+    for table in [one for t in named for one in (t, *world.partitions_of(t))] if names else list(world.tables.values()):
+        if table.toasted or table.toast_doubt:
+            effect.add_unknown("TOAST relation after a rewrite")
+            table.uncounted = table.uncounted or f"TOAST relation of {table.title} after a rewrite"
+    if world.existing is not None and not names:
+        effect.add_unknown("TOAST relations after a rewrite of all tables")
+    return effect
 
 
 @handles("AlterTable", "AlterIndex", "AlterView")

@@ -18,7 +18,7 @@ from gpcatalog.ddl.effects.indexes import create_index
 from gpcatalog.ddl.effects.registry import handles
 from gpcatalog.ddl.effects.views import create_external, create_view
 from gpcatalog.ddl.expansion import Grower, levels_of, options_of, storage_of, template_sizes
-from gpcatalog.ddl.relations import Table, fold, qualified
+from gpcatalog.ddl.relations import Column, Table, fold, qualified
 from gpcatalog.model.storage import Storage
 
 if TYPE_CHECKING:
@@ -44,8 +44,8 @@ def create(world: World, tree: exp.Create) -> Effect:
     schema, plain = world.new_name(name)
     if tree.find(exp.TemporaryProperty) is not None:
         schema, plain = qualified(name)
-    if tree.args.get("exists") and (schema, plain) in world.tables:
-        return Effect("create", world.tables[schema, plain])
+    if tree.args.get("exists") and (there := world.existing_table(schema, plain)) is not None:
+        return Effect("create", there)
     table = Table(schema, plain, kind=str(kind))
     method, by, of = "", None, None
     parents: list[Table] = []
@@ -151,16 +151,16 @@ def inherit_columns(world: World, table: Table, node: exp.Expression) -> list[Ta
         parents.append(parent)
         parent.inherited = True
         table.oids = table.oids or parent.oids
-    table.inherits = tuple(parent.title for parent in parents)
+    table.inherits = tuple((parent.schema, parent.name) for parent in parents)
     return parents
 
 
 def inherit_partition(world: World, table: Table, of: exp.Expression, method: str) -> None:
     parent = world.find(of.this)
-    table.parent = ".".join(p for p in qualified(of.this) if p)
+    table.parent = qualified(of.this) if parent is None else (parent.schema, parent.name)
     if parent is None or not parent.known:
         table.known = False
-        table.unknown.append(f"unknown parent table {table.parent}")
+        table.unknown.append(f"unknown parent table {of.this.sql('greenplum')}")
         return
     parent.own_children.append((table.schema, table.name))
     table.columns = [c.of_partition() for c in parent.columns]
@@ -182,7 +182,7 @@ def columns_of_query(world: World, table: Table, query: exp.Expression, names: l
         return
     given = [fold(n.this if isinstance(n, exp.ColumnDef) else n) for n in names]
     found = [replace(c, name=given[i] if i < len(given) else c.name) for i, c in enumerate(found)]
-    table.columns = [replace(c, not_null=False, default=False, serial="", named=0) for c in found]
+    table.columns = [Column(c.name, c.type, c.typmod) for c in found]
     note_toast(world, table)
 
 

@@ -46,7 +46,7 @@ def drop_tables(world: World, tree: exp.Expression) -> Effect:
             continue
         if table is None:
             world.note_change_by_name(name)
-            if not tree.args.get("exists") or world.opaque:
+            if not tree.args.get("exists") or world.opaque or world.may_exist(*qualified(name)):
                 effect.add_unknown(f"unknown table {name.sql('greenplum')}")
             if tree.args.get("exists"):
                 effect.may_exist.append(qualified(name))

@@ -10,7 +10,7 @@ from sqlglot import exp
 from gpcatalog.ddl.definition import index_key
 from gpcatalog.ddl.effect import Effect
 from gpcatalog.ddl.effects.nodes import says_only
-from gpcatalog.ddl.relations import Partition, Table, fold, qualified, take_over
+from gpcatalog.ddl.relations import Partition, Table, fold, qualified
 
 if TYPE_CHECKING:
     from gpcatalog.ddl.world import World
@@ -29,7 +29,7 @@ def create_index(world: World, tree: exp.Create) -> Effect:
     if table.uncounted:
         effect.add_unknown(table.uncounted)
     name = fold(tree.this.args.get("this"))
-    if name and tree.args.get("exists") and any(key.name == name for key in table.indexes):
+    if name and tree.args.get("exists") and owners_of_index(world, table.schema, name):
         return effect
     if not says_only(target):
         world.separate_odd(table)
@@ -51,7 +51,7 @@ def create_index(world: World, tree: exp.Create) -> Effect:
             one.directory = True
             if one is table:
                 one.indexes.append(key)
-            elif take_over(one, key):
+            elif world.take_over(one, key):
                 settled += world.partitions_of(one)
             else:
                 one.indexes.append(key.for_partition(one))
@@ -62,7 +62,10 @@ def create_index(world: World, tree: exp.Create) -> Effect:
 def _index_of_partition(world: World, table: Table, path: list[Partition], tree: exp.Create, effect: Effect) -> Effect:
     """An index of a partition alone, where partitions are no tables of their own here."""
     part, server = path[-1], world.edition.name
-    key = index_key(table, fold(tree.this.args.get("this")), tree.this.args["params"], unique=bool(tree.this.args.get("unique")))
+    name = fold(tree.this.args.get("this"))
+    if name and tree.args.get("exists") and (owners_of_index(world, table.schema, name) or any(k.name == name for k in part.odd.keys)):
+        return effect
+    key = index_key(table, name, tree.this.args["params"], unique=bool(tree.this.args.get("unique")))
     effect.table = table
     effect.exclusive = False
     with world.changing(effect, table):
@@ -85,18 +88,26 @@ def _drop_of_partition(world: World, index: str, effect: Effect) -> bool:
     return False
 
 
-def _owner(world: World, index: str) -> Table | None:
-    """The table that has an index of that name."""
-    for schema, name in world.existing.owner_of_index(index) if world.existing is not None else ():
-        world.named(schema, name)
-    return next((t for t in world.tables.values() for key in (*t.indexes, *t.only) if key.name == index and index), None)
+def owners_of_index(world: World, schema: str, index: str) -> list[Table]:
+    """Tables that have an index of that name; "" is any schema, or the schemas of search_path where it is set."""
+    schemas = {schema, ""} if schema else {*world.defaults.path, ""} if world.defaults.path else set()
+    for there, name in world.existing.owner_of_index(index) if world.existing is not None else ():
+        world.named(world.new_schema(there), name)
+    found = [t for t in world.tables.values() if any(key.name == index for key in (*t.indexes, *t.only))]
+    return [t for t in found if not schemas or t.schema in schemas or (t.schema == "" and "public" in schemas)]
 
 
 def drop_indexes(world: World, tree: exp.Expression) -> Effect:
     effect = Effect("alter")
     for name in tree.args["indexes"]:
-        _, plain = qualified(name) if not isinstance(name, exp.Dot) else ("", "")
-        owner = _owner(world, plain)
+        schema, plain = qualified(name) if not isinstance(name, exp.Dot) else ("", "")
+        owners = owners_of_index(world, schema, plain) if plain else []
+        if len(owners) > 1:
+            effect.add_unknown(f"which of {len(owners)} indexes named {plain}")
+            for one in owners:
+                one.uncounted = one.uncounted or effect.unknown[-1]
+            continue
+        owner = owners[0] if owners else None
         if owner is None and _drop_of_partition(world, plain, effect):
             continue
         if owner is None:

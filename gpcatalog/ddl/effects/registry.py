@@ -52,13 +52,13 @@ NO_EFFECT = frozenset(
     """AlterAggregate AlterCollation AlterConversion AlterDefaultPrivileges AlterDomain AlterEventTrigger AlterForeignDataWrapper
     AlterFunction AlterGroup AlterLanguage AlterLargeObject AlterOperator AlterPolicy AlterProtocol AlterPublication AlterResourceGroup
     AlterResourceQueue AlterRule AlterServer AlterStatistics AlterSubscription AlterSystem AlterTablespace AlterTextSearch
-    AlterTrigger AlterUserMapping Analyze Checkpoint CloseCursor Cluster CommentOn Copy CreateAccessMethod CreateAssertion CreateCast
+    AlterTrigger AlterUserMapping Analyze Checkpoint CloseCursor CommentOn Copy CreateAccessMethod CreateAssertion CreateCast
     CreateCollation CreateConversion CreateDatabase CreateEventTrigger CreateForeignDataWrapper CreateGroup CreateLanguage CreateOperator
     CreateOperatorClass CreateOperatorFamily CreateProtocol CreatePublication CreateResourceGroup CreateResourceQueue CreateRole
     CreateServer CreateSubscription CreateTablespace CreateTextSearch CreateTransform CreateUserMapping Deallocate DeclareCursor
     DropAssertion DropDatabase DropResource DropRole DropSubscription DropTablespace DropUserMapping Execute Fetch Grant GrantRole Listen
     Load Lock Move Notify Prepare ReassignOwned Refresh Reindex Retrieve Revoke RevokeRole SecurityLabel SetConstraints ShowVariable
-    Unlisten Vacuum Values TableQuery MergeRows""".split()
+    Unlisten Values TableQuery MergeRows""".split()
 )
 # the same, unless CASCADE drops dependent objects
 UNLESS_CASCADE = frozenset("DropAggregate DropCast DropFunction DropLanguage DropOperator DropTransform".split())

@@ -69,6 +69,8 @@ def drop_schemas(world: World, tree: exp.Expression) -> Effect:
         drop_dependent_views(world, gone, effect)
         drop_foreign_keys(world, tables, effect)
         for kind, made in list(world.types.made.items()):
+            if not made.base:
+                effect.add_unknown(f"type {kind}, which several schemas have")
             if made.columns is None or made.schema not in inside | {""}:
                 continue
             if made.schema not in inside:
@@ -76,6 +78,8 @@ def drop_schemas(world: World, tree: exp.Expression) -> Effect:
                 continue
             del world.types.made[kind]
             effect.add_rows({"pg_class": -1, "pg_attribute": -made.columns})
+        if world.renamed_schemas.get(name, name) in world.schemas_with_code:
+            effect.add_unknown(f"objects that use functions or operators of schema {name}")
         if world.routines and any(k.expressions or k.predicate for t in world.tables.values() for k in t.indexes):
             effect.add_unknown(f"indexes that use functions of schema {name}")
     return effect
@@ -86,6 +90,7 @@ def rename_schema(world: World, tree: exp.Expression) -> Effect:
     new = tree.args.get("rename")
     old = fold(tree.this if isinstance(tree.this, exp.Identifier) else tree.this.args.get("this"))
     if isinstance(new, exp.Identifier):
+        world.read_reading(old)
         if world.existing is not None:
             world.renamed_schemas[fold(new)] = world.renamed_schemas.get(old, old)
             world.renamed_schemas[old] = ""
@@ -103,10 +108,5 @@ def rename_schema(world: World, tree: exp.Expression) -> Effect:
                 world.types.made[kind] = made._replace(schema=fold(new))
         for key in [k for k in world.sequences if k[0] == old]:
             rename_sequence(world, key, (fold(new), key[1]))
-        for table in [t for t in world.tables.values() if t.schema == old]:
-            world.forget(table, moved=True)
-            table.schema = fold(new)
-            rename_read(world, (old, table.name), (table.schema, table.name))
-            table.own_children = [(table.schema if s == old else s, n) for s, n in table.own_children]
-            world.keep(table)
+        world.schema_renamed(old, fold(new))
     return Effect()

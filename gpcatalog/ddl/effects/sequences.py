@@ -11,7 +11,7 @@ from gpcatalog.ddl import extras
 from gpcatalog.ddl.effect import Effect
 from gpcatalog.ddl.effects.nodes import cascades
 from gpcatalog.ddl.effects.registry import drops, handles
-from gpcatalog.ddl.relations import fold
+from gpcatalog.ddl.relations import fold, object_name
 
 if TYPE_CHECKING:
     from gpcatalog.ddl.world import World
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def create_sequence(world: World, tree: exp.Expression) -> Effect:
     effect = Effect()
     name = world.new_name(tree.this)
-    if name in world.sequences:
+    if name in world.sequences or world.known_name(tree.this, world.sequences) in world.sequences:
         return effect
     world.sequences.add(name)
     effect.other_files = 1
@@ -34,6 +34,15 @@ def create_sequence(world: World, tree: exp.Expression) -> Effect:
     return effect
 
 
+def _of_a_column(world: World, key: tuple[str, str]) -> bool:
+    """Whether a serial or identity column may own a sequence of that name."""
+    world.disowned.add(key[1])
+    owners = [t for t in world.tables.values() if any(object_name(t.name, c.name, "seq") == key[1] for c in t.columns if c.serial)]
+    for table in owners:
+        table.uncounted = table.uncounted or f"owner of sequence {key[1]}"
+    return bool(owners) or world.existing is not None
+
+
 def set_owner(world: World, tree: exp.Expression, name: tuple[str, str], effect: Effect) -> None:
     """OWNED BY: the sequence is dropped with the table."""
     for option in tree.args.get("options") or ():
@@ -43,10 +52,14 @@ def set_owner(world: World, tree: exp.Expression, name: tuple[str, str], effect:
         for table in world.tables.values():
             if name in table.owned:
                 table.owned = [key for key in table.owned if key != name]
+        if name not in world.sequences and _of_a_column(world, name):
+            effect.add_unknown(f"previous owner of sequence {name[1]}")
         if owner.args.get("db") is None:
             continue  # NONE
         schema = fold(owner.args["catalog"]) if owner.args.get("catalog") is not None else ""
         found = world.named(schema, fold(owner.args["db"]))
+        if found is not None and name not in world.sequences:
+            found.uncounted = found.uncounted or f"owner of sequence {name[1]}"
         if found is None or name not in world.sequences:
             effect.minor.append("owner of the sequence")
         else:
@@ -90,7 +103,7 @@ def drop_sequences(world: World, tree: exp.Expression) -> Effect:
     for name in tree.args.get("names") or ():
         key = world.known_name(name, world.sequences)
         if key not in world.sequences:
-            if tree.args.get("exists") and not world.opaque:
+            if tree.args.get("exists") and not world.opaque and not _of_a_column(world, key):
                 continue  # as for DROP TABLE IF EXISTS
             effect.add_unknown(f"unknown sequence {name.sql('greenplum')}")
             continue

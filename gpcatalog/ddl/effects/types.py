@@ -36,6 +36,8 @@ def alter_type(world: World, tree: exp.Expression) -> Effect:
 def drop_types(world: World, tree: exp.Expression) -> Effect:
     effect = Effect(minor=["catalog rows of a type"])
     for kind in tree.args.get("types") or tree.args.get("names") or ():
+        if world.types.ambiguous(kind):
+            effect.add_unknown("which of several types of that name")
         known, columns = world.types.drop(kind)
         if not known and not tree.args.get("exists"):
             effect.add_unknown("unknown type")

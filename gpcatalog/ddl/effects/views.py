@@ -26,6 +26,8 @@ def create_view(world: World, tree: exp.Create) -> Effect:
     name = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
     given = tree.this.expressions if isinstance(tree.this, exp.Schema) else []
     key, query = world.new_name(name), tree.args.get("expression")
+    if tree.args.get("replace"):
+        key = world.known_name(name, world.views)
     if tree.find(exp.TemporaryProperty) is not None or tree.args.get("temporary"):
         key = "pg_temp", key[1]
     number = None if query is None else width(world, query)
@@ -88,8 +90,9 @@ def drop_dependent_views(world: World, keys: set[tuple[str, str]], effect: Effec
 
 def _read_from_baseline(world: World, key: tuple[str, str]) -> None:
     """Know the materialized views that read a relation of the baseline."""
-    for schema, view in world.existing.reading(*key) if world.existing is not None else ():
-        world.named(schema, view)
+    was = world.renamed_schemas.get(key[0], key[0])
+    for schema, view in world.existing.reading(was, key[1]) if world.existing is not None and was else ():
+        world.named(world.new_schema(schema), view)
 
 
 def read_by_views(world: World, keys: set[tuple[str, str]]) -> bool:
