@@ -189,15 +189,15 @@ def check(
         wanted = color is ColorChoice.ALWAYS or (
             color is ColorChoice.AUTO and output is None and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
         )
-        text = check_text.render(report, color=wanted, explain=explain)
+        text = check_text.pieces(report, color=wanted, explain=explain)
     else:
         import importlib
 
-        text = importlib.import_module(f"gpcatalog.emit.check_{output_format.value}").render(report)
-    if output is None:
-        streams.out(text)
-    else:
-        streams.save(output, text)
+        writer = importlib.import_module(f"gpcatalog.emit.check_{output_format.value}")
+        text = writer.pieces(report) if hasattr(writer, "pieces") else iter([writer.render(report)])
+    with streams.destination(str(output) if output is not None else "") as stream:
+        stream.writelines(text)
+        stream.flush()
     limit = fail_on.value if fail_on is not None else settings.fail_on
     if limit != "never" and any(f.finding.severity >= Severity[limit.upper()] for f in report.findings):
         raise typer.Exit(Exit.FINDINGS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator
 from pathlib import PurePath
 from typing import Any
 from urllib.parse import quote
@@ -68,8 +69,8 @@ def _result(found: Located, numbers: dict[str, int], seen: dict[str, int]) -> di
     }
 
 
-def render(report: CheckReport) -> str:
-    """One run with all rules and results."""
+def pieces(report: CheckReport) -> Iterator[str]:
+    """One run with all rules and results, as text to be written piece by piece; a result a line."""
     names = sorted(every())
     numbers = {name: i for i, name in enumerate(names)}
     seen: dict[str, int] = {}
@@ -80,8 +81,17 @@ def render(report: CheckReport) -> str:
             {
                 "tool": {"driver": {"name": "gpcatalog", "version": __version__, "rules": [_rule(name) for name in names]}},
                 "columnKind": "unicodeCodePoints",
-                "results": [_result(found, numbers, seen) for found in report.findings],
+                "results": [],
             }
         ],
     }
-    return json_safe(json.dumps(log, ensure_ascii=False, indent=1)) + "\n"
+    head, empty, tail = json_safe(json.dumps(log, ensure_ascii=False, indent=1)).rpartition('"results": []')
+    yield head + empty[:-1]
+    for n, found in enumerate(report.findings):
+        yield f"{',' if n else ''}\n    " + json_safe(json.dumps(_result(found, numbers, seen), ensure_ascii=False))
+    yield ("\n   ]" if report.findings else "]") + tail + "\n"
+
+
+def render(report: CheckReport) -> str:
+    """The whole text."""
+    return "".join(pieces(report))

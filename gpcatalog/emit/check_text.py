@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterator
 
 from gpcatalog.capacity.seconds import ADD_SECONDS, COPY_RATE
 from gpcatalog.ddl.checks import page
@@ -88,14 +89,14 @@ def _held(report: CheckReport) -> list[str]:
     return [f"AccessExclusive locks on tables of the baseline ({rate})", *out[:_TABLES], *more, ""]
 
 
-def render(report: CheckReport, *, color: bool = False, explain: bool = False) -> str:
-    """The whole report."""
+def pieces(report: CheckReport, *, color: bool = False, explain: bool = False) -> Iterator[str]:
+    """The whole report, as text to be written piece by piece."""
 
     def paint(code: str, text: str) -> str:
         return f"\x1b[{code}m{text}\x1b[0m" if color else text
 
-    out: list[str] = []
     for found in report.findings:
+        out: list[str] = []
         finding = found.finding
         out.append(
             f"{printable(found.file)}:{found.line}:{found.column}: "
@@ -106,9 +107,8 @@ def render(report: CheckReport, *, color: bool = False, explain: bool = False) -
         out.append(f"      do:  {printable(finding.remedy)}")
         if explain:
             out.append(f"      sure: {page(finding.rule).get('How sure it is', finding.confidence.value)}")
-        out.append("")
-    out += _tables(report)
-    out += _held(report)
+        yield "\n".join(out) + "\n\n"
+    out = [*_tables(report), *_held(report)]
     total = report.total
     least = "" if total.complete else " at least"
     rows = max(sum(total.rows_segment.values()), sum(total.rows_coordinator.values()))
@@ -138,4 +138,9 @@ def render(report: CheckReport, *, color: bool = False, explain: bool = False) -
         f"{plural(len(report.files), 'file')}, {plural(report.typed + report.not_understood + report.errors, 'statement')} "
         f"({count(report.typed)} typed, {count(report.not_understood)} not understood, {count(report.errors)} in error)"
     )
-    return "\n".join(out) + "\n"
+    yield "\n".join(out) + "\n"
+
+
+def render(report: CheckReport, *, color: bool = False, explain: bool = False) -> str:
+    """The whole report."""
+    return "".join(pieces(report, color=color, explain=explain))
