@@ -36,8 +36,9 @@ from gpcatalog.emit import audit_text, check_github, check_gitlab, check_json, c
 from gpcatalog.emit.metrics import exposition
 from gpcatalog.errors import CatalogError
 from gpcatalog.growth.picture import picture
-from gpcatalog.model import bounds, policy, server, workload
+from gpcatalog.model import bounds, server
 from gpcatalog.model.secrets import masked
+from gpcatalog.planner import policy, workload
 from gpcatalog.probes import target
 from gpcatalog.store.snapshot import Snapshot, believed
 from tests.ddl.synthesis import Maker
