@@ -22,6 +22,8 @@ SERVERS = ("gp6_dsn", "gp7_dsn", "pg12_dsn", "pg_dsn", "pgnew_dsn", "pg19_dsn")
 # sections that tell of the audit itself; statistics move while the two audits run
 OTHERS = ("snapshot", "coverage", "timing", "horizon")
 MOVING = ("dead_tuples", "last_vacuum", "reltuples", "age_seconds")
+# of how many tables the segment file lists are compared with the directories is a matter of the time that the directories took
+COMPARED = ("basis", "catalog")
 
 
 @pytest.fixture(params=SERVERS)
@@ -40,7 +42,11 @@ def _audited(dsn: str, file: Path) -> tuple[dict[str, list[str]], dict[str, str]
         collect(session, file)
     with Snapshot(file) as snapshot:
         rows = {
-            name: sorted(str({k: v for k, v in row.items() if k not in MOVING}) for row in snapshot.rows(f'SELECT * FROM "{name}"'))
+            name: sorted(
+                str({k: v for k, v in row.items() if k not in MOVING})
+                for row in snapshot.rows(f'SELECT * FROM "{name}"')
+                if COMPARED not in row.items()
+            )
             for name in TABLES
             if name not in OTHERS
         }
