@@ -21,13 +21,15 @@ from gpcatalog.ddl.edition import Edition, edition
 from gpcatalog.ddl.effect import Effect
 from gpcatalog.ddl.effects.registry import HANDLERS
 from gpcatalog.ddl.expressions import RelationName
+from gpcatalog.ddl.findings import Packer
 from gpcatalog.ddl.grammar import SyntaxFault
 from gpcatalog.ddl.inputs import included
-from gpcatalog.ddl.judged import CheckReport, Cost, Ignore, Judged, Located, Subject, TableCost, cost_of, held_by, over_budget
+from gpcatalog.ddl.judged import CheckReport, Ignore, Judged, Located, Subject, cost_of, held_by, over_budget
 from gpcatalog.ddl.relations import qualified
 from gpcatalog.ddl.script import Outcome, Piece, Source, Statement, read, split
 from gpcatalog.ddl.session import rolled_back
 from gpcatalog.ddl.settings import Budget, Settings
+from gpcatalog.ddl.totals import Spot, Totals
 from gpcatalog.ddl.variables import Variables
 from gpcatalog.ddl.world import BaselineError, World
 from gpcatalog.errors import CatalogError
@@ -55,25 +57,6 @@ def server_edition(name: str) -> Edition:
 def cost_edition(one: Edition) -> Edition:
     """The edition whose measured costs stand in for this one's."""
     return edition("pg18") if not one.greenplum and one.base > 18 else one
-
-
-def _sum(costs: Iterable[Cost]) -> Cost:
-    coordinator: Counter[str] = Counter()
-    segment: Counter[str] = Counter()
-    leaves = relations = empty = filled = locks = 0
-    complete = True
-    for cost in costs:
-        coordinator.update(cost.rows_coordinator)
-        segment.update(cost.rows_segment)
-        leaves += cost.leaves
-        relations += cost.relations
-        empty += cost.files_empty
-        filled += cost.files_filled
-        locks = max(locks, cost.locks)
-        complete = complete and cost.complete
-    on_coordinator = {k: v for k, v in coordinator.items() if v}
-    on_segment = {k: v for k, v in segment.items() if v}
-    return Cost(leaves, relations, on_coordinator, on_segment, empty, filled, locks, complete)
 
 
 class _Ignores:
@@ -198,6 +181,7 @@ class _Reader:
     done: set[Path]
     names: list[str]
     included: set[Path] = field(default_factory=set)
+    read: int = 0  # statements so far
 
     def pieces(self, source: Source, stack: tuple[Path, ...] = ()) -> Iterator[tuple[Piece | Statement, list[Ignore]]]:
         """The statements and commands of a file and of those that it includes, each with its ignore comments."""
@@ -252,6 +236,9 @@ class _Reader:
         """Every statement, whether it begins what is rolled back later, and its ignore comments."""
         undone = self.rolled_back(source)
         for at, (piece, ignores) in enumerate(self.pieces(source)):
+            self.read += 1
+            if self.read % _COLLECT == 0:
+                _free_trees()
             yield piece if isinstance(piece, Statement) else read(piece, (self.by,)), at in undone, ignores
 
 
@@ -265,12 +252,13 @@ def _bug(error: Exception) -> str:
     return f"a bug of gpcatalog: {type(error).__name__} in {last.name} of {last.filename.rsplit('/', 1)[-1]}:{last.lineno}"
 
 
-_COLLECT = 2000  # statements after which memory of their trees is given back
+_COLLECT = 500  # statements after which memory of their trees is given back
 
 
 def _free_trees() -> None:
     """Free the trees of the statements so far. Nodes know their parents: reference counts alone never free them, and the collector looks
-    at old objects ever less often while the report grows. What is alive is set aside, so each run looks at new objects only."""
+    at old objects ever less often while the report grows. What is alive is set aside, so each run looks at new objects only; a tree that
+    were in use now would stay for good."""
     gc.collect()
     gc.freeze()
 
@@ -282,6 +270,122 @@ def _judge(name: str, check: checks.Check, subject: Subject) -> None:
         raise
     except Exception as e:
         subject.effect.failed = subject.effect.failed or f"{_bug(e)}, rule {name}"
+
+
+class _Run:
+    """What a run has found so far."""
+
+    def __init__(
+        self, settings: Settings, by: Edition, world: World, changed: dict[str, list[tuple[int, int]]] | None, *, today: date, listed: bool
+    ) -> None:
+        self.settings = settings
+        self.costs = cost_edition(by)
+        self.world = world
+        self.changed = changed
+        self.today = today
+        self.listed = listed
+        every = checks.every()
+        for unknown in (*settings.disable, *settings.severity):
+            if unknown not in every:
+                raise CatalogError(f"no rule is called {unknown}", hint="`gpcatalog check --rules` lists them")
+        self.rules = {name: check for name, check in every.items() if name not in settings.disable and name != _LAST}
+        self.last = every[_LAST] if _LAST not in settings.disable else None  # it reports failed rules, too
+        self.statements: list[Judged] = []
+        self.totals = Totals()
+        self.found = Packer()
+        self.outcomes: Counter[Outcome] = Counter()
+        self.ignored = 0
+        self.number = 0
+        self.guarded = False
+        self.optional: dict[int, list[tuple[str, str]]] = {}  # tables that a statement drops if they exist
+        self.recreated: set[int] = set()  # statements of those that make all that they drop
+
+    def see(self, statement: Statement, undone: bool, ignores: list[Ignore]) -> None:
+        """Apply one statement and judge it."""
+        if statement.outcome is Outcome.COMMAND:
+            if not statement.other and statement.command.split()[0] in ("\\c", "\\connect"):
+                self.world.reconnect()
+            return
+        self.number += 1
+        self.outcomes[statement.outcome] += 1
+        effect = _effect(self.world, statement, undone)
+        timeout = _sets_lock_timeout(statement)
+        self.guarded = self.guarded if timeout is None else timeout
+        if self.changed is not None:
+            first, last = statement.place.line, statement.source.place(max(statement.end - 1, statement.start)).line
+            if not any(a <= last and b >= first for a, b in self.changed.get(statement.source.file, [])):
+                return
+        self._find(Subject(statement, effect, self.world, self.settings, self.costs, self.number, self.guarded, self.today), ignores)
+        self._weigh(statement, effect)
+
+    def _find(self, subject: Subject, ignores: list[Ignore]) -> None:
+        """Judge a statement by every rule."""
+        effect = subject.effect
+        if effect.may_exist and not effect.exclusive:
+            self.optional[self.number] = effect.may_exist
+        for name, check in self.rules.items():
+            try:
+                check(subject)
+            except BaselineError:
+                raise
+            except Exception as e:  # one rule must never lose the whole run
+                effect.failed = effect.failed or f"{_bug(e)}, rule {name}"
+        if self.last is not None:
+            self.last(subject)
+        kept: list[tuple[Finding, int, int]] = []
+        for finding, start, end in subject.findings:
+            excuse = next((i for i in ignores if finding.rule in i.rules and i.reason), None)
+            if excuse is not None and finding.rule not in checks.NEVER_IGNORED:
+                excuse.used.add(finding.rule)
+                self.ignored += 1
+                continue
+            kept.append((finding, start, end))
+        subject.findings = []
+        for ignore in ignores:
+            checks.judge_ignore(subject, ignore)
+        for finding, start, end in kept + subject.findings:
+            self.found.append(_locate(subject.statement.source, self.settings, finding, start, end, self.number))
+
+    def _weigh(self, statement: Statement, effect: Effect) -> None:
+        """Add what a statement costs."""
+        cost = cost_of(effect, self.costs)
+        table = effect.table.title if effect.table is not None else _table_of(statement)
+        held = held_by(effect, self.world)
+        source = statement.source
+        self.totals.add(table, cost, held, exclusive=effect.exclusive, at=Spot(source, statement.start, statement.end, self.number))
+        if self.listed:
+            kind = type(statement.tree).__name__ if statement.tree is not None else ""
+            line, outcome = statement.place.line, statement.outcome.value
+            self.statements.append(Judged(self.number, source.file, line, outcome, kind, table, cost, tuple(effect.unknown), held))
+
+    def end(self) -> None:
+        """Every statement was seen: the state of the tables is not needed any more, and may be freed before the report is made."""
+        self.recreated = {n for n, tables in self.optional.items() if all(self.world.creates(*table) for table in tables)}
+        del self.world
+
+    def report(self, server: str, names: list[str], baseline: dict[str, float]) -> CheckReport:
+        """The result, its findings in the order of the files."""
+        for one in _whole(self.settings, self.totals, baseline):
+            self.found.append(one)
+        told = zip(self.found.keys, self.found.statements, strict=True)
+        harmless = {at for at, (key, n) in enumerate(told) if key[-1] == "exclusive-without-lock-timeout" and n in self.recreated}
+        budgets = {"change": self.settings.change, "table": self.settings.table}
+        return CheckReport(
+            server,
+            self.settings.segments,
+            self.settings.hosts,
+            tuple(names),
+            tuple(self.statements),
+            self.found.sorted(names, harmless),
+            self.totals.cost,
+            self.outcomes[Outcome.TYPED],
+            self.outcomes[Outcome.NOT_UNDERSTOOD],
+            self.outcomes[Outcome.ERROR],
+            self.ignored,
+            baseline=baseline,
+            tables=self.totals.tables(),
+            budgets={n: {k: v for k, v in msgspec.structs.asdict(b).items() if v is not None} for n, b in budgets.items()},
+        )
 
 
 def run(
@@ -299,137 +403,36 @@ def run(
 
     changed: only statements that touch these line ranges are judged; the others are still learnt from.
     values: of psql variables and ${placeholders}
-    listed: the report has every statement, also those that cost nothing
+    listed: the report has every statement; else only their sums
     """
     by = server_edition(settings.server)
     try:
         zone = ZoneInfo(settings.time_zone)
     except (ZoneInfoNotFoundError, ValueError):
         raise CatalogError(f"no time zone {settings.time_zone!r}", hint='an IANA name such as "Europe/Berlin" or "UTC"') from None
-    costs = cost_edition(by)
-    world = world or World(costs, zone)
+    world = world or World(cost_edition(by), zone)
     world.before = set(world.tables)
-    judged: list[Judged] = []
-    located: list[Located] = []
-    outcomes: Counter[Outcome] = Counter()
     names: list[str] = []
-    ignored = 0
-    number = 0
-    active = checks.every()
-    for unknown in (*settings.disable, *settings.severity):
-        if unknown not in active:
-            raise CatalogError(f"no rule is called {unknown}", hint="`gpcatalog check --rules` lists them")
-    guarded = False
-    places: dict[int, tuple[Source, int, int]] = {}
-    exclusive: set[int] = set()  # statements that take AccessExclusive on a table that existed before
-    optional: dict[int, list[tuple[str, str]]] = {}  # tables that a statement drops if they exist
+    found = _Run(settings, by, world, changed, today=today or date.today(), listed=listed)
     reader = _Reader(by, Variables(), values or {}, set(), names)
-    for top in sources:
-        world.reconnect()
-        reader.variables = Variables(dict(values or {}))
-        for statement, undone, here in reader.statements(top):
-            source = statement.source
-            if statement.outcome is Outcome.COMMAND:
-                if not statement.other and statement.command.split()[0] in ("\\c", "\\connect"):
-                    world.reconnect()
-                continue
-            ranges = None if changed is None else changed.get(source.file, [])
-            number += 1
-            if number % _COLLECT == 0:
-                _free_trees()
-            outcomes[statement.outcome] += 1
-            effect = _effect(world, statement, undone)
-            timeout = _sets_lock_timeout(statement)
-            guarded = guarded if timeout is None else timeout
-            first, last = statement.place.line, source.place(max(statement.end - 1, statement.start)).line
-            if ranges is not None and not any(a <= last and b >= first for a, b in ranges):
-                continue
-            subject = Subject(statement, effect, world, settings, costs, number, guarded, today or date.today())
-            if effect.exclusive:
-                exclusive.add(number)
-            if effect.may_exist and not effect.exclusive:
-                optional[number] = effect.may_exist
-            for name, check in active.items():
-                if name not in settings.disable and name != _LAST:
-                    _judge(name, check, subject)
-            if _LAST not in settings.disable:  # it reports failed rules, too
-                active[_LAST](subject)
-            kept: list[tuple[Finding, int, int]] = []
-            for finding, start, end in subject.findings:
-                excuse = next((i for i in here if finding.rule in i.rules and i.reason), None)
-                if excuse is not None and finding.rule not in checks.NEVER_IGNORED:
-                    excuse.used.add(finding.rule)
-                    ignored += 1
-                    continue
-                kept.append((finding, start, end))
-            subject.findings = []
-            for ignore in here:
-                checks.judge_ignore(subject, ignore)
-            kept += subject.findings
-            located += [_locate(source, settings, f, start, end, number) for f, start, end in kept]
-            cost = cost_of(effect, costs)
-            if cost.leaves or cost.files_filled or not places:
-                places[number] = source, statement.start, statement.end
-            if not (listed or effect.unknown or cost != Cost()):
-                continue
-            judged.append(
-                Judged(
-                    number,
-                    source.file,
-                    first,
-                    statement.outcome.value,
-                    type(statement.tree).__name__ if statement.tree is not None else "",
-                    effect.table.title if effect.table is not None else _table_of(statement),
-                    cost,
-                    tuple(effect.unknown),
-                    held_by(effect, world),
-                )
-            )
-    gc.unfreeze()
-    recreated = {n for n, tables in optional.items() if all(world.creates(*table) for table in tables)}
-    located = [x for x in located if not (x.finding.rule == "exclusive-without-lock-timeout" and x.statement in recreated)]
-    total = _sum(j.cost for j in judged)
-    budgets = {"change": settings.change, "table": settings.table}
-    located += _whole(settings, total, judged, baseline or {}, places)
-    located.sort(key=lambda x: (names.index(x.file) if x.file in names else 0, x.line, x.column, x.finding.rule))
-    return CheckReport(
-        by.name,
-        settings.segments,
-        settings.hosts,
-        tuple(names),
-        tuple(judged),
-        tuple(located),
-        total,
-        outcomes[Outcome.TYPED],
-        outcomes[Outcome.NOT_UNDERSTOOD],
-        outcomes[Outcome.ERROR],
-        ignored,
-        baseline=baseline or {},
-        tables=_tables(judged, exclusive),
-        budgets={n: {k: v for k, v in msgspec.structs.asdict(b).items() if v is not None} for n, b in budgets.items()},
-    )
+    try:
+        for top in sources:
+            world.reconnect()
+            reader.variables = Variables(dict(values or {}))
+            for piece in reader.statements(top):
+                found.see(*piece)
+                del piece  # its tree must be free when the next one is read
+    finally:
+        gc.unfreeze()
+    found.end()
+    del world
+    return found.report(by.name, names, baseline or {})
 
 
 def _table_of(statement: Statement) -> str:
     """The unknown table that a statement changes."""
     name = statement.tree.args.get("this") if statement.tree is not None and statement.words[:1] in (("alter",), ("truncate",)) else None
     return ".".join(part for part in qualified(name) if part) if isinstance(name, exp.Table | RelationName) else ""
-
-
-def _tables(judged: list[Judged], exclusive: set[int]) -> tuple[TableCost, ...]:
-    """The cost of each table, largest first; statements without a table are left out."""
-    of: dict[str, list[Judged]] = {}
-    for one in judged:
-        if one.table:
-            of.setdefault(one.table, []).append(one)
-    found = []
-    for table, statements in of.items():
-        cost = _sum(s.cost for s in statements)
-        rows = max(sum(cost.rows_segment.values()), sum(cost.rows_coordinator.values()))
-        held = any(s.number in exclusive for s in statements)
-        locks = tuple(s.held for s in statements if s.held is not None)
-        found.append(TableCost(table, cost.leaves, rows, cost.files_empty, cost.files_filled, cost.locks, held, cost.complete, locks))
-    return tuple(sorted(found, key=lambda t: (-abs(t.rows), t.table)))
 
 
 def _locate(source: Source, settings: Settings, finding: Finding, start: int, end: int, number: int) -> Located:
@@ -440,20 +443,16 @@ def _locate(source: Source, settings: Settings, finding: Finding, start: int, en
     return Located(finding, source.file, begin.line, begin.column, finish.line, finish.column, source.line(begin.line), number)
 
 
-def _whole(
-    settings: Settings, total: Cost, judged: list[Judged], baseline: dict[str, float], places: dict[int, tuple[Source, int, int]]
-) -> list[Located]:
+def _whole(settings: Settings, totals: Totals, baseline: dict[str, float]) -> list[Located]:
     """Findings about the change as a whole, placed at the statement that adds most."""
-    if not places or "budget-exceeded" in settings.disable:
+    if totals.first is None or "budget-exceeded" in settings.disable:
         return []
     out: list[Located] = []
-    wholes: list[tuple[str, Budget, Cost, dict[str, float]]] = [("the change", settings.change, total, {})]
+    wholes: list[tuple[str, Budget, dict[str, float]]] = [("the change", settings.change, {})]
     if baseline:
-        wholes.append(("the cluster after the change", settings.total, total, baseline))
-    for what, budget, cost, base in wholes:
-        for finding in over_budget(what, budget, cost, settings, base):
-            adding = {j.number: j.cost.leaves if "leaves" in finding.title else j.cost.files_filled for j in judged if j.number in places}
-            heaviest = max(adding, key=lambda number: adding[number], default=next(iter(places)))
-            source, start, end = places[heaviest]
-            out.append(_locate(source, settings, finding, start, end, heaviest))
+        wholes.append(("the cluster after the change", settings.total, baseline))
+    for what, budget, base in wholes:
+        for finding in over_budget(what, budget, totals.cost, settings, base):
+            spot = (totals.most_leaves if "leaves" in finding.title else totals.most_files) or totals.first
+            out.append(_locate(spot.source, settings, finding, spot.start, spot.end, spot.number))
     return out

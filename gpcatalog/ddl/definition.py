@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import lru_cache
+from sys import intern
 from typing import Protocol
 
 from sqlglot import exp
@@ -296,5 +297,12 @@ def index_key(table: Table, name: str, body: exp.Expression, *, unique: bool = F
     bitmap = method is not None and fold(method) == "bitmap"
     like = f"{unique}{body.sql('greenplum').removeprefix('USING btree ')}"
     return Key(
-        name, len(elements), tuple(simple), read, reads(body.args.get("where"), table), bitmap=bitmap, like=like, label="_".join(labels)
+        name,
+        len(elements),
+        tuple(simple),
+        read,
+        reads(body.args.get("where"), table),
+        bitmap=bitmap,
+        like=intern(like),
+        label=intern("_".join(labels)),
     )

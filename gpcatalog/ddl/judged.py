@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from functools import lru_cache
@@ -103,7 +104,7 @@ class CheckReport(msgspec.Struct, frozen=True):
     hosts: int
     files: tuple[str, ...]
     statements: tuple[Judged, ...]
-    findings: tuple[Located, ...]
+    findings: Sequence[Located]
     total: Cost
     typed: int
     not_understood: int

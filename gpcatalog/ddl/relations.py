@@ -597,7 +597,7 @@ def _with_depth(parts: Sequence[Partition], depth: int = 1) -> Iterator[tuple[in
         yield from _with_depth(part.children, depth + 1)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class View:
     """A view, or an external or foreign table: its rows of pg_attribute, if they could be counted, and what it reads, as (schema, name)."""
 

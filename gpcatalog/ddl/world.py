@@ -113,6 +113,7 @@ class World:
         self.leaf_of: dict[tuple[str, str], tuple[str, str]] = {}  # (schema, name) of a partition → of its table
         self.sequences: set[tuple[str, str]] = set()
         self.unlogged_sequences: set[tuple[str, str]] = set()
+        self.owned_once: set[tuple[str, str]] = set()  # sequences that a table owns or has owned
         self.disowned: set[str] = set()  # names of sequences of columns whose owner may have changed
         self.schemas: set[str] = set()  # that the script creates
         self.schemas_unknown: set[str] = set()  # that may have held objects before

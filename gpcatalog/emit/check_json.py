@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from gpcatalog.ddl.judged import CheckReport
 from gpcatalog.emit.as_json import encode
 
 
 def render(report: CheckReport) -> str:
     """The whole report."""
-    return encode(report)
+    return encode(msgspec.structs.replace(report, findings=tuple(report.findings)))

@@ -49,7 +49,7 @@ def set_owner(world: World, tree: exp.Expression, name: tuple[str, str], effect:
         owner = option.args.get("owner")
         if owner is None:
             continue
-        for table in world.tables.values():
+        for table in world.tables.values() if name in world.owned_once else ():
             if name in table.owned:
                 table.owned = [key for key in table.owned if key != name]
         if name not in world.sequences and _of_a_column(world, name):
@@ -64,6 +64,7 @@ def set_owner(world: World, tree: exp.Expression, name: tuple[str, str], effect:
             effect.minor.append("owner of the sequence")
         else:
             found.owned.append(name)
+            world.owned_once.add(name)
             effect.minor.append("dependencies of the sequence")
 
 
@@ -129,6 +130,7 @@ def rename_sequence(world: World, old: tuple[str, str], new: tuple[str, str]) ->
     if old in world.unlogged_sequences:
         world.unlogged_sequences.discard(old)
         world.unlogged_sequences.add(new)
-    for table in world.tables.values():
+    for table in world.tables.values() if old in world.owned_once else ():
         if old in table.owned:
+            world.owned_once.add(new)
             table.owned = [new if key == old else key for key in table.owned]
