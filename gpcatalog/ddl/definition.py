@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from functools import lru_cache
 from sys import intern
@@ -15,7 +15,7 @@ from gpcatalog.capacity.model import Instance
 from gpcatalog.ddl import expressions as gx
 from gpcatalog.ddl.edition import Edition
 from gpcatalog.ddl.expansion import SERIAL, catalog_type
-from gpcatalog.ddl.relations import Check, Column, ForeignKey, Key, Table, fold, object_name, qualified, shared
+from gpcatalog.ddl.relations import Check, Column, ForeignKey, Key, Table, View, fold, object_name, qualified, shared
 from gpcatalog.ddl.types import Types
 
 
@@ -24,6 +24,11 @@ class Known(Protocol):
 
     edition: Edition
     types: Types
+    views: dict[tuple[str, str], View]
+
+    def known_name(self, name: exp.Expression, known: Collection[tuple[str, str]]) -> tuple[str, str]:
+        """(schema, name) under which an object is known."""
+        ...
 
     def find(self, table: exp.Expression) -> Table | None:
         """The table of that name."""
@@ -235,6 +240,11 @@ def define(world: Known, table: Table, elements: Iterable[exp.Expression], paren
 
 def _like(world: Known, table: Table, element: exp.Expression) -> None:
     source = world.source(element.this)
+    view = world.views.get(world.known_name(element.this, world.views))
+    if source is None and view is not None and view.output is not None and all(c.type for c in view.output):
+        have = {c.name for c in table.columns}  # of a view names and types are taken over, there is nothing else
+        table.columns += [c for c in view.output if c.name not in have]
+        return
     if source is None or not source.known:
         table.known = False
         table.unknown.append(f"unknown table {element.this.sql('greenplum')} in LIKE")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from sqlglot import exp
 
@@ -35,6 +35,11 @@ _FUNCTIONS = {
     **dict.fromkeys(("length", "char_length", "octet_length", "strpos"), "int4"),
     "to_date": "date",
     "random": "float8",
+}
+
+_SUMS = {  # by the type of the argument
+    "sum": {"int2": "int8", "int4": "int8", "int8": "numeric"} | {t: t for t in ("numeric", "float4", "float8", "interval", "money")},
+    "avg": dict.fromkeys((*_INTEGERS, "numeric"), "numeric") | {"float4": "float8", "float8": "float8", "interval": "interval"},
 }
 
 
@@ -112,7 +117,10 @@ def _table(world: World, node: exp.Expression, known: Scope) -> list[Column]:
     if name in known and not bare.args.get("db"):
         return known[name]
     table = world.source(bare) if isinstance(bare, exp.Table) else None
-    if table is None or not table.known:
+    view = world.views.get(world.known_name(bare, world.views)) if isinstance(bare, exp.Table) else None
+    if view is not None and view.output is not None and table is None:
+        return list(view.output)
+    if table is None or not table.known or view is not None:
         raise Unknown(f"columns of {bare.sql('greenplum')}")
     return table.columns
 
@@ -145,6 +153,8 @@ def _item(world: World, node: exp.Expression, known: Scope, scope: Scope) -> lis
         columns = columns_of(world, node.this, known)
     elif isinstance(node, gx.FromItem) and isinstance(node.this, exp.Table | gx.RelationName):
         columns = _lookup(world, node.this, known)
+    elif isinstance(node, gx.FromItem):
+        columns, name = _call(world, node, name)
     else:
         columns = None
     if columns is not None and given:
@@ -152,6 +162,96 @@ def _item(world: World, node: exp.Expression, known: Scope, scope: Scope) -> lis
     if columns is not None and name:
         scope[name] = columns
     return columns
+
+
+class Result(NamedTuple):
+    """What a function of the script gives.
+
+    columns: of RETURNS TABLE and OUT parameters, or the one of a plain type, whose name is "" where the call decides
+    table:   (schema, name) of the table or view whose row type it gives, else None
+    record:  it gives records whose columns the call tells
+    """
+
+    columns: tuple[Column, ...] = ()
+    table: tuple[str, str] | None = None
+    record: bool = False
+
+
+def result_of(world: World, tree: exp.Expression) -> Result | None:
+    """What CREATE FUNCTION says that the function gives; None if that depends on its arguments."""
+    found = [(fold(c.this), c.args["kind"]) for c in tree.args.get("columns") or ()]
+    for given in tree.args.get("args") or ():
+        argument = given.this if isinstance(given.this, exp.Expression) else given
+        if str(argument.args.get("mode") or "").upper() in ("OUT", "INOUT", "IN OUT"):
+            found.append((fold(argument.args.get("arg")), argument.args.get("kind")))
+    returns = tree.args.get("returns")
+    if not found and returns is not None:
+        found = [("", returns.this if isinstance(returns, gx.SetOf) else returns)]
+    columns = []
+    for name, kind in found:
+        if not isinstance(kind, exp.DataType):
+            return None
+        plain, typmod = catalog_type(kind)
+        if plain.startswith("any"):
+            return None
+        columns.append(Column(name, plain, typmod))
+    if len(columns) == 1 and not columns[0].name:
+        said = found[0][1].args.get("kind")
+        parts = said.sql("greenplum").split(".") if isinstance(said, exp.Dot | exp.Identifier) else []
+        path = [part.strip('"') if part.startswith('"') else part.lower() for part in parts]
+        if columns[0].type == "record":
+            return Result(record=True)
+        if 0 < len(path) < 3:
+            key = (path[0] if len(path) == 2 else "", path[-1])
+            if world.named(*key) is not None or world.known_name(_table_named(*key), world.views) in world.views:
+                return Result(table=key)
+            if path[-1] not in world.types.made or world.types.made[path[-1]].columns is not None:
+                return None  # a type of another script, or a composite one
+    return Result(tuple(columns)) if columns else None
+
+
+def _table_named(schema: str, name: str) -> exp.Table:
+    return exp.Table(this=exp.to_identifier(name, quoted=True), db=exp.to_identifier(schema, quoted=True) if schema else None)
+
+
+def _call(world: World, item: exp.Expression, alias: str) -> tuple[list[Column] | None, str]:
+    """The columns of a function call in FROM, None if they are unknown, and the name of the item."""
+    node = item.this
+    if not isinstance(node, exp.Anonymous | gx.FunctionCall):
+        return None, alias
+    plain = str(node.this.this if isinstance(node.this, exp.Identifier) else node.this)
+    name = plain.rpartition(".")[2].strip('"')
+    name = name if '"' in plain else name.lower()
+    columns: list[Column] | None = None
+    if item.args.get("definitions"):
+        columns = [Column(fold(d.this), *catalog_type(d.args["kind"])) for d in item.args["definitions"]]
+    elif name in world.routines:
+        columns = _result(world, name, alias or name)
+    elif plain.lower().removeprefix("pg_catalog.") == "generate_series":
+        columns = [Column(alias or name, _series([_typed(world, value, {}).type for value in node.expressions]))]
+    if columns is not None and item.args.get("ordinality"):
+        columns = [*columns, Column("ordinality", "int8")]
+    return columns, alias or name
+
+
+def _result(world: World, name: str, alias: str) -> list[Column] | None:
+    """The columns of a function of the script in FROM."""
+    given = world.results.get(name)
+    if given is None or given.record:
+        return None
+    if given.table is not None:
+        return _lookup(world, _table_named(*given.table), {})
+    if len(given.columns) == 1 and not given.columns[0].name:
+        return [replace(given.columns[0], name=alias)]
+    # parameters without a name are numbered
+    return [c if c.name else replace(c, name=f"column{i}") for i, c in enumerate(given.columns, 1)]
+
+
+def _series(types: list[str]) -> str:
+    """The type that generate_series() gives for arguments of these types; "" if it is unknown."""
+    if types and all(t in _INTEGERS for t in types):
+        return "int8" if "int8" in types else "int4"
+    return types[0] if types[:1] == types[1:2] and types[:1] in (["timestamp"], ["timestamptz"]) else ""
 
 
 def _joined(left: list[Column] | None, right: list[Column] | None, join: exp.Expression) -> list[Column] | None:
@@ -176,6 +276,33 @@ def _lookup(world: World, node: exp.Expression, known: Scope) -> list[Column] | 
         return _table(world, node, known)
     except Unknown:
         return None
+
+
+def _arithmetic(node: exp.Expression, left: str, right: str) -> str:
+    """The type of left + right, left - right and so on; "" if it is unknown."""
+    if left in _INTEGERS and right in _INTEGERS:
+        return max(left, right, key=_INTEGERS.index)
+    if not left or not right or isinstance(node, exp.Mod):
+        return "numeric" if {left, right} <= {"numeric", *_INTEGERS} and "numeric" in (left, right) else ""
+    numbers = {"numeric", "float4", "float8", *_INTEGERS}
+    if left in numbers and right in numbers:
+        return "numeric" if not {left, right} & {"float4", "float8"} else "float4" if left == right == "float4" else "float8"
+    if left == right == "interval" and isinstance(node, exp.Add | exp.Sub):
+        return "interval"
+    if left == "interval" and right in numbers and isinstance(node, exp.Mul | exp.Div):
+        return "interval"
+    if right == "interval" and left in numbers and isinstance(node, exp.Mul):
+        return "interval"
+    times = {"timestamp": "timestamp", "timestamptz": "timestamptz", "date": "timestamp"}
+    if isinstance(node, exp.Add) and left == "interval":
+        left, right = right, left
+    if right == "interval" and isinstance(node, exp.Add | exp.Sub):
+        return times.get(left, "")
+    if isinstance(node, exp.Sub) and left == right:
+        return {"date": "int4", "timestamp": "interval", "timestamptz": "interval"}.get(left, "")
+    if left == "date" and right in ("int2", "int4") and isinstance(node, exp.Add | exp.Sub):
+        return "date"
+    return ""
 
 
 def _typed(world: World, node: exp.Expression, scope: Scope) -> Column:
@@ -214,13 +341,15 @@ def _typed(world: World, node: exp.Expression, scope: Scope) -> Column:
     if isinstance(node, gx.SpecialCall):
         word = str(node.this).upper()
         return Column(word.lower(), _NILADIC.get(word, ""))
-    if isinstance(node, exp.Add | exp.Sub | exp.Mul | exp.Mod):
+    if isinstance(node, exp.Add | exp.Sub | exp.Mul | exp.Mod | exp.Div):
         left, right = _typed(world, node.this, scope).type, _typed(world, node.expression, scope).type
-        if left in _INTEGERS and right in _INTEGERS:
-            return Column("?column?", max(left, right, key=_INTEGERS.index))
-        if {left, right} <= {"numeric", *_INTEGERS} and "numeric" in (left, right):
-            return Column("?column?", "numeric")
-        return Column("?column?", "")
+        return Column("?column?", _arithmetic(node, left, right))
+    if isinstance(node, exp.Neg):
+        return Column("?column?", _typed(world, node.this, scope).type)
+    if isinstance(node, gx.ArrayValue) and not node.args.get("query"):
+        each = {"" if isinstance(value, gx.ArrayValue) else _typed(world, value, scope).type for value in node.expressions}
+        kind = each.pop() if len(each) == 1 else ""
+        return Column("array", "_array" if kind else "")
     if isinstance(node, gx.OperatorCall) and node.args.get("operator") is not None and node.args["operator"].this == "||":
         sides = {_typed(world, side, scope).type for side in (node.args.get("this"), node.args.get("expression")) if side is not None}
         return Column("?column?", "text" if sides & _TEXTS else "")
@@ -232,7 +361,14 @@ def _typed(world: World, node: exp.Expression, scope: Scope) -> Column:
                 kind, typmod = next(iter(types))
                 return Column(name, kind, typmod if name == "coalesce" else -1)
             return Column(name, "")
-        return Column(name.rsplit(".", 1)[-1], _FUNCTIONS.get(name, ""))
+        plain = name.rsplit(".", 1)[-1]
+        if name in _SUMS and len(node.expressions) == 1 and name not in world.routines:
+            return Column(name, _SUMS[name].get(_typed(world, node.expressions[0], scope).type, ""))
+        if plain in world.routines:
+            result = world.results.get(plain)
+            one = result.columns[0] if result is not None and len(result.columns) == 1 else Column("", "")
+            return Column(plain, one.type, one.typmod)
+        return Column(plain, _FUNCTIONS.get(name, ""))
     if isinstance(node, exp.Case):
         types = {(c.type, c.typmod) for c in (_typed(world, b.args["true"], scope) for b in node.args["ifs"])}
         if node.args.get("default") is not None and not isinstance(node.args["default"], exp.Null):

@@ -599,8 +599,13 @@ def _with_depth(parts: Sequence[Partition], depth: int = 1) -> Iterator[tuple[in
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A view, or an external or foreign table: its rows of pg_attribute, if they could be counted, and what it reads, as (schema, name)."""
+    """A view, or an external or foreign table.
+
+    columns: its rows of pg_attribute, None if they could not be counted; reads: what it reads, as (schema, name)
+    output:  what a query of it gives, with "" for unknown types; None if that is unknown
+    """
 
     columns: int | None
     reads: frozenset[tuple[str, str]]
     rule: bool = True
+    output: tuple[Column, ...] | None = None

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 from zoneinfo import ZoneInfo
 
 from sqlglot import exp
@@ -25,6 +25,9 @@ from gpcatalog.ddl.session import Defaults, commits, reverse
 from gpcatalog.ddl.types import Types
 from gpcatalog.errors import CatalogError
 
+if TYPE_CHECKING:
+    from gpcatalog.ddl.derive import Result
+
 
 @dataclass
 class _Mark:
@@ -40,6 +43,7 @@ class _Mark:
     at_commit: list[tuple[str, str]]
     routines: dict[str, bool]
     bodies: dict[str, str]
+    results: dict[str, Result | None]
     schemas: tuple[set[str], set[str]]
     recalled: set[tuple[str, str]]
     renamed_schemas: dict[str, str]
@@ -121,6 +125,7 @@ class World:
         self.schemas_with_code: set[str] = set()  # of a baseline: they hold functions or operators
         self.routines: dict[str, bool] = {}  # functions that the script makes, and whether their text may hold DDL
         self.bodies: dict[str, str] = {}  # the text of those
+        self.results: dict[str, Result | None] = {}  # what functions of the script give; None: several of one name, or unknown
         self.doubt = ""  # what made the state of tables and settings unknown
         self.opaque = False  # something ran whose text is not read
         self.views: dict[tuple[str, str], View] = {}  # and external and foreign tables
@@ -280,6 +285,17 @@ class World:
             return None
         path = _path_to(table.parts, name, hits[0][0], table.schema)
         return (table, path) if path else None
+
+    def reads_temporary(self, query: exp.Expression | None) -> bool:
+        """Whether a query reads a temporary relation: a view of it is temporary, too."""
+        for node in query.find_all(exp.Table) if query is not None else ():
+            if isinstance(node.args.get("this"), exp.Identifier):
+                if any(self.known_name(node, known)[0] == "pg_temp" for known in (self.views, self.sequences)):
+                    return True
+                table = self.find(node)
+                if table is not None and table.temporary:
+                    return True
+        return False
 
     def read_names(self, query: exp.Expression | None) -> frozenset[tuple[str, str]]:
         """The relations that a query reads, as (schema, name): as they are known here, or as they are written."""
@@ -584,6 +600,7 @@ class World:
         kind = type(tree).__name__
         handler = HANDLERS.get(kind)
         if handler is None:
+            self._forget_results(tree, kind)
             if kind in MINOR:
                 return Effect(minor=[MINOR[kind]])
             if kind in NO_EFFECT or (kind in UNLESS_CASCADE and not cascades(tree)):
@@ -609,6 +626,16 @@ class World:
             if effect.table is not None:
                 effect.table.known = False
         return effect
+
+    def _forget_results(self, tree: exp.Expression, kind: str) -> None:
+        """What a function gives is not known any more: it is dropped, or it has another name."""
+        if kind in ("DropFunction", "DropRoutine"):
+            for one in tree.args.get("functions") or ():
+                name = fold(one.this if isinstance(one.this, exp.Identifier) else one.this.args.get("this"))
+                if self.results.get(name) is not None:
+                    del self.results[name]
+        elif kind in ("AlterFunction", "AlterRoutine"):
+            self.results = dict.fromkeys(self.results)
 
     def _may_be_used(self, tree: exp.Expression) -> bool:
         """Whether a relation may depend on one of the functions that are dropped: a view, an index, a column by its type."""
@@ -674,6 +701,7 @@ class World:
             at_commit=list(self.at_commit),
             routines=dict(self.routines),
             bodies=dict(self.bodies),
+            results=dict(self.results),
             schemas=(set(self.schemas), set(self.schemas_unknown)),
             recalled=set(self.recalled),
             renamed_schemas=dict(self.renamed_schemas),
@@ -683,7 +711,7 @@ class World:
         self.tables, self.leaf_of = mark.tables, mark.leaf_of
         self.sequences, self.unlogged_sequences = mark.sequences
         self.types, self.views = mark.types, mark.views
-        self.routines, self.bodies = mark.routines, mark.bodies
+        self.routines, self.bodies, self.results = mark.routines, mark.bodies, mark.results
         self.schemas, self.schemas_unknown = mark.schemas
         self.recalled, self.renamed_schemas = mark.recalled, mark.renamed_schemas
         self.defaults, self.at_commit, self._by_name = mark.defaults, mark.at_commit, None

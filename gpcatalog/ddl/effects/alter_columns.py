@@ -98,6 +98,8 @@ def set_oids(world: World, family: list[Table], effect: Effect, *, present: bool
     effect.rewritten = effect.rewritten or present
     if len(family) > 1 and not family[0].partitioned:
         effect.add_unknown("OID column of the tables that inherit it")
+        for one in family[1:]:  # a table that has OIDs of its own, too, keeps them
+            one.uncounted = one.uncounted or f"OID column of {one.title}"
     with world.changing(effect, *family):
         for one in family:
             one.oids = present

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from gpcatalog.ddl import expressions as gx
+from gpcatalog.ddl.derive import result_of
 from gpcatalog.ddl.effect import Effect
 from gpcatalog.ddl.effects.create_table import columns_of_query, created, set_storage
 from gpcatalog.ddl.effects.registry import MINOR, handles
@@ -86,6 +87,9 @@ def create_rule(world: World, tree: exp.Expression) -> Effect:
 def create_routine(world: World, tree: exp.Expression) -> Effect:
     name = fold(tree.this if isinstance(tree.this, exp.Identifier) else tree.this.args.get("this"))
     own = " ".join(str(x.this) for x in tree.find_all(exp.Heredoc, exp.Literal, exp.RawString))
+    if type(tree).__name__ == "CreateFunction":
+        given = result_of(world, tree) if world.existing is None else None  # a database may have others of that name
+        world.results[name] = given if world.results.get(name, given) == given else None
     world.routines[name] = world.routines.get(name, False) or bool(_DDL_IN_A_BODY.search(own))
     if world.routines[name]:
         world.bodies[name] = f"{world.bodies.get(name, '')} {own}"
@@ -100,8 +104,16 @@ def call_procedure(world: World, tree: exp.Expression) -> Effect:
 @handles("Explain")
 def explain(world: World, tree: exp.Expression) -> Effect:
     """EXPLAIN ANALYZE runs what it explains."""
-    makes = tree.find(exp.Create) is not None or any(s.args.get("into") is not None for s in tree.find_all(exp.Select))
-    return Effect(unknown=["statement run by EXPLAIN ANALYZE"] if makes and "ANALYZE" in tree.sql("greenplum").upper() else [])
+    inner = tree.args.get("statement")
+    makes = isinstance(inner, exp.Create) or any(s.args.get("into") is not None for s in tree.find_all(exp.Select))
+    analyze = bool(tree.args.get("analyze"))
+    for option in tree.args.get("options") or ():
+        if str(option.this.args.get("form") or "").upper().startswith("ANALY"):
+            value = option.args.get("value")
+            analyze = value is None or str(value.name or value).lower() not in ("false", "off", "0")
+    if not analyze or not isinstance(inner, exp.Expression):
+        return Effect()
+    return world.effect_of(inner) if makes else note_calls(world, inner, Effect())
 
 
 @handles("Insert", "Update", "Delete")

@@ -21,7 +21,11 @@ if TYPE_CHECKING:
 def create_sequence(world: World, tree: exp.Expression) -> Effect:
     effect = Effect()
     name = world.new_name(tree.this)
-    if name in world.sequences or world.known_name(tree.this, world.sequences) in world.sequences:
+    if str(tree.args.get("temporary") or "") not in ("", "UNLOGGED"):
+        name = "pg_temp", name[1]
+    elif world.known_name(tree.this, world.sequences) in world.sequences:
+        return effect
+    if name in world.sequences:
         return effect
     world.sequences.add(name)
     effect.other_files = 1

@@ -9,12 +9,13 @@ from sqlglot import exp
 
 from gpcatalog.capacity.model import Instance
 from gpcatalog.ddl import extras
+from gpcatalog.ddl.calendar import Unknown
 from gpcatalog.ddl.definition import define
-from gpcatalog.ddl.derive import width
+from gpcatalog.ddl.derive import columns_of, width
 from gpcatalog.ddl.effect import Effect
 from gpcatalog.ddl.effects.nodes import cascades
 from gpcatalog.ddl.effects.registry import drops, handles
-from gpcatalog.ddl.relations import Table, View, fold
+from gpcatalog.ddl.relations import Column, Table, View, fold, shared
 
 if TYPE_CHECKING:
     from gpcatalog.ddl.world import World
@@ -28,21 +29,31 @@ def create_view(world: World, tree: exp.Create) -> Effect:
     key, query = world.new_name(name), tree.args.get("expression")
     if tree.args.get("replace"):
         key = world.known_name(name, world.views)
-    if tree.find(exp.TemporaryProperty) is not None or tree.args.get("temporary"):
+    if tree.find(exp.TemporaryProperty) is not None or tree.args.get("temporary") or world.reads_temporary(query):
         key = "pg_temp", key[1]
-    number = None if query is None else width(world, query)
+    output = None if query is None else _output(world, query, [fold(n) for n in given])
+    number = len(output) if output is not None else None if query is None else width(world, query)
     if number is None and given:
         number = len(given)
     was = world.views[key].columns if key in world.views else 0
     fresh = key not in world.views
     if tree.args.get("replace") and fresh and not tree.args.get("temporary"):
         effect.add_unknown("whether the view already exists")
-    world.views[key] = View(number, world.read_names(query))
+    world.views[key] = View(number, world.read_names(query), output=output)
     if number is None or was is None:
         effect.add_unknown("columns of the view")
         return effect
     effect.add_rows({"pg_class": int(fresh), "pg_attribute": number - was, "pg_type": 2 * fresh, "pg_rewrite": int(fresh)})
     return effect
+
+
+def _output(world: World, query: exp.Expression, names: list[str]) -> tuple[Column, ...] | None:
+    """What a view of this query gives, its first columns by these names; None if the query does not tell."""
+    try:
+        found = columns_of(world, query)
+    except Unknown:
+        return None
+    return tuple(shared(Column(names[i] if i < len(names) else c.name, c.type, c.typmod)) for i, c in enumerate(found))
 
 
 @drops("VIEW", "EXTERNAL TABLE", "EXTERNAL WEB TABLE", "FOREIGN TABLE")
@@ -116,7 +127,8 @@ def create_external(world: World, tree: exp.Create, kind: str) -> Effect:
         return effect
     # with ctid, tableoid and the four of transactions; Greenplum: gp_segment_id
     number = len(shadow.columns) + 6 + world.edition.greenplum
-    world.views[shadow.schema, shadow.name] = View(number, frozenset(), rule=False)
+    output = tuple(shared(Column(c.name, c.type, c.typmod)) for c in shadow.columns)
+    world.views[shadow.schema, shadow.name] = View(number, frozenset(), rule=False, output=output)
     effect.add_rows({"pg_class": 1, "pg_attribute": number, "pg_type": 2})
     for _ in [c for c in shadow.columns if c.serial == "serial"]:
         effect.other_files += 1
@@ -133,7 +145,9 @@ def alter_foreign(world: World, tree: exp.Expression) -> Effect:
     key = world.known_name(tree.this, world.views)
     effect = Effect("alter", unknown=["whether the column exists"] if any(a.args.get("if_not_exists") for a in actions) else [])
     if (known := world.views.get(key)) is not None:
-        world.views[key] = replace(known, columns=None if known.columns is None else known.columns + more)
+        same = all(type(a).__name__ in ("OwnerTo", "RenameTo", "SetSchema") for a in actions)
+        columns = None if known.columns is None else known.columns + more
+        world.views[key] = replace(known, columns=columns, output=known.output if same else None)
     elif tree.args.get("exists") or tree.args.get("if_exists"):
         effect.add_unknown("whether the table exists")
     new = tree.args.get("rename") or next((a.this for a in actions if type(a).__name__ == "RenameTo"), None)
