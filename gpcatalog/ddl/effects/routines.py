@@ -28,7 +28,27 @@ _MAKE_TABLES = frozenset(
 
 _OF_THE_SERVER = ("pg_catalog", "gp_toolkit", "information_schema")
 
-_DDL_IN_A_BODY = re.compile(r"\b(?:create|alter|drop|execute|truncate|perform|select\s+\S+\.\S+\s*\()", re.IGNORECASE)
+_DDL = re.compile(
+    r"\b(?:create|alter|drop|execute|perform|import|refresh|reindex|cluster|discard|call|into\s+(?:temp|table|unlogged))\b", re.IGNORECASE
+)
+_CALL = re.compile(r"""\bselect\s+[\w"]+\.[\w"]+\s*\(""", re.IGNORECASE)  # of a function that may be another's
+# a literal behind EXECUTE: constant up to the end of the statement, or one that changes rows, whatever is put behind it
+_CONSTANT = re.compile(r"\bexecute\s+('(?:[^']|'')*')\s*(?=;|\binto\b|\busing\b|\bloop\b|$)", re.IGNORECASE)
+_CHANGES_ROWS = re.compile(r"\bexecute\s+'\s*(?:insert\s+into|update|delete\s+from)\b", re.IGNORECASE)
+_INTO = re.compile(r"^'?\s*(?:with|select)\b[^;]*\binto\b|;\s*select\b[^;]*\binto\b", re.IGNORECASE)  # it makes a table, but in PL/pgSQL
+
+
+def may_hold_ddl(body: str) -> bool:
+    """Whether the text of a function may run DDL: it has words of DDL, calls what is not known, or runs text that it puts together.
+
+    >>> may_hold_ddl("BEGIN EXECUTE 'SELECT 1'; END"), may_hold_ddl("BEGIN EXECUTE 'CREATE TABLE t ()'; END")
+    (False, True)
+    >>> may_hold_ddl("BEGIN EXECUTE 'DELETE FROM ' || name; END"), may_hold_ddl("BEGIN EXECUTE statement; END")
+    (False, True)
+    """
+    body = _CONSTANT.sub(lambda found: found[0] if _INTO.search(found[1]) else f" {found[1]} ", body)
+    body = _CHANGES_ROWS.sub(" ", body)
+    return bool(_DDL.search(body) or _CALL.search(body))
 
 
 @handles("Except", "Intersect", "Select", "Union")
@@ -72,7 +92,7 @@ def note_code(world: World, text: str, reason: str) -> None:
 def do_block(world: World, tree: exp.Expression) -> Effect:
     text = " ".join(str(x.this) for x in tree.find_all(exp.Heredoc, exp.Literal, exp.RawString))
     note_code(world, text, "effect of a DO block")
-    return Effect("call", unknown=["effect of the DO block"] if _DDL_IN_A_BODY.search(text) or not text else [])
+    return Effect("call", unknown=["effect of the DO block"] if may_hold_ddl(text) or not text else [])
 
 
 @handles("CreateRule")
@@ -90,7 +110,10 @@ def create_routine(world: World, tree: exp.Expression) -> Effect:
     if type(tree).__name__ == "CreateFunction":
         given = result_of(world, tree) if world.existing is None else None  # a database may have others of that name
         world.results[name] = given if world.results.get(name, given) == given else None
-    world.routines[name] = world.routines.get(name, False) or bool(_DDL_IN_A_BODY.search(own))
+    language = next((fold(o.args["language"]) for o in tree.args.get("options") or () if o.args.get("language") is not None), "")
+    words = set(re.findall(r"\w+", own.lower()))
+    makes = may_hold_ddl(own) or (language == "sql" and bool(_INTO.search(own))) or any(world.routines.get(word) for word in words)
+    world.routines[name] = world.routines.get(name, False) or makes
     if world.routines[name]:
         world.bodies[name] = f"{world.bodies.get(name, '')} {own}"
     return Effect(minor=[MINOR[type(tree).__name__]])
