@@ -22,7 +22,7 @@ def rules(
     Example: gpcatalog rules segment-catalog-bloat
     """
     from gpcatalog import rules as room
-    from gpcatalog.ddl import checks
+    from gpcatalog.check import rules as checks
     from gpcatalog.emit.terminal import table, text
 
     out = streams.console(color)

@@ -27,7 +27,7 @@ class CheckFormat(StrEnum):
 
 
 def _list_rules() -> None:
-    from gpcatalog.ddl.checks import PARTS, every, page
+    from gpcatalog.check.rules import PARTS, every, page
 
     for name in every():
         parts = page(name)
@@ -97,9 +97,9 @@ def check(
         files = []
     import msgspec
 
-    from gpcatalog.ddl import inputs
-    from gpcatalog.ddl.check import run
-    from gpcatalog.ddl.settings import discover, read
+    from gpcatalog.check import inputs
+    from gpcatalog.check.run import run
+    from gpcatalog.check.settings import discover, read
     from gpcatalog.model.finding import Severity
 
     if config is not None:
@@ -113,7 +113,7 @@ def check(
     known = None
     changes: dict[str, object] = {}
     if baseline is not None:
-        from gpcatalog.ddl.baseline import Baseline
+        from gpcatalog.effects.baseline import Baseline
 
         known = Baseline(baseline)
         changes = {"server": known.generation, "segments": known.segments, "hosts": known.hosts}
@@ -165,7 +165,7 @@ def check(
     if known is not None:
         from zoneinfo import ZoneInfo
 
-        from gpcatalog.ddl.check import cost_edition, server_edition
+        from gpcatalog.check.run import cost_edition, server_edition
 
         world = known.world(cost_edition(server_edition(settings.server)), ZoneInfo(settings.time_zone))
     report = run(

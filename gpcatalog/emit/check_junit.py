@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from xml.sax.saxutils import escape, quoteattr
 
-from gpcatalog.ddl.judged import CheckReport, Located
+from gpcatalog.check.judged import CheckReport, Located
 from gpcatalog.model.names import printable
 
 # characters that XML 1.0 cannot hold, not even escaped

@@ -10,8 +10,8 @@ from typing import Any
 from urllib.parse import quote
 
 from gpcatalog import __version__
-from gpcatalog.ddl.checks import PARTS, every, page
-from gpcatalog.ddl.judged import CheckReport, Located
+from gpcatalog.check.judged import CheckReport, Located
+from gpcatalog.check.rules import PARTS, every, page
 from gpcatalog.model.finding import Severity
 from gpcatalog.model.names import json_safe
 

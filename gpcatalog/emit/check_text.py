@@ -6,8 +6,8 @@ import unicodedata
 from collections.abc import Iterator
 
 from gpcatalog.capacity.seconds import ADD_SECONDS, COPY_RATE
-from gpcatalog.ddl.checks import page
-from gpcatalog.ddl.judged import CheckReport, Located
+from gpcatalog.check.judged import CheckReport, Located
+from gpcatalog.check.rules import page
 from gpcatalog.model.finding import Severity
 from gpcatalog.model.names import printable
 from gpcatalog.model.quantity import count, duration, plural, size

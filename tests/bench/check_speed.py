@@ -49,8 +49,8 @@ _SQLGLOT = "import sys, sqlglot; sqlglot.parse(open(sys.argv[1]).read(), read='p
 _PGLAST = "import sys, pglast; pglast.parse_sql(open(sys.argv[1]).read())"
 _READER = """
 import sys
-from gpcatalog.ddl.dialect import editions
-from gpcatalog.ddl.script import Source, statements
+from gpcatalog.dialect.greenplum import editions
+from gpcatalog.dialect.script import Source, statements
 for _ in statements(Source(open(sys.argv[1]).read()), editions("pg15")):
     pass
 """

@@ -18,8 +18,8 @@ from pathlib import Path
 from sqlglot.dialects.postgres import Postgres
 from sqlglot.errors import TokenError
 
-from gpcatalog.ddl.dialect import Greenplum, editions
-from gpcatalog.ddl.script import Outcome, Source, split, statements
+from gpcatalog.dialect.greenplum import Greenplum, editions
+from gpcatalog.dialect.script import Outcome, Source, split, statements
 
 BOUND = 3.0  # the dialect may take this many times the floor's time
 

@@ -28,13 +28,13 @@ from zoneinfo import ZoneInfo
 import psycopg
 
 from gpcatalog.capacity.model import Instance
-from gpcatalog.ddl.check import cost_edition
-from gpcatalog.ddl.dialect import editions
-from gpcatalog.ddl.edition import Edition
-from gpcatalog.ddl.effect import Effect
-from gpcatalog.ddl.inputs import read
-from gpcatalog.ddl.script import Source, Statement, statements
-from gpcatalog.ddl.world import World
+from gpcatalog.check.inputs import read
+from gpcatalog.check.run import cost_edition
+from gpcatalog.dialect.edition import Edition
+from gpcatalog.dialect.greenplum import editions
+from gpcatalog.dialect.script import Source, Statement, statements
+from gpcatalog.effects.effect import Effect
+from gpcatalog.effects.world import World
 from tests.capacity.live import Connection, Live, own_database
 
 CATALOGS = ("pg_class", "pg_attribute")

@@ -22,13 +22,13 @@ from zoneinfo import ZoneInfo
 import psycopg
 
 from gpcatalog.capacity.model import Instance
-from gpcatalog.ddl.baseline import Baseline
-from gpcatalog.ddl.check import cost_edition
-from gpcatalog.ddl.dialect import editions
-from gpcatalog.ddl.edition import Edition
-from gpcatalog.ddl.effect import Effect
-from gpcatalog.ddl.inputs import read
-from gpcatalog.ddl.script import Source, statements
+from gpcatalog.check.inputs import read
+from gpcatalog.check.run import cost_edition
+from gpcatalog.dialect.edition import Edition
+from gpcatalog.dialect.greenplum import editions
+from gpcatalog.dialect.script import Source, statements
+from gpcatalog.effects.baseline import Baseline
+from gpcatalog.effects.effect import Effect
 from gpcatalog.probes.collect import collect
 from gpcatalog.probes.connection import connect
 from tests.capacity.live import Connection, own_database

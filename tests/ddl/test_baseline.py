@@ -8,12 +8,12 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from gpcatalog.ddl.baseline import Baseline
-from gpcatalog.ddl.check import cost_edition, run, server_edition
-from gpcatalog.ddl.dialect import editions
-from gpcatalog.ddl.judged import CheckReport
-from gpcatalog.ddl.script import Source
-from gpcatalog.ddl.settings import Budget, Settings
+from gpcatalog.check.judged import CheckReport
+from gpcatalog.check.run import cost_edition, run, server_edition
+from gpcatalog.check.settings import Budget, Settings
+from gpcatalog.dialect.greenplum import editions
+from gpcatalog.dialect.script import Source
+from gpcatalog.effects.baseline import Baseline
 from gpcatalog.emit import check_text
 from gpcatalog.probes.collect import collect
 from gpcatalog.probes.connection import connect

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from gpcatalog.ddl import checks
-from gpcatalog.ddl.check import run
-from gpcatalog.ddl.checks import PARTS, every, page
-from gpcatalog.ddl.effect import Effect
-from gpcatalog.ddl.effects.registry import HANDLERS
-from gpcatalog.ddl.judged import CheckReport
-from gpcatalog.ddl.script import Source
-from gpcatalog.ddl.settings import Budget, Settings, read
-from gpcatalog.ddl.world import World
+from gpcatalog.check import rules as checks
+from gpcatalog.check.judged import CheckReport
+from gpcatalog.check.rules import PARTS, every, page
+from gpcatalog.check.run import run
+from gpcatalog.check.settings import Budget, Settings, read
+from gpcatalog.dialect.script import Source
+from gpcatalog.effects.effect import Effect
+from gpcatalog.effects.handlers.registry import HANDLERS
+from gpcatalog.effects.world import World
 from gpcatalog.errors import CatalogError
 
 DAILY = "PARTITION BY RANGE (d) (START (date '2020-01-01') END (date '2024-01-01') EVERY (interval '1 day'))"

@@ -10,10 +10,10 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import ParseError
 
-from gpcatalog.ddl.dialect import Greenplum, editions, read_statement
-from gpcatalog.ddl.grammar import SYNOPSES, WORDS, SyntaxFault
-from gpcatalog.ddl.lexer import scan
-from gpcatalog.ddl.script import Outcome, Source, statements
+from gpcatalog.dialect.grammar import SYNOPSES, WORDS, SyntaxFault
+from gpcatalog.dialect.greenplum import Greenplum, editions, read_statement
+from gpcatalog.dialect.lexer import scan
+from gpcatalog.dialect.script import Outcome, Source, statements
 from gpcatalog.errors import CatalogError
 
 from .outline import outline
@@ -106,8 +106,8 @@ def test_from_other_dialects(sql: str, read: str) -> None:
 
 
 def test_every_edition_compiles() -> None:
-    from gpcatalog.ddl.edition import edition
-    from gpcatalog.ddl.grammar import grammar
+    from gpcatalog.dialect.edition import edition
+    from gpcatalog.dialect.grammar import grammar
 
     for name in ("gp6", "gp7", "cb2", "pg12", "pg15", "pg19"):
         rules = grammar(edition(name)).rules

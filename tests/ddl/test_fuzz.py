@@ -5,13 +5,13 @@ from __future__ import annotations
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gpcatalog.ddl.check import run
-from gpcatalog.ddl.dialect import Greenplum, editions, read_statement
-from gpcatalog.ddl.edition import edition
-from gpcatalog.ddl.grammar import WORDS
-from gpcatalog.ddl.lexer import scan
-from gpcatalog.ddl.script import Outcome, Source, statements
-from gpcatalog.ddl.settings import Settings
+from gpcatalog.check.run import run
+from gpcatalog.check.settings import Settings
+from gpcatalog.dialect.edition import edition
+from gpcatalog.dialect.grammar import WORDS
+from gpcatalog.dialect.greenplum import Greenplum, editions, read_statement
+from gpcatalog.dialect.lexer import scan
+from gpcatalog.dialect.script import Outcome, Source, statements
 
 from .synthesis import Maker
 

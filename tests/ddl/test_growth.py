@@ -8,9 +8,9 @@ from types import FrameType
 
 import pytest
 
-from gpcatalog.ddl.check import run
-from gpcatalog.ddl.script import Source
-from gpcatalog.ddl.settings import Settings
+from gpcatalog.check.run import run
+from gpcatalog.check.settings import Settings
+from gpcatalog.dialect.script import Source
 
 CASES: dict[str, Callable[[int], str]] = {
     "partitions added": lambda n: (

@@ -11,11 +11,11 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from gpcatalog.capacity.model import Instance
-from gpcatalog.ddl.dialect import editions, read_statement
-from gpcatalog.ddl.edition import Edition
-from gpcatalog.ddl.grammar import WORDS
-from gpcatalog.ddl.lexer import scan
-from gpcatalog.ddl.world import World
+from gpcatalog.dialect.edition import Edition
+from gpcatalog.dialect.grammar import WORDS
+from gpcatalog.dialect.greenplum import editions, read_statement
+from gpcatalog.dialect.lexer import scan
+from gpcatalog.effects.world import World
 from tests.capacity.live import Live, added, own_database
 
 STORAGES = {

@@ -7,10 +7,10 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from gpcatalog.ddl.dialect import Greenplum, editions, read_statement
-from gpcatalog.ddl.grammar import WORDS, SyntaxFault
-from gpcatalog.ddl.lexer import LexError, scan
-from gpcatalog.ddl.script import Source, split
+from gpcatalog.dialect.grammar import WORDS, SyntaxFault
+from gpcatalog.dialect.greenplum import Greenplum, editions, read_statement
+from gpcatalog.dialect.lexer import LexError, scan
+from gpcatalog.dialect.script import Source, split
 
 from .synthesis import Maker
 from .test_dialect import FILES

@@ -8,12 +8,12 @@ from zoneinfo import ZoneInfo
 import psycopg
 import pytest
 
-from gpcatalog.ddl.calendar import Unknown
-from gpcatalog.ddl.derive import columns_of
-from gpcatalog.ddl.dialect import editions
-from gpcatalog.ddl.edition import edition
-from gpcatalog.ddl.script import Source, statements
-from gpcatalog.ddl.world import World
+from gpcatalog.dialect.edition import edition
+from gpcatalog.dialect.greenplum import editions
+from gpcatalog.dialect.script import Source, statements
+from gpcatalog.effects.calendar import Unknown
+from gpcatalog.effects.derive import columns_of
+from gpcatalog.effects.world import World
 from tests.conftest import fresh_database
 
 NUMBERS = ("1::int2", "2::int4", "3::int8", "4.5::numeric", "1.5::float4", "2.5::float8", "3", "4.5", "5000000000")

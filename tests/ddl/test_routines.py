@@ -5,9 +5,9 @@ from __future__ import annotations
 import psycopg
 import pytest
 
-from gpcatalog.ddl.check import run
-from gpcatalog.ddl.script import Source
-from gpcatalog.ddl.settings import Settings
+from gpcatalog.check.run import run
+from gpcatalog.check.settings import Settings
+from gpcatalog.dialect.script import Source
 from tests.conftest import fresh_database
 
 # (language, body, harmless)

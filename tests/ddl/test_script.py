@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gpcatalog.ddl.dialect import editions
-from gpcatalog.ddl.script import Outcome, Source, Statement, statements
+from gpcatalog.dialect.greenplum import editions
+from gpcatalog.dialect.script import Outcome, Source, Statement, statements
 
 
 def read(text: str, server: str = "gp7") -> list[Statement]:

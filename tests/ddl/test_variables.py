@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from gpcatalog.ddl import inputs
-from gpcatalog.ddl.check import run
-from gpcatalog.ddl.judged import CheckReport
-from gpcatalog.ddl.script import Source
-from gpcatalog.ddl.settings import Settings
+from gpcatalog.check import inputs
+from gpcatalog.check.judged import CheckReport
+from gpcatalog.check.run import run
+from gpcatalog.check.settings import Settings
+from gpcatalog.dialect.script import Source
 from gpcatalog.errors import CatalogError
 from tests.conftest import fresh_database
 from tests.ddl.test_formats import app, call

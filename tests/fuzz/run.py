@@ -67,7 +67,7 @@ def _seeds(name: str, corpus: Path) -> None:
         (corpus / f"seed-{seed.name}").write_bytes(seed.read_bytes())
     if name not in ("script", "check", "lexer", "queries"):
         return
-    from gpcatalog.ddl.script import Source, split
+    from gpcatalog.dialect.script import Source, split
 
     for file in sorted((HERE.parents[1] / "fixtures" / "ddl").glob("*.sql")):
         text = file.read_text()
@@ -78,7 +78,7 @@ def _seeds(name: str, corpus: Path) -> None:
 
 def _words(file: Path) -> Path:
     """A dictionary for libFuzzer: every word of the grammar."""
-    from gpcatalog.ddl.grammar import WORDS
+    from gpcatalog.dialect.grammar import WORDS
 
     marks = ["::", ":=", "..", "/*", "*/", "--", "$$", "$q$", "E'", "U&'", "''", "(", ")", ",", ";", "\\\\.", "'1 month'", "'2020-01-31'"]
     file.write_text("".join(f'"{w} "\n' for w in sorted(WORDS)) + "".join(f'"{m}"\n' for m in marks))

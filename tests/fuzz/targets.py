@@ -22,16 +22,18 @@ from zoneinfo import ZoneInfo
 import duckdb
 import rich.console
 
+from gpcatalog.check import settings
+from gpcatalog.check.run import run as check_files
 from gpcatalog.commands import migrate
 from gpcatalog.commands.audit import judged
 from gpcatalog.commands.plan import run as run_plan
-from gpcatalog.ddl import baseline, calendar, settings, variables
-from gpcatalog.ddl.check import run as check_files
-from gpcatalog.ddl.dialect import Greenplum, editions, read_statement
-from gpcatalog.ddl.edition import Edition, edition
-from gpcatalog.ddl.grammar import WORDS
-from gpcatalog.ddl.lexer import LexError, scan
-from gpcatalog.ddl.script import Outcome, Source, statements
+from gpcatalog.dialect import variables
+from gpcatalog.dialect.edition import Edition, edition
+from gpcatalog.dialect.grammar import WORDS
+from gpcatalog.dialect.greenplum import Greenplum, editions, read_statement
+from gpcatalog.dialect.lexer import LexError, scan
+from gpcatalog.dialect.script import Outcome, Source, statements
+from gpcatalog.effects import baseline, calendar
 from gpcatalog.emit import audit_text, check_github, check_gitlab, check_json, check_junit, check_sarif, check_text, plan_json
 from gpcatalog.emit.metrics import exposition
 from gpcatalog.errors import CatalogError

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from gpcatalog.ddl.dialect import editions
-from gpcatalog.ddl.script import Outcome, Source, split, statements
+from gpcatalog.dialect.greenplum import editions
+from gpcatalog.dialect.script import Outcome, Source, split, statements
 from gpcatalog.migration.request import Mode, Request, Runner
 from tests.conftest import fresh_database
 from tests.ddl.test_oracle import Oracle

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from gpcatalog.ddl.dialect import editions
-from gpcatalog.ddl.script import Outcome, Source, split, statements
+from gpcatalog.dialect.greenplum import editions
+from gpcatalog.dialect.script import Outcome, Source, split, statements
 from gpcatalog.migration.change import Below, Context, Drop, Follow, Lift, Made, Middle, Outside, Plain, Stage, Swap, Unit
 from gpcatalog.migration.classic import Classic, partition
 from gpcatalog.migration.declarative import Declarative

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from gpcatalog.commands import migrate as command
-from gpcatalog.ddl.dialect import editions
-from gpcatalog.ddl.script import Outcome, Source, split, statements
+from gpcatalog.dialect.greenplum import editions
+from gpcatalog.dialect.script import Outcome, Source, split, statements
 from gpcatalog.migration.change import Drop, Refused
 from gpcatalog.migration.folder import Folder
 from gpcatalog.migration.order import order

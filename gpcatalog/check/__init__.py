@@ -1,0 +1,1 @@
+"""`gpcatalog check`: files of DDL are read, their effects weighed and judged by rules."""

@@ -1,0 +1,271 @@
+"""What a check hands round and hands back: statements with their costs, findings with their places, the report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from functools import lru_cache
+
+import msgspec
+
+from gpcatalog.capacity.model import Instance
+from gpcatalog.capacity.seconds import ADD_SECONDS, COPY_RATE, DROP_SECONDS
+from gpcatalog.check.settings import Budget, Settings
+from gpcatalog.dialect.edition import Edition
+from gpcatalog.dialect.script import Statement
+from gpcatalog.effects.effect import Effect
+from gpcatalog.effects.world import World
+from gpcatalog.model.finding import Confidence, Figure, Finding, Severity
+
+SCHEMA = "gpcatalog.check/1"
+
+
+class Located(msgspec.Struct, frozen=True):
+    """A finding with its place; columns and lines count from 1, the end is behind the last character."""
+
+    finding: Finding
+    file: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    source_line: str
+    statement: int
+
+
+class Cost(msgspec.Struct, frozen=True):
+    """What one statement, or the whole change, adds.
+
+    rows_coordinator, rows_segment: catalog rows on one instance; files_*: on one segment; locks: tables and partitions that one
+    statement locks at once (of the whole change: the most that one of them does)
+    """
+
+    leaves: int = 0
+    relations: int = 0
+    rows_coordinator: dict[str, int] = {}
+    rows_segment: dict[str, int] = {}
+    files_empty: int = 0
+    files_filled: int = 0
+    locks: int = 0
+    complete: bool = True
+
+
+class Held(msgspec.Struct, frozen=True):
+    """AccessExclusive on a table of the baseline.
+
+    leaves, bytes: what the table holds, bytes on all segments together (None: not read); rewritten: the statement writes it anew;
+    seconds: how long the statement takes once it has the lock, an estimate
+    """
+
+    leaves: int
+    bytes: int | None
+    rewritten: bool
+    seconds: float | None
+
+
+class Judged(msgspec.Struct, frozen=True):
+    """One statement as the report has it."""
+
+    number: int
+    file: str
+    line: int
+    outcome: str
+    kind: str
+    table: str
+    cost: Cost
+    unknown: tuple[str, ...] = ()
+    held: Held | None = None
+
+
+class TableCost(msgspec.Struct, frozen=True):
+    """What the change adds to one table, on one instance (rows) or segment (files).
+
+    locked: relations that its largest statement locks; exclusive: a statement takes AccessExclusive on it, and it existed before
+    held: with a baseline, each such lock in order
+    """
+
+    table: str
+    leaves: int
+    rows: int
+    files_empty: int
+    files_filled: int
+    locked: int
+    exclusive: bool
+    complete: bool
+    held: tuple[Held, ...] = ()
+
+
+class CheckReport(msgspec.Struct, frozen=True):
+    """The result of a check."""
+
+    server: str
+    segments: int
+    hosts: int
+    files: tuple[str, ...]
+    statements: tuple[Judged, ...]
+    findings: Sequence[Located]
+    total: Cost
+    typed: int
+    not_understood: int
+    errors: int
+    ignored: int
+    schema: str = SCHEMA
+    baseline: dict[str, float] = {}
+    tables: tuple[TableCost, ...] = ()  # largest first
+    budgets: dict[str, dict[str, int]] = {}  # upper bounds that are set: of the change, of one table
+
+
+def held_by(effect: Effect, world: World) -> Held | None:
+    """The lock that a statement holds on a table of the baseline; None where it takes none, or there is no baseline.
+
+    Seconds are an estimate: of DDL for each relation that is locked, and of writing the fullest segment anew (capacity/seconds.py).
+    """
+    size = world.live_size(effect.table) if effect.exclusive and effect.table is not None else None
+    if size is None:
+        return None
+    relations = effect.relations_locked
+    if effect.verb in ("add partition", "split partition", "drop partition"):
+        relations = sum(effect.made.values()) + sum(effect.gone.values())  # the others are locked, and left alone
+    seconds: float | None = max(relations, 1) * (DROP_SECONDS if effect.verb in ("drop", "drop partition") else ADD_SECONDS)
+    if effect.rewritten and effect.verb == "split partition":
+        seconds = None  # the size of the one that is split is not known
+    elif effect.rewritten:
+        seconds = None if size.segment is None or seconds is None else seconds + size.segment / COPY_RATE
+    return Held(size.leaves, size.total, effect.rewritten, None if seconds is None else round(seconds, 3))
+
+
+@dataclass
+class Subject:
+    """What a rule looks at: one statement with its effect, and the world around it."""
+
+    statement: Statement
+    effect: Effect
+    world: World
+    settings: Settings
+    edition: Edition
+    number: int
+    guarded: bool  # a lock_timeout is in force
+    today: date
+    findings: list[tuple[Finding, int, int]] = field(default_factory=list)
+
+    def find(
+        self,
+        rule: str,
+        severity: Severity,
+        title: str,
+        detail: str,
+        remedy: str,
+        *,
+        at: object = None,
+        confidence: Confidence = Confidence.MEDIUM,
+        figures: tuple[Figure, ...] = (),
+        source: str = "",
+        relation: str = "",
+    ) -> None:
+        """Record a finding, at a node's place in the file or at the statement."""
+        start, end = self.statement.start, self.statement.end
+        meta = getattr(at, "_meta", None) or {}
+        if "start" in meta:
+            start, end = meta["start"], meta["end"]
+        title_of = relation or (self.effect.table.title if self.effect.table is not None else "")
+        finding = Finding(
+            rule,
+            severity,
+            confidence,
+            title,
+            detail,
+            remedy,
+            (title_of,) if title_of else (),
+            1 if title_of else 0,
+            figures,
+            source,
+        )
+        self.findings.append((finding, start, end))
+
+
+@dataclass
+class Ignore:
+    """One `-- gpcatalog: ignore RULE reason`."""
+
+    rules: tuple[str, ...]
+    reason: str
+    start: int
+    end: int
+    used: set[str] = field(default_factory=set)
+
+
+_NO_COST, _UNKNOWN_COST = Cost(), Cost(complete=False)
+
+
+def cost_of(effect: Effect, by: Edition) -> Cost:
+    """An effect in rows, files and locks."""
+    if not (
+        effect.made
+        or effect.gone
+        or effect.extra
+        or effect.other_files
+        or effect.relations_locked
+        or effect.leaves_made
+        or effect.leaves_gone
+    ):
+        return _NO_COST if not effect.unknown else _UNKNOWN_COST
+    coordinator, segment = (effect.rows(by, instance) for instance in Instance)
+    return _shared(
+        (
+            effect.leaves_made - effect.leaves_gone,
+            effect.relations() - sum(effect.gone.values()),
+            tuple(coordinator.items()),
+            tuple(segment.items()),
+            effect.files(by, filled=False),
+            effect.files(by, filled=True),
+            effect.relations_locked,
+            not effect.unknown,
+        )
+    )
+
+
+# statements of a long script have few different costs
+@lru_cache(maxsize=4096)
+def _shared(figures: tuple[int, int, tuple[tuple[str, int], ...], tuple[tuple[str, int], ...], int, int, int, bool]) -> Cost:
+    leaves, relations, coordinator, segment, empty, filled, locks, complete = figures
+    return Cost(leaves, relations, dict(coordinator), dict(segment), empty, filled, locks, complete)
+
+
+def over_budget(what: str, budget: Budget, cost: Cost, settings: Settings, base: dict[str, float] | None = None) -> list[Finding]:
+    """A finding for every part of a budget that a cost exceeds."""
+    from gpcatalog.model.quantity import count
+
+    base = base or {}
+    segments_a_host = -(-settings.segments // max(settings.hosts, 1))
+    amounts = {
+        "leaves": (cost.leaves + base.get("leaves", 0), budget.leaves, "leaves"),
+        "files a segment": (cost.files_filled + base.get("files", 0), budget.files, "files"),
+        "files a host": (
+            cost.files_filled * segments_a_host + base.get("files", 0) * segments_a_host,
+            budget.files_per_host,
+            "files",
+        ),
+        "catalog rows an instance": (
+            max(sum(cost.rows_segment.values()), sum(cost.rows_coordinator.values())) + base.get("rows", 0),
+            budget.rows,
+            "rows",
+        ),
+    }
+    out = []
+    for name, (amount, limit, unit) in amounts.items():
+        if limit is not None and amount > limit:
+            out.append(
+                Finding(
+                    "budget-exceeded",
+                    Severity.CRITICAL,
+                    Confidence.HIGH if cost.complete else Confidence.MEDIUM,
+                    f"{what} takes {count(amount)} {name}, the budget is {count(limit)}",
+                    f"that is {amount / limit:.1f} × the budget"
+                    + ("" if cost.complete else "; some statements could not be weighed, so it is more"),
+                    "make coarser partitions, drop what is empty, or raise the budget on purpose",
+                    figures=(Figure("found", amount, unit, "derived"), Figure("budget", limit, unit, "limit")),
+                    source="the budget in this project's settings",
+                )
+            )
+    return out

@@ -1,0 +1,21 @@
+"""The rules of the check, one file a subject; a rule is one documented function."""
+
+from gpcatalog.check.rules import cost, ignores, lengths, others, partitions, reading, storage  # the rules register themselves
+from gpcatalog.check.rules.ignores import judge_ignore
+from gpcatalog.check.rules.registry import NEVER_IGNORED, PARTS, Check, every, page
+
+__all__ = [
+    "NEVER_IGNORED",
+    "PARTS",
+    "Check",
+    "cost",
+    "every",
+    "ignores",
+    "judge_ignore",
+    "lengths",
+    "others",
+    "page",
+    "partitions",
+    "reading",
+    "storage",
+]

@@ -1,0 +1,77 @@
+"""The register of the check's rules: each is one function whose docstring is its page."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+
+from sqlglot import exp
+
+from gpcatalog.check.judged import Subject
+from gpcatalog.effects.relations import Partition
+from gpcatalog.errors import CatalogError
+
+Check = Callable[[Subject], None]
+PARTS = ("What it finds", "Why it matters", "How sure it is", "What to do")
+# About what was written, not about what it costs: no comment excuses these
+NEVER_IGNORED = frozenset(("syntax-error", "ignore-without-reason", "ignore-unused", "ignore-unknown-rule"))
+DEFAULT_LOCK_SLOTS = 128 * 250  # max_locks_per_transaction × max_connections as Greenplum is installed
+
+_RULES: dict[str, Check] = {}
+
+
+def rule(id: str) -> Callable[[Check], Check]:
+    """Register a rule under its id."""
+
+    def keep(check: Check) -> Check:
+        _RULES[id] = check
+        return check
+
+    return keep
+
+
+def every() -> dict[str, Check]:
+    """All rules by id."""
+    return dict(sorted(_RULES.items()))
+
+
+def page(id: str) -> dict[str, str]:
+    """A rule's docstring: its title under "", then its four parts. Raises CatalogError when no rule has this id."""
+    check = _RULES.get(id)
+    if check is None:
+        raise CatalogError(f"no rule is called {id}", hint="`gpcatalog check --rules` lists them")
+    pieces = re.split(rf"^({'|'.join(PARTS)}):", inspect.getdoc(check) or "", flags=re.MULTILINE)
+    found = {"": pieces[0].strip()}
+    for name, body in zip(pieces[1::2], pieces[2::2], strict=True):
+        found[name] = " ".join(body.split())
+    return found
+
+
+def created(s: Subject) -> exp.Create | None:
+    """The CREATE TABLE under judgement, when it is one."""
+    tree = s.statement.tree
+    return tree if isinstance(tree, exp.Create) and tree.args.get("kind") == "TABLE" and s.effect.table is not None else None
+
+
+def property_of(tree: exp.Create, kind: type[exp.Expression]) -> exp.Expression | None:
+    properties = tree.args.get("properties")
+    return next((p for p in properties.expressions if isinstance(p, kind)), None) if properties is not None else None
+
+
+def name_of(tree: exp.Create) -> exp.Expression:
+    found = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
+    assert isinstance(found, exp.Expression)
+    return found
+
+
+def walk(parts: list[Partition]) -> list[Partition]:
+    """Partitions with everything below them."""
+    return [x for part in parts for x in part.walk()]
+
+
+class At:
+    """A place in the text for a finding that has no node."""
+
+    def __init__(self, start: int, end: int) -> None:
+        self._meta = {"start": start, "end": end}

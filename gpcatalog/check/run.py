@@ -1,0 +1,458 @@
+"""Check files of DDL before they run: parse every statement, compute its cost, apply the rules and the budgets."""
+
+from __future__ import annotations
+
+import gc
+import re
+import traceback
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import msgspec
+from sqlglot import exp
+
+from gpcatalog.check import rules as checks
+from gpcatalog.check.findings import Packer
+from gpcatalog.check.inputs import included
+from gpcatalog.check.judged import CheckReport, Ignore, Judged, Located, Subject, cost_of, held_by, over_budget
+from gpcatalog.check.settings import Budget, Settings
+from gpcatalog.check.totals import Spot, Totals
+from gpcatalog.dialect.edition import Edition, edition
+from gpcatalog.dialect.expressions import RelationName
+from gpcatalog.dialect.grammar import SyntaxFault
+from gpcatalog.dialect.script import Outcome, Piece, Source, Statement, read, split
+from gpcatalog.dialect.variables import Variables
+from gpcatalog.effects.effect import Effect
+from gpcatalog.effects.handlers.registry import HANDLERS
+from gpcatalog.effects.relations import qualified
+from gpcatalog.effects.session import rolled_back
+from gpcatalog.effects.world import BaselineError, World
+from gpcatalog.errors import CatalogError
+from gpcatalog.model.finding import Finding, Severity
+
+_LAST = "internal-error"
+_IGNORE = re.compile(r"--[ \t]*gpcatalog:[ \t]*ignore\b[ \t]*([a-z0-9-]+(?:[ \t]*,[ \t]*[a-z0-9-]+)*)?[ \t]*([^\r\n]*)")
+
+
+def server_edition(name: str) -> Edition:
+    """The grammar and cost model that a --server value names: greenplum6, gp7, cloudberry2, postgres17, …
+
+    >>> server_edition("greenplum6").name, server_edition("postgres17").name
+    ('gp6', 'pg17')
+    """
+    from gpcatalog.capacity.generation import generation
+
+    plain = name.lower().replace(" ", "").replace("_", "")
+    newer = re.fullmatch(r"(?:pg|postgres|postgresql)(\d+)", plain)
+    if newer and int(newer[1]) >= 19:
+        return edition(f"pg{newer[1]}")
+    return edition(generation(name).name)
+
+
+def cost_edition(one: Edition) -> Edition:
+    """The edition whose measured costs stand in for this one's."""
+    return edition("pg18") if not one.greenplum and one.base > 18 else one
+
+
+class _Ignores:
+    """The ignore comments of a file, given to the statements as they come: the one that contains a comment, or the next."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.hits = list(_IGNORE.finditer(source.text)) if "gpcatalog:" in source.text else []
+        self.at = 0
+
+    def of(self, piece: Piece, following: Piece | None) -> list[Ignore]:
+        """The comments before the statement `following`, None for the end of the file, that belong to `piece`."""
+        found = []
+        while self.at < len(self.hits):
+            hit = self.hits[self.at]
+            if following is not None and hit.start() > following.start:
+                break
+            behind = hit.start() >= piece.end
+            if behind and following is not None:
+                same_line = self.source.place(piece.end).line == self.source.place(hit.start()).line
+                if not same_line:
+                    break  # it belongs to the following one
+            self.at += 1
+            if not behind and hit.start() > piece.start and _in_token(piece, hit.start()):
+                continue
+            names = tuple(n.strip() for n in (hit[1] or "").split(",") if n.strip())
+            found.append(Ignore(names, hit[2].strip(), hit.start(), hit.end()))
+        return found
+
+
+def _in_token(piece: Piece, at: int) -> bool:
+    """Whether an offset is inside of a token, such as a string."""
+    from gpcatalog.dialect.grammar import WORDS
+    from gpcatalog.dialect.lexer import LexError, scan
+
+    try:
+        tokens, _ = scan(piece.source.text, piece.start, WORDS, script=True)
+    except LexError:
+        return True
+    number = bisect_right(tokens.starts, at) - 1
+    return number >= 0 and tokens.starts[number] <= at < tokens.ends[number]
+
+
+def _sets_lock_timeout(statement: Statement) -> bool | None:
+    """Whether a statement sets (True) or ends (False) a lock_timeout; None when it does neither."""
+    if statement.words[:1] not in (("set",), ("reset",)):
+        return None
+    text = statement.text.lower()
+    if "lock_timeout" not in text:
+        return None
+    if statement.words[0] == "reset":
+        return False
+    value = re.search(r"(?:=|\bto\b)\s*'?\s*(\w+)", text)
+    return not (value and value[1] in ("0", "default"))
+
+
+def _changes_state(statement: Statement) -> bool:
+    """Whether a statement may change what later ones do: not a query, and no new table or view."""
+    kind = type(statement.tree).__name__
+    if isinstance(statement.tree, exp.Create):
+        return statement.tree.args.get("kind") == "INDEX"
+    if statement.tree is not None and kind == "AlterTable":
+        actions = [*(statement.tree.args.get("actions") or ()), statement.tree.args.get("move"), statement.tree.args.get("action")]
+        return any(type(a).__name__ != "OwnerTo" for a in actions if a is not None)
+    if isinstance(statement.tree, exp.Select):
+        return "set_config" in statement.text.lower()
+    return kind in HANDLERS and kind not in ("Insert", "Update", "Delete", "Union", "Except", "Intersect", "CreateSequence", "Explain")
+
+
+def _effect(world: World, statement: Statement, undone: bool) -> Effect:
+    """Return the effect of a statement. A fault of this program becomes a finding and the run continues."""
+    if statement.source.undo:
+        return Effect()
+    if statement.other:
+        if _changes_state(statement):
+            world.doubt = world.doubt or statement.reasons[-1]
+        return Effect(unknown=["statement in another branch of \\if"])
+    if statement.tree is None:
+        reason = {
+            Outcome.NOT_READ: "file that was not read",
+            Outcome.NO_VALUE: f"value of {', '.join(statement.missing)}",
+        }.get(statement.outcome, "statement that could not be parsed")
+        return Effect(unknown=[reason])
+    try:
+        effect = world.apply(statement.tree, rolled_back=undone)
+    except BaselineError:
+        raise
+    except Exception as e:  # one statement must never lose the whole run
+        return Effect(unknown=[_bug(e)], failed=_bug(e))
+    if statement.command == "\\gexec":
+        effect.add_unknown("statements run by \\gexec")
+    if (statement.reasons or statement.decisive) and _changes_state(statement) and not (effect.made or effect.gone):
+        world.doubt = world.doubt or (statement.reasons or [f"value of {statement.decisive[0]}"])[-1]
+    if effect.made or effect.gone or effect.extra or effect.unknown:
+        if world.doubt:
+            effect.add_unknown(world.doubt)
+        for name in statement.decisive:
+            effect.add_unknown(f"value of {name}")
+        for reason in statement.reasons:
+            effect.add_unknown(reason)
+        if (statement.decisive or statement.reasons) and effect.table is not None:
+            effect.table.uncounted = effect.table.uncounted or effect.unknown[-1]
+    return effect
+
+
+_ENDS = re.compile(r"\b(?:rollback|abort)\b", re.IGNORECASE)
+_TRANSACTION = frozenset("begin start savepoint rollback abort commit end prepare release".split())
+
+
+@dataclass
+class _Reader:
+    """Reads files as psql does: included files in their place, as often as they are included, with the variables of one session.
+
+    A file that is named, or found in a folder, and also included is read once only.
+
+    names: files that were read; done: paths of those that were named; included: of the others; values: of ${placeholders}
+    """
+
+    by: Edition
+    variables: Variables
+    values: Mapping[str, str]
+    done: set[Path]
+    names: list[str]
+    included: set[Path] = field(default_factory=set)
+    read: int = 0  # statements so far
+
+    def pieces(self, source: Source, stack: tuple[Path, ...] = ()) -> Iterator[tuple[Piece | Statement, list[Ignore]]]:
+        """The statements and commands of a file and of those that it includes, each with its ignore comments."""
+        own = (source.path.resolve(),) if source.path is not None else ()
+        if not stack and own and own[0] in self.done | self.included:
+            return
+        (self.included if stack else self.done).update(own)
+        if source.file not in self.names:
+            self.names.append(source.file)
+        if source.skipped:
+            yield _not_read(source, 0, 0, source.skipped), []
+        ignores = _Ignores(source)
+        # every file has its own \if; a branch around the include command applies to the whole file
+        around = self.variables.enter_file()
+        last: Piece | None = None
+        for piece in split(source, commands=True, variables=self.variables):
+            command = piece.tokens is None and piece.error is None
+            if last is not None:
+                yield last, ignores.of(last, piece)
+                last = None
+            if not command:
+                last = piece
+                continue
+            inner = included(piece.command, source, self.values)
+            if inner is None:
+                yield piece, []
+            elif piece.other:
+                yield _not_read(source, piece.start, piece.end, f"{inner.file}, in another branch of \\if"), []
+            elif inner.path is not None and inner.path.resolve() in (*stack, *own):
+                yield _not_read(source, piece.start, piece.end, f"{inner.file} would include itself"), []
+            elif inner.skipped:
+                yield _not_read(source, piece.start, piece.end, inner.skipped), []
+            elif inner.path is None or inner.path.resolve() not in self.done:
+                yield from self.pieces(inner, (*stack, *own))
+        if last is not None:
+            yield last, ignores.of(last, None)
+        self.variables.leave_file(around)
+
+    def rolled_back(self, source: Source) -> set[int]:
+        """Numbers of the statements of a file, and those that it includes, that begin what is rolled back later."""
+        if not _ENDS.search(source.text) and "\\i" not in source.text:
+            return set()
+        ahead = _Reader(self.by, self.variables.fresh(), self.values, set(self.done), [], set(self.included))
+        found = (
+            (at, read(piece, (self.by,)))
+            for at, (piece, _) in enumerate(ahead.pieces(source))
+            if isinstance(piece, Piece) and piece.tokens is not None and not piece.other and piece.tokens.kinds[0] in _TRANSACTION
+        )
+        return rolled_back(found)
+
+    def statements(self, source: Source) -> Iterator[tuple[Statement, bool, list[Ignore]]]:
+        """Every statement, whether it begins what is rolled back later, and its ignore comments."""
+        undone = self.rolled_back(source)
+        for at, (piece, ignores) in enumerate(self.pieces(source)):
+            self.read += 1
+            if self.read % _COLLECT == 0:
+                _free_trees()
+            yield piece if isinstance(piece, Statement) else read(piece, (self.by,)), at in undone, ignores
+
+
+def _not_read(source: Source, start: int, end: int, reason: str) -> Statement:
+    return Statement(source, start, end, Outcome.NOT_READ, fault=SyntaxFault(start, "", (), reason))
+
+
+def _bug(error: Exception) -> str:
+    """Where the program failed, for a report of it."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return f"a bug of gpcatalog: {type(error).__name__} in {last.name} of {last.filename.rsplit('/', 1)[-1]}:{last.lineno}"
+
+
+_COLLECT = 500  # statements after which memory of their trees is given back
+
+
+def _free_trees() -> None:
+    """Free the trees of the statements so far. Nodes know their parents: reference counts alone never free them, and the collector looks
+    at old objects ever less often while the report grows. What is alive is set aside, so each run looks at new objects only; a tree that
+    were in use now would stay for good."""
+    gc.collect()
+    gc.freeze()
+
+
+def _judge(name: str, check: checks.Check, subject: Subject) -> None:
+    try:
+        check(subject)
+    except BaselineError:
+        raise
+    except Exception as e:
+        subject.effect.failed = subject.effect.failed or f"{_bug(e)}, rule {name}"
+
+
+class _Run:
+    """What a run has found so far."""
+
+    def __init__(
+        self, settings: Settings, by: Edition, world: World, changed: dict[str, list[tuple[int, int]]] | None, *, today: date, listed: bool
+    ) -> None:
+        self.settings = settings
+        self.costs = cost_edition(by)
+        self.world = world
+        self.changed = changed
+        self.today = today
+        self.listed = listed
+        every = checks.every()
+        for unknown in (*settings.disable, *settings.severity):
+            if unknown not in every:
+                raise CatalogError(f"no rule is called {unknown}", hint="`gpcatalog check --rules` lists them")
+        self.rules = {name: check for name, check in every.items() if name not in settings.disable and name != _LAST}
+        self.last = every[_LAST] if _LAST not in settings.disable else None  # it reports failed rules, too
+        self.statements: list[Judged] = []
+        self.totals = Totals()
+        self.found = Packer()
+        self.outcomes: Counter[Outcome] = Counter()
+        self.ignored = 0
+        self.number = 0
+        self.guarded = False
+        self.optional: dict[int, list[tuple[str, str]]] = {}  # tables that a statement drops if they exist
+        self.recreated: set[int] = set()  # statements of those that make all that they drop
+
+    def see(self, statement: Statement, undone: bool, ignores: list[Ignore]) -> None:
+        """Apply one statement and judge it."""
+        if statement.outcome is Outcome.COMMAND:
+            if not statement.other and statement.command.split()[0] in ("\\c", "\\connect"):
+                self.world.reconnect()
+            return
+        self.number += 1
+        self.outcomes[statement.outcome] += 1
+        effect = _effect(self.world, statement, undone)
+        timeout = _sets_lock_timeout(statement)
+        self.guarded = self.guarded if timeout is None else timeout
+        if self.changed is not None:
+            first, last = statement.place.line, statement.source.place(max(statement.end - 1, statement.start)).line
+            if not any(a <= last and b >= first for a, b in self.changed.get(statement.source.file, [])):
+                return
+        self._find(Subject(statement, effect, self.world, self.settings, self.costs, self.number, self.guarded, self.today), ignores)
+        self._weigh(statement, effect)
+
+    def _find(self, subject: Subject, ignores: list[Ignore]) -> None:
+        """Judge a statement by every rule."""
+        effect = subject.effect
+        if effect.may_exist and not effect.exclusive:
+            self.optional[self.number] = effect.may_exist
+        for name, check in self.rules.items():
+            try:
+                check(subject)
+            except BaselineError:
+                raise
+            except Exception as e:  # one rule must never lose the whole run
+                effect.failed = effect.failed or f"{_bug(e)}, rule {name}"
+        if self.last is not None:
+            self.last(subject)
+        kept: list[tuple[Finding, int, int]] = []
+        for finding, start, end in subject.findings:
+            excuse = next((i for i in ignores if finding.rule in i.rules and i.reason), None)
+            if excuse is not None and finding.rule not in checks.NEVER_IGNORED:
+                excuse.used.add(finding.rule)
+                self.ignored += 1
+                continue
+            kept.append((finding, start, end))
+        subject.findings = []
+        for ignore in ignores:
+            checks.judge_ignore(subject, ignore)
+        for finding, start, end in kept + subject.findings:
+            self.found.append(_locate(subject.statement.source, self.settings, finding, start, end, self.number))
+
+    def _weigh(self, statement: Statement, effect: Effect) -> None:
+        """Add what a statement costs."""
+        cost = cost_of(effect, self.costs)
+        table = effect.table.title if effect.table is not None else _table_of(statement)
+        held = held_by(effect, self.world)
+        source = statement.source
+        self.totals.add(table, cost, held, exclusive=effect.exclusive, at=Spot(source, statement.start, statement.end, self.number))
+        if self.listed:
+            kind = type(statement.tree).__name__ if statement.tree is not None else ""
+            line, outcome = statement.place.line, statement.outcome.value
+            self.statements.append(Judged(self.number, source.file, line, outcome, kind, table, cost, tuple(effect.unknown), held))
+
+    def end(self) -> None:
+        """Every statement was seen: the state of the tables is not needed any more, and may be freed before the report is made."""
+        self.recreated = {n for n, tables in self.optional.items() if all(self.world.creates(*table) for table in tables)}
+        del self.world
+
+    def report(self, server: str, names: list[str], baseline: dict[str, float]) -> CheckReport:
+        """The result, its findings in the order of the files."""
+        for one in _whole(self.settings, self.totals, baseline):
+            self.found.append(one)
+        told = zip(self.found.keys, self.found.statements, strict=True)
+        harmless = {at for at, (key, n) in enumerate(told) if key[-1] == "exclusive-without-lock-timeout" and n in self.recreated}
+        budgets = {"change": self.settings.change, "table": self.settings.table}
+        return CheckReport(
+            server,
+            self.settings.segments,
+            self.settings.hosts,
+            tuple(names),
+            tuple(self.statements),
+            self.found.sorted(names, harmless),
+            self.totals.cost,
+            self.outcomes[Outcome.TYPED],
+            self.outcomes[Outcome.NOT_UNDERSTOOD],
+            self.outcomes[Outcome.ERROR],
+            self.ignored,
+            baseline=baseline,
+            tables=self.totals.tables(),
+            budgets={n: {k: v for k, v in msgspec.structs.asdict(b).items() if v is not None} for n, b in budgets.items()},
+        )
+
+
+def run(
+    sources: Iterable[Source],
+    settings: Settings,
+    *,
+    changed: dict[str, list[tuple[int, int]]] | None = None,
+    world: World | None = None,
+    today: date | None = None,
+    baseline: dict[str, float] | None = None,
+    values: Mapping[str, str] | None = None,
+    listed: bool = True,
+) -> CheckReport:
+    """Check files in order, as one change.
+
+    changed: only statements that touch these line ranges are judged; the others are still learnt from.
+    values: of psql variables and ${placeholders}
+    listed: the report has every statement; else only their sums
+    """
+    by = server_edition(settings.server)
+    try:
+        zone = ZoneInfo(settings.time_zone)
+    except (ZoneInfoNotFoundError, ValueError):
+        raise CatalogError(f"no time zone {settings.time_zone!r}", hint='an IANA name such as "Europe/Berlin" or "UTC"') from None
+    world = world or World(cost_edition(by), zone)
+    world.before = set(world.tables)
+    names: list[str] = []
+    found = _Run(settings, by, world, changed, today=today or date.today(), listed=listed)
+    reader = _Reader(by, Variables(), values or {}, set(), names)
+    try:
+        for top in sources:
+            world.reconnect()
+            reader.variables = Variables(dict(values or {}))
+            for piece in reader.statements(top):
+                found.see(*piece)
+                del piece  # its tree must be free when the next one is read
+    finally:
+        gc.unfreeze()
+    found.end()
+    del world
+    return found.report(by.name, names, baseline or {})
+
+
+def _table_of(statement: Statement) -> str:
+    """The unknown table that a statement changes."""
+    name = statement.tree.args.get("this") if statement.tree is not None and statement.words[:1] in (("alter",), ("truncate",)) else None
+    return ".".join(part for part in qualified(name) if part) if isinstance(name, exp.Table | RelationName) else ""
+
+
+def _locate(source: Source, settings: Settings, finding: Finding, start: int, end: int, number: int) -> Located:
+    wanted = settings.severity.get(finding.rule)
+    if wanted is not None:
+        finding = msgspec.structs.replace(finding, severity=Severity[wanted.upper()])
+    begin, finish = source.place(start), source.place(max(end, start))
+    return Located(finding, source.file, begin.line, begin.column, finish.line, finish.column, source.line(begin.line), number)
+
+
+def _whole(settings: Settings, totals: Totals, baseline: dict[str, float]) -> list[Located]:
+    """Findings about the change as a whole, placed at the statement that adds most."""
+    if totals.first is None or "budget-exceeded" in settings.disable:
+        return []
+    out: list[Located] = []
+    wholes: list[tuple[str, Budget, dict[str, float]]] = [("the change", settings.change, {})]
+    if baseline:
+        wholes.append(("the cluster after the change", settings.total, baseline))
+    for what, budget, base in wholes:
+        for finding in over_budget(what, budget, totals.cost, settings, base):
+            spot = (totals.most_leaves if "leaves" in finding.title else totals.most_files) or totals.first
+            out.append(_locate(spot.source, settings, finding, spot.start, spot.end, spot.number))
+    return out

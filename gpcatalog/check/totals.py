@@ -1,0 +1,130 @@
+"""Sums over the statements of a check, kept up as they come: of the whole change and of each table."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from gpcatalog.check.judged import Cost, Held, TableCost
+from gpcatalog.dialect.script import Source
+
+
+class Spot(NamedTuple):
+    """Where a statement stands: its file, its first character and the one behind its last, its number in the run."""
+
+    source: Source
+    start: int
+    end: int
+    number: int
+
+
+class _Sum:
+    """The sum of several costs; of locks, the most that one of them takes."""
+
+    __slots__ = ("complete", "coordinator", "empty", "filled", "last", "leaves", "locks", "relations", "segment", "times")
+
+    def __init__(self) -> None:
+        self.coordinator: Counter[str] = Counter()
+        self.segment: Counter[str] = Counter()
+        self.leaves = self.relations = self.empty = self.filled = self.locks = 0
+        self.complete = True
+        self.last: Cost | None = None  # equal costs come one behind the other: they are counted, and added when another comes
+        self.times = 0
+
+    def add(self, cost: Cost) -> None:
+        if cost is not self.last:
+            self._settle()
+            self.last = cost
+        self.times += 1
+
+    def _settle(self) -> None:
+        cost, n = self.last, self.times
+        if cost is None:
+            return
+        for catalog, rows in cost.rows_coordinator.items():
+            self.coordinator[catalog] += rows * n
+        for catalog, rows in cost.rows_segment.items():
+            self.segment[catalog] += rows * n
+        self.leaves += cost.leaves * n
+        self.relations += cost.relations * n
+        self.empty += cost.files_empty * n
+        self.filled += cost.files_filled * n
+        self.locks = max(self.locks, cost.locks)
+        self.complete = self.complete and cost.complete
+        self.last, self.times = None, 0
+
+    @property
+    def cost(self) -> Cost:
+        """The sum as a cost."""
+        self._settle()
+        on_coordinator = {k: v for k, v in self.coordinator.items() if v}
+        on_segment = {k: v for k, v in self.segment.items() if v}
+        return Cost(self.leaves, self.relations, on_coordinator, on_segment, self.empty, self.filled, self.locks, self.complete)
+
+
+class _OfTable:
+    """What the change adds to one table, as `TableCost` has it."""
+
+    __slots__ = ("complete", "coordinator", "empty", "exclusive", "filled", "held", "leaves", "locks", "segment")
+
+    def __init__(self) -> None:
+        self.leaves = self.coordinator = self.segment = self.empty = self.filled = self.locks = 0
+        self.complete = True
+        self.exclusive = False
+        self.held: list[Held] | None = None
+
+
+@dataclass
+class Totals:
+    """The sums of a run.
+
+    first: the first statement; most_leaves, most_files: the one that adds most, None where none adds any
+    """
+
+    first: Spot | None = None
+    most_leaves: Spot | None = None
+    most_files: Spot | None = None
+    _whole: _Sum = field(default_factory=_Sum)
+    _by_table: dict[str, _OfTable] = field(default_factory=dict)
+    _leaves: int = 0
+    _files: int = 0
+
+    def add(self, table: str, cost: Cost, held: Held | None, *, exclusive: bool, at: Spot) -> None:
+        """Add a statement; table: the name of the one that it changes, "" for none."""
+        self._whole.add(cost)
+        self.first = self.first or at
+        if cost.leaves > self._leaves:
+            self._leaves, self.most_leaves = cost.leaves, at
+        if cost.files_filled > self._files:
+            self._files, self.most_files = cost.files_filled, at
+        if not table:
+            return
+        of = self._by_table.get(table)
+        if of is None:
+            of = self._by_table[table] = _OfTable()
+        of.leaves += cost.leaves
+        of.coordinator += sum(cost.rows_coordinator.values())
+        of.segment += sum(cost.rows_segment.values())
+        of.empty += cost.files_empty
+        of.filled += cost.files_filled
+        of.locks = max(of.locks, cost.locks)
+        of.complete = of.complete and cost.complete
+        of.exclusive = of.exclusive or exclusive
+        if held is not None:
+            of.held = of.held or []
+            of.held.append(held)
+
+    @property
+    def cost(self) -> Cost:
+        """The cost of the whole change."""
+        return self._whole.cost
+
+    def tables(self) -> tuple[TableCost, ...]:
+        """The cost of each table, largest first; statements without a table are left out. It can be asked once."""
+        found = []
+        while self._by_table:  # each is freed as the report gets it
+            name, t = self._by_table.popitem()
+            rows = max(t.segment, t.coordinator)
+            found.append(TableCost(name, t.leaves, rows, t.empty, t.filled, t.locks, t.exclusive, t.complete, tuple(t.held or ())))
+        return tuple(sorted(found, key=lambda t: (-abs(t.rows), t.table)))

@@ -1,1 +1,0 @@
-"""Greenplum DDL understood: the sqlglot dialect and what a file of DDL will cost."""

@@ -1,0 +1,77 @@
+"""Editions of the grammar: which server generation is spoken."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from gpcatalog.dialect import keywords
+
+
+@dataclass(frozen=True)
+class Edition:
+    """One generation's grammar: "gp6", "gp7", "cb2" or "pgNN" and the PostgreSQL release it rests on."""
+
+    name: str
+    base: int
+    greenplum: bool
+
+    @cached_property
+    def classes(self) -> dict[str, str]:
+        """Class letter of each keyword; every other word is like an unreserved one."""
+        return keywords.classes(self._table)
+
+    @cached_property
+    def no_partition_name(self) -> frozenset[str]:
+        """Bare labels that cannot name a partition in ALTER TABLE."""
+        return keywords.partition_names_refused(self._table)
+
+    @property
+    def whole(self) -> bool:
+        """True where the grammar was held against the server itself, statement by statement: nothing is missing in it."""
+        return self.name in ("gp6", "gp7")
+
+    @property
+    def classic(self) -> bool:
+        """True where partitions are the server's own classic ones, with no declarative syntax beneath (Greenplum 6)."""
+        return self.greenplum and self.base < 12
+
+    @property
+    def _table(self) -> str:
+        if self.greenplum:
+            return "gp6" if self.base < 12 else "gp7"
+        return f"pg{min(max(self.base, 12), 18)}"
+
+    def holds(self, guard: str) -> bool:
+        """Whether a synopsis' guard holds: gp, gp6, gp7 (and kin), pg, v14 (that release or later), !… (not).
+
+        >>> edition("gp7").holds("gp7"), edition("gp7").holds("v13"), edition("pg17").holds("!gp")
+        (True, False, True)
+        """
+        if guard.startswith("!"):
+            return not self.holds(guard[1:])
+        if guard[0] == "v":
+            return self.base >= int(guard[1:])
+        return {
+            "gp": self.greenplum,
+            "pg": not self.greenplum,
+            "gp6": self.greenplum and self.base < 12,
+            "gp7": self.greenplum and self.base >= 12,
+        }[guard]
+
+
+_EDITIONS = {e.name: e for e in (Edition("gp6", 9, True), Edition("gp7", 12, True), Edition("cb2", 14, True))}
+
+
+def edition(name: str) -> Edition:
+    """The edition of a generation's name; PostgreSQL releases are made on demand."""
+    known = _EDITIONS.get(name)
+    if known is None:
+        if not (name.startswith("pg") and name[2:].isdigit()):
+            raise KeyError(name)
+        known = _EDITIONS[name] = Edition(name, int(name[2:]), False)
+    return known
+
+
+# Tried in this order when no generation is named: the first that takes a statement wins.
+ANY = ("gp7", "gp6", "pg19")

@@ -1,0 +1,161 @@
+"""The sqlglot dialect `greenplum`: Greenplum 6, 7 and kin and PostgreSQL 12-19, strict where the server is strict."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from sqlglot import exp
+from sqlglot.dialects.postgres import Postgres
+from sqlglot.errors import ParseError
+from sqlglot.generator import Generator
+from sqlglot.generators.postgres import PostgresGenerator
+from sqlglot.parsers.postgres import PostgresParser
+
+from gpcatalog.dialect import expressions as gx
+from gpcatalog.dialect.edition import ANY, Edition, edition
+from gpcatalog.dialect.grammar import WORDS, SyntaxFault, fault, grammar
+from gpcatalog.dialect.lexer import LexError, Tokens, scan
+from gpcatalog.dialect.writer import WRITERS
+from gpcatalog.errors import CatalogError
+
+if "sqlglotc" in sys.modules:  # pragma: no cover - the compiled classes cannot be subclassed
+    raise CatalogError(
+        "the compiled sqlglot (package sqlglotc) refuses dialects written in Python",
+        hint="uninstall sqlglotc, or sqlglot[c], in this environment",
+    )
+
+# products whose versions do not overlap: Cloudberry 2, Greenplum 5 to 7, PostgreSQL from 12 on
+_VERSIONS = {"2": "cb2", "5": "gp6", "6": "gp6", "7": "gp7", **{str(n): f"pg{n}" for n in range(12, 20)}}
+
+
+def editions(version: object = None) -> tuple[Edition, ...]:
+    """The editions that a setting names ("6", "7", "gp6", "cb2", "17"), or all of them in order of trial.
+
+    >>> [e.name for e in editions("6")], [e.name for e in editions()]
+    (['gp6'], ['gp7', 'gp6', 'pg19'])
+    """
+    if version is None:
+        return tuple(edition(name) for name in ANY)
+    name = str(version).split(".")[0]
+    try:
+        return (edition(_VERSIONS.get(name, name)),)
+    except KeyError:
+        raise CatalogError(f"no grammar for version {version}", hint='say "6", "7", "gp6", "gp7", "cb2" or "pgNN"') from None
+
+
+def read_statement(tokens: Tokens, wanted: tuple[Edition, ...]) -> tuple[exp.Expression, Edition]:
+    """Tree of one statement by the first edition that takes it; raises the SyntaxFault that came furthest."""
+    furthest = None
+    for each in wanted:
+        tree, reader = grammar(each).read(tokens)
+        if tree is not None:
+            return tree, each
+        if furthest is None or reader.far > furthest.far:
+            furthest = reader
+    assert furthest is not None
+    raise fault(furthest)
+
+
+def read_all(sql: str, wanted: tuple[Edition, ...]) -> list[exp.Expression]:
+    """Every statement of a text that holds nothing but SQL; raises SyntaxFault."""
+    out: list[exp.Expression] = []
+    at = 0
+    while at < len(sql):
+        try:
+            tokens, at = scan(sql, at, WORDS)
+        except LexError as error:
+            raise SyntaxFault(error.offset, "", (), error.message) from None
+        if len(tokens) > 1:
+            out.append(read_statement(tokens, wanted)[0])
+    return out
+
+
+def _as_parse_error(sql: str, found: SyntaxFault) -> ParseError:
+    line = sql.count("\n", 0, found.offset) + 1
+    column = found.offset - (sql.rfind("\n", 0, found.offset) + 1) + 1
+    expected = f"; expected {', '.join(found.expected[:8])}" if found.expected else ""
+    message = f"{found.message}{expected}. Line {line}, Col: {column}."
+    return ParseError.new(
+        message,
+        description=found.message,
+        line=line,
+        col=column,
+        start_context=sql[max(0, found.offset - 100) : found.offset],
+        highlight=found.found,
+        end_context=sql[found.offset + len(found.found) : found.offset + len(found.found) + 100],
+    )
+
+
+_PROPERTIES = [node for node in vars(gx).values() if isinstance(node, type) and issubclass(node, exp.Property)]
+
+
+class _Faithful(PostgresGenerator):
+    """Writes trees that this dialect read: every node in the shape the parser gave it."""
+
+    TRANSFORMS = {**PostgresGenerator.TRANSFORMS, **WRITERS}  # type: ignore[dict-item]  # noqa: RUF012
+
+    def plain(self, expression: exp.Expr) -> str:
+        """SQL text; nothing in the tree is changed, so it need not be copied."""
+        return self.sql(expression).strip()
+
+
+def _tell_other_dialects() -> None:
+    """Let sqlglot's other generators leave out our properties with a warning, as they do with properties they know of."""
+    pending: list[type[Generator]] = [Generator]
+    while pending:
+        one = pending.pop()
+        pending += one.__subclasses__()
+        for node in _PROPERTIES:
+            one.PROPERTIES_LOCATION.setdefault(node, exp.Properties.Location.UNSUPPORTED)
+
+
+class Greenplum(Postgres):
+    """PostgreSQL with Greenplum's DDL.
+
+    `read="greenplum"` takes what any supported server takes; `read="greenplum, version=6"` only what that one does
+    (2 Cloudberry, 6 and 7 Greenplum, 12 … 19 PostgreSQL).
+    """
+
+    class Tokenizer(Postgres.Tokenizer):
+        """sqlglot's own; this dialect's parser reads the text with the server's rules instead."""
+
+    class Parser(PostgresParser):
+        """Reads whole statements by the grammar; fragments (`into=`) by sqlglot's PostgreSQL parser."""
+
+        def parse(self, raw_tokens: Any, sql: str) -> list[exp.Expr | None]:
+            """Every statement of the text."""
+            found: list[exp.Expr | None] = self.dialect.parse(sql)
+            return found
+
+    class Generator(PostgresGenerator):
+        """Writes what the server reads back as the same tree; trees of other dialects go sqlglot's PostgreSQL way."""
+
+        TRANSFORMS = {  # noqa: RUF012
+            **PostgresGenerator.TRANSFORMS,
+            **{node: writer for node, writer in WRITERS.items() if node.__module__ == gx.__name__},
+            exp.DistributedByProperty: WRITERS[exp.DistributedByProperty],
+        }
+        PROPERTIES_LOCATION = {  # noqa: RUF012
+            **PostgresGenerator.PROPERTIES_LOCATION,
+            **dict.fromkeys(_PROPERTIES, exp.Properties.Location.POST_SCHEMA),
+            exp.DistributedByProperty: exp.Properties.Location.POST_SCHEMA,
+        }
+
+        def generate(self, expression: exp.Expr, copy: bool = True) -> str:
+            """SQL text."""
+            if expression.root().meta.get("greenplum"):
+                faithful = _Faithful(dialect=self.dialect, pretty=self.pretty, identify=self.identify, comments=self.comments)
+                return faithful.plain(expression)
+            return super().generate(expression, copy=copy)
+
+    def parse(self, sql: str, **opts: Any) -> list[exp.Expr | None]:
+        """Trees of the statements in `sql`; raises sqlglot's ParseError with line, column and what was expected."""
+        try:
+            return [*read_all(sql, editions(None if self.version[0] == sys.maxsize else self.version[0]))]
+        except SyntaxFault as found:
+            # whatever the error level: half a tree would be taken for a whole one
+            raise _as_parse_error(sql, found) from None
+
+
+_tell_other_dialects()

@@ -1,0 +1,418 @@
+"""A file of SQL cut into statements with their places: psql commands, COPY data, dollar quotes and comments are understood."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+
+from sqlglot import exp
+
+from gpcatalog.dialect.edition import Edition
+from gpcatalog.dialect.grammar import WORDS, SyntaxFault, grammar
+from gpcatalog.dialect.lexer import IDENT, PSQLVAR, LexError, Tokens, scan
+from gpcatalog.dialect.variables import Branch, Expanded, Variables, fill, in_name, name_of, without
+
+_COPY_END = re.compile(r"^\\\.[ \t]*\r?$", re.MULTILINE)
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)?")
+# psql commands that send the buffer to the server, so they end a statement as a semicolon does
+_SENDING = re.compile(r"\\(?:g|gx|gset|gexec|gdesc|crosstabview|watch|p)\b")
+
+
+_CONDITION = re.compile(r"\\(?:if|elif|else|endif)\b")
+
+
+class Outcome(StrEnum):
+    """What became of a statement."""
+
+    TYPED = "typed"
+    NOT_UNDERSTOOD = "not understood"
+    ERROR = "syntax error"
+    NOT_READ = "not read"
+    NO_VALUE = "variable without a value"
+    COMMAND = "psql command"
+
+
+@dataclass(frozen=True)
+class Place:
+    """A place in a file, counted from 1; columns count characters."""
+
+    file: str
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+class Source:
+    """A file's text with its lines found once.
+
+    text: with the values of placeholders; offsets count in it, and places are those of the file
+    """
+
+    def __init__(
+        self,
+        text: str,
+        file: str = "<stdin>",
+        *,
+        path: Path | None = None,
+        skipped: str = "",
+        values: Mapping[str, str] | None = None,
+    ) -> None:
+        text = text.removeprefix("\ufeff")
+        self.file = file
+        self.path = path  # None where it is no file
+        self.skipped = skipped  # why the file is not read
+        self.undo = False  # an undo script of Flyway: read, but no part of the change
+        self._original = text
+        self._moved: list[tuple[int, int, int, int]] = []
+        self.missing: list[tuple[int, int, str]] = []  # placeholders without a value: begin, end, name
+        if "${" in text:
+            text, self._moved, self.missing = fill(text, values or {})
+        self.text = text
+        self._starts = [0, *(m.end() for m in re.finditer(r"\r\n|\n|\r", self._original))]
+
+    def place(self, offset: int) -> Place:
+        """Line and column of an offset.
+
+        >>> str(Source("a\\nbc").place(3)), str(Source("${a}\\n${b} c", values={"a": "x", "b": "long value"}).place(13))
+        ('<stdin>:2:2', '<stdin>:2:6')
+        """
+        at = bisect_right(self._moved, (offset, len(self.text) + 1)) - 1
+        if at >= 0:
+            begin, end, first, last = self._moved[at]
+            offset = first if offset < end or begin == end == offset else last + offset - end
+        line = bisect_right(self._starts, offset)
+        return Place(self.file, line, offset - self._starts[line - 1] + 1)
+
+    def line(self, number: int) -> str:
+        """Text of a line without its end."""
+        end = self._starts[number] if number < len(self._starts) else len(self._original)
+        return self._original[self._starts[number - 1] : end].rstrip("\r\n")
+
+    def places_in(self, start: int, end: int) -> list[tuple[int, int, str]]:
+        """Begin, end and name of the placeholders without a value between two offsets."""
+        first = bisect_left(self.missing, (start, start, ""))
+        return self.missing[first : bisect_left(self.missing, (end, end, ""))]
+
+    def missing_in(self, start: int, end: int) -> list[str]:
+        """Names of the placeholders without a value between two offsets."""
+        return [name for _, _, name in self.places_in(start, end)]
+
+
+@dataclass
+class Piece:
+    """One statement as cut from a file, not read yet."""
+
+    source: Source
+    start: int
+    end: int
+    tokens: Tokens | None
+    error: SyntaxFault | None = None
+    command: str = ""  # of psql: what sends the statement, or, without tokens, a command of its own
+    expanded: Expanded | None = None  # with the values of its variables; the tokens are those of this text
+    missing: tuple[str, ...] = ()  # variables and placeholders without a value
+    decisive: tuple[str, ...] = ()  # of these those that are more than part of a name
+    reasons: tuple[str, ...] = ()  # why it is not known whether it runs
+    other: bool = False  # in a branch of \\if that may run instead of one before it
+
+
+@dataclass
+class Statement:
+    """One statement as read.
+
+    tree:    its typed tree, or None
+    edition: the grammar that read it
+    fault:   where and why it is no SQL, or why it was not understood
+    missing: variables and placeholders without a value; decisive: those that are more than part of a name
+    reasons: why it is not known whether it runs; other: it may run in the place of a statement before it
+    """
+
+    source: Source
+    start: int
+    end: int
+    outcome: Outcome
+    tree: exp.Expression | None = None
+    edition: Edition | None = None
+    fault: SyntaxFault | None = None
+    words: tuple[str, ...] = field(default=())
+    command: str = ""  # of psql: what sends it where no semicolon does, or the command itself
+    missing: tuple[str, ...] = ()
+    decisive: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
+    other: bool = False
+
+    @property
+    def place(self) -> Place:
+        """Where it begins."""
+        return self.source.place(self.start)
+
+    @property
+    def text(self) -> str:
+        """As written."""
+        return self.source.text[self.start : self.end]
+
+
+def _copy_data(text: str, at: int) -> int:
+    """Offset after the data block of COPY … FROM STDIN; the block ends at a line with a backslash and a full stop."""
+    line_end = _LINE.match(text, at)
+    assert line_end is not None
+    found = _COPY_END.search(text, line_end.end())
+    if found is None:
+        return len(text)
+    after = _LINE.match(text, found.start())
+    assert after is not None
+    return after.end()
+
+
+def _reads_stdin(tokens: Tokens) -> bool:
+    kinds = tokens.kinds
+    if not kinds or kinds[0] != "copy":
+        return False
+    return any(a == "from" and b == "stdin" for a, b in itertools.pairwise(kinds))
+
+
+def _drop(tokens: Tokens) -> None:
+    for column in (tokens.kinds, tokens.values, tokens.starts, tokens.ends):
+        column.pop()
+
+
+def _join(first: Tokens | None, more: Tokens) -> Tokens:
+    """Tokens of a statement that a psql command interrupted."""
+    if first is None:
+        return more
+    _drop(first)
+    first.kinds += more.kinds
+    first.values += more.values
+    first.starts += more.starts
+    first.ends += more.ends
+    first.glued += [len(first.kinds) - len(more.kinds) + at for at in more.glued]
+    first.semicolon = more.semicolon
+    return first
+
+
+def _recover(text: str, offset: int) -> int:
+    """Where to go on after text that is no token: behind the next semicolon that ends a line, or behind everything."""
+    found = re.compile(r";[ \t]*(?:\r?\n|\Z)").search(text, offset)
+    return found.end() if found else len(text)
+
+
+def split(source: Source, *, commands: bool = False, variables: Variables | None = None) -> Iterator[Piece]:
+    """The statements of a script, without COPY data; with psql's own commands between them where these are asked for.
+
+    variables: those of the session, which \\set in the script changes; branches of \\if that do not run are left out
+    """
+    text, at = source.text, 0
+    if text.startswith("\ufeff"):
+        at = 1
+    pending: Tokens | None = None
+    session = variables if variables is not None else Variables()
+    while at < len(text):
+        begin = at
+        try:
+            tokens, at = scan(text, at, WORDS, script=True)
+        except LexError as error:
+            if session.skipping:  # no statement here is sent: go on at the end of the branch
+                edge = _CONDITION.search(text, error.offset)
+                at = max(edge.start() if edge is not None else len(text), begin + 1)
+                continue
+            at = max(_recover(text, error.offset), begin + 1)
+            start = pending.starts[0] if pending is not None and len(pending) > 1 else _skip_space(text, begin)
+            yield Piece(source, start, at, None, SyntaxFault(error.offset, "", (), error.message))
+            pending = None
+            continue
+        interrupted = tokens.backslash
+        sent = ""
+        if session.skipping:
+            if interrupted < 0:
+                continue
+            tokens = pending if pending is not None else Tokens(text, ["END"], [""], [interrupted], [interrupted])
+        else:
+            tokens = _join(pending, tokens)
+        pending = None
+        if interrupted >= 0:
+            line = _LINE.match(text, interrupted)
+            assert line is not None
+            command = text[interrupted : line.end()]
+            if command.startswith(("\\\\", "\\;")):
+                at = interrupted + 2
+                if command[1] == "\\" or session.skipping:
+                    pending = tokens
+                    continue
+            else:
+                # a second command, or SQL, may follow \\ on the same line
+                more = command.find("\\\\", 1)
+                at = interrupted + more + 2 if more > 0 else line.end()
+                command = command[:more] if more > 0 else command
+                sends = _SENDING.match(command) is not None and not session.skipping
+                conditional = session.command(command, tokens)
+                if not sends:
+                    if commands and len(tokens) <= 1 and not conditional and not session.skipping:
+                        yield Piece(
+                            source,
+                            interrupted,
+                            interrupted + len(command.rstrip()),
+                            None,
+                            command=session.substitute(command.strip())[0],
+                            other=session.branch is Branch.OTHER,
+                        )
+                    pending = tokens
+                    continue
+                sent = command.split()[0]
+        if len(tokens) > 1:
+            yield from _pieces(source, tokens, session, sent)
+            if _reads_stdin(tokens):
+                at = _copy_data(text, at)
+    if pending is not None and len(pending) > 1:
+        yield from _pieces(source, pending, session, "")
+
+
+def _pieces(source: Source, tokens: Tokens, session: Variables, sent: str) -> Iterator[Piece]:
+    """A statement, with the values of its variables; they may make several of it."""
+    start, end = tokens.starts[0], tokens.ends[-2]
+    other = session.branch is Branch.OTHER
+    reasons = tuple(session.reasons)
+    expanded, missing = session.expand(tokens) if PSQLVAR in tokens.kinds else (None, set())
+    lacking = (*sorted(missing), *source.missing_in(start, end)) if missing or source.missing else ()
+    if expanded is None:
+        decisive = _decisive(source, tokens, missing) if lacking else ()
+        yield Piece(source, start, end, tokens, command=sent, missing=lacking, decisive=decisive, reasons=reasons, other=other)
+        return
+    at = 0
+    while at < len(expanded.text):
+        try:
+            inner, at = scan(expanded.text, at, WORDS, script=True)
+        except LexError as error:
+            fault = SyntaxFault(expanded.origin(error.offset), "", (), error.message)
+            yield Piece(source, start, end, None, fault, missing=lacking, reasons=reasons, other=other)
+            return
+        if len(inner) > 1:
+            first, last = expanded.origin(inner.starts[0]), expanded.origin(inner.ends[-2], end=True)
+            decisive = _decisive(source, inner, missing, expanded) if lacking else ()
+            yield Piece(source, first, last, inner, None, sent, expanded, lacking, decisive, reasons, other)
+        if inner.backslash >= 0:
+            return
+
+
+def _decisive(source: Source, tokens: Tokens, missing: set[str], text: Expanded | None = None) -> tuple[str, ...]:
+    """Names of the variables and placeholders without a value that are more than a schema or part of a name."""
+    found = []
+    for n, (kind, value, start, end) in enumerate(zip(tokens.kinds, tokens.values, tokens.starts, tokens.ends, strict=True)):
+        first, last = (start, end) if text is None else (text.origin(start), text.origin(end, end=True))
+        names = (
+            [name_of(value)] if kind == PSQLVAR and name_of(value) in missing else source.missing_in(first, last) if source.missing else []
+        )
+        if not names:
+            continue
+        part = kind == IDENT and end - start > sum(b - a for a, b, _ in source.places_in(first, last))
+        dotted = "." in (tokens.kinds[n + 1], tokens.kinds[n - 1] if n else "")
+        if not (dotted or part or (kind == PSQLVAR and in_name(tokens, n))):
+            found += names
+    return tuple(dict.fromkeys(found))
+
+
+def _skip_space(text: str, at: int) -> int:
+    while at < len(text) and text[at].isspace():
+        at += 1
+    return min(at, max(len(text) - 1, 0))
+
+
+def read(piece: Piece, wanted: tuple[Edition, ...]) -> Statement:
+    """A statement read by the first of the editions that takes it.
+
+    What a whole grammar does not take is an error. In the others a statement that begins as none there does is not understood.
+    """
+    from gpcatalog.dialect.greenplum import read_statement
+
+    start, end = piece.start, piece.end
+    if piece.tokens is None and piece.error is None:
+        return Statement(piece.source, start, end, Outcome.COMMAND, command=piece.command, other=piece.other)
+    if piece.tokens is None:
+        return Statement(piece.source, start, end, Outcome.ERROR, fault=piece.error, reasons=piece.reasons, other=piece.other)
+    words = tuple(piece.tokens.kinds[:2])
+    found: SyntaxFault | None = None
+    tree, by = None, None
+    for tokens, text in _readings(piece):
+        try:
+            tree, by = read_statement(tokens, wanted)
+            _place(tree, text)
+            break
+        except SyntaxFault as fault:
+            found = found or _moved(fault, text)
+    if tree is None:
+        first, second = (*words, "", "")[:2]
+        sure = any(each.whole or grammar(each).known(first, second) for each in wanted)
+        outcome = Outcome.ERROR if sure else Outcome.NOT_UNDERSTOOD
+        if piece.missing:
+            outcome = Outcome.NO_VALUE
+            found = SyntaxFault(start, "", (), "no value for " + ", ".join(piece.missing))
+    else:
+        found, outcome = None, Outcome.TYPED
+    return Statement(
+        piece.source,
+        start,
+        end,
+        outcome,
+        tree,
+        by,
+        found,
+        words,
+        command=piece.command,
+        missing=piece.missing,
+        decisive=piece.decisive,
+        reasons=piece.reasons,
+        other=piece.other,
+    )
+
+
+def _readings(piece: Piece) -> Iterator[tuple[Tokens, Expanded | None]]:
+    """The statement as it is, and without the variables that have no value: a clause is often one."""
+    assert piece.tokens is not None
+    yield piece.tokens, piece.expanded
+    if not piece.missing:
+        return
+    unknown = set(piece.missing)
+    tokens = piece.tokens
+    # placeholders became words
+    places = {start for start, _, _ in piece.source.places_in(piece.start, piece.end)} if piece.expanded is None else set()
+    dropped = Tokens(
+        tokens.text,
+        [PSQLVAR if start in places else kind for kind, start in zip(tokens.kinds, tokens.starts, strict=True)],
+        [f":{piece.missing[0]}" if start in places else value for value, start in zip(tokens.values, tokens.starts, strict=True)],
+        tokens.starts,
+        tokens.ends,
+    )
+    text = without(dropped, unknown)
+    if piece.expanded is not None:
+        text.origins = [(piece.expanded.origin(a), piece.expanded.origin(b, end=True)) for a, b in text.origins]
+    try:
+        yield scan(text.text, 0, WORDS, script=True)[0], text
+    except LexError:
+        return
+
+
+def _moved(fault: SyntaxFault, text: Expanded | None) -> SyntaxFault:
+    return fault if text is None else SyntaxFault(text.origin(fault.offset), fault.found, fault.expected, fault.message)
+
+
+def _place(tree: exp.Expression, text: Expanded | None) -> None:
+    """Give the nodes of an expanded statement their places in the file."""
+    if text is None:
+        return
+    for node in tree.walk():
+        meta = node._meta
+        if meta and "start" in meta:
+            meta["start"], meta["end"] = text.origin(meta["start"]), text.origin(meta["end"], end=True)
+
+
+def statements(
+    source: Source, wanted: tuple[Edition, ...], *, commands: bool = False, variables: Variables | None = None
+) -> Iterator[Statement]:
+    """Every statement of a script, read; with psql's own commands between them where these are asked for."""
+    for piece in split(source, commands=commands, variables=variables):
+        yield read(piece, wanted)

@@ -1,0 +1,318 @@
+"""CREATE TABLE's elements and indexes' bodies as columns, keys, checks and foreign keys, with the names the server gives them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable
+from dataclasses import replace
+from functools import lru_cache
+from sys import intern
+from typing import Protocol
+
+from sqlglot import exp
+
+from gpcatalog.capacity.model import Instance
+from gpcatalog.dialect import expressions as gx
+from gpcatalog.dialect.edition import Edition
+from gpcatalog.effects.expansion import SERIAL, catalog_type
+from gpcatalog.effects.relations import Check, Column, ForeignKey, Key, Table, View, fold, object_name, qualified, shared
+from gpcatalog.effects.types import Types
+
+
+class Known(Protocol):
+    """What is asked of the world: its edition and its tables by name."""
+
+    edition: Edition
+    types: Types
+    views: dict[tuple[str, str], View]
+
+    def known_name(self, name: exp.Expression, known: Collection[tuple[str, str]]) -> tuple[str, str]:
+        """(schema, name) under which an object is known."""
+        ...
+
+    def find(self, table: exp.Expression) -> Table | None:
+        """The table of that name."""
+        ...
+
+    def source(self, table: exp.Expression) -> Table | None:
+        """The table or partition of that name, to read its definition."""
+        ...
+
+
+def reads(node: exp.Expression | None, table: Table) -> frozenset[str]:
+    """Columns of the table that an expression reads."""
+    if node is None:
+        return _same(frozenset())
+    names = {c.name for c in table.columns}
+    return _same(frozenset(fold(c.this) for c in node.find_all(exp.Column) if isinstance(c.this, exp.Identifier) and fold(c.this) in names))
+
+
+@lru_cache(maxsize=65536)
+def _same(names: frozenset[str]) -> frozenset[str]:
+    """The same set for equal ones: tables of a long script have many."""
+    return names
+
+
+def _unused(taken: set[str], first: str, second: str, label: str) -> str:
+    """The first of first_second_label, …_label1, … that is not taken."""
+    number = 0
+    while True:
+        name = object_name(first, second, f"{label}{number or ''}")
+        if name not in taken:
+            return name
+        number += 1
+
+
+def constraint_names(table: Table) -> set[str]:
+    """Names of its constraints."""
+    return {k.name for k in table.indexes if k.constraint} | {c.name for c in table.checks} | {f.name for f in table.foreign}
+
+
+def add_key(table: Table, given: exp.Expression | None, columns: tuple[str, ...], primary: bool, included: int = 0) -> None:
+    """A primary key or unique constraint."""
+    name = fold(given)
+    if not name:
+        taken = {k.name for k in table.indexes}
+        name = _unused(taken, table.name, "", "pkey") if primary else _unused(taken, table.name, "_".join(columns), "key")
+    like = f"{'primary key' if primary else 'unique'} {columns} {included}"
+    table.indexes.append(Key(name, len(columns) + included, columns, constraint=True, like=like, label="_".join(columns)))
+    if primary:
+        table.columns = [replace(c, not_null=True) if c.name in columns else c for c in table.columns]
+
+
+def _add_exclusion(table: Table, given: exp.Expression | None, kind: exp.Expression) -> None:
+    """An exclusion constraint, which has an index."""
+    elements = [element.this.this for element in kind.expressions]
+    simple = [fold(e.this) for e in elements if isinstance(e, exp.Column) and not e.table]
+    labels = [
+        fold(e.this) if isinstance(e, exp.Column) else str(e.this).lower() if isinstance(e, exp.Anonymous) else "expr" for e in elements
+    ]
+    included = [fold(c if isinstance(c, exp.Identifier) else c.this) for c in kind.args.get("include") or ()]
+    read: frozenset[str] = frozenset().union(*(reads(e, table) for e in elements if not isinstance(e, exp.Column)))
+    name = fold(given) or _unused({k.name for k in table.indexes}, table.name, "_".join(labels), "excl")
+    table.indexes.append(
+        Key(
+            name,
+            len(elements) + len(included),
+            (*simple, *included),
+            read,
+            reads(kind.args.get("where"), table),
+            constraint=True,
+            like=f"exclude {kind.sql('greenplum')}",
+            label="_".join(labels),
+        )
+    )
+
+
+def add_check(table: Table, given: exp.Expression | None, value: exp.Expression | None, column: str = "") -> None:
+    """A CHECK constraint; `column` is the one it stands behind."""
+    read = reads(value, table)
+    only = column or (next(iter(read)) if len(read) == 1 else "")
+    table.checks.append(Check(fold(given) or _unused(constraint_names(table), table.name, only, "check"), read))
+
+
+def add_foreign(
+    world: Known, table: Table, given: exp.Expression | None, columns: tuple[str, ...], target: exp.Expression, unknown: list[str]
+) -> None:
+    """A foreign key."""
+    label = columns[0] if world.edition.base < 12 else "_".join(columns)
+    name = fold(given) or _unused(constraint_names(table), table.name, label, "fkey")
+    other = world.find(target)
+    key = (other.schema, other.name) if other is not None else qualified(target)
+    table.foreign.append(ForeignKey(name, columns, key))
+
+
+def default_names(value: exp.Expression) -> int:
+    """Objects that a default depends on by name: the sequence of nextval('…')."""
+    found = 0
+    for call in value.find_all(exp.Anonymous):
+        arguments = call.expressions
+        if str(call.this).lower() in ("nextval", "currval") and len(arguments) == 1:
+            inner = arguments[0].this if isinstance(arguments[0], exp.Cast) else arguments[0]
+            found += isinstance(inner, exp.Literal) and bool(inner.is_string)
+    return found
+
+
+# functions that give another value for every row: a column added with them as default is written out at once
+_VOLATILE = frozenset(("nextval", "random", "clock_timestamp", "timeofday", "gen_random_uuid", "uuid_generate_v1", "uuid_generate_v4"))
+
+
+def volatile(element: exp.Expression) -> bool:
+    """Whether a column's default has another value for every row."""
+    calls = element.find_all(exp.Anonymous, gx.FunctionCall)
+    return any((call.this if isinstance(call.this, str) else fold(call.this)).lower() in _VOLATILE for call in calls)
+
+
+def column(world: Known, table: Table, element: exp.ColumnDef, unknown: list[str]) -> Column | None:
+    """One column with its constraints, which are added to the table; None for options of a column that comes from elsewhere."""
+    kind = element.args.get("kind")
+    name = fold(element.this)
+    at = next((n for n, c in enumerate(table.columns) if c.name == name), -1) if kind is None else len(table.columns)
+    if at < 0:
+        return None
+    if kind is None:  # what a partition says of a column that it has from its table
+        made = table.columns[at]
+    else:
+        type_name, typmod = world.types.resolved(*catalog_type(kind))
+        serial = isinstance(kind, exp.DataType) and kind.this in SERIAL
+        made = Column(name, type_name, typmod, not_null=serial, default=serial, serial="serial" if serial else "", named=int(serial))
+        table.columns.append(made)  # constraints behind it may read it
+    later: list[tuple[exp.Expression | None, exp.Expression]] = []
+    for constraint in element.args.get("constraints") or ():
+        found = constraint.args.get("kind") if isinstance(constraint, exp.ColumnConstraint) else constraint
+        given = constraint.args.get("this") if isinstance(constraint, exp.ColumnConstraint) else None
+        if isinstance(found, exp.NotNullColumnConstraint):
+            made = replace(made, not_null=made.not_null or not found.args.get("allow_null"))
+        elif isinstance(found, exp.DefaultColumnConstraint):
+            made = replace(made, default=not isinstance(found.this, exp.Null), named=default_names(found.this))
+        elif isinstance(found, gx.GeneratedConstraint):
+            if found.args.get("identity"):
+                made = replace(made, serial="identity", not_null=True)
+            else:
+                made = replace(made, default=True, named=len(reads(found.this, table)), generated=reads(found.this, table))
+        elif isinstance(found, gx.ColumnStorage):
+            if found.args.get("kind") == "STORAGE":
+                made = replace(made, plain=fold(found.this) == "plain")
+        elif found is not None:
+            later.append((given, found))
+    table.columns[at] = shared(made)
+    for given, found in later:
+        primary = isinstance(found, exp.PrimaryKeyColumnConstraint) or (
+            isinstance(found, gx.KeyConstraint) and found.args["kind"] == "PRIMARY KEY"
+        )
+        if isinstance(found, exp.CheckColumnConstraint | gx.CheckConstraint):
+            add_check(table, given, found.this, name)
+        elif primary or isinstance(found, exp.UniqueColumnConstraint | gx.KeyConstraint):
+            add_key(table, given, (name,), primary)
+        elif isinstance(found, gx.ReferencesConstraint):
+            add_foreign(world, table, given, (name,), found.this, unknown)
+    return table.columns[at] if kind is not None else None
+
+
+def constraint(world: Known, table: Table, element: exp.Expression, unknown: list[str]) -> None:
+    """A table constraint."""
+    kind, given = element.args["kind"], element.args.get("this")
+    if isinstance(kind, gx.KeyConstraint) and kind.expressions and kind.args.get("kind") != "NOT NULL":
+        columns = tuple(fold(c) for c in kind.expressions)
+        add_key(table, given, columns, kind.args["kind"] == "PRIMARY KEY", len(kind.args.get("include") or ()))
+    elif isinstance(kind, gx.KeyConstraint) and kind.args.get("kind") == "NOT NULL":
+        name = fold(kind.args.get("index"))
+        table.columns = [replace(c, not_null=True) if c.name == name else c for c in table.columns]
+    elif isinstance(kind, gx.CheckConstraint):
+        add_check(table, given, kind.this)
+    elif isinstance(kind, gx.ReferencesConstraint):
+        columns = tuple(fold(c if isinstance(c, exp.Identifier) else c.this) for c in kind.args.get("columns") or ())
+        add_foreign(world, table, given, columns, kind.this, unknown)
+    elif isinstance(kind, gx.ExcludeConstraint):
+        _add_exclusion(table, given, kind)
+    else:
+        unknown.append("constraint USING INDEX")
+
+
+def define(world: Known, table: Table, elements: Iterable[exp.Expression], parents: Iterable[Table] = ()) -> None:
+    """Columns and constraints of CREATE TABLE; what is unknown is added to `table.unknown`."""
+    for parent in parents:  # INHERITS: columns of the same name become one
+        have = {c.name for c in table.columns}
+        table.columns += [replace(c, serial="", local=False) for c in parent.columns if c.name not in have]
+        table.checks += [c for c in parent.checks if c.name not in {x.name for x in table.checks}]
+    inherited = {c.name: c for c in table.columns}
+    constraints: list[exp.Expression] = []
+    for element in elements:
+        if isinstance(element, exp.ColumnDef):
+            before = inherited.pop(fold(element.this), None)
+            made = column(world, table, element, table.unknown)
+            if made is not None and before is not None and list(parents):
+                table.columns.pop()
+                merged = replace(
+                    made,
+                    not_null=made.not_null or before.not_null,
+                    default=made.default or before.default,
+                    named=made.named if made.default else before.named,
+                )
+                table.columns = [merged if c.name == merged.name else c for c in table.columns]
+        elif isinstance(element, gx.TableConstraint):
+            constraints.append(element)
+        elif isinstance(element, gx.LikeClause):
+            _like(world, table, element)
+    for element in constraints:
+        constraint(world, table, element, table.unknown)
+
+
+def _like(world: Known, table: Table, element: exp.Expression) -> None:
+    source = world.source(element.this)
+    view = world.views.get(world.known_name(element.this, world.views))
+    if source is None and view is not None and view.output is not None and all(c.type for c in view.output):
+        have = {c.name for c in table.columns}  # of a view names and types are taken over, there is nothing else
+        table.columns += [c for c in view.output if c.name not in have]
+        return
+    if source is None or not source.known:
+        table.known = False
+        table.unknown.append(f"unknown table {element.this.sql('greenplum')} in LIKE")
+        return
+    words = set(element.args.get("expressions") or ())
+    every = "INCLUDING ALL" in words
+
+    def wanted(what: str) -> bool:
+        return (every or f"INCLUDING {what}" in words) and f"EXCLUDING {what}" not in words
+
+    have = {c.name for c in table.columns}  # of parents, with whose columns they become one
+    for c in source.columns:
+        if c.name in have:
+            continue
+        # from PostgreSQL 17 on, partitions share the identity columns of their table
+        identity = (c.serial == "identity" or (c.identity and world.edition.base >= 17)) and wanted("IDENTITY")
+        defaults = wanted("DEFAULTS")
+        table.columns.append(
+            replace(
+                c,
+                default=(wanted("GENERATED") if c.generated else defaults) and c.default,
+                named=c.named if defaults else 0,
+                serial="identity" if identity else "",
+                identity=False,
+                plain=c.plain and wanted("STORAGE"),
+                generated=c.generated if wanted("GENERATED") else frozenset(),
+            )
+        )
+    if world.edition.greenplum and wanted("STORAGE" if world.edition.classic else "AM"):
+        table.like_storage = source.storage
+    if wanted("INDEXES"):
+        for key in source.indexes:
+            primary = key.name == object_name(source.name, "", "pkey")
+            taken = {k.name for k in table.indexes}
+            label = ("", "pkey") if primary else ("_".join(key.simple) or "expr", "key" if key.constraint else "idx")
+            table.indexes.append(replace(key, name=_unused(taken, table.name, *label), of=""))
+    if wanted("CONSTRAINTS") and source.checks:
+        table.checks += source.checks
+        if world.edition.greenplum and not world.edition.classic:  # they are added behind CREATE
+            table.extra.setdefault(Instance.COORDINATOR.value, Counter())["pg_stat_last_operation"] += 1
+
+
+def index_key(table: Table, name: str, body: exp.Expression, *, unique: bool = False) -> Key:
+    """The key of CREATE INDEX; a name that is not given is made as the server makes it."""
+    simple: list[str] = []
+    labels: list[str] = []
+    read = _same(frozenset())
+    elements = [*body.args["columns"], *(body.args.get("include") or ())]
+    for element in elements:
+        value = element.this
+        if isinstance(value, exp.Column) and not value.table:
+            simple.append(fold(value.this))
+            labels.append(simple[-1])
+        else:
+            read |= reads(value, table)
+            labels.append(str(value.this).lower() if isinstance(value, exp.Anonymous) else "expr")
+    if not name:
+        name = _unused({k.name for k in table.indexes}, table.name, "_".join(labels), "idx")
+    method = body.args.get("using")
+    bitmap = method is not None and fold(method) == "bitmap"
+    like = f"{unique}{body.sql('greenplum').removeprefix('USING btree ')}"
+    return Key(
+        name,
+        len(elements),
+        tuple(simple),
+        read,
+        reads(body.args.get("where"), table),
+        bitmap=bitmap,
+        like=intern(like),
+        label=intern("_".join(labels)),
+    )

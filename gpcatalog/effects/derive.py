@@ -1,0 +1,379 @@
+"""Columns that a query gives, as far as its text and the tables known tell: names, and types where no function hides them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from sqlglot import exp
+
+from gpcatalog.dialect import expressions as gx
+from gpcatalog.effects.calendar import Unknown
+from gpcatalog.effects.expansion import catalog_type
+from gpcatalog.effects.relations import Column, fold
+
+if TYPE_CHECKING:
+    from gpcatalog.effects.world import World
+
+Scope = dict[str, list[Column]]  # columns of each item in FROM, by the name it goes by
+
+_TEXTS = frozenset(("text", "varchar", "bpchar"))
+_INTEGERS = ("int2", "int4", "int8")
+_NILADIC = {
+    "CURRENT_DATE": "date",
+    "CURRENT_TIMESTAMP": "timestamptz",
+    "LOCALTIMESTAMP": "timestamp",
+    "CURRENT_TIME": "timetz",
+    "LOCALTIME": "time",
+}
+_FUNCTIONS = {
+    **dict.fromkeys(("now", "clock_timestamp", "statement_timestamp", "transaction_timestamp", "to_timestamp"), "timestamptz"),
+    **dict.fromkeys(("count", "row_number", "rank", "dense_rank", "nextval"), "int8"),
+    **dict.fromkeys(
+        ("lower", "upper", "to_char", "md5", "concat", "replace", "btrim", "ltrim", "rtrim", "string_agg", "split_part"), "text"
+    ),
+    **dict.fromkeys(("length", "char_length", "octet_length", "strpos"), "int4"),
+    "to_date": "date",
+    "random": "float8",
+}
+
+_SUMS = {  # by the type of the argument
+    "sum": {"int2": "int8", "int4": "int8", "int8": "numeric"} | {t: t for t in ("numeric", "float4", "float8", "interval", "money")},
+    "avg": dict.fromkeys((*_INTEGERS, "numeric"), "numeric") | {"float4": "float8", "float8": "float8", "interval": "interval"},
+}
+
+
+def width(world: World, query: exp.Expression) -> int | None:
+    """How many columns a query gives; None where its text and the tables known do not tell."""
+    try:
+        return len(columns_of(world, query))
+    except Unknown:
+        pass
+    while isinstance(query, exp.Union | exp.Except | exp.Intersect | exp.Subquery):
+        query = query.this
+    if not isinstance(query, exp.Select) or any(isinstance(t, exp.Star) or t.find(exp.Star) for t in query.expressions):
+        return None
+    return len(query.expressions)
+
+
+def columns_of(world: World, query: exp.Expression, outer: Scope | None = None) -> list[Column]:
+    """Columns of a query; an unknown type is "". Raises Unknown if even their number is unknown."""
+    with_ = query.args.get("with_")
+    known: Scope = dict(outer or {})
+    for cte in with_.expressions if with_ is not None else ():
+        name, given = _alias(cte.args.get("alias"))
+        body = cte.this
+        if with_ is not None and with_.args.get("recursive") and isinstance(body, exp.Union):
+            body = body.this
+        known[name] = _named(columns_of(world, body, known), given)
+    if isinstance(query, exp.Subquery):
+        return columns_of(world, query.this, known)
+    if isinstance(query, exp.Union | exp.Except | exp.Intersect):
+        left, right = columns_of(world, query.this, known), columns_of(world, query.expression, known)
+        return [
+            a if i < len(right) and (a.type, a.typmod) == (right[i].type, right[i].typmod) else Column(a.name, "")
+            for i, a in enumerate(left)
+        ]
+    if isinstance(query, exp.Values):
+        return [replace(_typed(world, value, {}), name=f"column{i}") for i, value in enumerate(query.expressions[0].expressions, 1)]
+    if isinstance(query, gx.TableQuery):
+        return _table(world, query.this, known)
+    if not isinstance(query, exp.Select):
+        raise Unknown("columns of the query")
+    scope, items = _scope(world, query, known)
+    found: list[Column] = []
+    for target in query.expressions:
+        if isinstance(target, exp.Star):
+            found += _star(items, query)
+        elif isinstance(target, exp.Column) and isinstance(target.this, exp.Star):
+            owner = fold(target.args.get("table"))
+            if owner not in scope:
+                raise Unknown(f"columns of {owner}")
+            found += scope[owner]
+        else:
+            found.append(_typed(world, target, scope))
+    return found
+
+
+def _alias(node: exp.Expression | None) -> tuple[str, list[str]]:
+    if node is None:
+        return "", []
+    return fold(node.this), [fold(c) for c in node.args.get("columns") or ()]
+
+
+def _named(columns: list[Column], names: list[str]) -> list[Column]:
+    return [replace(c, name=names[i]) if i < len(names) else c for i, c in enumerate(columns)]
+
+
+def _star(items: list[list[Column] | None], query: exp.Select) -> list[Column]:
+    if any(item is None for item in items):
+        raise Unknown(f"columns of {query.args['from_'].sql('greenplum')[5:60]}")
+    return [c for item in items for c in item or ()]
+
+
+def _table(world: World, node: exp.Expression, known: Scope) -> list[Column]:
+    bare = node.this if isinstance(node, gx.RelationName) else node
+    name = fold(bare.args.get("this")) if isinstance(bare, exp.Table) else ""
+    if name in known and not bare.args.get("db"):
+        return known[name]
+    table = world.source(bare) if isinstance(bare, exp.Table) else None
+    view = world.views.get(world.known_name(bare, world.views)) if isinstance(bare, exp.Table) else None
+    if view is not None and view.output is not None and table is None:
+        return list(view.output)
+    if table is None or not table.known or view is not None:
+        raise Unknown(f"columns of {bare.sql('greenplum')}")
+    return table.columns
+
+
+def _scope(world: World, query: exp.Select, known: Scope) -> tuple[Scope, list[list[Column] | None]]:
+    """Columns by the name of the item in FROM that has them, and of each item between commas; None for one that is unknown."""
+    scope: Scope = {}
+    from_ = query.args.get("from_")
+    items = [_item(world, from_.this, known, scope)] if from_ is not None else []
+    for join in query.args.get("joins") or ():
+        right = _item(world, join.this, known, scope)
+        if any(join.args.get(word) for word in ("on", "using", "method", "side", "kind")):
+            items[-1] = _joined(items[-1], right, join)
+        else:
+            items.append(right)
+    return scope, items
+
+
+def _item(world: World, node: exp.Expression, known: Scope, scope: Scope) -> list[Column] | None:
+    """Columns of an item in FROM, which is added to the scope under its name; None if they are unknown."""
+    name, given = _alias(node.args.get("alias"))
+    if isinstance(node, gx.JoinedTable):
+        columns = _item(world, node.this, known, scope)
+        for join in node.args["joins"]:
+            columns = _joined(columns, _item(world, join.this, known, scope), join)
+    elif isinstance(node, exp.Table):
+        name = name or fold(node.this)
+        columns = _lookup(world, node, known)
+    elif isinstance(node, exp.Subquery):
+        columns = columns_of(world, node.this, known)
+    elif isinstance(node, gx.FromItem) and isinstance(node.this, exp.Table | gx.RelationName):
+        columns = _lookup(world, node.this, known)
+    elif isinstance(node, gx.FromItem):
+        columns, name = _call(world, node, name)
+    else:
+        columns = None
+    if columns is not None and given:
+        columns = _named(columns, given)
+    if columns is not None and name:
+        scope[name] = columns
+    return columns
+
+
+class Result(NamedTuple):
+    """What a function of the script gives.
+
+    columns: of RETURNS TABLE and OUT parameters, or the one of a plain type, whose name is "" where the call decides
+    table:   (schema, name) of the table or view whose row type it gives, else None
+    record:  it gives records whose columns the call tells
+    """
+
+    columns: tuple[Column, ...] = ()
+    table: tuple[str, str] | None = None
+    record: bool = False
+
+
+def result_of(world: World, tree: exp.Expression) -> Result | None:
+    """What CREATE FUNCTION says that the function gives; None if that depends on its arguments."""
+    found = [(fold(c.this), c.args["kind"]) for c in tree.args.get("columns") or ()]
+    for given in tree.args.get("args") or ():
+        argument = given.this if isinstance(given.this, exp.Expression) else given
+        if str(argument.args.get("mode") or "").upper() in ("OUT", "INOUT", "IN OUT"):
+            found.append((fold(argument.args.get("arg")), argument.args.get("kind")))
+    returns = tree.args.get("returns")
+    if not found and returns is not None:
+        found = [("", returns.this if isinstance(returns, gx.SetOf) else returns)]
+    columns = []
+    for name, kind in found:
+        if not isinstance(kind, exp.DataType):
+            return None
+        plain, typmod = catalog_type(kind)
+        if plain.startswith("any"):
+            return None
+        columns.append(Column(name, plain, typmod))
+    if len(columns) == 1 and not columns[0].name:
+        said = found[0][1].args.get("kind")
+        parts = said.sql("greenplum").split(".") if isinstance(said, exp.Dot | exp.Identifier) else []
+        path = [part.strip('"') if part.startswith('"') else part.lower() for part in parts]
+        if columns[0].type == "record":
+            return Result(record=True)
+        if 0 < len(path) < 3:
+            key = (path[0] if len(path) == 2 else "", path[-1])
+            if world.named(*key) is not None or world.known_name(_table_named(*key), world.views) in world.views:
+                return Result(table=key)
+            if path[-1] not in world.types.made or world.types.made[path[-1]].columns is not None:
+                return None  # a type of another script, or a composite one
+    return Result(tuple(columns)) if columns else None
+
+
+def _table_named(schema: str, name: str) -> exp.Table:
+    return exp.Table(this=exp.to_identifier(name, quoted=True), db=exp.to_identifier(schema, quoted=True) if schema else None)
+
+
+def _call(world: World, item: exp.Expression, alias: str) -> tuple[list[Column] | None, str]:
+    """The columns of a function call in FROM, None if they are unknown, and the name of the item."""
+    node = item.this
+    if not isinstance(node, exp.Anonymous | gx.FunctionCall):
+        return None, alias
+    plain = str(node.this.this if isinstance(node.this, exp.Identifier) else node.this)
+    name = plain.rpartition(".")[2].strip('"')
+    name = name if '"' in plain else name.lower()
+    columns: list[Column] | None = None
+    if item.args.get("definitions"):
+        columns = [Column(fold(d.this), *catalog_type(d.args["kind"])) for d in item.args["definitions"]]
+    elif name in world.routines:
+        columns = _result(world, name, alias or name)
+    elif plain.lower().removeprefix("pg_catalog.") == "generate_series":
+        columns = [Column(alias or name, _series([_typed(world, value, {}).type for value in node.expressions]))]
+    if columns is not None and item.args.get("ordinality"):
+        columns = [*columns, Column("ordinality", "int8")]
+    return columns, alias or name
+
+
+def _result(world: World, name: str, alias: str) -> list[Column] | None:
+    """The columns of a function of the script in FROM."""
+    given = world.results.get(name)
+    if given is None or given.record:
+        return None
+    if given.table is not None:
+        return _lookup(world, _table_named(*given.table), {})
+    if len(given.columns) == 1 and not given.columns[0].name:
+        return [replace(given.columns[0], name=alias)]
+    # parameters without a name are numbered
+    return [c if c.name else replace(c, name=f"column{i}") for i, c in enumerate(given.columns, 1)]
+
+
+def _series(types: list[str]) -> str:
+    """The type that generate_series() gives for arguments of these types; "" if it is unknown."""
+    if types and all(t in _INTEGERS for t in types):
+        return "int8" if "int8" in types else "int4"
+    return types[0] if types[:1] == types[1:2] and types[:1] in (["timestamp"], ["timestamptz"]) else ""
+
+
+def _joined(left: list[Column] | None, right: list[Column] | None, join: exp.Expression) -> list[Column] | None:
+    """Columns of a join: those of USING or NATURAL once and first."""
+    if left is None or right is None:
+        return None
+    names = [fold(n) for n in join.args.get("using") or ()]
+    if str(join.args.get("method") or "") == "NATURAL":
+        names = [c.name for c in left if c.name in {r.name for r in right}]
+    side = str(join.args.get("side") or "")
+    merged = []
+    for name in names:
+        one, two = (next((c for c in columns if c.name == name), Column(name, "")) for columns in (left, right))
+        if side == "FULL" and (one.type, one.typmod) != (two.type, two.typmod):
+            one = Column(name, "")
+        merged.append(two if side == "RIGHT" else one)
+    return [*merged, *(c for c in (*left, *right) if c.name not in names)]
+
+
+def _lookup(world: World, node: exp.Expression, known: Scope) -> list[Column] | None:
+    try:
+        return _table(world, node, known)
+    except Unknown:
+        return None
+
+
+def _arithmetic(node: exp.Expression, left: str, right: str) -> str:
+    """The type of left + right, left - right and so on; "" if it is unknown."""
+    if left in _INTEGERS and right in _INTEGERS:
+        return max(left, right, key=_INTEGERS.index)
+    if not left or not right or isinstance(node, exp.Mod):
+        return "numeric" if {left, right} <= {"numeric", *_INTEGERS} and "numeric" in (left, right) else ""
+    numbers = {"numeric", "float4", "float8", *_INTEGERS}
+    if left in numbers and right in numbers:
+        return "numeric" if not {left, right} & {"float4", "float8"} else "float4" if left == right == "float4" else "float8"
+    if left == right == "interval" and isinstance(node, exp.Add | exp.Sub):
+        return "interval"
+    if left == "interval" and right in numbers and isinstance(node, exp.Mul | exp.Div):
+        return "interval"
+    if right == "interval" and left in numbers and isinstance(node, exp.Mul):
+        return "interval"
+    times = {"timestamp": "timestamp", "timestamptz": "timestamptz", "date": "timestamp"}
+    if isinstance(node, exp.Add) and left == "interval":
+        left, right = right, left
+    if right == "interval" and isinstance(node, exp.Add | exp.Sub):
+        return times.get(left, "")
+    if isinstance(node, exp.Sub) and left == right:
+        return {"date": "int4", "timestamp": "interval", "timestamptz": "interval"}.get(left, "")
+    if left == "date" and right in ("int2", "int4") and isinstance(node, exp.Add | exp.Sub):
+        return "date"
+    return ""
+
+
+def _typed(world: World, node: exp.Expression, scope: Scope) -> Column:
+    """Name and type of one target; "" if the type is unknown."""
+    if isinstance(node, exp.Alias):
+        return replace(_typed(world, node.this, scope), name=fold(node.args.get("alias")))
+    if isinstance(node, exp.Paren):
+        return _typed(world, node.this, scope)
+    if isinstance(node, exp.Column):
+        name, owner = fold(node.this), fold(node.args.get("table"))
+        places = [scope[owner]] if owner in scope else list(scope.values()) if not owner else []
+        hits = [c for columns in places for c in columns if c.name == name]
+        same = len({(c.type, c.typmod) for c in hits}) == 1  # a column that a join merged is there twice
+        return hits[0] if hits and same else Column(name, "")
+    if isinstance(node, exp.Cast):
+        kind, typmod = catalog_type(node.args["to"])
+        inner = _typed(world, node.this, scope)
+        return Column(inner.name if inner.name != "?column?" else kind, kind, typmod)
+    if isinstance(node, gx.TypedLiteral):
+        kind, typmod = catalog_type(node.args["to"])
+        return Column(kind, kind, typmod)
+    if isinstance(node, exp.Literal):
+        if not node.is_string:
+            text = str(node.this)
+            if text.isdigit():
+                return Column("?column?", "int4" if int(text) < 2**31 else "int8" if int(text) < 2**63 else "numeric")
+            return Column("?column?", "numeric")
+        # until PostgreSQL 10 a bare string stayed of the type unknown
+        return Column("?column?", "" if world.edition.base < 10 else "text")
+    if isinstance(node, exp.Boolean | exp.Not | exp.And | exp.Or | exp.EQ | exp.NEQ | exp.LT | exp.GT | exp.LTE | exp.GTE | exp.Is):
+        return Column("bool" if isinstance(node, exp.Boolean) else "?column?", "bool")
+    if isinstance(node, exp.Count):
+        return Column("count", "int8")
+    if isinstance(node, gx.WindowCall):
+        return _typed(world, node.this, scope)
+    if isinstance(node, gx.SpecialCall):
+        word = str(node.this).upper()
+        return Column(word.lower(), _NILADIC.get(word, ""))
+    if isinstance(node, exp.Add | exp.Sub | exp.Mul | exp.Mod | exp.Div):
+        left, right = _typed(world, node.this, scope).type, _typed(world, node.expression, scope).type
+        return Column("?column?", _arithmetic(node, left, right))
+    if isinstance(node, exp.Neg):
+        return Column("?column?", _typed(world, node.this, scope).type)
+    if isinstance(node, gx.ArrayValue) and not node.args.get("query"):
+        each = {"" if isinstance(value, gx.ArrayValue) else _typed(world, value, scope).type for value in node.expressions}
+        kind = each.pop() if len(each) == 1 else ""
+        return Column("array", "_array" if kind else "")
+    if isinstance(node, gx.OperatorCall) and node.args.get("operator") is not None and node.args["operator"].this == "||":
+        sides = {_typed(world, side, scope).type for side in (node.args.get("this"), node.args.get("expression")) if side is not None}
+        return Column("?column?", "text" if sides & _TEXTS else "")
+    if isinstance(node, exp.Anonymous | gx.FunctionCall):
+        name = str(node.this.this if isinstance(node.this, exp.Identifier) else node.this).lower()
+        if name in ("coalesce", "greatest", "least", "max", "min"):
+            types = {(c.type, c.typmod) for c in (_typed(world, a, scope) for a in node.expressions)}
+            if len(types) == 1:
+                kind, typmod = next(iter(types))
+                return Column(name, kind, typmod if name == "coalesce" else -1)
+            return Column(name, "")
+        plain = name.rsplit(".", 1)[-1]
+        if name in _SUMS and len(node.expressions) == 1 and name not in world.routines:
+            return Column(name, _SUMS[name].get(_typed(world, node.expressions[0], scope).type, ""))
+        if plain in world.routines:
+            result = world.results.get(plain)
+            one = result.columns[0] if result is not None and len(result.columns) == 1 else Column("", "")
+            return Column(plain, one.type, one.typmod)
+        return Column(plain, _FUNCTIONS.get(name, ""))
+    if isinstance(node, exp.Case):
+        types = {(c.type, c.typmod) for c in (_typed(world, b.args["true"], scope) for b in node.args["ifs"])}
+        if node.args.get("default") is not None and not isinstance(node.args["default"], exp.Null):
+            last = _typed(world, node.args["default"], scope)
+            types.add((last.type, last.typmod))
+        kind, typmod = next(iter(types)) if len(types) == 1 else ("", -1)
+        return Column("case", kind, typmod)
+    return Column("?column?", "")

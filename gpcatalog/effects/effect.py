@@ -1,0 +1,122 @@
+"""The effect of one statement: relations created and dropped, locks, and what is unknown about it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from sqlglot import exp
+
+from gpcatalog.capacity import model
+from gpcatalog.capacity.model import FILLED, Instance, Shape
+from gpcatalog.dialect.edition import Edition
+from gpcatalog.effects.relations import Partition, Table
+
+
+# many relations of a script have the same shape
+@lru_cache(maxsize=1024)
+def _rows(server: str, shape: Shape, instance: Instance) -> tuple[tuple[str, int], ...]:
+    return tuple(model.relation_rows(server, shape, instance).items())
+
+
+@lru_cache(maxsize=1024)
+def _files(server: str, shape: Shape, filled: bool, instance: Instance) -> int:
+    return model.relation_files(server, shape, FILLED if filled else model.EMPTY, instance)
+
+
+@dataclass
+class Effect:
+    """What one statement does.
+
+    verb:     "create", "drop", "add partition", "drop partition", "index", "alter", "truncate" or "" for no effect on tables
+    made, gone: relations that appear and disappear, as shapes with their number
+    leaves:   leaves made minus leaves gone
+    exclusive: it takes AccessExclusive on a table that was there before the script
+    may_exist: unknown tables of a DROP … IF EXISTS; it takes AccessExclusive on those that exist
+    relations_locked: relations it locks on one instance, counted or None
+    unknown:  what is unknown about leaves, relations, columns or files; the figures are then a lower bound
+    minor:    what is unknown about rows of other catalogs only, such as pg_depend
+    """
+
+    verb: str = ""
+    table: Table | None = None
+    made: Counter[Shape] = field(default_factory=Counter)
+    gone: Counter[Shape] = field(default_factory=Counter)
+    leaves_made: int = 0
+    leaves_gone: int = 0
+    new_parts: list[Partition] = field(default_factory=list)
+    exclusive: bool = False
+    may_exist: list[tuple[str, str]] = field(default_factory=list)
+    rewritten: bool = False
+    relations_locked: int = 0
+    unknown: list[str] = field(default_factory=list)
+    minor: list[str] = field(default_factory=list)
+    actions: list[exp.Expression] = field(default_factory=list)
+    index: exp.Expression | None = None
+    extra: dict[Instance, Counter[str]] = field(default_factory=dict)  # rows that no shape accounts for
+    failed: str = ""  # a fault of this program that prevented the count
+    other_files: int = 0  # files that no shape explains, on every instance: of sequences, of block directories without an index
+
+    def rows(self, edition: Edition, instance: Instance) -> Counter[str]:
+        """Catalog rows that appear (and, negative, disappear) on an instance."""
+        out: Counter[str] = Counter()
+        for sign, shapes in ((1, self.made), (-1, self.gone)):
+            for shape, number in shapes.items():
+                for catalog, rows in _rows(edition.name, shape, instance):
+                    out[catalog] += sign * rows * number
+        out.update(self.extra.get(instance, {}))
+        return Counter({k: v for k, v in out.items() if v})
+
+    def files(self, edition: Edition, *, filled: bool = False, instance: Instance = Instance.SEGMENT) -> int:
+        """Files that appear on one segment (or the coordinator), tables empty or filled by one writer."""
+        return self.other_files + sum(
+            # rows go to leaves: parents stay empty where they are tables at all
+            sign * _files(edition.name, shape, filled and not shape.place.parent, instance) * number
+            for sign, shapes in ((1, self.made), (-1, self.gone))
+            for shape, number in shapes.items()
+        )
+
+    def relations(self) -> int:
+        """pg_class rows of tables themselves that appear."""
+        return sum(self.made.values())
+
+    def add(self, instance: Instance, rows: Counter[str], sign: int = 1) -> None:
+        """Add rows that no shape accounts for."""
+        mine = self.extra.setdefault(instance, Counter())
+        for catalog, number in rows.items():
+            mine[catalog] += sign * number
+
+    def add_rows(self, rows: dict[str, int]) -> None:
+        """Add rows that no shape accounts for, on every instance."""
+        for instance in Instance:
+            self.add(instance, Counter(rows))
+
+    def include(self, other: Effect) -> None:
+        """Add the effect of a statement that this one contains."""
+        self.made += other.made
+        self.gone += other.gone
+        for instance, rows in other.extra.items():
+            self.add(instance, rows)
+        self.other_files += other.other_files
+        self.leaves_made += other.leaves_made
+        self.leaves_gone += other.leaves_gone
+        self.new_parts += other.new_parts
+        self.minor += other.minor
+        for reason in other.unknown:
+            self.add_unknown(reason)
+
+    def reverse(self, other: Effect) -> None:
+        """Reverse the effect of another statement."""
+        self.made += other.gone
+        self.gone += other.made
+        for instance, rows in other.extra.items():
+            self.add(instance, rows, -1)
+        self.other_files -= other.other_files
+        self.leaves_made += other.leaves_gone
+        self.leaves_gone += other.leaves_made
+
+    def add_unknown(self, reason: str) -> None:
+        """Note what is unknown about the effect, once."""
+        if reason not in self.unknown:
+            self.unknown.append(reason)

@@ -1,0 +1,283 @@
+"""What a statement makes: partition trees spelled out as the server does, with names, bounds and storage of every relation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from zoneinfo import ZoneInfo
+
+from sqlglot import exp
+
+from gpcatalog.dialect import expressions as gx
+from gpcatalog.dialect.edition import Edition
+from gpcatalog.effects import calendar
+from gpcatalog.effects.calendar import Unknown
+from gpcatalog.effects.relations import Level, Partition, Table, child_name, fold
+from gpcatalog.model.names import cut
+from gpcatalog.model.storage import Storage
+
+# --- columns ----------------------------------------------------------------------------------------------------------
+
+_CATALOG_NAMES = {
+    exp.DType.INT: "int4",
+    exp.DType.SMALLINT: "int2",
+    exp.DType.BIGINT: "int8",
+    exp.DType.FLOAT: "float4",
+    exp.DType.DOUBLE: "float8",
+    exp.DType.DECIMAL: "numeric",
+    exp.DType.BOOLEAN: "bool",
+    exp.DType.TEXT: "text",
+    exp.DType.DATE: "date",
+    exp.DType.CHAR: "bpchar",
+    exp.DType.VARCHAR: "varchar",
+    exp.DType.VARBINARY: "bytea",
+    exp.DType.TIMESTAMP: "timestamp",
+    exp.DType.TIMESTAMPTZ: "timestamptz",
+    exp.DType.TIME: "time",
+    exp.DType.TIMETZ: "timetz",
+    exp.DType.INTERVAL: "interval",
+    exp.DType.UUID: "uuid",
+    exp.DType.JSON: "json",
+    exp.DType.JSONB: "jsonb",
+    exp.DType.XML: "xml",
+    exp.DType.MONEY: "money",
+    exp.DType.INET: "inet",
+    exp.DType.SERIAL: "int4",
+    exp.DType.BIGSERIAL: "int8",
+    exp.DType.SMALLSERIAL: "int2",
+}
+SERIAL = (exp.DType.SERIAL, exp.DType.BIGSERIAL, exp.DType.SMALLSERIAL)
+
+
+def catalog_type(kind: exp.Expression) -> tuple[str, int]:
+    """(typname, typmod) of a type as written.
+
+    >>> import sqlglot
+    >>> catalog_type(exp.DataType(this=exp.DType.INT))
+    ('int4', -1)
+    """
+    if not isinstance(kind, exp.DataType):
+        return "record", -1
+    if kind.this == exp.DType.ARRAY:
+        return "_array", -1
+    params = [p.this for p in kind.expressions if isinstance(p, exp.DataTypeParam)]
+    numbers = [int(p.this) for p in params if isinstance(p, exp.Literal) and str(p.this).isdigit()]
+    name = _CATALOG_NAMES.get(kind.this)
+    if name is None:
+        said = kind.args.get("kind")
+        text = said.sql("greenplum").lower() if isinstance(said, exp.Expression) else str(said).lower()
+        if text == '"char"':
+            return "char", -1  # one byte; without quotes it is another type
+        text = text.rsplit(".", 1)[-1].strip('"')
+        if text in ("bit", "bit varying", "varbit"):
+            return ("bit" if text == "bit" else "varbit"), numbers[0] if numbers else (1 if text == "bit" else -1)
+        if text in ("varchar", "bpchar", "numeric", "char"):
+            name = {"char": "bpchar"}.get(text, text)
+        else:
+            return ("interval" if text.startswith("interval") else text), -1
+    if name == "float4" and numbers:
+        return ("float4" if numbers[0] <= 24 else "float8"), -1
+    if name in ("varchar", "bpchar"):
+        if numbers:
+            return name, numbers[0] + 4
+        return name, 5 if name == "bpchar" and kind.this == exp.DType.CHAR else -1
+    if name == "numeric" and numbers:
+        return name, ((numbers[0] << 16) | (numbers[1] if len(numbers) > 1 else 0)) + 4
+    return name, -1
+
+
+def storage_of(options: dict[str, str], method: str, fallback: Storage, edition: Edition) -> Storage:
+    """Storage that WITH options and USING ask for; `fallback` where they say nothing.
+
+    An appendonly without orientation is row-oriented. Options that say nothing of storage leave Greenplum 6 at heap.
+    """
+    if method:
+        return {"ao_row": Storage.AO_ROW, "ao_column": Storage.AO_COLUMN, "heap": Storage.HEAP}.get(method, Storage.OTHER)
+    if not edition.greenplum:
+        return Storage.HEAP
+    said = options.get("appendonly", options.get("appendoptimized"))
+    if said is None:
+        return fallback
+    if said in ("false", "off", "0", "no", "f", "n"):
+        return Storage.HEAP
+    return Storage.AO_COLUMN if options.get("orientation") == "column" else Storage.AO_ROW
+
+
+def options_of(node: exp.Expression | None) -> dict[str, str]:
+    """WITH options as a dictionary of lower-case text."""
+    if node is None:
+        return {}
+    return {o.option: o.setting for o in node.expressions if isinstance(o, gx.StorageOption)}
+
+
+# --- partitions -------------------------------------------------------------------------------------------------------
+
+
+def _range_parts(
+    element: exp.Expression, bound: gx.PartitionRange, kind: str, zone: ZoneInfo, classic: bool, top: int | None = None
+) -> Iterator[tuple[str, object, object, bool]]:
+    """(name, lower, upper, closed) of what one range element makes; top: the largest value of an integer key."""
+    start, end, every = bound.args.get("start"), bound.args.get("end"), bound.args.get("every")
+    name = fold(element.args.get("this"))
+    if every is None:
+        lower = upper = None
+        for edge, which in ((start, 0), (end, 1)):
+            if edge is not None and len(edge.expressions) == 1:
+                try:
+                    found: object = calendar.value(edge.expressions[0], kind, zone)
+                except Unknown:
+                    found = edge.expressions[0].sql("greenplum")
+                if which:
+                    upper = found
+                else:
+                    lower = found
+        yield name, lower, upper, bool(end is not None and end.args.get("inclusive") == "INCLUSIVE")
+        return
+    if start is None or end is None:
+        raise Unknown("EVERY without START and END")
+    if len(every.expressions) != 1 or len(start.expressions) != 1:
+        raise Unknown("EVERY over several columns")
+    if kind == "text":
+        raise Unknown("EVERY on a key of this type")
+    low = calendar.value(start.expressions[0], kind, zone)
+    high = calendar.value(end.expressions[0], kind, zone)
+    by = calendar.stride(every.expressions[0], kind)
+    inclusive = end.args.get("inclusive") == "INCLUSIVE"
+    if inclusive and not classic and top is not None and high == top:
+        inclusive = False  # nothing lies behind it: the last partition ends at MAXVALUE
+    exclusive_start = start.args.get("inclusive") == "EXCLUSIVE"
+    parts = calendar.ranges(low, high, by, classic=classic, closed=inclusive, open_start=exclusive_start)
+    for number, (a, b, closed) in enumerate(parts, 1):
+        yield (f"{name}_{number}" if name else ""), a, b, closed
+
+
+def _tablename(element: exp.Expression) -> str:
+    """The name that WITH (tablename='…') gives a partition's relation, as pg_dump writes it; "" without one."""
+    options = element.args.get("options")
+    for option in options.expressions if options is not None else ():
+        if isinstance(option, gx.StorageOption) and option.option == "tablename":
+            value = option.args.get("value")
+            return cut(str(value.this)) if isinstance(value, exp.Literal) else ""
+    return ""
+
+
+# pg_type.typname → how a partition key of it is ordered
+_KINDS = {
+    **dict.fromkeys(("int2", "int4", "int8", "oid"), "integer"),
+    **dict.fromkeys(("numeric", "float4", "float8"), "numeric"),
+    **{name: name for name in ("date", "timestamp", "timestamptz")},
+}
+
+
+@dataclass
+class Grower:
+    """Spells out a partition tree for one edition; `zone` is the session's time zone."""
+
+    edition: Edition
+    table: Table
+    zone: ZoneInfo
+    table_options: dict[str, str]
+    made: int = 0
+
+    def kind(self, level: int) -> str:
+        """How the key of a level is ordered."""
+        keys = self.table.levels[level].keys
+        by_name = {c.name: c for c in self.table.columns}
+        column = by_name.get(keys[0]) if len(keys) == 1 else None
+        if column is None:
+            return "text"
+        return _KINDS.get(column.type, "text")
+
+    def top(self, level: int) -> int | None:
+        """The largest value of an integer key; None for others."""
+        keys = self.table.levels[level].keys
+        column = next((c for c in self.table.columns if len(keys) == 1 and c.name == keys[0]), None)
+        bits = {"int2": 15, "int4": 31, "int8": 63}.get(column.type if column is not None else "")
+        return None if bits is None else (1 << bits) - 1
+
+    def storage(self, element: exp.Expression, above: Storage) -> Storage:
+        """Storage of a partition: its own WITH replaces the one above it."""
+        options = element.args.get("options")
+        if options is None or set(options_of(options)) == {"tablename"}:
+            return above
+        return storage_of(options_of(options), "", Storage.HEAP if self.edition.classic else above, self.edition)
+
+    def level(
+        self, elements: Sequence[exp.Expression], level: int, parent: str, above: Storage, bounds: int, first: int = 1
+    ) -> list[Partition]:
+        """The partitions that a list of elements makes at a level, with their children."""
+        real = [e for e in elements if e.args.get("encoding") is None]
+        strategy = self.table.levels[level].strategy
+        if not self.edition.classic or strategy == "range":
+            # the default partition is made first, whatever its place in the list
+            real.sort(key=lambda e: not e.args.get("default"))
+        out: list[Partition] = []
+        classic = self.edition.classic
+        number = first - 1
+        for element in real:
+            bound = element.args.get("bound")
+            storage = self.storage(element, above)
+            default = bool(element.args.get("default"))
+            made: list[tuple[str, object, object, bool]]
+            named = _tablename(element)
+            if named and isinstance(bound, gx.PartitionRange):
+                # as old dumps have it: the relation has this name, and EVERY is only remembered
+                whole = bound.copy()
+                whole.set("every", None)
+                made = [*_range_parts(element, whole, self.kind(level), self.zone, classic, self.top(level))]
+            elif isinstance(bound, gx.PartitionRange):
+                made = [*_range_parts(element, bound, self.kind(level), self.zone, classic, self.top(level))]
+            else:
+                made = [(fold(element.args.get("this")), None, None, False)]
+            listed = tuple(v.sql("greenplum") for v in bound.expressions) if isinstance(bound, gx.PartitionValues) else ()
+            for name, lower, upper, closed in made:
+                number += 1
+                self.made += 1
+                if self.made > calendar.MOST:
+                    raise Unknown(f"more than {calendar.MOST:,} partitions")
+                relation = named or child_name(parent, level + 1, name or str(number))
+                mine = bounds + (not default)
+                part = Partition(
+                    relation, name, default, storage, mine, lower, upper, closed, listed, born=self.table.dropped, node=element
+                )
+                if level + 1 < len(self.table.levels):
+                    explicit = element.args.get("partitions")
+                    template = self.table.levels[level + 1].template
+                    inner = explicit if explicit else template
+                    if inner:
+                        part.children = self.level(inner, level + 1, relation, storage, mine)
+                out.append(part)
+        return out
+
+
+def levels_of(by: exp.Expression) -> list[Level]:
+    """Levels of a PARTITION BY clause."""
+    out: list[Level] = []
+    node: exp.Expression | None = by
+    while node is not None:
+        kind = node.args.get("kind")
+        strategy = (kind if isinstance(kind, str) else fold(kind)).lower()
+        keys = tuple(
+            fold(k) if isinstance(k, exp.Identifier) else fold(k.this.this) if isinstance(k.this, exp.Column) else ""
+            for k in node.expressions
+        )
+        out.append(Level(strategy, keys, node.args.get("template")))
+        node = node.args.get("subpartition")
+    return out
+
+
+def template_sizes(edition: Edition, table: Table, zone: ZoneInfo) -> None:
+    """Note on each level how many partitions its template comes to."""
+    for number, level in enumerate(table.levels):
+        grower = Grower(edition, table, zone, table.options)
+        level.template_parts = 0
+        for element in level.template or ():
+            bound = element.args.get("bound")
+            every = isinstance(bound, gx.PartitionRange) and bound.args.get("every") is not None
+            if element.args.get("encoding") is not None:
+                continue
+            level.template_parts += (
+                sum(1 for _ in _range_parts(element, bound, grower.kind(number), zone, edition.classic))
+                if every and isinstance(bound, gx.PartitionRange)
+                else 1
+            )

@@ -1,0 +1,35 @@
+"""Catalog rows that belong to no table's shape: sequences, foreign keys. Counted on live servers (tests/ddl/test_matrix.py)."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from gpcatalog.capacity.model import Instance
+from gpcatalog.dialect.edition import Edition
+
+
+def sequence(edition: Edition, instance: Instance) -> Counter[str]:
+    """Rows of one sequence on one instance; it has one file on each."""
+    rows = Counter({"pg_class": 1, "pg_depend": 1})
+    if edition.classic:  # ten columns that tell its state, and 7 system columns
+        rows.update({"pg_attribute": 17, "pg_type": 1, "pg_depend": 1})
+    else:
+        rows.update({"pg_sequence": 1, "pg_attribute": 10 if edition.greenplum else 9})
+        if not edition.greenplum and edition.base < 14:  # it still had a row type
+            rows.update({"pg_type": 1, "pg_depend": 1})
+    if edition.greenplum and instance is Instance.COORDINATOR:
+        rows["pg_stat_last_operation"] = 1
+    return rows
+
+
+def owned(edition: Edition, instance: Instance) -> Counter[str]:
+    """What owning a sequence adds: it depends on the column, and is altered for that."""
+    rows = Counter({"pg_depend": 1})
+    if edition.greenplum and instance is Instance.COORDINATOR:
+        rows["pg_stat_last_operation"] = 1
+    return rows
+
+
+def foreign_key(columns: int) -> Counter[str]:
+    """A foreign key between tables without partitions: four triggers, and what it and they depend on."""
+    return Counter({"pg_constraint": 1, "pg_trigger": 4, "pg_depend": 2 * columns + 5})

@@ -1,0 +1,16 @@
+"""The effect of each kind of statement on the schema state: one registered handler per kind."""
+
+from gpcatalog.effects.handlers import (  # noqa: F401 - importing them registers their handlers
+    alter_columns,
+    alter_partitions,
+    alter_table,
+    create_table,
+    drops,
+    indexes,
+    routines,
+    schemas,
+    sequences,
+    session,
+    types,
+    views,
+)

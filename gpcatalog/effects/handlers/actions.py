@@ -1,0 +1,56 @@
+"""Actions of ALTER TABLE: their registry, and what they share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from sqlglot import exp
+
+from gpcatalog.dialect import expressions as gx
+from gpcatalog.dialect.edition import Edition
+from gpcatalog.effects.effect import Effect
+from gpcatalog.effects.handlers.registry import registered
+from gpcatalog.effects.relations import Table
+
+if TYPE_CHECKING:
+    from gpcatalog.effects.world import World
+
+
+Action = Callable[["World", Table, Any, Effect], None]
+ACTIONS: dict[str, Action] = {}
+
+
+def acts(*kinds: str) -> Callable[[Action], Action]:
+    """Register a function as the handler of these actions. Raises ValueError if one has a handler."""
+    return registered(ACTIONS, kinds)
+
+
+# actions that take less than AccessExclusive on the table
+WEAK_LOCK = ("AttachPartition", "ValidateConstraint", "DetachPartition")
+
+# actions that leave every catalog's number of rows as it is
+NO_ROWS = frozenset(
+    """RenameColumnTo RenameConstraint ValidateConstraint ClusterOn EnableDisable ReplicaIdentity RenamePartition TruncatePartition
+    AlterConstraint InheritConstraint SetSchema AttachIndex""".split()
+)
+
+
+def action_says_only(action: exp.Expression) -> bool:
+    target = action.parent.this if action.parent is not None else None
+    return isinstance(target, gx.RelationName) and bool(target.args.get("only"))
+
+
+def affected_tables(world: World, table: Table, action: exp.Expression) -> list[Table]:
+    """The table, its partitions that are tables of their own here, and the tables that inherit from it."""
+    only = action_says_only(action)
+    return [table] if only else [table, *world.partitions_of(table), *world.inheriting(table)]
+
+
+def unknown_toast(table: Table, edition: Edition) -> str:
+    """Return which unknown column types leave it open whether the table has a TOAST relation, or ""."""
+    names = [c.name for c in table.columns if not c.type]
+    if not names or replace(table, columns=[c for c in table.columns if c.type]).needs_toast(edition):
+        return ""
+    return f"unknown type of {', '.join(names[:3])} (TOAST relation)"

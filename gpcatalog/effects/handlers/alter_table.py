@@ -1,0 +1,348 @@
+"""ALTER TABLE, ALTER INDEX and ALTER VIEW: dispatch of actions, constraints and properties of the table; what is unknown is noted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from gpcatalog.capacity.generation import generation
+from gpcatalog.capacity.model import Instance
+from gpcatalog.dialect import expressions as gx
+from gpcatalog.effects.definition import constraint
+from gpcatalog.effects.effect import Effect
+from gpcatalog.effects.expansion import options_of, storage_of
+from gpcatalog.effects.handlers.actions import ACTIONS, NO_ROWS, WEAK_LOCK, action_says_only, acts, affected_tables
+from gpcatalog.effects.handlers.alter_columns import set_oids
+from gpcatalog.effects.handlers.indexes import owners_of_index
+from gpcatalog.effects.handlers.registry import handles
+from gpcatalog.effects.handlers.sequences import rename_sequence
+from gpcatalog.effects.handlers.views import alter_foreign
+from gpcatalog.effects.relations import Key, Partition, Table, fold, qualified
+from gpcatalog.model.storage import Storage
+
+if TYPE_CHECKING:
+    from gpcatalog.effects.world import World
+
+
+def alter(world: World, tree: exp.Expression) -> Effect:
+    """The effect of ALTER TABLE, ALTER INDEX or ALTER VIEW."""
+    if tree.args.get("this") is None:
+        return Effect()
+    table = world.find(tree.this)
+    actions = list(tree.args.get("actions") or [])
+    actions += [tree.args[single] for single in ("action", "move") if tree.args.get(single) is not None]
+    effect = Effect("alter", table, actions=actions)
+    effect.exclusive = (table is None or (table.schema, table.name) in world.before) and any(
+        type(a).__name__ not in WEAK_LOCK for a in actions
+    )
+    if any(type(a).__name__ == "AddPartition" for a in actions):
+        effect.verb = "add partition"
+    if table is None:
+        if (sequence := world.known_name(tree.this, world.sequences)) in world.sequences:
+            effect.exclusive = False
+            for action in actions:  # a sequence changes its name, schema or owner
+                kind = type(action).__name__
+                schema, name = sequence
+                new = (schema, fold(action.this)) if kind == "RenameTo" else (fold(action.this), name) if kind == "SetSchema" else sequence
+                rename_sequence(world, sequence, new)
+                sequence = new
+            return effect
+        if type(tree).__name__ == "AlterIndex":
+            _rename_index(world, tree, actions)
+            return Effect()
+        hit = world.partition(*qualified(tree.this)) if not isinstance(tree.this, exp.Identifier) else None
+        if hit is not None and all(type(a).__name__ in NO_ROWS | {"OwnerTo", "RenameTo"} for a in actions):
+            _alter_partition_alone(world, *hit, actions)
+            effect.table = hit[0]
+            effect.exclusive = (hit[0].schema, hit[0].name) in world.before
+            return effect
+        effect.rewritten = any(
+            type(a).__name__ == "SplitPartition" or (type(a).__name__ == "AlterColumnAction" and a.args.get("kind") is not None)
+            for a in actions
+        )
+        if any(type(a).__name__ not in NO_ROWS | {"OwnerTo"} for a in actions):
+            effect.add_unknown(f"unknown table {tree.this.sql('greenplum')}")
+        return effect
+    counts = any(type(a).__name__ not in NO_ROWS | {"OwnerTo"} for a in actions)
+    for one in (table, *world.partitions_of(table), *world.inheriting(table)) if counts else ():
+        if not one.known:
+            effect.add_unknown(one.unknown_definition)
+        if one.uncounted:
+            effect.add_unknown(one.uncounted)
+    if table.toast_missing and table.storage is not Storage.AO_COLUMN and any(type(a).__name__ not in _NO_TOAST for a in actions):
+        with world.changing(effect, table):
+            table.toast_missing = False
+    for action in actions:
+        _act(world, table, action, effect)
+    if counts and effect.unknown and not table.uncounted:
+        table.uncounted = f"earlier change to {table.title}: {effect.unknown[0]}"
+    effect.relations_locked = sum(1 + one.numbers[0] for one in (table, *world.partitions_of(table)))
+    return effect
+
+
+def _alter_partition_alone(world: World, table: Table, path: list[Partition], actions: list[exp.Expression]) -> None:
+    """Change a partition's name or schema, where partitions are no tables of their own here."""
+    part = path[-1]
+    for action in actions:
+        if type(action).__name__ == "RenameTo":
+            part.name = fold(action.this)
+        elif type(action).__name__ == "SetSchema":
+            part.schema = fold(action.this)
+    world.keep(table, path)
+
+
+# the other actions create a TOAST relation that is missing
+_NO_TOAST = ("RenameTo", "RenameColumnTo", "RenameConstraint", "SetSchema")
+
+
+def _rename_index(world: World, tree: exp.Expression, actions: list[exp.Expression]) -> None:
+    rename = tree.args.get("rename")
+    if rename is None:
+        return
+    schema, old = qualified(tree.this)
+    new = fold(rename.this)
+    owners = owners_of_index(world, schema, old)
+    family = [one for table in owners for one in (table, *world.partitions_of(table))]
+    for table in family:
+        table.indexes = [replace(k, name=new) if k.name == old else replace(k, of=new) if old and k.of == old else k for k in table.indexes]
+
+
+def _act(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
+    kind = type(action).__name__
+    handler = ACTIONS.get(kind)
+    if handler is not None:
+        handler(world, table, action, effect)
+    elif kind not in NO_ROWS:
+        effect.add_unknown(f"effect of {action.sql('greenplum').split('(')[0].strip()}")
+
+
+@acts("AddTableConstraint")
+def _add_constraint(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
+    element = action.this
+    if isinstance(element.args.get("kind"), gx.ReferencesConstraint):
+        world.find(element.args["kind"].this)  # a partition becomes a table of its own now, not while changes are measured
+        effect.minor.append("rows of foreign keys of partitioned tables")
+    if not action_says_only(action):
+        world.separate_odd(table)
+    family = affected_tables(world, table, action)
+    unknown: list[str] = []
+    kind = element.args.get("kind")
+    if isinstance(kind, gx.KeyConstraint) and kind.args.get("index") is not None and kind.args.get("kind") != "NOT NULL":
+        _promote(world, table, element, effect)
+        return
+    table.made_alone = table.made_alone and bool(table.foreign)
+    if table.parts and len(family) == 1 and action_says_only(action):
+        effect.add_unknown("constraint added to the parent ONLY")
+        return
+    made: list[Key] = []
+    with world.changing(effect, *family):
+        for one in family:
+            if table.inherited and one is not table and not one.parent:
+                _inherit_check(world, one, element, unknown)
+                continue
+            keys = len(one.indexes)
+            constraint(world, one, element, unknown)
+            if one is table:
+                made = one.indexes[keys:]
+            else:
+                del one.indexes[keys:]
+                one.indexes += [key.for_partition(one) for key in made if not world.take_over(one, key)]
+    for reason in unknown:
+        effect.add_unknown(reason)
+
+
+def _inherit_check(world: World, child: Table, element: exp.Expression, unknown: list[str]) -> None:
+    """Inherit a CHECK constraint, unless it says NO INHERIT or the child has one of that name."""
+    if isinstance(element.args.get("kind"), gx.CheckConstraint) and "NO INHERIT" not in element.sql("greenplum").upper():
+        name = fold(element.args.get("this"))
+        if not name or all(c.name != name for c in child.checks):
+            constraint(world, child, element, unknown)
+
+
+def _promote(world: World, table: Table, element: exp.Expression, effect: Effect) -> None:
+    """ADD … USING INDEX: the index gets the constraint's name."""
+    kind = element.args["kind"]
+    old = fold(kind.args["index"])
+    key = next((k for k in table.indexes if k.name == old), None)
+    if key is None:
+        effect.add_unknown(f"unknown index {old}")
+        return
+    with world.changing(effect, table):
+        name = fold(element.args.get("this")) or old
+        table.indexes = [replace(k, name=name, constraint=True) if k is key else k for k in table.indexes]
+        if kind.args["kind"] == "PRIMARY KEY":
+            table.columns = [replace(c, not_null=True) if c.name in key.simple else c for c in table.columns]
+
+
+@acts("DropConstraint")
+def _drop_constraint(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
+    name = fold(action.this)
+    if not table.known:
+        return
+    found = [k for k in table.indexes if k.constraint and k.name == name]
+    found_checks = [c for c in table.checks if c.name == name]
+    found_keys = [f for f in table.foreign if f.name == name]
+    if not (found or found_checks or found_keys):
+        if not action.args.get("exists"):
+            effect.add_unknown(f"unknown constraint {name}")
+        return
+    family = affected_tables(world, table, action)
+    with world.changing(effect, *family):
+        for one in family:
+            gone = next((k for k in one.indexes if (k in found if one is table else bool(found) and k.of == name)), None)
+            if gone is not None:
+                one.indexes.remove(gone)
+            one.checks = [c for c in one.checks if c.name != name]
+            one.foreign = [f for f in one.foreign if f.name != name]
+    if found and str(action.args.get("behavior") or "") == "CASCADE":
+        for other in world.tables.values():
+            if any(f.target == (table.schema, table.name) for f in other.foreign):
+                effect.add_unknown("foreign keys dropped by CASCADE")
+
+
+def _change_storage(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
+    """Change the storage of a plain table of Greenplum 7. Measured on 7.0.0: it keeps the system columns that it was created with, and a
+    table that was column-oriented gets its TOAST relation with the next ALTER TABLE only."""
+    plain = not (table.partitioned or table.levels or table.parent or table.inherited)
+    if not plain or not table.known or not world.edition.greenplum or world.edition.classic:
+        table.known = False
+        table.unknown.append("catalog rows kept after a change of storage")
+        effect.add_unknown("catalog rows kept after a change of storage")
+        return
+    if table.directory and not table.indexes:
+        effect.add_unknown("block directory after a change of storage")
+    given, named = action.args.get("options"), action.args.get("method")
+    options = options_of(given) if isinstance(given, exp.Expression) else {}
+    old = table.storage
+    columns = generation(world.edition.name).system_columns
+    new = storage_of(options, fold(named) if isinstance(named, exp.Identifier) else "", old, world.edition)
+    if new not in columns:
+        effect.add_unknown(f"access method {named.sql('greenplum') if isinstance(named, exp.Expression) else ''}")
+        table.known = False
+        table.unknown.append("unknown access method")
+        return
+    effect.minor.append("rows of other catalogs after a change of storage")
+    with world.changing(effect, table):
+        if new is not old:
+            table.toasted = False
+            table.toast_missing = old is Storage.AO_COLUMN
+        table.storage = new
+        for instance in Instance:
+            table.extra.setdefault(instance.value, Counter())["pg_attribute"] += columns[old] - columns[new]
+
+
+@acts("ExpandTable")
+def _expand(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
+    """EXPAND TABLE: rows move to new segments; the relations stay."""
+    effect.rewritten = True
+    effect.minor.append("rows that note the expansion")
+
+
+@acts("SetTable")
+def _set_table(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
+    form = str(action.args.get("form", ""))
+    options = action.args.get("options")
+    storage = {"appendonly", "appendoptimized", "orientation"} & set(options_of(options)) if isinstance(options, exp.Expression) else set()
+    if action.args.get("distribution") is not None or action.args.get("method") is not None or storage:
+        effect.rewritten = True
+    if action.args.get("method") is not None or storage:
+        _change_storage(world, table, action, effect)
+    elif action.args.get("tablespace") is not None:
+        effect.add_unknown("catalog rows and files after a change of tablespace")
+    elif form in ("SET LOGGED", "SET UNLOGGED"):
+        effect.rewritten = True
+        if table.partitioned or table.levels:
+            effect.add_unknown("persistence of partitions")
+        if table.toasted or table.toast_doubt:
+            effect.add_unknown("TOAST relation after a rewrite")
+        with world.changing(effect, table):
+            table.unlogged = form == "SET UNLOGGED"
+    elif form in ("SET WITH OIDS", "SET WITHOUT OIDS"):
+        if not world.edition.classic:
+            return  # other servers take WITHOUT OIDS and do nothing
+        set_oids(world, affected_tables(world, table, action), effect, present=form == "SET WITH OIDS")
+    if action.args.get("distribution") is not None:
+        node = action.args["distribution"]
+        word = str(node.args.get("kind") or "")
+        table.distribution = {"HASH": "hash", "RANDOM": "random"}.get(word, "replicated")
+        table.distribution_keys = tuple(fold(k if isinstance(k, exp.Identifier) else k.this) for k in node.expressions)
+
+
+@acts("RenameTo")
+def _rename(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
+    world.moved(table, table.schema, fold(action.this))
+
+
+@acts("RenameConstraint")
+def _rename_constraint(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
+    old, new = fold(action.this), fold(action.args.get("to"))
+    table.indexes = [replace(k, name=new) if k.name == old else k for k in table.indexes]
+    for one in world.partitions_of(table):
+        one.indexes = [replace(k, of=new) if k.of == old else k for k in one.indexes]
+    table.checks = [replace(c, name=new) if c.name == old else c for c in table.checks]
+    table.foreign = [replace(f, name=new) if f.name == old else f for f in table.foreign]
+
+
+@acts("SetSchema")
+def _set_schema(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
+    world.moved(table, fold(action.this), table.name)
+
+
+@acts("InheritAction")
+def _inherit(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
+    form = str(action.args.get("form", ""))
+    if not form.endswith("INHERIT"):
+        effect.add_unknown(f"effect of {form}")
+        return
+    parent = world.find(action.this)
+    key = (parent.schema, parent.name) if parent is not None else qualified(action.this)
+    with world.changing(effect, table):
+        if form == "INHERIT":
+            table.inherits = (*table.inherits, key)
+            if parent is not None:
+                parent.inherited = True
+        else:
+            table.inherits = tuple(t for t in table.inherits if t != key)
+            if not table.inherits:
+                table.columns = [replace(c, local=True) for c in table.columns]
+
+
+@acts("OwnerTo")
+def _owner(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
+    effect.minor.append("pg_shdepend rows")
+
+
+@handles("Vacuum", "Cluster")
+def rewrite(world: World, tree: exp.Expression) -> Effect:
+    """VACUUM FULL and CLUSTER write tables anew: a TOAST relation that no column calls for any more may go."""
+    effect = Effect()
+    if type(tree).__name__ == "Vacuum" and "FULL" not in tree.sql("greenplum").upper():
+        return effect
+    names = [tree.args["table"]] if tree.args.get("table") is not None else [t.this for t in tree.args.get("targets") or ()]
+    analyzed = tree.args.get("analyze")
+    if isinstance(analyzed, exp.Expression) and isinstance(analyzed.args.get("target"), exp.Expression):
+        names.append(analyzed.args["target"].this)
+    named = [table for name in names if (table := world.find(name)) is not None]
+    for table in [one for t in named for one in (t, *world.partitions_of(t))] if names else list(world.tables.values()):
+        if table.toasted or table.toast_doubt:
+            effect.add_unknown("TOAST relation after a rewrite")
+            table.uncounted = table.uncounted or f"TOAST relation of {table.title} after a rewrite"
+    if world.existing is not None and not names:
+        effect.add_unknown("TOAST relations after a rewrite of all tables")
+    return effect
+
+
+@handles("AlterTable", "AlterIndex", "AlterView")
+def alter_relation(world: World, tree: exp.Expression) -> Effect:
+    if tree.args.get("this") is not None and world.known_name(tree.this, world.views) in world.views:
+        return alter_foreign(world, tree)
+    effect = alter(world, tree)
+    if effect.table is None and tree.args.get("this") is not None and not isinstance(tree.this, exp.Identifier):
+        world.note_change_by_name(tree.this)
+        for other in (a.args.get("table") for a in tree.find_all(exp.Expression) if type(a).__name__ == "ExchangePartition"):
+            if other is not None and (there := world.find(other)) is not None:
+                there.uncounted = there.uncounted or f"table {there.title} after EXCHANGE PARTITION"
+    return effect

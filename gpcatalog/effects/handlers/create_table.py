@@ -1,0 +1,192 @@
+"""CREATE TABLE in all its forms."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from gpcatalog.capacity.model import Instance
+from gpcatalog.dialect import expressions as gx
+from gpcatalog.effects.calendar import Unknown
+from gpcatalog.effects.definition import define
+from gpcatalog.effects.derive import columns_of
+from gpcatalog.effects.effect import Effect
+from gpcatalog.effects.expansion import Grower, levels_of, options_of, storage_of, template_sizes
+from gpcatalog.effects.handlers.actions import unknown_toast
+from gpcatalog.effects.handlers.indexes import create_index
+from gpcatalog.effects.handlers.registry import handles
+from gpcatalog.effects.handlers.views import create_external, create_view
+from gpcatalog.effects.relations import Column, Table, fold, qualified
+from gpcatalog.model.storage import Storage
+
+if TYPE_CHECKING:
+    from gpcatalog.effects.world import World
+
+
+_ON = ("true", "on", "1", "yes", "t", "y")
+
+
+@handles("Create")
+def create(world: World, tree: exp.Create) -> Effect:
+    kind = tree.args.get("kind")
+    if kind == "INDEX":
+        return create_index(world, tree)
+    if kind == "VIEW":
+        return create_view(world, tree)
+    if kind in ("EXTERNAL TABLE", "FOREIGN TABLE"):
+        return create_external(world, tree, str(kind))
+    if kind not in ("TABLE", "MATERIALIZED VIEW"):
+        return Effect()
+    properties = list(tree.args["properties"].expressions) if tree.args.get("properties") is not None else []
+    name = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
+    schema, plain = world.new_name(name)
+    if tree.find(exp.TemporaryProperty) is not None:
+        schema, plain = qualified(name)
+    if tree.args.get("exists") and (there := world.existing_table(schema, plain)) is not None:
+        return Effect("create", there)
+    table = Table(schema, plain, kind=str(kind))
+    method, by, of = "", None, None
+    parents: list[Table] = []
+    for p in properties:
+        if isinstance(p, gx.StorageOptions):
+            table.options.update(options_of(p))
+        elif isinstance(p, gx.AccessMethod):
+            method = fold(p.this)
+        elif isinstance(p, exp.DistributedByProperty):
+            word = str(p.args["kind"])
+            table.distribution = {"HASH": "hash", "RANDOM": "random"}.get(word, "replicated")
+            table.distribution_keys = tuple(fold(k if isinstance(k, exp.Identifier) else k.this) for k in p.expressions)
+        elif isinstance(p, gx.PartitionBy):
+            by = p
+        elif isinstance(p, exp.PartitionedOfProperty):
+            of = p
+        elif isinstance(p, exp.TemporaryProperty):
+            table.temporary = True
+        elif isinstance(p, exp.UnloggedProperty):
+            table.unlogged = True
+        elif isinstance(p, exp.InheritsProperty):
+            parents = inherit_columns(world, table, p)
+        elif isinstance(p, gx.OnCommit):
+            table.dropped_at_commit = str(p.this).upper() == "DROP"
+        elif isinstance(p, gx.OidsProperty):
+            table.oids = table.oids or bool(p.this)
+        elif isinstance(p, gx.OfType):
+            table.unknown.append("columns of the composite type (OF)")
+            table.known = False
+    set_storage(world, table, method)
+    query = tree.args.get("expression")
+    if of is not None:
+        inherit_partition(world, table, of, method)
+    elif query is not None:
+        columns_of_query(world, table, query, tree.this.expressions if isinstance(tree.this, exp.Schema) else [])
+        if kind == "MATERIALIZED VIEW":
+            table.reads = world.read_names(query)
+    if isinstance(tree.this, exp.Schema) and query is None and (of is None or table.known):
+        define(world, table, tree.this.expressions, parents)
+        note_toast(world, table)
+        if table.like_storage is not None and not method and not {"appendonly", "appendoptimized"} & table.options.keys():
+            table.storage = table.like_storage
+    if by is not None:
+        table.levels = levels_of(by)
+        table.partitioned = True
+        template_sizes(world.edition, table, world.zone)
+        parts = by.args.get("partitions")
+        if parts:
+            grower = Grower(world.edition, table, world.zone, table.options)
+            try:
+                table.parts = grower.level(parts, 0, table.name, table.storage, 0)
+            except Unknown as e:
+                table.unknown.append(str(e))
+                table.uncounted = f"partitions of {table.title}: {e}"
+    return created(world, table, of)
+
+
+def created(world: World, table: Table, of: exp.Expression | None = None) -> Effect:
+    effect = Effect("create", table, unknown=list(table.unknown), new_parts=list(table.parts))
+    if of is not None or (table.foreign and table.partitioned):
+        effect.minor.append("rows of foreign keys of partitioned tables")
+    if table.known:
+        effect.made, beyond, effect.other_files = world.weigh(table)
+        for instance in Instance:
+            effect.add(instance, beyond[instance])
+    effect.leaves_made = table.numbers[1] or (0 if table.partitioned else 1)
+    effect.relations_locked = 1 + table.numbers[0]
+    if of is not None:
+        parent = world.find(of.this)
+        effect.exclusive = parent is None or (parent.schema, parent.name) in world.before
+    world.keep(table)
+    schemas = world.created.get(table.name, ())
+    if table.schema not in schemas:
+        world.created[table.name] = (*schemas, table.schema)
+    if table.dropped_at_commit:
+        if world.in_transaction:
+            world.at_commit.append((table.schema, table.name))
+        else:
+            world.drop(table, effect)
+    return effect
+
+
+def set_storage(world: World, table: Table, method: str) -> None:
+    """Its storage, by its own options or the session's."""
+    own = table.options
+    options = own
+    if world.edition.classic:
+        options = {**world.defaults.options, **own}
+        table.oids = table.oids or own.get("oids") in _ON
+    elif world.edition.greenplum and not method and not {"appendonly", "appendoptimized"} & own.keys():
+        method = world.defaults.method
+    table.storage = storage_of(options, method, Storage.HEAP, world.edition)
+
+
+def inherit_columns(world: World, table: Table, node: exp.Expression) -> list[Table]:
+    parents = []
+    for name in node.expressions:
+        parent = world.find(name)
+        if parent is None or not parent.known:
+            table.known = False
+            table.unknown.append(f"unknown columns of {name.sql('greenplum')} (INHERITS)")
+            continue
+        parents.append(parent)
+        parent.inherited = True
+        table.oids = table.oids or parent.oids
+    table.inherits = tuple((parent.schema, parent.name) for parent in parents)
+    return parents
+
+
+def inherit_partition(world: World, table: Table, of: exp.Expression, method: str) -> None:
+    parent = world.find(of.this)
+    table.parent = qualified(of.this) if parent is None else (parent.schema, parent.name)
+    if parent is None or not parent.known:
+        table.known = False
+        table.unknown.append(f"unknown parent table {of.this.sql('greenplum')}")
+        return
+    parent.own_children.append((table.schema, table.name))
+    table.columns = [c.of_partition() for c in parent.columns]
+    for key in (*parent.indexes, *parent.only):
+        table.indexes.append(key.for_partition(table))
+    table.checks = list(parent.checks)
+    table.toasted = False
+    if not method and "appendonly" not in table.options and "appendoptimized" not in table.options and world.edition.greenplum:
+        table.storage = parent.storage
+
+
+def columns_of_query(world: World, table: Table, query: exp.Expression, names: list[exp.Expression]) -> None:
+    """Columns of CREATE TABLE AS and SELECT INTO, as known from the query."""
+    try:
+        found = columns_of(world, query)
+    except Unknown as e:
+        table.known = False
+        table.unknown.append(str(e))
+        return
+    given = [fold(n.this if isinstance(n, exp.ColumnDef) else n) for n in names]
+    found = [replace(c, name=given[i] if i < len(given) else c.name) for i, c in enumerate(found)]
+    table.columns = [Column(c.name, c.type, c.typmod) for c in found]
+    note_toast(world, table)
+
+
+def note_toast(world: World, table: Table) -> None:
+    if reason := unknown_toast(table, world.edition):
+        table.known = False
+        table.unknown.append(reason)

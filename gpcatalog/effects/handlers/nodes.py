@@ -1,0 +1,17 @@
+"""Helpers that read the nodes of statements."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from gpcatalog.dialect import expressions as gx
+
+
+def cascades(tree: exp.Expression) -> bool:
+    """Return whether a DROP says CASCADE."""
+    return str(tree.args.get("behavior") or "") == "CASCADE"
+
+
+def says_only(target: exp.Expression) -> bool:
+    """Return whether a table is named with ONLY."""
+    return isinstance(target, gx.RelationName) and bool(target.args.get("only"))

@@ -1,0 +1,147 @@
+"""Queries, functions, procedures and DO blocks: code that may run DDL, and writes to catalogs."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from gpcatalog.dialect import expressions as gx
+from gpcatalog.effects.derive import result_of
+from gpcatalog.effects.effect import Effect
+from gpcatalog.effects.handlers.create_table import columns_of_query, created, set_storage
+from gpcatalog.effects.handlers.registry import MINOR, handles
+from gpcatalog.effects.handlers.session import set_variable
+from gpcatalog.effects.relations import Table, fold, qualified
+
+if TYPE_CHECKING:
+    from gpcatalog.effects.world import World
+
+
+# functions that create tables: of pg_partman, TimescaleDB, Citus, dblink
+_MAKE_TABLES = frozenset(
+    """create_parent create_sub_parent create_partition run_maintenance run_maintenance_proc partition_data_time partition_data_id
+    undo_partition drop_partition_time drop_partition_id create_hypertable create_distributed_table create_reference_table dblink_exec
+    dblink query_to_xml""".split()
+)
+
+_OF_THE_SERVER = ("pg_catalog", "gp_toolkit", "information_schema")
+
+_DDL = re.compile(
+    r"\b(?:create|alter|drop|execute|perform|import|refresh|reindex|cluster|discard|call|into\s+(?:temp|table|unlogged))\b", re.IGNORECASE
+)
+_CALL = re.compile(r"""\bselect\s+[\w"]+\.[\w"]+\s*\(""", re.IGNORECASE)  # of a function that may be another's
+# a literal behind EXECUTE: constant up to the end of the statement, or one that changes rows, whatever is put behind it
+_CONSTANT = re.compile(r"\bexecute\s+('(?:[^']|'')*')\s*(?=;|\binto\b|\busing\b|\bloop\b|$)", re.IGNORECASE)
+_CHANGES_ROWS = re.compile(r"\bexecute\s+'\s*(?:insert\s+into|update|delete\s+from)\b", re.IGNORECASE)
+_INTO = re.compile(r"^'?\s*(?:with|select)\b[^;]*\binto\b|;\s*select\b[^;]*\binto\b", re.IGNORECASE)  # it makes a table, but in PL/pgSQL
+
+
+def may_hold_ddl(body: str) -> bool:
+    """Whether the text of a function may run DDL: it has words of DDL, calls what is not known, or runs text that it puts together.
+
+    >>> may_hold_ddl("BEGIN EXECUTE 'SELECT 1'; END"), may_hold_ddl("BEGIN EXECUTE 'CREATE TABLE t ()'; END")
+    (False, True)
+    >>> may_hold_ddl("BEGIN EXECUTE 'DELETE FROM ' || name; END"), may_hold_ddl("BEGIN EXECUTE statement; END")
+    (False, True)
+    """
+    body = _CONSTANT.sub(lambda found: found[0] if _INTO.search(found[1]) else f" {found[1]} ", body)
+    body = _CHANGES_ROWS.sub(" ", body)
+    return bool(_DDL.search(body) or _CALL.search(body))
+
+
+@handles("Except", "Intersect", "Select", "Union")
+def select(world: World, tree: exp.Expression) -> Effect:
+    into = tree.args.get("into")
+    if into is None:
+        return note_calls(world, tree, set_variable(world, tree))
+    temporary = into.args.get("kind") == "TEMPORARY"
+    schema, name = qualified(into.this) if temporary else world.new_name(into.this)
+    table = Table(schema, name)
+    table.temporary = temporary
+    set_storage(world, table, "")
+    columns_of_query(world, table, tree, [])
+    return created(world, table)
+
+
+def note_calls(world: World, tree: exp.Expression, effect: Effect) -> Effect:
+    """Note calls of functions that may run DDL: those of this script, and known ones such as create_parent()."""
+    for call in tree.find_all(exp.Anonymous, gx.FunctionCall):
+        path = call.this if isinstance(call.this, str) else call.this.sql("greenplum")
+        schema, _, name = str(path).lower().replace('"', "").rpartition(".")
+        alone = tree.args.get("from_") is None and bool(schema) and schema.rsplit(".", 1)[-1] not in _OF_THE_SERVER
+        if world.routines.get(name, name in _MAKE_TABLES or (alone and name not in world.routines)):
+            effect.add_unknown(f"effect of {path}()")
+            note_code(world, call.sql("greenplum") + world.bodies.get(name, ""), f"effect of {path}()")
+    return effect
+
+
+def note_code(world: World, text: str, reason: str) -> None:
+    """Note tables named in code that runs but is not read."""
+    world.opaque = True
+    words = set(re.findall(r"\w+", text.lower()))
+    if world.existing is not None:
+        world.code_words.update((word, reason) for word in words if word not in world.code_words)
+    for table in world.tables.values():
+        if table.name in words:
+            table.uncounted = table.uncounted or reason
+
+
+@handles("DoBlock")
+def do_block(world: World, tree: exp.Expression) -> Effect:
+    text = " ".join(str(x.this) for x in tree.find_all(exp.Heredoc, exp.Literal, exp.RawString))
+    note_code(world, text, "effect of a DO block")
+    return Effect("call", unknown=["effect of the DO block"] if may_hold_ddl(text) or not text else [])
+
+
+@handles("CreateRule")
+def create_rule(world: World, tree: exp.Expression) -> Effect:
+    """A rule ON SELECT makes a view of a table."""
+    if re.search(r"\bON\s+SELECT\b", tree.sql("greenplum").upper()):
+        return Effect(unknown=["table that the ON SELECT rule turns into a view"])
+    return Effect(minor=[MINOR["CreateRule"]])
+
+
+@handles("CreateFunction", "CreateProcedure")
+def create_routine(world: World, tree: exp.Expression) -> Effect:
+    name = fold(tree.this if isinstance(tree.this, exp.Identifier) else tree.this.args.get("this"))
+    own = " ".join(str(x.this) for x in tree.find_all(exp.Heredoc, exp.Literal, exp.RawString))
+    if type(tree).__name__ == "CreateFunction":
+        given = result_of(world, tree) if world.existing is None else None  # a database may have others of that name
+        world.results[name] = given if world.results.get(name, given) == given else None
+    language = next((fold(o.args["language"]) for o in tree.args.get("options") or () if o.args.get("language") is not None), "")
+    words = set(re.findall(r"\w+", own.lower()))
+    makes = may_hold_ddl(own) or (language == "sql" and bool(_INTO.search(own))) or any(world.routines.get(word) for word in words)
+    world.routines[name] = world.routines.get(name, False) or makes
+    if world.routines[name]:
+        world.bodies[name] = f"{world.bodies.get(name, '')} {own}"
+    return Effect(minor=[MINOR[type(tree).__name__]])
+
+
+@handles("CallProcedure")
+def call_procedure(world: World, tree: exp.Expression) -> Effect:
+    return Effect("call", unknown=["effect of the procedure"])
+
+
+@handles("Explain")
+def explain(world: World, tree: exp.Expression) -> Effect:
+    """EXPLAIN ANALYZE runs what it explains."""
+    inner = tree.args.get("statement")
+    makes = isinstance(inner, exp.Create) or any(s.args.get("into") is not None for s in tree.find_all(exp.Select))
+    analyze = bool(tree.args.get("analyze"))
+    for option in tree.args.get("options") or ():
+        if str(option.this.args.get("form") or "").upper().startswith("ANALY"):
+            value = option.args.get("value")
+            analyze = value is None or str(value.name or value).lower() not in ("false", "off", "0")
+    if not analyze or not isinstance(inner, exp.Expression):
+        return Effect()
+    return world.effect_of(inner) if makes else note_calls(world, inner, Effect())
+
+
+@handles("Insert", "Update", "Delete")
+def write_rows(world: World, tree: exp.Expression) -> Effect:
+    """INSERT, UPDATE and DELETE; on a catalog their effect is unknown."""
+    schema, name = qualified(tree.this.this if isinstance(tree.this, exp.Schema) else tree.this)
+    by_hand = schema in ("", "pg_catalog") and name.startswith(("pg_", "gp_")) and (schema, name) not in world.tables
+    return Effect(unknown=[f"direct changes to {name}"] if by_hand else [])

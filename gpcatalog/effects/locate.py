@@ -1,0 +1,133 @@
+"""Which partition an ALTER TABLE names: by its name, FOR (value), FOR (RANK (n)), or DEFAULT."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import InvalidOperation
+from zoneinfo import ZoneInfo
+
+from sqlglot import exp
+
+from gpcatalog.effects import calendar
+from gpcatalog.effects.calendar import Unknown
+from gpcatalog.effects.relations import Partition, fold
+from gpcatalog.model.bounds import BoundKind, Term, TermKind, parse
+
+
+def locate(siblings: Sequence[Partition], action: exp.Expression, kind: str, zone: ZoneInfo) -> Partition | None:
+    """The one of `siblings` that an action names, or None where there is none.
+
+    kind: how the key is ordered, as `Grower.kind` tells. Raises Unknown where the text does not tell.
+    """
+    target = action.args.get("target") or action.args.get("ref") or action.args.get("this")
+    ref = target.args.get("ref") if target is not None and target.args.get("ref") is not None else target
+    if "DEFAULT" in str(action.args.get("form", "")) or (target is not None and target.args.get("default") is not None):
+        return next((p for p in siblings if p.default), None)
+    if ref is None:
+        raise Unknown("partition not identified")
+    if ref.args.get("rank") is not None:
+        number = str(ref.args["rank"].this)
+        ranked = [p for p in siblings if not p.default]
+        _read_bounds(ranked, kind, zone)
+        if not number.isdigit() or any(isinstance(p.lower, str) for p in ranked):
+            raise Unknown("partition not identified by its rank")
+        if any(p.bound for p in ranked):
+            try:
+                ranked.sort(key=lambda p: (p.lower is not None, p.lower))
+            except (TypeError, InvalidOperation):
+                raise Unknown("partition not identified by its rank") from None
+        at = int(number) - 1
+        return ranked[at] if 0 <= at < len(ranked) else None
+    if ref.args.get("values") is not None:
+        return _holding(siblings, ref.args["values"].args["values"], kind, zone)
+    name = fold(ref.args.get("this"))
+    return next((p for p in siblings if p.partition == name), None)
+
+
+def _holding(siblings: Sequence[Partition], values: list[exp.Expression], kind: str, zone: ZoneInfo) -> Partition | None:
+    """The partition that a row with that key goes to."""
+    if len(values) != 1:
+        raise Unknown("partition FOR several values")
+    _read_bounds(siblings, kind, zone)
+    if any(p.listed for p in siblings):
+        hit = _listing(siblings, values[0], kind, zone)
+    else:
+        if kind == "text":
+            raise Unknown("partition FOR a value of this type")
+        sought = calendar.value(values[0], kind, zone)
+        hit = next((p for p in siblings if _inside(p, sought)), None)
+    return hit or next((p for p in siblings if p.default), None)
+
+
+def _listing(siblings: Sequence[Partition], value: exp.Expression, kind: str, zone: ZoneInfo) -> Partition | None:
+    """The partition that lists a value, as its text or as a value of the key's type."""
+    wanted = _plain(value)
+    for part in siblings:
+        if any(_plain_text(text) == wanted for text in part.listed):
+            return part
+    if kind == "text":
+        if any(not p.listed and not p.default for p in siblings):
+            raise Unknown("partition with unknown bounds")
+        return None
+    sought = calendar.value(value, kind, zone)
+    for part in siblings:
+        if not part.listed and not part.default:
+            raise Unknown("partition with unknown bounds")
+        for text in part.listed:
+            if text != "NULL" and calendar.value(exp.Literal.string(_plain_text(text)), kind, zone) == sought:
+                return part
+    return None
+
+
+def _read_bounds(siblings: Sequence[Partition], kind: str, zone: ZoneInfo) -> None:
+    """Read the bounds of partitions that have them as the server spells them."""
+    for part in siblings:
+        if not part.bound or part.default or part.lower is not None or part.upper is not None or part.listed:
+            continue
+        bound = parse(part.bound)
+        if bound.kind is BoundKind.LIST:
+            part.listed = tuple("NULL" if v.kind is TermKind.NULL else "'" + v.value.replace("'", "''") + "'" for v in bound.values)
+        elif bound.kind is BoundKind.RANGE:
+            part.lower, part.upper, part.closed = _end(bound.lower, kind, zone), _end(bound.upper, kind, zone), bound.upper_inclusive
+            if not bound.lower_inclusive:
+                part.lower = bound.text  # such bounds are not compared
+        else:
+            part.lower = part.bound
+
+
+def _end(terms: tuple[Term, ...] | None, kind: str, zone: ZoneInfo) -> object:
+    """The value of one end of a range; None where it is open, text where it is not understood."""
+    if terms is None or (len(terms) == 1 and terms[0].kind in (TermKind.MINVALUE, TermKind.MAXVALUE)):
+        return None
+    if len(terms) != 1 or terms[0].kind is not TermKind.VALUE:
+        return ", ".join(term.sql for term in terms)
+    try:
+        return calendar.value(exp.Literal.string(terms[0].value), kind, zone)
+    except Unknown:
+        return terms[0].sql
+
+
+def _inside(part: Partition, sought: calendar.Value) -> bool:
+    if part.default:
+        return False
+    for edge in (part.lower, part.upper):
+        if isinstance(edge, str):
+            raise Unknown("partition with unknown bounds")
+    low, high = part.lower, part.upper
+    try:
+        above = low is None or not sought < low  # type: ignore[operator]
+        below = high is None or sought < high or (part.closed and sought == high)  # type: ignore[operator]
+    except (TypeError, InvalidOperation):  # such as NaN
+        raise Unknown("partition with bounds of another type") from None
+    return above and below
+
+
+def _plain(node: exp.Expression) -> str:
+    """A constant's text without its type."""
+    text, _, _ = calendar.raw(node)
+    return text
+
+
+def _plain_text(written: str) -> str:
+    """The text of a listed value, written 'a' or 1."""
+    return written[1:-1].replace("''", "'") if written.startswith("'") and written.endswith("'") else written

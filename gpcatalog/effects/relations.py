@@ -1,0 +1,611 @@
+"""Tables as a script leaves them: columns, keys, indexes, sequences, partitions, and what each costs beyond its shape."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from sys import intern
+
+from sqlglot import exp
+
+from gpcatalog.capacity.generation import BITMAP_MORE_COLUMNS, BLOCK_DIRECTORY_COLUMNS, BLOCK_DIRECTORY_INDEX_COLUMNS, generation
+from gpcatalog.capacity.model import Index, Instance, Place, Shape, relation_rows
+from gpcatalog.capacity.toast import needs_toast
+from gpcatalog.dialect import expressions as gx
+from gpcatalog.dialect.edition import Edition
+from gpcatalog.effects import extras
+from gpcatalog.model.names import NAMEDATALEN, cut
+from gpcatalog.model.storage import Storage
+
+
+def fold(name: exp.Expression | None) -> str:
+    """An identifier as the server compares it: cut at 63 bytes, lower case unless quoted."""
+    if name is None:
+        return ""
+    text = str(name.this) if isinstance(name, exp.Identifier) else name.name
+    quoted = isinstance(name, exp.Identifier) and name.args.get("quoted")
+    return intern(cut(text if quoted else text.lower()))  # names of columns recur from table to table
+
+
+def qualified(table: exp.Expression) -> tuple[str, str]:
+    """(schema, name) of a table; the schema is "" where none is written."""
+    if isinstance(table, gx.RelationName):
+        return qualified(table.this)
+    return fold(table.args.get("db")), fold(table.args.get("this"))
+
+
+def child_name(parent: str, level: int, partition: str) -> str:
+    """Name of the relation behind a partition: parent_LEVEL_prt_partition, the parent's part cut so that 63 bytes hold it.
+
+    >>> child_name("sales", 1, "p1"), len(child_name("s" * 63, 1, "p1"))
+    ('sales_1_prt_p1', 63)
+    """
+    return object_name(parent, str(level), f"prt_{partition}")
+
+
+def object_name(first: str, second: str, label: str) -> str:
+    """first_second_label as the server makes it: the longer of the first two is cut until 63 bytes hold all.
+
+    >>> object_name("t", "", "pkey"), len(object_name("t" * 60, "c" * 60, "idx"))
+    ('t_pkey', 63)
+    """
+    room = NAMEDATALEN - (len(label.encode()) + 1) - bool(second)
+    one, two = len(first.encode()), len(second.encode())
+    while one + two > room and one + two > 0:
+        if one > two:
+            one -= 1
+        else:
+            two -= 1
+    return cut("_".join(piece for piece in (cut(first, one), cut(second, two), label) if piece))
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column: its type as the catalogs name it ("" if unknown), typmod, and what hangs on it.
+
+    serial: "serial" or "identity" where it owns a sequence; named: objects that its default names, such as a sequence
+    """
+
+    name: str
+    type: str
+    typmod: int = -1
+    not_null: bool = False
+    default: bool = False
+    serial: str = ""
+    named: int = 0
+    local: bool = True  # the table's own, not only its parents'
+    generated: frozenset[str] = frozenset()  # columns that GENERATED ALWAYS AS (expression) reads
+    plain: bool = False  # SET STORAGE PLAIN
+    identity: bool = False  # of a partition: an identity column of its table, which owns the sequence
+
+    def of_partition(self) -> Column:
+        """The same column of a partition."""
+        return replace(self, serial="", local=False, identity=self.identity or self.serial == "identity")
+
+
+@lru_cache(maxsize=65536)
+def shared(column: Column) -> Column:
+    """The same column for equal ones: tables of a long script have many."""
+    return column
+
+
+def like_of(columns: Iterable[str], unique: bool, method: str = "btree") -> str:
+    """What `Key.like` says of an index of plain columns.
+
+    >>> like_of(["a", "B"], True), like_of(["a"], False, "bitmap")
+    ('True(a, "B")', 'FalseUSING bitmap (a)')
+    """
+    names = ", ".join(exp.to_identifier(c, quoted=not (c.isidentifier() and c == c.lower())).sql("postgres") for c in columns)
+    return f"{unique}{'' if method == 'btree' else f'USING {method} '}({names})"
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """An index.
+
+    simple:      columns that it has as they are
+    expressions, predicate: columns that those read
+    constraint:  a primary key or unique constraint owns it
+    bitmap:      Greenplum: it is a bitmap index
+    of:          of a partition: the name of the table's index that it belongs to
+    label:       its columns in the names that the server makes
+    like:        what an index has to say alike to be taken over as one of a partition: uniqueness, method, columns, predicate
+    """
+
+    name: str
+    columns: int
+    simple: tuple[str, ...]
+    expressions: frozenset[str] = frozenset()
+    predicate: frozenset[str] = frozenset()
+    constraint: bool = False
+    bitmap: bool = False
+    of: str = ""
+    like: str = ""
+    label: str = ""
+
+    def renamed(self, old: str, new: str) -> Key:
+        """The index after a column got another name; one that names it is like no other from here on."""
+        if old not in self.reads:
+            return self
+
+        def names(found: frozenset[str]) -> frozenset[str]:
+            return frozenset(new if n == old else n for n in found)
+
+        simple = tuple(new if n == old else n for n in self.simple)
+        plain = (
+            len(simple) == self.columns and not self.predicate and self.like in (like_of(self.simple, True), like_of(self.simple, False))
+        )
+        like = like_of(simple, self.like.startswith("True")) if plain else self.like.replace(f"'{old}'", f"'{new}'")
+        if not plain and not self.constraint:
+            like = f"? {self.name} {self.like}"
+        return replace(self, simple=simple, expressions=names(self.expressions), predicate=names(self.predicate), like=like)
+
+    def fits(self, own: Key) -> bool:
+        """Whether an index that a partition has can become part of this one of its table."""
+        if own.of:
+            return False
+        if own.like == self.like:
+            return True
+        if self.constraint or not own.constraint or len(own.simple) != own.columns:
+            return False
+        return own.like.startswith(("primary key", "unique")) and self.like == like_of(own.simple, True)
+
+    def for_partition(self, table: Table) -> Key:
+        """The same index on a partition, with the name that the server gives it."""
+        suffix = ("pkey" if self.like.startswith("primary key") else "key") if self.constraint else "idx"
+        name, taken, number = "", {k.name for k in table.indexes}, 0
+        while not name or name in taken:
+            name = object_name(table.name, "" if suffix == "pkey" else self.label, f"{suffix}{number or ''}")
+            number += 1
+        return replace(self, name=name, of=self.of or self.name)
+
+    @property
+    def index(self) -> Index:
+        """The cost model's index."""
+        return Index(self.columns, self.constraint, bitmap=self.bitmap)
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """Every column it rests on."""
+        return frozenset(self.simple) | self.expressions | self.predicate
+
+    def depends(self, edition: Edition) -> int:
+        """Rows of pg_depend besides the one a column that its shape has.
+
+        Expressions and predicate depend on each column they read; where no simple column is indexed, the index on the table.
+        """
+        simple = len(set(self.simple)) if edition.base >= 14 else len(self.simple)
+        return (simple or 1) + len(self.expressions) + len(self.predicate) - self.columns
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A CHECK constraint and the columns it reads."""
+
+    name: str
+    reads: frozenset[str]
+
+    @property
+    def depends(self) -> int:
+        """Rows of pg_depend besides the two that its shape has: two a column, one where it reads none."""
+        return 2 * len(self.reads) - 2 if self.reads else -1
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignKey:
+    """A foreign key: its columns and the table it points to."""
+
+    name: str
+    columns: tuple[str, ...]
+    target: tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Odd:
+    """Rows of pg_class and pg_attribute, and files, that a partition has beyond what its table says.
+
+    keys: its own indexes, whose rows and files are among these; directory: it has a block directory, whose rows and files `odd_rows` and
+    `odd_files` add
+    """
+
+    classes: int = 0
+    attributes: int = 0
+    files: int = 0
+    keys: tuple[Key, ...] = ()
+    directory: bool = False
+
+    def with_key(self, server: str, key: Key) -> Odd:
+        """One index more."""
+        rows, columns, files = index_rows(server, (key,))
+        return replace(
+            self, classes=self.classes + rows, attributes=self.attributes + columns, files=self.files + files, keys=(*self.keys, key)
+        )
+
+    def without_like(self, server: str, key: Key) -> Odd:
+        """Without its own index that is like one that the table gets: the table's takes it over."""
+        own = next((k for k in self.keys if key.fits(k)), None)
+        return self if own is None else self.without_key(server, own)
+
+    def without_key(self, server: str, key: Key) -> Odd:
+        """One index less; the block directory stays."""
+        rows, columns, files = index_rows(server, (key,))
+        kept = tuple(k for k in self.keys if k is not key)
+        return replace(self, classes=self.classes - rows, attributes=self.attributes - columns, files=self.files - files, keys=kept)
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """What a table of a baseline holds: leaves, bytes on all segments together, bytes on its fullest segments; None where not read."""
+
+    leaves: int
+    total: int | None
+    segment: int | None
+
+    def __add__(self, other: Size) -> Size:
+        total = None if self.total is None or other.total is None else self.total + other.total
+        segment = None if self.segment is None or other.segment is None else self.segment + other.segment
+        return Size(self.leaves + other.leaves, total, segment)
+
+
+@dataclass(slots=True)
+class Partition:
+    """A partition's relation, with those below it.
+
+    bound: as the server spells it, of a partition of a baseline; `locate` reads it into lower, upper, closed and listed
+    """
+
+    name: str
+    partition: str  # its name within its parent, "" when it has none
+    default: bool
+    storage: Storage
+    bounds: int  # how many on the path have bounds
+    lower: object = None
+    upper: object = None
+    closed: bool = False
+    listed: tuple[str, ...] = ()
+    children: list[Partition] = field(default_factory=list)
+    born: int = 0  # columns that the table had dropped before it was made
+    node: exp.Expression | None = None
+    bound: str = ""
+    oid: int = 0  # a baseline's
+    schema: str = ""  # "" where it is the table's
+    odd: Odd = Odd()
+    size: Size | None = None  # a baseline's
+    leaf: bool = False  # it holds rows, whatever others at its level do
+    unlogged: bool | None = None  # None: as its table
+
+    def copy(self) -> Partition:
+        """Itself and everything below, to be changed apart."""
+        return replace(self, children=[c.copy() for c in self.children])
+
+    def walk(self) -> Iterator[Partition]:
+        """Itself and everything below."""
+        yield self
+        for child in self.children:
+            yield from child.walk()
+
+
+@dataclass(slots=True)
+class Level:
+    """One level of partitioning: strategy, key columns, and the template for its parts."""
+
+    strategy: str
+    keys: tuple[str, ...]
+    template: list[exp.Expression] | None = None
+    template_parts: int = 0  # partitions that the template comes to
+    encoded: bool = False  # the template holds encodings of columns
+    doubt: str = ""  # why the template is unknown
+
+
+@dataclass(slots=True)
+class Table:
+    """A table as a script leaves it.
+
+    known: its columns and storage are known from the script or the baseline
+    unknown: what is unknown about it
+    """
+
+    schema: str
+    name: str
+    storage: Storage = Storage.HEAP
+    columns: list[Column] = field(default_factory=list)
+    dropped: int = 0
+    toasted: bool = False  # it has TOAST that no column calls for any more: DROP COLUMN leaves it
+    directory: bool = False  # append-optimized with an index once: the block directory stays when the last one goes
+    indexes: list[Key] = field(default_factory=list)
+    checks: list[Check] = field(default_factory=list)
+    foreign: list[ForeignKey] = field(default_factory=list)
+    inherits: tuple[tuple[str, str], ...] = ()  # INHERITS: (schema, name)
+    array_kept: bool = False  # a leaf that was attached keeps its array type; one that was made as a leaf has none
+    array_missing: bool = False
+    own_children: list[tuple[str, str]] = field(default_factory=list)  # partitions that are tables of their own here
+    inherited: bool = False  # another table INHERITS from it
+    doubt: str = ""  # what is unknown about its files or rows since it was created
+    made_alone: bool = True  # False: its sequences and keys came by ALTER
+    levels: list[Level] = field(default_factory=list)
+    parts: list[Partition] = field(default_factory=list)
+    distribution: str = ""  # "hash", "random", "replicated", or "" when it is not written
+    distribution_keys: tuple[str, ...] = ()
+    temporary: bool = False
+    dropped_at_commit: bool = False
+    owned: list[tuple[str, str]] = field(default_factory=list)  # sequences that go with it: OWNED BY
+    reads: frozenset[tuple[str, str]] = frozenset()  # of a materialized view: the relations it reads, as (schema, name)
+    uncounted: str = ""  # why it is not known which partitions it has
+    toasted_at: int = 0  # columns it had dropped when it kept a TOAST relation that its columns no longer call for
+    like_storage: Storage | None = None  # of the table that LIKE takes it over from
+    only: list[Key] = field(default_factory=list)  # indexes that its partitions do not have: made with ON ONLY
+    oids: bool = False  # Greenplum 6: WITH OIDS
+    toast_missing: bool = False  # Greenplum 7: it was column-oriented; the next ALTER TABLE creates the TOAST relation
+    parent: tuple[str, str] | None = None  # PARTITION OF: (schema, name)
+    kind: str = "TABLE"
+    known: bool = True
+    unknown: list[str] = field(default_factory=list)
+    options: dict[str, str] = field(default_factory=dict)
+    partitioned: bool = False
+    unlogged: bool = False
+    odd_parts: bool = False  # some partitions are odd
+    toast_doubt: str = ""  # a partition of it has a TOAST relation, or has none, whatever its columns call for
+    size: Size | None = None  # of a baseline's table alone, without its partitions
+    extra_files: int = 0  # files of its own that no shape explains
+    extra: dict[str, Counter[str]] = field(default_factory=dict)  # rows of its own that no shape explains, by instance
+    oid: int = 0  # a baseline's
+    widest: int = 0  # partitions of its widest level, as far as `counted` was told
+    _numbers: tuple[int, int] | None = None
+
+    def copy(self) -> Table:
+        """The table as it is, to be changed apart."""
+        return replace(
+            self,
+            columns=list(self.columns),
+            indexes=list(self.indexes),
+            checks=list(self.checks),
+            only=list(self.only),
+            owned=list(self.owned),
+            foreign=list(self.foreign),
+            own_children=list(self.own_children),
+            levels=[replace(level) for level in self.levels],
+            parts=[part.copy() for part in self.parts],
+            unknown=list(self.unknown),
+            options=dict(self.options),
+            extra={instance: Counter(rows) for instance, rows in self.extra.items()},
+        )
+
+    @property
+    def title(self) -> str:
+        """schema.name as written."""
+        return f"{self.schema}.{self.name}" if self.schema else self.name
+
+    @property
+    def unknown_definition(self) -> str:
+        """Why its definition is unknown."""
+        return self.unknown[0] if self.oid and self.unknown else f"unknown definition of {self.title}"
+
+    def relations(self) -> Iterator[Partition]:
+        """Every partition at every level."""
+        for part in self.parts:
+            yield from part.walk()
+
+    @property
+    def numbers(self) -> tuple[int, int]:
+        """Partitions at every level, and those of them that hold rows: counted once, then kept up by `counted`."""
+        if self._numbers is None:
+            self._numbers = _numbers(self.parts)
+        return self._numbers
+
+    def counted(self, parts: Sequence[Partition], sign: int) -> None:
+        """Partitions came (1) or went (-1)."""
+        if any(one.children for one in parts) or self.levels[1:]:
+            self._numbers = None  # a leaf may have become a parent, or a parent a leaf
+        elif self._numbers is not None:
+            relations, leaves = _numbers(parts)
+            self._numbers = self._numbers[0] + sign * relations, self._numbers[1] + sign * leaves
+        self.widest = max(self.widest, len(self.parts), *(len(p.children) for part in parts for p in part.walk()), 0)
+
+    def leaves(self) -> list[Partition]:
+        """Partitions that hold rows."""
+        return [p for p in self.relations() if not p.children]
+
+    def needs_toast(self, edition: Edition) -> bool:
+        """Whether it has a TOAST relation: its columns call for one, or did once."""
+        if self.toast_missing:
+            return False
+        # a column that is stored PLAIN is never stored elsewhere, as one of a fixed length
+        return self.toasted or needs_toast(edition.name, [("name", -1) if c.plain else (c.type, c.typmod) for c in self.columns])
+
+    def shape(self, edition: Edition, storage: Storage) -> Shape:
+        """Costs of one of its relations, wherever it stands."""
+        return Shape(
+            storage,
+            len(self.columns),
+            toastable=self.needs_toast(edition),
+            dropped=self.dropped,
+            indexes=tuple(key.index for key in self.indexes),
+            not_null=sum(c.not_null for c in self.columns),
+            defaults=sum(c.default for c in self.columns),
+            checks=len(self.checks),
+            unlogged=self.unlogged,
+        )
+
+    def shapes(self, edition: Edition) -> Counter[Shape]:
+        """Every relation it consists of, as shapes with their number."""
+        base = self.shape(edition, self.storage)
+        if not self.levels and not self.partitioned:
+            place = Place.LEAF if self.parent else Place.PLAIN
+            return Counter({replace(base, place=place, bounds=1 if self.parent else 0): 1})
+        root = replace(
+            base,
+            place=Place.INTERMEDIATE if self.parent else Place.ROOT,
+            bounds=1 if self.parent else 0,
+            key_columns=len(self.levels[0].keys) if self.levels else 1,
+            levels=max(1, len(self.levels)),
+            templates=tuple(level.template_parts for level in self.levels if level.template),
+            indexes=base.indexes + tuple(key.index for key in self.only),
+        )
+        found = self.shapes_of(self.parts, edition)
+        found[root] += 1
+        return found
+
+    def shapes_of(self, parts: Sequence[Partition], edition: Edition, depth: int = 1) -> Counter[Shape]:
+        """Some of its partitions, which lie at that depth, with those below them."""
+        found: Counter[Shape] = Counter()
+        keys = [len(level.keys) for level in self.levels]
+        by_storage: dict[tuple[Storage, int, bool], Shape] = {}
+        seen: Counter[tuple[Storage, int, bool, Place, int, int]] = Counter()
+        for level, part in _with_depth(parts, depth):
+            place = Place.INTERMEDIATE if part.children or (level < len(self.levels) and not part.leaf) else Place.LEAF
+            key = (keys[level] if level < len(keys) else 1) if not edition.classic and place is Place.INTERMEDIATE else keys[level - 1]
+            unlogged = self.unlogged if part.unlogged is None else part.unlogged
+            seen[part.storage, part.born, unlogged, place, part.bounds, key] += 1
+        for (storage, born, unlogged, place, bounds, key), number in seen.items():
+            base = by_storage.get((storage, born, unlogged))
+            if base is None:
+                base = self._later(replace(self.shape(edition, storage), unlogged=unlogged), edition, born)
+            by_storage[storage, born, unlogged] = base
+            found[replace(base, place=place, bounds=bounds, key_columns=key)] += number
+        return found
+
+    def part_shape(self, edition: Edition, part: Partition) -> Shape:
+        """The shape of one partition, as if it were a plain table."""
+        return self._later(self.shape(edition, part.storage), edition, part.born)
+
+    def whole_size(self) -> Size | None:
+        """What the table held with its partitions, None if it is not of a baseline."""
+        if self.size is None:
+            return None
+        return sum((p.size for p in self.relations() if p.size is not None), self.size)
+
+    def odd_rows(self, parts: Iterable[Partition], edition: Edition) -> Counter[str]:
+        """Rows that these partitions and those below have beyond their shapes."""
+        rows: Counter[str] = Counter()
+        if self.odd_parts:
+            columns = BLOCK_DIRECTORY_COLUMNS + generation(edition.name).heap_system_columns + BLOCK_DIRECTORY_INDEX_COLUMNS
+            for one in (one for part in parts for one in part.walk()):
+                directory = self._lone_directory(one)
+                rows["pg_class"] += one.odd.classes + 2 * directory
+                rows["pg_attribute"] += one.odd.attributes + columns * directory
+        return rows
+
+    def odd_files(self, parts: Iterable[Partition]) -> int:
+        """Files that these partitions and those below have beyond their shapes."""
+        if not self.odd_parts:
+            return 0
+        return sum(one.odd.files + 2 * self._lone_directory(one) for part in parts for one in part.walk())
+
+    def _lone_directory(self, part: Partition) -> bool:
+        """Whether a partition has a block directory that its shape does not have."""
+        return part.odd.directory and not (self.indexes or self.directory)
+
+    def add_extra(self, catalog: str, number: int) -> None:
+        """Add rows that no shape explains, on every instance."""
+        for instance in Instance:
+            self.extra.setdefault(instance.value, Counter())[catalog] += number
+
+    def _later(self, shape: Shape, edition: Edition, born: int) -> Shape:
+        """The shape of a partition that was made when so many columns had been dropped."""
+        if not born:
+            return shape
+        if self.toasted and born >= self.toasted_at:
+            shape = replace(shape, toastable=needs_toast(edition.name, [(c.type, c.typmod) for c in self.columns]))
+        return replace(shape, dropped=max(0, shape.dropped - born))
+
+    def each(self, edition: Edition) -> Counter[str]:
+        """Rows of each of its relations beyond its shape: dependencies of index expressions, checks and defaults."""
+        depends = sum(key.depends(edition) for key in self.indexes) + sum(check.depends for check in self.checks)
+        depends += sum(column.named for column in self.columns)
+        rows = Counter({"pg_depend": depends}) if depends else Counter()
+        if self.oids:
+            rows["pg_attribute"] = 1
+        return rows
+
+    def once(self, edition: Edition, instance: Instance) -> Counter[str]:
+        """Rows of the table itself beyond its shape: sequences, foreign keys, parents."""
+        rows: Counter[str] = Counter()
+        for column in self.columns:
+            if column.serial:
+                rows.update(extras.sequence(edition, instance))
+                rows.update(extras.owned(edition, instance))
+        for key in self.foreign:
+            rows.update(extras.foreign_key(len(key.columns)))
+        if self.foreign and self.made_alone and edition.greenplum and instance is Instance.COORDINATOR:
+            rows["pg_stat_last_operation"] += 1  # its keys are added behind CREATE
+        if self.inherits:
+            rows["pg_inherits"] += len(self.inherits)
+            rows["pg_depend"] += len(self.inherits)
+        change = self.array_kept - self.array_missing
+        if change:
+            rows["pg_type"] += change
+            rows["pg_depend"] += change
+        rows.update(self.extra.get(instance.value, {}))
+        return rows
+
+    def beyond(self, edition: Edition, instance: Instance) -> Counter[str]:
+        """Every row of it that no shape explains."""
+        rows = self.once(edition, instance)
+        rows.update(self.odd_rows(self.parts, edition))
+        number = 1 + self.numbers[0]
+        for catalog, n in self.each(edition).items():
+            rows[catalog] += n * number
+        for storage, n in self._bare_directories(edition).items():
+            bare = self.shape(edition, storage)
+            with_index = relation_rows(edition.name, replace(bare, indexes=(Index(1),)), Instance.SEGMENT)
+            without = relation_rows(edition.name, bare, Instance.SEGMENT)
+            for catalog in with_index:
+                own = catalog in ("pg_class", "pg_index", "pg_attribute", "pg_depend")  # the index itself
+                if catalog != "pg_stat_last_operation":
+                    rows[catalog] += n * (with_index[catalog] - without.get(catalog, 0) - own)
+        return rows
+
+    def _bare_directories(self, edition: Edition) -> Counter[Storage]:
+        """Relations whose block directory serves no index any more, by storage."""
+        if not self.directory or self.indexes:
+            return Counter()
+        found = Counter(p.storage for p in self.relations() if edition.classic or not p.children)
+        if edition.classic or not self.partitioned:
+            found[self.storage] += 1
+        return Counter({storage: n for storage, n in found.items() if storage.append_optimized})
+
+    def other_files(self, edition: Edition) -> int:
+        """Files that no shape explains: of the sequences it owns, of block directories without an index."""
+        each = 1 + (self.unlogged and edition.base >= 15)  # a sequence is unlogged with its table
+        own = each * sum(bool(column.serial) for column in self.columns) + 2 * sum(self._bare_directories(edition).values())
+        return own + self.extra_files + self.odd_files(self.parts)
+
+
+def index_rows(server: str, keys: Iterable[Key]) -> tuple[int, int, int]:
+    """Rows of pg_class and pg_attribute, and files, that indexes take."""
+    aux = generation(server).heap_system_columns
+    found = list(keys)
+    bitmaps = [key for key in found if key.bitmap]  # each has a table of its values, with an index
+    rows = len(found) + 2 * len(bitmaps)
+    return rows, sum(k.columns for k in found) + sum(2 * k.columns + BITMAP_MORE_COLUMNS + aux for k in bitmaps), rows
+
+
+def _numbers(parts: Sequence[Partition]) -> tuple[int, int]:
+    relations = leaves = 0
+    for part in parts:
+        for one in part.walk():
+            relations += 1
+            leaves += not one.children
+    return relations, leaves
+
+
+def _with_depth(parts: Sequence[Partition], depth: int = 1) -> Iterator[tuple[int, Partition]]:
+    for part in parts:
+        yield depth, part
+        yield from _with_depth(part.children, depth + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A view, or an external or foreign table.
+
+    columns: its rows of pg_attribute, None if they could not be counted; reads: what it reads, as (schema, name)
+    output:  what a query of it gives, with "" for unknown types; None if that is unknown
+    """
+
+    columns: int | None
+    reads: frozenset[tuple[str, str]]
+    rule: bool = True
+    output: tuple[Column, ...] | None = None

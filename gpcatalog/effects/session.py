@@ -1,0 +1,146 @@
+"""Session state: transactions that are rolled back, and settings that decide a table's storage."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from sqlglot import exp
+
+from gpcatalog.dialect import expressions as gx
+from gpcatalog.dialect.script import Statement
+from gpcatalog.effects.effect import Effect
+from gpcatalog.effects.relations import fold
+
+SETTINGS = ("gp_default_storage_options", "default_table_access_method", "search_path")
+
+
+@dataclass(frozen=True)
+class Defaults:
+    """Settings that decide how a new table is stored and in which schema, as text; "" is the server's default.
+
+    later: what ALTER DATABASE and ALTER ROLE have set for the sessions to come
+    """
+
+    values: dict[str, str] = field(default_factory=dict)
+    later: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def options(self) -> dict[str, str]:
+        """Storage options of gp_default_storage_options.
+
+        >>> Defaults({"gp_default_storage_options": "appendonly=true, orientation=column"}).options
+        {'appendonly': 'true', 'orientation': 'column'}
+        """
+        pairs = (piece.partition("=") for piece in self.values.get("gp_default_storage_options", "").split(","))
+        return {name.strip().lower(): value.strip().lower() for name, _, value in pairs if name.strip()}
+
+    @property
+    def method(self) -> str:
+        """default_table_access_method."""
+        return self.values.get("default_table_access_method", "").strip().lower()
+
+    @property
+    def path(self) -> list[str]:
+        """The schemas of search_path, without those of the system; empty where it is not set."""
+        names = (name.strip().strip('"') for name in self.values.get("search_path", "").split(","))
+        return [n for n in names if n and n not in ("$user", "pg_catalog", "pg_temp", "information_schema")]
+
+    @property
+    def schema(self) -> str:
+        """The schema of new tables by search_path; "" if it is not set.
+
+        >>> Defaults({"search_path": '"$user",sales,public'}).schema, Defaults().schema
+        ('sales', '')
+        """
+        return self.path[0] if self.path else ""
+
+    def with_(self, changes: dict[str, str], *, later: bool = False) -> Defaults:
+        """The settings after some are set; an empty value is the server's own default."""
+        if later:
+            return replace(self, later={**self.later, **changes})
+        return replace(self, values={**self.values, **changes})
+
+    def reconnected(self) -> Defaults:
+        """The settings of the next session."""
+        return Defaults(dict(self.later), self.later)
+
+
+def settings_of(node: exp.Expression | None) -> dict[str, str]:
+    """Which of SETTINGS change by SET, RESET, set_config or the SET of ALTER DATABASE and ALTER ROLE, with their values."""
+    if node is None:
+        return {}
+    for reset in _of_kind(node, "ResetItem"):
+        if str(reset.args.get("form") or "") == "ALL":
+            return dict.fromkeys(SETTINGS, "")
+        name = fold(reset.this) if isinstance(reset.this, exp.Identifier) else ""
+        return {name: ""} if name in SETTINGS else {}
+    found = {}
+    for item in _of_kind(node, "SetItem"):
+        if str(item.args.get("form") or "") == "SCHEMA" and isinstance(item.args.get("value"), exp.Literal):
+            found["search_path"] = _text(item.args["value"])
+    for setting in _of_kind(node, "GenericSet"):
+        name = fold(setting.this) if isinstance(setting.this, exp.Identifier) else ""
+        if name in SETTINGS:
+            found[name] = ",".join(_text(v) for v in setting.args.get("values") or ())
+    for call in node.find_all(exp.Anonymous, gx.FunctionCall):
+        words = call.expressions
+        if str(call.this if isinstance(call, exp.Anonymous) else call.this.name).lower() == "set_config" and len(words) >= 2:
+            name = _text(words[0]).lower()
+            if name in SETTINGS and isinstance(words[1], exp.Literal):
+                found[name] = _text(words[1])
+    return found
+
+
+def _of_kind(node: exp.Expression, kind: str) -> Iterator[exp.Expression]:
+    return (one for one in node.find_all(exp.Expression) if type(one).__name__ == kind)
+
+
+def _text(value: exp.Expression) -> str:
+    return (
+        str(value.this) if isinstance(value, exp.Literal) else fold(value) if isinstance(value, exp.Identifier) else value.sql("greenplum")
+    )
+
+
+def rolled_back(statements: Iterable[tuple[int, Statement]]) -> set[int]:
+    """Return the numbers of the statements that begin a transaction or set a savepoint that is rolled back later.
+
+    statements: those of transactions, each with its number
+    """
+    found: set[int] = set()
+    opened: list[tuple[str, int]] = []  # savepoints, behind the transaction itself, which has no name
+    for at, statement in statements:
+        tree = statement.tree
+        kind = type(tree).__name__
+        if kind == "BeginWork" and not opened:
+            opened.append(("", at))
+        elif tree is None or not opened:
+            continue
+        elif kind == "Savepoint" and str(tree.args.get("form")) == "SAVEPOINT":
+            opened.append((fold(tree.this), at))
+        elif kind == "EndWork":
+            if (name := tree.args.get("savepoint")) is not None:
+                depth = max((n for n, (label, _) in enumerate(opened) if label == fold(name)), default=0)
+                found.add(opened[depth][1])
+                del opened[depth + 1 :]
+            else:
+                if not commits(tree):
+                    found.add(opened[0][1])
+                opened = []
+    return found
+
+
+def commits(tree: exp.Expression) -> bool:
+    """Whether the end of a transaction keeps what it did; PREPARE TRANSACTION is taken to be committed later."""
+    return str(tree.args.get("commit") or "COMMIT").upper() not in ("ROLLBACK", "ABORT")
+
+
+def reverse(effects: Sequence[Effect]) -> Effect:
+    """Return the effect of rolling back these statements."""
+    found = Effect("rollback")
+    for effect in effects:
+        found.reverse(effect)
+        for reason in effect.unknown:
+            found.add_unknown(f"state before the transaction: {reason}")
+    found.made, found.gone = found.made - found.gone, found.gone - found.made
+    return found

@@ -1,0 +1,121 @@
+"""Types created by a script: whether they need a TOAST relation, and the columns of composite types."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from sqlglot import exp
+
+from gpcatalog.capacity import toast
+from gpcatalog.effects.expansion import catalog_type
+from gpcatalog.effects.relations import fold, qualified
+
+# of varying length and no limit, as all types of extensions in use are
+_VARYING = frozenset(
+    """text bytea json jsonb xml path polygon tsvector tsquery int2vector oidvector inet cidr bit varbit varchar bpchar numeric record
+    refcursor txid_snapshot pg_snapshot pg_node_tree gtsvector cstring citext hstore geometry geography ltree lquery ltxtquery vector
+    halfvec sparsevec seg raster int4range int8range numrange tsrange tstzrange daterange int4multirange int8multirange
+    nummultirange tsmultirange tstzmultirange datemultirange jsonpath anyarray aclitem[] complex""".split()
+)
+# a type of that many bytes, for those that a script makes
+_BY_LENGTH = {1: "bool", 2: "int2", 4: "int4", 8: "int8", 12: "timetz", 16: "interval", 24: "circle", 32: "box", 64: "name"}
+
+
+class Made(NamedTuple):
+    """A type: an equivalent built-in one with its typmod, the columns of a composite type (else None), its schema ("" if not written)."""
+
+    base: str
+    typmod: int
+    columns: int | None
+    schema: str = ""
+
+
+@dataclass
+class Types:
+    """Types that the script or a baseline has, by name."""
+
+    made: dict[str, Made] = field(default_factory=dict)
+
+    def copy(self) -> Types:
+        """The types as they are, to be changed apart."""
+        return Types(dict(self.made))
+
+    def create(self, tree: exp.Expression, path: str = "") -> int | None:
+        """CREATE TYPE or CREATE DOMAIN, in schema `path` if none is written; returns the columns of a composite type, else None."""
+        schema, name = qualified(tree.this) if isinstance(tree.this, exp.Table) else ("", fold(tree.this))
+        schema = schema or path
+        kind = tree.args.get("kind")
+        columns = None
+        if isinstance(kind, exp.Expression):  # a domain
+            base = self.resolved(*catalog_type(kind))[0]
+            # a column of a domain has no typmod: of varying length, it has no limit
+            self.made[name] = Made(base if not base or not toast.toastable(base) else "text", -1, None, schema)
+        elif "ENUM" in str(tree.args.get("form") or ""):
+            self.made[name] = Made("int4", -1, None, schema)
+        elif tree.args.get("attributes") is not None or str(tree.args.get("form") or "") == "AS":
+            columns = len(tree.args.get("attributes") or ())
+            self.made[name] = Made("record", -1, columns, schema)
+        else:
+            self.made[name] = Made(*self._base(tree.args.get("options")), None, schema)
+        return columns
+
+    def _base(self, options: exp.Expression | None) -> tuple[str, int]:
+        """A base type or a range by its definition."""
+        given = {}
+        for option in options.expressions if options is not None else ():
+            value = option.args.get("value")
+            given[fold(option.this).lower()] = value
+        if (like := given.get("like")) is not None:
+            found = catalog_type(like) if isinstance(like, exp.DataType) else (fold(like), -1)
+            return self.resolved(*found)
+        if given.get("internallength") is not None and str(given.get("storage") or "plain").strip("'").lower() == "plain":
+            return "name", -1  # whatever its length, it is never stored elsewhere
+        length = given.get("internallength")
+        if isinstance(length, exp.Literal) and str(length.this).isdigit():
+            return _BY_LENGTH.get(int(str(length.this)), "name"), -1
+        return "text", -1
+
+    def ambiguous(self, kind: exp.Expression) -> bool:
+        """Whether several schemas of a baseline have a type of that name."""
+        name, _ = catalog_type(kind) if isinstance(kind, exp.DataType) else (fold(kind.args.get("this")), -1)
+        return name in self.made and not self.made[name].base
+
+    def drop(self, kind: exp.Expression) -> tuple[bool, int | None]:
+        """DROP TYPE: whether the type was known, and the columns of a composite one."""
+        name, _ = catalog_type(kind) if isinstance(kind, exp.DataType) else (fold(kind.args.get("this")), -1)
+        found = self.made.pop(name, None)
+        return found is not None, None if found is None else found.columns
+
+    def alter(self, tree: exp.Expression) -> int | None:
+        """ALTER TYPE: rows of pg_attribute that come; None where that is not known."""
+        name = fold(tree.this.args.get("this") if isinstance(tree.this, exp.Table) else tree.this)
+        new = tree.args.get("rename")
+        if isinstance(new, exp.Identifier) and name in self.made:
+            self.made[fold(new)] = self.made.pop(name)
+        schema = tree.args.get("schema")
+        if isinstance(schema, exp.Identifier) and name in self.made:
+            self.made[name] = self.made[name]._replace(schema=fold(schema))
+        more = 0
+        for action in tree.args.get("actions") or ():
+            if str(action.args.get("behavior") or "") == "CASCADE":
+                return None  # tables of this type follow
+            more += str(action.args.get("form") or "").startswith("ADD ATTRIBUTE")
+        if more:
+            made = self.made.get(name)
+            if made is None or made.columns is None:
+                return None
+            self.made[name] = made._replace(columns=made.columns + more)
+        return more
+
+    def resolved(self, name: str, typmod: int) -> tuple[str, int]:
+        """The type that decides: of a domain what it is made of; "" for one that is not known.
+
+        >>> Types({"mood": Made("int4", -1, None)}).resolved("mood", -1), Types().resolved("mood", -1), Types().resolved("text", -1)
+        (('int4', -1), ('', -1), ('text', -1))
+        """
+        if name in self.made:
+            return self.made[name][:2]
+        plain = toast.type_name(name)
+        known = plain in _VARYING or not toast.toastable(plain) or plain.startswith("_") or plain.endswith("]")
+        return (name, typmod) if known else ("", -1)

@@ -1,0 +1,718 @@
+"""The schema state of a script: its tables, and the effect of each statement on catalogs, files and locks."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Protocol
+from zoneinfo import ZoneInfo
+
+from sqlglot import exp
+
+from gpcatalog.capacity import model
+from gpcatalog.capacity.model import Instance, Shape
+from gpcatalog.dialect.edition import Edition
+from gpcatalog.effects import extras
+from gpcatalog.effects.calendar import Unknown
+from gpcatalog.effects.effect import Effect
+from gpcatalog.effects.handlers.nodes import cascades
+from gpcatalog.effects.handlers.registry import HANDLERS, MINOR, NO_EFFECT, NOT_COUNTED, UNLESS_CASCADE
+from gpcatalog.effects.relations import Key, Partition, Size, Table, View, fold, index_rows, object_name, qualified
+from gpcatalog.effects.session import Defaults, commits, reverse
+from gpcatalog.effects.types import Types
+from gpcatalog.errors import CatalogError
+
+if TYPE_CHECKING:
+    from gpcatalog.effects.derive import Result
+
+
+@dataclass
+class _Mark:
+    """A savepoint or the begin of a transaction: the schema state there, and the effects since."""
+
+    name: str
+    tables: dict[tuple[str, str], Table]
+    leaf_of: dict[tuple[str, str], tuple[str, str]]
+    sequences: tuple[set[tuple[str, str]], set[tuple[str, str]]]
+    types: Types
+    views: dict[tuple[str, str], View]
+    defaults: Defaults
+    at_commit: list[tuple[str, str]]
+    routines: dict[str, bool]
+    bodies: dict[str, str]
+    results: dict[str, Result | None]
+    schemas: tuple[set[str], set[str]]
+    recalled: set[tuple[str, str]]
+    renamed_schemas: dict[str, str]
+    effects: list[Effect] = field(default_factory=list)
+
+
+class BaselineError(CatalogError):
+    """The baseline cannot be read."""
+
+
+class Existing(Protocol):
+    """What a baseline tells of tables that exist; names are those of the server before the script. Methods raise BaselineError."""
+
+    def schemas_of(self, name: str) -> list[str]:
+        """Schemas that have a table or partition of that name."""
+        ...
+
+    def tables_in(self, schema: str) -> list[str]:
+        """Names of the tables and partitions in a schema, without the partitions of tables in it."""
+        ...
+
+    def table(self, schema: str, name: str) -> Table | None:
+        """A table that is no partition."""
+        ...
+
+    def root_of(self, schema: str, name: str) -> tuple[str, str] | None:
+        """Of a partition: (schema, name) of its table."""
+        ...
+
+    def owner_of_index(self, name: str) -> list[tuple[str, str]]:
+        """Tables with an index of that name."""
+        ...
+
+    def referencing(self, schema: str, name: str) -> list[tuple[str, str]]:
+        """Tables with a foreign key to a table, or that inherit from it."""
+        ...
+
+    def reading_schema(self, schema: str) -> list[tuple[str, str]]:
+        """Materialized views that read a relation of that schema."""
+        ...
+
+    def reading(self, schema: str, name: str) -> list[tuple[str, str]]:
+        """Materialized views that read a relation."""
+        ...
+
+
+def _path_to(parts: list[Partition], name: str, schema: str, default: str) -> list[Partition]:
+    """The partitions from one of `parts` down to that of the schema and name; empty if there is none.
+
+    default: the schema of partitions that have none of their own
+    """
+    for part in parts:
+        if part.name == name and (part.schema or default) == schema:
+            return [part]
+        if part.children and (rest := _path_to(part.children, name, schema, default)):
+            return [part, *rest]
+    return []
+
+
+class World:
+    """Tables by name, as known from the script and a baseline."""
+
+    def __init__(self, edition: Edition, zone: ZoneInfo, existing: Existing | None = None) -> None:
+        self.edition = edition
+        self.existing = existing  # tables of a baseline, read when a statement names them
+        self.recalled: set[tuple[str, str]] = set()  # names of those that were read, and those that it does not have
+        self.renamed_schemas: dict[str, str] = {}  # of a baseline: new name → old one; "" for one that is gone
+        self.code_words: dict[str, str] = {}  # words of code that ran and is not read, with the reason
+        self.zone = zone
+        self.tables: dict[tuple[str, str], Table] = {}
+        self.leaf_of: dict[tuple[str, str], tuple[str, str]] = {}  # (schema, name) of a partition → of its table
+        self.sequences: set[tuple[str, str]] = set()
+        self.unlogged_sequences: set[tuple[str, str]] = set()
+        self.owned_once: set[tuple[str, str]] = set()  # sequences that a table owns or has owned
+        self.disowned: set[str] = set()  # names of sequences of columns whose owner may have changed
+        self.schemas: set[str] = set()  # that the script creates
+        self.schemas_unknown: set[str] = set()  # that may have held objects before
+        self.types = Types()
+        self.schemas_with_code: set[str] = set()  # of a baseline: they hold functions or operators
+        self.routines: dict[str, bool] = {}  # functions that the script makes, and whether their text may hold DDL
+        self.bodies: dict[str, str] = {}  # the text of those
+        self.results: dict[str, Result | None] = {}  # what functions of the script give; None: several of one name, or unknown
+        self.doubt = ""  # what made the state of tables and settings unknown
+        self.opaque = False  # something ran whose text is not read
+        self.views: dict[tuple[str, str], View] = {}  # and external and foreign tables
+        self.before: set[tuple[str, str]] = set()  # known before the script began
+        self.created: dict[str, tuple[str, ...]] = {}  # schemas of the tables that the script has created, by name
+        self._by_name: dict[str, list[Table]] | None = None
+        self._indexed = 0
+        self.defaults = Defaults()
+        self.outer_defaults: Defaults | None = None  # the settings behind those of SET LOCAL, while a transaction is open
+        self.in_transaction = False
+        self._marks: list[_Mark] = []
+        self.at_commit: list[tuple[str, str]] = []  # tables ON COMMIT DROP
+
+    # --- names ---
+
+    def find(self, table: exp.Expression) -> Table | None:
+        """The table of that name, whatever schema where none is written."""
+        return self.named(*qualified(table))
+
+    def named(self, schema: str, name: str) -> Table | None:
+        """The table of that schema (any one where it is "") and name."""
+        if self.existing is not None:
+            self._recall(schema, name)
+        found = self._known(schema, name)
+        if found is None and not self.edition.classic:
+            found = self._partition(schema, name)
+        return found
+
+    def _known(self, schema: str, name: str) -> Table | None:
+        if not schema and (path := self.defaults.path):
+            temporary = self.tables.get(("", name))
+            if temporary is not None and (temporary.temporary or "public" in path):
+                return temporary  # a table that was created before search_path was set is in public
+            return next((t for s in path if (t := self.tables.get((s, name))) is not None), None)
+        found = self.tables.get((schema, name))
+        if found is not None:
+            return found
+        if self._by_name is None or self._indexed != len(self.tables):
+            self._by_name, self._indexed = {}, len(self.tables)
+            for one in self.tables.values():
+                self._by_name.setdefault(one.name, []).append(one)
+        same = [t for t in self._by_name.get(name, ()) if not schema or not t.schema or t.schema == schema]
+        if self.existing is not None and not schema:  # its schemas are known: nothing is guessed
+            same = [t for t in same if t.schema in ("", "public")]
+        return same[0] if len(same) == 1 else None
+
+    def may_exist(self, schema: str, name: str) -> bool:
+        """Whether the baseline has a table or partition of that name that is not known here: it could not be read, or not be told apart."""
+        if self.existing is None:
+            return False
+        schemas = [schema] if schema else self.defaults.path or ["public"]
+        told = set(self.existing.schemas_of(name))
+        return any(
+            was in told and ((s, name) in self.leaf_of or (was, name) not in self.recalled)
+            for s in schemas
+            if (was := self.renamed_schemas.get(s, s))
+        )
+
+    def existing_table(self, schema: str, name: str) -> Table | None:
+        """The table that CREATE … IF NOT EXISTS finds under that name; of a partition, the table it belongs to."""
+        if self.existing is not None:
+            self._recall(schema, name)
+        for one in (schema, *(("", "public") if schema in ("", "public") else ())):
+            if (one, name) in self.tables:
+                return self.tables[one, name]
+            if (one, name) in self.leaf_of:
+                return self.tables.get(self.leaf_of[one, name])
+        return None
+
+    def new_schema(self, was: str) -> str:
+        """The name that the script has given to a schema of the baseline."""
+        return next((new for new, old in self.renamed_schemas.items() if old == was), was)
+
+    def _recall(self, schema: str, name: str) -> None:
+        """Read the table or partition of that name from the baseline, once."""
+        temporary = self.tables.get(("", name))
+        if not schema and temporary is not None and (temporary.temporary or not self.defaults.path or "public" in self.defaults.path):
+            return
+        for one in [schema] if schema else self.defaults.path or ["public"]:
+            if (one, name) in self.tables or self._read(one, name):
+                return
+
+    def _read(self, schema: str, name: str) -> bool:
+        """Read a table of the baseline, or the one that has this partition; return whether there is one."""
+        assert self.existing is not None
+        was = self.renamed_schemas.get(schema, schema)
+        if not was or (was, name) in self.recalled:
+            return False
+        table = self.existing.table(was, name)
+        if table is None:
+            above = self.existing.root_of(was, name)
+            self.recalled.add((was, name))
+            if above is not None:
+                self._read(self.new_schema(above[0]), above[1])
+            return above is not None
+        self.recalled.add((was, name))
+        table.schema = schema
+        table.inherits = tuple((self.new_schema(s), n) for s, n in table.inherits)
+        table.foreign = [replace(k, target=(self.new_schema(k.target[0]), k.target[1])) for k in table.foreign]
+        table.reads = frozenset((self.new_schema(s), n) for s, n in table.reads)
+        for part in table.relations():
+            part.schema = self.new_schema(part.schema)
+        words = {name.lower(), *(part.name.lower() for part in table.relations())} & self.code_words.keys() if self.code_words else set()
+        if words:
+            table.uncounted = table.uncounted or self.code_words[min(words)]
+        if any(object_name(table.name, c.name, "seq") in self.disowned for c in table.columns if c.serial):
+            table.uncounted = table.uncounted or "owner of a sequence"
+        self.keep(table)
+        key = schema, name
+        self.before.add(key)
+        for other in self.tables.values():
+            other.inherited = other.inherited or (other.schema, other.name) in table.inherits
+            table.inherited = table.inherited or key in other.inherits
+        for other_schema, other_name in self.existing.referencing(was, name):
+            if (other_schema, other_name) in self.recalled:
+                continue  # read, or gone since
+            there = self.new_schema(other_schema)
+            self._read(there, other_name)
+            if (there, other_name) not in self.tables:
+                table.uncounted = table.uncounted or f"table {other_name}, which inherits from {table.title} or references it"
+        return True
+
+    def read_reading(self, schema: str) -> None:
+        """Know the materialized views that read a relation of this schema of the baseline, before it gets another name."""
+        if self.existing is not None and (was := self.renamed_schemas.get(schema, schema)):
+            for view_schema, view in self.existing.reading_schema(was):
+                self._read(self.new_schema(view_schema), view)
+
+    def read_schema(self, schema: str) -> None:
+        """Read every table of a schema from the baseline."""
+        if self.existing is not None and (was := self.renamed_schemas.get(schema, schema)):
+            for name in self.existing.tables_in(was):
+                self._read(schema, name)
+                if (schema, name) in self.leaf_of:
+                    self.named(schema, name)  # a partition of a table of another schema
+
+    def _partition(self, schema: str, name: str) -> Table | None:
+        """A partition that a statement names: it becomes a table of its own here."""
+        found = self.partition(schema, name)
+        if found is None:
+            return None
+        table, path = found
+        there, plain = path[-1].schema or table.schema, path[-1].name
+        for _ in path:  # the partitions of a table that was just made are copies
+            table = self._promote(table, _path_to(table.parts, plain, there, table.schema)[0])
+        return table
+
+    def partition(self, schema: str, name: str) -> tuple[Table, list[Partition]] | None:
+        """The table that has a partition of that name, and its partitions from the first level down to that one."""
+        schemas = [schema, ""] if schema else ["", *(self.defaults.path or ["public"])]
+        hits = [(s, self.leaf_of[s, name]) for s in schemas if (s, name) in self.leaf_of]
+        if not hits and not schema and self.existing is None and not self.defaults.path:
+            hits = [(s, root) for (s, plain), root in self.leaf_of.items() if plain == name]
+            hits = hits if len(hits) == 1 else []
+        table = self.tables.get(hits[0][1]) if hits else None
+        if table is None or table.uncounted:
+            return None
+        path = _path_to(table.parts, name, hits[0][0], table.schema)
+        return (table, path) if path else None
+
+    def reads_temporary(self, query: exp.Expression | None) -> bool:
+        """Whether a query reads a temporary relation: a view of it is temporary, too."""
+        for node in query.find_all(exp.Table) if query is not None else ():
+            if isinstance(node.args.get("this"), exp.Identifier):
+                if any(self.known_name(node, known)[0] == "pg_temp" for known in (self.views, self.sequences)):
+                    return True
+                table = self.find(node)
+                if table is not None and table.temporary:
+                    return True
+        return False
+
+    def read_names(self, query: exp.Expression | None) -> frozenset[tuple[str, str]]:
+        """The relations that a query reads, as (schema, name): as they are known here, or as they are written."""
+        found = set()
+        for node in query.find_all(exp.Table) if query is not None else ():
+            if isinstance(node.args.get("this"), exp.Identifier):
+                key = self.known_name(node, self.views)
+                table = None if key in self.views else self.source(node)
+                found.add(key if table is None else (table.schema, table.name))
+        return frozenset(found)
+
+    def separate_odd(self, table: Table) -> None:
+        """Make tables of the partitions that have indexes of their own, which an index of the table may take over."""
+        if self.edition.classic:
+            return
+        for part in [p for p in table.relations() if p.odd.keys]:
+            self._partition(part.schema or table.schema, part.name)
+
+    def source(self, table: exp.Expression) -> Table | None:
+        """The table of that name to read its definition; of a partition that is no table of its own here, a copy."""
+        found = self.find(table)
+        if found is None and (hit := self.partition(*qualified(table))) is not None:
+            return self._table_of(hit[0], hit[1][-1])
+        return found
+
+    def _table_of(self, above: Table, part: Partition) -> Table:
+        """A partition as a table, which is not yet part of the schema state."""
+        child = Table(
+            part.schema or above.schema,
+            part.name,
+            part.storage,
+            columns=[c.of_partition() for c in above.columns],
+            dropped=max(0, above.dropped - part.born),
+            toasted=above.toasted and part.born < above.toasted_at,
+            toasted_at=max(0, above.toasted_at - part.born),
+            directory=above.directory or part.odd.directory,
+            indexes=[],
+            checks=list(above.checks),
+            parent=(above.schema, above.name),
+            levels=[] if part.leaf else [replace(level) for level in above.levels[1:]],
+            parts=[one.copy() for one in part.children],
+            partitioned=bool(part.children) or (len(above.levels) > 1 and not part.leaf),
+            known=above.known,
+            unknown=list(above.unknown),
+            unlogged=above.unlogged if part.unlogged is None else part.unlogged,
+            odd_parts=above.odd_parts,
+            toast_doubt=above.toast_doubt,
+            oid=part.oid,
+            size=part.size,
+        )
+        for key in above.indexes:
+            child.indexes.append(key.for_partition(child))
+        for one in child.relations():
+            one.born += child.dropped - above.dropped
+        rows, columns, files = index_rows(self.edition.name, part.odd.keys)
+        child.add_extra("pg_class", part.odd.classes - rows)
+        child.add_extra("pg_attribute", part.odd.attributes - columns)
+        child.extra_files = part.odd.files - files
+        child.indexes += part.odd.keys
+        return child
+
+    def _promote(self, above: Table, part: Partition) -> Table:
+        """Make a partition a table of its own."""
+        child = self._table_of(above, part)
+        above.parts[:] = [one for one in above.parts if one is not part]
+        above.counted([part], -1)
+        above.own_children.append((child.schema, child.name))
+        self.keep(child)
+        self.leaf_of.pop((part.schema or above.schema, part.name), None)
+        if (above.schema, above.name) in self.before:
+            self.before.add((child.schema, child.name))
+        return child
+
+    def new_name(self, name: exp.Expression) -> tuple[str, str]:
+        """(schema, name) of an object that is created: without a schema it goes to the first of search_path, "" if that is not set."""
+        schema, plain = qualified(name)
+        return schema or self.defaults.schema, plain
+
+    def known_name(self, name: exp.Expression, known: Collection[tuple[str, str]]) -> tuple[str, str]:
+        """(schema, name) under which an object is known, or as it is written if it is not."""
+        schema, plain = qualified(name)
+        if (schema, plain) in known and (schema or not self.defaults.path or "public" in self.defaults.path):
+            return schema, plain
+        others = ("pg_temp", *(self.defaults.path or ["public"])) if not schema else ("",) if schema == "public" else ()
+        return next(((s, plain) for s in others if (s, plain) in known), (schema or self.defaults.schema, plain))
+
+    def keep(self, table: Table, parts: list[Partition] | None = None) -> None:
+        """Know the table under its name; `parts` are its new ones where only they changed."""
+        before = self.tables.get((table.schema, table.name))
+        if before is not table:
+            if before is not None:
+                self.forget(before, moved=True)
+            self.tables[table.schema, table.name] = table
+            if self._by_name is not None:
+                self._by_name.setdefault(table.name, []).append(table)
+                self._indexed += 1
+        for part in parts if parts is not None else table.parts:
+            for relation in part.walk():
+                self.leaf_of[relation.schema or table.schema, relation.name] = (table.schema, table.name)
+
+    def creates(self, schema: str, name: str) -> bool:
+        """Return whether the script has created a table of that name; "" is any schema."""
+        schemas = self.created.get(name, ())
+        return bool(schemas) and (not schema or bool({"", schema}.intersection(schemas)))
+
+    def forget(self, table: Table, *, moved: bool = False) -> None:
+        """Remove the table; `moved`: it gets another name or schema."""
+        if not moved and table.parent is not None and (above := self._above(table)) is not None:
+            above.own_children.remove((table.schema, table.name))
+        gone = self.tables.pop((table.schema, table.name), None)
+        if gone is not None and self._by_name is not None:
+            self._by_name[table.name] = [t for t in self._by_name.get(table.name, ()) if t is not gone]
+            self._indexed -= 1
+
+    def _above(self, table: Table) -> Table | None:
+        """Return the partitioned table that has this table as a partition."""
+        above = self.tables.get(table.parent) if table.parent is not None else None
+        return above if above is not None and (table.schema, table.name) in above.own_children else None
+
+    def take_over(self, partition: Table, key: Key) -> bool:
+        """Whether a partition has such an index of its own, which becomes part of the table's, with those of its partitions."""
+        for at, own in enumerate(partition.indexes):
+            if key.fits(own):
+                top = key.of or key.name
+                partition.indexes[at] = replace(own, of=top)
+                self._part_of(partition, own.name, top)
+                return True
+        return False
+
+    def detach_indexes(self, partition: Table) -> None:
+        """The indexes of a partition belong to no other from here on; those of its partitions belong to them."""
+        for key in partition.indexes:
+            if key.of:
+                self._part_of(partition, key.of, key.name)
+        partition.indexes = [replace(key, of="") for key in partition.indexes]
+
+    def _part_of(self, table: Table, old: str, new: str) -> None:
+        for below in self.partitions_of(table):
+            below.indexes = [replace(key, of=new) if key.of == old else key for key in below.indexes]
+
+    def has_index(self, table: Table, key: Key) -> bool:
+        """Whether a table has an index like that one which ATTACH PARTITION takes over.
+
+        It takes no invalid one (of a partitioned table whose partitions do not all have it), but for Greenplum 7.0, which is older than
+        PostgreSQL 12.16.
+        """
+        own = next((k for k in table.indexes if key.fits(k)), None)
+        if own is None:
+            return False
+        if self.edition.greenplum:
+            return True
+        below = [child for child in self.partitions_of(table) if child.parent == (table.schema, table.name)]
+        return all(any(k.of == own.name for k in child.indexes) for child in below)
+
+    def live_size(self, table: Table) -> Size | None:
+        """What a table of the baseline and its partitions held when the snapshot was taken; None for other tables."""
+        found = table.whole_size()
+        for child in self.partitions_of(table) if found is not None else ():
+            below = child.whole_size()
+            found = found if found is None or below is None else found + below
+        return found
+
+    def moved(self, table: Table, schema: str, name: str) -> None:
+        """Give a table another schema or name, also where other objects refer to it."""
+        old, new = (table.schema, table.name), (schema, name)
+        if self.existing is not None and (was := self.renamed_schemas.get(old[0], old[0])):
+            for view_schema, view_name in self.existing.reading(was, old[1]):
+                self._read(self.new_schema(view_schema), view_name)
+        self.forget(table, moved=True)
+        table.schema, table.name = new
+        if old in self.before:
+            self.before.add(new)
+        for other in self.tables.values():
+            if old in other.own_children:
+                other.own_children = [new if key == old else key for key in other.own_children]
+            if old in other.inherits:
+                other.inherits = tuple(new if key == old else key for key in other.inherits)
+            if other.parent == old:
+                other.parent = new
+            if any(k.target == old for k in other.foreign):
+                other.foreign = [replace(k, target=new) if k.target == old else k for k in other.foreign]
+            if old in other.reads:
+                other.reads = other.reads - {old} | {new}
+        for key, view in self.views.items():
+            if old in view.reads:
+                self.views[key] = replace(view, reads=view.reads - {old} | {new})
+        self.keep(table)
+
+    def schema_renamed(self, old: str, new: str) -> None:
+        """Give all tables of a schema its new name, also where other objects refer to them."""
+
+        def named(key: tuple[str, str]) -> tuple[str, str]:
+            return (new if key[0] == old else key[0]), key[1]
+
+        self.before |= {named(key) for key in self.before}
+        for table in list(self.tables.values()):
+            self.forget(table, moved=True)
+            table.schema = new if table.schema == old else table.schema
+            table.own_children = [named(key) for key in table.own_children]
+            table.inherits = tuple(named(key) for key in table.inherits)
+            table.parent = None if table.parent is None else named(table.parent)
+            table.foreign = [replace(k, target=named(k.target)) for k in table.foreign]
+            table.reads = frozenset(named(key) for key in table.reads)
+            for part in table.relations():
+                part.schema = new if part.schema == old else part.schema
+            self.keep(table)
+        for key, view in self.views.items():
+            self.views[key] = replace(view, reads=frozenset(named(read) for read in view.reads))
+
+    def inheriting(self, table: Table) -> list[Table]:
+        """Tables that INHERIT from it, each once, parents first."""
+        found: list[Table] = []
+        to_do = [table]
+        while to_do:
+            above = to_do.pop(0)
+            key = above.schema, above.name
+            new = [t for t in self.tables.values() if key in t.inherits and t not in found] if table.inherited else []
+            found += new
+            to_do += new
+        return found
+
+    def partitions_of(self, table: Table) -> list[Table]:
+        """Partitions of it that are tables of their own here (PARTITION OF, ATTACH), at every level."""
+        if not table.own_children:
+            return []
+        found = []
+        for name in table.own_children:
+            child = self.tables.get(name)
+            if child is not None:
+                found += [child, *self.partitions_of(child)]
+        return found
+
+    # --- measuring ---
+
+    @contextmanager
+    def changing(self, effect: Effect, *tables: Table) -> Iterator[None]:
+        """Add to the effect what changes in these tables inside the block."""
+        measured = [(t, self.weigh(t)) for t in tables]
+        yield
+        for table, (shapes, beyond, files) in measured:
+            after, beyond_after, files_after = self.weigh(table)
+            effect.gone += shapes - after
+            effect.made += after - shapes
+            effect.other_files += files_after - files
+            for instance in Instance:
+                effect.add(instance, beyond_after[instance])
+                effect.add(instance, beyond[instance], -1)
+
+    def weigh(self, table: Table) -> tuple[Counter[Shape], dict[Instance, Counter[str]], int]:
+        if not table.known:
+            return Counter(), {i: Counter() for i in Instance}, 0
+        return table.shapes(self.edition), {i: table.beyond(self.edition, i) for i in Instance}, table.other_files(self.edition)
+
+    def drop(self, table: Table, effect: Effect) -> None:
+        """Drop one table: its relations, rows, files and owned sequences become part of the effect."""
+        if not table.known:
+            effect.add_unknown(table.unknown_definition)
+        for reason in (table.doubt, table.uncounted):
+            if reason:
+                effect.add_unknown(reason)
+        shapes, beyond, files = self.weigh(table)
+        effect.gone += shapes
+        effect.other_files -= files
+        for instance in Instance:
+            effect.add(instance, beyond[instance], -1)
+        for key in [k for k in table.owned if k in self.sequences]:
+            self.sequences.discard(key)
+            effect.other_files -= 1 + (key in self.unlogged_sequences)
+            self.unlogged_sequences.discard(key)
+            for instance in Instance:
+                effect.add(instance, extras.sequence(self.edition, instance), -1)
+        effect.leaves_gone += table.numbers[1] or (0 if table.partitioned else 1)
+        effect.relations_locked += sum(shapes.values())
+        effect.exclusive = effect.exclusive or (table.schema, table.name) in self.before
+        self.forget(table)
+
+    def note_change_by_name(self, name: exp.Expression) -> None:
+        """Note that a partition was changed by its own name: the counts of its table are unknown from here on."""
+        schema, plain = qualified(name)
+        owners = {root for (s, n), root in self.leaf_of.items() if n == plain and (not schema or s in (schema, ""))}
+        owner = self.tables.get(next(iter(owners))) if len(owners) == 1 else None
+        if owner is not None:
+            owner.uncounted = owner.uncounted or f"change to {qualified(name)[1]}, a partition of {owner.title}"
+
+    # --- statements ---
+
+    def apply(self, tree: exp.Expression, *, rolled_back: bool = False) -> Effect:
+        """Apply a statement to the schema state and return its effect.
+
+        rolled_back: it begins a transaction or savepoint that is rolled back later
+        """
+        kind = type(tree).__name__
+        if kind in ("BeginWork", "Savepoint", "EndWork"):
+            return self._transaction(tree, kind, rolled_back)
+        effect = self.effect_of(tree)
+        for mark in self._marks:
+            mark.effects.append(effect)
+        return effect
+
+    def effect_of(self, tree: exp.Expression) -> Effect:
+        """Apply a statement that begins or ends no transaction."""
+        kind = type(tree).__name__
+        handler = HANDLERS.get(kind)
+        if handler is None:
+            self._forget_results(tree, kind)
+            if kind in MINOR:
+                return Effect(minor=[MINOR[kind]])
+            if kind in NO_EFFECT or (kind in UNLESS_CASCADE and not cascades(tree)):
+                return Effect()
+            if kind == "DropFunction" and not self._may_be_used(tree):
+                return Effect(minor=["catalog rows of the dropped objects"])
+            if kind in UNLESS_CASCADE:
+                for table in self.tables.values():
+                    if any(key.expressions or key.predicate or not key.simple for key in table.indexes):
+                        table.uncounted = table.uncounted or "indexes dropped by CASCADE with a function"
+            words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", kind).upper()
+            return Effect(unknown=[NOT_COUNTED.get(kind) or f"effect of {words}"])
+        try:
+            effect = handler(self, tree)
+        except Unknown as e:
+            return Effect(unknown=[str(e)])
+        try:
+            for shape in (*effect.made, *effect.gone):
+                model.known(self.edition.name, shape)
+        except CatalogError as e:  # a table that this server cannot have
+            effect.made, effect.gone, effect.extra, effect.other_files = Counter(), Counter(), {}, 0
+            effect.add_unknown(f"rejected by the server: {e.message}")
+            if effect.table is not None:
+                effect.table.known = False
+        return effect
+
+    def _forget_results(self, tree: exp.Expression, kind: str) -> None:
+        """What a function gives is not known any more: it is dropped, or it has another name."""
+        if kind in ("DropFunction", "DropRoutine"):
+            for one in tree.args.get("functions") or ():
+                name = fold(one.this if isinstance(one.this, exp.Identifier) else one.this.args.get("this"))
+                if self.results.get(name) is not None:
+                    del self.results[name]
+        elif kind in ("AlterFunction", "AlterRoutine"):
+            self.results = dict.fromkeys(self.results)
+
+    def _may_be_used(self, tree: exp.Expression) -> bool:
+        """Whether a relation may depend on one of the functions that are dropped: a view, an index, a column by its type."""
+        names = {fold(f.this if isinstance(f.this, exp.Identifier) else f.this.args.get("this")) for f in tree.args.get("functions") or ()}
+        if not names <= self.routines.keys() or self.existing is not None or self.opaque:
+            return True
+        keys = [key for table in self.tables.values() for key in (*table.indexes, *table.only)]
+        if any(key.expressions or key.predicate or not key.simple for key in keys) or any(t.reads for t in self.tables.values()):
+            return True
+        return bool(self.types.made) or any(view.rule for view in self.views.values())
+
+    def reconnect(self) -> None:
+        """The next session begins: with what ALTER DATABASE and ALTER ROLE have set."""
+        self.defaults, self.outer_defaults = self.defaults.reconnected(), None
+        self.in_transaction, self._marks, self.at_commit = False, [], []
+
+    def _transaction(self, tree: exp.Expression, kind: str, rolled_back: bool) -> Effect:
+        if kind == "BeginWork":
+            if not self.in_transaction:
+                self.in_transaction = True
+                if rolled_back:
+                    self._marks = [self._mark("")]
+            return Effect()
+        if kind == "Savepoint":
+            if rolled_back:
+                self._marks.append(self._mark(fold(tree.this)))
+            return Effect()
+        if (name := tree.args.get("savepoint")) is not None:
+            depth = next((n for n in range(len(self._marks) - 1, -1, -1) if self._marks[n].name == fold(name)), None)
+            if depth is None:
+                return Effect(unknown=[f"statements undone by ROLLBACK TO {fold(name)}"])
+            effect = self._roll_back(self._marks[depth])
+            del self._marks[depth:]
+            self._marks.append(self._mark(fold(name)))  # a savepoint survives ROLLBACK TO
+            for mark in self._marks[:-1]:
+                mark.effects.append(effect)
+            return effect
+        effect = Effect()
+        if commits(tree):
+            for key in self.at_commit:
+                if key in self.tables:
+                    effect.verb = "drop"
+                    for one in (self.tables[key], *self.partitions_of(self.tables[key])):
+                        self.drop(one, effect)
+        elif self._marks:
+            effect = self._roll_back(self._marks[0])
+        elif self.in_transaction:
+            effect = Effect(unknown=["statements undone by ROLLBACK"])
+        self.in_transaction, self._marks, self.at_commit = False, [], []
+        if self.outer_defaults is not None:
+            self.defaults, self.outer_defaults = self.outer_defaults, None
+        return effect
+
+    def _mark(self, name: str) -> _Mark:
+        return _Mark(
+            name,
+            tables={key: table.copy() for key, table in self.tables.items()},
+            leaf_of=dict(self.leaf_of),
+            sequences=(set(self.sequences), set(self.unlogged_sequences)),
+            types=self.types.copy(),
+            views=dict(self.views),
+            defaults=self.defaults,
+            at_commit=list(self.at_commit),
+            routines=dict(self.routines),
+            bodies=dict(self.bodies),
+            results=dict(self.results),
+            schemas=(set(self.schemas), set(self.schemas_unknown)),
+            recalled=set(self.recalled),
+            renamed_schemas=dict(self.renamed_schemas),
+        )
+
+    def _roll_back(self, mark: _Mark) -> Effect:
+        self.tables, self.leaf_of = mark.tables, mark.leaf_of
+        self.sequences, self.unlogged_sequences = mark.sequences
+        self.types, self.views = mark.types, mark.views
+        self.routines, self.bodies, self.results = mark.routines, mark.bodies, mark.results
+        self.schemas, self.schemas_unknown = mark.schemas
+        self.recalled, self.renamed_schemas = mark.recalled, mark.renamed_schemas
+        self.defaults, self.at_commit, self._by_name = mark.defaults, mark.at_commit, None
+        return reverse(mark.effects)
