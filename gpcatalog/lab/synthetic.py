@@ -32,6 +32,7 @@ class Spec:
     lists:   0, or so many list subpartitions under each (two levels)
     filled:  share of the partitions that hold rows, the oldest ones; newer are premade and empty
     every_filled: of those, one in so many holds rows
+    default, default_filled: whether it has a default partition, and whether that holds rows
     bytes:   bytes of a filled leaf on all segments; None for a snapshot without sizes
     """
 
@@ -50,6 +51,7 @@ class Spec:
     every_filled: int = 1
     bytes: int | None = 64 << 20
     default: bool = False
+    default_filled: bool = False
 
 
 def _bound(spec: Spec, generation: str) -> tuple[str, str]:
@@ -123,7 +125,7 @@ def _add(writer: Writer, spec: Spec, generation: str, oid: int, segments: int) -
         writer.execute(
             f"{names} VALUES ({following}, '{spec.schema}', '{spec.name}_1_prt_other', {root}, {root}, 1, 'leaf', {shape},"
             f" 0, 0, {option}, 'DEFAULT',"
-            f" 'other', true, false, {segments}, 0, 0)"
+            f" 'other', true, {str(spec.default_filled).lower()}, {segments}, 0, 0)"
         )
         following += 1
     writer.insert(

@@ -36,7 +36,8 @@ def segment_catalog_bloat(report: Report) -> Iterator[Finding]:
     """
     moderate, significant = bloat_limits(report.server.generation)
     for summary in report.catalog_summary:
-        rows = [r for r in report.catalogs if r.relation == summary.relation and r.bloat is not None and r.reclaimable_bytes]
+        known = [r for r in report.catalogs if r.relation == summary.relation and r.bloat is not None]
+        rows = [r for r in known if r.reclaimable_bytes]
         if not rows:
             continue
         worst = max(rows, key=lambda r: (r.reclaimable_bytes or 0, -r.content))
@@ -55,7 +56,7 @@ def segment_catalog_bloat(report: Report) -> Iterator[Finding]:
             confidence=Confidence.HIGH if worst.rows_basis in ("counted", "derived") else Confidence.LOW,
             title=f"{worst.relation} is bloated {bloat:.1f} × on {_where(worst.content, report)}: "
             f"{size(reclaimable)} of {size(total)} could be given back",
-            detail=f"{len(affected)} of {len(rows)} instances are over {moderate.value:g} ×; on all of them together "
+            detail=f"{len(affected)} of {len(known)} instances are over {moderate.value:g} ×; on all of them together "
             f"{size(sum(r.reclaimable_bytes or 0 for r in affected))} are reclaimable.",
             remedy="run the script that `gpcatalog audit --maintenance FILE` writes; then vacuum this catalog every night",
             relations=(f"pg_catalog.{worst.relation}",),

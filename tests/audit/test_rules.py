@@ -1,0 +1,401 @@
+"""Every rule of the audit, on snapshots where it must say something and on snapshots, as near as can be, where it must not.
+
+The snapshots are files: tables as `lab/synthetic.py` writes them, and rows put beside them here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from gpcatalog import rules
+from gpcatalog.audit.build import build
+from gpcatalog.lab.synthetic import TAKEN_AT, Spec, write
+from gpcatalog.model.finding import Confidence, Severity
+from gpcatalog.store.schema import columns_of
+from gpcatalog.store.snapshot import Snapshot
+
+MIB = 1 << 20
+DAY = timedelta(days=1)
+SMALL = Spec("t", leaves=3, columns=2, bytes=None)
+Row = dict[str, Any]
+
+
+# what an audit counts for each table, with as many rows as it has relations and columns
+_ROOTS = """
+    INSERT INTO root_total
+    SELECT root, "schema", split_part(min(name) FILTER (kind = 'root'), '_1_prt', 1), 'root', min(storage), count(*) FILTER (kind = 'leaf'),
+           count(*) FILTER (kind = 'leaf' AND NOT filled), count(*), sum("columns"), sum(files), sum(bytes)
+      FROM relation GROUP BY root, "schema"
+"""
+
+
+@dataclass(frozen=True)
+class Given:
+    """A snapshot: its tables, rows put into others of its tables, statements run on the file at last."""
+
+    rows: dict[str, list[Row]] = field(default_factory=dict)
+    specs: tuple[Spec, ...] = (SMALL,)
+    generation: str = "gp6"
+    segments: int = 4
+    settings: dict[str, int] | None = None
+    sql: tuple[str, ...] = ()
+
+    def write(self, file: Path) -> Path:
+        write(file, self.specs, generation=self.generation, segments=self.segments, settings=self.settings)
+        with duckdb.connect(str(file)) as db:
+            for table, rows in self.rows.items():
+                names = columns_of(table)
+                for row in rows:
+                    assert row.keys() <= set(names), row.keys() - set(names)
+                    db.execute(f'INSERT INTO "{table}" VALUES ({", ".join("?" * len(names))})', [row.get(name) for name in names])
+            db.execute(_ROOTS)
+            for statement in self.sql:
+                db.execute(statement)
+        return file
+
+
+def catalog(relation: str, content: int, heap: int, needed: int, **more: Any) -> Row:
+    row = {"relation": relation, "content": content, "shared": False, "rows": 1000, "rows_basis": "counted", "heap_bytes": heap}
+    return {**row, "toast_bytes": 0, "index_bytes": 0, "heap_needed": needed, "toast_needed": 0, "index_needed": 0, **more}
+
+
+def counted(content: int, relations: int, attributes: int = 0, kind: str = "r", persistence: str = "p") -> Row:
+    row = {"content": content, "relkind": kind, "storage": "heap", "persistence": persistence}
+    return {**row, "relations": relations, "attributes": attributes}
+
+
+def files(content: int, number: int, size: int, empty: int = 0, root: int = 0, part: str = "main", basis: str = "directory") -> Row:
+    row = {"content": content, "root": root, "part": part, "basis": basis, "files": number, "bytes": size, "empty_files": empty}
+    return {**row, "small_files": number, "hollow_bytes": 0}
+
+
+def every_segment(number: int, size: int, empty: int = 0, segments: int = 4, root: int = 0) -> list[Row]:
+    return [files(content, number, size, empty, root) for content in range(segments)]
+
+
+def timed(what: str, **more: Any) -> list[Row]:
+    return [{"what": what, "subject": "", "n": 1, **more}]
+
+
+def orphan(kind: str, content: int = 1) -> Row:
+    return {"content": content, "node": 4711, "folder": "base/1", "files": 2, "bytes": 3 * MIB, "age_seconds": 7200.0, "kind": kind}
+
+
+def holder(kind: str, seconds: float | None = None, age: int | None = None) -> dict[str, list[Row]]:
+    row = {"content": -1, "holder": kind, "name": "4242", "database": "d", "role": "r", "detail": "x", "seconds": seconds, "xid_age": age}
+    return {"horizon": [row]}
+
+
+def bloated(heap: int, needed: int, generation: str = "gp6", content: int = 2, **more: Any) -> Given:
+    rows = [catalog("pg_attribute", content, heap, needed, **more), catalog("pg_attribute", -1, needed, needed)]
+    return Given({"catalog": rows}, generation=generation)
+
+
+def sized(first: int, others: int) -> Given:
+    rows = [catalog("pg_class", n, first if n == 3 else others, MIB) for n in range(4)]
+    return Given({"catalog": rows, "class_count": [counted(n, 500) for n in range(4)]})
+
+
+def class_rows(*numbers: int) -> Given:
+    rows = [catalog("pg_class", n, MIB, MIB) for n in range(len(numbers))]
+    return Given({"catalog": rows, "class_count": [counted(n, number) for n, number in enumerate(numbers)]})
+
+
+def vacuumed(days: float | None, relation: str = "pg_class", heap: int = 20 * MIB, generation: str = "gp6") -> Given:
+    last = None if days is None else TAKEN_AT - days * DAY
+    return Given({"catalog": [catalog(relation, 1, heap, 8 * MIB, last_vacuum=last)]}, generation=generation)
+
+
+def setting(name: str, value: str, generation: str) -> Given:
+    return Given({"setting": [{"name": name, "setting": value, "source": "x"}]}, generation=generation)
+
+
+def leaves(number: int, storage: str = "ao_column", tables: int = 1, lists: int = 0, empty: int = 0, **more: Any) -> Given:
+    filled = 1 - empty / number
+    spec = Spec(
+        "t", leaves=number // max(1, lists), lists=lists, storage=storage, columns=2, bytes=None, filled=filled, step="integer", start=0
+    )
+    return Given(specs=tuple(Spec(**{**spec.__dict__, "name": f"t{n}"}) for n in range(tables)), **more)
+
+
+def slots(number: int) -> dict[str, int]:
+    return {"max_locks_per_transaction": number, "max_connections": 1, "max_prepared_transactions": 0}
+
+
+def column_table(columns: int, leaves_: int, size: int, storage: str = "ao_column") -> Given:
+    spec = Spec("t", leaves=leaves_, columns=columns, storage=storage, bytes=size)
+    return Given(
+        specs=(spec,),
+        sql=(
+            "INSERT INTO file_total SELECT c, root, 'main', 'directory', sum(files) // 4, sum(bytes) // 4, 0, 0, 0"
+            " FROM relation, range(4) t(c) WHERE kind = 'leaf' GROUP BY root, c",
+        ),
+    )
+
+
+def compared(listed: int, here: int) -> Given:
+    return Given({"file_total": [files(1, here, 10, 0, 20000), {**files(1, listed, 10, 0, 20000, basis="catalog"), "small_files": None}]})
+
+
+C, W, N, INFO = Severity.CRITICAL, Severity.WARNING, Severity.NOTICE, Severity.INFO
+instance_down = "UPDATE instance SET status = 'd' WHERE content = 1"
+swapped = "UPDATE instance SET preferred_role = 'm' WHERE content = 1"
+
+# rule → snapshots with the severity that it must give; None where it must say nothing
+CASES: dict[str, list[tuple[Given, Severity | None]]] = {
+    "segment-catalog-bloat": [
+        (bloated(130 * MIB, 10 * MIB), C),
+        (bloated(120 * MIB, 10 * MIB), W),  # 12 × is not over 12
+        (bloated(51 * MIB, 10 * MIB), W),
+        (bloated(50 * MIB, 10 * MIB), None),
+        (bloated(20 * MIB, 4 * MIB + 1), None),
+        (bloated(18 * MIB, 3 * MIB), N),  # over the factor, but 15 MB alone
+        (bloated(31 * MIB, 10 * MIB, "gp7"), W),
+        (bloated(30 * MIB, 10 * MIB, "gp7"), None),
+        (bloated(101 * MIB, 10 * MIB, "gp7"), C),
+        (bloated(41 * MIB, 10 * MIB, "pg15", content=-1), W),
+        (bloated(40 * MIB, 10 * MIB, "pg15", content=-1), None),
+        (bloated(100 * MIB, 0, heap_needed=None), None),  # what it needs is not known
+    ],
+    "segments-diverge": [
+        (sized(90 * MIB, 50 * MIB), W),
+        (sized(75 * MIB, 50 * MIB), None),
+        (sized(76 * MIB, 50 * MIB), W),
+        (sized(30 * MIB, 15 * MIB), None),  # twice as large, by 15 MB
+        (Given({"catalog": [catalog("pg_class", 0, 90 * MIB, MIB)]}, segments=1), None),
+    ],
+    "segment-rows-differ": [
+        (class_rows(500, 500, 501, 500), N),
+        (class_rows(500, 500, 499, 500), N),
+        (class_rows(500, 500, 500, 500), None),
+        (class_rows(500), None),
+    ],
+    "catalog-not-vacuumed": [
+        (vacuumed(8), W),
+        (vacuumed(6.9), None),
+        (vacuumed(None), W),
+        (vacuumed(None, "pg_attribute"), W),
+        (vacuumed(None, "pg_type"), None),
+        (vacuumed(None, heap=11 * MIB), None),  # less than 4 MB to be had
+        (vacuumed(None, generation="pg15"), None),
+    ],
+    "autovacuum-off": [
+        (setting("autovacuum", "off", "pg15"), W),
+        (setting("track_counts", "off", "pg15"), W),
+        (setting("autovacuum", "on", "pg15"), None),
+        (setting("autovacuum", "off", "gp7"), None),
+    ],
+    "catalog-horizon-held": [
+        (Given(holder("session", 3601)), W),
+        (Given(holder("session", 3600)), None),
+        (Given(holder("prepared transaction", 4000)), W),
+        (Given(holder("replication slot", None, 1_000_001)), W),
+        (Given(holder("replication slot", None, 1_000_000)), None),
+    ],
+    "leftover-temp-schemas": [
+        (Given({"temp_schema": [{"schema": "pg_temp_9", "relations": 3, "alive": False}]}), W),
+        (Given({"temp_schema": [{"schema": "pg_temp_9", "relations": 0, "alive": False}]}), None),
+        (Given({"temp_schema": [{"schema": "pg_temp_9", "relations": 3, "alive": True}]}), None),
+        (Given({"temp_schema": [{"schema": "pg_temp_9", "relations": 3, "alive": None}]}), None),  # the server does not tell
+    ],
+    "temp-table-churn": [
+        (Given({"catalog": [catalog("pg_class", -1, MIB, MIB)], "class_count": [counted(-1, 899), counted(-1, 101, persistence="t")]}), N),
+        (
+            Given({"catalog": [catalog("pg_class", -1, MIB, MIB)], "class_count": [counted(-1, 910), counted(-1, 101, persistence="t")]}),
+            None,
+        ),
+        (
+            Given({"catalog": [catalog("pg_class", -1, MIB, MIB)], "class_count": [counted(-1, 100), counted(-1, 100, persistence="t")]}),
+            None,
+        ),
+    ],
+    "segment-down": [
+        (Given(sql=(instance_down,)), C),
+        (Given(sql=(swapped,)), W),
+        (Given({"coverage": [{"probe": "x", "status": "segment down", "reason": "gone"}]}), C),
+        (Given({"coverage": [{"probe": "x", "status": "denied", "reason": "no"}]}), None),
+    ],
+    "leaf-count-near-limit": [
+        (leaves(120_001, tables=2), W),  # of 300,000 column-oriented ones
+        (leaves(150_001, tables=2), C),
+        (leaves(119_999, tables=2), None),
+        (leaves(120_001, "ao_row", tables=2), None),
+        (leaves(400_000, "ao_row", tables=2), W),  # of 1,000,000 of all kinds
+        (leaves(120_001, tables=2, generation="pg15"), None),
+    ],
+    "table-has-too-many-leaves": [
+        (leaves(20_001), W),
+        (leaves(16_000), W),
+        (leaves(15_999), None),
+        (leaves(26_300), C),  # of 32,767 partitions of one parent
+        (leaves(15_999, tables=2), None),
+    ],
+    "empty-leaves": [
+        (leaves(1000, empty=100), W),
+        (leaves(1000, empty=99), None),
+        (leaves(1100, empty=100), None),  # less than a tenth
+    ],
+    "default-partition-holds-rows": [
+        (Given(specs=(Spec("t", leaves=3, columns=2, default=True, default_filled=True),)), N),
+        (Given(specs=(Spec("t", leaves=3, columns=2, default=True),)), None),
+    ],
+    "lock-slots-too-few": [
+        (leaves(1000, "heap", settings=slots(1000)), W),
+        (leaves(1000, "heap", settings=slots(1251)), N),
+        (leaves(1000, "heap", settings=slots(1252)), None),
+        (leaves(1000, "heap", settings={}), None),  # the settings were not read
+    ],
+    "append-only-tables-near-limit": [
+        (leaves(1000, settings={"max_appendonly_tables": 1250}), N),
+        (leaves(1000, settings={"max_appendonly_tables": 1251}), None),
+        (leaves(1000, "heap", settings={"max_appendonly_tables": 1000}), None),
+        (leaves(1000, settings={"max_appendonly_tables": 1000}, generation="gp7"), None),
+    ],
+    "catalog-owned-by-few": [
+        (
+            Given(
+                {"catalog": [catalog("pg_class", -1, MIB, MIB)], "class_count": [counted(-1, 1, 4000)]},
+                (Spec("t", leaves=100, bytes=None),),
+            ),
+            INFO,
+        ),
+        (
+            Given(
+                {"catalog": [catalog("pg_class", -1, MIB, MIB)], "class_count": [counted(-1, 1, 400_000)]},
+                (Spec("t", leaves=100, bytes=None),),
+            ),
+            None,
+        ),
+        (
+            Given(
+                {"catalog": [catalog("pg_class", -1, MIB, MIB)], "class_count": [counted(-1, 1, 4000)]}, (Spec("t", leaves=99, bytes=None),)
+            ),
+            None,
+        ),
+    ],
+    "describe-slow": [
+        (Given({"timing": timed("describe", median_ms=2001.0)}), W),
+        (Given({"timing": timed("describe", median_ms=2000.0)}), None),
+        (Given({"timing": timed("connect", median_ms=9000.0)}), None),
+    ],
+    "planning-slow": [
+        (Given({"timing": timed("plan", median_ms=1001.0, leaves=9)}), N),
+        (Given({"timing": timed("plan", median_ms=1000.0)}), None),
+        (Given({"timing": timed("plan again", median_ms=9000.0)}), None),
+    ],
+    "ddl-waits": [
+        (Given({"timing": timed("waiting ddl", p95_ms=10_001.0)}), W),
+        (Given({"timing": timed("waiting ddl", p95_ms=10_000.0)}), None),
+        (Given({"timing": timed("running ddl", p95_ms=90_000.0)}), None),
+    ],
+    "backup-locks-too-many": [
+        (leaves(1000, settings=slots(1000)), W),  # with the root
+        (leaves(1000, settings=slots(1001)), N),
+        (leaves(1000, settings=slots(1252)), None),
+        (leaves(1000, settings={}), None),
+    ],
+    "files-per-host-over-guideline": [
+        (Given({"file_total": every_segment(100_001, 10**12)}), W),
+        (Given({"file_total": every_segment(100_000, 10**12)}), N),
+        (Given({"file_total": every_segment(79_990, 10**12)}), None),
+        (Given({"file_total": [files(-1, 200_000, 10**12)]}, generation="pg15"), None),
+    ],
+    "average-file-too-small": [
+        (Given({"file_total": every_segment(2500, 2500 * 10 * MIB - 4)}), W),
+        (Given({"file_total": every_segment(2500, 2500 * 10 * MIB)}), None),
+        (Given({"file_total": every_segment(2499, 2499 * MIB)}), None),  # fewer than 10,000
+        (Given({"file_total": [files(-1, 20_000, 20_000 * MIB)]}, generation="pg15"), None),
+    ],
+    "column-files-multiply": [
+        (column_table(20, 200, 4 * 20 * MIB), W),
+        (column_table(20, 200, 4 * 20 * 20 * MIB), None),  # files of more than 8 MB
+        (column_table(2, 2000, 4 * 2 * MIB), None),  # too few columns
+        (column_table(20, 100, 4 * 20 * MIB), None),  # fewer than 10,000 files more
+        (column_table(20, 200, 4 * 20 * MIB, "ao_row"), None),
+    ],
+    "zero-size-files": [
+        (Given({"file_total": every_segment(2500, 10**12, 625)}), N),
+        (Given({"file_total": every_segment(2500, 10**12, 624)}), None),
+        (Given({"file_total": every_segment(2499, 10**12, 2000)}), None),
+    ],
+    "orphan-file-candidates": [
+        (Given({"file_total": every_segment(1, 1), "orphan": [orphan("candidate")]}), N),
+        (Given({"file_total": every_segment(1, 1), "orphan": [orphan("may be in use")]}), None),
+        (Given({"file_total": every_segment(1, 1)}), None),
+    ],
+    "missing-files": [
+        (Given({"file_total": every_segment(1, 1), "orphan": [orphan("missing")]}), C),
+        (Given({"file_total": every_segment(1, 1), "orphan": [orphan("candidate")]}), None),
+    ],
+    "files-differ-from-catalog": [
+        (compared(3, 2), W),
+        (compared(2, 3), INFO),
+        (compared(3, 3), None),
+    ],
+}
+PAIRS = [(rule, n) for rule, cases in CASES.items() for n in range(len(cases))]
+
+
+def test_every_rule_has_a_case_where_it_speaks_and_one_where_it_is_silent() -> None:
+    assert set(CASES) == set(rules.every())
+    for rule, cases in CASES.items():
+        assert {wanted is None for _, wanted in cases} == {True, False}, rule
+
+
+@pytest.mark.parametrize(("rule", "n"), PAIRS, ids=[f"{rule}-{n}" for rule, n in PAIRS])
+def test_rule(rule: str, n: int, tmp_path: Path) -> None:
+    given, wanted = CASES[rule][n]
+    with Snapshot(given.write(tmp_path / "made.gpcatalog")) as snapshot:
+        found = rules.run(build(snapshot), [rule])
+    if wanted is None:
+        assert not found, found
+        return
+    assert found
+    assert found[0].severity is wanted, found[0]
+    for finding in found:
+        assert finding.rule == rule
+        assert finding.title
+        assert finding.remedy
+        assert finding.source
+        assert finding.relations_total >= len(finding.relations)
+        assert all(figure.unit in ("rows", "bytes", "files", "leaves", "s", "ms", "x", "share", "locks", "transactions", "days", "tables",
+                                   "sessions") for figure in finding.figures)  # fmt: skip
+
+
+def _found(given: Given, rule: str, file: Path) -> Any:
+    with Snapshot(given.write(file)) as snapshot:
+        return rules.run(build(snapshot), [rule])[0]
+
+
+def test_figures_and_places(tmp_path: Path) -> None:
+    bloat = _found(bloated(130 * MIB, 10 * MIB), "segment-catalog-bloat", tmp_path / "1")
+    assert (bloat.content, bloat.confidence) == (2, Confidence.HIGH)
+    assert {f.name: f.value for f in bloat.figures} == {
+        "bloat factor": 13.0, "limit": 12.0, "bytes": 130 * MIB, "reclaimable": 120 * MIB, "live rows": 1000,
+    }  # fmt: skip
+    assert "1 of 2 instances" in bloat.detail
+    estimated = bloated(130 * MIB, 10 * MIB, rows_basis="estimate")
+    assert _found(estimated, "segment-catalog-bloat", tmp_path / "2").confidence is Confidence.LOW
+    host = _found(Given({"file_total": every_segment(100_001, 10**12)}), "files-per-host-over-guideline", tmp_path / "3")
+    assert host.figures[0].value == 100_001
+    gone = _found(Given({"file_total": every_segment(1, 1), "orphan": [orphan("missing", 3)]}), "missing-files", tmp_path / "4")
+    assert gone.content == 3
+    assert "base/1/4711 on segment 3" in gone.detail
+    owned = _found(leaves(20_001), "table-has-too-many-leaves", tmp_path / "5")
+    assert owned.relations == ("synthetic.t0",)
+    assert owned.figures[0].value == 20_001
+
+
+def test_the_worst_comes_first(tmp_path: Path) -> None:
+    rows = {**holder("session", 9999), "temp_schema": [{"schema": "pg_temp_9", "relations": 3, "alive": False}]}
+    with Snapshot(Given(rows, sql=(instance_down,)).write(tmp_path / "made.gpcatalog")) as snapshot:
+        found = rules.run(build(snapshot))
+    severities = [f.severity for f in found]
+    assert severities == sorted(severities, reverse=True)
+    assert found[0].rule == "segment-down"
