@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from gpcatalog.errors import CatalogError, Exit
+from gpcatalog.model.server import generation_named
 from gpcatalog.model.storage import Storage
 
 HEAP, AO_ROW, AO_COLUMN = Storage.HEAP, Storage.AO_ROW, Storage.AO_COLUMN
@@ -287,21 +287,6 @@ CB2 = replace(GP7, name="cb2", title="Cloudberry 2", source="not measured, as Gr
 
 GENERATIONS: Mapping[str, Generation] = MappingProxyType({x.name: x for x in (GP6, GP7, CB2, PG12, PG13, PG14, PG15, PG16, PG17, PG18)})
 
-# how people call them on a command line
-ALIASES: Mapping[str, str] = MappingProxyType(
-    {
-        "greenplum6": "gp6",
-        "greengage6": "gp6",
-        "greenplum7": "gp7",
-        "greengage7": "gp7",
-        "warehousepg7": "gp7",
-        "cloudberry": "cb2",
-        "cloudberry2": "cb2",
-        **{f"{word}{n}": f"pg{n}" for word in ("postgresql", "postgres") for n in range(12, 19)},
-    }
-)
-
-
 NEWEST = max(int(name.removeprefix("pg")) for name in GENERATIONS if name.startswith("pg"))
 
 
@@ -313,12 +298,12 @@ def generation(name: str) -> Generation:
     >>> generation("Greenplum 7").name, generation("postgres18").name, generation("pg31").source
     ('gp7', 'pg18', 'taken as PostgreSQL 18')
     """
-    key = name.lower().replace(" ", "").replace("_", "")
-    found = GENERATIONS.get(ALIASES.get(key, key))
-    newer = re.fullmatch(r"(?:pg|postgres(?:ql)?)(\d\d)", key)
-    if found is None and newer and int(newer[1]) > NEWEST:
+    key = generation_named(name)
+    found = GENERATIONS.get(key or "")
+    if found is None and key is not None and key.startswith("pg"):
         known = GENERATIONS[f"pg{NEWEST}"]
-        found = replace(known, name=f"pg{newer[1]}", title=f"PostgreSQL {newer[1]}", measured=False, source=f"taken as {known.title}")
+        newer = key.removeprefix("pg")
+        found = replace(known, name=key, title=f"PostgreSQL {newer}", measured=False, source=f"taken as {known.title}")
     if found is None:
         raise CatalogError(f"no cost model for the server {name!r}", hint="one of: " + ", ".join(GENERATIONS), exit_code=Exit.USAGE)
     return found

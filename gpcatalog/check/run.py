@@ -16,6 +16,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import msgspec
 from sqlglot import exp
 
+from gpcatalog.capacity.generation import generation
 from gpcatalog.check import rules as checks
 from gpcatalog.check.findings import Packer
 from gpcatalog.check.inputs import included
@@ -45,12 +46,6 @@ def server_edition(name: str) -> Edition:
     >>> server_edition("greenplum6").name, server_edition("postgres17").name
     ('gp6', 'pg17')
     """
-    from gpcatalog.capacity.generation import generation
-
-    plain = name.lower().replace(" ", "").replace("_", "")
-    newer = re.fullmatch(r"(?:pg|postgres|postgresql)(\d+)", plain)
-    if newer and int(newer[1]) >= 19:
-        return edition(f"pg{newer[1]}")
     return edition(generation(name).name)
 
 

@@ -18,6 +18,7 @@ from gpcatalog.dialect.grammar import WORDS, SyntaxFault, fault, grammar
 from gpcatalog.dialect.lexer import LexError, Tokens, scan
 from gpcatalog.dialect.writer import WRITERS
 from gpcatalog.errors import CatalogError
+from gpcatalog.model.server import generation_named
 
 if "sqlglotc" in sys.modules:  # pragma: no cover - the compiled classes cannot be subclassed
     raise CatalogError(
@@ -25,8 +26,8 @@ if "sqlglotc" in sys.modules:  # pragma: no cover - the compiled classes cannot 
         hint="uninstall sqlglotc, or sqlglot[c], in this environment",
     )
 
-# products whose versions do not overlap: Cloudberry 2, Greenplum 5 to 7, PostgreSQL from 12 on
-_VERSIONS = {"2": "cb2", "5": "gp6", "6": "gp6", "7": "gp7", **{str(n): f"pg{n}" for n in range(12, 20)}}
+# a version alone: those of the products do not overlap, PostgreSQL's begin at 12 and end at the newest known
+_VERSIONS = {"2": "cb2", "5": "gp6", "6": "gp6", "7": "gp7", **{str(n): f"pg{n}" for n in range(12, edition(ANY[-1]).base + 1)}}
 
 
 def editions(version: object = None) -> tuple[Edition, ...]:
@@ -38,10 +39,10 @@ def editions(version: object = None) -> tuple[Edition, ...]:
     if version is None:
         return tuple(edition(name) for name in ANY)
     name = str(version).split(".")[0]
-    try:
-        return (edition(_VERSIONS.get(name, name)),)
-    except KeyError:
-        raise CatalogError(f"no grammar for version {version}", hint='say "6", "7", "gp6", "gp7", "cb2" or "pgNN"') from None
+    found = _VERSIONS.get(name) or generation_named(name)
+    if found is None:
+        raise CatalogError(f"no grammar for version {version}", hint='say "6", "7", "gp6", "gp7", "cb2" or "pgNN"')
+    return (edition(found),)
 
 
 def read_statement(tokens: Tokens, wanted: tuple[Edition, ...]) -> tuple[exp.Expression, Edition]:

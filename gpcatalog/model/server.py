@@ -78,23 +78,41 @@ def identify(banner: str, version_num: int, *, has_segments: bool) -> Server:
     return Server("PostgreSQL", plain["version"], f"pg{major}", version_num)
 
 
-_GREENPLUM_NAMES = {
-    "greenplum6": Server("Greenplum Database", "6", "gp6", 90426),
-    "greenplum7": Server("Greenplum Database", "7", "gp7", 120012),
-    "cloudberry2": Server("Cloudberry Database", "2", "cb2", 140004),
+_PRODUCTS = {
+    "gp6": Server("Greenplum Database", "6", "gp6", 90426),
+    "gp7": Server("Greenplum Database", "7", "gp7", 120012),
+    "cb2": Server("Cloudberry Database", "2", "cb2", 140004),
+}
+_WORDS = {
+    **{f"{word}{n}": f"gp{n}" for word in ("gp", "greenplum", "greengage") for n in (6, 7)},
+    "warehousepg7": "gp7",
+    "cb2": "cb2",
+    "cloudberry": "cb2",
+    "cloudberry2": "cb2",
 }
 
 
-def named(name: str) -> Server | None:
-    """The server that a user means by a word: greenplum6, greenplum7, cloudberry2, postgres12 …; None for any other word.
+def generation_named(name: str) -> str | None:
+    """The generation ("gp6", "gp7", "cb2", "pgNN") that a user's word means, in any case, with or without blanks; None if it is none.
 
-    >>> named("greenplum7").generation, named("postgres15").generation, named("postgres9"), named("sales")
+    >>> [generation_named(name) for name in ("Greenplum 6", "gp7", "cloudberry", "PostgreSQL_19", "pg12", "postgres9", "sales")]
+    ['gp6', 'gp7', 'cb2', 'pg19', 'pg12', None, None]
+    """
+    word = name.lower().replace(" ", "").replace("_", "")
+    major = re.fullmatch(r"(?:pg|postgres(?:ql)?)([0-9]{2})", word)
+    if major:
+        return f"pg{major[1]}" if int(major[1]) >= 12 else None
+    return _WORDS.get(word)
+
+
+def named(name: str) -> Server | None:
+    """The server that a user means by a word; None for any other word.
+
+    >>> named("greenplum7").generation, named("pg15").generation, named("postgres9"), named("sales")
     ('gp7', 'pg15', None, None)
     """
-    word = name.lower()
-    if word in _GREENPLUM_NAMES:
-        return _GREENPLUM_NAMES[word]
-    major = re.fullmatch(r"postgres(?:ql)?(\d\d)", word)
-    if major and int(major[1]) >= 12:
-        return Server("PostgreSQL", major[1], f"pg{major[1]}", int(major[1]) * 10000)
-    return None
+    generation = generation_named(name)
+    if generation is None or generation in _PRODUCTS:
+        return _PRODUCTS.get(generation or "")
+    major = generation.removeprefix("pg")
+    return Server("PostgreSQL", major, generation, int(major) * 10000)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpcatalog.capacity.generation import ALIASES, GENERATIONS, generation
+from gpcatalog.capacity.generation import GENERATIONS, generation
 from gpcatalog.capacity.limits import GIB
 from gpcatalog.capacity.model import (
     EMPTY,
@@ -181,7 +181,10 @@ def test_cluster_totals() -> None:
     assert Cluster(0).files(1, 3) == 3
 
 
-@pytest.mark.parametrize("name", [*GENERATIONS, *ALIASES, "Greenplum 6", "PostgreSQL 15"])
+NAMES = ("Greenplum 6", "greenplum7", "greengage6", "WarehousePG 7", "cloudberry", "Cloudberry_2", "PostgreSQL 15", "postgres12")
+
+
+@pytest.mark.parametrize("name", [*GENERATIONS, *NAMES])
 def test_generations_are_found_by_name(name: str) -> None:
     gen = generation(name)
     assert gen.measured == (gen.name != "cb2")
