@@ -15,7 +15,7 @@ from gpcatalog.migration.request import Mode, Request, Runner
 from gpcatalog.model.names import quote_ident
 
 if TYPE_CHECKING:
-    from gpcatalog.migration.change import Refused, Work
+    from gpcatalog.migration.operations import RefusedStep, TableMigration
     from gpcatalog.planner.plan import Plan, TablePlan
     from gpcatalog.probes.connection import Session
 
@@ -91,11 +91,11 @@ def _counts(session: Session, tables_: list[TablePlan]) -> dict[str, int]:
 
 def build(
     session: Session, plan: Plan, request: Request, *, count: bool = False, only: set[str] | None = None, growth: float = 1.5
-) -> tuple[dict[str, str], list[Work], list[Refused]]:
+) -> tuple[dict[str, str], list[TableMigration], list[RefusedStep]]:
     """Texts of all files, the work in them, and what was refused. Raises CatalogError (4) when nothing is left to do."""
-    from gpcatalog.migration.change import Refused
     from gpcatalog.migration.folder import Folder
-    from gpcatalog.migration.order import order
+    from gpcatalog.migration.operations import RefusedStep
+    from gpcatalog.migration.translate import translate
 
     source = plan.source
     if session.server.generation != source.generation:
@@ -109,11 +109,11 @@ def build(
     counts = _counts(session, wanted) if count else None
     setting = {r["name"]: int(r["setting"]) for r in session.rows("settings") if r["name"].startswith("max_") and r["setting"].isdigit()}
     slots = setting["max_locks_per_transaction"] * (setting["max_connections"] + setting["max_prepared_transactions"])
-    done: list[Work] = []
-    refused: list[Refused] = []
+    done: list[TableMigration] = []
+    refused: list[RefusedStep] = []
     for table in wanted:
-        found = order(session.rows, session.server, plan.id, table, counts=counts, growth=growth, slots=slots, window=request.window)
-        if isinstance(found, Refused):
+        found = translate(session.rows, session.server, plan.id, table, counts=counts, growth=growth, slots=slots, window=request.window)
+        if isinstance(found, RefusedStep):
             refused.append(found)
             continue
         refused += found.refused

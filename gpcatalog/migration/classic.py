@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from gpcatalog.migration.change import Context, Drop, Made, Stage, Swap, Unit
-from gpcatalog.migration.facts import Grant
-from gpcatalog.migration.facts import quote_ident_always as quote  # of partitions: Greenplum 6 takes few keywords for their names
+from gpcatalog.migration.introspect import Grant
+from gpcatalog.migration.introspect import quote_ident_always as quote  # of partitions: Greenplum 6 takes few keywords for their names
 from gpcatalog.migration.journal import SCHEMA
+from gpcatalog.migration.operations import Context, DropPartitions, NewPartition, ReplacePartitions, StagingTable, Unit
 from gpcatalog.migration.writer import Phase, Phases, Writer, block, call, grant_statements, literal, lock_list
 from gpcatalog.model.names import qualified
 
@@ -75,7 +75,7 @@ class Classic(Writer):
             "SET gp_enable_exchange_default_partition = on;",
         ]
 
-    def create_stage(self, context: Context, stage: Stage) -> str:
+    def create_stage(self, context: Context, stage: StagingTable) -> str:
         table = qualified(stage.schema, stage.name)
         kind = "UNLOGGED TABLE" if stage.shape.persistence == "u" else "TABLE"
         place = f" TABLESPACE {quote(stage.shape.tablespace)}" if stage.shape.tablespace else ""
@@ -87,14 +87,14 @@ class Classic(Writer):
         options = ", ".join(f"{k}={v}" for k, v in stage.options)
         return f"CREATE {kind} {table} ({', '.join(inside)})" + (f" WITH ({options})" if options else "") + f"{place};"
 
-    def quiet(self, context: Context, swap: Swap) -> list[str]:
+    def quiet(self, context: Context, swap: ReplacePartitions) -> list[str]:
         # writers through the root lock the root first, and whoever adds a partition at any level does: the root and the leaves are enough
         return [context.root.sql, *(leaf.sql for leaf in self.leaves(swap))]
 
     def _alter(self, context: Context, above: str, what: str) -> str:
         return f"ALTER TABLE {context.root.sql} {above}{what};"
 
-    def _exchange(self, context: Context, above: str, top: str, stage: Stage, *, made: bool = True) -> str:
+    def _exchange(self, context: Context, above: str, top: str, stage: StagingTable, *, made: bool = True) -> str:
         """Exchange a leaf; `made`: below a partition that was made here, else below one that was there."""
         path = [top, *(partition(b.label) if made else b.address for b in stage.path)]
         inner = "".join(f"ALTER PARTITION {p} " for p in path[:-1])
@@ -107,11 +107,11 @@ class Classic(Writer):
             return [self._alter(context, "", ", ".join(f"DROP PARTITION {unit.address}" for unit in gone))]
         return [self._alter(context, above, f"DROP PARTITION {unit.address}") for unit in gone]
 
-    def _below(self, made: Made) -> str:
+    def _below(self, made: NewPartition) -> str:
         """Return the storage of what lies between, and an explicit list of what is below, level by level."""
         return self._inside(made, ()) if made.middles else ""
 
-    def _inside(self, made: Made, path: tuple[str, ...]) -> str:
+    def _inside(self, made: NewPartition, path: tuple[str, ...]) -> str:
         options = next(m.like.options for m in made.middles if m.path == path)
         here = len(path)
         below: dict[str, str] = {}  # by bound
@@ -126,7 +126,7 @@ class Classic(Writer):
             below[step.bound] = text + (self._inside(made, bounds[: here + 1]) if len(bounds) > here + 1 else "")
         return (f" WITH ({options})" if options else "") + f" ({', '.join(below.values())})"
 
-    def exchange(self, context: Context, swap: Swap) -> Phases:
+    def exchange(self, context: Context, swap: ReplacePartitions) -> Phases:
         default = swap.default
         parked = swap.default_stages if default is not None else ()
         ready: list[str] = []
@@ -166,7 +166,7 @@ class Classic(Writer):
             (Phase.FINISH, finish),
         ]
 
-    def _without_template(self, context: Context, swap: Swap, moves: list[str]) -> list[str]:
+    def _without_template(self, context: Context, swap: ReplacePartitions, moves: list[str]) -> list[str]:
         """The moves, with the subpartition templates put away meanwhile: they say what new tables get, not what these have.
 
         The server takes no list of subpartitions beside a template. Templates of deeper levels go first and come back first.
@@ -215,7 +215,9 @@ class Classic(Writer):
             "END;",
         ]
 
-    def _some_replaced(self, context: Context, swap: Swap, default: Unit | None, parked: tuple[Stage, ...]) -> list[str]:
+    def _some_replaced(
+        self, context: Context, swap: ReplacePartitions, default: Unit | None, parked: tuple[StagingTable, ...]
+    ) -> list[str]:
         above = swap.above
         moves: list[str] = []
         if default is not None:
@@ -230,12 +232,12 @@ class Classic(Writer):
         moves += self._with_stand_in(context, swap, exchanges) if swap.beyond else exchanges
         if default is not None:
             name = quote(default.relation.partition)
-            below = self._below(Made("", "", "", parked, "", default.middles))
+            below = self._below(NewPartition("", "", "", parked, "", default.middles))
             moves.append(self._alter(context, above, f"ADD DEFAULT PARTITION {name}{below}"))
             moves += [self._exchange(context, above, name, s) for s in parked]
         return moves
 
-    def _with_stand_in(self, context: Context, swap: Swap, exchanges: list[str]) -> list[str]:
+    def _with_stand_in(self, context: Context, swap: ReplacePartitions, exchanges: list[str]) -> list[str]:
         """Return the statements with a partition that stands in meanwhile, if no other one is there when they run.
 
         A level keeps one partition at least. A sibling that the plan drops may still be there, and could overlap.
@@ -259,7 +261,7 @@ class Classic(Writer):
             "END;",
         ]
 
-    def _all_replaced(self, context: Context, swap: Swap, default: Unit | None, parked: tuple[Stage, ...]) -> list[str]:
+    def _all_replaced(self, context: Context, swap: ReplacePartitions, default: Unit | None, parked: tuple[StagingTable, ...]) -> list[str]:
         """A table keeps one partition at least: an empty default one stands in, and what comes is split off it."""
         moves: list[str] = []
         if default is None:
@@ -290,7 +292,7 @@ class Classic(Writer):
         said = literal(f"the default partition {leaf} holds rows of {predicate}: the server never checked it; move them first")
         return f"IF EXISTS (SELECT 1 FROM ONLY {leaf} WHERE {predicate}) THEN RAISE EXCEPTION '%', {said}; END IF;"
 
-    def drop(self, context: Context, drop: Drop, *, whole: bool) -> list[str]:
+    def drop(self, context: Context, drop: DropPartitions, *, whole: bool) -> list[str]:
         leaves = [leaf for u in drop.gone for leaf in u.leaves]
         guard = self.guard(context, drop, done="done", whole=whole, partitions=[u.relation for u in drop.gone])
         names = [context.root.sql, *(leaf.sql for leaf in leaves)]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from gpcatalog.migration.change import Context, Drop, Made, Middle, Stage, Swap
 from gpcatalog.migration.classic import empty
-from gpcatalog.migration.facts import Index, Relation
+from gpcatalog.migration.introspect import Index, Relation
+from gpcatalog.migration.operations import Context, DropPartitions, IntermediatePartition, NewPartition, ReplacePartitions, StagingTable
 from gpcatalog.migration.writer import Phase, Phases, Writer, block, call, grant_statements, literal, lock_list
 from gpcatalog.model.names import qualified
 from gpcatalog.model.names import quote_ident as quote
@@ -49,7 +49,7 @@ class Declarative(Writer):
             found += ["SET client_min_messages = error;", "SET gp_autostats_mode = none;", "SET default_table_access_method = heap;"]
         return found
 
-    def create_stage(self, context: Context, stage: Stage) -> str:
+    def create_stage(self, context: Context, stage: StagingTable) -> str:
         table = qualified(stage.schema, stage.name)
         kind = "UNLOGGED TABLE" if stage.shape.persistence == "u" else "TABLE"
         place = f" TABLESPACE {quote(stage.shape.tablespace)}" if stage.shape.tablespace else ""
@@ -65,7 +65,7 @@ class Declarative(Writer):
         with_ = f" WITH ({options})" if options else ""
         return f"CREATE {kind} {table} ({', '.join(inside)}) USING {quote(stage.storage)}{with_}{place};"
 
-    def quiet(self, context: Context, swap: Swap) -> list[str]:
+    def quiet(self, context: Context, swap: ReplacePartitions) -> list[str]:
         # a writer that waits for a leaf holds the root, and the swap would wait for it: it has to wait at the root
         # and nobody may attach anything to a partition that goes
         return [
@@ -75,7 +75,7 @@ class Declarative(Writer):
             *(leaf.sql for leaf in self.leaves(swap)),
         ]
 
-    def readers_out(self, context: Context, swap: Swap) -> list[str]:
+    def readers_out(self, context: Context, swap: ReplacePartitions) -> list[str]:
         # the parent first: who reads through it has locked it before any leaf, so nobody can wait for us crosswise
         names = [
             swap.parent.sql,
@@ -88,10 +88,10 @@ class Declarative(Writer):
             "began := pg_catalog.clock_timestamp();",
         ]
 
-    def _default_constraint(self, swap: Swap) -> str:
+    def _default_constraint(self, swap: ReplacePartitions) -> str:
         return quote(f"{BOUND}_{swap.id.rsplit('-', 1)[-1]}")
 
-    def before(self, context: Context, swap: Swap, done: str) -> list[str]:
+    def before(self, context: Context, swap: ReplacePartitions, done: str) -> list[str]:
         """A constraint on the default partition, so that ATTACH need not scan it: added at once, validated without keeping anybody out."""
         if swap.default is None or swap.range_predicate == "true":
             return []
@@ -115,7 +115,7 @@ class Declarative(Writer):
         ]
         return [block(first), block(second)]
 
-    def _tree(self, context: Context, swap: Swap, made: Made) -> tuple[dict[tuple[str, ...], str], list[str]]:
+    def _tree(self, context: Context, swap: ReplacePartitions, made: NewPartition) -> tuple[dict[tuple[str, ...], str], list[str]]:
         """Return the partitioned tables over the stages by their paths, the one that is attached first, and what makes them."""
         stem = made.stages[0].name
         tables = {m.path: qualified(m.like.schema, f"{stem}_t{n or ''}") for n, m in enumerate(made.middles)}
@@ -140,12 +140,12 @@ class Declarative(Writer):
         return tables, found
 
     @staticmethod
-    def _aside(made: Made, middle: Middle) -> list[tuple[Index, str]]:
+    def _aside(made: NewPartition, middle: IntermediatePartition) -> list[tuple[Index, str]]:
         """Indexes of a partition with partitions of its own, with their names while it is built."""
         at = made.middles.index(middle)
         return [(index, f"{made.stages[0].name}_t{at}_i{n}") for n, (index, _) in enumerate(middle.indexes, 1)]
 
-    def exchange(self, context: Context, swap: Swap) -> Phases:
+    def exchange(self, context: Context, swap: ReplacePartitions) -> Phases:
         ready: list[str] = []
         moves: list[str] = []
         finish: list[str] = []
@@ -193,7 +193,7 @@ class Declarative(Writer):
             (Phase.FINISH, finish),
         ]
 
-    def merge_partitions(self, context: Context, swap: Swap, *, whole: bool) -> list[str]:
+    def merge_partitions(self, context: Context, swap: ReplacePartitions, *, whole: bool) -> list[str]:
         """PostgreSQL 19's own merge: one statement, which keeps readers out while it copies; proven by count and hash like the others."""
         (made,) = swap.made
         (stage,) = made.stages
@@ -222,7 +222,7 @@ class Declarative(Writer):
         ]
         return [block(phases)]
 
-    def identity(self, stage: Stage) -> list[str]:
+    def identity(self, stage: StagingTable) -> list[str]:
         table = qualified(stage.schema, stage.name)
         kind = stage.shape.replica_identity
         if kind in REPLICA_IDENTITY:
@@ -233,7 +233,7 @@ class Declarative(Writer):
                 return [f"ALTER TABLE {table} REPLICA IDENTITY USING INDEX {quote(f'{stage.name}_i{at}')};"]
         return []
 
-    def drop(self, context: Context, drop: Drop, *, whole: bool) -> list[str]:
+    def drop(self, context: Context, drop: DropPartitions, *, whole: bool) -> list[str]:
         leaves = [leaf for u in drop.gone for leaf in u.leaves]
         guard = self.guard(context, drop, done="done", whole=whole, partitions=[u.relation for u in drop.gone])
         names = [drop.parent.sql, *(u.relation.sql for u in drop.gone), *(leaf.sql for leaf in leaves), *self.below(drop.default)]

@@ -6,16 +6,28 @@ import re
 
 import gpcatalog
 from gpcatalog.migration import journal, writer
-from gpcatalog.migration.change import Change, Drop, Follow, Lift, Outside, Parted, Plain, Refused, Swap, Template, Work
 from gpcatalog.migration.classic import Classic
 from gpcatalog.migration.declarative import Declarative
-from gpcatalog.migration.facts import Grant
+from gpcatalog.migration.external_tables import inside, outside
+from gpcatalog.migration.introspect import Grant
 from gpcatalog.migration.journal import SCHEMA
-from gpcatalog.migration.outside import inside, outside
+from gpcatalog.migration.operations import (
+    DropPartitions,
+    FlattenLevel,
+    MoveToExternal,
+    Operation,
+    PartmanReconfigure,
+    RefusedStep,
+    Repartition,
+    ReplacePartitions,
+    SetTemplate,
+    TableMigration,
+    Unpartition,
+)
 from gpcatalog.migration.partman import follow
 from gpcatalog.migration.request import Mode, Request, Runner
+from gpcatalog.migration.table_level import lift, parted, plain
 from gpcatalog.migration.template import template
-from gpcatalog.migration.whole import lift, parted, plain
 from gpcatalog.migration.writer import Writer, array, call, literal, proven
 from gpcatalog.model.names import printable
 from gpcatalog.model.quantity import count, duration, plural, size
@@ -43,40 +55,40 @@ def file_name(number: int, schema: str, table: str) -> str:
     return f"{number:04d}_{stem}.sql"
 
 
-def _what(change: Change) -> str:
+def _what(change: Operation) -> str:
     """Return a few words on a change, as its line of progress shows it."""
-    if isinstance(change, Swap):
+    if isinstance(change, ReplacePartitions):
         names = ", ".join(made.name for made in change.made[:3]) + (" …" if len(change.made) > 3 else "")
         if [u.relation.name for u in change.gone] == [made.name for made in change.made]:
             return f"rewrite {names}"
         return f"merge {plural(len(change.gone), 'partition')} into {names}"
-    if isinstance(change, Drop):
+    if isinstance(change, DropPartitions):
         return f"drop {plural(len(change.gone), 'empty partition')}"
-    if isinstance(change, Plain):
+    if isinstance(change, Unpartition):
         return f"merge {plural(len(change.leaves), 'partition')} into a table without partitions"
-    if isinstance(change, Lift):
+    if isinstance(change, FlattenLevel):
         return f"remove the level below {change.middle.name}"
-    if isinstance(change, Outside):
+    if isinstance(change, MoveToExternal):
         return f"move {change.leaf.name} to an external table"
-    return "change the subpartition template" if isinstance(change, Template) else "change the configuration of pg_partman"
+    return "change the subpartition template" if isinstance(change, SetTemplate) else "change the configuration of pg_partman"
 
 
-def _granted(change: Change) -> list[Grant]:
+def _granted(change: Operation) -> list[Grant]:
     """Privileges of all relations that a change makes."""
-    if isinstance(change, Swap):
+    if isinstance(change, ReplacePartitions):
         made = [grants for m in change.made for grants in (*(s.grants for s in m.stages), *(x.grants for x in m.middles))]
         return [g for grants in made for g in grants]
-    if isinstance(change, Plain):
+    if isinstance(change, Unpartition):
         return list(change.root.grants)
-    if isinstance(change, Parted):
+    if isinstance(change, Repartition):
         return [g for r in (change.plain.root, *change.plain.gone) for g in r.grants]
-    return list(change.middle.grants) if isinstance(change, Lift) and not change.up else []
+    return list(change.middle.grants) if isinstance(change, FlattenLevel) and not change.up else []
 
 
 class Folder:
     """Writes the texts of all files; `files` maps names to texts."""
 
-    def __init__(self, plan: Plan, server: Server, work: list[Work], refused: list[Refused], request: Request) -> None:
+    def __init__(self, plan: Plan, server: Server, work: list[TableMigration], refused: list[RefusedStep], request: Request) -> None:
         self.plan = plan
         self.server = server
         self.request = request
@@ -144,32 +156,32 @@ class Folder:
         ]
         return self._opening(head) + self._settings() + journal.prepare(self.server)
 
-    def _describe(self, change: Change) -> list[str]:
+    def _describe(self, change: Operation) -> list[str]:
         found = [f"{change.id}: {change.title}"]
-        if isinstance(change, Swap):
+        if isinstance(change, ReplacePartitions):
             found += [f"  {len(change.gone)} → {made.name} {made.bound}" for made in change.made[:5]]
             found += [f"  takes the place of {u.relation.name} {u.relation.bound}" for u in change.gone[:3]]
             if len(change.gone) > 3:
                 found.append(f"  … and {len(change.gone) - 3} more")
-        elif isinstance(change, Drop):
+        elif isinstance(change, DropPartitions):
             found += [f"  {u.relation.name} {u.relation.bound}" for u in change.gone[:5]]
             if len(change.gone) > 5:
                 found.append(f"  … and {len(change.gone) - 5} more")
-        elif isinstance(change, Plain):
+        elif isinstance(change, Unpartition):
             found.append(f"  {len(change.leaves)} leaves → one plain table, stored {change.stage.storage}")
-        elif isinstance(change, Parted):
+        elif isinstance(change, Repartition):
             found.append(f"  one plain table → {len(change.plain.leaves)} leaves; a row that none of them takes stops it")
-        elif isinstance(change, Lift) and change.up:
+        elif isinstance(change, FlattenLevel) and change.up:
             found.append(f"  {change.leaf.name} {change.leaf.bound} takes the place of {change.middle.name} {change.middle.bound}")
-        elif isinstance(change, Follow):
+        elif isinstance(change, PartmanReconfigure):
             found += [f"  {k}: {v}" for k, v in (change.now if change.back else change.wanted)]
-        elif isinstance(change, Template):
+        elif isinstance(change, SetTemplate):
             found += [f"  {element}" for element in change.then[:20]]
             if len(change.then) > 20:
                 found.append(f"  … and {len(change.then) - 20} more")
-        elif isinstance(change, Outside) and change.stage is not None:
+        elif isinstance(change, MoveToExternal) and change.stage is not None:
             found.append(f"  {change.leaf.name} {change.leaf.bound} is filled from the external table and takes its place; the files stay")
-        elif isinstance(change, Outside):
+        elif isinstance(change, MoveToExternal):
             found.append(f"  {change.leaf.name} {change.leaf.bound} is exchanged with a readable external table")
         if grantors := sorted({g.grantor for g in _granted(change)} - {""}):
             said = (
@@ -177,34 +189,34 @@ class Folder:
             )
             found.append(said)
         found += [f"  rests on: {s}" for s in change.said]
-        found += [f"  LOST: {s}" for s in change.lost] if isinstance(change, Swap | Plain | Lift) else []
+        found += [f"  LOST: {s}" for s in change.lost] if isinstance(change, ReplacePartitions | Unpartition | FlattenLevel) else []
         return found
 
-    def _write(self, work: Work, change: Change, done: str) -> list[str]:
+    def _write(self, work: TableMigration, change: Operation, done: str) -> list[str]:
         whole = self.request.strict and done == "done"
-        if isinstance(change, Swap):
+        if isinstance(change, ReplacePartitions):
             if isinstance(self.writer, Declarative) and done == "done" and self.server_merges(change):
                 return self.writer.merge_partitions(work.context, change, whole=whole)
             if self.request.mode is Mode.ONLINE and done == "done":
                 return self.writer.online(work.context, change, whole=whole)
             return self.writer.swap(work.context, change, done=done, whole=whole)
-        if isinstance(change, Plain):
+        if isinstance(change, Unpartition):
             return plain(self.writer, work.context, change, whole=whole)
-        if isinstance(change, Parted):
+        if isinstance(change, Repartition):
             return parted(self.writer, work.context, change)
-        if isinstance(change, Lift):
+        if isinstance(change, FlattenLevel):
             return lift(self.writer, work.context, change, done=done, whole=whole)
-        if isinstance(change, Follow):
+        if isinstance(change, PartmanReconfigure):
             return follow(self.writer, work.context, change, done=done)
-        if isinstance(change, Template):
+        if isinstance(change, SetTemplate):
             return template(self.writer, work.context, change, done=done)
-        if isinstance(change, Outside):
+        if isinstance(change, MoveToExternal):
             if change.stage is not None:
                 return inside(self.writer, work.context, change)
             return outside(self.writer, work.context, change, whole=whole)
         return self.writer.drop(work.context, change, whole=whole)
 
-    def server_merges(self, swap: Swap) -> bool:
+    def server_merges(self, swap: ReplacePartitions) -> bool:
         """Whether MERGE PARTITIONS does it: the server has it, readers may wait so long, and nothing is asked for that it would lose."""
         if self.server.greenplum or self.server.version_num < 190000 or not 0 < swap.needs.seconds <= self.request.merge_seconds:
             return False
@@ -221,7 +233,7 @@ class Folder:
             and not any(i.comment or i.constraint_comment or i.targets for i, _ in stages[0].indexes)
         )
 
-    def _role(self, work: Work) -> list[str]:
+    def _role(self, work: TableMigration) -> list[str]:
         """Which role runs the file, and why."""
         owner = work.context.root.owner
         found = [f"Role: run all files of this folder as {owner}, the owner of the table."]
@@ -250,8 +262,8 @@ class Folder:
             "A REPEATABLE READ transaction that began before a swap sees none of the swapped rows, as after TRUNCATE: end it first.",
         ]
 
-    def _merged_by_the_server(self, work: Work) -> list[str]:
-        number = sum(isinstance(c, Swap) and self.server_merges(c) for c in work.forward)
+    def _merged_by_the_server(self, work: TableMigration) -> list[str]:
+        number = sum(isinstance(c, ReplacePartitions) and self.server_merges(c) for c in work.forward)
         if not number:
             return []
         return [
@@ -259,7 +271,7 @@ class Folder:
             "  tried on PostgreSQL 19 beta 2",
         ]
 
-    def forward(self, work: Work, name: str) -> str:
+    def forward(self, work: TableMigration, name: str) -> str:
         root = work.context.root
         basis = next((b for b in self.plan.basis if b.startswith("time")), "copying rate")
         gp = self.server.greenplum
@@ -289,7 +301,7 @@ class Folder:
             *(f"  No rollback is written for {c.id}: {c.title}" for c in self._without_rollback(work)),
         ]
         if self.server.classic_partitions and any(
-            isinstance(c, Swap) and c.above and any(s.indexes for m in c.made for s in m.stages) for c in work.forward
+            isinstance(c, ReplacePartitions) and c.above and any(s.indexes for m in c.made for s in m.stages) for c in work.forward
         ):
             head += ["", "Afterwards indexes of leaves merged below another partition are their own: DROP INDEX on the root leaves them."]
         if work.advice:
@@ -325,21 +337,21 @@ class Folder:
         for n, change in enumerate(work.forward, 1):
             lines.append("\n" + comment([f"===== {n} of {len(work.forward)} · " + self._describe(change)[0], *self._describe(change)[1:]]))
             lines.append("\n".join(self._write(work, change, "done")))
-        if not any(isinstance(c, Plain) for c in work.forward):  # no root is left
+        if not any(isinstance(c, Unpartition) for c in work.forward):  # no root is left
             lines.append("\n" + comment(["===== statistics of the whole table"]) + self._statistics(work))
         lines.append("\n" + proven([call("leave", literal(root.sql))]))
         return "".join(lines)
 
-    def _statistics(self, work: Work) -> str:
+    def _statistics(self, work: TableMigration) -> str:
         """The transaction behind the last step: ANALYZE opens the root, whose partition key may call functions."""
         return proven([call("expect_trusted_tree", literal(work.context.root.sql))], self.writer.after(work.context))
 
     @staticmethod
-    def _without_rollback(work: Work) -> list[Change]:
+    def _without_rollback(work: TableMigration) -> list[Operation]:
         written = {change.id for change in work.back}
         return [change for change in work.forward if f"undo-{change.id}" not in written]
 
-    def back(self, work: Work, name: str) -> str:
+    def back(self, work: TableMigration, name: str) -> str:
         root = work.context.root
         head = [
             f"Rollback of {name} for {root.sql}: restores the bounds, storage and privileges that its partitions had before.",

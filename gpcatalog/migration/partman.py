@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gpcatalog.migration.change import Context, Follow
 from gpcatalog.migration.journal import SCHEMA, proof
+from gpcatalog.migration.operations import Context, PartmanReconfigure
 from gpcatalog.migration.writer import Writer, array, call, dollar_tag, literal
 
 # what part of a time each interval begins with
@@ -34,7 +34,7 @@ def merged_suffix(start: str, version: int) -> str:
     return "p" + day.replace("-", "_" if version < 5 else "") + ending
 
 
-def follow(writer: Writer, context: Context, change: Follow, *, done: str) -> list[str]:
+def follow(writer: Writer, context: Context, change: PartmanReconfigure, *, done: str) -> list[str]:
     """The transaction that changes the configuration, or puts it back."""
     forth = change.id.removeprefix("undo-")
     sign = "=" if done == "done" else "<>"
@@ -81,7 +81,7 @@ def follow(writer: Writer, context: Context, change: Follow, *, done: str) -> li
     return [f"BEGIN ISOLATION LEVEL READ COMMITTED;\nDO {tag}\n{text}\n{tag};\nCOMMIT;\n"]
 
 
-def _forward(change: Follow) -> list[str]:
+def _forward(change: PartmanReconfigure) -> list[str]:
     home, table = change.home, literal(change.table)
     now, wanted = dict(change.now), dict(change.wanted)
     interval = wanted["partition_interval"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from gpcatalog.migration.change import Below, Middle, Unit
-from gpcatalog.migration.facts import Relation, Table, common_grants, quote_ident_always
+from gpcatalog.migration.introspect import Relation, Table, common_grants, quote_ident_always
+from gpcatalog.migration.operations import IntermediatePartition, PathStep, Unit
 from gpcatalog.model.names import NAMEDATALEN, cut
 
 
@@ -19,22 +19,24 @@ def label(relation: Relation) -> str:
     return relation.partition or relation.name.rsplit("_prt_", 1)[-1]
 
 
-def path(table: Table, leaf: Relation, unit: Relation, addresses: dict[int, str]) -> tuple[Below, ...]:
+def path(table: Table, leaf: Relation, unit: Relation, addresses: dict[int, str]) -> tuple[PathStep, ...]:
     """Return the steps from below a unit down to a leaf; empty where the unit is the leaf."""
-    return tuple(Below(label(r), r.bound, r.name, addresses.get(r.oid, "")) for r in table.below(leaf.oid, unit.oid))
+    return tuple(PathStep(label(r), r.bound, r.name, addresses.get(r.oid, "")) for r in table.below(leaf.oid, unit.oid))
 
 
-def middles(table: Table, unit: Relation, addresses: dict[int, str]) -> tuple[Middle, ...]:
+def middles(table: Table, unit: Relation, addresses: dict[int, str]) -> tuple[IntermediatePartition, ...]:
     """Return a unit and the partitions between it and its leaves, parents first, as they are; empty where the unit is the leaf."""
     if unit.kind == "leaf":
         return ()
-    found: list[Middle] = []
+    found: list[IntermediatePartition] = []
     to_do: list[tuple[Relation, tuple[str, ...]]] = [(unit, ())]
     while to_do:
         r, at = to_do.pop(0)
         encodings = tuple((quote_ident_always(c.name), c.encoding) for c in table.columns.get(r.oid, ()) if c.encoding)
         indexes = tuple((i, i.name) for i in table.indexes.get(r.oid, ()))
-        found.append(Middle(r.name, label(r), r.bound, at, r, r.grants, r.comment, addresses.get(r.oid, ""), encodings, indexes))
+        found.append(
+            IntermediatePartition(r.name, label(r), r.bound, at, r, r.grants, r.comment, addresses.get(r.oid, ""), encodings, indexes)
+        )
         to_do += [(c, (*at, c.bound)) for c in table.children(r.oid) if c.kind != "leaf"]
     return tuple(found)
 
@@ -48,13 +50,13 @@ def merged(
     index_name: Callable[[str, str, str], str],
     *,
     classic: bool,
-) -> tuple[Middle, ...]:
+) -> tuple[IntermediatePartition, ...]:
     """Return what lies above the leaves of a partition that takes the place of these units. Raises Changed.
 
     It is built like the last unit. Privileges are those that all units grant, as for leaves; comments are put together.
     index_name: tells the name of an index by the table it was on, its old name and the table it will be on
     """
-    found: list[Middle] = []
+    found: list[IntermediatePartition] = []
     names: dict[tuple[str, ...], tuple[str, str]] = {}  # by path: relation name before and after
     for m in units[-1].middles:
         same = [next((x for x in u.middles if x.path == m.path), None) for u in units]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gpcatalog.migration.change import Context, Swap, Template
-from gpcatalog.migration.facts import Relation, Table
-from gpcatalog.migration.facts import quote_ident_always as quote  # of partitions: Greenplum 6 takes few keywords for their names
+from gpcatalog.migration.introspect import Relation, Table
+from gpcatalog.migration.introspect import quote_ident_always as quote  # of partitions: Greenplum 6 takes few keywords for their names
+from gpcatalog.migration.operations import Context, ReplacePartitions, SetTemplate
 from gpcatalog.migration.writer import Phase, Phases, Writer, block, call, literal, lock_list
 from gpcatalog.model.bounds import BoundKind, joined_list, merged_text, parse
 from gpcatalog.model.storage import Storage
@@ -92,10 +92,10 @@ def set_template(table: str, elements: Sequence[str]) -> str:
     return f"ALTER TABLE {table} SET SUBPARTITION TEMPLATE (\n        {said});"
 
 
-def template(writer: Writer, context: Context, change: Template, *, done: str) -> list[str]:
+def template(writer: Writer, context: Context, change: SetTemplate, *, done: str) -> list[str]:
     """The transaction that sets the template: it touches no partition and no row."""
     root = context.root
-    as_swap = Swap(change.id, change.title, root, "", (), (), "true")
+    as_swap = ReplacePartitions(change.id, change.title, root, "", (), (), "true")
     guard = writer.guard(context, as_swap, done=done, whole=False, partitions=[])
     phases: Phases = [
         (Phase.GUARD, guard),

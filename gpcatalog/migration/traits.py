@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from gpcatalog.migration.facts import quote_ident_always
+from gpcatalog.migration.introspect import quote_ident_always
 from gpcatalog.model.names import quote_literal
 from gpcatalog.model.traits import Differ, Traits
 
@@ -22,7 +22,7 @@ class Statistics:
 
 
 @dataclass(frozen=True)
-class Dress:
+class PropertyStatements:
     """Statements that give a table built aside its traits.
 
     before: on the empty table; late: once its rows are there; after: once it is a partition
@@ -48,7 +48,7 @@ def brought_along(like: Traits, *, classic: bool) -> dict[tuple[str, str], str]:
     return {k: v.removesuffix(" NOT VALID") if k[0] in ("check", "not null") else v for k, v in copied.items()}
 
 
-def dress(table: str, final: str, base: Traits, wanted: Traits, root: Traits) -> Dress:
+def dress(table: str, final: str, base: Traits, wanted: Traits, root: Traits) -> PropertyStatements:
     """Return what gives a table with the traits `base` the wanted ones.
 
     table, final: its qualified name while it is built and afterwards
@@ -98,7 +98,7 @@ def dress(table: str, final: str, base: Traits, wanted: Traits, root: Traits) ->
         for (what, key), text in wanted.items()
         if what == "statistics"
     ]
-    return Dress(tuple(before), tuple(late), tuple(after), tuple(made))
+    return PropertyStatements(tuple(before), tuple(late), tuple(after), tuple(made))
 
 
 def _options(text: str, prefix: str = "") -> str:

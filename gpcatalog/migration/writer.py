@@ -6,9 +6,21 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from enum import StrEnum
 
-from gpcatalog.migration.change import Change, Context, Drop, Lift, Middle, Needs, Outside, Plain, Stage, Swap, Unit
-from gpcatalog.migration.facts import Grant, Index, Relation, quote_ident_always, role_sql
+from gpcatalog.migration.introspect import Grant, Index, Relation, quote_ident_always, role_sql
 from gpcatalog.migration.journal import SCHEMA, proof
+from gpcatalog.migration.operations import (
+    Context,
+    DropPartitions,
+    FlattenLevel,
+    IntermediatePartition,
+    MoveToExternal,
+    Operation,
+    ReplacePartitions,
+    Requirements,
+    StagingTable,
+    Unit,
+    Unpartition,
+)
 from gpcatalog.model.names import qualified, quote_literal
 from gpcatalog.model.names import quote_ident as quote
 
@@ -131,12 +143,12 @@ class Writer(ABC):
     def guard(
         self,
         context: Context,
-        change: Change,
+        change: Operation,
         *,
         done: str,
         whole: bool,
         partitions: list[Relation],
-        goes: Change | None = None,
+        goes: Operation | None = None,
     ) -> list[str]:
         """Return the statements that skip a finished step and stop one whose table has changed.
 
@@ -166,27 +178,27 @@ class Writer(ABC):
             *self.nothing_else_below(goes or change),
         ]
 
-    def nothing_else_below(self, change: Change) -> list[str]:
+    def nothing_else_below(self, change: Operation) -> list[str]:
         """Return the statement that stops where a partition that goes has more below it than the change knows."""
         tops: list[Relation] = []
         known: list[Relation] = []
-        if isinstance(change, Swap | Drop):
+        if isinstance(change, ReplacePartitions | DropPartitions):
             # Greenplum 6 drops the default partition too, and makes it again
             units = [*change.gone, *([change.default] if self.classic and change.default is not None else [])]
             tops = [u.relation for u in units]
             known = [r for u in units for r in (u.relation, *u.between, *u.leaves)]
-        elif isinstance(change, Plain):
+        elif isinstance(change, Unpartition):
             tops, known = [change.root], [change.root, *change.gone]
-        elif isinstance(change, Lift) and change.up:
+        elif isinstance(change, FlattenLevel) and change.up:
             tops, known = [change.middle], [change.middle, change.leaf]
-        elif isinstance(change, Outside):
+        elif isinstance(change, MoveToExternal):
             tops = known = [change.leaf]
         if not tops:
             return []
         names = dict.fromkeys(self.server_name(r) for r in known)
         return [call("expect_below", array(self.server_name(r) for r in tops), array(names))]
 
-    def as_declared(self, swap: Swap) -> list[str]:
+    def as_declared(self, swap: ReplacePartitions) -> list[str]:
         """Return the statement that stops where the new partitions have other ones below them than those that were built."""
         deep = [m for m in swap.made if m.middles]
         tops = [qualified_always(m.schema, m.name) for m in deep]
@@ -194,13 +206,13 @@ class Writer(ABC):
         below += [qualified_always(s.schema, s.final) for m in deep for s in m.stages]
         return [call("expect_below", array(tops), array([*tops, *below]))] if tops else []
 
-    def trusted(self, context: Context, change: Change, partitions: Iterable[Relation] = ()) -> str:
+    def trusted(self, context: Context, change: Operation, partitions: Iterable[Relation] = ()) -> str:
         """The statement that stops a superuser before it runs code of another role: over all that the change reads or writes."""
         reads = [context.root.sql, *(r.sql for r in partitions)]
         writes: list[str] = []
-        if isinstance(change, Swap | Drop):
+        if isinstance(change, ReplacePartitions | DropPartitions):
             reads += [change.parent.sql, *(r.sql for u in change.gone for r in (*u.between, *u.leaves)), *self.below(change.default)]
-        if isinstance(change, Swap):
+        if isinstance(change, ReplacePartitions):
             # tables that were built by an earlier transaction of the same step
             writes = [qualified(s.schema, s.name) for s in (*self.stages(change), *change.default_stages)]
         checks = [call("expect_trusted", array(dict.fromkeys(reads)), array(writes))]
@@ -210,7 +222,7 @@ class Writer(ABC):
         return " ".join(checks)
 
     @staticmethod
-    def room(needs: Needs) -> list[str]:
+    def room(needs: Requirements) -> list[str]:
         """Statements that stop a step for which the server has no room, or its window no time."""
         found = [call("expect_locks", str(needs.locks))] if needs.locks else []
         found += [call("expect_room", str(needs.segment_bytes))] if needs.segment_bytes else []
@@ -221,7 +233,7 @@ class Writer(ABC):
         """Its qualified name as the journal spells it: always quoted, as two lists of keywords need not agree."""
         return qualified_always(relation.schema, relation.name)
 
-    def tally(self, context: Context, change: Change, side: str, name: str, source: str, predicate: str = "true") -> str:
+    def tally(self, context: Context, change: Operation, side: str, name: str, source: str, predicate: str = "true") -> str:
         return call(
             "tally",
             literal(context.plan),
@@ -233,7 +245,7 @@ class Writer(ABC):
             literal(source),
         )
 
-    def copies(self, context: Context, stage: Stage, only: Iterable[str] | None = None) -> list[str]:
+    def copies(self, context: Context, stage: StagingTable, only: Iterable[str] | None = None) -> list[str]:
         columns = ", ".join(context.copied)
         found = []
         for source, predicate in stage.sources:
@@ -262,7 +274,7 @@ class Writer(ABC):
                 found.append(f"CREATE {unique}INDEX {name} ON {table} {body};")
         return found
 
-    def indexes(self, stage: Stage) -> list[str]:
+    def indexes(self, stage: StagingTable) -> list[str]:
         table = qualified(stage.schema, stage.name)
         found = self.table_indexes(table, [(index, f"{stage.name}_i{n}") for n, (index, _) in enumerate(stage.indexes, 1)])
         for n, s in enumerate(stage.dress.statistics, 1):
@@ -272,7 +284,7 @@ class Writer(ABC):
             found.append(f"ALTER STATISTICS {made} OWNER TO {quote(stage.shape.owner)};")
         return found
 
-    def index_names(self, stage: Stage) -> list[str]:
+    def index_names(self, stage: StagingTable) -> list[str]:
         found = []
         for n, (index, final) in enumerate(stage.indexes, 1):
             here = qualified(stage.schema, f"{stage.name}_i{n}")
@@ -286,7 +298,7 @@ class Writer(ABC):
         return found + self.statistics_names(stage)
 
     @staticmethod
-    def index_marks(middle: Middle) -> list[str]:
+    def index_marks(middle: IntermediatePartition) -> list[str]:
         """Return what else the indexes of a partition with partitions of its own have, once they and it are named."""
         found = []
         for index, final in middle.indexes:
@@ -295,7 +307,7 @@ class Writer(ABC):
             found += index_properties(index, there, qualified(middle.like.schema, middle.name), final)
         return found
 
-    def statistics_names(self, stage: Stage) -> list[str]:
+    def statistics_names(self, stage: StagingTable) -> list[str]:
         """Statistics objects take the names they shall have."""
         found = []
         for n, s in enumerate(stage.dress.statistics, 1):
@@ -304,13 +316,13 @@ class Writer(ABC):
                 found.append(f"COMMENT ON STATISTICS {qualified(s.schema, s.name)} IS {literal(s.comment)};")
         return found
 
-    def own_marks(self, stage: Stage) -> list[str]:
+    def own_marks(self, stage: StagingTable) -> list[str]:
         """What can be said of a partition only once it is one, and has its name."""
         table = qualified(stage.schema, stage.final)
         marks = [f"ALTER TABLE {table} CLUSTER ON {quote(final)};" for index, final in stage.indexes if index.clustered]
         return [*marks, *stage.dress.after]
 
-    def make_stage(self, context: Context, change: Change, stage: Stage) -> list[str]:
+    def make_stage(self, context: Context, change: Operation, stage: StagingTable) -> list[str]:
         table = qualified(stage.schema, stage.name)
         found = [self.create_stage(context, stage), call("staged", literal(context.plan), literal(change.id), literal(table))]
         for column, target in stage.statistics:
@@ -320,14 +332,14 @@ class Writer(ABC):
         found.append(call("strip", literal(table)))
         return found
 
-    def seen_by_others(self, stage: Stage) -> list[str]:
+    def seen_by_others(self, stage: StagingTable) -> list[str]:
         table = qualified(stage.schema, stage.name)
         return [f"COMMENT ON TABLE {table} IS {literal(stage.comment)};"] if stage.comment else []
 
-    def stages(self, swap: Swap) -> list[Stage]:
+    def stages(self, swap: ReplacePartitions) -> list[StagingTable]:
         return [s for m in swap.made for s in m.stages]
 
-    def leaves(self, swap: Swap) -> list[Relation]:
+    def leaves(self, swap: ReplacePartitions) -> list[Relation]:
         return [leaf for u in swap.gone for leaf in u.leaves]
 
     def below(self, unit: Unit | None) -> list[str]:
@@ -335,30 +347,30 @@ class Writer(ABC):
             return []
         return [unit.relation.sql, *(r.sql for r in (*unit.between, *unit.leaves))]
 
-    def prove_old(self, context: Context, swap: Swap) -> list[str]:
+    def prove_old(self, context: Context, swap: ReplacePartitions) -> list[str]:
         return [self.tally(context, swap, "old", r.sql, f"ONLY {r.sql}") for r in self.leaves(swap)]
 
-    def prove_new(self, context: Context, swap: Swap) -> list[str]:
+    def prove_new(self, context: Context, swap: ReplacePartitions) -> list[str]:
         return [
             self.tally(context, swap, "new", qualified(s.schema, s.final), f"ONLY {qualified(s.schema, s.name)}", s.predicate)
             for s in self.stages(swap)
         ]
 
-    def compare(self, context: Context, swap: Swap) -> list[str]:
+    def compare(self, context: Context, swap: ReplacePartitions) -> list[str]:
         found = [f"held := {SCHEMA}.compare({literal(context.plan)}, {literal(swap.id)}, 'old', 'new');"]
         if swap.rows is not None:
             said = f"changed since it was planned: % rows, {swap.rows} were counted"
             found.append(f"IF held <> {swap.rows} THEN RAISE EXCEPTION '{said}', held; END IF;")
         return found
 
-    def statistics(self, stage: Stage) -> str:
+    def statistics(self, stage: StagingTable) -> str:
         return f"ANALYZE {qualified(stage.schema, stage.name)};"
 
-    def writers_out(self, context: Context, swap: Swap) -> str:
+    def writers_out(self, context: Context, swap: ReplacePartitions) -> str:
         """The lock that keeps writers of the old leaves out."""
         return call("lock", literal(f"LOCK TABLE {lock_list(self.quiet(context, swap))} IN EXCLUSIVE MODE"))
 
-    def readers_out(self, context: Context, swap: Swap) -> list[str]:
+    def readers_out(self, context: Context, swap: ReplacePartitions) -> list[str]:
         """The lock that keeps everybody out."""
         names = self.quiet(context, swap)
         names += self.below(swap.default)
@@ -367,10 +379,10 @@ class Writer(ABC):
             "began := pg_catalog.clock_timestamp();",
         ]
 
-    def note(self, context: Context, change: Change, state: str) -> list[str]:
+    def note(self, context: Context, change: Operation, state: str) -> list[str]:
         return [call("note", literal(context.plan), literal(change.id), literal(state), literal(context.root.sql), "began")]
 
-    def swap(self, context: Context, swap: Swap, *, done: str, whole: bool) -> list[str]:
+    def swap(self, context: Context, swap: ReplacePartitions, *, done: str, whole: bool) -> list[str]:
         """The transactions of a swap in locked mode."""
         stages = self.stages(swap)
         guard = self.guard(context, swap, done=done, whole=whole, partitions=[u.relation for u in swap.gone])
@@ -389,7 +401,7 @@ class Writer(ABC):
         ]
         return [*self.before(context, swap, done), block(phases)]
 
-    def online(self, context: Context, swap: Swap, *, whole: bool) -> list[str]:
+    def online(self, context: Context, swap: ReplacePartitions, *, whole: bool) -> list[str]:
         """The transactions of a swap in online mode: build, copy, index, then look again under the lock and swap."""
         stages = self.stages(swap)
         plan, step = literal(context.plan), literal(swap.id)
@@ -459,29 +471,29 @@ class Writer(ABC):
             block(swap_),
         ]
 
-    def before(self, context: Context, swap: Swap, done: str) -> list[str]:
+    def before(self, context: Context, swap: ReplacePartitions, done: str) -> list[str]:
         """Transactions that come first."""
         return []
 
-    def identity(self, stage: Stage) -> list[str]:
+    def identity(self, stage: StagingTable) -> list[str]:
         """What tells logical replication its rows apart."""
         return []
 
     # --- what differs ------------------------------------------------------------------------------------------------
 
     @abstractmethod
-    def create_stage(self, context: Context, stage: Stage) -> str: ...
+    def create_stage(self, context: Context, stage: StagingTable) -> str: ...
 
     @abstractmethod
-    def quiet(self, context: Context, swap: Swap) -> list[str]:
+    def quiet(self, context: Context, swap: ReplacePartitions) -> list[str]:
         """Relations that writers are kept out of."""
 
     @abstractmethod
-    def exchange(self, context: Context, swap: Swap) -> Phases:
+    def exchange(self, context: Context, swap: ReplacePartitions) -> Phases:
         """From the copy to the swap."""
 
     @abstractmethod
-    def drop(self, context: Context, drop: Drop, *, whole: bool) -> list[str]: ...
+    def drop(self, context: Context, drop: DropPartitions, *, whole: bool) -> list[str]: ...
 
     @abstractmethod
     def settings(self) -> list[str]: ...

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gpcatalog.migration.change import Swap
+from gpcatalog.migration.operations import ReplacePartitions
 from gpcatalog.migration.request import Mode, Request
 from gpcatalog.planner.plan import Plan
 from tests.capacity.live import Live, own_database
@@ -74,7 +74,7 @@ def of_the_server(files: made.Written) -> int:
     for work in files.work:
         parked: set[str] = set()
         for change in work.forward:
-            if not isinstance(change, Swap):
+            if not isinstance(change, ReplacePartitions):
                 continue
             for stage in change.default_stages:
                 if stage.final not in parked:
@@ -111,7 +111,7 @@ def test_rows_and_files(fixture: str, mode: Mode, request: pytest.FixtureRequest
     # Greenplum 7 puts what is written by the transaction that made a table into segment file 0, else there is one more for each
     other = 0
     if generation == "gp7" and mode is Mode.ONLINE:
-        stages = [s for w in files.work for c in w.forward if isinstance(c, Swap) for m in c.made for s in m.stages]
+        stages = [s for w in files.work for c in w.forward if isinstance(c, ReplacePartitions) for m in c.made for s in m.stages]
         other = sum(s.storage in ("ao_row", "ao_column") for s in stages)
     for content, fewer, rows in measured(dsn, files):
         rows -= own

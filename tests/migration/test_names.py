@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
 from gpcatalog.migration import writer
-from gpcatalog.migration.facts import grants, quote_ident_always
 from gpcatalog.migration.folder import comment, file_name
-from gpcatalog.migration.order import Refusal, checked
+from gpcatalog.migration.introspect import grants, quote_ident_always
+from gpcatalog.migration.translate import Refusal, checked
 from tests.conftest import fresh_database
 from tests.migration import made
 

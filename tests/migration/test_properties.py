@@ -11,13 +11,26 @@ from hypothesis import strategies as st
 
 from gpcatalog.dialect.greenplum import editions
 from gpcatalog.dialect.script import Outcome, Source, split, statements
-from gpcatalog.migration.change import Below, Context, Drop, Follow, Lift, Made, Middle, Outside, Plain, Stage, Swap, Unit
 from gpcatalog.migration.classic import Classic, partition
 from gpcatalog.migration.declarative import Declarative
-from gpcatalog.migration.facts import Grant, Index, Relation, quote_ident_always
-from gpcatalog.migration.outside import outside
+from gpcatalog.migration.external_tables import outside
+from gpcatalog.migration.introspect import Grant, Index, Relation, quote_ident_always
+from gpcatalog.migration.operations import (
+    Context,
+    DropPartitions,
+    FlattenLevel,
+    IntermediatePartition,
+    MoveToExternal,
+    NewPartition,
+    PartmanReconfigure,
+    PathStep,
+    ReplacePartitions,
+    StagingTable,
+    Unit,
+    Unpartition,
+)
 from gpcatalog.migration.partman import follow
-from gpcatalog.migration.whole import lift, plain
+from gpcatalog.migration.table_level import lift, plain
 from gpcatalog.migration.writer import Writer
 from gpcatalog.model.names import qualified
 from tests.migration.test_grammar import inside
@@ -46,24 +59,30 @@ def changes(name: str, writer: Writer, names: list[str], text: str) -> list[tupl
     context = Context("plan-1", root, (quoted,), (quoted,), f"{quoted} date")
     body = f"CREATE INDEX i ON {root.sql} USING btree ({quoted})"
     made = Index(index, body, "", "", text, "", False, False, True)
-    stage = Stage(
+    stage = StagingTable(
         "gpc_1", new, schema, one.sql, one, ((one.sql, ""), (two.sql, "")), f"({quoted} > '2020-01-01')", (Grant(owner, ("SELECT",), ()),),
         text, "heap", indexes=((made, index),), slices=(f"({quoted} > '2020-01-01')",) * 2, statistics=((quoted, 5),),
     )  # fmt: skip
     units = tuple(Unit(r, (r,), partition(r.partition)) for r in (one, two))
     bound = "START ('2020-01-01') END ('2020-01-03')" if name == "gp6" else "FOR VALUES FROM ('2020-01-01') TO ('2020-01-03')"
-    swap = Swap(
-        "merge-1", text, root, "", units, (Made(new, new, bound, (stage,), f"({quoted} > '2020-01-01')"),), f"({quoted} > '2020-01-01')"
+    swap = ReplacePartitions(
+        "merge-1",
+        text,
+        root,
+        "",
+        units,
+        (NewPartition(new, new, bound, (stage,), f"({quoted} > '2020-01-01')"),),
+        f"({quoted} > '2020-01-01')",
     )
     found = [
         ("swap", writer.swap(context, swap, done="done", whole=True)),
         ("online", writer.online(context, swap, whole=True)),
-        ("drop", writer.drop(context, Drop("drop-1", text, root, "", units), whole=False)),
+        ("drop", writer.drop(context, DropPartitions("drop-1", text, root, "", units), whole=False)),
         (
             "plain",
             plain(
                 writer, context,
-                Plain("plain-1", text, root, (one, two), (one, two), stage, ((qualified(schema, index), quoted),), ((quoted, text),)),
+                Unpartition("plain-1", text, root, (one, two), (one, two), stage, ((qualified(schema, index), quoted),), ((quoted, text),)),
                 whole=True,
             ),
         ),
@@ -79,28 +98,28 @@ def changes(name: str, writer: Writer, names: list[str], text: str) -> list[tupl
         Grant(owner, ("INSERT",), (), revoked=True),
     )
     middles = (
-        Middle(new, new, bound, (), between[0], grants, text, partition(leaf), indexes=((made, new),)),
-        Middle(leaf, leaf, lists, (lists,), between[1], grants, text, partition(table)),
+        IntermediatePartition(new, new, bound, (), between[0], grants, text, partition(leaf), indexes=((made, new),)),
+        IntermediatePartition(leaf, leaf, lists, (lists,), between[1], grants, text, partition(table)),
     )
-    path = (Below(leaf, lists, leaf, partition(leaf)), Below(owner, ranges, owner, partition(owner)))
-    deep = Made(new, new, bound, (replace(stage, path=path),), f"({quoted} > '2020-01-01')", middles, root)
+    path = (PathStep(leaf, lists, leaf, partition(leaf)), PathStep(owner, ranges, owner, partition(owner)))
+    deep = NewPartition(new, new, bound, (replace(stage, path=path),), f"({quoted} > '2020-01-01')", middles, root)
     gone = Unit(between[0], (two,), partition(leaf), middles)
     found.append(("deep", writer.swap(context, replace(swap, gone=(gone,), made=(deep,)), done="done", whole=True)))
     if name != "pg15":
-        where = Outside("out-1", text, root, "", units[0], one, f"({quoted} > '2020-01-01')", "gpc_x", 30 << 20)
+        where = MoveToExternal("out-1", text, root, "", units[0], one, f"({quoted} > '2020-01-01')", "gpc_x", 30 << 20)
         found.append(("outside", [outside(writer, context, where, whole=True)[1]]))
     if name != "gp6":
         middle = relation(new, schema, owner, text, kind="intermediate", key=column)
         above = replace(middles[0], indexes=((made, index),))
-        up = Lift("lift-1", text, root, middle, two, ((index, new),), f"({quoted} > '2020-01-01')", "true", True, above)
+        up = FlattenLevel("lift-1", text, root, middle, two, ((index, new),), f"({quoted} > '2020-01-01')", "true", True, above)
         found.append(("lift", lift(writer, context, up, done="done", whole=True)))
-        down = Lift("undo-lift-1", text, root, middle, two, ((index, new),), f"({quoted} > '2020-01-01')", "true", False, above)
+        down = FlattenLevel("undo-lift-1", text, root, middle, two, ((index, new),), f"({quoted} > '2020-01-01')", "true", False, above)
         found.append(("lift back", lift(writer, context, down, done="undone", whole=False)))
     if name == "pg15":
         for version in (4, 5):
             asked = (("partition_interval", "1 month"), ("retention", text))
             now = (("partition_interval", "1 day"), ("retention", text))
-            change = Follow("follow-1", text, quote_ident_always(schema), version, f"{schema}.{table}", root, True, now, asked)
+            change = PartmanReconfigure("follow-1", text, quote_ident_always(schema), version, f"{schema}.{table}", root, True, now, asked)
             found.append((f"partman {version}", follow(writer, context, change, done="done")))
     return found
 

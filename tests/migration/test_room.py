@@ -11,10 +11,10 @@ import pytest
 from gpcatalog.commands import migrate as command
 from gpcatalog.dialect.greenplum import editions
 from gpcatalog.dialect.script import Outcome, Source, split, statements
-from gpcatalog.migration.change import Drop, Refused
 from gpcatalog.migration.folder import Folder
-from gpcatalog.migration.order import order
+from gpcatalog.migration.operations import DropPartitions, RefusedStep
 from gpcatalog.migration.request import Request
+from gpcatalog.migration.translate import translate
 from gpcatalog.probes.connection import connect
 from tests.conftest import fresh_database
 from tests.migration import made, zoo
@@ -81,11 +81,11 @@ def test_drops_are_cut(fixture: str, request: pytest.FixtureRequest, tmp_path: P
     plan = made.plan_of(dsn, DROPS)
     with connect(dsn) as session:
         session.query("SELECT pg_catalog.set_config('search_path', 'pg_catalog', false)")
-        work = order(session.rows, session.server, plan.id, plan.tables[0], slots=40)
-        assert not isinstance(work, Refused)
-        assert [len(c.gone) for c in work.forward if isinstance(c, Drop)] == [1, 1, 1]
-        none = order(session.rows, session.server, plan.id, plan.tables[0], slots=10)
-        assert not isinstance(none, Refused)
+        work = translate(session.rows, session.server, plan.id, plan.tables[0], slots=40)
+        assert not isinstance(work, RefusedStep)
+        assert [len(c.gone) for c in work.forward if isinstance(c, DropPartitions)] == [1, 1, 1]
+        none = translate(session.rows, session.server, plan.id, plan.tables[0], slots=10)
+        assert not isinstance(none, RefusedStep)
         assert "locks, the server has 10 for all sessions" in none.refused[0].reason
         command.write(tmp_path / "sql", Folder(plan, session.server, [work], [], Request()).files())
     files = made.Written(dsn, tmp_path / "sql", sorted(str(p.name) for p in (tmp_path / "sql").iterdir()), [], 3)
@@ -102,8 +102,8 @@ def test_merge_partitions_of_postgresql_19(pgnew_dsn: str, tmp_path: Path) -> No
     table(dsn, False)
     plan = made.plan_of(dsn)
     with connect(dsn) as session:
-        work = order(session.rows, session.server, plan.id, plan.tables[0])
-        assert not isinstance(work, Refused)
+        work = translate(session.rows, session.server, plan.id, plan.tables[0])
+        assert not isinstance(work, RefusedStep)
         coming = replace(session.server, version_num=190000, generation="pg19", version="19.0")
     for seconds, number in ((0.0, 0), (0.0001, 0), (60.0, 2)):
         text = Folder(plan, coming, [work], [], Request(merge_seconds=seconds)).files()["0001_public_t.sql"]

@@ -12,31 +12,12 @@ from itertools import pairwise
 import msgspec
 
 from gpcatalog.migration import subtree
-from gpcatalog.migration.change import (
-    Below,
-    Change,
-    Context,
-    Drop,
-    Follow,
-    Lift,
-    Made,
-    Needs,
-    Outside,
-    Parted,
-    Plain,
-    Refused,
-    Stage,
-    Swap,
-    Template,
-    Unit,
-    Work,
-)
 from gpcatalog.migration.classic import DEFAULT_ENCODING, constant, partition, without_encodings
-from gpcatalog.migration.facts import (
-    Asker,
+from gpcatalog.migration.introspect import (
     Column,
     Grant,
     Index,
+    ProbeRunner,
     Relation,
     Table,
     Unsafe,
@@ -46,9 +27,28 @@ from gpcatalog.migration.facts import (
     read,
     read_details,
 )
+from gpcatalog.migration.operations import (
+    Context,
+    DropPartitions,
+    FlattenLevel,
+    MoveToExternal,
+    NewPartition,
+    Operation,
+    PartmanReconfigure,
+    PathStep,
+    RefusedStep,
+    Repartition,
+    ReplacePartitions,
+    Requirements,
+    SetTemplate,
+    StagingTable,
+    TableMigration,
+    Unit,
+    Unpartition,
+)
 from gpcatalog.migration.partman import COLUMNS, UNITS, merged_suffix
 from gpcatalog.migration.template import elements
-from gpcatalog.migration.traits import Dress, brought_along, dress
+from gpcatalog.migration.traits import PropertyStatements, brought_along, dress
 from gpcatalog.model.bounds import (
     Bound,
     BoundKind,
@@ -212,7 +212,7 @@ def _same_bound(one: str, other: str) -> bool:
     return one == other or plain[0] == plain[1]
 
 
-class Planner:
+class TableTranslator:
     """Orders the steps of one table."""
 
     def __init__(
@@ -347,7 +347,7 @@ class Planner:
 
     # --- stages -------------------------------------------------------------------------------------------------------
 
-    def steps_below(self, leaf: Relation, unit: Relation) -> tuple[Below, ...]:
+    def steps_below(self, leaf: Relation, unit: Relation) -> tuple[PathStep, ...]:
         return subtree.path(self.table, leaf, unit, self.addresses(unit))
 
     def addresses(self, unit: Relation) -> dict[int, str]:
@@ -386,7 +386,7 @@ class Planner:
                 found.append(predicate(bound, *self.key(above)))
         return found
 
-    def merge(self, step: op.Merge) -> tuple[Swap, Swap]:
+    def merge(self, step: op.Merge) -> tuple[ReplacePartitions, ReplacePartitions]:
         maker = self.partman
         if maker is None or step.lower is None or step.lower.value is None:
             return self.swap(step, step.name, step.partition)
@@ -394,7 +394,7 @@ class Planner:
         name = f"_{merged_suffix(step.lower.value, int(maker.version.split('.')[0]))}"
         return self.swap(step, cut(self.table.root.name, NAMEDATALEN - len(name)) + name, step.partition)
 
-    def swap(self, step: op.Merge | op.Convert, name: str, label: str) -> tuple[Swap, Swap]:
+    def swap(self, step: op.Merge | op.Convert, name: str, label: str) -> tuple[ReplacePartitions, ReplacePartitions]:
         """Forward and back of a merge, or of a conversion by rebuilding."""
         units = [self.live(u.oid, u.name, u.bound) for u in step.units]
         parent = self.parent_of(units)
@@ -440,7 +440,7 @@ class Planner:
         if self.table.oids_of.get(name, set()) - going:
             raise Refusal(f"the name {name} is taken")
         digest = re.sub(r"\W", "", step.id.rsplit("-", 1)[-1])[:12]
-        stages: list[Stage] = []
+        stages: list[StagingTable] = []
         traits_of: dict[str, Traits] = {}
         lost: list[str] = []
         like_unit = units[-1]
@@ -479,14 +479,14 @@ class Planner:
         except subtree.Changed as e:
             raise Refusal(f"changed since it was planned: {e}") from None
         lost += _grants_lost(middles[0].grants, units, "the new one") if middles else []
-        made = Made(name, label, text, tuple(stages), whole, middles, like_unit)
+        made = NewPartition(name, label, text, tuple(stages), whole, middles, like_unit)
         parked = self._parked(default, f"gpc_{digest}_d") if default is not None and self.classic else ()
         counted = None
         if self.counts is not None and all(leaf.sql in self.counts for leaf in leaves):
             counted = sum(self.counts[leaf.sql] for leaf in leaves)
         size = step.cost.bytes
         limit = None if size is None else int(size * self.growth) + (64 << 20)
-        forward = Swap(
+        forward = ReplacePartitions(
             step.id, step.explanation, parent, self.above(parent), gone, (made,), whole, default, parked,
             alone=alone, rows=counted, said=step.rests_on, limit_bytes=limit, needs=_needs(step), lost=tuple(dict.fromkeys(lost)),
             beyond=beyond, beside=self.above(parent, -1),
@@ -505,12 +505,12 @@ class Planner:
                     " reports an overlap, so a rollback could not add these partitions again"
                 )
 
-    def _parked(self, default: Unit, stem: str) -> tuple[Stage, ...]:
+    def _parked(self, default: Unit, stem: str) -> tuple[StagingTable, ...]:
         found = []
         for n, leaf in enumerate(default.leaves, 1):
             read_like = leaf.sql
             found.append(
-                Stage(
+                StagingTable(
                     f"{stem}{n}", leaf.name, leaf.schema, read_like, leaf, (), "true",
                     path=self.steps_below(leaf, default.relation),
                     indexes=tuple((i, i.name) for i in self.table.indexes[leaf.oid]),
@@ -530,7 +530,7 @@ class Planner:
         whole: str,
         key: Sequence[str],
         deep: bool,
-    ) -> Stage:
+    ) -> StagingTable:
         own = self.table.columns[like.oid]
         # where they are stored differently, like the newest of them, as the plan says
         converted = bool(new.storage) and new.storage != like.storage
@@ -538,7 +538,7 @@ class Planner:
         path_parts = self.path_predicate(like, unit) if deep else []
         # LIKE … INCLUDING STORAGE of Greenplum 6 leaves the block size out
         said = self.classic and not converted and any(name == "blocksize" for name, _ in options)
-        return Stage(
+        return StagingTable(
             name=name,
             final=final,
             schema=like.schema,
@@ -576,7 +576,7 @@ class Planner:
         except Differ as e:
             raise Refusal(str(e)) from None
 
-    def _dressed(self, schema: str, name: str, final: str, base: Traits, wanted: Traits) -> Dress:
+    def _dressed(self, schema: str, name: str, final: str, base: Traits, wanted: Traits) -> PropertyStatements:
         try:
             return dress(qualified(schema, name), qualified(schema, final), base, wanted, self.table.traits[self.table.root.oid])
         except Differ as e:
@@ -601,15 +601,15 @@ class Planner:
     def _back(
         self,
         step: op.Merge | op.Convert,
-        forward: Swap,
+        forward: ReplacePartitions,
         units: list[Relation],
-        made: Made,
+        made: NewPartition,
         traits_of: Mapping[str, Traits],
         key: Sequence[str],
         digest: str,
         label: str,
         deep: bool,
-    ) -> Swap:
+    ) -> ReplacePartitions:
         """Return the rollback: the old partitions are built from the merged one, with their bounds, storage and privileges."""
         parent = forward.parent
         relation = _made_relation(made, units[-1], parent)
@@ -636,7 +636,7 @@ class Planner:
                 number += 1
                 stored = self._stored_alike(old, stage.shape) and not stage.explicit
                 stages.append(
-                    Stage(
+                    StagingTable(
                         name=f"gpr_{digest}_{number}",
                         final=old.name,
                         schema=old.schema,
@@ -663,14 +663,14 @@ class Planner:
                     )
                 )
             old_middles = subtree.middles(self.table, u, self.addresses(u))
-            back_made.append(Made(u.name, subtree.label(u), u.bound, tuple(stages), mine, old_middles, relation))
-        return Swap(
+            back_made.append(NewPartition(u.name, subtree.label(u), u.bound, tuple(stages), mine, old_middles, relation))
+        return ReplacePartitions(
             f"undo-{step.id}", f"rollback: {forward.title}", parent, forward.above, (gone,), tuple(back_made), forward.range_predicate,
-            forward.default, tuple(Stage(**{**s.__dict__, "name": s.name.replace("gpc_", "gpr_")}) for s in forward.default_stages),
+            forward.default, tuple(StagingTable(**{**s.__dict__, "name": s.name.replace("gpc_", "gpr_")}) for s in forward.default_stages),
             alone=forward.alone, beyond=forward.beyond, beside=forward.beside,
         )  # fmt: skip
 
-    def drop(self, step: op.DropEmpty) -> list[tuple[Change, Change | None]]:
+    def drop(self, step: op.DropEmpty) -> list[tuple[Operation, Operation | None]]:
         """Return the steps that drop empty partitions, and the rollback of each, which creates them again, empty."""
         units = [self.live(u.oid, u.name, u.bound) for u in step.units]
         parent = self.parent_of(units)
@@ -686,13 +686,13 @@ class Planner:
         if {leaf.name for leaf in leaves} != {leaf.name for leaf in step.leaves}:
             raise Refusal("changed since it was planned: its leaves are others now")
         default_unit = None if default is None else self.unit(default)
-        found: list[tuple[Change, Change | None]] = []
+        found: list[tuple[Operation, Operation | None]] = []
         parts = self._parts(step, units)
         for n, part in enumerate(parts, 1):
-            forward = Drop(
+            forward = DropPartitions(
                 step.id if len(parts) == 1 else f"{step.id}-{n}", step.explanation, parent, self.above(parent),
                 tuple(self.unit(u) for u in part), default_unit, said=step.rests_on,
-                needs=Needs(self._locks_of(part), 0, step.cost.seconds / len(parts)),
+                needs=Requirements(self._locks_of(part), 0, step.cost.seconds / len(parts)),
             )  # fmt: skip
             found.append((forward, self._made_again(forward, part)))
         return found
@@ -717,14 +717,14 @@ class Planner:
 
     # --- the table as a whole ----------------------------------------------------------------------------------------
 
-    def hanging_on_root(self, ask: Asker) -> dict[str, list[tuple[str, str]]]:
+    def hanging_on_root(self, ask: ProbeRunner) -> dict[str, list[tuple[str, str]]]:
         """What depends on the root, by kind: (detail, column)."""
         found: dict[str, list[tuple[str, str]]] = {}
         for r in ask("migration_root", root=str(self.table.root.oid)):
             found.setdefault(r["what"], []).append((r["detail"], r["column"] or ""))
         return found
 
-    def unpartition(self, step: op.Unpartition, ask: Asker) -> tuple[Plain, Parted | None]:
+    def unpartition(self, step: op.Unpartition, ask: ProbeRunner) -> tuple[Unpartition, Repartition | None]:
         """All leaves become one plain table, stored like the newest of them."""
         table, root = self.table, self.table.root
         leaves = [self.live(leaf.oid, leaf.name, leaf.bound) for leaf in step.leaves]
@@ -760,7 +760,7 @@ class Planner:
             traits["toast options", ""] = text
         lost = [*replaced([table.traits[leaf.oid] for leaf in leaves], traits), *_grants_lost(root.grants, leaves, "the table")]
         lost += [f"comment on {leaf.name}" for leaf in leaves if leaf.comment][:20]
-        stage = Stage(
+        stage = StagingTable(
             name=f"gpc_{digest}_1", final=root.name, schema=root.schema, like=pattern.sql,
             shape=replace(root, tablespace=like.tablespace, persistence=like.persistence),
             sources=tuple((leaf.sql, "") for leaf in every), predicate="true", comment=root.comment, storage=like.storage,
@@ -773,7 +773,7 @@ class Planner:
         known = self.counts is not None and all(leaf.sql in self.counts for leaf in every)
         counted = sum(self.counts[leaf.sql] for leaf in every) if self.counts is not None and known else None
         size = step.cost.bytes
-        forward = Plain(
+        forward = Unpartition(
             step.id, step.explanation, root, tuple(below), tuple(every), stage,
             tuple((name, quote_ident_always(column)) for name, column in hanging.get("sequence", [])),
             tuple((quote_ident_always(column), text) for text, column in hanging.get("comment", [])),
@@ -796,10 +796,10 @@ class Planner:
 
     def _as_it_was(
         self, name: str, leaf: Relation, like: Relation, *, predicate: str = "true", without: Collection[tuple[str, str]] = ()
-    ) -> Stage:
+    ) -> StagingTable:
         """A leaf made again, with the storage, grants, comment, indexes and traits that it has now; traits `without` come later."""
         wanted = {k: v for k, v in self.table.traits[leaf.oid].items() if k not in without}
-        return Stage(
+        return StagingTable(
             name=name, final=leaf.name, schema=leaf.schema, like=like.sql, shape=leaf, sources=(), predicate=predicate,
             grants=leaf.grants, comment=leaf.comment, storage=leaf.storage,
             options=options_of(leaf.options),
@@ -808,7 +808,7 @@ class Planner:
             dress=self._dressed(leaf.schema, name, leaf.name, brought_along(self.table.traits[like.oid], classic=self.classic), wanted),
         )  # fmt: skip
 
-    def _parted(self, forward: Plain, digest: str, ask: Asker) -> Parted | None:
+    def _parted(self, forward: Unpartition, digest: str, ask: ProbeRunner) -> Repartition | None:
         """What makes it partitioned again; None where the server cannot be told how in one transaction."""
         table, root = self.table, forward.root
         if self.classic and any(not k for r in table.relations.values() if r.kind != "leaf" for k in r.key):
@@ -825,7 +825,7 @@ class Planner:
             f"COMMENT ON CONSTRAINT {quote_ident_always(n)} ON {root.sql} IS {quote_literal(v)};" for (_, n), v in comments.items()
         ]
         wanted = {k: v for k, v in own.items() if k not in later and k not in comments}
-        back = Parted(
+        back = Repartition(
             f"undo-{forward.id}", f"rollback: {forward.title}", forward, f"gpr_{digest}_t", options=options_of(root.options),
             encodings=self.encodings(table.columns[root.oid]) if "ao_column" in (root.storage, root.access_method) else (),
             not_valid=tuple(not_valid),
@@ -861,7 +861,7 @@ class Planner:
             r.level > 1 and r.parent and relations[r.parent].storage == "ao_column" and r.storage != "ao_column" for r in relations.values()
         )
 
-    def _templates_now(self, ask: Asker) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    def _templates_now(self, ask: ProbeRunner) -> tuple[tuple[str, tuple[str, ...]], ...]:
         """Greenplum 6: the subpartition templates as the server spells them, deepest level first, each behind what gets it."""
         found: dict[int, list[str]] = {}
         for r in ask("migration_template", root=str(self.table.root.oid)):
@@ -873,11 +873,11 @@ class Planner:
             reached[level] = f"{reached[level - 1]} ALTER PARTITION {self.address(at)}"
         return tuple((reached[level], tuple(found[level])) for level in sorted(found, reverse=True))
 
-    def flatten(self, step: op.Flatten) -> list[tuple[Change, Change]]:
+    def flatten(self, step: op.Flatten) -> list[tuple[Operation, Operation]]:
         """Every leaf takes the place of its parent; a transaction each, and nothing is copied."""
         if self.classic:
             raise Refusal(op.NO_FLATTEN)
-        found: list[tuple[Change, Change]] = []
+        found: list[tuple[Operation, Operation]] = []
         for n, (u, planned) in enumerate(zip(step.units, step.leaves, strict=True), 1):
             middle = self.live(u.oid, u.name, u.bound)
             leaf = self.live(planned.oid, planned.name, planned.bound)
@@ -896,7 +896,7 @@ class Planner:
             inside = "true" if every else predicate(parse(leaf.bound), *self.key(middle))
             indexes = tuple((i.name, index_name(leaf.name, i.name, middle.name, self.taken_indexes)) for i in self.table.indexes[leaf.oid])
             default = self.default_unit(parent, [middle])
-            up = Lift(
+            up = FlattenLevel(
                 f"{step.id}-{n}", f"{middle.name}: {step.explanation}", parent, middle, leaf, indexes,
                 predicate(parse(middle.bound), *self.key(parent)), inside, True, subtree.middles(self.table, middle, {})[0], default,
                 (*step.rests_on, f"rows outside {leaf.bound} may come from then on"),
@@ -909,7 +909,7 @@ class Planner:
             found.append((up, replace(up, id=f"undo-{up.id}", title=f"rollback: {up.title}", up=False, said=(), lost=())))
         return found
 
-    def follow(self, step: op.Reconfigure, ask: Asker) -> tuple[Follow, Follow]:
+    def follow(self, step: op.Reconfigure, ask: ProbeRunner) -> tuple[PartmanReconfigure, PartmanReconfigure]:
         """pg_partman's configuration follows the plan."""
         if not any(isinstance(s, op.Merge) for s in self.accepted):
             raise Refusal("the merges that it would follow are refused")
@@ -939,13 +939,13 @@ class Planner:
         if not time and not interval.isdigit():
             raise Refusal(f"the interval {interval} is neither one of the calendar nor a number")
         kept = tuple((k, None if now[k] is None else str(now[k])) for k in COLUMNS)
-        forward = Follow(
+        forward = PartmanReconfigure(
             step.id, step.explanation, home[0]["schema"], version, now["parent_table"], self.table.root, time, kept,
             tuple(sorted(step.wanted.items())), said=step.rests_on,
         )  # fmt: skip
         return forward, replace(forward, id=f"undo-{step.id}", title=f"rollback: {forward.title}", back=True, said=())
 
-    def template(self, step: op.Reconfigure, ask: Asker) -> tuple[Template, Template]:
+    def template(self, step: op.Reconfigure, ask: ProbeRunner) -> tuple[SetTemplate, SetTemplate]:
         """New partitions get below them what the named one has then."""
         if not self.table.server.greenplum:
             raise Refusal("this server has no templates")
@@ -961,10 +961,10 @@ class Planner:
         if self.classic:
             # as the server has it, where it says; elsewhere the template is written from the partitions
             now = next((found for reached, found in self._templates_now(ask) if reached == self.table.root.sql), now)
-        forward = Template(step.id, step.explanation, self.table.root, then, now, step.rests_on)
-        return forward, Template(f"undo-{step.id}", f"rollback: {step.explanation}", self.table.root, now, then)
+        forward = SetTemplate(step.id, step.explanation, self.table.root, then, now, step.rests_on)
+        return forward, SetTemplate(f"undo-{step.id}", f"rollback: {step.explanation}", self.table.root, now, then)
 
-    def externalise(self, step: op.Externalise) -> tuple[Outside, Outside]:
+    def externalise(self, step: op.Externalise) -> tuple[MoveToExternal, MoveToExternal]:
         """Return the change that exchanges a leaf with an external table, and its rollback, which loads the rows again."""
         if len(step.leaves) != 1:
             raise Refusal("it has partitions of its own: each would need a place of its own")
@@ -980,14 +980,14 @@ class Planner:
         if self.classic and self.table.children(parent.oid) == [unit]:
             raise Refusal("it is the only partition")
         digest = re.sub(r"\W", "", step.id.rsplit("-", 1)[-1])[:12]
-        forward = Outside(
+        forward = MoveToExternal(
             step.id, step.explanation, parent, self.above(parent), self.unit(unit), leaf, predicate(parse(unit.bound), *self.key(parent)),
             f"gpc_{digest}_x", step.file_bytes, default, None, step.rests_on,
         )  # fmt: skip
         stage = self._as_it_was(f"gpr_{digest}_1", leaf, self.table.root, predicate=forward.predicate)
         return forward, replace(forward, id=f"undo-{step.id}", title=f"rollback: {forward.title}", stage=stage, said=())
 
-    def _made_again(self, forward: Drop, units: list[Relation]) -> Swap:
+    def _made_again(self, forward: DropPartitions, units: list[Relation]) -> ReplacePartitions:
         """What makes dropped partitions again, empty. Columns are the root's: it is there whatever else the plan did to the table."""
         told = forward.parent.split_by_columns  # of an expression, attaching proves that the default partition has none of the rows
         digest = re.sub(r"\W", "", forward.id.removeprefix("drop-empty-"))[:16]
@@ -1002,11 +1002,11 @@ class Planner:
                 stage = self._as_it_was(f"gpr_{digest}_{number}", leaf, self.table.root, predicate=inside)
                 stages.append(replace(stage, path=self.steps_below(leaf, u)))
             middles = subtree.middles(self.table, u, self.addresses(u))
-            made.append(Made(u.name, subtree.label(u), u.bound, tuple(stages), mine, middles, self.table.root))
+            made.append(NewPartition(u.name, subtree.label(u), u.bound, tuple(stages), mine, middles, self.table.root))
         default = forward.default
         parked = self._parked(default, f"gpr_{digest}_d") if default is not None and self.classic else ()
         anything = " OR ".join(m.key for m in made)
-        return Swap(
+        return ReplacePartitions(
             f"undo-{forward.id}",
             f"rollback: {forward.title}",
             forward.parent,
@@ -1025,14 +1025,14 @@ def _grants_lost(kept: Iterable[Grant], parts: Sequence[Relation], where: str) -
     return privileges_lost([[word for g in p.grants for word in g.words] for p in parts], [word for g in kept for word in g.words], where)
 
 
-def _made_relation(made: Made, like: Relation, parent: Relation) -> Relation:
+def _made_relation(made: NewPartition, like: Relation, parent: Relation) -> Relation:
     """The merged partition as it will be, for the guard of the rollback."""
     return Relation(
         **{**like.__dict__, "oid": 0, "parent": parent.oid, "name": made.name, "bound": made.bound, "partition": made.partition}
     )
 
 
-def _stage_relation(stage: Stage, unit: Relation, deep: bool) -> Relation:
+def _stage_relation(stage: StagingTable, unit: Relation, deep: bool) -> Relation:
     bound = stage.path[-1].bound if deep else unit.bound
     return Relation(**{**stage.shape.__dict__, "oid": 0, "name": stage.final, "bound": bound, "storage": stage.storage})
 
@@ -1068,12 +1068,12 @@ def _adjacent(one: Bound, two: Bound, types: Sequence[str]) -> bool:
     return end == start and one.upper_inclusive != two.lower_inclusive
 
 
-def _needs(step: op.Step) -> Needs:
-    return Needs(step.cost.locks, step.cost.segment_bytes or 0, step.cost.seconds)
+def _needs(step: op.Step) -> Requirements:
+    return Requirements(step.cost.locks, step.cost.segment_bytes or 0, step.cost.seconds)
 
 
-def order(
-    ask: Asker,
+def translate(
+    ask: ProbeRunner,
     server: Server,
     plan_id: str,
     planned: TablePlan,
@@ -1082,7 +1082,7 @@ def order(
     growth: float = 1.5,
     slots: int | None = None,
     window: float | None = None,
-) -> Work | Refused:
+) -> TableMigration | RefusedStep:
     """The work on one table, or why there is none. Steps that are refused are listed in it.
 
     counts: rows of leaves by qualified name, those that could be counted; growth: how far leaves may outgrow their planned bytes
@@ -1092,31 +1092,31 @@ def order(
     try:
         table = read(ask, server, planned.oid)
     except Unsafe as e:
-        return Refused("", planned.name, what, str(e))
+        return RefusedStep("", planned.name, what, str(e))
     if table is None:
-        return Refused("", planned.name, what, "the table is gone or no longer partitioned")
+        return RefusedStep("", planned.name, what, "the table is gone or no longer partitioned")
     if (table.root.schema, table.root.name) != (planned.schema, planned.table):
-        return Refused("", planned.name, what, f"it is now called {table.root.sql}")
+        return RefusedStep("", planned.name, what, f"it is now called {table.root.sql}")
     wanted = {leaf.oid for s in planned.steps if not isinstance(s, op.Reconfigure) for leaf in s.leaves}
     named = {leaf.name for s in planned.steps if not isinstance(s, op.Reconfigure) for leaf in s.leaves}
     wanted |= {r.oid for r in table.relations.values() if r.name in named}
     wanted |= {leaf.oid for r in table.relations.values() if r.is_default for leaf in table.leaves(r.oid)}
     read_details(ask, table, wanted & table.relations.keys())
-    planner = Planner(table, plan_id, planned, counts=counts, growth=growth, slots=slots)
+    planner = TableTranslator(table, plan_id, planned, counts=counts, growth=growth, slots=slots)
     superusers = {row["role"] for row in ask("trusted_roles") if row["superuser"]}
     planner.context = replace(
         planner.context,
         held=any(r.owner not in superusers for r in table.relations.values()),
         code=tuple(f"{quote_ident_always(schema)}.{quote_ident_always(name)}" for schema, name in sorted(table.code)),
     )
-    work = Work(planner.context)
+    work = TableMigration(planner.context)
     work.initial = [
         (f"{quote_ident_always(r.schema)}.{quote_ident_always(r.name)}", r.bound) for r in table.relations.values() if r.level > 0
     ]
     try:
         planner.table_obstacles()
     except Refusal as e:
-        return Refused("", planned.name, what, str(e))
+        return RefusedStep("", planned.name, what, str(e))
     for step in planned.steps:
         operation = step.__struct_config__.tag
         if isinstance(step, op.Reconfigure) and step.maker == "every":
@@ -1131,10 +1131,10 @@ def order(
                 raise Refusal(f"it takes about {step.cost.locks:,} locks, the server has {slots:,} for all sessions")
             pairs = _changes(planner, step, ask)
         except Refusal as e:
-            work.refused.append(Refused(step.id, planned.name, str(operation), str(e)))
+            work.refused.append(RefusedStep(step.id, planned.name, str(operation), str(e)))
             continue
         except ValueError as e:
-            work.refused.append(Refused(step.id, planned.name, str(operation), f"not understood: {e}"))
+            work.refused.append(RefusedStep(step.id, planned.name, str(operation), f"not understood: {e}"))
             continue
         planner.accepted.append(step)
         for change, back in pairs:
@@ -1151,7 +1151,7 @@ def order(
     return work
 
 
-def _changes(planner: Planner, step: op.AnyStep, ask: Asker) -> Sequence[tuple[Change, Change | None]]:
+def _changes(planner: TableTranslator, step: op.AnyStep, ask: ProbeRunner) -> Sequence[tuple[Operation, Operation | None]]:
     if isinstance(step, op.Merge):
         return [planner.merge(step)]
     if isinstance(step, op.Convert):

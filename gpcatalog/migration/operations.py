@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from gpcatalog.migration.facts import Grant, Index, Relation
-from gpcatalog.migration.traits import Dress
+from gpcatalog.migration.introspect import Grant, Index, Relation
+from gpcatalog.migration.traits import PropertyStatements
 
 
 @dataclass(frozen=True)
-class Below:
+class PathStep:
     """One step on the way from a unit down to a leaf.
 
     label: name that the partition gets when Greenplum 6 makes it; bound: as the server spells it; relation: name of its relation
@@ -23,10 +23,10 @@ class Below:
 
 
 @dataclass(frozen=True)
-class Middle:
+class IntermediatePartition:
     """A partition that has partitions of its own: a unit, or what lies between it and its leaves.
 
-    name, label, bound, address: as in Below; path: bounds from below the unit down to it, empty for the unit itself
+    name, label, bound, address: as in PathStep; path: bounds from below the unit down to it, empty for the unit itself
     like: the relation whose key, owner and storage options it has; grants, comment: what it has
     encodings: of its columns, quoted, as SQL; indexes: with their names afterwards
     """
@@ -44,7 +44,7 @@ class Middle:
 
 
 @dataclass(frozen=True)
-class Stage:
+class StagingTable:
     """A leaf that is built aside and then swapped in.
 
     name: while it is built; final: its relation name afterwards; schema: of both
@@ -69,11 +69,11 @@ class Stage:
     options: tuple[tuple[str, str], ...] = ()
     encodings: tuple[tuple[str, str], ...] = ()
     explicit: bool = False
-    path: tuple[Below, ...] = ()
+    path: tuple[PathStep, ...] = ()
     indexes: tuple[tuple[Index, str], ...] = ()  # each with the name it has afterwards
     slices: tuple[str, ...] = ()
     statistics: tuple[tuple[str, int], ...] = ()  # columns with a target of their own
-    dress: Dress = field(default_factory=Dress)
+    dress: PropertyStatements = field(default_factory=PropertyStatements)
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class Unit:
     relation: Relation
     leaves: tuple[Relation, ...]
     address: str = ""
-    middles: tuple[Middle, ...] = ()
+    middles: tuple[IntermediatePartition, ...] = ()
 
     @property
     def between(self) -> tuple[Relation, ...]:
@@ -97,7 +97,7 @@ class Unit:
 
 
 @dataclass(frozen=True)
-class Made:
+class NewPartition:
     """A partition that comes: name, bound, and the leaves that are built for it.
 
     key:     what every row of it must satisfy
@@ -108,9 +108,9 @@ class Made:
     name: str
     partition: str
     bound: str
-    stages: tuple[Stage, ...]
+    stages: tuple[StagingTable, ...]
     key: str
-    middles: tuple[Middle, ...] = ()
+    middles: tuple[IntermediatePartition, ...] = ()
     columns: Relation | None = None
 
     @property
@@ -133,7 +133,7 @@ class Context:
 
 
 @dataclass(frozen=True)
-class Needs:
+class Requirements:
     """What a transaction needs of the server: locks on one instance, bytes free on the fullest segment, seconds (estimates of the plan)."""
 
     locks: int = 0
@@ -142,7 +142,7 @@ class Needs:
 
 
 @dataclass(frozen=True)
-class Swap:
+class ReplacePartitions:
     """Partitions of one parent are replaced by others that hold the same rows: a merge, a conversion, or their rollback.
 
     above: how to reach the parent on Greenplum 6 ("ALTER PARTITION x …"), empty at the first level; beside: the same of its own parent
@@ -157,22 +157,22 @@ class Swap:
     parent: Relation
     above: str
     gone: tuple[Unit, ...]
-    made: tuple[Made, ...]
+    made: tuple[NewPartition, ...]
     range_predicate: str
     default: Unit | None = None
-    default_stages: tuple[Stage, ...] = ()
+    default_stages: tuple[StagingTable, ...] = ()
     alone: bool = False
     rows: int | None = None  # counted when the script was written
     said: tuple[str, ...] = ()
     limit_bytes: int | None = None
-    needs: Needs = Needs()
+    needs: Requirements = Requirements()
     lost: tuple[str, ...] = ()
     beyond: str = ""
     beside: str = ""
 
 
 @dataclass(frozen=True)
-class Drop:
+class DropPartitions:
     """Empty partitions go."""
 
     id: str
@@ -182,11 +182,11 @@ class Drop:
     gone: tuple[Unit, ...]
     default: Unit | None = None
     said: tuple[str, ...] = ()
-    needs: Needs = Needs()
+    needs: Requirements = Requirements()
 
 
 @dataclass(frozen=True)
-class Plain:
+class Unpartition:
     """A partitioned table becomes a plain one of the same name.
 
     stage:     the plain table, built aside from all leaves
@@ -202,7 +202,7 @@ class Plain:
     root: Relation
     gone: tuple[Relation, ...]
     leaves: tuple[Relation, ...]
-    stage: Stage
+    stage: StagingTable
     sequences: tuple[tuple[str, str], ...] = ()
     comments: tuple[tuple[str, str], ...] = ()
     checks: tuple[tuple[str, str], ...] = ()
@@ -210,12 +210,12 @@ class Plain:
     rows: int | None = None
     said: tuple[str, ...] = ()
     limit_bytes: int | None = None
-    needs: Needs = Needs()
+    needs: Requirements = Requirements()
     lost: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
-class Parted:
+class Repartition:
     """A plain table becomes partitioned again: the rollback of Plain.
 
     plain:    the change that made it plain; name: of the partitioned table while it is built aside
@@ -228,21 +228,21 @@ class Parted:
 
     id: str
     title: str
-    plain: Plain
+    plain: Unpartition
     name: str
-    stages: tuple[Stage, ...] = ()
+    stages: tuple[StagingTable, ...] = ()
     definition: str = ""
     templates: tuple[tuple[str, tuple[str, ...]], ...] = ()
     options: tuple[tuple[str, str], ...] = ()
     encodings: tuple[tuple[str, str], ...] = ()
-    middles: tuple[Middle, ...] = ()
+    middles: tuple[IntermediatePartition, ...] = ()
     said: tuple[str, ...] = ()
-    dress: Dress = field(default_factory=Dress)
+    dress: PropertyStatements = field(default_factory=PropertyStatements)
     not_valid: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
-class Lift:
+class FlattenLevel:
     """A level is taken out, or put in again: a leaf takes the place of its parent, which has no other, or the parent comes back over it.
 
     middle: the intermediate; leaf: with the name and bound it has below it; key: quoted key of the level above
@@ -260,14 +260,14 @@ class Lift:
     predicate: str
     below: str
     up: bool
-    above: Middle
+    above: IntermediatePartition
     default: Unit | None = None
     said: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
-class Follow:
+class PartmanReconfigure:
     """pg_partman is told to make partitions of another grain.
 
     home:  quoted schema of pg_partman; version: its major version
@@ -289,7 +289,7 @@ class Follow:
 
 
 @dataclass(frozen=True)
-class Outside:
+class MoveToExternal:
     """A leaf is exchanged with a readable external table over files whose place its owner fills in.
 
     name: of the external table while it is made; file_bytes: wanted size of a file
@@ -306,12 +306,12 @@ class Outside:
     name: str
     file_bytes: int
     default: Unit | None = None
-    stage: Stage | None = None
+    stage: StagingTable | None = None
     said: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
-class Template:
+class SetTemplate:
     """The subpartition template says something else. then: its elements, as SQL; was: what it said before."""
 
     id: str
@@ -322,11 +322,13 @@ class Template:
     said: tuple[str, ...] = ()
 
 
-Change = Swap | Drop | Plain | Parted | Lift | Follow | Outside | Template
+Operation = (
+    ReplacePartitions | DropPartitions | Unpartition | Repartition | FlattenLevel | PartmanReconfigure | MoveToExternal | SetTemplate
+)
 
 
 @dataclass
-class Refused:
+class RefusedStep:
     """A step that is not turned into SQL, and why."""
 
     id: str
@@ -336,13 +338,13 @@ class Refused:
 
 
 @dataclass
-class Work:
+class TableMigration:
     """Everything that is done to one table: forward and back, in order."""
 
     context: Context
-    forward: list[Change] = field(default_factory=list)
-    back: list[Change] = field(default_factory=list)
-    refused: list[Refused] = field(default_factory=list)
+    forward: list[Operation] = field(default_factory=list)
+    back: list[Operation] = field(default_factory=list)
+    refused: list[RefusedStep] = field(default_factory=list)
     gain: float = 0.0
     seconds: float = 0.0
     bytes: int = 0

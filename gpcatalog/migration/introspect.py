@@ -13,7 +13,7 @@ from gpcatalog.model.names import qualified, quote_ident
 from gpcatalog.model.server import Server
 
 
-class Asker(Protocol):
+class ProbeRunner(Protocol):
     """Who answers a probe by name: the rows as dictionaries."""
 
     def __call__(self, name: str, /, **values: str) -> list[dict[str, Any]]: ...
@@ -145,9 +145,9 @@ def grants(acl: str | None, owner: str, column: str = "") -> tuple[Grant, ...]:
             plain.add(word)
             if star:
                 more.add(word)
-    order = list(_PRIVILEGES.values())
+    words = list(_PRIVILEGES.values())
     return _in_order(
-        Grant(r, tuple(sorted(p, key=order.index)), tuple(sorted(g, key=order.index)), column, by) for (r, by), (p, g) in found.items()
+        Grant(r, tuple(sorted(p, key=words.index)), tuple(sorted(g, key=words.index)), column, by) for (r, by), (p, g) in found.items()
     )
 
 
@@ -232,7 +232,7 @@ class Relation:
 
 
 @dataclass(frozen=True)
-class Hanging:
+class Dependency:
     """Something that hangs on a relation: a view, a trigger, a foreign key, a publication …"""
 
     oid: int
@@ -251,7 +251,7 @@ class Table:
     server: Server
     root: Relation
     relations: dict[int, Relation]
-    hanging: tuple[Hanging, ...]
+    hanging: tuple[Dependency, ...]
     columns: dict[int, tuple[Column, ...]] = field(default_factory=dict)
     indexes: dict[int, tuple[Index, ...]] = field(default_factory=dict)
     traits: dict[int, dict[tuple[str, str], str]] = field(default_factory=dict)
@@ -270,9 +270,9 @@ class Table:
         return found
 
     @cached_property
-    def dependents(self) -> dict[int, list[Hanging]]:
+    def dependents(self) -> dict[int, list[Dependency]]:
         """What hangs on each relation."""
-        found: dict[int, list[Hanging]] = {}
+        found: dict[int, list[Dependency]] = {}
         for h in self.hanging:
             found.setdefault(h.oid, []).append(h)
         return found
@@ -329,7 +329,7 @@ class Unsafe(Exception):
     """Why reading a table would run code of another role."""
 
 
-def read(ask: Asker, server: Server, root: int) -> Table | None:
+def read(ask: ProbeRunner, server: Server, root: int) -> Table | None:
     """The table as it is now; None where no partitioned table has this oid. Raises Unsafe."""
     rows = ask("migration_tree", root=str(root))
     relations = {
@@ -371,11 +371,11 @@ def read(ask: Asker, server: Server, root: int) -> Table | None:
             f"the key of {unread[0].name} has an operator class with functions of a role without superuser, which this server runs when"
             " the table is opened: run this as their owner"
         )
-    hanging = tuple(Hanging(r["oid"], r["fact"], r["detail"] or "") for r in ask("migration_hanging", root=str(root)))
+    hanging = tuple(Dependency(r["oid"], r["fact"], r["detail"] or "") for r in ask("migration_hanging", root=str(root)))
     return Table(server, relations[root], relations, hanging)
 
 
-def read_details(ask: Asker, table: Table, oids: Iterable[int]) -> None:
+def read_details(ask: ProbeRunner, table: Table, oids: Iterable[int]) -> None:
     """Read columns, indexes and properties of these relations and of the root into `table`."""
     upper = {r.oid for r in table.relations.values() if r.kind != "leaf"}
     wanted = sorted({*oids, *upper} - table.columns.keys())

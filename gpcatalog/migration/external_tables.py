@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gpcatalog.migration.change import Context, Outside, Swap
 from gpcatalog.migration.declarative import Declarative
 from gpcatalog.migration.journal import SCHEMA
+from gpcatalog.migration.operations import Context, MoveToExternal, ReplacePartitions
 from gpcatalog.migration.writer import Phase, Phases, Writer, block, call, grant_statements, literal, lock_list
 from gpcatalog.model.names import qualified
 from gpcatalog.model.names import quote_ident as quote
@@ -14,10 +14,10 @@ from gpcatalog.model.names import quote_ident as quote
 FILL = "FILL IN"
 
 
-def outside(writer: Writer, context: Context, change: Outside, *, whole: bool) -> list[str]:
+def outside(writer: Writer, context: Context, change: MoveToExternal, *, whole: bool) -> list[str]:
     """Settings to be filled in, and the transaction: rows are written out, read back, compared, and the leaf exchanged."""
     leaf = change.leaf
-    as_swap = Swap(change.id, change.title, change.parent, change.above, (change.unit,), (), change.predicate, change.default)
+    as_swap = ReplacePartitions(change.id, change.title, change.parent, change.above, (change.unit,), (), change.predicate, change.default)
     read, write = f"{SCHEMA}.read_from", f"{SCHEMA}.write_to"
     shown = leaf.sql.encode("unicode_escape").decode()
     places = (
@@ -102,14 +102,14 @@ def outside(writer: Writer, context: Context, change: Outside, *, whole: bool) -
     return [places, block(phases)]
 
 
-def inside(writer: Writer, context: Context, change: Outside) -> list[str]:
+def inside(writer: Writer, context: Context, change: MoveToExternal) -> list[str]:
     """Return the rollback: the external table's rows are copied into a leaf as it was, compared, and it takes the external table's place.
 
     The files stay where they are.
     """
     leaf, stage = change.leaf, change.stage
     assert stage is not None
-    as_swap = Swap(change.id, change.title, change.parent, change.above, (change.unit,), (), change.predicate, change.default)
+    as_swap = ReplacePartitions(change.id, change.title, change.parent, change.above, (change.unit,), (), change.predicate, change.default)
     guard = writer.guard(context, as_swap, done="undone", whole=False, partitions=[change.unit.relation])
     table, columns = qualified(stage.schema, stage.name), ", ".join(context.copied)
     # an external table cannot be locked; nobody writes into it

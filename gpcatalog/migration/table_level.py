@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import dataclasses
 
-from gpcatalog.migration.change import Context, Lift, Made, Parted, Plain, Swap
 from gpcatalog.migration.declarative import BOUND, REPLICA_IDENTITY, bound_check, split_table
-from gpcatalog.migration.facts import Relation
+from gpcatalog.migration.introspect import Relation
+from gpcatalog.migration.operations import Context, FlattenLevel, NewPartition, Repartition, ReplacePartitions, Unpartition
 from gpcatalog.migration.template import set_template
 from gpcatalog.migration.writer import Phase, Phases, Writer, array, block, call, grant_statements, index_properties, literal, lock_list
 from gpcatalog.model.names import qualified
 from gpcatalog.model.names import quote_ident as quote
 
 
-def plain(writer: Writer, context: Context, change: Plain, *, whole: bool) -> list[str]:
+def plain(writer: Writer, context: Context, change: Unpartition, *, whole: bool) -> list[str]:
     """The transaction that copies all leaves into a plain table, proves it, and gives it the name. Small by intent: always locked."""
     root, stage = change.root, change.stage
     aside = qualified(stage.schema, stage.name)
-    as_swap = Swap(change.id, change.title, root, "", (), (), "true", rows=change.rows)
+    as_swap = ReplacePartitions(change.id, change.title, root, "", (), (), "true", rows=change.rows)
     guard = writer.guard(context, as_swap, done="done", whole=whole, partitions=list(change.gone), goes=change)
     if change.limit_bytes is not None:
         sizes = ", ".join(literal(r.sql) for r in change.leaves)
@@ -59,7 +59,7 @@ def plain(writer: Writer, context: Context, change: Plain, *, whole: bool) -> li
                 *_checks(change, aside),
                 *writer.indexes(stage),
                 writer.statistics(stage),
-                writer.trusted(context, dataclasses.replace(as_swap, made=(Made(root.name, "", "", (stage,), ""),)), change.gone),
+                writer.trusted(context, dataclasses.replace(as_swap, made=(NewPartition(root.name, "", "", (stage,), ""),)), change.gone),
             ],
         ),
         (Phase.PREPARE, ready),
@@ -80,13 +80,13 @@ def plain(writer: Writer, context: Context, change: Plain, *, whole: bool) -> li
     return [block(phases)]
 
 
-def _checks(change: Plain, table: str) -> list[str]:
+def _checks(change: Unpartition, table: str) -> list[str]:
     """Checks that LIKE does not bring, with their comments."""
     made = [f"ALTER TABLE {table} ADD CONSTRAINT {name} {definition};" for name, definition in change.checks]
     return made + [f"COMMENT ON CONSTRAINT {name} ON {table} IS {literal(text)};" for name, text in change.check_comments]
 
 
-def _in_its_place(change: Plain, aside: str) -> list[str]:
+def _in_its_place(change: Unpartition, aside: str) -> list[str]:
     """The table built aside takes the old one's sequences and its name."""
     return [
         *(f"ALTER SEQUENCE {sequence} OWNED BY {aside}.{column};" for sequence, column in change.sequences),
@@ -96,12 +96,12 @@ def _in_its_place(change: Plain, aside: str) -> list[str]:
     ]
 
 
-def parted(writer: Writer, context: Context, change: Parted) -> list[str]:
+def parted(writer: Writer, context: Context, change: Repartition) -> list[str]:
     """The transaction that makes the partitioned table again: all rows are copied while writers wait, and proven."""
     was = change.plain
     root = was.root
     aside = qualified(root.schema, change.name)
-    as_swap = Swap(change.id, change.title, root, "", (), (), "true")
+    as_swap = ReplacePartitions(change.id, change.title, root, "", (), (), "true")
     guard = writer.guard(context, as_swap, done="undone", whole=False, partitions=[])
     columns = ", ".join(context.copied)
     made, finish = _parted_classic(change, aside) if change.definition else _parted_declarative(writer, context, change, aside)
@@ -157,7 +157,7 @@ def parted(writer: Writer, context: Context, change: Parted) -> list[str]:
     return [block(phases)]
 
 
-def root_statistics(root: Relation, change: Parted) -> list[str]:
+def root_statistics(root: Relation, change: Repartition) -> list[str]:
     """Statistics objects of the partitioned table: those of the plain one went with it."""
     found = []
     for s in change.dress.statistics:
@@ -174,7 +174,7 @@ def _owned(relation: str, like: Relation) -> list[str]:
     return [owner, call("strip", literal(relation)), *grant_statements(relation, like.grants)]
 
 
-def _parted_classic(change: Parted, aside: str) -> tuple[list[str], list[str]]:
+def _parted_classic(change: Repartition, aside: str) -> tuple[list[str], list[str]]:
     """Greenplum 6: one statement makes all partitions, as the server spelled them; grants and comments of leaves come at the end."""
     was = change.plain
     root = was.root
@@ -198,11 +198,11 @@ def _parted_classic(change: Parted, aside: str) -> tuple[list[str], list[str]]:
     return made, finish
 
 
-def _parted_declarative(writer: Writer, context: Context, change: Parted, aside: str) -> tuple[list[str], list[str]]:
+def _parted_declarative(writer: Writer, context: Context, change: Repartition, aside: str) -> tuple[list[str], list[str]]:
     """Levels from the top, leaves with their indexes, each attached while it is empty."""
     was = change.plain
     root = was.root
-    as_swap = Swap(change.id, change.title, root, "", (), (), "true")
+    as_swap = ReplacePartitions(change.id, change.title, root, "", (), (), "true")
     made = [
         split_table(aside, root.sql, root, change.encodings, options=", ".join(f"{k}={v}" for k, v in change.options)),
         call("staged", literal(context.plan), literal(change.id), literal(aside)),
@@ -233,7 +233,7 @@ def _parted_declarative(writer: Writer, context: Context, change: Parted, aside:
     return made, []
 
 
-def lift(writer: Writer, context: Context, change: Lift, *, done: str, whole: bool) -> list[str]:
+def lift(writer: Writer, context: Context, change: FlattenLevel, *, done: str, whole: bool) -> list[str]:
     """The transactions that take a level out over one leaf, or put it in again: no row is copied."""
     middle, leaf = change.middle, change.leaf
     above = qualified(middle.schema, middle.name)
@@ -242,7 +242,7 @@ def lift(writer: Writer, context: Context, change: Lift, *, done: str, whole: bo
     here = low if change.up else above
     shown = leaf if change.up else dataclasses.replace(leaf, name=middle.name, bound=middle.bound)
     parts = [middle, leaf] if change.up else [shown]
-    as_swap = Swap(change.id, change.title, change.parent, "", (), (), change.predicate)
+    as_swap = ReplacePartitions(change.id, change.title, change.parent, "", (), (), change.predicate)
     guard = writer.guard(context, as_swap, done=done, whole=whole, partitions=parts, goes=change)
     default = [r.sql for r in (change.default.relation, *change.default.leaves)] if change.default is not None else []
     locked = [change.parent.sql, *([above] if change.up else []), here, *default]
