@@ -67,7 +67,6 @@ def _chosen(plan: Plan, only: set[str]) -> list[TablePlan]:
 def _counts(session: Session, tables_: list[TablePlan]) -> dict[str, int]:
     """Rows of every leaf that a step names, counted now; a table whose count could run code of its owner is left out, and named."""
     from gpcatalog.model.names import qualified
-    from gpcatalog.planner import operations as op
     from gpcatalog.probes import tables
 
     found: dict[str, int] = {}
@@ -80,12 +79,11 @@ def _counts(session: Session, tables_: list[TablePlan]) -> dict[str, int]:
             streams.say(f"  hint: {e.hint}".encode("ascii", "backslashreplace").decode())
             continue
         for step in table.steps:
-            if isinstance(step, op.Merge | op.Convert | op.Unpartition):
-                for leaf in step.leaves:
-                    name = qualified(leaf.schema, leaf.name)
-                    if name in there:  # a leaf that is gone is refused later, with the step that names it
-                        statement = f"/* gpcatalog:count */ SELECT pg_catalog.count(*) AS n FROM ONLY {name}"
-                        found[name] = session.query(statement)[0]["n"]
+            for leaf in step.copied_leaves():
+                name = qualified(leaf.schema, leaf.name)
+                if name in there:  # a leaf that is gone is refused later, with the step that names it
+                    statement = f"/* gpcatalog:count */ SELECT pg_catalog.count(*) AS n FROM ONLY {name}"
+                    found[name] = session.query(statement)[0]["n"]
     return found
 
 

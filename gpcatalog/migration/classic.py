@@ -2,63 +2,24 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from gpcatalog.migration.introspect import Grant
+from gpcatalog.migration.classic_spelling import constant, partition
+from gpcatalog.migration.introspect import Grant, Relation
 from gpcatalog.migration.introspect import quote_ident_always as quote  # of partitions: Greenplum 6 takes few keywords for their names
 from gpcatalog.migration.journal import SCHEMA
-from gpcatalog.migration.operations import Context, DropPartitions, NewPartition, ReplacePartitions, StagingTable, Unit
-from gpcatalog.migration.writer import Phase, Phases, Writer, block, call, grant_statements, literal, lock_list
+from gpcatalog.migration.operations import Context, NewPartition, StagingTable, Unit
+from gpcatalog.migration.writer import Phase, Phases, Writer, call, grant_statements, literal
 from gpcatalog.model.names import qualified
 
+if TYPE_CHECKING:
+    from gpcatalog.migration.steps.drop_empty import DropPartitions
+    from gpcatalog.migration.steps.external_tables import MoveToExternal
+    from gpcatalog.migration.steps.replace_partitions import ReplacePartitions
+
 STAND_IN = "gpc_s"  # short: below it the server makes names out of it, which must not be cut alike
-_MODIFIER = re.compile(
-    r"'(?:[^']|'')*'|(::\s*(?:pg_catalog\.)?)"
-    r"(time(?:stamp)?|numeric|character varying|varchar|character|char|bpchar|bit varying|bit|varbit)"
-    r"\s*\(\d+(?:,\s*-?\d+)?\)"
-)
-_WITHOUT_LENGTH = {"character": "bpchar", "char": "bpchar", "bit": "varbit"}  # without a length, these have the length 1
-
-
-def partition(name: str, value: str = "") -> str:
-    """How a partition is addressed behind PARTITION: by its name, or by a value that it holds."""
-    return quote(name) if name else f"FOR ({value})"
-
-
-_USERS_TYPE = re.compile(r"""('(?:[^']|'')*')|::(?:"(?:[^"]|"")*"|\w+)\.(?:"(?:[^"]|"")*"|\w+)""")
-
-
-def constant(text: str) -> str:
-    '''Return the text without lengths and precisions of types and without casts to user-defined types.
-
-    Greenplum 6 takes no such cast for a constant. A bound is not longer than its column, and a literal without a type gets that of
-    its column, so the value is the same. Casts to user-defined types have a schema: nothing but pg_catalog is on the path.
-
-    >>> constant("START ('2022-01-01 00:00:00'::timestamp(6) without time zone)")
-    "START ('2022-01-01 00:00:00'::timestamp without time zone)"
-    >>> constant("FOR ('a'::character varying(9), 'b'::character(3), '-2.0'::numeric(12,6))")
-    "FOR ('a'::character varying, 'b'::bpchar, '-2.0'::numeric)"
-    >>> constant("VALUES ('x::time(3)', 'it''s ::time(3)')")
-    "VALUES ('x::time(3)', 'it''s ::time(3)')"
-    >>> constant("""START ('2022-01-01'::public.day) END ('2022-02-01'::"My.S"."a day")""")
-    "START ('2022-01-01') END ('2022-02-01')"
-    '''
-    plain = _MODIFIER.sub(lambda m: m[1] + _WITHOUT_LENGTH.get(m[2], m[2]) if m[1] else m[0], text)
-    return _USERS_TYPE.sub(lambda m: m[1] or "", plain)
-
-
-DEFAULT_ENCODING = "compresstype=none, blocksize=32768, compresslevel=0"
-_ENCODING = re.compile(r"""('(?:[^']|'')*')|\s*\bCOLUMN (?:"(?:[^"]|"")*"|[^\s"']+) ENCODING \([^()']*\)""")
-
-
-def without_encodings(definition: str) -> str:
-    """Return what the server says behind PARTITION BY, without the encodings of columns.
-
-    >>> without_encodings("(PARTITION p VALUES('COLUMN a ENCODING (x)') WITH (a=b) COLUMN \\"v w\\" ENCODING (compresstype=none), DEFAULT")
-    "(PARTITION p VALUES('COLUMN a ENCODING (x)') WITH (a=b), DEFAULT"
-    """
-    return _ENCODING.sub(lambda m: m[1] or "", definition)
 
 
 class Classic(Writer):
@@ -87,9 +48,9 @@ class Classic(Writer):
         options = ", ".join(f"{k}={v}" for k, v in stage.options)
         return f"CREATE {kind} {table} ({', '.join(inside)})" + (f" WITH ({options})" if options else "") + f"{place};"
 
-    def quiet(self, context: Context, swap: ReplacePartitions) -> list[str]:
+    def quiet(self, context: Context, parent: Relation, gone: Sequence[Unit]) -> list[str]:
         # writers through the root lock the root first, and whoever adds a partition at any level does: the root and the leaves are enough
-        return [context.root.sql, *(leaf.sql for leaf in self.leaves(swap))]
+        return [context.root.sql, *(leaf.sql for u in gone for leaf in u.leaves)]
 
     def _alter(self, context: Context, above: str, what: str) -> str:
         return f"ALTER TABLE {context.root.sql} {above}{what};"
@@ -130,7 +91,7 @@ class Classic(Writer):
         default = swap.default
         parked = swap.default_stages if default is not None else ()
         ready: list[str] = []
-        for stage in self.stages(swap):
+        for stage in swap.stages:
             ready += [*self.seen_by_others(stage), *stage.dress.late]
             # EXCHANGE gives it the placeholder's grants, the root's, without their dependency rows: granted before, they are there
             ready += grant_statements(qualified(stage.schema, stage.name), self._root_grants(context))
@@ -146,9 +107,9 @@ class Classic(Writer):
         else:
             moves += self._without_template(context, swap, self._some_replaced(context, swap, default, parked))
         moves += self.as_declared(swap)
-        moves += [f"DROP TABLE {qualified(s.schema, s.name)};" for s in [*self.stages(swap), *parked]]
+        moves += [f"DROP TABLE {qualified(s.schema, s.name)};" for s in [*swap.stages, *parked]]
         finish: list[str] = []
-        for stage in self.stages(swap):
+        for stage in swap.stages:
             finish += [*self.index_names(stage), *self.own_marks(stage)]
             there = qualified(stage.schema, stage.final)
             if set(stage.grants) != set(self._root_grants(context)):
@@ -161,7 +122,7 @@ class Classic(Writer):
                 finish += [f"COMMENT ON TABLE {there} IS {literal(m.comment)};"] if m.comment else []
         return [
             (Phase.PREPARE, ready),
-            (Phase.EXCLUSIVE, self.readers_out(context, swap)),
+            (Phase.EXCLUSIVE, self.readers_out(context, swap.parent, swap.gone, default)),
             (Phase.SWAP, moves),
             (Phase.FINISH, finish),
         ]
@@ -232,7 +193,7 @@ class Classic(Writer):
         moves += self._with_stand_in(context, swap, exchanges) if swap.beyond else exchanges
         if default is not None:
             name = quote(default.relation.partition)
-            below = self._below(NewPartition("", "", "", parked, "", default.middles))
+            below = self._below(NewPartition(name="", partition="", bound="", stages=parked, key="", middles=default.middles))
             moves.append(self._alter(context, above, f"ADD DEFAULT PARTITION {name}{below}"))
             moves += [self._exchange(context, above, name, s) for s in parked]
         return moves
@@ -292,31 +253,20 @@ class Classic(Writer):
         said = literal(f"the default partition {leaf} holds rows of {predicate}: the server never checked it; move them first")
         return f"IF EXISTS (SELECT 1 FROM ONLY {leaf} WHERE {predicate}) THEN RAISE EXCEPTION '%', {said}; END IF;"
 
-    def drop(self, context: Context, drop: DropPartitions, *, whole: bool) -> list[str]:
-        leaves = [leaf for u in drop.gone for leaf in u.leaves]
-        guard = self.guard(context, drop, done="done", whole=whole, partitions=[u.relation for u in drop.gone])
-        names = [context.root.sql, *(leaf.sql for leaf in leaves)]
-        phases: Phases = [
-            (Phase.GUARD, [*guard, *self.room(drop.needs)]),
-            (
-                Phase.EXCLUSIVE,
-                [
-                    call("lock", literal(f"LOCK TABLE {lock_list(names)} IN ACCESS EXCLUSIVE MODE")),
-                    "began := pg_catalog.clock_timestamp();",
-                    *guard,
-                ],
-            ),
-            (Phase.PROVE, [empty(leaf.sql) for leaf in leaves]),
-            (Phase.SWAP, self._drops(context, drop.above, drop.gone)),
-            (Phase.NOTE, self.note(context, drop, "done")),
+    def locked_by_drop(self, context: Context, drop: DropPartitions) -> list[str]:
+        return [context.root.sql, *(leaf.sql for leaf in drop.leaves)]
+
+    def drop_statements(self, context: Context, drop: DropPartitions) -> list[str]:
+        return self._drops(context, drop.above, drop.gone)
+
+    def exchange_external(self, context: Context, change: MoveToExternal, *, forward: bool) -> list[str]:
+        stage = change.stage
+        table = qualified(change.leaf.schema, change.name) if forward or stage is None else qualified(stage.schema, stage.name)
+        exchange = f"EXCHANGE PARTITION {change.unit.address} WITH TABLE {table} WITHOUT VALIDATION"
+        return [
+            f"ALTER TABLE {context.root.sql} {change.above}{exchange};",
+            f"DROP {'' if forward else 'EXTERNAL '}TABLE {table};",
         ]
-        return [block(phases)]
 
     def after(self, context: Context) -> list[str]:
         return [f"ANALYZE ROOTPARTITION {context.root.sql};"]
-
-
-def empty(leaf: str) -> str:
-    """Stops where a leaf that was to be empty holds rows."""
-    said = literal(f"changed since it was planned: {leaf} was empty and holds rows")
-    return f"IF EXISTS (SELECT 1 FROM ONLY {leaf}) THEN RAISE EXCEPTION '%', {said}; END IF;"

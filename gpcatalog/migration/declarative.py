@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
-from gpcatalog.migration.classic import empty
 from gpcatalog.migration.introspect import Index, Relation
-from gpcatalog.migration.operations import Context, DropPartitions, IntermediatePartition, NewPartition, ReplacePartitions, StagingTable
-from gpcatalog.migration.writer import Phase, Phases, Writer, block, call, grant_statements, literal, lock_list
+from gpcatalog.migration.operations import Context, IntermediatePartition, NewPartition, StagingTable, Unit
+from gpcatalog.migration.writer import (
+    EXCLUSIVE_SINCE,
+    Phase,
+    Phases,
+    Writer,
+    block,
+    call,
+    grant_statements,
+    literal,
+    lock_list,
+    names_of,
+)
 from gpcatalog.model.names import qualified
 from gpcatalog.model.names import quote_ident as quote
+
+if TYPE_CHECKING:
+    from gpcatalog.migration.steps.drop_empty import DropPartitions
+    from gpcatalog.migration.steps.external_tables import MoveToExternal
+    from gpcatalog.migration.steps.replace_partitions import ReplacePartitions
 
 COPIED = "INCLUDING ALL EXCLUDING INDEXES EXCLUDING IDENTITY EXCLUDING STATISTICS"
 """What LIKE copies: indexes, identity and statistics objects need names, which are given afterwards."""
@@ -65,28 +81,25 @@ class Declarative(Writer):
         with_ = f" WITH ({options})" if options else ""
         return f"CREATE {kind} {table} ({', '.join(inside)}) USING {quote(stage.storage)}{with_}{place};"
 
-    def quiet(self, context: Context, swap: ReplacePartitions) -> list[str]:
+    def quiet(self, context: Context, parent: Relation, gone: Sequence[Unit]) -> list[str]:
         # a writer that waits for a leaf holds the root, and the swap would wait for it: it has to wait at the root
         # and nobody may attach anything to a partition that goes
         return [
             context.root.sql,
-            swap.parent.sql,
-            *(r.sql for u in swap.gone for r in (u.relation, *u.between)),
-            *(leaf.sql for leaf in self.leaves(swap)),
+            parent.sql,
+            *(r.sql for u in gone for r in (u.relation, *u.between)),
+            *(leaf.sql for u in gone for leaf in u.leaves),
         ]
 
-    def readers_out(self, context: Context, swap: ReplacePartitions) -> list[str]:
+    def readers_out(self, context: Context, parent: Relation, gone: Sequence[Unit], default: Unit | None) -> list[str]:
         # the parent first: who reads through it has locked it before any leaf, so nobody can wait for us crosswise
         names = [
-            swap.parent.sql,
-            *(u.relation.sql for u in swap.gone),
-            *(leaf.sql for leaf in self.leaves(swap)),
-            *self.below(swap.default),
+            parent.sql,
+            *(u.relation.sql for u in gone),
+            *(leaf.sql for u in gone for leaf in u.leaves),
+            *names_of(default),
         ]
-        return [
-            call("lock", literal(f"LOCK TABLE {lock_list(names)} IN ACCESS EXCLUSIVE MODE")),
-            "began := pg_catalog.clock_timestamp();",
-        ]
+        return [call("lock", literal(f"LOCK TABLE {lock_list(names)} IN ACCESS EXCLUSIVE MODE")), EXCLUSIVE_SINCE]
 
     def _default_constraint(self, swap: ReplacePartitions) -> str:
         return quote(f"{BOUND}_{swap.id.rsplit('-', 1)[-1]}")
@@ -149,7 +162,7 @@ class Declarative(Writer):
         ready: list[str] = []
         moves: list[str] = []
         finish: list[str] = []
-        for stage in self.stages(swap):
+        for stage in swap.stages:
             table = qualified(stage.schema, stage.name)
             ready += self.seen_by_others(stage)
             ready += stage.dress.late
@@ -177,7 +190,7 @@ class Declarative(Writer):
             there = qualified(made.schema, made.name)
             moves.append(f"ALTER TABLE {swap.parent.sql} ATTACH PARTITION {there} {made.bound};")
             finish.append(f"ALTER TABLE {there} DROP CONSTRAINT {BOUND};")
-        for stage in self.stages(swap):
+        for stage in swap.stages:
             finish += [*self.index_names(stage), *self.own_marks(stage)]
         for made in swap.made:
             for m in made.middles:
@@ -188,7 +201,7 @@ class Declarative(Writer):
             finish.append(f"ALTER TABLE {swap.default.relation.sql} DROP CONSTRAINT IF EXISTS {self._default_constraint(swap)};")
         return [
             (Phase.PREPARE, ready),
-            (Phase.EXCLUSIVE, self.readers_out(context, swap)),
+            (Phase.EXCLUSIVE, self.readers_out(context, swap.parent, swap.gone, swap.default)),
             (Phase.SWAP, moves),
             (Phase.FINISH, finish),
         ]
@@ -211,12 +224,12 @@ class Declarative(Writer):
             f"ANALYZE {there};",
         ]
         phases: Phases = [
-            (Phase.GUARD, [*guard, *self.room(swap.needs)]),
-            (Phase.EXCLUSIVE, [*self.readers_out(context, swap), *guard]),
+            (Phase.GUARD, [*guard, *self.requirements(swap.needs)]),
+            (Phase.EXCLUSIVE, [*self.readers_out(context, swap.parent, swap.gone, swap.default), *guard]),
             (Phase.PROVE, self.prove_old(context, swap)),
             # PL/pgSQL would read INTO as its own
             (Phase.SWAP, [f"EXECUTE {literal(f'ALTER TABLE {swap.parent.sql} MERGE PARTITIONS ({parts}) INTO {there}')};"]),
-            (Phase.PROVE, [new, *self.compare(context, swap)]),
+            (Phase.PROVE, [new, *self.compare(context, swap, swap.rows)]),
             (Phase.FINISH, finish),
             (Phase.NOTE, self.note(context, swap, "done")),
         ]
@@ -233,25 +246,23 @@ class Declarative(Writer):
                 return [f"ALTER TABLE {table} REPLICA IDENTITY USING INDEX {quote(f'{stage.name}_i{at}')};"]
         return []
 
-    def drop(self, context: Context, drop: DropPartitions, *, whole: bool) -> list[str]:
-        leaves = [leaf for u in drop.gone for leaf in u.leaves]
-        guard = self.guard(context, drop, done="done", whole=whole, partitions=[u.relation for u in drop.gone])
-        names = [drop.parent.sql, *(u.relation.sql for u in drop.gone), *(leaf.sql for leaf in leaves), *self.below(drop.default)]
-        phases: Phases = [
-            (Phase.GUARD, [*guard, *self.room(drop.needs)]),
-            (
-                Phase.EXCLUSIVE,
-                [
-                    call("lock", literal(f"LOCK TABLE {lock_list(names)} IN ACCESS EXCLUSIVE MODE")),
-                    "began := pg_catalog.clock_timestamp();",
-                    *guard,
-                ],
-            ),
-            (Phase.PROVE, [empty(leaf.sql) for leaf in leaves]),
-            (Phase.SWAP, [f"DROP TABLE {', '.join(u.relation.sql for u in drop.gone)};"]),
-            (Phase.NOTE, self.note(context, drop, "done")),
+    def locked_by_drop(self, context: Context, drop: DropPartitions) -> list[str]:
+        names = [drop.parent.sql, *(u.relation.sql for u in drop.gone), *(leaf.sql for leaf in drop.leaves)]
+        return names + names_of(drop.default)
+
+    def drop_statements(self, context: Context, drop: DropPartitions) -> list[str]:
+        return [f"DROP TABLE {', '.join(u.relation.sql for u in drop.gone)};"]
+
+    def exchange_external(self, context: Context, change: MoveToExternal, *, forward: bool) -> list[str]:
+        leaf, stage, taken = change.leaf, change.stage, f"{change.name}_old"
+        table = qualified(leaf.schema, change.name) if forward or stage is None else qualified(stage.schema, stage.name)
+        return [
+            f"ALTER TABLE {change.parent.sql} DETACH PARTITION {leaf.sql};",
+            f"ALTER TABLE {leaf.sql} RENAME TO {quote(taken)};",
+            f"DROP {'' if forward else 'EXTERNAL '}TABLE {qualified(leaf.schema, taken)};",
+            f"ALTER TABLE {table} RENAME TO {quote(leaf.name)};",
+            f"ALTER TABLE {change.parent.sql} ATTACH PARTITION {leaf.sql} {change.unit.relation.bound};",
         ]
-        return [block(phases)]
 
     def after(self, context: Context) -> list[str]:
         return [f"ANALYZE {context.root.sql};"] if not self.greenplum else [f"ANALYZE ROOTPARTITION {context.root.sql};"]

@@ -8,26 +8,9 @@ import gpcatalog
 from gpcatalog.migration import journal, writer
 from gpcatalog.migration.classic import Classic
 from gpcatalog.migration.declarative import Declarative
-from gpcatalog.migration.external_tables import inside, outside
-from gpcatalog.migration.introspect import Grant
 from gpcatalog.migration.journal import SCHEMA
-from gpcatalog.migration.operations import (
-    DropPartitions,
-    FlattenLevel,
-    MoveToExternal,
-    Operation,
-    PartmanReconfigure,
-    RefusedStep,
-    Repartition,
-    ReplacePartitions,
-    SetTemplate,
-    TableMigration,
-    Unpartition,
-)
-from gpcatalog.migration.partman import follow
+from gpcatalog.migration.operations import Operation, RefusedStep, TableMigration, Writing
 from gpcatalog.migration.request import Mode, Request, Runner
-from gpcatalog.migration.table_level import lift, parted, plain
-from gpcatalog.migration.template import template
 from gpcatalog.migration.writer import Writer, array, call, literal, proven
 from gpcatalog.model.names import printable
 from gpcatalog.model.quantity import count, duration, plural, size
@@ -53,36 +36,6 @@ def file_name(number: int, schema: str, table: str) -> str:
     """
     stem = re.sub(r"[^a-z0-9]+", "_", f"{schema}_{table}".lower()).strip("_")[:60] or "table"
     return f"{number:04d}_{stem}.sql"
-
-
-def _what(change: Operation) -> str:
-    """Return a few words on a change, as its line of progress shows it."""
-    if isinstance(change, ReplacePartitions):
-        names = ", ".join(made.name for made in change.made[:3]) + (" …" if len(change.made) > 3 else "")
-        if [u.relation.name for u in change.gone] == [made.name for made in change.made]:
-            return f"rewrite {names}"
-        return f"merge {plural(len(change.gone), 'partition')} into {names}"
-    if isinstance(change, DropPartitions):
-        return f"drop {plural(len(change.gone), 'empty partition')}"
-    if isinstance(change, Unpartition):
-        return f"merge {plural(len(change.leaves), 'partition')} into a table without partitions"
-    if isinstance(change, FlattenLevel):
-        return f"remove the level below {change.middle.name}"
-    if isinstance(change, MoveToExternal):
-        return f"move {change.leaf.name} to an external table"
-    return "change the subpartition template" if isinstance(change, SetTemplate) else "change the configuration of pg_partman"
-
-
-def _granted(change: Operation) -> list[Grant]:
-    """Privileges of all relations that a change makes."""
-    if isinstance(change, ReplacePartitions):
-        made = [grants for m in change.made for grants in (*(s.grants for s in m.stages), *(x.grants for x in m.middles))]
-        return [g for grants in made for g in grants]
-    if isinstance(change, Unpartition):
-        return list(change.root.grants)
-    if isinstance(change, Repartition):
-        return [g for r in (change.plain.root, *change.plain.gone) for g in r.grants]
-    return list(change.middle.grants) if isinstance(change, FlattenLevel) and not change.up else []
 
 
 class Folder:
@@ -158,80 +111,17 @@ class Folder:
 
     def _describe(self, change: Operation) -> list[str]:
         found = [f"{change.id}: {change.title}"]
-        if isinstance(change, ReplacePartitions):
-            found += [f"  {len(change.gone)} → {made.name} {made.bound}" for made in change.made[:5]]
-            found += [f"  takes the place of {u.relation.name} {u.relation.bound}" for u in change.gone[:3]]
-            if len(change.gone) > 3:
-                found.append(f"  … and {len(change.gone) - 3} more")
-        elif isinstance(change, DropPartitions):
-            found += [f"  {u.relation.name} {u.relation.bound}" for u in change.gone[:5]]
-            if len(change.gone) > 5:
-                found.append(f"  … and {len(change.gone) - 5} more")
-        elif isinstance(change, Unpartition):
-            found.append(f"  {len(change.leaves)} leaves → one plain table, stored {change.stage.storage}")
-        elif isinstance(change, Repartition):
-            found.append(f"  one plain table → {len(change.plain.leaves)} leaves; a row that none of them takes stops it")
-        elif isinstance(change, FlattenLevel) and change.up:
-            found.append(f"  {change.leaf.name} {change.leaf.bound} takes the place of {change.middle.name} {change.middle.bound}")
-        elif isinstance(change, PartmanReconfigure):
-            found += [f"  {k}: {v}" for k, v in (change.now if change.back else change.wanted)]
-        elif isinstance(change, SetTemplate):
-            found += [f"  {element}" for element in change.then[:20]]
-            if len(change.then) > 20:
-                found.append(f"  … and {len(change.then) - 20} more")
-        elif isinstance(change, MoveToExternal) and change.stage is not None:
-            found.append(f"  {change.leaf.name} {change.leaf.bound} is filled from the external table and takes its place; the files stay")
-        elif isinstance(change, MoveToExternal):
-            found.append(f"  {change.leaf.name} {change.leaf.bound} is exchanged with a readable external table")
-        if grantors := sorted({g.grantor for g in _granted(change)} - {""}):
+        found += change.details()
+        if grantors := sorted({g.grantor for g in change.grants()} - {""}):
             said = (
                 f"  grants that {', '.join(grantors)} made are made by that role again where the session may act as it, else by the owner"
             )
             found.append(said)
-        found += [f"  rests on: {s}" for s in change.said]
-        found += [f"  LOST: {s}" for s in change.lost] if isinstance(change, ReplacePartitions | Unpartition | FlattenLevel) else []
-        return found
+        found += [f"  rests on: {s}" for s in change.rests_on]
+        return found + [f"  LOST: {s}" for s in change.lost]
 
-    def _write(self, work: TableMigration, change: Operation, done: str) -> list[str]:
-        whole = self.request.strict and done == "done"
-        if isinstance(change, ReplacePartitions):
-            if isinstance(self.writer, Declarative) and done == "done" and self.server_merges(change):
-                return self.writer.merge_partitions(work.context, change, whole=whole)
-            if self.request.mode is Mode.ONLINE and done == "done":
-                return self.writer.online(work.context, change, whole=whole)
-            return self.writer.swap(work.context, change, done=done, whole=whole)
-        if isinstance(change, Unpartition):
-            return plain(self.writer, work.context, change, whole=whole)
-        if isinstance(change, Repartition):
-            return parted(self.writer, work.context, change)
-        if isinstance(change, FlattenLevel):
-            return lift(self.writer, work.context, change, done=done, whole=whole)
-        if isinstance(change, PartmanReconfigure):
-            return follow(self.writer, work.context, change, done=done)
-        if isinstance(change, SetTemplate):
-            return template(self.writer, work.context, change, done=done)
-        if isinstance(change, MoveToExternal):
-            if change.stage is not None:
-                return inside(self.writer, work.context, change)
-            return outside(self.writer, work.context, change, whole=whole)
-        return self.writer.drop(work.context, change, whole=whole)
-
-    def server_merges(self, swap: ReplacePartitions) -> bool:
-        """Whether MERGE PARTITIONS does it: the server has it, readers may wait so long, and nothing is asked for that it would lose."""
-        if self.server.greenplum or self.server.version_num < 190000 or not 0 < swap.needs.seconds <= self.request.merge_seconds:
-            return False
-        stages = [s for m in swap.made for s in m.stages]
-        plain = len(swap.made) == len(stages) == 1 and len(swap.gone) > 1 and not swap.made[0].middles
-        shape = stages[0].shape
-        usual = shape.storage == "heap" and not shape.options and not shape.tablespace and shape.persistence == "p"
-        return (
-            plain
-            and usual
-            and not stages[0].explicit
-            and not stages[0].dress
-            and shape.replica_identity == "d"
-            and not any(i.comment or i.constraint_comment or i.targets for i, _ in stages[0].indexes)
-        )
+    def _transactions(self, work: TableMigration, change: Operation, *, forward: bool) -> str:
+        return "\n".join(change.transactions(self.writer, work.context, Writing(self.server, self.request, forward)))
 
     def _role(self, work: TableMigration) -> list[str]:
         """Which role runs the file, and why."""
@@ -263,7 +153,7 @@ class Folder:
         ]
 
     def _merged_by_the_server(self, work: TableMigration) -> list[str]:
-        number = sum(isinstance(c, ReplacePartitions) and self.server_merges(c) for c in work.forward)
+        number = sum(c.uses_server_merge(Writing(self.server, self.request, forward=True)) for c in work.forward)
         if not number:
             return []
         return [
@@ -300,10 +190,8 @@ class Folder:
             f"Rollback: rollback/{name}.",
             *(f"  No rollback is written for {c.id}: {c.title}" for c in self._without_rollback(work)),
         ]
-        if self.server.classic_partitions and any(
-            isinstance(c, ReplacePartitions) and c.above and any(s.indexes for m in c.made for s in m.stages) for c in work.forward
-        ):
-            head += ["", "Afterwards indexes of leaves merged below another partition are their own: DROP INDEX on the root leaves them."]
+        notes = dict.fromkeys(note for c in work.forward for note in c.notes(classic=self.server.classic_partitions))
+        head += [line for note in notes for line in ("", note)]
         if work.advice:
             head += ["", *(f"Afterwards: {a}" for a in work.advice)]
         skipped = [r for r in self.refused if r.table == root.sql]
@@ -311,7 +199,7 @@ class Folder:
             head += ["", "Refused:", *(f"  {r.id}: {r.reason}" for r in skipped[:50])]
         lines = [self._opening(head), self._settings()]
         names, bounds = [n for n, _ in work.initial], [b for _, b in work.initial]
-        titles = [printable(_what(change)) for change in work.forward]
+        titles = [printable(change.summary()) for change in work.forward]
         # every part of a step counts the same: the plan estimates steps
         seconds = [work.seconds / len(work.forward) if work.forward else 0.0] * len(work.forward)
         window = self.request.window
@@ -336,8 +224,8 @@ class Folder:
         )
         for n, change in enumerate(work.forward, 1):
             lines.append("\n" + comment([f"===== {n} of {len(work.forward)} · " + self._describe(change)[0], *self._describe(change)[1:]]))
-            lines.append("\n".join(self._write(work, change, "done")))
-        if not any(isinstance(c, Unpartition) for c in work.forward):  # no root is left
+            lines.append(self._transactions(work, change, forward=True))
+        if all(c.keeps_root() for c in work.forward):
             lines.append("\n" + comment(["===== statistics of the whole table"]) + self._statistics(work))
         lines.append("\n" + proven([call("leave", literal(root.sql))]))
         return "".join(lines)
@@ -348,7 +236,7 @@ class Folder:
 
     @staticmethod
     def _without_rollback(work: TableMigration) -> list[Operation]:
-        written = {change.id for change in work.back}
+        written = {change.id for change in work.rollback}
         return [change for change in work.forward if f"undo-{change.id}" not in written]
 
     def back(self, work: TableMigration, name: str) -> str:
@@ -359,12 +247,12 @@ class Folder:
             f"Run it in the same way as {name}. It can be stopped and run again.",
         ]
         lines = [self._opening(head), self._settings(), proven([call("enter", literal(root.sql))])]
-        for change in work.back:
+        for change in work.rollback:
             lines.append("\n" + comment(self._describe(change)))
-            lines.append("\n".join(self._write(work, change, "undone")))
+            lines.append(self._transactions(work, change, forward=False))
         left = self._without_rollback(work)
         lines += ["\n" + comment([f"No rollback is written for {c.id}: {c.title}"]) for c in left]
-        if work.back:
+        if work.rollback:
             lines.append("\n" + self._statistics(work))
         lines.append("\n" + proven([call("leave", literal(root.sql))]))
         if left:

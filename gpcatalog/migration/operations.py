@@ -1,11 +1,19 @@
-"""Typed changes of one table: what a plan's step means on the live table, independent of a server's SQL."""
+"""Operations of a migration: what a step of a plan does to the live table, and the values that operations share."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from gpcatalog.migration.introspect import Grant, Index, Relation
+from gpcatalog.migration.request import Request
 from gpcatalog.migration.traits import PropertyStatements
+from gpcatalog.model.server import Server
+
+if TYPE_CHECKING:
+    from gpcatalog.migration.writer import Writer
 
 
 @dataclass(frozen=True)
@@ -22,7 +30,7 @@ class PathStep:
     address: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class IntermediatePartition:
     """A partition that has partitions of its own: a unit, or what lies between it and its leaves.
 
@@ -43,7 +51,7 @@ class IntermediatePartition:
     indexes: tuple[tuple[Index, str], ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class StagingTable:
     """A leaf that is built aside and then swapped in.
 
@@ -76,7 +84,7 @@ class StagingTable:
     dress: PropertyStatements = field(default_factory=PropertyStatements)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Unit:
     """A partition that goes, with all that lies below it.
 
@@ -95,8 +103,13 @@ class Unit:
         """The partitions between it and the leaves."""
         return tuple(m.like for m in self.middles[1:])
 
+    @property
+    def everything(self) -> tuple[Relation, ...]:
+        """The partition and all that is below it."""
+        return (self.relation, *self.between, *self.leaves)
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, kw_only=True)
 class NewPartition:
     """A partition that comes: name, bound, and the leaves that are built for it.
 
@@ -119,7 +132,7 @@ class NewPartition:
         return self.middles[0].like.schema if self.middles else self.stages[0].schema
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Context:
     """What all changes of one table share."""
 
@@ -132,7 +145,7 @@ class Context:
     code: tuple[str, ...] = ()  # qualified names of what users defined and keys, indexes, checks and statistics objects are built from
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Requirements:
     """What a transaction needs of the server: locks on one instance, bytes free on the fullest segment, seconds (estimates of the plan)."""
 
@@ -142,189 +155,82 @@ class Requirements:
 
 
 @dataclass(frozen=True)
-class ReplacePartitions:
-    """Partitions of one parent are replaced by others that hold the same rows: a merge, a conversion, or their rollback.
+class Writing:
+    """How one file is written.
 
-    above: how to reach the parent on Greenplum 6 ("ALTER PARTITION x …"), empty at the first level; beside: the same of its own parent
-    default: the parent's default partition with its leaves, None where there is none
-    alone: no other partition stays but the default one
-    beyond: Greenplum 6: where a partition can stand in meanwhile, outside of all that go; '' where a default one does it
-    lost: what the new partitions do not have that the old ones had, as sentences
+    forward: whether the operation belongs to the file that carries the plan out, else to its rollback
+    """
+
+    server: Server
+    request: Request
+    forward: bool
+
+    @property
+    def state(self) -> str:
+        """State of the step in the journal once the operation has ended."""
+        return "done" if self.forward else "undone"
+
+    @property
+    def whole(self) -> bool:
+        """Whether the table must have the partitions that the plan found, and no others."""
+        return self.request.strict and self.forward
+
+
+@dataclass(frozen=True, kw_only=True)
+class Operation(ABC):
+    """One change of a live table, as one or more transactions.
+
+    rests_on: what must be true for it, as sentences; lost: what is not there afterwards, as sentences
     """
 
     id: str
     title: str
-    parent: Relation
-    above: str
-    gone: tuple[Unit, ...]
-    made: tuple[NewPartition, ...]
-    range_predicate: str
-    default: Unit | None = None
-    default_stages: tuple[StagingTable, ...] = ()
-    alone: bool = False
-    rows: int | None = None  # counted when the script was written
-    said: tuple[str, ...] = ()
-    limit_bytes: int | None = None
-    needs: Requirements = Requirements()
-    lost: tuple[str, ...] = ()
-    beyond: str = ""
-    beside: str = ""
-
-
-@dataclass(frozen=True)
-class DropPartitions:
-    """Empty partitions go."""
-
-    id: str
-    title: str
-    parent: Relation
-    above: str
-    gone: tuple[Unit, ...]
-    default: Unit | None = None
-    said: tuple[str, ...] = ()
-    needs: Requirements = Requirements()
-
-
-@dataclass(frozen=True)
-class Unpartition:
-    """A partitioned table becomes a plain one of the same name.
-
-    stage:     the plain table, built aside from all leaves
-    gone:      every relation below the root, parents first; leaves: those with rows
-    sequences: (quoted name, quoted column) of sequences that columns own
-    comments:  (quoted column, text); checks: (quoted name, definition) where LIKE does not bring them, with
-               check_comments: (quoted name, text)
-    lost:      what leaves have of their own and the plain table does not, as sentences
-    """
-
-    id: str
-    title: str
-    root: Relation
-    gone: tuple[Relation, ...]
-    leaves: tuple[Relation, ...]
-    stage: StagingTable
-    sequences: tuple[tuple[str, str], ...] = ()
-    comments: tuple[tuple[str, str], ...] = ()
-    checks: tuple[tuple[str, str], ...] = ()
-    check_comments: tuple[tuple[str, str], ...] = ()
-    rows: int | None = None
-    said: tuple[str, ...] = ()
-    limit_bytes: int | None = None
+    rests_on: tuple[str, ...] = ()
     needs: Requirements = Requirements()
     lost: tuple[str, ...] = ()
 
+    @abstractmethod
+    def summary(self) -> str:
+        """Return a few words on it, as its line of progress shows it."""
 
-@dataclass(frozen=True)
-class Repartition:
-    """A plain table becomes partitioned again: the rollback of Plain.
+    @abstractmethod
+    def details(self) -> list[str]:
+        """Return the lines of its heading: what comes and what goes."""
 
-    plain:    the change that made it plain; name: of the partitioned table while it is built aside
-    stages:   its leaves, in the order of `leaves` of `plain`; on Greenplum 6 none, there `definition` says them all
-    definition: Greenplum 6: PARTITION BY … as the server spelled it
-    templates:  elements of the subpartition templates, deepest level first, each behind the table or partition that gets it
-    options, encodings: of the root, as SQL; middles: the partitions between it and the leaves
-    dress: of the root; not_valid: statements that add constraints behind the rows, which need not satisfy them
-    """
+    @abstractmethod
+    def transactions(self, writer: Writer, context: Context, writing: Writing) -> list[str]:
+        """Return its SQL, a text a transaction."""
 
-    id: str
-    title: str
-    plain: Unpartition
-    name: str
-    stages: tuple[StagingTable, ...] = ()
-    definition: str = ""
-    templates: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    options: tuple[tuple[str, str], ...] = ()
-    encodings: tuple[tuple[str, str], ...] = ()
-    middles: tuple[IntermediatePartition, ...] = ()
-    said: tuple[str, ...] = ()
-    dress: PropertyStatements = field(default_factory=PropertyStatements)
-    not_valid: tuple[str, ...] = ()
+    def grants(self) -> Sequence[Grant]:
+        """Return the privileges of all relations that it creates."""
+        return ()
 
+    def reads(self) -> list[str]:
+        """Return the qualified names of relations that it reads besides the root."""
+        return []
 
-@dataclass(frozen=True)
-class FlattenLevel:
-    """A level is taken out, or put in again: a leaf takes the place of its parent, which has no other, or the parent comes back over it.
+    def writes(self) -> list[str]:
+        """Return the qualified names of tables that an earlier transaction of it has built."""
+        return []
 
-    middle: the intermediate; leaf: with the name and bound it has below it; key: quoted key of the level above
-    predicate: what every row lies in; below: what every row lies in besides, once the parent is back
-    up: whether the leaf goes up; above: the intermediate with all it has
-    lost: what the intermediate has and the leaf in its place does not, as sentences
-    """
+    def removes(self, *, classic: bool) -> tuple[list[Relation], list[Relation]]:
+        """Return the partitions that go with all that is below them, and every relation known to be there.
 
-    id: str
-    title: str
-    parent: Relation
-    middle: Relation
-    leaf: Relation
-    indexes: tuple[tuple[str, str], ...]
-    predicate: str
-    below: str
-    up: bool
-    above: IntermediatePartition
-    default: Unit | None = None
-    said: tuple[str, ...] = ()
-    lost: tuple[str, ...] = ()
+        classic: on Greenplum 6, which drops the default partition too, and makes it again
+        """
+        return [], []
 
+    def keeps_root(self) -> bool:
+        """Whether the table is still partitioned afterwards."""
+        return True
 
-@dataclass(frozen=True)
-class PartmanReconfigure:
-    """pg_partman is told to make partitions of another grain.
+    def uses_server_merge(self, writing: Writing) -> bool:
+        """Whether the server's own statement does it (PostgreSQL 19: MERGE PARTITIONS)."""
+        return False
 
-    home:  quoted schema of pg_partman; version: its major version
-    table: as part_config spells it; time: whether it is split by time, else by a number
-    now, wanted: columns of part_config; back: put the old values back
-    """
-
-    id: str
-    title: str
-    home: str
-    version: int
-    table: str
-    root: Relation
-    time: bool
-    now: tuple[tuple[str, str | None], ...]
-    wanted: tuple[tuple[str, str], ...]
-    back: bool = False
-    said: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class MoveToExternal:
-    """A leaf is exchanged with a readable external table over files whose place its owner fills in.
-
-    name: of the external table while it is made; file_bytes: wanted size of a file
-    stage: for the rollback: the leaf as it was, built aside from the external table's rows
-    """
-
-    id: str
-    title: str
-    parent: Relation
-    above: str
-    unit: Unit
-    leaf: Relation
-    predicate: str
-    name: str
-    file_bytes: int
-    default: Unit | None = None
-    stage: StagingTable | None = None
-    said: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class SetTemplate:
-    """The subpartition template says something else. then: its elements, as SQL; was: what it said before."""
-
-    id: str
-    title: str
-    root: Relation
-    then: tuple[str, ...]
-    was: tuple[str, ...]
-    said: tuple[str, ...] = ()
-
-
-Operation = (
-    ReplacePartitions | DropPartitions | Unpartition | Repartition | FlattenLevel | PartmanReconfigure | MoveToExternal | SetTemplate
-)
+    def notes(self, *, classic: bool) -> list[str]:
+        """Return sentences for the head of the file on what to know afterwards."""
+        return []
 
 
 @dataclass
@@ -343,7 +249,7 @@ class TableMigration:
 
     context: Context
     forward: list[Operation] = field(default_factory=list)
-    back: list[Operation] = field(default_factory=list)
+    rollback: list[Operation] = field(default_factory=list)
     refused: list[RefusedStep] = field(default_factory=list)
     gain: float = 0.0
     seconds: float = 0.0

@@ -35,7 +35,18 @@ def middles(table: Table, unit: Relation, addresses: dict[int, str]) -> tuple[In
         encodings = tuple((quote_ident_always(c.name), c.encoding) for c in table.columns.get(r.oid, ()) if c.encoding)
         indexes = tuple((i, i.name) for i in table.indexes.get(r.oid, ()))
         found.append(
-            IntermediatePartition(r.name, label(r), r.bound, at, r, r.grants, r.comment, addresses.get(r.oid, ""), encodings, indexes)
+            IntermediatePartition(
+                name=r.name,
+                label=label(r),
+                bound=r.bound,
+                path=at,
+                like=r,
+                grants=r.grants,
+                comment=r.comment,
+                address=addresses.get(r.oid, ""),
+                encodings=encodings,
+                indexes=indexes,
+            )
         )
         to_do += [(c, (*at, c.bound)) for c in table.children(r.oid) if c.kind != "leaf"]
     return tuple(found)

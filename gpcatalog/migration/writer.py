@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from gpcatalog.migration.introspect import Grant, Index, Relation, quote_ident_always, role_sql
 from gpcatalog.migration.journal import SCHEMA, proof
-from gpcatalog.migration.operations import (
-    Context,
-    DropPartitions,
-    FlattenLevel,
-    IntermediatePartition,
-    MoveToExternal,
-    Operation,
-    ReplacePartitions,
-    Requirements,
-    StagingTable,
-    Unit,
-    Unpartition,
-)
+from gpcatalog.migration.operations import Context, IntermediatePartition, Operation, Requirements, StagingTable, Unit
 from gpcatalog.model.names import qualified, quote_literal
 from gpcatalog.model.names import quote_ident as quote
+
+if TYPE_CHECKING:
+    from gpcatalog.migration.steps.drop_empty import DropPartitions
+    from gpcatalog.migration.steps.external_tables import MoveToExternal
+    from gpcatalog.migration.steps.replace_partitions import ReplacePartitions
+
+EXCLUSIVE_SINCE = "began := pg_catalog.clock_timestamp();"
+"""The statement behind an exclusive lock: from then on readers wait, which the journal measures."""
 
 
 class Phase(StrEnum):
@@ -87,6 +84,11 @@ def lock_list(relations: Iterable[str]) -> str:
     return ", ".join(f"ONLY {r}" for r in dict.fromkeys(relations))
 
 
+def names_of(unit: Unit | None) -> list[str]:
+    """Return the qualified names of a partition and of all that is below it."""
+    return [r.sql for r in unit.everything] if unit is not None else []
+
+
 def dollar_tag(body: str) -> str:
     """A dollar quote that the body does not hold.
 
@@ -148,16 +150,16 @@ class Writer(ABC):
         done: str,
         whole: bool,
         partitions: list[Relation],
-        goes: Operation | None = None,
     ) -> list[str]:
         """Return the statements that skip a finished step and stop one whose table has changed.
 
-        goes: the change that says what is taken away, `change` itself by default. Anything below that which it does not know stops the
-        step: it would be dropped with it.
+        Anything below the partitions that it removes which it does not know stops the step: it would be dropped with them.
+        done: state of the step afterwards; whole: the table must have all partitions that the plan found, and no others
+        partitions: those that must be there with their bounds
         """
         # only what was done is rolled back
-        forth, sign = change.id.removeprefix("undo-"), "=" if done == "done" else "<>"
-        skip = f"IF {SCHEMA}.state({literal(context.plan)}, {literal(forth)}) {sign} 'done' THEN RETURN; END IF;"
+        forward, sign = change.id.removeprefix("undo-"), "=" if done == "done" else "<>"
+        skip = f"IF {SCHEMA}.state({literal(context.plan)}, {literal(forward)}) {sign} 'done' THEN RETURN; END IF;"
         return [
             skip,
             self.trusted(context, change, partitions),
@@ -175,24 +177,12 @@ class Writer(ABC):
                 array(self.server_name(r) for r in partitions),
                 array(r.bound for r in partitions),
             ),
-            *self.nothing_else_below(goes or change),
+            *self.nothing_else_below(change),
         ]
 
     def nothing_else_below(self, change: Operation) -> list[str]:
         """Return the statement that stops where a partition that goes has more below it than the change knows."""
-        tops: list[Relation] = []
-        known: list[Relation] = []
-        if isinstance(change, ReplacePartitions | DropPartitions):
-            # Greenplum 6 drops the default partition too, and makes it again
-            units = [*change.gone, *([change.default] if self.classic and change.default is not None else [])]
-            tops = [u.relation for u in units]
-            known = [r for u in units for r in (u.relation, *u.between, *u.leaves)]
-        elif isinstance(change, Unpartition):
-            tops, known = [change.root], [change.root, *change.gone]
-        elif isinstance(change, FlattenLevel) and change.up:
-            tops, known = [change.middle], [change.middle, change.leaf]
-        elif isinstance(change, MoveToExternal):
-            tops = known = [change.leaf]
+        tops, known = change.removes(classic=self.classic)
         if not tops:
             return []
         names = dict.fromkeys(self.server_name(r) for r in known)
@@ -206,24 +196,22 @@ class Writer(ABC):
         below += [qualified_always(s.schema, s.final) for m in deep for s in m.stages]
         return [call("expect_below", array(tops), array([*tops, *below]))] if tops else []
 
-    def trusted(self, context: Context, change: Operation, partitions: Iterable[Relation] = ()) -> str:
-        """The statement that stops a superuser before it runs code of another role: over all that the change reads or writes."""
-        reads = [context.root.sql, *(r.sql for r in partitions)]
-        writes: list[str] = []
-        if isinstance(change, ReplacePartitions | DropPartitions):
-            reads += [change.parent.sql, *(r.sql for u in change.gone for r in (*u.between, *u.leaves)), *self.below(change.default)]
-        if isinstance(change, ReplacePartitions):
-            # tables that were built by an earlier transaction of the same step
-            writes = [qualified(s.schema, s.name) for s in (*self.stages(change), *change.default_stages)]
-        checks = [call("expect_trusted", array(dict.fromkeys(reads)), array(writes))]
+    def trusted(self, context: Context, change: Operation, partitions: Iterable[Relation] = (), writes: Iterable[str] | None = None) -> str:
+        """Return the statement that stops a superuser before it runs code of another role: over all that the operation reads or writes.
+
+        partitions: read besides; writes: qualified names of tables that exist and are written, those of the operation by default
+        """
+        reads = [context.root.sql, *(r.sql for r in partitions), *change.reads()]
+        written = change.writes() if writes is None else writes
+        checks = [call("expect_trusted", array(dict.fromkeys(reads)), array(written))]
         if context.code and change.id.startswith("undo-"):
             # nothing that exists now need depend on what the old partitions were built from: another role may have replaced it since
             checks.append(call("expect_trusted_names", array(context.code)))
         return " ".join(checks)
 
     @staticmethod
-    def room(needs: Requirements) -> list[str]:
-        """Statements that stop a step for which the server has no room, or its window no time."""
+    def requirements(needs: Requirements) -> list[str]:
+        """Return the statements that stop a step for which the server has no locks or disk space left, or its window no time."""
         found = [call("expect_locks", str(needs.locks))] if needs.locks else []
         found += [call("expect_room", str(needs.segment_bytes))] if needs.segment_bytes else []
         return found + ([call("expect_time", f"{needs.seconds:.3f}")] if needs.seconds else [])
@@ -336,64 +324,50 @@ class Writer(ABC):
         table = qualified(stage.schema, stage.name)
         return [f"COMMENT ON TABLE {table} IS {literal(stage.comment)};"] if stage.comment else []
 
-    def stages(self, swap: ReplacePartitions) -> list[StagingTable]:
-        return [s for m in swap.made for s in m.stages]
-
-    def leaves(self, swap: ReplacePartitions) -> list[Relation]:
-        return [leaf for u in swap.gone for leaf in u.leaves]
-
-    def below(self, unit: Unit | None) -> list[str]:
-        if unit is None:
-            return []
-        return [unit.relation.sql, *(r.sql for r in (*unit.between, *unit.leaves))]
-
     def prove_old(self, context: Context, swap: ReplacePartitions) -> list[str]:
-        return [self.tally(context, swap, "old", r.sql, f"ONLY {r.sql}") for r in self.leaves(swap)]
+        return [self.tally(context, swap, "old", r.sql, f"ONLY {r.sql}") for r in swap.leaves]
 
     def prove_new(self, context: Context, swap: ReplacePartitions) -> list[str]:
         return [
             self.tally(context, swap, "new", qualified(s.schema, s.final), f"ONLY {qualified(s.schema, s.name)}", s.predicate)
-            for s in self.stages(swap)
+            for s in swap.stages
         ]
 
-    def compare(self, context: Context, swap: ReplacePartitions) -> list[str]:
-        found = [f"held := {SCHEMA}.compare({literal(context.plan)}, {literal(swap.id)}, 'old', 'new');"]
-        if swap.rows is not None:
-            said = f"changed since it was planned: % rows, {swap.rows} were counted"
-            found.append(f"IF held <> {swap.rows} THEN RAISE EXCEPTION '{said}', held; END IF;")
+    def compare(self, context: Context, change: Operation, rows: int | None = None) -> list[str]:
+        """Return the statements that stop unless both sides of a step have the same rows; rows: their number, where it was counted."""
+        found = [f"held := {SCHEMA}.compare({literal(context.plan)}, {literal(change.id)}, 'old', 'new');"]
+        if rows is not None:
+            said = f"changed since it was planned: % rows, {rows} were counted"
+            found.append(f"IF held <> {rows} THEN RAISE EXCEPTION '{said}', held; END IF;")
         return found
 
     def statistics(self, stage: StagingTable) -> str:
         return f"ANALYZE {qualified(stage.schema, stage.name)};"
 
     def writers_out(self, context: Context, swap: ReplacePartitions) -> str:
-        """The lock that keeps writers of the old leaves out."""
-        return call("lock", literal(f"LOCK TABLE {lock_list(self.quiet(context, swap))} IN EXCLUSIVE MODE"))
+        """Return the lock that keeps writers of the old leaves out."""
+        return call("lock", literal(f"LOCK TABLE {lock_list(self.quiet(context, swap.parent, swap.gone))} IN EXCLUSIVE MODE"))
 
-    def readers_out(self, context: Context, swap: ReplacePartitions) -> list[str]:
-        """The lock that keeps everybody out."""
-        names = self.quiet(context, swap)
-        names += self.below(swap.default)
-        return [
-            call("lock", literal(f"LOCK TABLE {lock_list(names)} IN ACCESS EXCLUSIVE MODE")),
-            "began := pg_catalog.clock_timestamp();",
-        ]
+    def readers_out(self, context: Context, parent: Relation, gone: Sequence[Unit], default: Unit | None) -> list[str]:
+        """Return the lock that keeps everybody out of partitions that go, and the default partition."""
+        names = self.quiet(context, parent, gone) + names_of(default)
+        return [call("lock", literal(f"LOCK TABLE {lock_list(names)} IN ACCESS EXCLUSIVE MODE")), EXCLUSIVE_SINCE]
 
     def note(self, context: Context, change: Operation, state: str) -> list[str]:
         return [call("note", literal(context.plan), literal(change.id), literal(state), literal(context.root.sql), "began")]
 
     def swap(self, context: Context, swap: ReplacePartitions, *, done: str, whole: bool) -> list[str]:
         """The transactions of a swap in locked mode."""
-        stages = self.stages(swap)
+        stages = swap.stages
         guard = self.guard(context, swap, done=done, whole=whole, partitions=[u.relation for u in swap.gone])
         if swap.limit_bytes is not None:
-            guard.append(call("expect_bytes", array(r.sql for r in self.leaves(swap)), str(swap.limit_bytes)))
+            guard.append(call("expect_bytes", array(r.sql for r in swap.leaves), str(swap.limit_bytes)))
         phases: Phases = [
-            (Phase.GUARD, [*guard, *self.room(swap.needs)]),
+            (Phase.GUARD, [*guard, *self.requirements(swap.needs)]),
             (Phase.LOCK, [self.writers_out(context, swap), *guard]),
             (Phase.STAGE, [line for s in stages for line in self.make_stage(context, swap, s)]),
             (Phase.COPY, [line for s in stages for line in self.copies(context, s)]),
-            (Phase.PROVE, [*self.prove_old(context, swap), *self.prove_new(context, swap), *self.compare(context, swap)]),
+            (Phase.PROVE, [*self.prove_old(context, swap), *self.prove_new(context, swap), *self.compare(context, swap, swap.rows)]),
             # building an index and ANALYZE run functions of the table's owner with the owner's rights: what they added is seen here
             (Phase.INDEX, [*(line for s in stages for line in [*self.indexes(s), self.statistics(s)]), self.trusted(context, swap)]),
             *self.exchange(context, swap),
@@ -403,26 +377,26 @@ class Writer(ABC):
 
     def online(self, context: Context, swap: ReplacePartitions, *, whole: bool) -> list[str]:
         """The transactions of a swap in online mode: build, copy, index, then look again under the lock and swap."""
-        stages = self.stages(swap)
+        stages = swap.stages
         plan, step = literal(context.plan), literal(swap.id)
         state = f"{SCHEMA}.state({plan}, {step})"
         tables = [qualified(s.schema, s.name) for s in stages]
         guard = self.guard(context, swap, done="done", whole=whole, partitions=[u.relation for u in swap.gone])
         if swap.limit_bytes is not None:
-            guard.append(call("expect_bytes", array(r.sql for r in self.leaves(swap)), str(swap.limit_bytes)))
+            guard.append(call("expect_bytes", array(r.sql for r in swap.leaves), str(swap.limit_bytes)))
 
         def noted(word: str) -> list[str]:
             return [call("note", plan, step, literal(word), literal(context.root.sql), "began")]
 
         build: Phases = [
-            (Phase.GUARD, [*guard, f"IF {state} IN ('staged', 'copied', 'built') THEN RETURN; END IF;", *self.room(swap.needs)]),
+            (Phase.GUARD, [*guard, f"IF {state} IN ('staged', 'copied', 'built') THEN RETURN; END IF;", *self.requirements(swap.needs)]),
             (Phase.STAGE, [line for s in stages for line in self.make_stage(context, swap, s)]),
             (Phase.NOTE, noted("staged")),
         ]
         copy: Phases = [
             (Phase.GUARD, [f"IF {state} <> 'staged' THEN RETURN; END IF;", self.trusted(context, swap)]),
             # before the copy: what changes a leaf from now on makes it differ when it is looked at again
-            (Phase.PROVE, [self.tally(context, swap, "copied", r.sql, f"ONLY {r.sql}") for r in self.leaves(swap)]),
+            (Phase.PROVE, [self.tally(context, swap, "copied", r.sql, f"ONLY {r.sql}") for r in swap.leaves]),
             (Phase.COPY, [line for s in stages for line in self.copies(context, s)]),
             (Phase.NOTE, noted("copied")),
         ]
@@ -457,7 +431,7 @@ class Writer(ABC):
                     f"IF NOT {SCHEMA}.alike({plan}, {step}, 'old', 'new') THEN",
                     *("    " + line for line in once_more),
                     "END IF;",
-                    *self.compare(context, swap),
+                    *self.compare(context, swap, swap.rows),
                 ],
             ),
             *self.exchange(context, swap),
@@ -485,15 +459,24 @@ class Writer(ABC):
     def create_stage(self, context: Context, stage: StagingTable) -> str: ...
 
     @abstractmethod
-    def quiet(self, context: Context, swap: ReplacePartitions) -> list[str]:
-        """Relations that writers are kept out of."""
+    def quiet(self, context: Context, parent: Relation, gone: Sequence[Unit]) -> list[str]:
+        """Return the relations that writers are kept out of while these partitions of a parent are replaced."""
 
     @abstractmethod
     def exchange(self, context: Context, swap: ReplacePartitions) -> Phases:
         """From the copy to the swap."""
 
     @abstractmethod
-    def drop(self, context: Context, drop: DropPartitions, *, whole: bool) -> list[str]: ...
+    def locked_by_drop(self, context: Context, drop: DropPartitions) -> list[str]:
+        """Return the relations that readers are kept out of while empty partitions are dropped."""
+
+    @abstractmethod
+    def drop_statements(self, context: Context, drop: DropPartitions) -> list[str]:
+        """Return the statements that drop them."""
+
+    @abstractmethod
+    def exchange_external(self, context: Context, change: MoveToExternal, *, forward: bool) -> list[str]:
+        """Return the statements that exchange a leaf with an external table, or (not `forward`) back with a table, and drop what it was."""
 
     @abstractmethod
     def settings(self) -> list[str]: ...

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import singledispatch
 from typing import Any
 
 from gpcatalog.model.properties import Properties
@@ -20,26 +21,40 @@ def _split(properties: Traits) -> tuple[dict[tuple[str, str], str], list[str]]:
 
 def lost(properties: Properties, step: op.AnyStep) -> tuple[str, ...]:
     """Return sentences on what a step loses, as `gpcatalog migrate` says them."""
+    return tuple(dict.fromkeys(_lost(step, properties)))
+
+
+@singledispatch
+def _lost(step: op.Step, properties: Properties) -> list[str]:
+    """Return the sentences for one kind of step; a kind without a function of its own loses nothing."""
+    return []
+
+
+@_lost.register(op.Merge)
+@_lost.register(op.Convert)
+def _(step: op.Merge | op.Convert, properties: Properties) -> list[str]:
     found: list[str] = []
-    if isinstance(step, op.Merge | op.Convert):
-        for lane, new in enumerate(step.new):
-            parts = [leaf for leaf in step.leaves if leaf.lane == lane]
-            like = next((leaf for leaf in parts if leaf.oid == new.like), parts[-1])
-            found += _merged(properties, [*(p for p in parts if p.oid != like.oid), like], new.storage)
-        leaves = {leaf.oid for leaf in step.leaves}
-        if step.units and leaves.isdisjoint(u.oid for u in step.units):  # partitions with partitions of their own
-            above = [_split(properties.of(u.oid))[1] for u in step.units]
-            found += privileges_lost(above, set.intersection(*map(set, above)), "the new one")
-    elif isinstance(step, op.Unpartition):
-        found += _unpartitioned(properties, step)
-    elif isinstance(step, op.Flatten):
-        for unit, leaf in zip(step.units, step.leaves, strict=True):
-            was, granted = _split(properties.of(unit.oid))
-            then, kept = _split(properties.of(leaf.oid))
-            found += [*privileges_lost([granted], kept, leaf.name), *replaced([was], then)]
-            if _COMMENT in properties.of(unit.oid):
-                found.append(f"comment on {unit.name}: the new one has that of {leaf.name}")
-    return tuple(dict.fromkeys(found))
+    for lane, new in enumerate(step.new):
+        parts = [leaf for leaf in step.leaves if leaf.lane == lane]
+        like = next((leaf for leaf in parts if leaf.oid == new.like), parts[-1])
+        found += _merged(properties, [*(p for p in parts if p.oid != like.oid), like], new.storage)
+    leaves = {leaf.oid for leaf in step.leaves}
+    if step.units and leaves.isdisjoint(u.oid for u in step.units):  # partitions with partitions of their own
+        above = [_split(properties.of(u.oid))[1] for u in step.units]
+        found += privileges_lost(above, set.intersection(*map(set, above)), "the new one")
+    return found
+
+
+@_lost.register
+def _(step: op.Flatten, properties: Properties) -> list[str]:
+    found: list[str] = []
+    for unit, leaf in zip(step.units, step.leaves, strict=True):
+        was, granted = _split(properties.of(unit.oid))
+        then, kept = _split(properties.of(leaf.oid))
+        found += [*privileges_lost([granted], kept, leaf.name), *replaced([was], then)]
+        if _COMMENT in properties.of(unit.oid):
+            found.append(f"comment on {unit.name}: the new one has that of {leaf.name}")
+    return found
 
 
 def _merged(properties: Properties, parts: Sequence[op.Leaf], storage: str) -> list[str]:
@@ -57,7 +72,8 @@ def _merged(properties: Properties, parts: Sequence[op.Leaf], storage: str) -> l
     return found + index_properties_lost([p.get(_INDEXES) for p in every], every[-1].get(_INDEXES), parts[-1].name)
 
 
-def _unpartitioned(properties: Properties, step: op.Unpartition) -> list[str]:
+@_lost.register
+def _(step: op.Unpartition, properties: Properties) -> list[str]:
     every: list[dict[tuple[str, str], Any]] = [properties.of(leaf.oid) for leaf in step.leaves]
     table, kept = _split(properties.of())
     toast = {p.get(("toast options", "")) for p in every}

@@ -135,6 +135,20 @@ class Step(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="operation
     proposal: bool = False
     lost: tuple[str, ...] = ()
 
+    def copied_leaves(self) -> tuple[Leaf, ...]:
+        """Return the leaves whose rows are copied within the server and compared."""
+        return ()
+
+    @property
+    def operation(self) -> str:
+        """Its tag in a plan file: merge, convert, drop-empty …"""
+        return str(self.__struct_config__.tag)
+
+    @property
+    def kind(self) -> str:
+        """What a handler of steps is registered for: the operation, and what is reconfigured."""
+        return self.operation
+
 
 class Merge(Step, frozen=True, omit_defaults=True, tag="merge", kw_only=True):
     """Adjacent units become one: bound is the merged one, lower and upper its ends, grain the width of the cell it lies in.
@@ -153,6 +167,9 @@ class Merge(Step, frozen=True, omit_defaults=True, tag="merge", kw_only=True):
     leaves: tuple[Leaf, ...]
     new: tuple[NewLeaf, ...]
 
+    def copied_leaves(self) -> tuple[Leaf, ...]:
+        return self.leaves
+
 
 class Convert(Step, frozen=True, omit_defaults=True, tag="convert", kw_only=True):
     """Leaves of one unit get another storage; bounds stay."""
@@ -160,6 +177,9 @@ class Convert(Step, frozen=True, omit_defaults=True, tag="convert", kw_only=True
     units: tuple[Unit, ...]
     leaves: tuple[Leaf, ...]
     new: tuple[NewLeaf, ...]
+
+    def copied_leaves(self) -> tuple[Leaf, ...]:
+        return self.leaves
 
 
 class DropEmpty(Step, frozen=True, omit_defaults=True, tag="drop-empty", kw_only=True):
@@ -175,6 +195,9 @@ class Unpartition(Step, frozen=True, omit_defaults=True, tag="unpartition", kw_o
 
     leaves: tuple[Leaf, ...]
     new: tuple[NewLeaf, ...]
+
+    def copied_leaves(self) -> tuple[Leaf, ...]:
+        return self.leaves
 
 
 NO_FLATTEN = "Greenplum 6 cannot take a level out of a table: it would have to be made anew"
@@ -208,6 +231,10 @@ class Reconfigure(Step, frozen=True, omit_defaults=True, tag="reconfigure", kw_o
     version: str = ""
     now: dict[str, str | None] = {}
     wanted: dict[str, str] = {}
+
+    @property
+    def kind(self) -> str:
+        return f"{self.operation} {self.maker}"
 
 
 AnyStep = Merge | Convert | DropEmpty | Unpartition | Flatten | Externalise | Reconfigure

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from gpcatalog.migration.operations import ReplacePartitions
 from gpcatalog.migration.request import Mode, Request
+from gpcatalog.migration.steps.replace_partitions import ReplacePartitions
 from gpcatalog.planner.plan import Plan
 from tests.capacity.live import Live, own_database
 from tests.conftest import fresh_database

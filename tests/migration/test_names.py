@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from gpcatalog.migration import writer
 from gpcatalog.migration.folder import comment, file_name
 from gpcatalog.migration.introspect import grants, quote_ident_always
-from gpcatalog.migration.translate import Refusal, checked
+from gpcatalog.migration.naming import checked
+from gpcatalog.migration.predicates import Refusal
 from tests.conftest import fresh_database
 from tests.migration import made
 

@@ -11,32 +11,30 @@ from hypothesis import strategies as st
 
 from gpcatalog.dialect.greenplum import editions
 from gpcatalog.dialect.script import Outcome, Source, split, statements
-from gpcatalog.migration.classic import Classic, partition
+from gpcatalog.migration.classic import Classic
+from gpcatalog.migration.classic_spelling import partition
 from gpcatalog.migration.declarative import Declarative
-from gpcatalog.migration.external_tables import outside
 from gpcatalog.migration.introspect import Grant, Index, Relation, quote_ident_always
-from gpcatalog.migration.operations import (
-    Context,
-    DropPartitions,
-    FlattenLevel,
-    IntermediatePartition,
-    MoveToExternal,
-    NewPartition,
-    PartmanReconfigure,
-    PathStep,
-    ReplacePartitions,
-    StagingTable,
-    Unit,
-    Unpartition,
-)
-from gpcatalog.migration.partman import follow
-from gpcatalog.migration.table_level import lift, plain
+from gpcatalog.migration.operations import Context, IntermediatePartition, NewPartition, PathStep, StagingTable, Unit, Writing
+from gpcatalog.migration.request import Mode, Request
+from gpcatalog.migration.steps.drop_empty import DropPartitions
+from gpcatalog.migration.steps.external_tables import MoveToExternal
+from gpcatalog.migration.steps.flatten import FlattenLevel
+from gpcatalog.migration.steps.partman import PartmanReconfigure
+from gpcatalog.migration.steps.replace_partitions import ReplacePartitions
+from gpcatalog.migration.steps.unpartition import Unpartition
 from gpcatalog.migration.writer import Writer
 from gpcatalog.model.names import qualified
+from gpcatalog.model.server import Server
 from tests.migration.test_grammar import inside
 from tests.migration.test_names import NAMES
 
 WRITERS = {"gp6": Classic(), "gp7": Declarative(greenplum=True), "pg15": Declarative(greenplum=False)}
+SERVERS = {
+    "gp6": Server("Greenplum Database", "6.25.3", "gp6", 90426),
+    "gp7": Server("Greenplum Database", "7.0.0", "gp7", 120012),
+    "pg15": Server("PostgreSQL", "15.18", "pg15", 150018),
+}
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=40)
 
 
@@ -56,37 +54,56 @@ def changes(name: str, writer: Writer, names: list[str], text: str) -> list[tupl
     root = relation(table, schema, owner, text, level=0, kind="root", key=column)
     one, two = relation(leaf, schema, owner, text), relation(leaf[:20] + "2", schema, owner, text, level=2)
     quoted = quote_ident_always(column)
-    context = Context("plan-1", root, (quoted,), (quoted,), f"{quoted} date")
+    context = Context(plan="plan-1", root=root, columns=(quoted,), copied=(quoted,), signature=f"{quoted} date")
     body = f"CREATE INDEX i ON {root.sql} USING btree ({quoted})"
     made = Index(index, body, "", "", text, "", False, False, True)
+    late = f"({quoted} > '2020-01-01')"
     stage = StagingTable(
-        "gpc_1", new, schema, one.sql, one, ((one.sql, ""), (two.sql, "")), f"({quoted} > '2020-01-01')", (Grant(owner, ("SELECT",), ()),),
-        text, "heap", indexes=((made, index),), slices=(f"({quoted} > '2020-01-01')",) * 2, statistics=((quoted, 5),),
-    )  # fmt: skip
-    units = tuple(Unit(r, (r,), partition(r.partition)) for r in (one, two))
+        name="gpc_1",
+        final=new,
+        schema=schema,
+        like=one.sql,
+        shape=one,
+        sources=((one.sql, ""), (two.sql, "")),
+        predicate=late,
+        grants=(Grant(owner, ("SELECT",), ()),),
+        comment=text,
+        storage="heap",
+        indexes=((made, index),),
+        slices=(late, late),
+        statistics=((quoted, 5),),
+    )
+    units = tuple(Unit(relation=r, leaves=(r,), address=partition(r.partition)) for r in (one, two))
     bound = "START ('2020-01-01') END ('2020-01-03')" if name == "gp6" else "FOR VALUES FROM ('2020-01-01') TO ('2020-01-03')"
     swap = ReplacePartitions(
-        "merge-1",
-        text,
-        root,
-        "",
-        units,
-        (NewPartition(new, new, bound, (stage,), f"({quoted} > '2020-01-01')"),),
-        f"({quoted} > '2020-01-01')",
+        id="merge-1",
+        title=text,
+        parent=root,
+        above="",
+        gone=units,
+        made=(NewPartition(name=new, partition=new, bound=bound, stages=(stage,), key=late),),
+        range_predicate=late,
+        rows=7,
+        rests_on=(text,),
     )
+    server = SERVERS[name]
+    forward, back = (Writing(server, Request(), way) for way in (True, False))
     found = [
-        ("swap", writer.swap(context, swap, done="done", whole=True)),
-        ("online", writer.online(context, swap, whole=True)),
-        ("drop", writer.drop(context, DropPartitions("drop-1", text, root, "", units), whole=False)),
-        (
-            "plain",
-            plain(
-                writer, context,
-                Unpartition("plain-1", text, root, (one, two), (one, two), stage, ((qualified(schema, index), quoted),), ((quoted, text),)),
-                whole=True,
-            ),
-        ),
-    ]  # fmt: skip
+        ("swap", swap.transactions(writer, context, forward)),
+        ("online", swap.transactions(writer, context, Writing(server, Request(mode=Mode.ONLINE), True))),
+        ("drop", DropPartitions(id="drop-1", title=text, parent=root, above="", gone=units).transactions(writer, context, back)),
+    ]
+    plain = Unpartition(
+        id="plain-1",
+        title=text,
+        root=root,
+        gone=(one, two),
+        leaves=(one, two),
+        stage=stage,
+        sequences=((qualified(schema, index), quoted),),
+        comments=((quoted, text),),
+    )
+    found.append(("plain", plain.transactions(writer, context, forward)))
     lists, ranges = ("VALUES ('a')", "START (1) END (2)") if name == "gp6" else ("FOR VALUES IN ('a')", "FOR VALUES FROM (1) TO (2)")
     between = [
         replace(relation(n, schema, owner, text, level=level, kind="intermediate", key=column), has_template=True)
@@ -98,29 +115,83 @@ def changes(name: str, writer: Writer, names: list[str], text: str) -> list[tupl
         Grant(owner, ("INSERT",), (), revoked=True),
     )
     middles = (
-        IntermediatePartition(new, new, bound, (), between[0], grants, text, partition(leaf), indexes=((made, new),)),
-        IntermediatePartition(leaf, leaf, lists, (lists,), between[1], grants, text, partition(table)),
+        IntermediatePartition(
+            name=new,
+            label=new,
+            bound=bound,
+            path=(),
+            like=between[0],
+            grants=grants,
+            comment=text,
+            address=partition(leaf),
+            indexes=((made, new),),
+        ),
+        IntermediatePartition(
+            name=leaf,
+            label=leaf,
+            bound=lists,
+            path=(lists,),
+            like=between[1],
+            grants=grants,
+            comment=text,
+            address=partition(table),
+        ),
     )
     path = (PathStep(leaf, lists, leaf, partition(leaf)), PathStep(owner, ranges, owner, partition(owner)))
-    deep = NewPartition(new, new, bound, (replace(stage, path=path),), f"({quoted} > '2020-01-01')", middles, root)
-    gone = Unit(between[0], (two,), partition(leaf), middles)
-    found.append(("deep", writer.swap(context, replace(swap, gone=(gone,), made=(deep,)), done="done", whole=True)))
+    deep = NewPartition(
+        name=new,
+        partition=new,
+        bound=bound,
+        stages=(replace(stage, path=path),),
+        key=late,
+        middles=middles,
+        columns=root,
+    )
+    gone = Unit(relation=between[0], leaves=(two,), address=partition(leaf), middles=middles)
+    found.append(("deep", replace(swap, gone=(gone,), made=(deep,)).transactions(writer, context, forward)))
     if name != "pg15":
-        where = MoveToExternal("out-1", text, root, "", units[0], one, f"({quoted} > '2020-01-01')", "gpc_x", 30 << 20)
-        found.append(("outside", [outside(writer, context, where, whole=True)[1]]))
+        external = MoveToExternal(
+            id="out-1",
+            title=text,
+            parent=root,
+            above="",
+            unit=units[0],
+            leaf=one,
+            predicate=late,
+            name="gpc_x",
+            file_bytes=30 << 20,
+        )
+        found.append(("external", [external.transactions(writer, context, forward)[1]]))
+        found.append(("external back", replace(external, id="undo-out-1", stage=stage).transactions(writer, context, back)))
     if name != "gp6":
-        middle = relation(new, schema, owner, text, kind="intermediate", key=column)
-        above = replace(middles[0], indexes=((made, index),))
-        up = FlattenLevel("lift-1", text, root, middle, two, ((index, new),), f"({quoted} > '2020-01-01')", "true", True, above)
-        found.append(("lift", lift(writer, context, up, done="done", whole=True)))
-        down = FlattenLevel("undo-lift-1", text, root, middle, two, ((index, new),), f"({quoted} > '2020-01-01')", "true", False, above)
-        found.append(("lift back", lift(writer, context, down, done="undone", whole=False)))
+        up = FlattenLevel(
+            id="flatten-1",
+            title=text,
+            parent=root,
+            middle=relation(new, schema, owner, text, kind="intermediate", key=column),
+            leaf=two,
+            indexes=((index, new),),
+            predicate=late,
+            below="true",
+            up=True,
+            above=replace(middles[0], indexes=((made, index),)),
+        )
+        found.append(("flatten", up.transactions(writer, context, forward)))
+        found.append(("flatten back", replace(up, id="undo-flatten-1", up=False).transactions(writer, context, back)))
     if name == "pg15":
         for version in (4, 5):
-            asked = (("partition_interval", "1 month"), ("retention", text))
-            now = (("partition_interval", "1 day"), ("retention", text))
-            change = PartmanReconfigure("follow-1", text, quote_ident_always(schema), version, f"{schema}.{table}", root, True, now, asked)
-            found.append((f"partman {version}", follow(writer, context, change, done="done")))
+            change = PartmanReconfigure(
+                id="follow-1",
+                title=text,
+                home=quote_ident_always(schema),
+                version=version,
+                table=f"{schema}.{table}",
+                root=root,
+                time=True,
+                now=(("partition_interval", "1 day"), ("retention", text)),
+                wanted=(("partition_interval", "1 month"), ("retention", text)),
+            )
+            found.append((f"partman {version}", change.transactions(writer, context, forward)))
     return found
 
 

@@ -12,8 +12,9 @@ from gpcatalog.commands import migrate as command
 from gpcatalog.dialect.greenplum import editions
 from gpcatalog.dialect.script import Outcome, Source, split, statements
 from gpcatalog.migration.folder import Folder
-from gpcatalog.migration.operations import DropPartitions, RefusedStep
+from gpcatalog.migration.operations import RefusedStep
 from gpcatalog.migration.request import Request
+from gpcatalog.migration.steps.drop_empty import DropPartitions
 from gpcatalog.migration.translate import translate
 from gpcatalog.probes.connection import connect
 from tests.conftest import fresh_database

@@ -1,40 +1,99 @@
-"""pg_partman told to make partitions of another grain: its configuration, and the partitions between the old grain and the new."""
+"""Reconfigure pg_partman: it makes partitions of the plan's grain from then on, behind one that fills the gap to the first of them."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+
+import msgspec
+
+from gpcatalog.migration.introspect import ProbeRunner, Relation
 from gpcatalog.migration.journal import SCHEMA, proof
-from gpcatalog.migration.operations import Context, PartmanReconfigure
+from gpcatalog.migration.live_table import LiveTable
+from gpcatalog.migration.operations import Context, Operation, Writing
+from gpcatalog.migration.partman_names import COLUMNS, SUFFIXES, UNITS
+from gpcatalog.migration.predicates import Refusal
+from gpcatalog.migration.steps.registry import StepHandler, Translation, register
 from gpcatalog.migration.writer import Writer, array, call, dollar_tag, literal
-
-# what part of a time each interval begins with
-UNITS = {"1 hour": "hour", "1 day": "day", "1 week": "week", "1 month": "month", "3 months": "quarter", "1 year": "year"}
-# how pg_partman 4 spells the start of a partition in its name; 5 is asked (calculate_time_partition_info)
-SUFFIXES = {
-    "hour": "YYYY_MM_DD_HH24MI",
-    "day": "YYYY_MM_DD",
-    "week": 'IYYY"w"IW',
-    "month": "YYYY_MM",
-    "quarter": 'YYYY"q"Q',
-    "year": "YYYY",
-}
-COLUMNS = ("partition_interval", "datetime_string", "premake", "retention")
+from gpcatalog.planner import operations as op
 
 
-def merged_suffix(start: str, version: int) -> str:
-    """How the name of a merged partition ends so that pg_partman reads its start out of it, whatever grain it thinks in.
+@dataclass(frozen=True, kw_only=True)
+class PartmanReconfigure(Operation):
+    """pg_partman makes partitions of another grain.
 
-    >>> merged_suffix("2020-01-01", 4), merged_suffix("2020-01-01 06:00:00+00", 4), merged_suffix("2020-01-01", 5), merged_suffix("500", 4)
-    ('p2020_01_01', 'p2020_01_01_0600', 'p20200101', 'p500')
+    home:  quoted schema of pg_partman; version: its major version
+    table: as part_config spells it; time: whether it is split by time, else by a number
+    now, wanted: columns of part_config; back: put the old values back
     """
-    day, _, clock = start.partition(" ")
-    if "-" not in day[1:]:
-        return f"p{day}"
-    hours = clock[:5].replace(":", "")
-    ending = "" if not hours or hours == "0000" else f"_{hours}" if version < 5 else f"_{hours}00"
-    return "p" + day.replace("-", "_" if version < 5 else "") + ending
+
+    home: str
+    version: int
+    table: str
+    root: Relation
+    time: bool
+    now: tuple[tuple[str, str | None], ...]
+    wanted: tuple[tuple[str, str], ...]
+    back: bool = False
+
+    def summary(self) -> str:
+        return "change the configuration of pg_partman"
+
+    def details(self) -> list[str]:
+        return [f"  {k}: {v}" for k, v in (self.now if self.back else self.wanted)]
+
+    def transactions(self, writer: Writer, context: Context, writing: Writing) -> list[str]:
+        return _reconfigure(context, self, done=writing.state)
 
 
-def follow(writer: Writer, context: Context, change: PartmanReconfigure, *, done: str) -> list[str]:
+def _translate(live: LiveTable, step: op.Reconfigure, ask: ProbeRunner) -> Translation:
+    """pg_partman's configuration follows the plan."""
+    if not any(isinstance(s, op.Merge) for s in live.accepted):
+        raise Refusal("the merges that it would follow are refused")
+    home = ask("partman_home")
+    if not home:
+        raise Refusal("pg_partman is not installed any more")
+    version = int(str(home[0]["version"]).split(".")[0])
+    if version not in (4, 5):
+        raise Refusal(f"pg_partman {home[0]['version']}: 4 and 5 are known")
+    row = next(
+        (r for r in ask("partman", schema=home[0]["schema"], schema_name=home[0]["schema_name"]) if r["root"] == live.table.root.oid),
+        None,
+    )
+    if row is None:
+        raise Refusal("changed since it was planned: pg_partman no longer maintains it")
+    now = msgspec.json.decode(row["detail"])
+    if str(now["partition_interval"]) != step.now.get("partition_interval"):
+        raise Refusal(f"changed since it was planned: its interval is {now['partition_interval']}")
+    if now["partition_type"] not in ("native", "range"):
+        raise Refusal(f"it is a set of kind {now['partition_type']}: only native sets are changed")
+    if now["epoch"] != "none":
+        raise Refusal("its key counts seconds: where a cell of the calendar begins is not told by its bounds")
+    if any(r.level > 1 for r in live.table.relations.values()):
+        raise Refusal("pg_partman maintains several levels of it: part_config_sub would have to follow, which is not tried")
+    interval = step.wanted["partition_interval"]
+    time = interval in UNITS
+    if not time and not interval.isdigit():
+        raise Refusal(f"the interval {interval} is neither one of the calendar nor a number")
+    kept = tuple((k, None if now[k] is None else str(now[k])) for k in COLUMNS)
+    forward = PartmanReconfigure(
+        id=step.id,
+        title=step.explanation,
+        home=home[0]["schema"],
+        version=version,
+        table=now["parent_table"],
+        root=live.table.root,
+        time=time,
+        now=kept,
+        wanted=tuple(sorted(step.wanted.items())),
+        rests_on=step.rests_on,
+    )
+    return [(forward, replace(forward, id=f"undo-{step.id}", title=f"rollback: {forward.title}", back=True, rests_on=()))]
+
+
+register(StepHandler(_translate), "reconfigure pg_partman")
+
+
+def _reconfigure(context: Context, change: PartmanReconfigure, *, done: str) -> list[str]:
     """The transaction that changes the configuration, or puts it back."""
     forth = change.id.removeprefix("undo-")
     sign = "=" if done == "done" else "<>"

@@ -1,4 +1,4 @@
-"""Greenplum: the subpartition template, which new partitions take what is below them from, follows the plan."""
+"""The text of subpartition templates (Greenplum), as the partitions of a table are and as they will be."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from collections.abc import Sequence
 
 from gpcatalog.migration.introspect import Relation, Table
 from gpcatalog.migration.introspect import quote_ident_always as quote  # of partitions: Greenplum 6 takes few keywords for their names
-from gpcatalog.migration.operations import Context, ReplacePartitions, SetTemplate
-from gpcatalog.migration.writer import Phase, Phases, Writer, block, call, literal, lock_list
 from gpcatalog.model.bounds import BoundKind, joined_list, merged_text, parse
 from gpcatalog.model.storage import Storage
 from gpcatalog.planner import operations as op
@@ -90,23 +88,3 @@ def set_template(table: str, elements: Sequence[str]) -> str:
     """The statement that gives a table, or the partition behind ALTER TABLE … ALTER PARTITION, this subpartition template."""
     said = ",\n        ".join(elements)
     return f"ALTER TABLE {table} SET SUBPARTITION TEMPLATE (\n        {said});"
-
-
-def template(writer: Writer, context: Context, change: SetTemplate, *, done: str) -> list[str]:
-    """The transaction that sets the template: it touches no partition and no row."""
-    root = context.root
-    as_swap = ReplacePartitions(change.id, change.title, root, "", (), (), "true")
-    guard = writer.guard(context, as_swap, done=done, whole=False, partitions=[])
-    phases: Phases = [
-        (Phase.GUARD, guard),
-        (
-            Phase.EXCLUSIVE,
-            [
-                call("lock", literal(f"LOCK TABLE {lock_list([root.sql])} IN ACCESS EXCLUSIVE MODE")),
-                "began := pg_catalog.clock_timestamp();",
-            ],
-        ),
-        (Phase.SWAP, [set_template(root.sql, change.then)]),
-        (Phase.NOTE, writer.note(context, as_swap, done)),
-    ]
-    return [block(phases)]

@@ -1,0 +1,54 @@
+"""How Greenplum 6 spells partitions, constants of bounds, and definitions."""
+
+from __future__ import annotations
+
+import re
+
+from gpcatalog.migration.introspect import quote_ident_always as quote  # Greenplum 6 takes few keywords for names of partitions
+
+_MODIFIER = re.compile(
+    r"'(?:[^']|'')*'|(::\s*(?:pg_catalog\.)?)"
+    r"(time(?:stamp)?|numeric|character varying|varchar|character|char|bpchar|bit varying|bit|varbit)"
+    r"\s*\(\d+(?:,\s*-?\d+)?\)"
+)
+_WITHOUT_LENGTH = {"character": "bpchar", "char": "bpchar", "bit": "varbit"}  # without a length, these have the length 1
+
+
+def partition(name: str, value: str = "") -> str:
+    """How a partition is addressed behind PARTITION: by its name, or by a value that it holds."""
+    return quote(name) if name else f"FOR ({value})"
+
+
+_USERS_TYPE = re.compile(r"""('(?:[^']|'')*')|::(?:"(?:[^"]|"")*"|\w+)\.(?:"(?:[^"]|"")*"|\w+)""")
+
+
+def constant(text: str) -> str:
+    '''Return the text without lengths and precisions of types and without casts to user-defined types.
+
+    Greenplum 6 takes no such cast for a constant. A bound is not longer than its column, and a literal without a type gets that of
+    its column, so the value is the same. Casts to user-defined types have a schema: nothing but pg_catalog is on the path.
+
+    >>> constant("START ('2022-01-01 00:00:00'::timestamp(6) without time zone)")
+    "START ('2022-01-01 00:00:00'::timestamp without time zone)"
+    >>> constant("FOR ('a'::character varying(9), 'b'::character(3), '-2.0'::numeric(12,6))")
+    "FOR ('a'::character varying, 'b'::bpchar, '-2.0'::numeric)"
+    >>> constant("VALUES ('x::time(3)', 'it''s ::time(3)')")
+    "VALUES ('x::time(3)', 'it''s ::time(3)')"
+    >>> constant("""START ('2022-01-01'::public.day) END ('2022-02-01'::"My.S"."a day")""")
+    "START ('2022-01-01') END ('2022-02-01')"
+    '''
+    plain = _MODIFIER.sub(lambda m: m[1] + _WITHOUT_LENGTH.get(m[2], m[2]) if m[1] else m[0], text)
+    return _USERS_TYPE.sub(lambda m: m[1] or "", plain)
+
+
+DEFAULT_ENCODING = "compresstype=none, blocksize=32768, compresslevel=0"
+_ENCODING = re.compile(r"""('(?:[^']|'')*')|\s*\bCOLUMN (?:"(?:[^"]|"")*"|[^\s"']+) ENCODING \([^()']*\)""")
+
+
+def without_encodings(definition: str) -> str:
+    """Return what the server says behind PARTITION BY, without the encodings of columns.
+
+    >>> without_encodings("(PARTITION p VALUES('COLUMN a ENCODING (x)') WITH (a=b) COLUMN \\"v w\\" ENCODING (compresstype=none), DEFAULT")
+    "(PARTITION p VALUES('COLUMN a ENCODING (x)') WITH (a=b), DEFAULT"
+    """
+    return _ENCODING.sub(lambda m: m[1] or "", definition)

@@ -1,0 +1,308 @@
+"""The live table behind a plan: finds what the steps name, says what stands in the way, and describes the tables to build."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+
+from gpcatalog.migration import subtree
+from gpcatalog.migration.classic_spelling import constant, partition
+from gpcatalog.migration.introspect import (
+    Column,
+    Grant,
+    Index,
+    ProbeRunner,
+    Relation,
+    Table,
+    column_signature,
+    quote_ident_always,
+)
+from gpcatalog.migration.naming import index_name, options_of
+from gpcatalog.migration.operations import Context, PathStep, Requirements, StagingTable, Unit
+from gpcatalog.migration.predicates import Refusal, holding_value, predicate, same_bound
+from gpcatalog.migration.traits import PropertyStatements, brought_along, dress
+from gpcatalog.model.bounds import BoundKind, parse
+from gpcatalog.model.names import qualified
+from gpcatalog.model.traits import Differ, Traits, privileges_lost
+from gpcatalog.planner import operations as op
+from gpcatalog.planner.plan import TablePlan
+
+# what hangs on a table or partition and would be lost, or would be in the way
+IN_THE_WAY = {
+    "view": "a view reads it",
+    "rule": "a rule hangs on it",
+    "trigger": "a trigger of its own",
+    "foreign key": "a foreign key",
+    "referenced by foreign key": "a foreign key points at it",
+    "policy": "a row policy of its own",
+    "row security": "row security of its own",
+    "publication": "it is published by name",
+    "own check": "a CHECK of its own, which the other rows need not satisfy",
+    "column grants": "grants on its columns",
+    "sequence": "it owns a sequence, which would be dropped with it",
+    "needed by another object": "another object needs it",
+    "subscription": "a subscription writes to it",
+    "member of an extension": "an extension owns it or one of its indexes",
+    "security label": "it has a security label",
+    "pending detach": "DETACH PARTITION CONCURRENTLY of it is not finished (ALTER TABLE … DETACH PARTITION … FINALIZE)",
+    "exclusion constraint": "an exclusion constraint",
+    "index that is not valid": "an index that is not valid",
+    "own index": "an index of its own that is unique or that all partitions below it have",
+    "own expression": "a generated column with an expression of its own",
+    "row type": "its row type has privileges or a comment, or it was created of a type",
+}
+# of these the partitioned table itself must have none, if another table is to take its place
+OF_THE_ROOT = ("subscription", "member of an extension", "security label", "row type")
+
+
+class LiveTable:
+    """One table as it is now, with the part of the plan that concerns it."""
+
+    def __init__(
+        self, table: Table, plan_id: str, planned: TablePlan, *, counts: dict[str, int] | None, growth: float, slots: int | None
+    ) -> None:
+        self.table = table
+        self.planned = planned
+        self.accepted: list[op.AnyStep] = []
+        self.counts = counts
+        self.dropped = {u.oid for s in planned.steps if isinstance(s, op.DropEmpty) for u in s.units}
+        self.growth = growth
+        self.slots = slots
+        self.classic = table.server.classic_partitions
+        root = table.root
+        columns = table.columns[root.oid]
+        self.context = Context(
+            plan=plan_id,
+            root=root,
+            columns=tuple(quote_ident_always(c.name) for c in columns),
+            copied=tuple(quote_ident_always(c.name) for c in columns if not c.generated),
+            signature=column_signature(columns),
+        )
+        self.partman = next((s for s in planned.steps if isinstance(s, op.Reconfigure) and s.maker == "pg_partman"), None)
+        self.taken_indexes: set[str] = {i.name for indexes in table.indexes.values() for i in indexes}
+
+    def digest(self, step: op.Step) -> str:
+        """Return the part of a step's id that names its staging tables."""
+        return re.sub(r"\W", "", step.id.rsplit("-", 1)[-1])[:12]
+
+    def counted(self, leaves: Sequence[Relation]) -> int | None:
+        """Return the rows of leaves that were counted just now; None where one was not."""
+        if self.counts is None or not all(leaf.sql in self.counts for leaf in leaves):
+            return None
+        return sum(self.counts[leaf.sql] for leaf in leaves)
+
+    # --- obstacles ---------------------------------------------------------------------------------------------------
+
+    def table_obstacles(self) -> None:
+        """Raises Refusal for what stands in the way of every step."""
+        root = self.table.root
+        if root.distribution == "REPLICATED":
+            raise Refusal("replicated: partitions of a replicated table are not exchanged")
+        for h in self.table.hanging:
+            if h.what == "publication of all tables":
+                raise Refusal(f"publication {h.detail} publishes every table: the copies would be sent to its subscribers")
+            if h.what == "publication of its schema":
+                raise Refusal(f"publication {h.detail} publishes its whole schema: the copies would be sent to its subscribers")
+            if h.what in ("foreign key", "referenced by foreign key") and (h.oid == root.oid or self.classic):
+                raise Refusal(f"{IN_THE_WAY[h.what]} ({h.detail})")
+            if h.what == "publication" and h.oid == root.oid:
+                raise Refusal(f"publication {h.detail} publishes it: subscribers would not follow the exchange")
+            if h.what == "index that is not valid" and h.oid == root.oid:
+                raise Refusal(f"index {h.detail} is not valid: attaching partitions would build it on all of them")
+            if h.what in ("rule", "trigger") and h.oid == root.oid and self.classic:
+                raise Refusal(f"{IN_THE_WAY[h.what]} ({h.detail})")
+        if self.classic and (places := {r.schema for r in self.table.relations.values()} - {root.schema}):
+            raise Refusal(f"partitions of it lie in schema {min(places)}: new ones would be made in {root.schema}")
+        if any(r.has_oids for r in self.table.relations.values()):
+            raise Refusal("it has OIDs, which a copy would change")
+        if not all(r.persistence in "pu" for r in self.table.relations.values()):
+            raise Refusal("a temporary table")
+
+    def refuse_dependents(self, relation: Relation, *, but: Collection[str] = ()) -> None:
+        """Raise Refusal for what depends on a relation and would be lost, or would be in the way.
+
+        but: kinds of dependents that are not in the way
+        """
+        for h in self.table.dependents.get(relation.oid, ()):
+            if h.what in IN_THE_WAY and h.what not in but:
+                raise Refusal(f"{IN_THE_WAY[h.what]}: {relation.name} ({h.detail})")
+
+    def leaf_obstacles(self, leaves: list[Relation]) -> None:
+        """Raise Refusal for leaves that cannot be replaced or dropped safely."""
+        for leaf in leaves:
+            self.refuse_dependents(leaf)
+        for leaf in leaves:
+            if leaf.storage in ("external", "foreign", "other", "none"):
+                raise Refusal(f"{leaf.name} is {leaf.storage}: its rows are not this server's to move")
+            if leaf.persistence != leaves[0].persistence:
+                raise Refusal("some of its leaves are unlogged and some are not")
+            if leaf.distribution != self.table.root.distribution:
+                raise Refusal(f"{leaf.name} is distributed {leaf.distribution}, the table {self.table.root.distribution}")
+            if leaf.column_grants and self.classic:
+                raise Refusal(f"{leaf.name} has grants on columns")
+            own = [(c.name, c.type) for c in self.table.columns[leaf.oid]]
+            wanted = [(c.name, c.type) for c in self.table.columns[self.table.root.oid]]
+            if (self.classic and own != wanted) or sorted(own) != sorted(wanted):
+                raise Refusal(f"{leaf.name} has other columns than the table")
+        if self.table.root.column_grants and self.classic:
+            raise Refusal("the table has grants on columns, which EXCHANGE loses")
+
+    # --- the live table against the plan ------------------------------------------------------------------------------
+
+    def live(self, oid: int, name: str, bound: str) -> Relation:
+        """The relation that the plan means. Raises Refusal saying what changed."""
+        found = self.table.relations.get(oid) or next((r for r in self.table.relations.values() if r.name == name), None)
+        if found is None:
+            raise Refusal(f"changed since it was planned: {name} is gone")
+        if found.name != name:
+            raise Refusal(f"changed since it was planned: {name} is now called {found.name}")
+        if bound and not same_bound(found.bound, bound):
+            raise Refusal(f"changed since it was planned: {name} had the bound {bound} and has {found.bound}")
+        return found
+
+    def unit(self, relation: Relation) -> Unit:
+        leaves = self.table.leaves(relation.oid)
+        # nothing but the default partition is addressed without a value, and that one by its name
+        address = self.address(relation) if self.classic else ""
+        middles = subtree.middles(self.table, relation, self.addresses(relation))
+        return Unit(relation=relation, leaves=tuple(leaves), address=address, middles=middles)
+
+    def address(self, relation: Relation) -> str:
+        if relation.partition:
+            return partition(relation.partition)
+        return partition("", constant(holding_value(parse(relation.bound))))
+
+    def above(self, parent: Relation, end: int | None = None) -> str:
+        """Greenplum 6: how a parent is reached, or (end=-1) what is above it."""
+        if not self.classic:
+            return ""
+        return "".join(f"ALTER PARTITION {self.address(r)} " for r in self.table.path_key(parent.oid)[:end])
+
+    def key(self, relation: Relation) -> tuple[str, ...]:
+        """The quoted columns that a partitioned relation is split by. Raises Refusal."""
+        if not relation.split_by_columns:
+            raise Refusal("its key is an expression")
+        return tuple(quote_ident_always(column) for column in relation.key)
+
+    def parent_of(self, relations: list[Relation]) -> Relation:
+        parents = {r.parent for r in relations}
+        if len(parents) != 1 or None in parents:
+            raise Refusal("its units lie under different parents")
+        (parent,) = parents
+        assert parent is not None
+        return self.table.relations[parent]
+
+    def default_unit(self, parent: Relation, gone: list[Relation]) -> Unit | None:
+        found = self.table.default_of(parent.oid)
+        if found is None:
+            return None
+        if found.oid in {g.oid for g in gone}:
+            raise Refusal("the default partition itself is never merged")
+        unit = self.unit(found)
+        if self.classic:
+            for leaf in unit.leaves:
+                if leaf.storage not in ("heap", "ao_row", "ao_column"):
+                    raise Refusal(f"the default partition {leaf.name} is {leaf.storage}")
+                self.refuse_dependents(leaf)
+        return unit
+
+    # --- stages -------------------------------------------------------------------------------------------------------
+
+    def path_below(self, leaf: Relation, unit: Relation) -> tuple[PathStep, ...]:
+        return subtree.path(self.table, leaf, unit, self.addresses(unit))
+
+    def addresses(self, unit: Relation) -> dict[int, str]:
+        """Greenplum 6: how what lies below a unit is reached, by oid. Raises Refusal."""
+        if not self.classic:
+            return {}
+        found: dict[int, str] = {}
+        to_do = [unit]
+        while to_do:
+            below = self.table.children(to_do.pop().oid)
+            found |= {r.oid: self.address(r) for r in below}
+            to_do += below
+        return found
+
+    def encodings(self, columns: tuple[Column, ...]) -> tuple[tuple[str, str], ...]:
+        return tuple((quote_ident_always(c.name), c.encoding) for c in columns if c.encoding)
+
+    def own_indexes(self, leaf: Relation, final: str) -> tuple[tuple[Index, str], ...]:
+        same = final == leaf.name
+        return tuple(
+            (i, i.name if same else index_name(leaf.name, i.name, final, self.taken_indexes)) for i in self.table.indexes[leaf.oid]
+        )
+
+    def statistics_targets(self, leaf: Relation) -> tuple[tuple[str, int], ...]:
+        return tuple((quote_ident_always(c.name), c.statistics) for c in self.table.columns[leaf.oid] if c.statistics >= 0)
+
+    def path_predicate(self, leaf: Relation, unit: Relation) -> list[str]:
+        found = []
+        for r in self.table.below(leaf.oid, unit.oid):
+            assert r.parent is not None
+            bound, above = parse(r.bound), self.table.relations[r.parent]
+            expressible = bound.kind is BoundKind.RANGE or (bound.kind is BoundKind.LIST and len(above.key) == 1)
+            # of expressions, hash partitions and the default one, the rows come from ones with the same bound
+            if expressible and above.split_by_columns:
+                found.append(predicate(bound, *self.key(above)))
+        return found
+
+    def property_statements(self, schema: str, name: str, final: str, base: Traits, wanted: Traits) -> PropertyStatements:
+        try:
+            return dress(qualified(schema, name), qualified(schema, final), base, wanted, self.table.traits[self.table.root.oid])
+        except Differ as e:
+            raise Refusal(str(e)) from None
+
+    def hanging_on_root(self, ask: ProbeRunner) -> dict[str, list[tuple[str, str]]]:
+        """What depends on the root, by kind: (detail, column)."""
+        found: dict[str, list[tuple[str, str]]] = {}
+        for r in ask("migration_root", root=str(self.table.root.oid)):
+            found.setdefault(r["what"], []).append((r["detail"], r["column"] or ""))
+        return found
+
+    def as_it_was(
+        self, name: str, leaf: Relation, like: Relation, *, predicate: str = "true", without: Collection[tuple[str, str]] = ()
+    ) -> StagingTable:
+        """A leaf made again, with the storage, grants, comment, indexes and traits that it has now; traits `without` come later."""
+        table = self.table
+        wanted = {k: v for k, v in table.traits[leaf.oid].items() if k not in without}
+        copied = brought_along(table.traits[like.oid], classic=self.classic)
+        return StagingTable(
+            name=name,
+            final=leaf.name,
+            schema=leaf.schema,
+            like=like.sql,
+            shape=leaf,
+            sources=(),
+            predicate=predicate,
+            grants=leaf.grants,
+            comment=leaf.comment,
+            storage=leaf.storage,
+            options=options_of(leaf.options),
+            encodings=self.encodings(table.columns[leaf.oid]) if leaf.storage == "ao_column" else (),
+            explicit=True,
+            indexes=tuple((i, i.name) for i in table.indexes[leaf.oid]),
+            statistics=self.statistics_targets(leaf),
+            dress=self.property_statements(leaf.schema, name, leaf.name, copied, wanted),
+        )
+
+    def templates_now(self, ask: ProbeRunner) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """Greenplum 6: the subpartition templates as the server spells them, deepest level first, each behind what gets it."""
+        found: dict[int, list[str]] = {}
+        for r in ask("migration_template", root=str(self.table.root.oid)):
+            found.setdefault(r["level"], []).append(r["element"])
+        at = self.table.root
+        reached = {1: at.sql}
+        for level in range(2, max(found, default=0) + 1):
+            at = next(c for c in self.table.children(at.oid) if c.kind != "leaf")
+            reached[level] = f"{reached[level - 1]} ALTER PARTITION {self.address(at)}"
+        return tuple((reached[level], tuple(found[level])) for level in sorted(found, reverse=True))
+
+
+def grants_lost(kept: Iterable[Grant], parts: Sequence[Relation], where: str) -> list[str]:
+    """Return a sentence for each privilege that some of the parts grant and the relation that takes their place does not."""
+    return privileges_lost([[word for g in p.grants for word in g.words] for p in parts], [word for g in kept for word in g.words], where)
+
+
+def requirements(step: op.Step) -> Requirements:
+    """Return the plan's estimate of what a step needs of the server."""
+    return Requirements(locks=step.cost.locks, segment_bytes=step.cost.segment_bytes or 0, seconds=step.cost.seconds)

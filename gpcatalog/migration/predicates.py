@@ -1,0 +1,121 @@
+"""Partition bounds as SQL: what a row must satisfy, how Greenplum 6 addresses a partition, which ranges meet."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from decimal import Decimal
+
+from gpcatalog.migration.classic_spelling import constant
+from gpcatalog.model.bounds import Bound, BoundKind, Family, Term, TermKind, family, parse, tuple_ends
+
+
+class Refusal(Exception):
+    """Why one step or table is not migrated."""
+
+
+def predicate(bound: Bound, *columns: str) -> str:
+    """What a row must satisfy to lie in a bound. Raises Refusal.
+
+    >>> predicate(parse("START (1) EXCLUSIVE END (5) INCLUSIVE"), "k")
+    '(k IS NOT NULL AND k > 1 AND k <= 5)'
+    >>> predicate(parse("FOR VALUES IN ('a', NULL)"), "k")
+    "(k IS NULL OR k IN ('a'))"
+    >>> predicate(parse("FOR VALUES FROM (1, 2) TO (1, 5)"), "a", "b")
+    '(a IS NOT NULL AND b IS NOT NULL AND (a > 1 OR (a = 1 AND b >= 2)) AND (a < 1 OR (a = 1 AND b < 5)))'
+    >>> predicate(parse("FOR VALUES FROM (1, MINVALUE) TO (2, MAXVALUE)"), "a", "b")
+    '(a IS NOT NULL AND b IS NOT NULL AND (a >= 1) AND (a <= 2))'
+    """
+    if len(columns) > 1 and bound.kind is BoundKind.RANGE:
+        sides = [_side(bound.lower, columns, ">", TermKind.MINVALUE), _side(bound.upper, columns, "<", TermKind.MAXVALUE)]
+        return f"({' AND '.join([*(f'{c} IS NOT NULL' for c in columns), *(s for s in sides if s)])})"
+    if len(columns) > 1:
+        raise Refusal("its key has several columns")
+    (key,) = columns
+    if bound.kind is BoundKind.LIST:
+        plain = ", ".join(t.sql for t in bound.values if t.kind is not TermKind.NULL)
+        parts = ["k IS NULL".replace("k", key, 1)] if any(t.kind is TermKind.NULL for t in bound.values) else []
+        if plain:
+            parts.append(f"{key} IN ({plain})" if parts else f"{key} IS NOT NULL AND {key} IN ({plain})")
+        return f"({' OR '.join(parts)})"
+    if bound.kind is not BoundKind.RANGE:
+        raise Refusal(f"the bound {bound.text} is neither a range nor a list")
+    # the server proves a partition constraint only from checks that say IS NOT NULL, too; else ATTACH PARTITION reads the table
+    parts = [f"{key} IS NOT NULL"]
+    if bound.lower:
+        parts.append(f"{key} {'>=' if bound.lower_inclusive else '>'} {bound.lower[0].sql}")
+    if bound.upper:
+        parts.append(f"{key} {'<=' if bound.upper_inclusive else '<'} {bound.upper[0].sql}")
+    return f"({' AND '.join(parts)})"
+
+
+def _side(end: Sequence[Term] | None, columns: Sequence[str], than: str, all_of_it: TermKind) -> str:
+    """Return that a row of several columns lies on one side of an end, in the form in which the server proves it; '' for an open end.
+
+    than: ">" for the lower end, which belongs to the range, "<" for the upper one; all_of_it: MINVALUE or MAXVALUE, if it takes in all
+    rows with the values before it
+    """
+    if end is None:
+        return ""
+    arms = []
+    for n, (term, column) in enumerate(zip(end, columns, strict=True)):
+        if term.kind is not TermKind.VALUE:
+            break
+        following = end[n + 1].kind if n + 1 < len(end) else None
+        inside = following is all_of_it or (following is None and than == ">")
+        same = [f"{c} = {t.sql}" for c, t in zip(columns[:n], end[:n], strict=True)]
+        arm = " AND ".join([*same, f"{column} {than}{'=' if inside else ''} {term.sql}"])
+        arms.append(f"({arm})" if same else arm)
+    return f"({' OR '.join(arms)})" if arms else ""
+
+
+def holding_value(bound: Bound) -> str:
+    """A value that a partition without a name holds, for FOR (…). Raises Refusal."""
+    if bound.kind is BoundKind.LIST:
+        found = next((t.sql for t in bound.values if t.kind is not TermKind.NULL), "")
+    elif bound.lower and bound.lower_inclusive:
+        found = bound.lower[0].sql
+    elif bound.upper and bound.upper_inclusive:
+        found = bound.upper[0].sql
+    else:
+        found = ""
+    if not found:
+        raise Refusal(f"a partition without a name and without a value to address it by: {bound.text}")
+    return found
+
+
+def same_bound(one: str, other: str) -> bool:
+    """Two spellings of one bound: equal but for casts and white space."""
+    plain = [re.sub(r"\s+|::[\w \"().]+?(?=[,)]|$)", "", t) for t in (one, other)]
+    return one == other or plain[0] == plain[1]
+
+
+def has_both_ends(text: str) -> bool:
+    """A list, or a range with both ends: what can be split off a default partition."""
+    bound = parse(text)
+    return bound.kind is BoundKind.LIST or bool(bound.lower and bound.upper)
+
+
+def range_outside(bound: Bound) -> str:
+    """A range outside of this one, as Greenplum 6 adds it; '' where there is none to be told."""
+    if bound.kind is BoundKind.RANGE and bound.upper and not bound.upper_inclusive:
+        return constant(f"START ({bound.upper[0].sql})")
+    if bound.kind is BoundKind.RANGE and bound.lower and bound.lower_inclusive:
+        return constant(f"END ({bound.lower[0].sql})")
+    return ""
+
+
+def adjacent(one: Bound, two: Bound, types: Sequence[str]) -> bool:
+    """Nothing lies between the end of one range and the start of the next; types: of the key's columns.
+
+    Text decides, but for days and whole numbers of keys of several columns, where (5, MAXVALUE) ends before (6, MINVALUE) starts.
+    """
+    if one.kind is not BoundKind.RANGE or two.kind is not BoundKind.RANGE or not one.upper or not two.lower:
+        return False
+    kinds = [family(t) for t in types]
+    if len(kinds) > 1 and all(kind.ordered for kind in kinds):
+        return tuple_ends(one, kinds)[1] == tuple_ends(two, kinds)[0]
+    if kinds == [Family.NUMERIC] and one.upper[0].kind is two.lower[0].kind is TermKind.VALUE:  # 1.0 is 1.00
+        return Decimal(one.upper[0].value) == Decimal(two.lower[0].value) and one.upper_inclusive != two.lower_inclusive
+    end, start = ([(t.kind, t.value) for t in side] for side in (one.upper, two.lower))
+    return end == start and one.upper_inclusive != two.lower_inclusive

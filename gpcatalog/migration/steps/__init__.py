@@ -1,0 +1,29 @@
+"""Steps of a plan, one module a kind: what refuses it, its operations, their rollback, their SQL and their text.
+
+A new kind of step is a class in `gpcatalog/planner/operations.py`, a module here that registers a handler, and its import below.
+"""
+
+from gpcatalog.migration.steps import (
+    drop_empty,
+    every,
+    external_tables,
+    flatten,
+    partman,
+    replace_partitions,
+    template,
+    unpartition,
+)
+from gpcatalog.migration.steps.registry import handler_of, kinds
+
+__all__ = [
+    "drop_empty",
+    "every",
+    "external_tables",
+    "flatten",
+    "handler_of",
+    "kinds",
+    "partman",
+    "replace_partitions",
+    "template",
+    "unpartition",
+]

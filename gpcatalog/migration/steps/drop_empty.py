@@ -1,0 +1,129 @@
+"""Drop empty partitions: looked at again under the lock; the rollback creates them again, empty."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpcatalog.migration.introspect import ProbeRunner, Relation
+from gpcatalog.migration.live_table import LiveTable
+from gpcatalog.migration.operations import Context, Operation, Requirements, Unit, Writing
+from gpcatalog.migration.predicates import Refusal
+from gpcatalog.migration.steps.registry import StepHandler, Translation, register
+from gpcatalog.migration.steps.replace_partitions import created_again
+from gpcatalog.migration.writer import EXCLUSIVE_SINCE, Phase, Phases, Writer, block, call, literal, lock_list
+from gpcatalog.model.quantity import plural
+from gpcatalog.planner import operations as op
+
+
+@dataclass(frozen=True, kw_only=True)
+class DropPartitions(Operation):
+    """Empty partitions of one parent go. above, default: as in ReplacePartitions."""
+
+    parent: Relation
+    above: str
+    gone: tuple[Unit, ...]
+    default: Unit | None = None
+
+    @property
+    def leaves(self) -> list[Relation]:
+        """All leaves that go."""
+        return [leaf for u in self.gone for leaf in u.leaves]
+
+    def summary(self) -> str:
+        return f"drop {plural(len(self.gone), 'empty partition')}"
+
+    def details(self) -> list[str]:
+        found = [f"  {u.relation.name} {u.relation.bound}" for u in self.gone[:5]]
+        return found + ([f"  … and {len(self.gone) - 5} more"] if len(self.gone) > 5 else [])
+
+    def reads(self) -> list[str]:
+        below = self.default.everything if self.default is not None else ()
+        return [self.parent.sql, *(r.sql for u in self.gone for r in (*u.between, *u.leaves)), *(r.sql for r in below)]
+
+    def removes(self, *, classic: bool) -> tuple[list[Relation], list[Relation]]:
+        units = [*self.gone, *([self.default] if classic and self.default is not None else [])]
+        return [u.relation for u in units], [r for u in units for r in u.everything]
+
+    def transactions(self, writer: Writer, context: Context, writing: Writing) -> list[str]:
+        guard = writer.guard(context, self, done="done", whole=writing.whole, partitions=[u.relation for u in self.gone])
+        names = writer.locked_by_drop(context, self)
+        phases: Phases = [
+            (Phase.GUARD, [*guard, *writer.requirements(self.needs)]),
+            (
+                Phase.EXCLUSIVE,
+                [call("lock", literal(f"LOCK TABLE {lock_list(names)} IN ACCESS EXCLUSIVE MODE")), EXCLUSIVE_SINCE, *guard],
+            ),
+            (Phase.PROVE, [_expect_empty(leaf.sql) for leaf in self.leaves]),
+            (Phase.SWAP, writer.drop_statements(context, self)),
+            (Phase.NOTE, writer.note(context, self, "done")),
+        ]
+        return [block(phases)]
+
+
+def _expect_empty(leaf: str) -> str:
+    """Return the statement that stops where a leaf that was to be empty has rows."""
+    said = literal(f"changed since it was planned: {leaf} was empty and holds rows")
+    return f"IF EXISTS (SELECT 1 FROM ONLY {leaf}) THEN RAISE EXCEPTION '%', {said}; END IF;"
+
+
+def _translate(live: LiveTable, step: op.DropEmpty, ask: ProbeRunner) -> Translation:
+    units = [live.live(u.oid, u.name, u.bound) for u in step.units]
+    parent = live.parent_of(units)
+    leaves = [leaf for u in units for leaf in live.table.leaves(u.oid)]
+    live.leaf_obstacles(leaves)
+    gone = {u.oid for u in units}
+    if all(c.oid in gone for c in live.table.children(parent.oid)):
+        raise Refusal("nothing would be left: the last partition cannot be dropped")
+    default = live.table.default_of(parent.oid)
+    if default is not None and default.oid in gone:
+        raise Refusal("the default partition takes what no other does: it is not dropped")
+    if {leaf.name for leaf in leaves} != {leaf.name for leaf in step.leaves}:
+        raise Refusal("changed since it was planned: its leaves are others now")
+    default_unit = None if default is None else live.unit(default)
+    found: list[tuple[Operation, Operation | None]] = []
+    parts = _parts(live, units)
+    for n, part in enumerate(parts, 1):
+        forward = DropPartitions(
+            id=step.id if len(parts) == 1 else f"{step.id}-{n}",
+            title=step.explanation,
+            parent=parent,
+            above=live.above(parent),
+            gone=tuple(live.unit(u) for u in part),
+            default=default_unit,
+            rests_on=step.rests_on,
+            needs=Requirements(locks=_locks_of(live, part), seconds=step.cost.seconds / len(parts)),
+        )
+        back = created_again(
+            live,
+            part,
+            id=f"undo-{forward.id}",
+            title=f"rollback: {forward.title}",
+            parent=parent,
+            above=forward.above,
+            default=default_unit,
+        )
+        found.append((forward, back))
+    return found
+
+
+def _locks_of(live: LiveTable, units: list[Relation]) -> int:
+    # the table's leaves once, and of what goes its indexes and auxiliary relations
+    gone = [leaf for u in units for leaf in live.table.leaves(u.oid)]
+    return len(live.table.relations) + sum(4 + len(live.table.indexes[leaf.oid]) for leaf in gone)
+
+
+def _parts(live: LiveTable, units: list[Relation]) -> list[list[Relation]]:
+    """Return the units in transactions that take at most half of the lock table. Raises Refusal."""
+    if live.slots is None:
+        return [units]
+    found: list[list[Relation]] = [[]]
+    for u in units:
+        if found[-1] and _locks_of(live, [*found[-1], u]) > live.slots // 2:
+            found.append([])
+        found[-1].append(u)
+        if (needed := _locks_of(live, found[-1])) > live.slots:
+            raise Refusal(f"it takes about {needed} locks, the server has {live.slots} for all sessions")
+    return found
+
+
+register(StepHandler(_translate, divisible=True), "drop-empty")

@@ -1,0 +1,19 @@
+"""Reconfigure steps for scripts that add partitions by EVERY: nothing on the server to change, a sentence for whoever runs them."""
+
+from __future__ import annotations
+
+from gpcatalog.migration.introspect import ProbeRunner
+from gpcatalog.migration.live_table import LiveTable
+from gpcatalog.migration.steps.registry import StepHandler, Translation, register
+from gpcatalog.planner import operations as op
+
+
+def _nothing(live: LiveTable, step: op.Reconfigure, ask: ProbeRunner) -> Translation:
+    return []
+
+
+def _advise(step: op.Reconfigure) -> str:
+    return f"{step.explanation} (the last one said {step.now.get('every') or 'nothing'})"
+
+
+register(StepHandler(_nothing, advise=_advise), "reconfigure every")

@@ -1,0 +1,218 @@
+"""Externalise: a cold leaf of Greenplum is exchanged with a readable external table; who runs the file fills in where its files are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from gpcatalog.migration.introspect import ProbeRunner, Relation
+from gpcatalog.migration.journal import SCHEMA
+from gpcatalog.migration.live_table import LiveTable
+from gpcatalog.migration.operations import Context, Operation, StagingTable, Unit, Writing
+from gpcatalog.migration.predicates import Refusal, predicate
+from gpcatalog.migration.steps.registry import StepHandler, Translation, register
+from gpcatalog.migration.writer import (
+    EXCLUSIVE_SINCE,
+    Phase,
+    Phases,
+    Writer,
+    block,
+    call,
+    grant_statements,
+    literal,
+    lock_list,
+    names_of,
+)
+from gpcatalog.model.bounds import parse
+from gpcatalog.model.names import qualified
+from gpcatalog.model.names import quote_ident as quote
+from gpcatalog.planner import operations as op
+
+FILL = "FILL IN"
+
+
+@dataclass(frozen=True, kw_only=True)
+class MoveToExternal(Operation):
+    """A leaf is exchanged with a readable external table over files whose place its owner fills in.
+
+    name: of the external table while it is created; file_bytes: wanted size of a file
+    stage: for the rollback: the leaf as it was, built from the external table's rows
+    """
+
+    parent: Relation
+    above: str
+    unit: Unit
+    leaf: Relation
+    predicate: str
+    name: str
+    file_bytes: int
+    default: Unit | None = None
+    stage: StagingTable | None = None
+
+    def summary(self) -> str:
+        return f"move {self.leaf.name} to an external table"
+
+    def details(self) -> list[str]:
+        leaf = self.leaf
+        if self.stage is not None:
+            return [f"  {leaf.name} {leaf.bound} is filled from the external table and takes its place; the files stay"]
+        return [f"  {leaf.name} {leaf.bound} is exchanged with a readable external table"]
+
+    def reads(self) -> list[str]:
+        return [self.parent.sql, *(r.sql for r in (*self.unit.between, *self.unit.leaves)), *names_of(self.default)]
+
+    def removes(self, *, classic: bool) -> tuple[list[Relation], list[Relation]]:
+        units = [self.unit, *([self.default] if classic and self.default is not None else [])]
+        return [u.relation for u in units], [r for u in units for r in u.everything]
+
+    def transactions(self, writer: Writer, context: Context, writing: Writing) -> list[str]:
+        if self.stage is not None:
+            return _load_back(writer, context, self)
+        return _move_out(writer, context, self, whole=writing.whole)
+
+
+def _translate(live: LiveTable, step: op.Externalise, ask: ProbeRunner) -> Translation:
+    """The leaf is exchanged with an external table; the rollback loads its rows again."""
+    if len(step.leaves) != 1:
+        raise Refusal("it has partitions of its own: each would need a place of its own")
+    unit = live.live(step.units[0].oid, step.units[0].name, step.units[0].bound)
+    leaf = live.live(step.leaves[0].oid, step.leaves[0].name, step.leaves[0].bound)
+    if leaf.oid != unit.oid:
+        raise Refusal("changed since it was planned: it has partitions of its own now")
+    live.leaf_obstacles([leaf])
+    parent = live.parent_of([unit])
+    if live.table.indexes[live.table.root.oid]:
+        raise Refusal("the table has indexes, which an external table cannot have")
+    default = live.default_unit(parent, [unit])
+    if live.classic and live.table.children(parent.oid) == [unit]:
+        raise Refusal("it is the only partition")
+    digest = live.digest(step)
+    forward = MoveToExternal(
+        id=step.id,
+        title=step.explanation,
+        parent=parent,
+        above=live.above(parent),
+        unit=live.unit(unit),
+        leaf=leaf,
+        predicate=predicate(parse(unit.bound), *live.key(parent)),
+        name=f"gpc_{digest}_x",
+        file_bytes=step.file_bytes,
+        default=default,
+        rests_on=step.rests_on,
+    )
+    stage = live.as_it_was(f"gpr_{digest}_1", leaf, live.table.root, predicate=forward.predicate)
+    return [(forward, replace(forward, id=f"undo-{step.id}", title=f"rollback: {forward.title}", stage=stage, rests_on=()))]
+
+
+register(StepHandler(_translate), "externalise")
+
+
+def _move_out(writer: Writer, context: Context, change: MoveToExternal, *, whole: bool) -> list[str]:
+    """Settings to be filled in, and the transaction: rows are written out, read back, compared, and the leaf exchanged."""
+    leaf = change.leaf
+    read, write = f"{SCHEMA}.read_from", f"{SCHEMA}.write_to"
+    shown = leaf.sql.encode("unicode_escape").decode()
+    places = (
+        f"-- Where files of about {change.file_bytes >> 20} MiB lie that hold the rows of {shown} in Greenplum's TEXT format:\n"
+        "-- locations of an external table, separated by blanks, such as gpfdist://host:8081/sales/2019_01.txt\n"
+        f"SET {read} = '{FILL}';\n"
+        "-- Where this file shall write them first; empty where the files are there already\n"
+        f"SET {write} = '{FILL}';\n"
+    )
+    table, sink = qualified(leaf.schema, change.name), qualified(leaf.schema, change.name + "w")
+    guard = writer.guard(context, change, done="done", whole=whole, partitions=[change.unit.relation])
+    columns = ", ".join(context.columns)
+
+    def locations(setting: str) -> str:
+        return (
+            "(SELECT pg_catalog.string_agg(pg_catalog.quote_literal(l), ', ') FROM pg_catalog.regexp_split_to_table("
+            f"pg_catalog.btrim(pg_catalog.current_setting('{setting}')), E'\\\\s+') l)"
+        )
+
+    def made(kind: str, name: str, setting: str, tail: str) -> str:
+        return (
+            f"EXECUTE {literal(f'CREATE {kind}EXTERNAL TABLE {name} (LIKE {leaf.sql}) LOCATION (')} || {locations(setting)}"
+            f" || {literal(') FORMAT ' + literal('TEXT') + ' ENCODING ' + literal('UTF8') + tail)};"
+        )
+
+    filled = f"RAISE EXCEPTION '%', {literal(f'fill in {read} and {write} above this step of {leaf.sql}: nothing was changed')};"
+    distributed = f" DISTRIBUTED {leaf.distribution}" if leaf.distribution else ""
+    names = writer.quiet(context, change.parent, (change.unit,))
+    grant = grant_statements(table, (replace(g, grantor="") for g in leaf.grants if "SELECT" in g.privileges and not g.revoked))
+    phases: Phases = [
+        (
+            Phase.GUARD,
+            [
+                guard[0],
+                f"IF '{FILL}' IN (pg_catalog.current_setting('{read}'), pg_catalog.current_setting('{write}'))"
+                f" OR pg_catalog.btrim(pg_catalog.current_setting('{read}')) = '' THEN {filled} END IF;",
+                *guard[1:],
+            ],
+        ),
+        (Phase.LOCK, [call("lock", literal(f"LOCK TABLE {lock_list(names)} IN EXCLUSIVE MODE")), *guard]),
+        (
+            Phase.COPY,
+            [
+                f"IF pg_catalog.btrim(pg_catalog.current_setting('{write}')) <> '' THEN",
+                "    " + made("WRITABLE ", sink, write, distributed),
+                f"    EXECUTE {literal(f'INSERT INTO {sink} ({columns}) SELECT {columns} FROM ONLY {leaf.sql}')};",
+                f"    EXECUTE {literal(f'DROP EXTERNAL TABLE {sink}')};",
+                "END IF;",
+                made("", table, read, ""),
+                f"EXECUTE {literal(f'ALTER TABLE {table} OWNER TO {quote(leaf.owner)}')};",
+                call("strip", literal(table)),
+                *(f"EXECUTE {literal(s.rstrip(';'))};" for s in grant),
+            ],
+        ),
+        (
+            Phase.PROVE,
+            [
+                writer.tally(context, change, "old", leaf.sql, f"ONLY {leaf.sql}"),
+                writer.tally(context, change, "new", leaf.sql, table, change.predicate),
+                *writer.compare(context, change),
+            ],
+        ),
+        (Phase.EXCLUSIVE, writer.readers_out(context, change.parent, (change.unit,), change.default)),
+        (Phase.SWAP, [f"EXECUTE {literal(s.rstrip(';'))};" for s in writer.exchange_external(context, change, forward=True)]),
+        (Phase.NOTE, writer.note(context, change, "done")),
+    ]
+    return [places, block(phases)]
+
+
+def _load_back(writer: Writer, context: Context, change: MoveToExternal) -> list[str]:
+    """Return the rollback: the external table's rows are copied into a leaf as it was, compared, and it takes the external table's place.
+
+    The files stay where they are.
+    """
+    leaf, stage = change.leaf, change.stage
+    assert stage is not None
+    guard = writer.guard(context, change, done="undone", whole=False, partitions=[change.unit.relation])
+    table, columns = qualified(stage.schema, stage.name), ", ".join(context.copied)
+    # an external table cannot be locked; nobody writes into it
+    names = [
+        name
+        for name in dict.fromkeys([*writer.quiet(context, change.parent, (change.unit,)), *names_of(change.default)])
+        if name != leaf.sql
+    ]
+    phases: Phases = [
+        (Phase.GUARD, guard),
+        (Phase.LOCK, [call("lock", literal(f"LOCK TABLE {lock_list(names)} IN EXCLUSIVE MODE")), *guard]),
+        (Phase.STAGE, writer.make_stage(context, change, stage)),
+        (Phase.COPY, [f"INSERT INTO {table} ({columns}) SELECT {columns} FROM {leaf.sql};"]),
+        (
+            Phase.PROVE,
+            [
+                writer.tally(context, change, "old", leaf.sql, leaf.sql),
+                writer.tally(context, change, "new", leaf.sql, f"ONLY {table}", change.predicate),
+                *writer.compare(context, change),
+            ],
+        ),
+        (Phase.INDEX, [writer.statistics(stage), writer.trusted(context, change)]),
+        (Phase.PREPARE, [*writer.seen_by_others(stage), *grant_statements(table, stage.grants)]),
+        (
+            Phase.EXCLUSIVE,
+            [call("lock", literal(f"LOCK TABLE {lock_list(names)} IN ACCESS EXCLUSIVE MODE")), EXCLUSIVE_SINCE],
+        ),
+        (Phase.SWAP, [f"EXECUTE {literal(s.rstrip(';'))};" for s in writer.exchange_external(context, change, forward=False)]),
+        (Phase.NOTE, writer.note(context, change, "undone")),
+    ]
+    return [block(phases)]

@@ -1,0 +1,183 @@
+"""Flatten: a level with one partition a parent is taken out; each leaf takes its parent's place, and no row is copied."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from gpcatalog.migration import subtree
+from gpcatalog.migration.declarative import BOUND, bound_check, split_table
+from gpcatalog.migration.introspect import Grant, ProbeRunner, Relation
+from gpcatalog.migration.live_table import LiveTable, grants_lost
+from gpcatalog.migration.naming import index_name
+from gpcatalog.migration.operations import Context, IntermediatePartition, Operation, Unit, Writing
+from gpcatalog.migration.predicates import Refusal, predicate
+from gpcatalog.migration.steps.registry import StepHandler, Translation, register
+from gpcatalog.migration.writer import EXCLUSIVE_SINCE, Phase, Phases, Writer, block, call, grant_statements, literal, lock_list
+from gpcatalog.model.bounds import BoundKind, parse
+from gpcatalog.model.names import qualified
+from gpcatalog.model.names import quote_ident as quote
+from gpcatalog.model.traits import replaced
+from gpcatalog.planner import operations as op
+
+
+@dataclass(frozen=True, kw_only=True)
+class FlattenLevel(Operation):
+    """A leaf takes the place of its parent, which has no other, or (not `up`) the parent comes back over it.
+
+    middle: the intermediate; leaf: with the name and bound it has below it
+    indexes: of the leaf: names below the intermediate and in its place
+    predicate: what every row lies in; below: what every row lies in besides, once the parent is back
+    above: the intermediate with all it has
+    """
+
+    parent: Relation
+    middle: Relation
+    leaf: Relation
+    indexes: tuple[tuple[str, str], ...]
+    predicate: str
+    below: str
+    up: bool
+    above: IntermediatePartition
+    default: Unit | None = None
+
+    def summary(self) -> str:
+        return f"remove the level below {self.middle.name}"
+
+    def details(self) -> list[str]:
+        if not self.up:
+            return []
+        return [f"  {self.leaf.name} {self.leaf.bound} takes the place of {self.middle.name} {self.middle.bound}"]
+
+    def grants(self) -> Sequence[Grant]:
+        return () if self.up else self.middle.grants
+
+    def reads(self) -> list[str]:
+        return [self.parent.sql]
+
+    def removes(self, *, classic: bool) -> tuple[list[Relation], list[Relation]]:
+        return ([self.middle], [self.middle, self.leaf]) if self.up else ([], [])
+
+    def transactions(self, writer: Writer, context: Context, writing: Writing) -> list[str]:
+        return _flatten(writer, context, self, done=writing.state, whole=writing.whole)
+
+
+def _translate(live: LiveTable, step: op.Flatten, ask: ProbeRunner) -> Translation:
+    """Every leaf takes the place of its parent, a transaction each."""
+    if live.classic:
+        raise Refusal(op.NO_FLATTEN)
+    return [_flattened(live, step, n) for n in range(len(step.units))]
+
+
+def _flattened(live: LiveTable, step: op.Flatten, n: int) -> tuple[FlattenLevel, FlattenLevel]:
+    table = live.table
+    planned, below = step.units[n], step.leaves[n]
+    middle = live.live(planned.oid, planned.name, planned.bound)
+    leaf = live.live(below.oid, below.name, below.bound)
+    parent = live.parent_of([middle])
+    if leaf.parent != middle.oid or len(table.children(middle.oid)) != 1:
+        raise Refusal(f"changed since it was planned: {middle.name} has other partitions now")
+    if middle.is_default:
+        raise Refusal("the default partition has partitions of its own: it stays as it is")
+    live.leaf_obstacles([middle, leaf] if middle.storage not in ("none", "other") else [leaf])
+    live.refuse_dependents(middle, but=("own check",))
+    live.taken_indexes -= {i.name for i in table.indexes[middle.oid]}  # they go with it
+    # a hash partition that is the only one takes all rows; of an expression, attaching it again proves them
+    every = leaf.is_default or parse(leaf.bound).kind is BoundKind.HASH or not middle.split_by_columns
+    inside = "true" if every else predicate(parse(leaf.bound), *live.key(middle))
+    indexes = tuple((i.name, index_name(leaf.name, i.name, middle.name, live.taken_indexes)) for i in table.indexes[leaf.oid])
+    default = live.default_unit(parent, [middle])
+    up = FlattenLevel(
+        id=f"{step.id}-{n + 1}",
+        title=f"{middle.name}: {step.explanation}",
+        parent=parent,
+        middle=middle,
+        leaf=leaf,
+        indexes=indexes,
+        predicate=predicate(parse(middle.bound), *live.key(parent)),
+        below=inside,
+        up=True,
+        above=subtree.middles(table, middle, {})[0],
+        default=default,
+        rests_on=(*step.rests_on, f"rows outside {leaf.bound} may come from then on"),
+        lost=(
+            *grants_lost(leaf.grants, [middle], leaf.name),
+            *replaced([table.traits.get(middle.oid, {})], table.traits[leaf.oid]),
+            *([f"comment on {middle.name}: the new one has that of {leaf.name}"] if middle.comment else []),
+        ),
+    )
+    return up, replace(up, id=f"undo-{up.id}", title=f"rollback: {up.title}", up=False, rests_on=(), lost=())
+
+
+register(StepHandler(_translate, divisible=True), "flatten")
+
+
+def _flatten(writer: Writer, context: Context, change: FlattenLevel, *, done: str, whole: bool) -> list[str]:
+    """The transactions that take a level out over one leaf, or put it in again: no row is copied."""
+    middle, leaf = change.middle, change.leaf
+    above = qualified(middle.schema, middle.name)
+    low = qualified(leaf.schema, leaf.name)
+    # up: the leaf takes the parent's name; down: it has that name now
+    here = low if change.up else above
+    shown = leaf if change.up else replace(leaf, name=middle.name, bound=middle.bound)
+    parts = [middle, leaf] if change.up else [shown]
+    guard = writer.guard(context, change, done=done, whole=whole, partitions=parts)
+    default = [r.sql for r in (change.default.relation, *change.default.leaves)] if change.default is not None else []
+    locked = [change.parent.sql, *([above] if change.up else []), here, *default]
+    check = change.predicate if change.up else f"{change.predicate} AND {change.below}"
+    made = (
+        f"EXISTS (SELECT 1 FROM pg_catalog.pg_constraint c WHERE c.conrelid = {literal(here)}::pg_catalog.regclass"
+        f" AND c.conname = {literal(BOUND)}"
+    )
+    first: Phases = [
+        (Phase.GUARD, [*guard, f"IF {made}) THEN RETURN; END IF;"]),
+        (
+            Phase.PREPARE,
+            [
+                call("lock", literal(f"LOCK TABLE {lock_list([here])} IN ACCESS EXCLUSIVE MODE")),
+                bound_check(here, check, change.parent, valid=False),
+            ],
+        ),
+    ]
+    second: Phases = [
+        (Phase.GUARD, [*guard, f"IF NOT {made} AND NOT c.convalidated) THEN RETURN; END IF;"]),
+        (Phase.PREPARE, [f"ALTER TABLE {here} VALIDATE CONSTRAINT {BOUND};"]),
+    ]
+    if change.up:
+        swap = [
+            f"ALTER TABLE {above} DETACH PARTITION {low};",
+            f"DROP TABLE {above};",
+            f"ALTER TABLE {low} RENAME TO {quote(middle.name)};",
+            f"ALTER TABLE {change.parent.sql} ATTACH PARTITION {above} {middle.bound};",
+        ]
+        names = [f"ALTER INDEX {qualified(leaf.schema, old)} RENAME TO {quote(new)};" for old, new in change.indexes if old != new]
+        finish = [f"ALTER TABLE {above} DROP CONSTRAINT {BOUND};", *names]
+    else:
+        swap = [
+            f"ALTER TABLE {change.parent.sql} DETACH PARTITION {above};",
+            f"ALTER TABLE {above} RENAME TO {quote(leaf.name)};",
+            *(f"ALTER INDEX {qualified(leaf.schema, new)} RENAME TO {quote(old)};" for old, new in change.indexes if old != new),
+            split_table(above, change.parent.sql, middle, change.above.encodings, options=middle.options),
+            f"ALTER TABLE {above} OWNER TO {quote(middle.owner)};",
+            call("strip", literal(above)),
+            *grant_statements(above, middle.grants),
+            *writer.table_indexes(above, change.above.indexes),
+            f"ALTER TABLE {above} ATTACH PARTITION {low} {leaf.bound};",
+            f"ALTER TABLE {change.parent.sql} ATTACH PARTITION {above} {middle.bound};",
+        ]
+        finish = [f"ALTER TABLE {low} DROP CONSTRAINT {BOUND};", *writer.index_marks(change.above)]
+    third: Phases = [
+        (Phase.GUARD, guard),
+        (
+            Phase.EXCLUSIVE,
+            [
+                call("lock", literal(f"LOCK TABLE {lock_list(locked)} IN ACCESS EXCLUSIVE MODE")),
+                EXCLUSIVE_SINCE,
+                *guard,
+            ],
+        ),
+        (Phase.SWAP, swap),
+        (Phase.FINISH, finish),
+        (Phase.NOTE, writer.note(context, change, done)),
+    ]
+    return [block(first), block(second), block(third)]

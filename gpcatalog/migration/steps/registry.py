@@ -1,0 +1,50 @@
+"""Handlers of plan steps: one a kind of step, registered by the module that has all of its code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gpcatalog.migration.introspect import ProbeRunner
+from gpcatalog.migration.live_table import LiveTable
+from gpcatalog.migration.operations import Operation
+from gpcatalog.planner import operations as op
+
+Translation = Sequence[tuple[Operation, Operation | None]]
+"""Operations of a step in their order, each with its rollback, None where none can be written."""
+
+
+@dataclass(frozen=True)
+class StepHandler:
+    """What a migration does with one kind of step.
+
+    translate: from the live table and the step to operations; raises Refusal, or ValueError for text that is not understood
+    divisible: it is cut into transactions that fit, so no limit on seconds or locks refuses the step as a whole
+    advise:    the sentence that stands for a step that changes nothing on the server
+    """
+
+    translate: Callable[[LiveTable, Any, ProbeRunner], Translation]
+    divisible: bool = False
+    advise: Callable[[Any], str] | None = None
+
+
+_HANDLERS: dict[str, StepHandler] = {}
+
+
+def register(handler: StepHandler, *kinds: str) -> None:
+    """Make this the handler of steps of these kinds. Raises ValueError where one has a handler."""
+    for kind in kinds:
+        if kind in _HANDLERS:
+            raise ValueError(f"two handlers for steps of kind {kind}")
+        _HANDLERS[kind] = handler
+
+
+def handler_of(step: op.AnyStep) -> StepHandler:
+    """Return the handler of a step's kind. Raises KeyError for a kind without one."""
+    return _HANDLERS[step.kind]
+
+
+def kinds() -> set[str]:
+    """Return the kinds of steps that have a handler."""
+    return set(_HANDLERS)
