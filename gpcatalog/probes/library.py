@@ -90,29 +90,35 @@ class Probe:
         Values are SQL text made by this program (catalog names, numbers), never a user's.
         """
         body = "\n".join(line for line in self.sql.splitlines() if not line.startswith("--"))
-        filled = SOURCES | values
-        text = _PLACEHOLDER.sub(lambda found: filled[found[1]], body)
-        return f"/* gpcatalog:{self.name} */ {text.strip()}"
+        return f"/* gpcatalog:{self.name} */ {fill(body, **SOURCES | values).strip()}"
 
 
-def _found(file: str, server: Server) -> tuple[str, str] | None:
+def _found(file: str, server: Server, area: str = "") -> tuple[str, str] | None:
     """The first folder of the search path that has this file, and its text with what it includes in its place.
 
     A line `-- include NAME` stands for NAME.part: what the probes of several generations say alike is said once.
+    area: a folder of sql/ with folders of generations of its own, searched before the others
     """
-    for place in search_path(server):
+    places = search_path(server)
+    for place in (*(f"{area}/{p}" for p in places if area), *places):
         path = folder() / place / file
         if path.is_file():
-            return place, _INCLUDE.sub(lambda line: part(line[1], server), path.read_text(encoding="utf-8"))
+            return place, _INCLUDE.sub(lambda line: part(line[1], server, area=area), path.read_text(encoding="utf-8"))
     return None
 
 
-def part(name: str, server: Server) -> str:
+def fill(text: str, **values: str) -> str:
+    """The text with its placeholders {name} filled. Raises KeyError for one without a value."""
+    return _PLACEHOLDER.sub(lambda found: values[found[1]], text)
+
+
+def part(name: str, server: Server, *, area: str = "") -> str:
     """The text of NAME.part for this server, with what it includes in its place; placeholders are left.
 
+    area: "journal" for the functions that migrations install
     Raises CatalogError when no folder of its search path has it.
     """
-    found = _found(f"{name}.part", server)
+    found = _found(f"{name}.part", server, area)
     if found is None:
         raise CatalogError(f"{name}.part of the probes is missing from this installation", hint="install it again", exit_code=Exit.INTERNAL)
     return found[1]
