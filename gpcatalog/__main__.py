@@ -1,5 +1,5 @@
 """`python -m gpcatalog`."""
 
-from gpcatalog.start import main
+from gpcatalog.bootstrap import main
 
 main()

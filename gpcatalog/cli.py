@@ -13,7 +13,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from gpcatalog import __version__
-from gpcatalog.commands import about, snapshot
+from gpcatalog.commands import introspection, snapshot
 from gpcatalog.commands.audit import audit
 from gpcatalog.commands.check import check
 from gpcatalog.commands.doctor import doctor
@@ -27,7 +27,7 @@ from gpcatalog.commands.report import metrics, report
 from gpcatalog.commands.streams import advice, kept, out, progress_done, say
 from gpcatalog.errors import CatalogError, Exit
 from gpcatalog.model.names import printable
-from gpcatalog.model.secrets import Masked
+from gpcatalog.model.secrets import MaskedSecret
 
 app = typer.Typer(
     name="gpcatalog",
@@ -50,9 +50,9 @@ for command in (
     plan,
     migrate,
     check,
-    about.rules,
-    about.probes,
-    about.schema,
+    introspection.rules,
+    introspection.probes,
+    introspection.schema,
     lab,
 ):
     app.command(command.__name__)(command)
@@ -160,7 +160,7 @@ def main() -> NoReturn:
     """The command line, with what surrounds every command: closed or full streams, signals, passwords in messages."""
     nowhere = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 # for a stream that the caller closed: nobody wants to read it
     sys.stdout = sys.stdout or nowhere
-    sys.stderr = Masked(sys.stderr or nowhere)
+    sys.stderr = MaskedSecret(sys.stderr or nowhere)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _unwind)
     try:

@@ -1,4 +1,4 @@
-"""Who may import whom: start → cli → parts → model → errors, parts only along the flow, heavy libraries only in their rooms."""
+"""Who may import whom: bootstrap → cli → parts → model → errors, parts only along the flow, heavy libraries only in their packages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 PACKAGE = Path(__file__).parent.parent / "gpcatalog"
 
-# room → rooms it may import; every room may import model, errors and the package itself
+# package → packages it may import; every one may import model, errors and the package itself
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
     "model": set(),
@@ -48,10 +48,10 @@ ALLOWED: dict[str, set[str]] = {
         "capacity",
     },
     "cli": {"commands"},
-    "start": {"cli"},
-    "__main__": {"start"},
+    "bootstrap": {"cli"},
+    "__main__": {"bootstrap"},
 }
-# library → the only rooms that may import it
+# library → the only packages that may import it
 OWNERS = {
     "psycopg": {"probes", "lab", "commands"},
     "duckdb": {"store"},
@@ -61,7 +61,7 @@ OWNERS = {
 }
 
 
-def room(file: Path) -> str:
+def package_of(file: Path) -> str:
     return file.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
@@ -81,7 +81,7 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 
 @pytest.mark.parametrize("file", FILES, ids=lambda f: str(f.relative_to(PACKAGE)))
 def test_imports(file: Path) -> None:
-    here = room(file)
+    here = package_of(file)
     if here == "__init__":
         return
     for name in imports(file):
@@ -95,8 +95,8 @@ def test_imports(file: Path) -> None:
             assert other in ALLOWED.get(here, set()), f"{here} imports {other}"
 
 
-def test_rooms_are_listed() -> None:
-    assert {room(f) for f in FILES} - {"__init__"} <= set(ALLOWED)
+def test_packages_are_listed() -> None:
+    assert {package_of(f) for f in FILES} - {"__init__"} <= set(ALLOWED)
 
 
 def test_help_needs_no_heavy_library() -> None:

@@ -21,7 +21,7 @@ from gpcatalog.audit.report import (
     Owner,
     Report,
     ServerFacts,
-    Taken,
+    SnapshotInfo,
     TempSchema,
 )
 from gpcatalog.audit.verdicts import verdicts
@@ -328,7 +328,7 @@ def build(snapshot: Snapshot, older: Snapshot | None = None) -> Report:
         for row in snapshot.rows("SELECT * FROM coverage")
     )
     report = Report(
-        taken=Taken(
+        taken=SnapshotInfo(
             header["snapshot_id"], taken_at, header["seconds"] or 0.0, header["gpcatalog_version"], header["grain"], header["filled_basis"]
         ),
         server=server,

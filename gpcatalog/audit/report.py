@@ -13,7 +13,7 @@ from gpcatalog.model.timing import Timing
 SCHEMA = "gpcatalog.audit/1"
 
 
-class Taken(msgspec.Struct, frozen=True):
+class SnapshotInfo(msgspec.Struct, frozen=True):
     """The snapshot that the report rests on. seconds: how long reading it took."""
 
     snapshot_id: str
@@ -230,7 +230,7 @@ class Coverage(msgspec.Struct, frozen=True):
 class Report(msgspec.Struct, frozen=True):
     """Everything an audit says. findings is filled by the rules."""
 
-    taken: Taken
+    taken: SnapshotInfo
     server: ServerFacts
     instances: tuple[Instance, ...]
     settings: dict[str, str]

@@ -26,7 +26,7 @@ class Files(msgspec.Struct, frozen=True):
     vacuumed: int
 
 
-class Held(msgspec.Struct, frozen=True):
+class LocksHeld(msgspec.Struct, frozen=True):
     """Relations that a statement over one whole table has locked at its end, on the coordinator and on each segment."""
 
     statement: str
@@ -78,7 +78,7 @@ class StorageCost(msgspec.Struct, frozen=True):
     empty_bytes: int
     cluster_empty_bytes: int
     times_heap: float
-    locks: list[Held]
+    locks: list[LocksHeld]
     removal: list[Removal]
 
 
@@ -174,7 +174,7 @@ def _storage_cost(
         empty_bytes=round(cost.empty_bytes),
         cluster_empty_bytes=round(cost.empty_bytes * (cluster.entry_instances + cluster.data_instances)),
         times_heap=filled / heap,
-        locks=[Held(statement.value, coordinator, segment) for statement, (coordinator, segment) in held.items()],
+        locks=[LocksHeld(statement.value, coordinator, segment) for statement, (coordinator, segment) in held.items()],
         removal=removal,
     )
 

@@ -15,7 +15,7 @@ from gpcatalog.model.storage import Storage
 
 
 @dataclass(frozen=True)
-class Subject:
+class ProbeTable:
     """A table that the probe makes: columns of fixed length but one text column; leaves 0 for a plain one."""
 
     storage: Storage
@@ -32,7 +32,7 @@ class Subject:
         return Shape(self.storage, self.columns, toastable=True, owned=owned)
 
 
-def _created(gen: Generation, subject: Subject, shape: Shape, instance: Instance) -> Counter[str]:
+def _created(gen: Generation, subject: ProbeTable, shape: Shape, instance: Instance) -> Counter[str]:
     """Row versions that CREATE TABLE writes."""
     leaves = subject.leaves
     if leaves:
@@ -59,7 +59,7 @@ def _created(gen: Generation, subject: Subject, shape: Shape, instance: Instance
     return rows
 
 
-def _rewritten(gen: Generation, subject: Subject, shape: Shape) -> Counter[str]:
+def _rewritten(gen: Generation, subject: ProbeTable, shape: Shape) -> Counter[str]:
     """Row versions that the copy of one relation writes: Greenplum 6 copies an ao_row table to add a column."""
     copy = Counter(relation_rows(gen, replace(shape, columns=shape.columns + 1), Instance.SEGMENT))
     toast = 1 if subject.storage in gen.toast else 0
@@ -70,7 +70,7 @@ def _rewritten(gen: Generation, subject: Subject, shape: Shape) -> Counter[str]:
     return copy
 
 
-def _column_added(gen: Generation, subject: Subject, shape: Shape, instance: Instance) -> Counter[str]:
+def _column_added(gen: Generation, subject: ProbeTable, shape: Shape, instance: Instance) -> Counter[str]:
     """Row versions that ALTER TABLE ADD COLUMN without a default writes."""
     leaves = subject.leaves
     relations = leaves + 1
@@ -90,12 +90,12 @@ def _column_added(gen: Generation, subject: Subject, shape: Shape, instance: Ins
     return rows
 
 
-def _dropped(gen: Generation, subject: Subject) -> Counter[str]:
+def _dropped(gen: Generation, subject: ProbeTable) -> Counter[str]:
     """Row versions that DROP TABLE writes: deleting writes none, but Greenplum 6 takes each leaf off its parent first."""
     return Counter({"pg_class": subject.leaves}) if gen.rule_catalogs and subject.leaves else Counter()
 
 
-def versions(server: Generation | str, subject: Subject, instance: Instance, *, owned: bool = False) -> dict[str, int]:
+def versions(server: Generation | str, subject: ProbeTable, instance: Instance, *, owned: bool = False) -> dict[str, int]:
     """Row versions, by catalog, that CREATE SCHEMA, CREATE TABLE, ADD COLUMN and DROP TABLE of `subject` write on one instance.
 
     All of them are dead once the transaction is rolled back.
@@ -127,7 +127,9 @@ class Footprint:
         return sum(self.rows.values())
 
 
-def footprint(server: Generation | str, subjects: Iterable[Subject], instance: Instance, *, rounds: int, owned: bool = False) -> Footprint:
+def footprint(
+    server: Generation | str, subjects: Iterable[ProbeTable], instance: Instance, *, rounds: int, owned: bool = False
+) -> Footprint:
     """Footprint of `rounds` rounds over all subjects on one coordinator or one segment."""
     rows: Counter[str] = Counter()
     for subject in subjects:
@@ -136,15 +138,15 @@ def footprint(server: Generation | str, subjects: Iterable[Subject], instance: I
     return Footprint(dict(sorted(rows.items())), catalog_bytes(server, rows))
 
 
-def subjects(server: Generation | str, *, leaves: int, storage: Storage | None = None) -> tuple[Subject, ...]:
+def subjects(server: Generation | str, *, leaves: int, storage: Storage | None = None) -> tuple[ProbeTable, ...]:
     """Tables of one round: a plain one of every storage the server has, and one with `leaves` leaves.
 
     storage: of the one with leaves; column-oriented where the server has it, heap elsewhere.
     """
     gen = known(server, Shape(Storage.HEAP, 1))
-    plain = tuple(Subject(one) for one in gen.storages)
+    plain = tuple(ProbeTable(one) for one in gen.storages)
     if not leaves:
         return plain
     wanted = storage or (Storage.AO_COLUMN if Storage.AO_COLUMN in gen.storages else Storage.HEAP)
-    known(server, replace(Subject(wanted).shape(owned=False)))  # a storage the server lacks is told here
-    return (*plain, Subject(wanted, leaves))
+    known(server, replace(ProbeTable(wanted).shape(owned=False)))  # a storage the server lacks is told here
+    return (*plain, ProbeTable(wanted, leaves))

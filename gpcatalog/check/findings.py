@@ -8,11 +8,11 @@ from typing import overload
 
 import msgspec
 
-from gpcatalog.check.judged import Located
+from gpcatalog.check.report import LocatedFinding
 
 _BLOCK = 256  # findings that are packed together
 _encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(list[Located]).decode
+_decode = msgspec.msgpack.Decoder(list[LocatedFinding]).decode
 
 
 class Packer:
@@ -22,9 +22,9 @@ class Packer:
         self.blocks: list[bytes] = []
         self.keys: list[tuple[str, int, int, str]] = []  # of each: file, line, column, rule
         self.statements: list[int] = []  # of each: the number of its statement
-        self._open: list[Located] = []
+        self._open: list[LocatedFinding] = []
 
-    def append(self, one: Located) -> None:
+    def append(self, one: LocatedFinding) -> None:
         """Add a finding."""
         self.keys.append((one.file, one.line, one.column, one.finding.rule))
         self.statements.append(one.statement)
@@ -46,30 +46,30 @@ class Packer:
         return Findings(self.blocks, order)
 
 
-class Findings(Sequence[Located]):
+class Findings(Sequence[LocatedFinding]):
     """Findings in order; each is unpacked when it is asked for."""
 
     def __init__(self, blocks: list[bytes], order: list[int]) -> None:
         self._blocks = blocks
         self._order = order
-        self._number, self._block = -1, list[Located]()
+        self._number, self._block = -1, list[LocatedFinding]()
 
     def __len__(self) -> int:
         return len(self._order)
 
-    def __iter__(self) -> Iterator[Located]:
+    def __iter__(self) -> Iterator[LocatedFinding]:
         return map(self._unpacked, self._order)
 
     @overload
-    def __getitem__(self, at: int) -> Located: ...
+    def __getitem__(self, at: int) -> LocatedFinding: ...
 
     @overload
     def __getitem__(self, at: slice) -> Findings: ...
 
-    def __getitem__(self, at: int | slice) -> Located | Findings:
+    def __getitem__(self, at: int | slice) -> LocatedFinding | Findings:
         return Findings(self._blocks, self._order[at]) if isinstance(at, slice) else self._unpacked(self._order[at])
 
-    def _unpacked(self, at: int) -> Located:
+    def _unpacked(self, at: int) -> LocatedFinding:
         number = at // _BLOCK
         if number != self._number:
             self._number, self._block = number, _decode(zlib.decompress(self._blocks[number]))

@@ -20,19 +20,19 @@ from gpcatalog.capacity.generation import generation
 from gpcatalog.check import rules as checks
 from gpcatalog.check.findings import Packer
 from gpcatalog.check.inputs import included
-from gpcatalog.check.judged import CheckReport, Ignore, Judged, Located, Subject, cost_of, held_by, over_budget
+from gpcatalog.check.report import CheckReport, Ignore, LocatedFinding, RuleContext, StatementReport, cost_of, held_by, over_budget
 from gpcatalog.check.settings import Budget, Settings
 from gpcatalog.check.totals import Spot, Totals
-from gpcatalog.dialect.edition import Edition, edition
 from gpcatalog.dialect.expressions import RelationName
 from gpcatalog.dialect.grammar import SyntaxFault
 from gpcatalog.dialect.script import Outcome, Piece, Source, Statement, read, split
 from gpcatalog.dialect.variables import Variables
+from gpcatalog.dialect.version import Edition, edition
 from gpcatalog.effects.effect import Effect
 from gpcatalog.effects.handlers.registry import HANDLERS
 from gpcatalog.effects.relations import qualified
+from gpcatalog.effects.schema_state import BaselineError, SchemaState
 from gpcatalog.effects.session import rolled_back
-from gpcatalog.effects.world import BaselineError, World
 from gpcatalog.errors import CatalogError
 from gpcatalog.model.finding import Finding, Severity
 
@@ -121,13 +121,13 @@ def _changes_state(statement: Statement) -> bool:
     return kind in HANDLERS and kind not in ("Insert", "Update", "Delete", "Union", "Except", "Intersect", "CreateSequence", "Explain")
 
 
-def _effect(world: World, statement: Statement, undone: bool) -> Effect:
+def _effect(state: SchemaState, statement: Statement, undone: bool) -> Effect:
     """Return the effect of a statement. A fault of this program becomes a finding and the run continues."""
     if statement.source.undo:
         return Effect()
     if statement.other:
         if _changes_state(statement):
-            world.doubt = world.doubt or statement.reasons[-1]
+            state.doubt = state.doubt or statement.reasons[-1]
         return Effect(unknown=["statement in another branch of \\if"])
     if statement.tree is None:
         reason = {
@@ -136,7 +136,7 @@ def _effect(world: World, statement: Statement, undone: bool) -> Effect:
         }.get(statement.outcome, "statement that could not be parsed")
         return Effect(unknown=[reason])
     try:
-        effect = world.apply(statement.tree, rolled_back=undone)
+        effect = state.apply(statement.tree, rolled_back=undone)
     except BaselineError:
         raise
     except Exception as e:  # one statement must never lose the whole run
@@ -144,10 +144,10 @@ def _effect(world: World, statement: Statement, undone: bool) -> Effect:
     if statement.command == "\\gexec":
         effect.add_unknown("statements run by \\gexec")
     if (statement.reasons or statement.decisive) and _changes_state(statement) and not (effect.made or effect.gone):
-        world.doubt = world.doubt or (statement.reasons or [f"value of {statement.decisive[0]}"])[-1]
+        state.doubt = state.doubt or (statement.reasons or [f"value of {statement.decisive[0]}"])[-1]
     if effect.made or effect.gone or effect.extra or effect.unknown:
-        if world.doubt:
-            effect.add_unknown(world.doubt)
+        if state.doubt:
+            effect.add_unknown(state.doubt)
         for name in statement.decisive:
             effect.add_unknown(f"value of {name}")
         for reason in statement.reasons:
@@ -258,7 +258,7 @@ def _free_trees() -> None:
     gc.freeze()
 
 
-def _judge(name: str, check: checks.Check, subject: Subject) -> None:
+def _judge(name: str, check: checks.Check, subject: RuleContext) -> None:
     try:
         check(subject)
     except BaselineError:
@@ -271,11 +271,18 @@ class _Run:
     """What a run has found so far."""
 
     def __init__(
-        self, settings: Settings, by: Edition, world: World, changed: dict[str, list[tuple[int, int]]] | None, *, today: date, listed: bool
+        self,
+        settings: Settings,
+        by: Edition,
+        state: SchemaState,
+        changed: dict[str, list[tuple[int, int]]] | None,
+        *,
+        today: date,
+        listed: bool,
     ) -> None:
         self.settings = settings
         self.costs = cost_edition(by)
-        self.world = world
+        self.state = state
         self.changed = changed
         self.today = today
         self.listed = listed
@@ -285,7 +292,7 @@ class _Run:
                 raise CatalogError(f"no rule is called {unknown}", hint="`gpcatalog check --rules` lists them")
         self.rules = {name: check for name, check in every.items() if name not in settings.disable and name != _LAST}
         self.last = every[_LAST] if _LAST not in settings.disable else None  # it reports failed rules, too
-        self.statements: list[Judged] = []
+        self.statements: list[StatementReport] = []
         self.totals = Totals()
         self.found = Packer()
         self.outcomes: Counter[Outcome] = Counter()
@@ -299,21 +306,21 @@ class _Run:
         """Apply one statement and judge it."""
         if statement.outcome is Outcome.COMMAND:
             if not statement.other and statement.command.split()[0] in ("\\c", "\\connect"):
-                self.world.reconnect()
+                self.state.reconnect()
             return
         self.number += 1
         self.outcomes[statement.outcome] += 1
-        effect = _effect(self.world, statement, undone)
+        effect = _effect(self.state, statement, undone)
         timeout = _sets_lock_timeout(statement)
         self.guarded = self.guarded if timeout is None else timeout
         if self.changed is not None:
             first, last = statement.place.line, statement.source.place(max(statement.end - 1, statement.start)).line
             if not any(a <= last and b >= first for a, b in self.changed.get(statement.source.file, [])):
                 return
-        self._find(Subject(statement, effect, self.world, self.settings, self.costs, self.number, self.guarded, self.today), ignores)
+        self._find(RuleContext(statement, effect, self.state, self.settings, self.costs, self.number, self.guarded, self.today), ignores)
         self._weigh(statement, effect)
 
-    def _find(self, subject: Subject, ignores: list[Ignore]) -> None:
+    def _find(self, subject: RuleContext, ignores: list[Ignore]) -> None:
         """Judge a statement by every rule."""
         effect = subject.effect
         if effect.may_exist and not effect.exclusive:
@@ -345,18 +352,18 @@ class _Run:
         """Add what a statement costs."""
         cost = cost_of(effect, self.costs)
         table = effect.table.title if effect.table is not None else _table_of(statement)
-        held = held_by(effect, self.world)
+        held = held_by(effect, self.state)
         source = statement.source
         self.totals.add(table, cost, held, exclusive=effect.exclusive, at=Spot(source, statement.start, statement.end, self.number))
         if self.listed:
             kind = type(statement.tree).__name__ if statement.tree is not None else ""
             line, outcome = statement.place.line, statement.outcome.value
-            self.statements.append(Judged(self.number, source.file, line, outcome, kind, table, cost, tuple(effect.unknown), held))
+            self.statements.append(StatementReport(self.number, source.file, line, outcome, kind, table, cost, tuple(effect.unknown), held))
 
     def end(self) -> None:
         """Every statement was seen: the state of the tables is not needed any more, and may be freed before the report is made."""
-        self.recreated = {n for n, tables in self.optional.items() if all(self.world.creates(*table) for table in tables)}
-        del self.world
+        self.recreated = {n for n, tables in self.optional.items() if all(self.state.creates(*table) for table in tables)}
+        del self.state
 
     def report(self, server: str, names: list[str], baseline: dict[str, float]) -> CheckReport:
         """The result, its findings in the order of the files."""
@@ -388,7 +395,7 @@ def run(
     settings: Settings,
     *,
     changed: dict[str, list[tuple[int, int]]] | None = None,
-    world: World | None = None,
+    state: SchemaState | None = None,
     today: date | None = None,
     baseline: dict[str, float] | None = None,
     values: Mapping[str, str] | None = None,
@@ -405,14 +412,14 @@ def run(
         zone = ZoneInfo(settings.time_zone)
     except (ZoneInfoNotFoundError, ValueError):
         raise CatalogError(f"no time zone {settings.time_zone!r}", hint='an IANA name such as "Europe/Berlin" or "UTC"') from None
-    world = world or World(cost_edition(by), zone)
-    world.before = set(world.tables)
+    state = state or SchemaState(cost_edition(by), zone)
+    state.before = set(state.tables)
     names: list[str] = []
-    found = _Run(settings, by, world, changed, today=today or date.today(), listed=listed)
+    found = _Run(settings, by, state, changed, today=today or date.today(), listed=listed)
     reader = _Reader(by, Variables(), values or {}, set(), names)
     try:
         for top in sources:
-            world.reconnect()
+            state.reconnect()
             reader.variables = Variables(dict(values or {}))
             for piece in reader.statements(top):
                 found.see(*piece)
@@ -420,7 +427,7 @@ def run(
     finally:
         gc.unfreeze()
     found.end()
-    del world
+    del state
     return found.report(by.name, names, baseline or {})
 
 
@@ -430,19 +437,19 @@ def _table_of(statement: Statement) -> str:
     return ".".join(part for part in qualified(name) if part) if isinstance(name, exp.Table | RelationName) else ""
 
 
-def _locate(source: Source, settings: Settings, finding: Finding, start: int, end: int, number: int) -> Located:
+def _locate(source: Source, settings: Settings, finding: Finding, start: int, end: int, number: int) -> LocatedFinding:
     wanted = settings.severity.get(finding.rule)
     if wanted is not None:
         finding = msgspec.structs.replace(finding, severity=Severity[wanted.upper()])
     begin, finish = source.place(start), source.place(max(end, start))
-    return Located(finding, source.file, begin.line, begin.column, finish.line, finish.column, source.line(begin.line), number)
+    return LocatedFinding(finding, source.file, begin.line, begin.column, finish.line, finish.column, source.line(begin.line), number)
 
 
-def _whole(settings: Settings, totals: Totals, baseline: dict[str, float]) -> list[Located]:
+def _whole(settings: Settings, totals: Totals, baseline: dict[str, float]) -> list[LocatedFinding]:
     """Findings about the change as a whole, placed at the statement that adds most."""
     if totals.first is None or "budget-exceeded" in settings.disable:
         return []
-    out: list[Located] = []
+    out: list[LocatedFinding] = []
     wholes: list[tuple[str, Budget, dict[str, float]]] = [("the change", settings.change, {})]
     if baseline:
         wholes.append(("the cluster after the change", settings.total, baseline))

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from gpcatalog.check.judged import Cost, Held, TableCost
+from gpcatalog.check.report import Cost, LockHeld, TableCost
 from gpcatalog.dialect.script import Source
 
 
@@ -72,7 +72,7 @@ class _OfTable:
         self.leaves = self.coordinator = self.segment = self.empty = self.filled = self.locks = 0
         self.complete = True
         self.exclusive = False
-        self.held: list[Held] | None = None
+        self.held: list[LockHeld] | None = None
 
 
 @dataclass
@@ -90,7 +90,7 @@ class Totals:
     _leaves: int = 0
     _files: int = 0
 
-    def add(self, table: str, cost: Cost, held: Held | None, *, exclusive: bool, at: Spot) -> None:
+    def add(self, table: str, cost: Cost, held: LockHeld | None, *, exclusive: bool, at: Spot) -> None:
         """Add a statement; table: the name of the one that it changes, "" for none."""
         self._whole.add(cost)
         self.first = self.first or at

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpcatalog.commands import options, streams, taken
+from gpcatalog.commands import options, snapshot_source, streams
 from gpcatalog.commands.options import ColorChoice, Colour, Conninfo, FailOn, Format, LockTimeout, OutputFormat, StatementTimeout, Store
 from gpcatalog.errors import CatalogError, Exit
 
@@ -39,7 +39,7 @@ def judged(path: Path, only: list[str] | None = None, *, forecast: bool = True) 
     from gpcatalog.store.snapshot import Snapshot
 
     with Snapshot(path) as snapshot:
-        older_path = _older_of(taken.series_beside(snapshot), snapshot) if forecast else None
+        older_path = _older_of(snapshot_source.series_beside(snapshot), snapshot) if forecast else None
         older = None
         try:
             if older_path is not None:
@@ -94,7 +94,7 @@ def audit(
             raise CatalogError("--all-databases goes with a connection only, without --save and --maintenance")
         _audit_all(conninfo, chosen, store, limits, format, color, fail_on)
         return
-    with taken.snapshot_of(conninfo, snapshot, demo, save=save, store=store, timeouts=limits) as path:
+    with snapshot_source.snapshot_of(conninfo, snapshot, demo, save=save, store=store, timeouts=limits) as path:
         report = judged(path, chosen)
         if maintenance:
             from gpcatalog.migration.maintenance import script
@@ -130,7 +130,7 @@ def _audit_all(
     reports, lost = [], []
     for name in names:
         try:
-            with taken.snapshot_of(make_conninfo(base, dbname=name), store=store, timeouts=timeouts) as path:
+            with snapshot_source.snapshot_of(make_conninfo(base, dbname=name), store=store, timeouts=timeouts) as path:
                 reports.append(judged(path, only))
         except CatalogError as e:
             if e.exit_code != Exit.UNREACHABLE:

@@ -161,18 +161,18 @@ def check(
                 source.file = str(path.relative_to(here))
             else:
                 source.file = str(path)
-    world = None
+    state = None
     if known is not None:
         from zoneinfo import ZoneInfo
 
         from gpcatalog.check.run import cost_edition, server_edition
 
-        world = known.world(cost_edition(server_edition(settings.server)), ZoneInfo(settings.time_zone))
+        state = known.state(cost_edition(server_edition(settings.server)), ZoneInfo(settings.time_zone))
     report = run(
         sources,
         settings,
         changed=touched,
-        world=world,
+        state=state,
         baseline=known.totals if known is not None else None,
         values=values,
         listed=output_format is CheckFormat.JSON,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpcatalog.commands import streams, taken
+from gpcatalog.commands import snapshot_source, streams
 from gpcatalog.commands.options import ColorChoice, Colour, Format, OutputFormat
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def measured(conninfo: str, folder: Path | None, days: float) -> Growth:
     from gpcatalog.growth.build import build
     from gpcatalog.growth.points import points
 
-    found, lost = points(taken.files_of(conninfo, folder), since=timedelta(days=days))
+    found, lost = points(snapshot_source.files_of(conninfo, folder), since=timedelta(days=days))
     return build(found, lost)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpcatalog.commands import options, streams, taken
+from gpcatalog.commands import options, snapshot_source, streams
 from gpcatalog.commands.options import (
     ColorChoice,
     Colour,
@@ -28,11 +28,11 @@ from gpcatalog.errors import CatalogError, Exit
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gpcatalog.capacity.footprint import Subject
+    from gpcatalog.capacity.footprint import ProbeTable
     from gpcatalog.latency.result import Activity, Left
     from gpcatalog.model.timing import Curve, Timing
     from gpcatalog.probes.connection import Session
-    from gpcatalog.probes.latency import Probed
+    from gpcatalog.probes.latency import ProbeResult
     from gpcatalog.store.snapshot import Snapshot
 
 
@@ -44,7 +44,7 @@ class LeafStorage(StrEnum):
     AO_COLUMN = "ao_column"
 
 
-def predicted(generation: str, subjects: Sequence[Subject], rounds: int, contents: Sequence[int], *, owned: bool) -> list[Left]:
+def predicted(generation: str, subjects: Sequence[ProbeTable], rounds: int, contents: Sequence[int], *, owned: bool) -> list[Left]:
     """What the probe will leave on each instance, not yet counted."""
     from gpcatalog.capacity.footprint import footprint
     from gpcatalog.capacity.model import Instance
@@ -69,8 +69,8 @@ def _forecast_line(left: Sequence[Left], rounds: int) -> str:
 
 
 def _active(
-    session: Session, conninfo: str, subjects: Sequence[Subject], rounds: int, lock_timeout: float, statement_timeout: float
-) -> tuple[Probed, list[Left]]:
+    session: Session, conninfo: str, subjects: Sequence[ProbeTable], rounds: int, lock_timeout: float, statement_timeout: float
+) -> tuple[ProbeResult, list[Left]]:
     import msgspec
 
     from gpcatalog.probes import latency as probe
@@ -107,7 +107,7 @@ def _curves(snapshot: Snapshot, current: Sequence[Timing]) -> tuple[Curve, ...]:
 
     head = snapshot.header
     found = [list(current)]
-    for stored in series.snapshots(taken.series_beside(snapshot)):
+    for stored in series.snapshots(snapshot_source.series_beside(snapshot)):
         if stored.path.resolve() == snapshot.path.resolve():
             continue
         with contextlib.suppress(CatalogError), Snapshot(stored.path) as other:
@@ -119,7 +119,7 @@ def _curves(snapshot: Snapshot, current: Sequence[Timing]) -> tuple[Curve, ...]:
 def _emit(
     path: Path,
     activity: tuple[Activity, ...],
-    done: Probed | None,
+    done: ProbeResult | None,
     left: Sequence[Left],
     calibrate: bool,
     format: Format,
@@ -276,7 +276,7 @@ def latency(
         planned = [tables.named(session, text) for text in plan or ()]
         for table in planned:
             tables.refuse_planning(session, table)
-        done: Probed | None = None
+        done: ProbeResult | None = None
         left: list[Left] = []
         if allow_ddl:
             chosen = subjects_of(session.server.generation, leaves=leaves, storage=Storage(storage.value) if storage else None)
@@ -297,7 +297,7 @@ def latency(
             activity = activity_of(probe.activity(session))
         except ProbeFailed:
             activity = ()
-        with taken.place_for(session, store=store) as path:
+        with snapshot_source.place_for(session, store=store) as path:
             measured = [*(done.timings if done else ()), *(log.timings if log else ())]
             collect(session, path, timings=measured, plan=[table.oid for table in planned], definitions=store)
             if store:

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpcatalog.commands import streams, taken
+from gpcatalog.commands import snapshot_source, streams
 from gpcatalog.commands.options import ColorChoice, Colour, Conninfo, Demo, Format, SnapshotFile
 from gpcatalog.errors import CatalogError
 
 if TYPE_CHECKING:
-    from gpcatalog.planner.planning import Planned
+    from gpcatalog.planner.planning import PlanResult
     from gpcatalog.planner.sets import Root
     from gpcatalog.store.snapshot import Snapshot
 
 
-def _root_named(planned: Planned, name: str) -> Root:
+def _root_named(planned: PlanResult, name: str) -> Root:
     """The partitioned table that a user means by schema.table or table. Raises CatalogError."""
     roots = planned.reader.roots
     found = [r for r in roots if name in (f"{r.schema}.{r.name}", r.name)] or [
@@ -43,7 +43,7 @@ def run(
     workload_file: str,
     overrides: dict[str, object],
     rate: str,
-) -> Planned:
+) -> PlanResult:
     """Plan one open snapshot under a policy file and the limits of the call. Raises CatalogError."""
     import msgspec
 
@@ -134,7 +134,7 @@ def plan(
         "max_lock": max_lock,
         "headroom": headroom,
     }
-    with taken.snapshot_of(conninfo, snapshot, demo, store=False) as path, Snapshot(path) as opened:
+    with snapshot_source.snapshot_of(conninfo, snapshot, demo, store=False) as path, Snapshot(path) as opened:
         planned = run(opened, policy_file=Path(policy) if policy else None, workload_file=workload, overrides=overrides, rate=rate)
         streams.progress_done()
         root = _root_named(planned, explain) if explain else None

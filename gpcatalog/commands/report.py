@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpcatalog.commands import streams, taken
+from gpcatalog.commands import snapshot_source, streams
 from gpcatalog.commands.audit import judged
 from gpcatalog.commands.options import Conninfo, Folder, SnapshotFile, Store
 from gpcatalog.errors import CatalogError
@@ -28,11 +28,11 @@ def _snapshot(conninfo: str, snapshot: str, folder: Path | None, store: bool) ->
     if sum((bool(conninfo), bool(snapshot), folder is not None)) > 1:
         raise CatalogError("give one of CONNINFO, --snapshot and --folder")
     if folder is not None:
-        yield taken.files_of("", folder)[-1], folder
+        yield snapshot_source.files_of("", folder)[-1], folder
         return
-    with taken.snapshot_of(conninfo, snapshot, store=store) as path:
+    with snapshot_source.snapshot_of(conninfo, snapshot, store=store) as path:
         with Snapshot(path) as opened:
-            place = taken.series_beside(opened)
+            place = snapshot_source.series_beside(opened)
         yield path, place
 
 
@@ -92,7 +92,7 @@ def report(
         raise CatalogError("say where the page goes", hint="--html FILE")
     from gpcatalog.emit.html import page
     from gpcatalog.growth.build import build
-    from gpcatalog.growth.picture import picture
+    from gpcatalog.growth.chart_data import picture
     from gpcatalog.latency.locks import arithmetic
     from gpcatalog.store.snapshot import Snapshot
 

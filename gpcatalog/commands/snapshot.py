@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from gpcatalog.commands import options, streams, taken
+from gpcatalog.commands import options, snapshot_source, streams
 from gpcatalog.commands.options import ColorChoice, Colour, Conninfo, Format, LockTimeout, OutputFormat, StatementTimeout
 from gpcatalog.errors import CatalogError
 
@@ -27,7 +27,7 @@ def take_(
 
     Example: gpcatalog snapshot take "host=mdw dbname=sales"
     """
-    with taken.snapshot_of(conninfo, save=save, timeouts=options.timeouts(statement_timeout, lock_timeout)) as path:
+    with snapshot_source.snapshot_of(conninfo, save=save, timeouts=options.timeouts(statement_timeout, lock_timeout)) as path:
         streams.out(f"{path}\n")
 
 

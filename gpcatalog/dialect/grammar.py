@@ -11,11 +11,11 @@ from sqlglot import exp
 
 from gpcatalog.dialect import expressions as gx
 from gpcatalog.dialect import keywords, statements
-from gpcatalog.dialect.edition import Edition
 from gpcatalog.dialect.lexer import END, LexError, Tokens, separated
 from gpcatalog.dialect.reader import Mismatch
-from gpcatalog.dialect.synopsis import Choice, Compiled, Ref, Sequence, Synopses, Word
+from gpcatalog.dialect.synopsis import Choice, CompiledGrammar, Ref, Sequence, Synopses, Word
 from gpcatalog.dialect.tables import Tables
+from gpcatalog.dialect.version import Edition
 from gpcatalog.dialect.vocabulary import Vocabulary
 
 NODES: dict[str, type[exp.Expression]] = {
@@ -110,7 +110,7 @@ class Grammar:
     def __init__(self, edition: Edition) -> None:
         self.edition = edition
         self.vocabulary = Vocabulary(edition, WORDS)
-        self.rules = Compiled(SYNOPSES, _PRIMITIVES, edition.holds)
+        self.rules = CompiledGrammar(SYNOPSES, _PRIMITIVES, edition.holds)
         self.by_first: dict[str, list[str]] = {}
         self.by_pair: dict[tuple[str, str], list[str]] = {}
         for name in _STATEMENTS.definitions:

@@ -13,9 +13,9 @@ from sqlglot.generators.postgres import PostgresGenerator
 from sqlglot.parsers.postgres import PostgresParser
 
 from gpcatalog.dialect import expressions as gx
-from gpcatalog.dialect.edition import ANY, Edition, edition
 from gpcatalog.dialect.grammar import WORDS, SyntaxFault, fault, grammar
 from gpcatalog.dialect.lexer import LexError, Tokens, scan
+from gpcatalog.dialect.version import ANY, Edition, edition
 from gpcatalog.dialect.writer import WRITERS
 from gpcatalog.errors import CatalogError
 from gpcatalog.model.server import generation_named

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import exp
 
 from gpcatalog.dialect import expressions as gx
-from gpcatalog.dialect.edition import Edition
 from gpcatalog.dialect.lexer import (
     DOLLAR,
     END,
@@ -22,6 +21,7 @@ from gpcatalog.dialect.lexer import (
     Tokens,
 )
 from gpcatalog.dialect.reader import Reader
+from gpcatalog.dialect.version import Edition
 from gpcatalog.dialect.vocabulary import ALL_OPS, STRINGS, Vocabulary
 
 DType = exp.DType

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import exp
 
 from gpcatalog.dialect import expressions as gx
-from gpcatalog.dialect.calls import Calls
+from gpcatalog.dialect.functions import Calls
 from gpcatalog.dialect.lexer import (
     END,
     PSQLVAR,

@@ -12,10 +12,10 @@ from pathlib import Path
 
 from sqlglot import exp
 
-from gpcatalog.dialect.edition import Edition
 from gpcatalog.dialect.grammar import WORDS, SyntaxFault, grammar
 from gpcatalog.dialect.lexer import IDENT, PSQLVAR, LexError, Tokens, scan
-from gpcatalog.dialect.variables import Branch, Expanded, Variables, fill, in_name, name_of, without
+from gpcatalog.dialect.variables import Branch, Expansion, Variables, fill, in_name, name_of, without
+from gpcatalog.dialect.version import Edition
 
 _COPY_END = re.compile(r"^\\\.[ \t]*\r?$", re.MULTILINE)
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)?")
@@ -115,7 +115,7 @@ class Piece:
     tokens: Tokens | None
     error: SyntaxFault | None = None
     command: str = ""  # of psql: what sends the statement, or, without tokens, a command of its own
-    expanded: Expanded | None = None  # with the values of its variables; the tokens are those of this text
+    expanded: Expansion | None = None  # with the values of its variables; the tokens are those of this text
     missing: tuple[str, ...] = ()  # variables and placeholders without a value
     decisive: tuple[str, ...] = ()  # of these those that are more than part of a name
     reasons: tuple[str, ...] = ()  # why it is not known whether it runs
@@ -299,7 +299,7 @@ def _pieces(source: Source, tokens: Tokens, session: Variables, sent: str) -> It
             return
 
 
-def _decisive(source: Source, tokens: Tokens, missing: set[str], text: Expanded | None = None) -> tuple[str, ...]:
+def _decisive(source: Source, tokens: Tokens, missing: set[str], text: Expansion | None = None) -> tuple[str, ...]:
     """Names of the variables and placeholders without a value that are more than a schema or part of a name."""
     found = []
     for n, (kind, value, start, end) in enumerate(zip(tokens.kinds, tokens.values, tokens.starts, tokens.ends, strict=True)):
@@ -370,7 +370,7 @@ def read(piece: Piece, wanted: tuple[Edition, ...]) -> Statement:
     )
 
 
-def _readings(piece: Piece) -> Iterator[tuple[Tokens, Expanded | None]]:
+def _readings(piece: Piece) -> Iterator[tuple[Tokens, Expansion | None]]:
     """The statement as it is, and without the variables that have no value: a clause is often one."""
     assert piece.tokens is not None
     yield piece.tokens, piece.expanded
@@ -396,11 +396,11 @@ def _readings(piece: Piece) -> Iterator[tuple[Tokens, Expanded | None]]:
         return
 
 
-def _moved(fault: SyntaxFault, text: Expanded | None) -> SyntaxFault:
+def _moved(fault: SyntaxFault, text: Expansion | None) -> SyntaxFault:
     return fault if text is None else SyntaxFault(text.origin(fault.offset), fault.found, fault.expected, fault.message)
 
 
-def _place(tree: exp.Expression, text: Expanded | None) -> None:
+def _place(tree: exp.Expression, text: Expansion | None) -> None:
     """Give the nodes of an expanded statement their places in the file."""
     if text is None:
         return

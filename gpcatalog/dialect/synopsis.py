@@ -241,7 +241,7 @@ def _nothing(p: Reader, kept: dict[str, Any]) -> bool:
     return False
 
 
-class Compiled:
+class CompiledGrammar:
     """The rules of one edition, compiled when first used."""
 
     def __init__(self, synopses: Synopses, primitives: dict[str, Rule], holds: Callable[[str], bool]) -> None:

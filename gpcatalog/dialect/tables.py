@@ -7,11 +7,11 @@ from typing import Any
 from sqlglot import exp
 
 from gpcatalog.dialect import expressions as gx
-from gpcatalog.dialect.changes import Changes
-from gpcatalog.dialect.edition import Edition
+from gpcatalog.dialect.dml import Changes
 from gpcatalog.dialect.lexer import FCONST, ICONST, OP, Tokens
 from gpcatalog.dialect.reader import Mismatch
-from gpcatalog.dialect.synopsis import Compiled
+from gpcatalog.dialect.synopsis import CompiledGrammar
+from gpcatalog.dialect.version import Edition
 from gpcatalog.dialect.vocabulary import STRINGS, Vocabulary
 
 _LIKE_OPTIONS_OLD = frozenset("defaults constraints indexes storage comments all".split())
@@ -32,7 +32,7 @@ class Tables(Changes):
 
     __slots__ = ("rules",)
 
-    def __init__(self, tokens: Tokens, edition: Edition, vocabulary: Vocabulary, rules: Compiled) -> None:
+    def __init__(self, tokens: Tokens, edition: Edition, vocabulary: Vocabulary, rules: CompiledGrammar) -> None:
         super().__init__(tokens, edition, vocabulary)
         self.rules = rules
 

@@ -63,7 +63,7 @@ class _If:
 
 
 @dataclass
-class Expanded:
+class Expansion:
     """Tokens of a statement with the values of its variables, and where each of its tokens is in the file.
 
     starts: offsets in the expanded text of the pieces that came from one token; origins: begin and end of that token in the file
@@ -271,7 +271,7 @@ class Variables:
         # a cast has two colons
         return re.sub(r"(?<!:)" + _IN_TEXT.pattern, value, text), unknown
 
-    def expand(self, tokens: Tokens) -> tuple[Expanded | None, set[str]]:
+    def expand(self, tokens: Tokens) -> tuple[Expansion | None, set[str]]:
         """The statement with the values of its variables, None if none has a value; and the names of those without one."""
         used = {name_of(v) for k, v in zip(tokens.kinds, tokens.values, strict=True) if k == PSQLVAR}
         if not used:
@@ -283,7 +283,7 @@ class Variables:
         }
 
 
-def without(tokens: Tokens, unknown: set[str]) -> Expanded:
+def without(tokens: Tokens, unknown: set[str]) -> Expansion:
     """The statement without the variables of these names; in a name, a word stands for the value."""
 
     def replaced(n: int) -> str | None:
@@ -310,7 +310,7 @@ def _unescaped(found: re.Match[str]) -> str:
     return _ESCAPED.get(found[3], found[3]) if found[3] else "'"
 
 
-def _joined(tokens: Tokens, replaced: Callable[[int], str | None]) -> Expanded:
+def _joined(tokens: Tokens, replaced: Callable[[int], str | None]) -> Expansion:
     """The text of a statement; replaced: the new text of a token by its number, None if it stays."""
     pieces: list[str] = []
     starts: list[int] = []
@@ -326,7 +326,7 @@ def _joined(tokens: Tokens, replaced: Callable[[int], str | None]) -> Expanded:
         origins.append((start, end))
         pieces += [gap, piece]
         length += len(gap) + len(piece)
-    return Expanded("".join(pieces), starts, origins)
+    return Expansion("".join(pieces), starts, origins)
 
 
 # --- placeholders of migration tools ---

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from gpcatalog.dialect.edition import Edition
 from gpcatalog.dialect.lexer import (
     BCONST,
     DOLLAR,
@@ -19,6 +18,7 @@ from gpcatalog.dialect.lexer import (
     USCONST,
     XCONST,
 )
+from gpcatalog.dialect.version import Edition
 
 STRINGS = frozenset((SCONST, ESCONST, USCONST, DOLLAR))
 MATH = frozenset(("+", "-", "*", "/", "%", "^", "<", ">", "=", "<=", ">=", "<>"))

@@ -20,12 +20,12 @@ from gpcatalog.capacity.generation import (
 from gpcatalog.capacity.limits import lock_slots
 from gpcatalog.capacity.model import FILLED, Index, Place, Shape
 from gpcatalog.capacity.toast import toastable
-from gpcatalog.dialect.edition import Edition
 from gpcatalog.dialect.script import Source, statements
+from gpcatalog.dialect.version import Edition
 from gpcatalog.effects.relations import Check, Column, ForeignKey, Key, Level, Odd, Partition, Size, Table, View, like_of
+from gpcatalog.effects.schema_state import BaselineError, SchemaState
 from gpcatalog.effects.session import SETTINGS
-from gpcatalog.effects.types import Made, Types
-from gpcatalog.effects.world import BaselineError, World
+from gpcatalog.effects.types import DefinedType, Types
 from gpcatalog.errors import CatalogError
 from gpcatalog.model.storage import Storage
 from gpcatalog.store.snapshot import Snapshot
@@ -162,38 +162,38 @@ class Baseline:
 
     # --- a schema state ---
 
-    def world(self, edition: Edition, zone: ZoneInfo) -> World:
+    def state(self, edition: Edition, zone: ZoneInfo) -> SchemaState:
         """A schema state that reads tables from the snapshot when they are named."""
-        world = World(edition, zone, self)
+        state = SchemaState(edition, zone, self)
         self._edition = edition
-        world.defaults = world.defaults.with_(self.settings, later=True).with_(self.settings)
+        state.defaults = state.defaults.with_(self.settings, later=True).with_(self.settings)
         try:
             for row in self._facts("what IN ('view', 'sequence', 'type', 'code')"):
                 kind, name, detail = str(row["what"]), str(row["name"]), str(row["detail"])
                 if kind == "code":
-                    world.schemas_with_code.add(name)
+                    state.schemas_with_code.add(name)
                 elif kind == "view":
                     view = msgspec.json.decode(detail, type=_View)
-                    world.views[view.schema, name] = View(view.columns, frozenset(view.reads or ()))
+                    state.views[view.schema, name] = View(view.columns, frozenset(view.reads or ()))
                 elif kind == "sequence":
-                    world.sequences.add((msgspec.json.decode(detail, type=_Placed).schema, name))
+                    state.sequences.add((msgspec.json.decode(detail, type=_Placed).schema, name))
                 else:
                     made = msgspec.json.decode(detail, type=_Type)
-                    found = Made(made.stored_as, -1, made.columns, made.schema)
-                    if (other := world.types.made.get(name)) is not None or Types().resolved(name, -1)[0]:
+                    found = DefinedType(made.stored_as, -1, made.columns, made.schema)
+                    if (other := state.types.made.get(name)) is not None or Types().resolved(name, -1)[0]:
                         # another type has the name: which one is meant is not known, unless both are alike
                         alike = toastable(name) == toastable(found.base)
                         if other is not None:
                             alike = other.base == found.base and other.columns == found.columns
-                        found = Made(found.base, -1, found.columns, "") if alike else Made("", -1, None)
-                    world.types.made[name] = found
+                        found = DefinedType(found.base, -1, found.columns, "") if alike else DefinedType("", -1, None)
+                    state.types.made[name] = found
             for row in self._rows("SELECT r.\"schema\", r.name, r.\"columns\" FROM relation r WHERE r.storage IN ('external', 'foreign')"):
                 # with ctid, tableoid and the four of transactions; Greenplum: gp_segment_id
                 number = int(row["columns"]) + 6 + edition.greenplum
-                world.views[str(row["schema"]), str(row["name"])] = View(number, frozenset(), rule=False)
+                state.views[str(row["schema"]), str(row["name"])] = View(number, frozenset(), rule=False)
         except msgspec.DecodeError as e:
             raise self._damaged(e) from None
-        return world
+        return state
 
     def _facts(self, condition: str, parameters: tuple[object, ...] = ()) -> list[dict[str, Any]]:
         return self._rows(f"SELECT oid, what, name, detail FROM definition WHERE {condition} ORDER BY oid, what, name", parameters)

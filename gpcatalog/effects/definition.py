@@ -13,14 +13,14 @@ from sqlglot import exp
 
 from gpcatalog.capacity.model import Instance
 from gpcatalog.dialect import expressions as gx
-from gpcatalog.dialect.edition import Edition
+from gpcatalog.dialect.version import Edition
 from gpcatalog.effects.expansion import SERIAL, catalog_type
 from gpcatalog.effects.relations import Check, Column, ForeignKey, Key, Table, View, fold, object_name, qualified, shared
 from gpcatalog.effects.types import Types
 
 
 class Known(Protocol):
-    """What is asked of the world: its edition and its tables by name."""
+    """What is asked of the schema state: its edition and its tables by name."""
 
     edition: Edition
     types: Types
@@ -112,12 +112,12 @@ def add_check(table: Table, given: exp.Expression | None, value: exp.Expression 
 
 
 def add_foreign(
-    world: Known, table: Table, given: exp.Expression | None, columns: tuple[str, ...], target: exp.Expression, unknown: list[str]
+    state: Known, table: Table, given: exp.Expression | None, columns: tuple[str, ...], target: exp.Expression, unknown: list[str]
 ) -> None:
     """A foreign key."""
-    label = columns[0] if world.edition.base < 12 else "_".join(columns)
+    label = columns[0] if state.edition.base < 12 else "_".join(columns)
     name = fold(given) or _unused(constraint_names(table), table.name, label, "fkey")
-    other = world.find(target)
+    other = state.find(target)
     key = (other.schema, other.name) if other is not None else qualified(target)
     table.foreign.append(ForeignKey(name, columns, key))
 
@@ -143,7 +143,7 @@ def volatile(element: exp.Expression) -> bool:
     return any((call.this if isinstance(call.this, str) else fold(call.this)).lower() in _VOLATILE for call in calls)
 
 
-def column(world: Known, table: Table, element: exp.ColumnDef, unknown: list[str]) -> Column | None:
+def column(state: Known, table: Table, element: exp.ColumnDef, unknown: list[str]) -> Column | None:
     """One column with its constraints, which are added to the table; None for options of a column that comes from elsewhere."""
     kind = element.args.get("kind")
     name = fold(element.this)
@@ -153,7 +153,7 @@ def column(world: Known, table: Table, element: exp.ColumnDef, unknown: list[str
     if kind is None:  # what a partition says of a column that it has from its table
         made = table.columns[at]
     else:
-        type_name, typmod = world.types.resolved(*catalog_type(kind))
+        type_name, typmod = state.types.resolved(*catalog_type(kind))
         serial = isinstance(kind, exp.DataType) and kind.this in SERIAL
         made = Column(name, type_name, typmod, not_null=serial, default=serial, serial="serial" if serial else "", named=int(serial))
         table.columns.append(made)  # constraints behind it may read it
@@ -185,11 +185,11 @@ def column(world: Known, table: Table, element: exp.ColumnDef, unknown: list[str
         elif primary or isinstance(found, exp.UniqueColumnConstraint | gx.KeyConstraint):
             add_key(table, given, (name,), primary)
         elif isinstance(found, gx.ReferencesConstraint):
-            add_foreign(world, table, given, (name,), found.this, unknown)
+            add_foreign(state, table, given, (name,), found.this, unknown)
     return table.columns[at] if kind is not None else None
 
 
-def constraint(world: Known, table: Table, element: exp.Expression, unknown: list[str]) -> None:
+def constraint(state: Known, table: Table, element: exp.Expression, unknown: list[str]) -> None:
     """A table constraint."""
     kind, given = element.args["kind"], element.args.get("this")
     if isinstance(kind, gx.KeyConstraint) and kind.expressions and kind.args.get("kind") != "NOT NULL":
@@ -202,14 +202,14 @@ def constraint(world: Known, table: Table, element: exp.Expression, unknown: lis
         add_check(table, given, kind.this)
     elif isinstance(kind, gx.ReferencesConstraint):
         columns = tuple(fold(c if isinstance(c, exp.Identifier) else c.this) for c in kind.args.get("columns") or ())
-        add_foreign(world, table, given, columns, kind.this, unknown)
+        add_foreign(state, table, given, columns, kind.this, unknown)
     elif isinstance(kind, gx.ExcludeConstraint):
         _add_exclusion(table, given, kind)
     else:
         unknown.append("constraint USING INDEX")
 
 
-def define(world: Known, table: Table, elements: Iterable[exp.Expression], parents: Iterable[Table] = ()) -> None:
+def define(state: Known, table: Table, elements: Iterable[exp.Expression], parents: Iterable[Table] = ()) -> None:
     """Columns and constraints of CREATE TABLE; what is unknown is added to `table.unknown`."""
     for parent in parents:  # INHERITS: columns of the same name become one
         have = {c.name for c in table.columns}
@@ -220,7 +220,7 @@ def define(world: Known, table: Table, elements: Iterable[exp.Expression], paren
     for element in elements:
         if isinstance(element, exp.ColumnDef):
             before = inherited.pop(fold(element.this), None)
-            made = column(world, table, element, table.unknown)
+            made = column(state, table, element, table.unknown)
             if made is not None and before is not None and list(parents):
                 table.columns.pop()
                 merged = replace(
@@ -233,14 +233,14 @@ def define(world: Known, table: Table, elements: Iterable[exp.Expression], paren
         elif isinstance(element, gx.TableConstraint):
             constraints.append(element)
         elif isinstance(element, gx.LikeClause):
-            _like(world, table, element)
+            _like(state, table, element)
     for element in constraints:
-        constraint(world, table, element, table.unknown)
+        constraint(state, table, element, table.unknown)
 
 
-def _like(world: Known, table: Table, element: exp.Expression) -> None:
-    source = world.source(element.this)
-    view = world.views.get(world.known_name(element.this, world.views))
+def _like(state: Known, table: Table, element: exp.Expression) -> None:
+    source = state.source(element.this)
+    view = state.views.get(state.known_name(element.this, state.views))
     if source is None and view is not None and view.output is not None and all(c.type for c in view.output):
         have = {c.name for c in table.columns}  # of a view names and types are taken over, there is nothing else
         table.columns += [c for c in view.output if c.name not in have]
@@ -260,7 +260,7 @@ def _like(world: Known, table: Table, element: exp.Expression) -> None:
         if c.name in have:
             continue
         # from PostgreSQL 17 on, partitions share the identity columns of their table
-        identity = (c.serial == "identity" or (c.identity and world.edition.base >= 17)) and wanted("IDENTITY")
+        identity = (c.serial == "identity" or (c.identity and state.edition.base >= 17)) and wanted("IDENTITY")
         defaults = wanted("DEFAULTS")
         table.columns.append(
             replace(
@@ -273,7 +273,7 @@ def _like(world: Known, table: Table, element: exp.Expression) -> None:
                 generated=c.generated if wanted("GENERATED") else frozenset(),
             )
         )
-    if world.edition.greenplum and wanted("STORAGE" if world.edition.classic else "AM"):
+    if state.edition.greenplum and wanted("STORAGE" if state.edition.classic else "AM"):
         table.like_storage = source.storage
     if wanted("INDEXES"):
         for key in source.indexes:
@@ -283,7 +283,7 @@ def _like(world: Known, table: Table, element: exp.Expression) -> None:
             table.indexes.append(replace(key, name=_unused(taken, table.name, *label), of=""))
     if wanted("CONSTRAINTS") and source.checks:
         table.checks += source.checks
-        if world.edition.greenplum and not world.edition.classic:  # they are added behind CREATE
+        if state.edition.greenplum and not state.edition.classic:  # they are added behind CREATE
             table.extra.setdefault(Instance.COORDINATOR.value, Counter())["pg_stat_last_operation"] += 1
 
 

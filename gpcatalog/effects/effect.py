@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from gpcatalog.capacity import model
 from gpcatalog.capacity.model import FILLED, Instance, Shape
-from gpcatalog.dialect.edition import Edition
+from gpcatalog.dialect.version import Edition
 from gpcatalog.effects.relations import Partition, Table
 
 

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 from sqlglot import exp
 
 from gpcatalog.dialect import expressions as gx
-from gpcatalog.dialect.edition import Edition
+from gpcatalog.dialect.version import Edition
 from gpcatalog.effects import calendar
 from gpcatalog.effects.calendar import Unknown
 from gpcatalog.effects.relations import Level, Partition, Table, child_name, fold
@@ -170,7 +170,7 @@ _KINDS = {
 
 
 @dataclass
-class Grower:
+class PartitionExpander:
     """Spells out a partition tree for one edition; `zone` is the session's time zone."""
 
     edition: Edition
@@ -269,7 +269,7 @@ def levels_of(by: exp.Expression) -> list[Level]:
 def template_sizes(edition: Edition, table: Table, zone: ZoneInfo) -> None:
     """Note on each level how many partitions its template comes to."""
     for number, level in enumerate(table.levels):
-        grower = Grower(edition, table, zone, table.options)
+        grower = PartitionExpander(edition, table, zone, table.options)
         level.template_parts = 0
         for element in level.template or ():
             bound = element.args.get("bound")

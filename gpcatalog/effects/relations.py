@@ -14,8 +14,8 @@ from gpcatalog.capacity.generation import BITMAP_MORE_COLUMNS, BLOCK_DIRECTORY_C
 from gpcatalog.capacity.model import Index, Instance, Place, Shape, relation_rows
 from gpcatalog.capacity.toast import needs_toast
 from gpcatalog.dialect import expressions as gx
-from gpcatalog.dialect.edition import Edition
-from gpcatalog.effects import extras
+from gpcatalog.dialect.version import Edition
+from gpcatalog.effects import auxiliary_rows
 from gpcatalog.model.names import NAMEDATALEN, cut
 from gpcatalog.model.storage import Storage
 
@@ -524,10 +524,10 @@ class Table:
         rows: Counter[str] = Counter()
         for column in self.columns:
             if column.serial:
-                rows.update(extras.sequence(edition, instance))
-                rows.update(extras.owned(edition, instance))
+                rows.update(auxiliary_rows.sequence(edition, instance))
+                rows.update(auxiliary_rows.owned(edition, instance))
         for key in self.foreign:
-            rows.update(extras.foreign_key(len(key.columns)))
+            rows.update(auxiliary_rows.foreign_key(len(key.columns)))
         if self.foreign and self.made_alone and edition.greenplum and instance is Instance.COORDINATOR:
             rows["pg_stat_last_operation"] += 1  # its keys are added behind CREATE
         if self.inherits:

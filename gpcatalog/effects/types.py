@@ -22,7 +22,7 @@ _VARYING = frozenset(
 _BY_LENGTH = {1: "bool", 2: "int2", 4: "int4", 8: "int8", 12: "timetz", 16: "interval", 24: "circle", 32: "box", 64: "name"}
 
 
-class Made(NamedTuple):
+class DefinedType(NamedTuple):
     """A type: an equivalent built-in one with its typmod, the columns of a composite type (else None), its schema ("" if not written)."""
 
     base: str
@@ -35,7 +35,7 @@ class Made(NamedTuple):
 class Types:
     """Types that the script or a baseline has, by name."""
 
-    made: dict[str, Made] = field(default_factory=dict)
+    made: dict[str, DefinedType] = field(default_factory=dict)
 
     def copy(self) -> Types:
         """The types as they are, to be changed apart."""
@@ -50,14 +50,14 @@ class Types:
         if isinstance(kind, exp.Expression):  # a domain
             base = self.resolved(*catalog_type(kind))[0]
             # a column of a domain has no typmod: of varying length, it has no limit
-            self.made[name] = Made(base if not base or not toast.toastable(base) else "text", -1, None, schema)
+            self.made[name] = DefinedType(base if not base or not toast.toastable(base) else "text", -1, None, schema)
         elif "ENUM" in str(tree.args.get("form") or ""):
-            self.made[name] = Made("int4", -1, None, schema)
+            self.made[name] = DefinedType("int4", -1, None, schema)
         elif tree.args.get("attributes") is not None or str(tree.args.get("form") or "") == "AS":
             columns = len(tree.args.get("attributes") or ())
-            self.made[name] = Made("record", -1, columns, schema)
+            self.made[name] = DefinedType("record", -1, columns, schema)
         else:
-            self.made[name] = Made(*self._base(tree.args.get("options")), None, schema)
+            self.made[name] = DefinedType(*self._base(tree.args.get("options")), None, schema)
         return columns
 
     def _base(self, options: exp.Expression | None) -> tuple[str, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpcatalog.check.judged import CheckReport
+from gpcatalog.check.report import CheckReport
 from gpcatalog.model.finding import Severity
 from gpcatalog.model.names import printable
 

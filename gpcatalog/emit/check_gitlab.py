@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from gpcatalog.check.judged import CheckReport
+from gpcatalog.check.report import CheckReport
 from gpcatalog.emit.check_sarif import fingerprint
 from gpcatalog.model.finding import Severity
 from gpcatalog.model.names import json_safe

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from gpcatalog.check.judged import CheckReport
+from gpcatalog.check.report import CheckReport
 from gpcatalog.emit.as_json import encode
 
 

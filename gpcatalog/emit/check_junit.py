@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from xml.sax.saxutils import escape, quoteattr
 
-from gpcatalog.check.judged import CheckReport, Located
+from gpcatalog.check.report import CheckReport, LocatedFinding
 from gpcatalog.model.names import printable
 
 # characters that XML 1.0 cannot hold, not even escaped
@@ -17,7 +17,7 @@ def _clean(text: str) -> str:
     return _FORBIDDEN.sub("\ufffd", "".join(c if c in "\n\t" else printable(c) for c in text))
 
 
-def _case(found: Located) -> str:
+def _case(found: LocatedFinding) -> str:
     finding = found.finding
     name = quoteattr(_clean(f"{finding.rule} at line {found.line}"))
     body = escape(_clean(f"{found.file}:{found.line}:{found.column}\n{found.source_line}\n{finding.detail}\n{finding.remedy}"))

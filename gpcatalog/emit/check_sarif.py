@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import quote
 
 from gpcatalog import __version__
-from gpcatalog.check.judged import CheckReport, Located
+from gpcatalog.check.report import CheckReport, LocatedFinding
 from gpcatalog.check.rules import PARTS, every, page
 from gpcatalog.model.finding import Severity
 from gpcatalog.model.names import json_safe
@@ -23,7 +23,7 @@ def _uri(file: str) -> str:
     return path.as_uri() if path.is_absolute() else quote(path.as_posix())
 
 
-def fingerprint(found: Located) -> str:
+def fingerprint(found: LocatedFinding) -> str:
     """The same finding keeps it when lines move: rule, file, title and the line's text."""
     text = "\0".join((found.finding.rule, found.file, found.finding.title, found.source_line.strip()))
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
@@ -39,7 +39,7 @@ def _rule(name: str) -> dict[str, Any]:
     }
 
 
-def _result(found: Located, numbers: dict[str, int], seen: dict[str, int]) -> dict[str, Any]:
+def _result(found: LocatedFinding, numbers: dict[str, int], seen: dict[str, int]) -> dict[str, Any]:
     finding = found.finding
     mark = fingerprint(found)
     seen[mark] = seen.get(mark, 0) + 1

@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Iterator
 
 from gpcatalog.capacity.seconds import ADD_SECONDS, COPY_RATE
-from gpcatalog.check.judged import CheckReport, Located
+from gpcatalog.check.report import CheckReport, LocatedFinding
 from gpcatalog.check.rules import page
 from gpcatalog.model.finding import Severity
 from gpcatalog.model.names import printable
@@ -21,7 +21,7 @@ def _width(text: str) -> int:
     return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
 
-def excerpt(found: Located) -> list[str]:
+def excerpt(found: LocatedFinding) -> list[str]:
     """The source line, cut around the place, and a line with the caret under it."""
     line = found.source_line.expandtabs(1)
     start = found.column - 1

@@ -11,13 +11,13 @@ from pathlib import Path
 
 from gpcatalog import __version__
 from gpcatalog.audit.report import Report
-from gpcatalog.capacity.fit import METHOD, fit
 from gpcatalog.capacity.limits import CATALOG_QUERY_SLOPE, FILE_BUCKETS, FILE_BUCKETS_SOURCE, LEAVES_CEILING_AO_ROW
+from gpcatalog.capacity.trend import METHOD, fit
 from gpcatalog.emit.growth_text import amount, signed, when
 from gpcatalog.emit.html_parts import Cell, figure, short, table
 from gpcatalog.emit.html_plan import Outlook, section
 from gpcatalog.emit.svg import Bar, Column, Curve, Lines, bars, columns, legend, lines, safe
-from gpcatalog.growth.picture import Picture
+from gpcatalog.growth.chart_data import Picture
 from gpcatalog.growth.points import Point
 from gpcatalog.growth.result import Growth
 from gpcatalog.latency.locks import Slots

@@ -161,7 +161,7 @@ def texts(column: Texts) -> Iterator[str]:
 # --- the file ------------------------------------------------------------------------------------------------------------
 
 
-class Look(msgspec.Struct, frozen=True, omit_defaults=True):
+class PartitionProfile(msgspec.Struct, frozen=True, omit_defaults=True):
     """What many partitions share: schema, storage, options and tablespace."""
 
     schema: str = ""
@@ -170,7 +170,7 @@ class Look(msgspec.Struct, frozen=True, omit_defaults=True):
     tablespace: int = 0
 
 
-class Taken(msgspec.Struct, omit_defaults=True):
+class SourcePartitions(msgspec.Struct, omit_defaults=True):
     """Partitions that steps take, as columns; see `Leaf`. look: number in the table's `looks`; bound: number in `texts`.
 
     Units that are no leaves themselves stand among them, without sizes.
@@ -187,7 +187,7 @@ class Taken(msgspec.Struct, omit_defaults=True):
     filled: Numbers = []  # 1, 0, or null where unknown
 
 
-class Made(msgspec.Struct, omit_defaults=True):
+class NewPartitions(msgspec.Struct, omit_defaults=True):
     """Leaves that steps make, as columns; see `NewLeaf`. storing: number in the table's `storings`."""
 
     name: Texts = []
@@ -200,7 +200,7 @@ class Made(msgspec.Struct, omit_defaults=True):
     like: Numbers = []
 
 
-class Storing(msgspec.Struct, frozen=True, omit_defaults=True):
+class StorageProfile(msgspec.Struct, frozen=True, omit_defaults=True):
     """How made leaves are stored; see `NewLeaf`."""
 
     storage: str = ""
@@ -208,7 +208,7 @@ class Storing(msgspec.Struct, frozen=True, omit_defaults=True):
     tablespace: int = 0
 
 
-class Held(msgspec.Struct, omit_defaults=True):
+class StepLeaves(msgspec.Struct, omit_defaults=True):
     """Leaves of a step: row in `partitions`, number of the step's unit, number of its new leaf."""
 
     at: Numbers = []
@@ -216,7 +216,7 @@ class Held(msgspec.Struct, omit_defaults=True):
     lane: Numbers = []
 
 
-class Line(msgspec.Struct, omit_defaults=True, tag_field="operation", tag="other", kw_only=True):
+class StepRecord(msgspec.Struct, omit_defaults=True, tag_field="operation", tag="other", kw_only=True):
     """A step as the file has it; see the step of that operation.
 
     units, new: rows of `partitions` and `made`; rests_on, lost: numbers of `texts`
@@ -232,11 +232,11 @@ class Line(msgspec.Struct, omit_defaults=True, tag_field="operation", tag="other
     parent_name: str = ""
     proposal: bool = False
     units: Numbers = []
-    leaves: Held = msgspec.field(default_factory=Held)
+    leaves: StepLeaves = msgspec.field(default_factory=StepLeaves)
     new: Numbers = []
 
 
-class MergeLine(Line, omit_defaults=True, tag="merge", kw_only=True):
+class MergeLine(StepRecord, omit_defaults=True, tag="merge", kw_only=True):
     """See `Merge`. Its ends are those of its first and last unit."""
 
     grain: str
@@ -246,33 +246,33 @@ class MergeLine(Line, omit_defaults=True, tag="merge", kw_only=True):
     whole: bool = False
 
 
-class ConvertLine(Line, tag="convert"):
+class ConvertLine(StepRecord, tag="convert"):
     """See `Convert`."""
 
 
-class DropLine(Line, tag="drop-empty", kw_only=True):
+class DropLine(StepRecord, tag="drop-empty", kw_only=True):
     """See `DropEmpty`."""
 
     where: str
 
 
-class UnpartitionLine(Line, tag="unpartition"):
+class UnpartitionLine(StepRecord, tag="unpartition"):
     """See `Unpartition`."""
 
 
-class FlattenLine(Line, tag="flatten", kw_only=True):
+class FlattenLine(StepRecord, tag="flatten", kw_only=True):
     """See `Flatten`."""
 
     level: int
 
 
-class ExternaliseLine(Line, tag="externalise", kw_only=True):
+class ExternaliseLine(StepRecord, tag="externalise", kw_only=True):
     """See `Externalise`."""
 
     file_bytes: int
 
 
-class ReconfigureLine(Line, omit_defaults=True, tag="reconfigure", kw_only=True):
+class ReconfigureLine(StepRecord, omit_defaults=True, tag="reconfigure", kw_only=True):
     """See `Reconfigure`."""
 
     maker: str
@@ -283,7 +283,7 @@ class ReconfigureLine(Line, omit_defaults=True, tag="reconfigure", kw_only=True)
 
 AnyLine = MergeLine | ConvertLine | DropLine | UnpartitionLine | FlattenLine | ExternaliseLine | ReconfigureLine
 
-_LINES: dict[type[op.AnyStep], type[Line]] = {
+_LINES: dict[type[op.AnyStep], type[StepRecord]] = {
     op.Merge: MergeLine,
     op.Convert: ConvertLine,
     op.DropEmpty: DropLine,
@@ -302,10 +302,10 @@ _OWN = {  # fields that a step and its line both have and spell alike
 class TableLine(TablePlan, omit_defaults=True, kw_only=True):
     """A table as the file has it: `TablePlan`, and what its steps take and make."""
 
-    looks: list[Look] = msgspec.field(default_factory=list)
-    partitions: Taken = msgspec.field(default_factory=Taken)
-    storings: list[Storing] = msgspec.field(default_factory=list)
-    made: Made = msgspec.field(default_factory=Made)
+    looks: list[PartitionProfile] = msgspec.field(default_factory=list)
+    partitions: SourcePartitions = msgspec.field(default_factory=SourcePartitions)
+    storings: list[StorageProfile] = msgspec.field(default_factory=list)
+    made: NewPartitions = msgspec.field(default_factory=NewPartitions)
     steps: list[AnyLine] = msgspec.field(default_factory=list)  # type: ignore[assignment]
 
 
@@ -350,27 +350,27 @@ def _line(table: TablePlan, shared: _Shared) -> TableLine:
             rests_on=[shared(text) for text in step.rests_on],
             lost=[shared(text) for text in step.lost],
             units=pack_numbers([at[u.oid] for u in units]),
-            leaves=Held(
+            leaves=StepLeaves(
                 pack_numbers([at[x.oid] for x in held]), pack_numbers([x.unit for x in held]), pack_numbers([x.lane for x in held])
             ),
             new=pack_numbers(range(len(made), len(made) + len(new))),
         )
         lines.append(cast("AnyLine", line))
         made += new
-    looks: dict[Look, int] = {}
+    looks: dict[PartitionProfile, int] = {}
     storings: dict[tuple[str, tuple[tuple[str, str], ...], int], int] = {}
-    taken = Taken(
+    taken = SourcePartitions(
         pack_numbers([r.oid for r in rows]),
         pack_texts([r.name for r in rows]),
         pack_texts([r.partition for r in rows]),
         pack_numbers([shared(r.bound) for r in rows]),
-        pack_numbers([looks.setdefault(Look(r.schema, r.storage, r.options, r.tablespace), len(looks)) for r in rows]),
+        pack_numbers([looks.setdefault(PartitionProfile(r.schema, r.storage, r.options, r.tablespace), len(looks)) for r in rows]),
         pack_numbers([r.rows for r in rows]),
         pack_numbers([r.bytes for r in rows]),
         pack_numbers([r.segment_bytes for r in rows]),
         pack_numbers([None if r.filled is None else int(r.filled) for r in rows]),
     )
-    making = Made(
+    making = NewPartitions(
         pack_texts([m.name for m in made]),
         pack_texts([m.partition for m in made]),
         pack_numbers([shared(m.bound) for m in made]),
@@ -384,7 +384,7 @@ def _line(table: TablePlan, shared: _Shared) -> TableLine:
         **{name: getattr(table, name) for name in _TABLE},
         looks=list(looks),
         partitions=taken,
-        storings=[Storing(storage, dict(options), tablespace) for storage, options, tablespace in storings],
+        storings=[StorageProfile(storage, dict(options), tablespace) for storage, options, tablespace in storings],
         made=making,
         steps=lines,
     )

@@ -9,14 +9,14 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from gpcatalog.capacity import limits
-from gpcatalog.capacity.fit import FEW, METHOD, Line, fit
 from gpcatalog.capacity.limits import Limit
+from gpcatalog.capacity.trend import FEW, METHOD, TrendLine, fit
 from gpcatalog.growth.points import Point, Root
 from gpcatalog.growth.result import (
     Churn,
-    Diverging,
+    Divergence,
     Forecast,
-    Grower,
+    GrowingTable,
     Growth,
     InstanceGrowth,
     LastOperation,
@@ -44,7 +44,7 @@ def _days(points: Sequence[Point]) -> list[float]:
     return [(p.taken_at - points[0].taken_at).total_seconds() / DAY for p in points]
 
 
-def _line(days: Sequence[float], values: Sequence[float | None]) -> Line | None:
+def _line(days: Sequence[float], values: Sequence[float | None]) -> TrendLine | None:
     known = [(x, y) for x, y in zip(days, values, strict=True) if y is not None]
     return fit([x for x, _ in known], [y for _, y in known]) if len(known) > 1 else None
 
@@ -120,7 +120,7 @@ def _instances(first: Point, last: Point, days: float) -> list[InstanceGrowth]:
     return out
 
 
-def _diverging(points: Sequence[Point]) -> list[Diverging]:
+def _diverging(points: Sequence[Point]) -> list[Divergence]:
     last = points[-1]
     relations = sorted({relation for _, relation in last.held})
     by_point = []  # relation → (median bytes, content → bytes) of each point
@@ -145,7 +145,7 @@ def _diverging(points: Sequence[Point]) -> list[Diverging]:
                     continue
                 if after[1][content] < SHRANK * before[1][content] and after[0] >= SHRANK * before[0]:
                     shrank = points[n].taken_at
-            out.append(Diverging(relation, content, bytes_, median, bytes_ / max(1, median), then, shrank))
+            out.append(Divergence(relation, content, bytes_, median, bytes_ / max(1, median), then, shrank))
     return sorted(out, key=lambda d: (-abs(d.bytes - d.median), d.relation, d.content))
 
 
@@ -175,7 +175,7 @@ def _difference(then: Any, now: Any) -> int | None:
     return now - then if then is not None and now is not None else None
 
 
-def _growers(points: Sequence[Point], added: Counter[int], dropped: Counter[int]) -> tuple[list[Grower], list[Grower]]:
+def _growers(points: Sequence[Point], added: Counter[int], dropped: Counter[int]) -> tuple[list[GrowingTable], list[GrowingTable]]:
     first, last = points[0].roots, points[-1].roots
     seen: dict[int, Root] = {}
     for p in points:
@@ -185,7 +185,7 @@ def _growers(points: Sequence[Point], added: Counter[int], dropped: Counter[int]
         then, now = first.get(root), last.get(root)
         state = "there" if then and now else "new" if now else "dropped"
         tables.append(
-            Grower(
+            GrowingTable(
                 known.schema,
                 known.name,
                 state,
@@ -198,16 +198,16 @@ def _growers(points: Sequence[Point], added: Counter[int], dropped: Counter[int]
                 _difference(then.bytes if then else 0, now.bytes if now else 0),
             )
         )
-    schemas: dict[str, list[Grower]] = defaultdict(list)
+    schemas: dict[str, list[GrowingTable]] = defaultdict(list)
     for t in tables:
         schemas[t.schema].append(t)
 
-    def total(of: list[Grower], column: str) -> int | None:
+    def total(of: list[GrowingTable], column: str) -> int | None:
         known = [v for g in of if (v := getattr(g, column)) is not None]
         return sum(known) if known else None
 
     by_schema = [
-        Grower(
+        GrowingTable(
             name,
             f"{len(of):,} tables",
             "there",
@@ -222,7 +222,7 @@ def _growers(points: Sequence[Point], added: Counter[int], dropped: Counter[int]
         for name, of in schemas.items()
     ]
 
-    def weight(g: Grower) -> tuple[float, float, str, str]:
+    def weight(g: GrowingTable) -> tuple[float, float, str, str]:
         return (-abs(g.rows), -(g.added + g.dropped), g.schema, g.name)
 
     moved = [t for t in tables if t.rows or t.added or t.dropped or t.files or t.bytes]
@@ -252,7 +252,7 @@ def _churn(points: Sequence[Point], days: float) -> list[Churn]:
     return out
 
 
-def reach(now: float, limit: float, line: Line | None, last: datetime, x: float) -> tuple[str, date | None, date | None, date | None]:
+def reach(now: float, limit: float, line: TrendLine | None, last: datetime, x: float) -> tuple[str, date | None, date | None, date | None]:
     """State, expected, earliest and latest day for a limit; x: the last point's day, where the line starts from its fitted value.
 
     >>> reach(80, 100, Line(1, 0, None, None, 3), datetime(2026, 1, 1), 80.0)[0]

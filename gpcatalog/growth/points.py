@@ -20,7 +20,7 @@ LEAVES_HELD = 8_000_000  # and of those so many that their leaves add up to no m
 
 
 @dataclass(frozen=True)
-class Held:
+class CatalogSize:
     """One catalog on one instance: rows (None when not known), bytes of heap, TOAST and indexes, bytes needed."""
 
     rows: int | None
@@ -50,7 +50,7 @@ class Point:
     path: Path
     taken_at: datetime
     header: dict[str, Any]
-    held: dict[tuple[int, str], Held]
+    held: dict[tuple[int, str], CatalogSize]
     relations: dict[int, tuple[int, int]]  # content → rows of pg_class and pg_attribute
     temporary: int
     roots: dict[int, Root]
@@ -108,7 +108,7 @@ def _slots(snapshot: Snapshot) -> int | None:
 def point(snapshot: Snapshot, *, leaves: bool) -> Point:
     """The point of one open snapshot; leaves: keep the oids of its leaves for comparing."""
     held = {
-        (r["content"], r["relation"]): Held(
+        (r["content"], r["relation"]): CatalogSize(
             r["rows"],
             r["bytes"],
             None if r["heap_needed"] is None or r["index_needed"] is None else r["heap_needed"] + r["index_needed"] + (r["toast"] or 0),

@@ -43,7 +43,7 @@ class InstanceGrowth(msgspec.Struct, frozen=True):
     bytes_per_day: float | None
 
 
-class Diverging(msgspec.Struct, frozen=True):
+class Divergence(msgspec.Struct, frozen=True):
     """A segment whose catalog is of another size than its fellows'.
 
     ratio:     its bytes / the median segment's; then: the same in the first snapshot
@@ -59,7 +59,7 @@ class Diverging(msgspec.Struct, frozen=True):
     shrank_at: datetime | None
 
 
-class Grower(msgspec.Struct, frozen=True):
+class GrowingTable(msgspec.Struct, frozen=True):
     """A table or schema and what it gained. added, dropped: leaves that came and went between snapshots.
 
     state: "there", "new" or "dropped"; rows: of pg_class and pg_attribute on each instance
@@ -155,12 +155,12 @@ class Growth(msgspec.Struct, frozen=True):
     method: str
     series: tuple[Series, ...]
     instances: tuple[InstanceGrowth, ...]
-    diverging: tuple[Diverging, ...]
+    diverging: tuple[Divergence, ...]
     leaves_added: int
     leaves_dropped: int
     leaves_compared: int
-    tables: tuple[Grower, ...]
-    schemas: tuple[Grower, ...]
+    tables: tuple[GrowingTable, ...]
+    schemas: tuple[GrowingTable, ...]
     churn: tuple[Churn, ...]
     forecasts: tuple[Forecast, ...]
     curves: tuple[Curve, ...]

@@ -10,7 +10,7 @@ from gpcatalog.migration.operations import IntermediatePartition, PathStep, Unit
 from gpcatalog.model.names import NAMEDATALEN, cut
 
 
-class Changed(Exception):
+class SubtreeChanged(Exception):
     """Why partitions cannot be told from each other any more."""
 
 
@@ -73,7 +73,7 @@ def merged(
         same = [next((x for x in u.middles if x.path == m.path), None) for u in units]
         parts = [x for x in same if x is not None]
         if len(parts) != len(units):
-            raise Changed(f"not all of its partitions have one of {', '.join(m.path)} below them")
+            raise SubtreeChanged(f"not all of its partitions have one of {', '.join(m.path)} below them")
         if m.path:
             old_parent, parent = names[m.path[:-1]]
             new = child_name(parent, m.like, old_parent, taken, classic=classic)
@@ -103,4 +103,4 @@ def child_name(parent: str, like: Relation, old_parent: str, taken: set[str], *,
         if found not in taken:
             taken.add(found)
             return found
-    raise Changed("ten thousand names are taken")
+    raise SubtreeChanged("ten thousand names are taken")

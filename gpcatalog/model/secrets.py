@@ -30,7 +30,7 @@ def without(text: str, params: Mapping[str, object]) -> str:
     return masked(text)
 
 
-class Masked:
+class MaskedSecret:
     """A text stream that masks what is written to it, and is the stream beneath in all else."""
 
     def __init__(self, stream: object) -> None:

@@ -15,7 +15,7 @@ _EPS = 1e-9
 
 
 @dataclass(frozen=True)
-class Chosen:
+class Selection:
     """One point for every table.
 
     choice:      [table] number of its point
@@ -206,7 +206,7 @@ def _search(cost: Floats, use: Floats, limit: Floats, mu: Floats, best: Ints | N
     return found, ended
 
 
-def choose(cost: Floats, use: Floats, limit: Floats, *, nodes: int = NODES) -> Chosen:
+def choose(cost: Floats, use: Floats, limit: Floats, *, nodes: int = NODES) -> Selection:
     """The cheapest point for every table such that the sums of `use` keep the limits.
 
     cost: [table, point] points; use: [table, point, limit]; limit: [limit]
@@ -216,7 +216,7 @@ def choose(cost: Floats, use: Floats, limit: Floats, *, nodes: int = NODES) -> C
     if not len(limit):
         choice = np.argmin(cost, axis=1) if len(cost) else np.zeros(0, np.int64)
         total = float(cost[tables, choice].sum())
-        return Chosen(choice, np.zeros(0), total, total, True, np.zeros(0))
+        return Selection(choice, np.zeros(0), total, total, True, np.zeros(0))
     least = use.min(axis=1).sum(axis=0) if len(cost) else np.zeros(len(limit))
     alone = [j for j in range(len(limit)) if least[j] > limit[j] + _EPS * max(1.0, abs(float(limit[j])))]
     if alone:
@@ -234,4 +234,4 @@ def choose(cost: Floats, use: Floats, limit: Floats, *, nodes: int = NODES) -> C
     if best is None:
         raise Infeasible([], least)
     total = float(cost[tables, best].sum())
-    return Chosen(best, mu, total, total if ended else min(bound, total), ended, use[tables, best].sum(axis=0))
+    return Selection(best, mu, total, total if ended else min(bound, total), ended, use[tables, best].sum(axis=0))

@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from gpcatalog.planner import budget, frontier
 from gpcatalog.planner.costs import KEEP
-from gpcatalog.planner.group import FILES, LEAVES, RESOURCES, REWRITE, SECONDS, Problem, Solved, prepare, prices, solve
+from gpcatalog.planner.group import FILES, LEAVES, RESOURCES, REWRITE, SECONDS, Problem, Solution, prepare, prices, solve
 from gpcatalog.planner.policy import Weights
-from gpcatalog.planner.sets import KEPT, Reader, Why
+from gpcatalog.planner.sets import KEPT, KeepReason, Reader
 
 Floats = npt.NDArray[np.float64]
 
@@ -50,7 +50,7 @@ class Curves:
         for root, one in sums.items():
             self.totals[root] = one[:, None]
 
-    def settle(self, problem: Problem, solved: Solved, choice: npt.NDArray[np.int64]) -> Solved:
+    def settle(self, problem: Problem, solved: Solution, choice: npt.NDArray[np.int64]) -> Solution:
         """The solution of one problem after points that were enumerated, not priced, are put in."""
         for place, root in enumerate(problem.roots.tolist()):
             picks = self.picks.get((root, int(choice[root])))
@@ -130,7 +130,7 @@ def build(
     problems: list[Problem] = []
     parts: list[Floats] = []
     before = np.zeros((len(reader.roots), len(RESOURCES)))
-    stays = np.zeros((len(reader.roots), len(Why)), dtype=np.int64)
+    stays = np.zeros((len(reader.roots), len(KeepReason)), dtype=np.int64)
     done = 0
     for chunk in reader.chunks():
         problem = prepare(
@@ -190,7 +190,7 @@ def decide(curves: Curves, objective: Floats, limits: dict[str, float]) -> Outco
     ways = [WAYS[n] for n in names]
     limit = np.array([limits[n] for n in names])
 
-    def master(nodes: int) -> budget.Chosen:
+    def master(nodes: int) -> budget.Selection:
         cost = np.einsum("trp,r->tp", curves.totals, objective)
         use = curves.totals[:, ways, :].transpose(0, 2, 1) if ways else np.zeros((*cost.shape, 0))
         return budget.choose(cost, use, limit, nodes=nodes)

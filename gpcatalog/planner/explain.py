@@ -12,9 +12,9 @@ from gpcatalog.model.quantity import count, size
 from gpcatalog.model.storage import Storage
 from gpcatalog.planner import grid
 from gpcatalog.planner.costs import KEEP, TARGETS
-from gpcatalog.planner.group import DROP, REWRITE, SCAN, Problem, Solved, solve
-from gpcatalog.planner.planning import Planned
-from gpcatalog.planner.sets import WHY_TEXT, Root, Why
+from gpcatalog.planner.group import DROP, REWRITE, SCAN, Problem, Solution, solve
+from gpcatalog.planner.planning import PlanResult
+from gpcatalog.planner.sets import WHY_TEXT, KeepReason, Root
 
 _HEIGHTS = "▁▂▃▄▅▆▇█"
 BARS = 60  # leaves of one group that are drawn; the rest is told as a number
@@ -54,7 +54,7 @@ def _bars(problem: Problem, start: int, end: int, highest: float) -> str:
 
 def _where(root: Root, problem: Problem, reader_texts: list[str], start: int, end: int) -> str:
     c = problem.chunk
-    if root.lists or not root.level or Why(int(c.why[start])) in (Why.DEFAULT, Why.UNPARSED):
+    if root.lists or not root.level or KeepReason(int(c.why[start])) in (KeepReason.DEFAULT, KeepReason.UNPARSED):
         return reader_texts[0] if end - start == 1 else f"{reader_texts[0]} … {reader_texts[-1]}"
     low, high = int(c.cal_low[start]), int(c.cal_high[end - 1])
 
@@ -69,13 +69,13 @@ def _where(root: Root, problem: Problem, reader_texts: list[str], start: int, en
 class Explainer:
     """Explains one table of a finished plan."""
 
-    def __init__(self, planned: Planned, root: Root) -> None:
+    def __init__(self, planned: PlanResult, root: Root) -> None:
         self.planned = planned
         self.root = root
         self.problem = next(planned._problems({root.index}))
         price = np.stack([planned.column(r) for r in self.problem.chunk.roots])
         solved = solve(self.problem, price, per_table=True)
-        self.solved: Solved = planned.curves.settle(self.problem, solved, planned.outcome.choice)
+        self.solved: Solution = planned.curves.settle(self.problem, solved, planned.outcome.choice)
         self.price = planned.column(root)
         place = int(np.searchsorted(self.problem.roots, root.index))
         self.units = int(self.problem.unit_edges[place]), int(self.problem.unit_edges[place + 1])
@@ -251,9 +251,9 @@ class Explainer:
         if option != KEEP:
             target = TARGETS[option]
             return f"convert to {target.value if target else ''}"
-        why = Why(int(c.why[u]))
-        if why is not Why.FREE:
-            reason = self.planned.reader.bounds.reason(self.root.family, int(c.code[u])) if why is Why.UNPARSED else ""
+        why = KeepReason(int(c.why[u]))
+        if why is not KeepReason.FREE:
+            reason = self.planned.reader.bounds.reason(self.root.family, int(c.code[u])) if why is KeepReason.UNPARSED else ""
             return f"stays: {self.root.reason or WHY_TEXT[why]}" + (f" ({reason})" if reason else "")
         wished = self.root.wishes.storage
         if wished in TARGETS and any(c.classes[k].storage != wished for k in c.leaf_class[c.leaf_unit == u].tolist()):

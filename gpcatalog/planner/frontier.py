@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from gpcatalog.planner.group import Problem, Solved
+from gpcatalog.planner.group import Problem, Solution
 
 Floats = npt.NDArray[np.float64]
 
@@ -81,7 +81,7 @@ def ways(problem: Problem, table: int, directions: Floats) -> list[Way] | None:
     return found
 
 
-def apply(solved: Solved, problem: Problem, table: int, picks: tuple[Pick, ...]) -> None:
+def apply(solved: Solution, problem: Problem, table: int, picks: tuple[Pick, ...]) -> None:
     """Make one column of a solution say that this table is grouped so."""
     s, e = int(problem.unit_edges[table]), int(problem.unit_edges[table + 1])
     gs, ge = int(problem.group_edges[table]), int(problem.group_edges[table + 1])

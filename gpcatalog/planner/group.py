@@ -27,7 +27,7 @@ from gpcatalog.planner.costs import (
     heap_files,
 )
 from gpcatalog.planner.policy import Weights
-from gpcatalog.planner.sets import SLOTS, Chunk, Ints, Why
+from gpcatalog.planner.sets import SLOTS, Chunk, Ints, KeepReason
 
 # Resources of a choice, in this order everywhere: catalog rows and files of one segment, leaves, bytes rewritten on all segments,
 # seconds, bytes a day that queries read more on all segments, leaves dropped, catalog bytes on all instances (estimate), merges,
@@ -83,7 +83,7 @@ class Problem:
 
 
 @dataclass
-class Solved:
+class Solution:
     """The cheapest grouping under each column of prices.
 
     totals: [table of the chunk, resource, price]: what it leaves behind and costs
@@ -257,7 +257,7 @@ def candidates(chunk: Chunk, now: int) -> tuple[Ints, Ints, npt.NDArray[np.int8]
     starts, ends, slots = [], [], []
     edges = np.searchsorted(chunk.root, [r.index for r in chunk.roots])
     edges = np.append(edges, n)
-    free = (chunk.why == Why.FREE) & (chunk.cal_low > MINUS_INFINITY) & (chunk.cal_high < INFINITY)
+    free = (chunk.why == KeepReason.FREE) & (chunk.cal_low > MINUS_INFINITY) & (chunk.cal_high < INFINITY)
     run_starts = np.zeros(n, dtype=np.bool_)
     run_starts[chunk.run_unit] = True
     for slot in range(1, SLOTS):
@@ -347,7 +347,7 @@ def prepare(
 
     every = np.arange(n, dtype=np.int64)
     alone = _evaluate(chunk, every, every + 1, np.zeros(n, np.int8), cumulated, unit_leaf_files, alone=True, **settings)  # type: ignore[arg-type]
-    cold = chunk.why == Why.FREE
+    cold = chunk.why == KeepReason.FREE
     alone.allowed = [a & cold & ~chunk.unknown for a in alone.allowed]
     alone.comps = [c if a.any() else None for c, a in zip(alone.comps, alone.allowed, strict=True)]
     stay = np.zeros((n, len(RESOURCES)))
@@ -412,7 +412,7 @@ def _cheapest(options: Options, price: Floats, tables: Ints | None) -> tuple[Flo
     return best, which
 
 
-def solve(problem: Problem, price: Floats, *, per_table: bool = False) -> Solved:
+def solve(problem: Problem, price: Floats, *, per_table: bool = False) -> Solution:
     """The cheapest grouping of every table under every column of prices.
 
     price: [resource, L]; with per_table [table of the chunk, resource], one column of its own for each.
@@ -429,7 +429,7 @@ def solve(problem: Problem, price: Floats, *, per_table: bool = False) -> Solved
     made = np.zeros((m, width), dtype=np.bool_)
     if m:
         _shortest(groups, base, cost, single, made, n)
-    return Solved(_totals(problem, single, base_option, made, group_option, width), single, base_option, made, group_option)
+    return Solution(_totals(problem, single, base_option, made, group_option, width), single, base_option, made, group_option)
 
 
 def _shortest(groups: Options, base: Floats, cost: Floats, single: Bools, made: Bools, n: int) -> None:

@@ -18,7 +18,7 @@ from gpcatalog.errors import CatalogError
 from gpcatalog.model.names import qualified
 from gpcatalog.model.properties import FACT, Properties, of_facts
 from gpcatalog.model.quantity import plural
-from gpcatalog.planner import budget, curve, limits, losses, policy, proposals, totals, whole
+from gpcatalog.planner import budget, curve, limits, losses, policy, proposals, table_level, totals
 from gpcatalog.planner.group import (
     CATALOG,
     CONVERTED,
@@ -38,8 +38,8 @@ from gpcatalog.planner.group import (
 )
 from gpcatalog.planner.plan import CurvePoint, Effort, Left, LimitLine, Optimum, Plan, Source, TablePlan
 from gpcatalog.planner.relations import relations_of
-from gpcatalog.planner.sets import WHY_TEXT, Chunk, Reader, Root, Why
-from gpcatalog.planner.steps import Scribe, family_word
+from gpcatalog.planner.sets import WHY_TEXT, Chunk, KeepReason, Reader, Root
+from gpcatalog.planner.steps import StepBuilder, family_word
 from gpcatalog.store.snapshot import Snapshot
 
 NO_LIMITS = policy.Limits()
@@ -64,7 +64,7 @@ def lock_slots(snapshot: Snapshot) -> float | None:
     return known_limits.lock_slots(*numbers) / 2
 
 
-class Planned:
+class PlanResult:
     """A finished choice. `plan` holds everything but the steps; `tables()` yields tables with their steps, one at a time."""
 
     def __init__(self, reader: Reader, request: Request, curves: curve.Curves, outcome: curve.Outcome, lock_limit: float | None) -> None:
@@ -73,7 +73,7 @@ class Planned:
         self.curves = curves
         self.outcome = outcome
         self.lock_limit = lock_limit
-        self.wholes = whole.Wholes()
+        self.wholes = table_level.TableOperations()
         self.plan: Plan = None  # type: ignore[assignment]
         self.table_plans: list[TablePlan] = []
 
@@ -110,11 +110,11 @@ class Planned:
             known = relations_of(self.reader.snapshot, [(root.oid, root.leaves) for root in asked])
             for root, rows in zip(asked, known, strict=True):
                 found = msgspec.structs.replace(self.table_plans[root.index])
-                scribe = Scribe(self.reader, root, problem, rows)
+                scribe = StepBuilder(self.reader, root, problem, rows)
                 found.fingerprint = scribe.fingerprint
                 found.left = _left(scribe)
                 if root.index in self.wholes.operations:
-                    found.steps = whole.steps(self.wholes.operations[root.index], scribe, found)
+                    found.steps = table_level.steps(self.wholes.operations[root.index], scribe, found)
                 else:
                     found.steps = [] if root.reason else scribe.steps(solved)
                     found.steps += proposals.external(scribe, problem)
@@ -142,9 +142,9 @@ class Planned:
             if root.reason:
                 found[root.reason] = found.get(root.reason, 0) + root.leaves
                 continue
-            for why in Why:
+            for why in KeepReason:
                 n = int(self.curves.stays[root.index, int(why)])
-                if n and why is not Why.FREE:
+                if n and why is not KeepReason.FREE:
                     found[WHY_TEXT[why]] = found.get(WHY_TEXT[why], 0) + n
         return found
 
@@ -155,7 +155,7 @@ class Planned:
         return whole
 
 
-def _left(scribe: Scribe) -> list[Left]:
+def _left(scribe: StepBuilder) -> list[Left]:
     root, problem = scribe.root, scribe.problem
     place = int(np.searchsorted(problem.roots, root.index))
     s, e = int(problem.unit_edges[place]), int(problem.unit_edges[place + 1])
@@ -163,8 +163,8 @@ def _left(scribe: Scribe) -> list[Left]:
     found = []
     if root.reason:
         return [Left(root.reason, root.leaves)]
-    for why in Why:
-        if why is Why.FREE:
+    for why in KeepReason:
+        if why is KeepReason.FREE:
             continue
         at = np.flatnonzero((c.why[s:e] == why) & ~(c.droppable[s:e])) + s
         if not len(at):
@@ -172,7 +172,7 @@ def _left(scribe: Scribe) -> list[Left]:
         examples = []
         for u in at[:3].tolist():
             name = scribe.relation[int(c.oid[u])].name
-            detail = scribe.reader.bounds.reason(root.family, int(c.code[u])) if why is Why.UNPARSED else ""
+            detail = scribe.reader.bounds.reason(root.family, int(c.code[u])) if why is KeepReason.UNPARSED else ""
             examples.append(f"{name}: {detail}" if detail else name)
         found.append(Left(WHY_TEXT[why], int(c.leaves[at].sum()), tuple(examples)))
     return found
@@ -186,7 +186,7 @@ def make(
     workload: Any = None,
     now: datetime | None = None,
     progress: Callable[[str], None] = lambda _: None,
-) -> Planned:
+) -> PlanResult:
     """Plan the database of a snapshot.
 
     workload: a workload.Workload read from the user's queries, or None for the policy's stated default
@@ -230,7 +230,7 @@ def make(
     aside = {"leaves": float(rest.leaves + rest.tables), "files": rest.files}
     room = {n: v - aside.get(n, 0.0) for n, v in asked.items()}
     spared = None if headroom is None else float(policy.size(headroom))
-    wholes = whole.chosen(reader, curves.before, rate=asking.rate, headroom=spared, lock_limit=lock_limit, room=dict(room))
+    wholes = table_level.chosen(reader, curves.before, rate=asking.rate, headroom=spared, lock_limit=lock_limit, room=dict(room))
     curves.fix(wholes.sums)
     if "leaves" in room:  # what is no longer partitioned counts as a table
         plain = sum(op == "unpartition" for op in wholes.operations.values())
@@ -242,13 +242,13 @@ def make(
         outcome = curve.decide(curves, objective, room)
     except budget.Infeasible as e:
         raise limits.impossible(e, asked, aside, curves) from None
-    planned = Planned(reader, asking, curves, outcome, lock_limit)
+    planned = PlanResult(reader, asking, curves, outcome, lock_limit)
     planned.wholes = wholes
     _fill(planned, source, rest, asked, before)
     return planned
 
 
-def _fill(planned: Planned, source: Source, rest: totals.Rest, asked: dict[str, float], before: np.ndarray[Any, Any]) -> None:
+def _fill(planned: PlanResult, source: Source, rest: totals.Rest, asked: dict[str, float], before: np.ndarray[Any, Any]) -> None:
     reader, curves, outcome = planned.reader, planned.curves, planned.outcome
     rules = reader.policy
     tables: list[TablePlan] = []
@@ -284,7 +284,7 @@ def _fill(planned: Planned, source: Source, rest: totals.Rest, asked: dict[str, 
                 round(float(will[MERGES])),
                 round(float(will[CONVERTED])),
                 round(float(will[DROPPED])),
-                default=bool(curves.stays[root.index, int(Why.DEFAULT)]),
+                default=bool(curves.stays[root.index, int(KeepReason.DEFAULT)]),
                 alone=root.reason,
             )
         )
@@ -378,7 +378,7 @@ def _fill(planned: Planned, source: Source, rest: totals.Rest, asked: dict[str, 
     )
 
 
-def _basis(planned: Planned, source: Source) -> list[str]:
+def _basis(planned: PlanResult, source: Source) -> list[str]:
     reader = planned.reader
     rate = f"{planned.request.rate / known_limits.MIB:.0f} MiB/s a segment, given" if planned.request.rate_given else COPY_SOURCE
     w = reader.policy.workload
@@ -403,7 +403,7 @@ def _basis(planned: Planned, source: Source) -> list[str]:
     return found
 
 
-def _notes(planned: Planned, source: Source) -> list[str]:
+def _notes(planned: PlanResult, source: Source) -> list[str]:
     found = []
     if source.sizes == "none":
         found.append(

@@ -194,7 +194,7 @@ class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     table: list[Rule] = []
 
 
-class Wishes(msgspec.Struct, frozen=True):
+class ResolvedPolicy(msgspec.Struct, frozen=True):
     """A rule made whole for one table: every key has a value; sizes in bytes, ages in days. See Rule."""
 
     grains: tuple[tuple[int, float], ...]  # (Grain, from which age in days)
@@ -243,7 +243,7 @@ _SIZES = {"max_leaf", "min_leaf", "small_column_file", "heap_below", "unpartitio
 _AGES = {"hot_days", "keep", "premade_days", "externalise_after"}
 
 
-def _wishes(rules: list[tuple[str, Rule]]) -> Wishes:
+def _wishes(rules: list[tuple[str, Rule]]) -> ResolvedPolicy:
     """Lay rules over one another, the last one on top. Raises CatalogError."""
     found = dict(_DEFAULTS)
     grains: dict[str, str | float] | None = None
@@ -272,7 +272,7 @@ def _wishes(rules: list[tuple[str, Rule]]) -> Wishes:
     assert isinstance(boundaries, list)
     retention = found["retention_unit"]
     every = grains if grains is not None else {g.word: 0 for g in Grain}
-    return Wishes(
+    return ResolvedPolicy(
         grains=tuple(sorted((int(GRAINS[name]), days(age)) for name, age in every.items())),
         grains_named=grains is not None,
         hot_days=float(found["hot_days"]),  # type: ignore[arg-type]
@@ -319,7 +319,7 @@ def _consistent(where: str, found: dict[str, object]) -> None:
         )
 
 
-def wishes_for(policy: Policy, schema: str, name: str) -> Wishes:
+def wishes_for(policy: Policy, schema: str, name: str) -> ResolvedPolicy:
     """What holds for one table: defaults, then [default], then every [[table]] that matches, in order. Raises CatalogError."""
     rules = [("default", policy.default)]
     full = f"{schema}.{name}"

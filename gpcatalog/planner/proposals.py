@@ -14,11 +14,11 @@ from gpcatalog.planner import grid
 from gpcatalog.planner.group import Problem
 from gpcatalog.planner.operations import AnyStep, Externalise, Gain, Merge, Price, Reconfigure, step_id
 from gpcatalog.planner.policy import interval_days
-from gpcatalog.planner.sets import Why, partman_keep
-from gpcatalog.planner.steps import Scribe
+from gpcatalog.planner.sets import KeepReason, partman_keep
+from gpcatalog.planner.steps import StepBuilder
 
 
-def external(scribe: Scribe, problem: Problem) -> list[AnyStep]:
+def external(scribe: StepBuilder, problem: Problem) -> list[AnyStep]:
     """Cold leaves beyond the age a policy names, as proposals; only leaves that nothing else touches."""
     root, after = scribe.root, scribe.root.wishes.externalise_after
     if after is None or not scribe.reader.generation.greenplum or not root.calendar:
@@ -27,7 +27,7 @@ def external(scribe: Scribe, problem: Problem) -> list[AnyStep]:
     place = int(np.searchsorted(problem.roots, root.index))
     s, e = int(problem.unit_edges[place]), int(problem.unit_edges[place + 1])
     found: list[AnyStep] = []
-    for u in (np.flatnonzero(c.why[s:e] == Why.EXTERNALISE) + s).tolist():
+    for u in (np.flatnonzero(c.why[s:e] == KeepReason.EXTERNALISE) + s).tolist():
         oid = int(c.oid[u])
         lanes = scribe.lanes(u, u + 1)
         held = [o for lane in lanes for o in lane]
@@ -71,7 +71,7 @@ def _premake(now: dict[str, Any], grain: str, *, calendar: bool) -> int | None:
     return max(1, math.ceil(ahead * width / wide - 1e-9)) if wide > 0 else None
 
 
-def reconfigured(scribe: Scribe, steps: list[AnyStep]) -> list[AnyStep]:
+def reconfigured(scribe: StepBuilder, steps: list[AnyStep]) -> list[AnyStep]:
     """Where a maker of partitions is known and leaves were merged: let it make the grain that most merges have."""
     root = scribe.root
     merged = [s.grain for s in steps if isinstance(s, Merge)]
@@ -126,13 +126,13 @@ def reconfigured(scribe: Scribe, steps: list[AnyStep]) -> list[AnyStep]:
     return below
 
 
-def _templated(scribe: Scribe, steps: list[AnyStep]) -> list[AnyStep]:
+def _templated(scribe: StepBuilder, steps: list[AnyStep]) -> list[AnyStep]:
     """Where subpartitions were merged: the template as the newest partition of which some were."""
     parents = [s.parent for s in steps if isinstance(s, Merge) and s.parent != scribe.root.oid]
     return template(scribe, max(parents)) if parents else []
 
 
-def template(scribe: Scribe, like: int) -> list[AnyStep]:
+def template(scribe: StepBuilder, like: int) -> list[AnyStep]:
     """Greenplum: let new partitions have below them what the partition `like` has once the plan is carried out."""
     root = scribe.root
     if root.depth != 2 or not any(k.level == 1 and k.has_template for k in root.keys):

@@ -45,7 +45,7 @@ from gpcatalog.model.storage import Storage
 from gpcatalog.planner import grid
 from gpcatalog.planner.costs import LeafClass, RootShape, Table, heap_files, model_generation
 from gpcatalog.planner.ends import Ends
-from gpcatalog.planner.policy import Policy, Wishes, interval_days, rule_key, wishes_for
+from gpcatalog.planner.policy import Policy, ResolvedPolicy, interval_days, rule_key, wishes_for
 from gpcatalog.planner.workload import Workload
 from gpcatalog.store.snapshot import Snapshot
 
@@ -58,7 +58,7 @@ Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
 
-class Why(IntEnum):
+class KeepReason(IntEnum):
     """Why a unit is left as it is, whatever the optimiser would like."""
 
     FREE = 0
@@ -75,16 +75,16 @@ class Why(IntEnum):
 
 
 WHY_TEXT = {
-    Why.DEFAULT: "the default partition is never merged",
-    Why.UNPARSED: "its bound is not understood",
-    Why.HOT: "inside the hot window",
-    Why.EXTERNAL: "external, foreign or of an unknown storage",
-    Why.HANGS_ON: "a view, trigger, policy, publication or another object hangs on it",
-    Why.UNKNOWN_SIZE: "holds rows, but the snapshot does not say how many bytes",
-    Why.PAST_RETENTION: "older than its retention: the owner's clean-up will remove it",
-    Why.OTHER_DISTRIBUTION: "distributed otherwise than its table",
-    Why.EXTERNALISE: "old enough to live in files outside: proposed",
-    Why.NOT_AGAIN: "starts EXCLUSIVE where another one ends INCLUSIVE: Greenplum 6 reports an overlap if a rollback adds it again",
+    KeepReason.DEFAULT: "the default partition is never merged",
+    KeepReason.UNPARSED: "its bound is not understood",
+    KeepReason.HOT: "inside the hot window",
+    KeepReason.EXTERNAL: "external, foreign or of an unknown storage",
+    KeepReason.HANGS_ON: "a view, trigger, policy, publication or another object hangs on it",
+    KeepReason.UNKNOWN_SIZE: "holds rows, but the snapshot does not say how many bytes",
+    KeepReason.PAST_RETENTION: "older than its retention: the owner's clean-up will remove it",
+    KeepReason.OTHER_DISTRIBUTION: "distributed otherwise than its table",
+    KeepReason.EXTERNALISE: "old enough to live in files outside: proposed",
+    KeepReason.NOT_AGAIN: "starts EXCLUSIVE where another one ends INCLUSIVE: Greenplum 6 reports an overlap if a rollback adds it again",
 }
 
 
@@ -164,7 +164,7 @@ class Root:
     depth: int
     leaves: int
     keys: list[Key]
-    wishes: Wishes
+    wishes: ResolvedPolicy
     facts: dict[str, list[tuple[int, str]]] = field(default_factory=dict)
     level: int = 0
     reason: str = ""
@@ -338,7 +338,7 @@ def load_roots(snapshot: Snapshot, policy: Policy, lock_limit: float | None) -> 
             facts.setdefault(r["oid"], {})["other schema"] = [(r["oid"], r["place"])]
     # nothing found where nothing was read proves nothing
     unread = [r["status"] for r in snapshot.rows("SELECT status FROM coverage WHERE probe = 'partition_facts' AND status <> 'read'")]
-    memo: dict[tuple[int, ...], Wishes] = {}
+    memo: dict[tuple[int, ...], ResolvedPolicy] = {}
     roots: list[Root] = []
     for r in snapshot.rows("""
         SELECT t.oid, t."schema", t.name, t.storage, t.options, t.indexes, s.depth, s.leaves
@@ -760,15 +760,15 @@ class Reader:
         low, high, cal_low, cal_high, why = self._axes(batch, u_root, code, a["is_default"][units].astype(np.bool_), units, a)
         stored = np.array([c.storage in self.generation.storages for c in self._classes], dtype=np.bool_)
         odd = total((~stored[klass[li]]).astype(np.float64)) > 0
-        why[(why == Why.FREE) & odd] = Why.EXTERNAL
-        why[(why == Why.FREE) & ~self._added_again(code, parent[units])] = Why.NOT_AGAIN
+        why[(why == KeepReason.FREE) & odd] = KeepReason.EXTERNAL
+        why[(why == KeepReason.FREE) & ~self._added_again(code, parent[units])] = KeepReason.NOT_AGAIN
         hung, otherwise = self._hanging(batch, oid, of, n)
-        why[(why == Why.FREE) & np.isin(np.arange(len(units)), hung)] = Why.HANGS_ON
-        why[(why == Why.FREE) & np.isin(np.arange(len(units)), otherwise)] = Why.OTHER_DISTRIBUTION
+        why[(why == KeepReason.FREE) & np.isin(np.arange(len(units)), hung)] = KeepReason.HANGS_ON
+        why[(why == KeepReason.FREE) & np.isin(np.arange(len(units)), otherwise)] = KeepReason.OTHER_DISTRIBUTION
 
         set_key = parent[units]
         set_key = np.where(set_key < 0, -1 - u_root, set_key)
-        aside = (why == Why.UNPARSED) | (why == Why.DEFAULT)  # they lie nowhere on the axis
+        aside = (why == KeepReason.UNPARSED) | (why == KeepReason.DEFAULT)  # they lie nowhere on the axis
         order = np.lexsort((oid[units], low, aside, set_key, u_root))
         back = np.empty(len(units), dtype=np.int64)
         back[order] = np.arange(len(units))
@@ -780,11 +780,11 @@ class Reader:
         sets = (np.cumsum(new_set) - 1).astype(np.int32)
 
         edge, droppable, past = self._ages(batch, u_root, sets, low, high, cal_low, cal_high, why, u_empty)
-        why[(why == Why.FREE) & past] = Why.PAST_RETENTION
-        why[(why == Why.FREE) & (cal_high > edge)] = Why.HOT
-        why[(why == Why.FREE) & u_unknown & ~self._named(batch, u_root)] = Why.UNKNOWN_SIZE
+        why[(why == KeepReason.FREE) & past] = KeepReason.PAST_RETENTION
+        why[(why == KeepReason.FREE) & (cal_high > edge)] = KeepReason.HOT
+        why[(why == KeepReason.FREE) & u_unknown & ~self._named(batch, u_root)] = KeepReason.UNKNOWN_SIZE
         stop = new_set.copy()
-        free = why == Why.FREE
+        free = why == KeepReason.FREE
         stop[1:] |= ~free[1:] | ~free[:-1] | (high[:-1] != low[1:]) | (u_sig[1:] != u_sig[:-1])
         self._stops(batch, u_root, cal_low, cal_high, stop)
         run = (np.cumsum(stop) - 1).astype(np.int32)
@@ -854,9 +854,9 @@ class Reader:
             if s == e:
                 continue
             here = slice(s, e)
-            why[here][default[here]] = Why.DEFAULT
+            why[here][default[here]] = KeepReason.DEFAULT
             if not r.level:
-                why[here] = Why.UNPARSED
+                why[here] = KeepReason.UNPARSED
                 continue
             if r.lists:
                 self._list_order(here, code, default, low, high, why, a["parent"][units[here]])
@@ -864,7 +864,7 @@ class Reader:
                 continue
             if r.several:
                 low[here], high[here], lo, hi, good = self.bounds.tuples(r.several, code[here])
-                why[here][~good & ~default[here]] = Why.UNPARSED
+                why[here][~good & ~default[here]] = KeepReason.UNPARSED
                 cal_low[here], cal_high[here] = self._calendar(r, lo, hi, good)
                 continue
             lo, hi, good = self.bounds.intervals(r.family, code[here])
@@ -873,7 +873,7 @@ class Reader:
                 found = self.bounds.intervals(Family.NUMERIC, code[here])
                 if found[2].sum() >= good.sum():
                     r.family, (lo, hi, good) = Family.NUMERIC, found
-            why[here][~good & ~default[here]] = Why.UNPARSED
+            why[here][~good & ~default[here]] = KeepReason.UNPARSED
             lo, hi = np.where(good, lo, 0), np.where(good, hi, 1)
             low[here], high[here] = lo, hi
             cal_low[here], cal_high[here] = self._calendar(r, lo, hi, good)
@@ -889,7 +889,7 @@ class Reader:
             if bound.kind is BoundKind.LIST and not any(t.kind is TermKind.NULL for t in bound.values):
                 texts.append((p, bound.values[0].value, i))
             elif not default[here][i]:
-                why[here.start + i] = Why.UNPARSED
+                why[here.start + i] = KeepReason.UNPARSED
         for position, (_, _, i) in enumerate(sorted(texts)):
             low[here.start + i], high[here.start + i] = position, position + 1
 
@@ -970,7 +970,12 @@ class Reader:
                 continue
             here = slice(s, e)
             w = r.wishes
-            usable = (why[here] != Why.UNPARSED) & (why[here] != Why.DEFAULT) & (why[here] != Why.HANGS_ON) & (why[here] != Why.EXTERNAL)
+            usable = (
+                (why[here] != KeepReason.UNPARSED)
+                & (why[here] != KeepReason.DEFAULT)
+                & (why[here] != KeepReason.HANGS_ON)
+                & (why[here] != KeepReason.EXTERNAL)
+            )
             if r.calendar:
                 hot = int(self.now - r.shift - w.hot_days * DAY)
                 edge[here] = hot
@@ -979,16 +984,20 @@ class Reader:
                 closed = (cal_low[here] > MINUS_INFINITY) & (cal_high[here] < INFINITY)
                 drop[here] = empty[here] & usable & closed & ((cal_high[here] <= hot) | (cal_low[here] >= ahead))
                 if w.externalise_after is not None and self.generation.greenplum:
-                    old = (why[here] == Why.FREE) & ~empty[here] & (cal_high[here] <= self.now - r.shift - int(w.externalise_after * DAY))
-                    why[here][old] = Why.EXTERNALISE
+                    old = (
+                        (why[here] == KeepReason.FREE)
+                        & ~empty[here]
+                        & (cal_high[here] <= self.now - r.shift - int(w.externalise_after * DAY))
+                    )
+                    why[here][old] = KeepReason.EXTERNALISE
                 if w.keep is not None:
                     past[here] = usable & (cal_high[here] <= self.now - r.shift - int(w.keep * DAY))
             elif not r.lists:
                 # numbers have no clock: the highest leaf with rows is where writing goes on
                 for at in np.unique(sets[here]).tolist():
                     i = np.flatnonzero(sets[here] == at) + s
-                    full = i[~empty[i] & (why[i] != Why.DEFAULT) & (why[i] != Why.UNPARSED)]
-                    some = i[(why[i] != Why.DEFAULT) & (why[i] != Why.UNPARSED)]
+                    full = i[~empty[i] & (why[i] != KeepReason.DEFAULT) & (why[i] != KeepReason.UNPARSED)]
+                    some = i[(why[i] != KeepReason.DEFAULT) & (why[i] != KeepReason.UNPARSED)]
                     if len(some):
                         edge[i] = cal_low[full].max() if len(full) else cal_low[some].max()
                     if len(full):  # a set that never held rows tells nothing about what is past

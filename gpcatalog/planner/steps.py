@@ -17,7 +17,7 @@ from gpcatalog.model.storage import Storage
 from gpcatalog.model.traits import HEAP_OPTIONS
 from gpcatalog.planner import grid
 from gpcatalog.planner.costs import KEEP, TARGETS, LeafClass, Table, counted, shape_of
-from gpcatalog.planner.group import CATALOG, DROP, FILES, LEAVES, ROWS, SCAN, SECONDS, Options, Problem, Solved
+from gpcatalog.planner.group import CATALOG, DROP, FILES, LEAVES, ROWS, SCAN, SECONDS, Options, Problem, Solution
 from gpcatalog.planner.operations import AnyStep, Convert, DropEmpty, End, Gain, Leaf, Merge, NewLeaf, Price, Unit, step_id
 from gpcatalog.planner.relations import Relation, fingerprint
 from gpcatalog.planner.sets import Reader, Root
@@ -69,7 +69,7 @@ def relation_name(parent: str, level: int, partition: str, *, classic: bool, tak
     raise AssertionError("there are more numbers than relations")
 
 
-class Scribe:
+class StepBuilder:
     """Writes the steps of one table."""
 
     def __init__(self, reader: Reader, root: Root, problem: Problem, rows: list[Relation]) -> None:
@@ -384,7 +384,7 @@ class Scribe:
             leaves=tuple(self.leaf(o, n, 0) for n, o in lanes),
         )
 
-    def steps(self, solved: Solved, column: int = 0) -> list[AnyStep]:
+    def steps(self, solved: Solution, column: int = 0) -> list[AnyStep]:
         """Merges, conversions and drops of this table, in the order of the axis."""
         place = int(np.searchsorted(self.problem.roots, self.root.index))
         s, e = int(self.problem.unit_edges[place]), int(self.problem.unit_edges[place + 1])

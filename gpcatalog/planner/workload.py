@@ -19,7 +19,7 @@ LARGEST = 64 * 1024 * 1024  # bytes of a workload file
 
 
 @dataclass(frozen=True)
-class Asked:
+class KeyPredicate:
     """One predicate on one column of one table.
 
     low, high: texts of the ends, None where there is none; inclusive flags as in a bound
@@ -43,12 +43,12 @@ class Workload:
     said: one sentence on where it comes from and how much was understood
     """
 
-    asked: dict[tuple[str, str], list[Asked]] = field(default_factory=dict)
+    asked: dict[tuple[str, str], list[KeyPredicate]] = field(default_factory=dict)
     statements: int = 0
     understood: int = 0
     said: str = ""
 
-    def of(self, schema: str, name: str, column: str) -> list[Asked]:
+    def of(self, schema: str, name: str, column: str) -> list[KeyPredicate]:
         """What is asked of one table's key."""
         return [
             *self.asked.get((f"{schema}.{name}".lower(), column.lower()), ()),
@@ -137,7 +137,7 @@ def _one(sql: str, calls: float, keys: dict[tuple[str, str], set[str]], now: dat
         tables = _tables(select, keys)
         if not tables:
             continue
-        ranges: dict[tuple[str, str], list[Asked]] = {}
+        ranges: dict[tuple[str, str], list[KeyPredicate]] = {}
         for part in _conjuncts(select):
             for alias, column, one in _predicate(part, calls, now):
                 owners = [t for t in tables if (not alias or alias in t[0]) and column in t[2]]
@@ -234,7 +234,7 @@ def _span(node: Any) -> timedelta | None:
     return timedelta(days=float(m[1]) * per[m[2]]) if m else None
 
 
-def _predicate(node: Any, calls: float, now: datetime) -> list[tuple[str, str, Asked]]:
+def _predicate(node: Any, calls: float, now: datetime) -> list[tuple[str, str, KeyPredicate]]:
     """Column and interval of one comparison; empty where it is none."""
     from sqlglot import exp
 
@@ -242,7 +242,7 @@ def _predicate(node: Any, calls: float, now: datetime) -> list[tuple[str, str, A
         column = _column(node.this)
         low, high = _value(node.args["low"], now), _value(node.args["high"], now)
         if column and low[0] and high[0]:
-            return [(*column, Asked(low[1], high[1], True, True, calls))]
+            return [(*column, KeyPredicate(low[1], high[1], True, True, calls))]
         return []
     if isinstance(node, exp.In):
         column = _column(node.this)
@@ -250,8 +250,8 @@ def _predicate(node: Any, calls: float, now: datetime) -> list[tuple[str, str, A
         if column and values and all(known for known, _ in values):
             texts = sorted(t for _, t in values if t is not None)
             if texts and len(texts) == len(values):
-                return [(*column, Asked(texts[0], texts[-1], True, True, calls))]
-            return [(*column, Asked(None, None, True, True, calls, point=True))]
+                return [(*column, KeyPredicate(texts[0], texts[-1], True, True, calls))]
+            return [(*column, KeyPredicate(None, None, True, True, calls, point=True))]
         return []
     flips = {exp.GT: exp.LT, exp.GTE: exp.LTE, exp.LT: exp.GT, exp.LTE: exp.GTE, exp.EQ: exp.EQ}
     kind = type(node)
@@ -267,20 +267,20 @@ def _predicate(node: Any, calls: float, now: datetime) -> list[tuple[str, str, A
     if not known:
         return []
     if kind is exp.EQ:
-        return [(*column, Asked(text, text, True, True, calls, point=text is None))]
+        return [(*column, KeyPredicate(text, text, True, True, calls, point=text is None))]
     if kind in (exp.GT, exp.GTE):
-        return [(*column, Asked(text, None, kind is exp.GTE, True, calls))]
-    return [(*column, Asked(None, text, True, kind is exp.LTE, calls))]
+        return [(*column, KeyPredicate(text, None, kind is exp.GTE, True, calls))]
+    return [(*column, KeyPredicate(None, text, True, kind is exp.LTE, calls))]
 
 
-def _narrowed(parts: list[Asked]) -> Asked:
+def _narrowed(parts: list[KeyPredicate]) -> KeyPredicate:
     """Several conditions on one column as one: the last that names an end wins; an equality stands for itself."""
     for one in parts:
         if one.point or (one.low is not None and one.low == one.high):
             return one
     low = next((p for p in reversed(parts) if p.low is not None), None)
     high = next((p for p in reversed(parts) if p.high is not None), None)
-    return Asked(
+    return KeyPredicate(
         low.low if low else None,
         high.high if high else None,
         low.low_inclusive if low else True,

@@ -13,7 +13,7 @@ from typing import Any
 
 import psycopg
 
-from gpcatalog.capacity.footprint import Subject
+from gpcatalog.capacity.footprint import ProbeTable
 from gpcatalog.capacity.generation import generation
 from gpcatalog.capacity.limits import lock_slots
 from gpcatalog.capacity.model import Statement, locks
@@ -159,7 +159,7 @@ def owned(session: Session) -> bool:
 
 
 @dataclass
-class Probed:
+class ProbeResult:
     """What the active probe measured and left behind.
 
     timings:  create, add column, drop and rollback of each subject
@@ -174,7 +174,7 @@ class Probed:
     stopped: str = ""
 
 
-def refuse(session: Session, allowed: bool, subjects: Sequence[Subject]) -> None:
+def refuse(session: Session, allowed: bool, subjects: Sequence[ProbeTable]) -> None:
     """Raise CatalogError (4) where active DDL must not run: not asked for, a standby, no privilege, others' triggers, too few locks."""
     if not allowed:
         raise CatalogError("active DDL is off", hint="--allow-ddl turns it on; it is always rolled back", exit_code=Exit.REFUSED)
@@ -221,7 +221,7 @@ _WITH = {
 }
 
 
-def ddl(subject: Subject, schema: str, *, greenplum: bool) -> list[str]:
+def ddl(subject: ProbeTable, schema: str, *, greenplum: bool) -> list[str]:
     """The statements that create the subject."""
     table = f"{schema}.probe"
     columns = ", ".join(["k int4", "note text", *(f"c{n} int4" for n in range(subject.columns - 2))])
@@ -289,20 +289,20 @@ class _Writing:
 def active(
     session: Session,
     conninfo: str,
-    subjects: Sequence[Subject],
+    subjects: Sequence[ProbeTable],
     *,
     rounds: int,
     statement_ms: int = 60_000,
     lock_ms: int = 500,
     progress: Callable[[str], None] = lambda _: None,
-) -> Probed:
+) -> ProbeResult:
     """Create, alter and drop each subject `rounds` times, each time in a transaction that is rolled back, and count what that left.
 
     The caller has called `refuse` and said what will be left. Raises CatalogError (3) when the server cannot be reached; a timeout or
     an error of the server ends the probe early and is told in `stopped`.
     """
-    done = Probed()
-    took: dict[tuple[str, Subject], list[float]] = {}
+    done = ProbeResult()
+    took: dict[tuple[str, ProbeTable], list[float]] = {}
     try:
         writing = _Writing(conninfo, session, statement_ms, lock_ms)
     except psycopg.Error as e:

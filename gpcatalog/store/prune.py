@@ -10,7 +10,7 @@ from pathlib import Path
 
 from gpcatalog.errors import CatalogError
 from gpcatalog.store.schema import TABLES, columns_of
-from gpcatalog.store.series import Stored
+from gpcatalog.store.series import StoredSnapshot
 from gpcatalog.store.snapshot import Snapshot, Writer
 
 
@@ -26,7 +26,7 @@ class Fate(StrEnum):
 class Decision:
     """One snapshot and its fate. bytes: of the file before."""
 
-    stored: Stored
+    stored: StoredSnapshot
     fate: Fate
     bytes: int
 
@@ -46,7 +46,7 @@ class Policy:
             )
 
 
-def decide(stored: Iterable[Stored], now: datetime, policy: Policy) -> list[Decision]:
+def decide(stored: Iterable[StoredSnapshot], now: datetime, policy: Policy) -> list[Decision]:
     """The fate of every snapshot of one series. The newest is always kept whole; of a week, the first of it."""
     ordered = sorted(stored, key=lambda s: (s.taken_at, s.path.name))
     weeks: set[tuple[int, int]] = set()

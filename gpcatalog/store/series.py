@@ -41,7 +41,7 @@ def folder(host: str, port: str | int, database: str) -> Path:
 
 
 @dataclass(frozen=True)
-class Stored:
+class StoredSnapshot:
     """One stored snapshot: where it is, when it was taken, whose it is."""
 
     path: Path
@@ -83,7 +83,7 @@ def _claimed(path: Path) -> bool:
     return True
 
 
-def snapshots(place: Path | None = None) -> Iterator[Stored]:
+def snapshots(place: Path | None = None) -> Iterator[StoredSnapshot]:
     """Stored snapshots of one series, or of all, oldest first within each."""
     places = [place] if place is not None else sorted(p for p in home().glob("*/*") if p.is_dir())
     for one in places:
@@ -91,7 +91,7 @@ def snapshots(place: Path | None = None) -> Iterator[Stored]:
             found = _FILE.match(file.name)
             if found:
                 taken = datetime.strptime(found[1], _STAMP).replace(tzinfo=UTC)
-                yield Stored(file, taken, one.parent.name, one.name)
+                yield StoredSnapshot(file, taken, one.parent.name, one.name)
 
 
 def find(name: str) -> Path:

@@ -21,7 +21,7 @@ import duckdb
 from gpcatalog.errors import CatalogError
 from gpcatalog.store.packing import PACKED, key, pack, unpack
 from gpcatalog.store.schema import SCHEMA_VERSION, TABLES, columns_of, shape_of
-from gpcatalog.store.strangers import MOST_ROWS, columns_wanted, conditions, may_lack, packed_columns
+from gpcatalog.store.validation import MOST_ROWS, columns_wanted, conditions, may_lack, packed_columns
 
 SUFFIX = ".gpcatalog"
 # Relations → DuckDB's block size in bytes. Small blocks keep a small database's snapshot small, but numbers are not packed in blocks below

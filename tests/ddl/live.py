@@ -30,11 +30,11 @@ import psycopg
 from gpcatalog.capacity.model import Instance
 from gpcatalog.check.inputs import read
 from gpcatalog.check.run import cost_edition
-from gpcatalog.dialect.edition import Edition
 from gpcatalog.dialect.greenplum import editions
 from gpcatalog.dialect.script import Source, Statement, statements
+from gpcatalog.dialect.version import Edition
 from gpcatalog.effects.effect import Effect
-from gpcatalog.effects.world import World
+from gpcatalog.effects.schema_state import SchemaState
 from tests.capacity.live import Connection, Live, own_database
 
 CATALOGS = ("pg_class", "pg_attribute")
@@ -149,7 +149,7 @@ def off(before: Figures, after: Figures, wanted: Figures, *, whole: bool) -> dic
     return found
 
 
-def one(live: Live, world: World, edition: Edition, statement: Statement, result: Result) -> None:
+def one(live: Live, state: SchemaState, edition: Edition, statement: Statement, result: Result) -> None:
     """One statement: run, counted and compared."""
     text = statement.text
     if _LEFT_OUT.match(text):
@@ -170,18 +170,18 @@ def one(live: Live, world: World, edition: Edition, statement: Statement, result
         result.refused += 1
         result.refusals.append(f"{statement.place}: {e}")
         if before and not inside and statement.tree is not None and counted(live) != before:
-            world.apply(statement.tree)  # CREATE INDEX CONCURRENTLY leaves its index behind
+            state.apply(statement.tree)  # CREATE INDEX CONCURRENTLY leaves its index behind
         return
     if not before:  # the transaction had failed: this statement ends it, or goes back to a savepoint
         (ended,) = statements(Source(text if "to" in statement.words or "savepoint" in text.lower() else "ROLLBACK"), (edition,))
         if ended.tree is not None:
-            world.apply(ended.tree)
+            state.apply(ended.tree)
         return
     place = (str(statement.place), " ".join(text.split())[:300])
     if statement.tree is None:
         result.unread.append((*place, str(statement.fault.message if statement.fault else "")))
         return
-    effect = world.apply(statement.tree, rolled_back=True)
+    effect = state.apply(statement.tree, rolled_back=True)
     whole = not inside and live.work.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
     after = counted(live)
     wanted = {instance: predicted(effect, edition, instance) for instance in after}
@@ -201,12 +201,12 @@ def run(dsn: str, file: Path) -> Result:
     with own_database(dsn, "gpcatalog_ddl_live") as live:
         (edition,) = editions(live.generation)
         costs = cost_edition(edition)
-        world = World(costs, ZoneInfo("UTC"))
+        state = SchemaState(costs, ZoneInfo("UTC"))
         for setting in ("client_min_messages = error", "TimeZone = 'UTC'", "statement_timeout = '20s'", "lock_timeout = '5s'"):
             live.work.execute(f"SET {setting}".encode())
         for statement in statements(source, (edition,)):
             try:
-                one(live, world, costs, statement, result)
+                one(live, state, costs, statement, result)
             except ConnectionError as e:
                 print(f"{file.name}: the connection broke: {e}", file=sys.stderr)
                 break

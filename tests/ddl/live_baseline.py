@@ -24,9 +24,9 @@ import psycopg
 from gpcatalog.capacity.model import Instance
 from gpcatalog.check.inputs import read
 from gpcatalog.check.run import cost_edition
-from gpcatalog.dialect.edition import Edition
 from gpcatalog.dialect.greenplum import editions
 from gpcatalog.dialect.script import Source, statements
+from gpcatalog.dialect.version import Edition
 from gpcatalog.effects.baseline import Baseline
 from gpcatalog.effects.effect import Effect
 from gpcatalog.probes.collect import collect
@@ -168,7 +168,7 @@ def _one(conn: Connection, known: Baseline, edition: Edition, text: str, before:
     if statement.tree is None:
         result.unread.append((place, text, str(statement.fault.message if statement.fault else "")))
         return
-    effect = known.world(costs, ZoneInfo("UTC")).apply(statement.tree)
+    effect = known.state(costs, ZoneInfo("UTC")).apply(statement.tree)
     _compare(effect, costs, before, after, result, place, text)
 
 
@@ -188,11 +188,11 @@ def script(conn: Connection, known: Baseline, edition: Edition, text: str) -> Re
     """The statements of a script one after another, in a transaction that is rolled back."""
     result = Result()
     costs = cost_edition(edition)
-    world = known.world(costs, ZoneInfo("UTC"))
+    state = known.state(costs, ZoneInfo("UTC"))
     conn.execute(b"BEGIN")
     (begin,) = statements(Source("BEGIN"), (edition,))
     assert begin.tree is not None
-    world.apply(begin.tree, rolled_back=True)
+    state.apply(begin.tree, rolled_back=True)
     try:
         for statement in statements(Source(text), (edition,)):
             before = _counted(conn, edition.classic)
@@ -205,7 +205,7 @@ def script(conn: Connection, known: Baseline, edition: Edition, text: str) -> Re
                 result.refusals.append(f"{statement.text}: {e}")
                 continue
             assert statement.tree is not None, statement.fault
-            effect = world.apply(statement.tree, rolled_back=True)
+            effect = state.apply(statement.tree, rolled_back=True)
             _compare(effect, costs, before, _counted(conn, edition.classic), result, "", statement.text)
     finally:
         conn.execute(b"ROLLBACK")

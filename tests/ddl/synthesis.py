@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
-from gpcatalog.dialect.edition import Edition
 from gpcatalog.dialect.grammar import _STATEMENTS, SYNOPSES
 from gpcatalog.dialect.synopsis import Choice, Ref, Sequence, Word
+from gpcatalog.dialect.version import Edition
 
 _NAMES = ["a", "b", "t", "sales", '"Mixed Case"', "year", "zone", "name", "value", "p1", "été", "data"]
 _PARTS_OF_STATEMENTS = frozenset(

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from gpcatalog.check.judged import CheckReport
+from gpcatalog.check.report import CheckReport
 from gpcatalog.check.run import cost_edition, run, server_edition
 from gpcatalog.check.settings import Budget, Settings
 from gpcatalog.dialect.greenplum import editions
@@ -84,8 +84,8 @@ def _taken(live: Live, file: Path) -> tuple[Baseline, dict[int, Counter[str]]]:
 
 def _checked(known: Baseline, change: str, **more: object) -> CheckReport:
     settings = Settings(server=known.generation, segments=known.segments, hosts=known.hosts, **more)  # type: ignore[arg-type]
-    world = known.world(cost_edition(server_edition(settings.server)), ZoneInfo("UTC"))
-    return run([Source(change, "change.sql")], settings, world=world, baseline=known.totals)
+    state = known.state(cost_edition(server_edition(settings.server)), ZoneInfo("UTC"))
+    return run([Source(change, "change.sql")], settings, state=state, baseline=known.totals)
 
 
 def compare(dsn: str, tmp_path: Path, before: str, change: str) -> None:

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from gpcatalog.check import rules as checks
-from gpcatalog.check.judged import CheckReport
+from gpcatalog.check.report import CheckReport
 from gpcatalog.check.rules import PARTS, every, page
 from gpcatalog.check.run import run
 from gpcatalog.check.settings import Budget, Settings, read
 from gpcatalog.dialect.script import Source
 from gpcatalog.effects.effect import Effect
 from gpcatalog.effects.handlers.registry import HANDLERS
-from gpcatalog.effects.world import World
+from gpcatalog.effects.schema_state import SchemaState
 from gpcatalog.errors import CatalogError
 
 DAILY = "PARTITION BY RANGE (d) (START (date '2020-01-01') END (date '2024-01-01') EVERY (interval '1 day'))"
@@ -173,7 +173,7 @@ def test_every_rule_is_tried() -> None:
 
 
 def test_a_fault_at_one_statement_does_not_end_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(world: World, tree: object) -> Effect:
+    def broken(state: SchemaState, tree: object) -> Effect:
         raise IndexError("pop from empty list")
 
     monkeypatch.setitem(HANDLERS, "Truncate", broken)

@@ -106,8 +106,8 @@ def test_from_other_dialects(sql: str, read: str) -> None:
 
 
 def test_every_edition_compiles() -> None:
-    from gpcatalog.dialect.edition import edition
     from gpcatalog.dialect.grammar import grammar
+    from gpcatalog.dialect.version import edition
 
     for name in ("gp6", "gp7", "cb2", "pg12", "pg15", "pg19"):
         rules = grammar(edition(name)).rules

@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 
 from gpcatalog.check.run import run
 from gpcatalog.check.settings import Settings
-from gpcatalog.dialect.edition import edition
 from gpcatalog.dialect.grammar import WORDS
 from gpcatalog.dialect.greenplum import Greenplum, editions, read_statement
 from gpcatalog.dialect.lexer import scan
 from gpcatalog.dialect.script import Outcome, Source, statements
+from gpcatalog.dialect.version import edition
 
 from .synthesis import Maker
 

@@ -11,11 +11,11 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from gpcatalog.capacity.model import Instance
-from gpcatalog.dialect.edition import Edition
 from gpcatalog.dialect.grammar import WORDS
 from gpcatalog.dialect.greenplum import editions, read_statement
 from gpcatalog.dialect.lexer import scan
-from gpcatalog.effects.world import World
+from gpcatalog.dialect.version import Edition
+from gpcatalog.effects.schema_state import SchemaState
 from tests.capacity.live import Live, added, own_database
 
 STORAGES = {
@@ -285,11 +285,11 @@ def walk(live: Live, edition: Edition) -> tuple[int, list[str]]:
     live.work.execute("SET client_min_messages = error")
     live.work.execute("SET TimeZone = 'UTC'")
     for script in scripts(live.generation):
-        world = World(edition, ZoneInfo("UTC"))
+        state = SchemaState(edition, ZoneInfo("UTC"))
         for sql in script:
             tree, _ = read_statement(scan(sql, 0, WORDS)[0], (edition,))
             before, names_before = live.count(), names(live)
-            effect = world.apply(tree)
+            effect = state.apply(tree)
             try:
                 live.work.execute(sql.encode())
             except Exception as e:
@@ -351,7 +351,7 @@ def zones(live: Live, edition: Edition) -> tuple[int, list[str]]:
         for span in ZONED:
             sql = f"CREATE TABLE zoned (a int, t timestamptz) DISTRIBUTED BY (a) PARTITION BY RANGE (t) ({span})"
             tree, _ = read_statement(scan(sql, 0, WORDS)[0], (edition,))
-            effect = World(edition, ZoneInfo(zone)).apply(tree)
+            effect = SchemaState(edition, ZoneInfo(zone)).apply(tree)
             live.work.execute(sql.encode())
             if edition.classic:
                 query = (

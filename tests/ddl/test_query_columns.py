@@ -8,12 +8,12 @@ from zoneinfo import ZoneInfo
 import psycopg
 import pytest
 
-from gpcatalog.dialect.edition import edition
 from gpcatalog.dialect.greenplum import editions
 from gpcatalog.dialect.script import Source, statements
+from gpcatalog.dialect.version import edition
 from gpcatalog.effects.calendar import Unknown
-from gpcatalog.effects.derive import columns_of
-from gpcatalog.effects.world import World
+from gpcatalog.effects.query_columns import columns_of
+from gpcatalog.effects.schema_state import SchemaState
 from tests.conftest import fresh_database
 
 NUMBERS = ("1::int2", "2::int4", "3::int8", "4.5::numeric", "1.5::float4", "2.5::float8", "3", "4.5", "5000000000")
@@ -93,13 +93,13 @@ QUERIES = [
 def test_the_server_agrees(server: str, request: pytest.FixtureRequest) -> None:
     fixture = {"pg15": "pg_dsn", "pg18": "pgnew_dsn"}.get(server, f"{server}_dsn")
     made = fresh_database(request.getfixturevalue(fixture), "query_columns")
-    world = World(edition(server), ZoneInfo("UTC"))
+    state = SchemaState(edition(server), ZoneInfo("UTC"))
     told = accepted = 0
     with psycopg.connect(made, autocommit=True) as conn:
         types = dict(conn.execute("SELECT oid::int8, typname FROM pg_type").fetchall())
         for statement in statements(Source(";\n".join(SETUP) + ";"), editions(server)):
             conn.execute(statement.text.encode())
-            world.apply(statement.tree)
+            state.apply(statement.tree)
         for query in QUERIES:
             try:
                 described = conn.execute(f"{query} LIMIT 0".encode()).description or []
@@ -108,7 +108,7 @@ def test_the_server_agrees(server: str, request: pytest.FixtureRequest) -> None:
             accepted += 1
             (statement,) = statements(Source(query + ";"), editions(server))
             try:
-                derived = columns_of(world, statement.tree)
+                derived = columns_of(state, statement.tree)
             except Unknown:
                 continue
             assert [c.name for c in derived] == [d.name for d in described], query
@@ -122,18 +122,18 @@ def test_the_server_agrees(server: str, request: pytest.FixtureRequest) -> None:
 
 
 def test_a_view_that_changed_is_not_read_by_its_first_definition() -> None:
-    world = World(edition("pg15"), ZoneInfo("UTC"))
+    state = SchemaState(edition("pg15"), ZoneInfo("UTC"))
 
     def width(query: str) -> int | None:
         (statement,) = statements(Source(query + ";"), editions("pg15"))
         try:
-            return len(columns_of(world, statement.tree))
+            return len(columns_of(state, statement.tree))
         except Unknown:
             return None
 
     def run(text: str) -> None:
         for statement in statements(Source(text), editions("pg15")):
-            world.apply(statement.tree)
+            state.apply(statement.tree)
 
     run("CREATE TABLE t (a int, b text); CREATE VIEW v AS SELECT a FROM t;")
     assert width("SELECT * FROM v") == 1

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from gpcatalog.check import inputs
-from gpcatalog.check.judged import CheckReport
+from gpcatalog.check.report import CheckReport
 from gpcatalog.check.run import run
 from gpcatalog.check.settings import Settings
 from gpcatalog.dialect.script import Source

@@ -28,16 +28,16 @@ from gpcatalog.commands import migrate
 from gpcatalog.commands.audit import judged
 from gpcatalog.commands.plan import run as run_plan
 from gpcatalog.dialect import variables
-from gpcatalog.dialect.edition import Edition, edition
 from gpcatalog.dialect.grammar import WORDS
 from gpcatalog.dialect.greenplum import Greenplum, editions, read_statement
 from gpcatalog.dialect.lexer import LexError, scan
 from gpcatalog.dialect.script import Outcome, Source, statements
+from gpcatalog.dialect.version import Edition, edition
 from gpcatalog.effects import baseline, calendar
 from gpcatalog.emit import audit_text, check_github, check_gitlab, check_json, check_junit, check_sarif, check_text, plan_json
 from gpcatalog.emit.metrics import exposition
 from gpcatalog.errors import CatalogError
-from gpcatalog.growth.picture import picture
+from gpcatalog.growth.chart_data import picture
 from gpcatalog.model import bounds, server
 from gpcatalog.model.secrets import masked
 from gpcatalog.planner import policy, workload
@@ -265,7 +265,7 @@ def snapshot(data: bytes) -> None:
     file.write_bytes(whole)
     with suppress(CatalogError):
         known = baseline.Baseline(file)
-        known.world(edition(known.generation), ZoneInfo("UTC")).named("", "sales")
+        known.state(edition(known.generation), ZoneInfo("UTC")).named("", "sales")
         known.close()
 
 

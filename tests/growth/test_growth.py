@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from gpcatalog.capacity.fit import FEW, fit
+from gpcatalog.capacity.trend import FEW, fit
 from gpcatalog.commands.growth import growth as growth_command
 from gpcatalog.errors import CatalogError
 from gpcatalog.growth.build import build, reach

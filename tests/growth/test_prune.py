@@ -20,7 +20,7 @@ from tests.growth import made
 POLICY = Policy(all_days=5, totals_days=14)
 
 
-def stored(folder: Path) -> list[series.Stored]:
+def stored(folder: Path) -> list[series.StoredSnapshot]:
     return list(series.snapshots(folder))
 
 

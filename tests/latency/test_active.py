@@ -10,7 +10,7 @@ import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
-from gpcatalog.capacity.footprint import Subject, footprint, subjects, versions
+from gpcatalog.capacity.footprint import ProbeTable, footprint, subjects, versions
 from gpcatalog.capacity.model import Instance
 from gpcatalog.errors import CatalogError, Exit
 from gpcatalog.lab.postgres import PrivateServer
@@ -37,7 +37,7 @@ def test_left_is_what_was_predicted(database: str) -> None:
     with connect(database) as session:
         generation = session.server.generation
         storages = (Storage.HEAP, Storage.AO_ROW, Storage.AO_COLUMN) if session.server.greenplum else (Storage.HEAP,)
-        for subject in [Subject(s, leaves) for s in storages for leaves in (0, 4)]:
+        for subject in [ProbeTable(s, leaves) for s in storages for leaves in (0, 4)]:
             done = latency.active(session, database, [subject], rounds=2)
             assert not done.stopped
             assert done.rounds == 2
@@ -76,7 +76,7 @@ def test_pgstattuple_counts_the_same(database: str) -> None:
             for c in catalogs:
                 conn.execute(f"VACUUM pg_catalog.{c}".encode())
         before = dead()
-        subject = Subject(Storage.AO_COLUMN if live.server.greenplum else Storage.HEAP)
+        subject = ProbeTable(Storage.AO_COLUMN if live.server.greenplum else Storage.HEAP)
         with connect(database) as session:
             done = latency.active(session, database, [subject], rounds=1)
         after = dead()
@@ -116,7 +116,7 @@ def test_refusals(pg_dsn: str) -> None:
             latency.refuse(session, False, [])
         assert off.value.exit_code == Exit.REFUSED
         with pytest.raises(CatalogError, match="lock slots") as many:
-            latency.refuse(session, True, [Subject(Storage.HEAP, 5_000_000)])
+            latency.refuse(session, True, [ProbeTable(Storage.HEAP, 5_000_000)])
         assert many.value.exit_code == Exit.REFUSED
 
 
@@ -138,7 +138,7 @@ def test_lock_timeout_ends_it_and_leaves_nothing_open(pg_dsn: str) -> None:
     with psycopg.connect(dsn) as holder:
         holder.execute("LOCK TABLE pg_catalog.pg_namespace IN SHARE MODE")
         with connect(dsn) as session:
-            done = latency.active(session, dsn, [Subject(Storage.HEAP)], rounds=3, lock_ms=50)
+            done = latency.active(session, dsn, [ProbeTable(Storage.HEAP)], rounds=3, lock_ms=50)
         assert "lock timeout" in done.stopped
         assert done.rounds == 0
         rows = holder.execute(

@@ -244,7 +244,7 @@ def test_equals_brute_force(
     snapshot.close()
 
 
-def check_cover(problem: group.Problem, solved: group.Solved) -> None:
+def check_cover(problem: group.Problem, solved: group.Solution) -> None:
     """Every unit is covered exactly once."""
     covered = solved.single[:, 0].astype(int)
     for g in np.flatnonzero(solved.group[:, 0]).tolist():

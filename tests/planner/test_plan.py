@@ -83,7 +83,7 @@ def check_plan(full: Plan, snapshot: Any) -> None:
     assert sum(t.leaves_after for t in full.tables) <= full.after.leaves
 
 
-def make(snapshot: Any, rules: Policy | None = None, **limits: Any) -> planning.Planned:
+def make(snapshot: Any, rules: Policy | None = None, **limits: Any) -> planning.PlanResult:
     return planning.make(cast(Snapshot, snapshot), rules, Request(Limits(**limits)))
 
 
@@ -352,7 +352,7 @@ def test_whole_tables_keep_the_limits() -> None:
     rules = Policy(default=Rule(unpartition_below="1GB"))
     tables = [MadeTable(f"small_{n}", daily(20, bytes=size)) for n, size in enumerate((1 << 20, 2 << 20, 30 << 20))]
 
-    def names(**limits: Any) -> tuple[set[str], planning.Planned]:
+    def names(**limits: Any) -> tuple[set[str], planning.PlanResult]:
         planned = make(MadeSnapshot(tables), rules, **limits)
         full = planned.full()
         assert all(x.kept for x in full.limits), full.limits

@@ -1,6 +1,6 @@
 """The rules of the check, one file a subject; a rule is one documented function."""
 
-from gpcatalog.check.rules import cost, ignores, lengths, others, partitions, reading, storage  # the rules register themselves
+from gpcatalog.check.rules import cost, ignores, lengths, locking, parse_errors, partitions, storage  # the rules register themselves
 from gpcatalog.check.rules.ignores import judge_ignore
 from gpcatalog.check.rules.registry import NEVER_IGNORED, PARTS, Check, every, page
 
@@ -13,9 +13,9 @@ __all__ = [
     "ignores",
     "judge_ignore",
     "lengths",
-    "others",
+    "locking",
     "page",
+    "parse_errors",
     "partitions",
-    "reading",
     "storage",
 ]

@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from gpcatalog.capacity import limits
 from gpcatalog.capacity.model import FILLED, relation_files
-from gpcatalog.check.judged import Subject, cost_of, over_budget
+from gpcatalog.check.report import RuleContext, cost_of, over_budget
 from gpcatalog.check.rules.registry import rule, walk
 from gpcatalog.dialect import expressions as gx
 from gpcatalog.errors import CatalogError
@@ -18,7 +18,7 @@ from gpcatalog.model.storage import Storage
 
 
 @rule("budget-exceeded")
-def budget_exceeded(s: Subject) -> None:
+def budget_exceeded(s: RuleContext) -> None:
     """More leaves, files or catalog rows than the project allows.
 
     What it finds: tables whose leaves, files on a segment or a host, or catalog rows go over [table]; the whole change over
@@ -41,7 +41,7 @@ def budget_exceeded(s: Subject) -> None:
 
 
 @rule("leaves-over-guideline")
-def leaves_over_guideline(s: Subject) -> None:
+def leaves_over_guideline(s: RuleContext) -> None:
     """More leaves in one table than the server's makers advise, or than a level can hold.
 
     What it finds: tables with more than 20,000 leaves, and levels with more than 32,767 partitions.
@@ -87,7 +87,7 @@ def leaves_over_guideline(s: Subject) -> None:
 
 
 @rule("grain-too-fine")
-def grain_too_fine(s: Subject) -> None:
+def grain_too_fine(s: RuleContext) -> None:
     """One EVERY that makes very many partitions.
 
     What it finds: a range spelled out by EVERY into more partitions than `every_parts` of the settings.
@@ -129,7 +129,7 @@ def grain_too_fine(s: Subject) -> None:
 
 
 @rule("level-cross-product")
-def level_cross_product(s: Subject) -> None:
+def level_cross_product(s: RuleContext) -> None:
     """Levels of partitions that multiply.
 
     What it finds: tables of two or more levels whose leaves are more than `cross_leaves` of the settings.
@@ -161,7 +161,7 @@ def level_cross_product(s: Subject) -> None:
 
 
 @rule("columnar-file-explosion")
-def columnar_file_explosion(s: Subject) -> None:
+def columnar_file_explosion(s: RuleContext) -> None:
     """Many columns times many columnar leaves.
 
     What it finds: column-oriented tables whose leaves, once they hold rows, come to more files on a segment than

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from gpcatalog.check.judged import Ignore, Subject
+from gpcatalog.check.report import Ignore, RuleContext
 from gpcatalog.check.rules.registry import At, every, rule
 from gpcatalog.model.finding import Confidence, Severity
 
 
-def judge_ignore(s: Subject, ignore: Ignore) -> None:
+def judge_ignore(s: RuleContext, ignore: Ignore) -> None:
     """Findings about an ignore comment itself: without reason, without rule, of an unknown rule, or unused."""
     at = At(ignore.start, ignore.end)
     known = every()
@@ -56,7 +56,7 @@ def judge_ignore(s: Subject, ignore: Ignore) -> None:
 
 
 @rule("ignore-without-reason")
-def ignore_without_reason(s: Subject) -> None:
+def ignore_without_reason(s: RuleContext) -> None:
     """An ignore comment without a rule or without a reason.
 
     What it finds: `-- gpcatalog: ignore RULE` with nothing behind it.
@@ -67,7 +67,7 @@ def ignore_without_reason(s: Subject) -> None:
 
 
 @rule("ignore-unused")
-def ignore_unused(s: Subject) -> None:
+def ignore_unused(s: RuleContext) -> None:
     """An ignore comment that excuses nothing.
 
     What it finds: ignore comments whose rule has no finding in their statement.
@@ -78,7 +78,7 @@ def ignore_unused(s: Subject) -> None:
 
 
 @rule("ignore-unknown-rule")
-def ignore_unknown_rule(s: Subject) -> None:
+def ignore_unknown_rule(s: RuleContext) -> None:
     """An ignore comment for a rule that does not exist.
 
     What it finds: names that are no rule.

@@ -6,7 +6,7 @@ import re
 
 from sqlglot import exp
 
-from gpcatalog.check.judged import Subject
+from gpcatalog.check.report import RuleContext
 from gpcatalog.check.rules.registry import rule, walk
 from gpcatalog.model.finding import Confidence, Severity
 from gpcatalog.model.names import NAMEDATALEN
@@ -21,7 +21,7 @@ def _may_be_cut(text: str) -> bool:
 
 
 @rule("name-cut")
-def name_cut(s: Subject) -> None:
+def name_cut(s: RuleContext) -> None:
     """Names longer than 63 bytes.
 
     What it finds: identifiers that the server cuts, leaves whose generated name cuts that of their parent, and such that then

@@ -7,7 +7,7 @@ from datetime import date, datetime, timedelta
 
 from sqlglot import exp
 
-from gpcatalog.check.judged import Subject
+from gpcatalog.check.report import RuleContext
 from gpcatalog.check.rules.registry import rule, walk
 from gpcatalog.effects.relations import Partition
 from gpcatalog.model.finding import Confidence, Severity
@@ -15,7 +15,7 @@ from gpcatalog.model.quantity import count, plural
 
 
 @rule("default-partition")
-def default_partition(s: Subject) -> None:
+def default_partition(s: RuleContext) -> None:
     """A default partition beside ranges.
 
     What it finds: DEFAULT PARTITION in a range-partitioned table, and ADD DEFAULT PARTITION.
@@ -41,7 +41,7 @@ def default_partition(s: Subject) -> None:
 
 
 @rule("add-partition-without-storage")
-def add_partition_without_storage(s: Subject) -> None:
+def add_partition_without_storage(s: RuleContext) -> None:
     """ADD PARTITION that does not say how the new leaf is stored.
 
     What it finds: ADD PARTITION without WITH on a Greenplum 6 table that is append-optimized, or that is not known here.
@@ -69,7 +69,7 @@ def add_partition_without_storage(s: Subject) -> None:
 
 
 @rule("premade-far-ahead")
-def premade_far_ahead(s: Subject) -> None:
+def premade_far_ahead(s: RuleContext) -> None:
     """Partitions made years ahead.
 
     What it finds: range partitions of dates and timestamps that begin further ahead than `premake_days` of the settings.
@@ -103,7 +103,7 @@ _GROWS = re.compile(r"\badd\s+(?:default\s+)?partition\b|\bpartition\s+of\b", re
 _TEMP = re.compile(r"\bcreate\s+(?:local\s+|global\s+)?temp(?:orary)?\s+table\b", re.IGNORECASE)
 
 
-def _body(s: Subject) -> str:
+def _body(s: RuleContext) -> str:
     tree = s.statement.tree
     if tree is None or type(tree).__name__ not in ("DoBlock", "CreateFunction", "CreateProcedure"):
         return ""
@@ -111,7 +111,7 @@ def _body(s: Subject) -> str:
 
 
 @rule("unbounded-premake")
-def unbounded_premake(s: Subject) -> None:
+def unbounded_premake(s: RuleContext) -> None:
     """A loop that makes partitions.
 
     What it finds: DO blocks and functions with a LOOP that adds partitions.
@@ -132,7 +132,7 @@ def unbounded_premake(s: Subject) -> None:
 
 
 @rule("temp-table-in-loop")
-def temp_table_in_loop(s: Subject) -> None:
+def temp_table_in_loop(s: RuleContext) -> None:
     """Temporary tables made again and again.
 
     What it finds: CREATE TEMP TABLE inside a LOOP of a DO block or function.

@@ -8,11 +8,11 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
-from gpcatalog.check.judged import Subject
+from gpcatalog.check.report import RuleContext
 from gpcatalog.effects.relations import Partition
 from gpcatalog.errors import CatalogError
 
-Check = Callable[[Subject], None]
+Check = Callable[[RuleContext], None]
 PARTS = ("What it finds", "Why it matters", "How sure it is", "What to do")
 # About what was written, not about what it costs: no comment excuses these
 NEVER_IGNORED = frozenset(("syntax-error", "ignore-without-reason", "ignore-unused", "ignore-unknown-rule"))
@@ -48,7 +48,7 @@ def page(id: str) -> dict[str, str]:
     return found
 
 
-def created(s: Subject) -> exp.Create | None:
+def created(s: RuleContext) -> exp.Create | None:
     """The CREATE TABLE under judgement, when it is one."""
     tree = s.statement.tree
     return tree if isinstance(tree, exp.Create) and tree.args.get("kind") == "TABLE" and s.effect.table is not None else None

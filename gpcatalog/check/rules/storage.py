@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from gpcatalog.capacity.model import Instance
-from gpcatalog.check.judged import Subject
+from gpcatalog.check.report import RuleContext
 from gpcatalog.check.rules.registry import created, name_of, property_of, rule
 from gpcatalog.dialect import expressions as gx
 from gpcatalog.effects.expansion import options_of
@@ -15,7 +15,7 @@ from gpcatalog.model.storage import Storage
 
 
 @rule("distribution-missing")
-def distribution_missing(s: Subject) -> None:
+def distribution_missing(s: RuleContext) -> None:
     """A table without a distribution clause.
 
     What it finds: CREATE TABLE and CREATE TABLE AS on Greenplum without DISTRIBUTED, PARTITION OF and INHERITS excepted.
@@ -44,7 +44,7 @@ def distribution_missing(s: Subject) -> None:
 
 
 @rule("distribution-random")
-def distribution_random(s: Subject) -> None:
+def distribution_random(s: RuleContext) -> None:
     """A partitioned table spread at random.
 
     What it finds: DISTRIBUTED RANDOMLY on a partitioned table.
@@ -66,7 +66,7 @@ def distribution_random(s: Subject) -> None:
 
 
 @rule("distribution-key-mistake")
-def distribution_key_mistake(s: Subject) -> None:
+def distribution_key_mistake(s: RuleContext) -> None:
     """A distribution that the server refuses or that cannot spread rows.
 
     What it finds: DISTRIBUTED REPLICATED with partitions; key columns that the table does not have; a boolean or date as the only
@@ -115,7 +115,7 @@ def distribution_key_mistake(s: Subject) -> None:
 
 
 @rule("heap-fact")
-def heap_fact(s: Subject) -> None:
+def heap_fact(s: RuleContext) -> None:
     """A partitioned table that is stored as heap.
 
     What it finds: partitioned tables on Greenplum whose leaves are heap because nothing else is said.
@@ -143,7 +143,7 @@ def heap_fact(s: Subject) -> None:
 
 
 @rule("index-on-append-optimized")
-def index_on_append_optimized(s: Subject) -> None:
+def index_on_append_optimized(s: RuleContext) -> None:
     """An index on append-optimized leaves.
 
     What it finds: the first index on an append-optimized table.

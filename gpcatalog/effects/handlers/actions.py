@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import exp
 
 from gpcatalog.dialect import expressions as gx
-from gpcatalog.dialect.edition import Edition
+from gpcatalog.dialect.version import Edition
 from gpcatalog.effects.effect import Effect
 from gpcatalog.effects.handlers.registry import registered
 from gpcatalog.effects.relations import Table
 
 if TYPE_CHECKING:
-    from gpcatalog.effects.world import World
+    from gpcatalog.effects.schema_state import SchemaState
 
 
-Action = Callable[["World", Table, Any, Effect], None]
+Action = Callable[["SchemaState", Table, Any, Effect], None]
 ACTIONS: dict[str, Action] = {}
 
 
@@ -42,10 +42,10 @@ def action_says_only(action: exp.Expression) -> bool:
     return isinstance(target, gx.RelationName) and bool(target.args.get("only"))
 
 
-def affected_tables(world: World, table: Table, action: exp.Expression) -> list[Table]:
+def affected_tables(state: SchemaState, table: Table, action: exp.Expression) -> list[Table]:
     """The table, its partitions that are tables of their own here, and the tables that inherit from it."""
     only = action_says_only(action)
-    return [table] if only else [table, *world.partitions_of(table), *world.inheriting(table)]
+    return [table] if only else [table, *state.partitions_of(table), *state.inheriting(table)]
 
 
 def unknown_toast(table: Table, edition: Edition) -> str:

@@ -19,44 +19,44 @@ from gpcatalog.effects.relations import Table, fold
 from gpcatalog.model.storage import Storage
 
 if TYPE_CHECKING:
-    from gpcatalog.effects.world import World
+    from gpcatalog.effects.schema_state import SchemaState
 
 
 @acts("AddColumn")
-def _add_column(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
+def _add_column(state: SchemaState, table: Table, action: exp.Expression, effect: Effect) -> None:
     if (action.args.get("exists") or action.args.get("if_not_exists")) and any(c.name == fold(action.this.this) for c in table.columns):
         return
-    family = affected_tables(world, table, action)
+    family = affected_tables(state, table, action)
     unknown: list[str] = []
-    with world.changing(effect, *family):
+    with state.changing(effect, *family):
         for one in family:
             child = table.inherited and one is not table and not one.parent
             if child and any(c.name == fold(action.this.this) for c in one.columns):
                 continue  # it becomes the same column
             one.made_alone = one.made_alone and bool(one.foreign)
-            had_toast = one.needs_toast(world.edition)
+            had_toast = one.needs_toast(state.edition)
             before = len(one.columns), len(one.indexes), len(one.checks)
-            made = column(world, one, action.this, unknown)
+            made = column(state, one, action.this, unknown)
             if made is None:
                 continue
-            if reason := unknown_toast(one, world.edition):
+            if reason := unknown_toast(one, state.edition):
                 unknown.append(reason)
-            if one.toast_doubt and (effect.rewritten or toastable(made.type, made.typmod) or one.needs_toast(world.edition) != had_toast):
+            if one.toast_doubt and (effect.rewritten or toastable(made.type, made.typmod) or one.needs_toast(state.edition) != had_toast):
                 unknown.append(one.toast_doubt)
             if one is not table:
                 made = one.columns[-1] = made.of_partition()
             if child:
                 del one.indexes[before[1] :]  # keys are not inherited
-            if made.default and world.edition.base < 11:
+            if made.default and state.edition.base < 11:
                 effect.rewritten = True
-            if not world.edition.classic and (made.serial or volatile(action.this)):
+            if not state.edition.classic and (made.serial or volatile(action.this)):
                 effect.rewritten = True  # and a rewrite notes no encoding
                 if one.toast_doubt:
                     unknown.append(one.toast_doubt)
-                one.toasted = one.toasted and world.edition.greenplum  # nor keeps a TOAST relation that no column calls for
+                one.toasted = one.toasted and state.edition.greenplum  # nor keeps a TOAST relation that no column calls for
             else:
-                _rewritten_by_column(world, one, effect, made.default)
-            if world.edition.classic and _columnar(one) and (len(one.checks) > before[2] or len(one.indexes) > before[1]):
+                _rewritten_by_column(state, one, effect, made.default)
+            if state.edition.classic and _columnar(one) and (len(one.checks) > before[2] or len(one.indexes) > before[1]):
                 one.doubt = _LEFT_BY_REWRITE
                 effect.add_unknown(one.doubt)
     for reason in unknown:
@@ -70,9 +70,9 @@ def _columnar(table: Table) -> bool:
     return table.storage is Storage.AO_COLUMN or any(p.storage is Storage.AO_COLUMN for p in table.relations())
 
 
-def _rewritten_by_column(world: World, table: Table, effect: Effect, default: bool) -> None:
+def _rewritten_by_column(state: SchemaState, table: Table, effect: Effect, default: bool) -> None:
     """Add the rows that ADD COLUMN leaves on row-oriented append-optimized tables and on rewritten tables."""
-    edition = world.edition
+    edition = state.edition
     written = (Storage.AO_ROW, Storage.HEAP) if default and edition.classic else (Storage.AO_ROW,)
     stored = [p for p in table.relations() if edition.classic or not p.children]
     rows = sum(p.storage in written for p in stored)
@@ -93,34 +93,34 @@ def _rewritten_by_column(world: World, table: Table, effect: Effect, default: bo
         table.extra.setdefault(instance.value, Counter()).update(counted)
 
 
-def set_oids(world: World, family: list[Table], effect: Effect, *, present: bool) -> None:
+def set_oids(state: SchemaState, family: list[Table], effect: Effect, *, present: bool) -> None:
     """Give tables a column of OIDs, or take it away (Greenplum 6)."""
     effect.rewritten = effect.rewritten or present
     if len(family) > 1 and not family[0].partitioned:
         effect.add_unknown("OID column of the tables that inherit it")
         for one in family[1:]:  # a table that has OIDs of its own, too, keeps them
             one.uncounted = one.uncounted or f"OID column of {one.title}"
-    with world.changing(effect, *family):
+    with state.changing(effect, *family):
         for one in family:
             one.oids = present
 
 
 @acts("DropColumn")
-def _drop_column(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
+def _drop_column(state: SchemaState, table: Table, action: exp.Expression, effect: Effect) -> None:
     name = fold(action.this)
-    family = affected_tables(world, table, action)
+    family = affected_tables(state, table, action)
     if name == "oid" and table.oids and not any(c.name == "oid" for c in table.columns):
-        set_oids(world, family, effect, present=False)
+        set_oids(state, family, effect, present=False)
         return
     kept = {t.title for t in family if t is not table and not t.parent and any(c.name == name and c.local for c in t.columns)}
     if table.inherited and len(family) == 1:  # ONLY: it becomes a column of the children's own
-        for child in [t for t in world.inheriting(table) if (table.schema, table.name) in t.inherits]:
+        for child in [t for t in state.inheriting(table) if (table.schema, table.name) in t.inherits]:
             child.columns = [replace(c, local=True) if c.name == name else c for c in child.columns]
-    if str(action.args.get("behavior") or "") == "CASCADE" and read_by_views(world, {(t.schema, t.name) for t in family}):
+    if str(action.args.get("behavior") or "") == "CASCADE" and read_by_views(state, {(t.schema, t.name) for t in family}):
         effect.add_unknown("views dropped by CASCADE")
     if table.owned:
         effect.add_unknown("whether a sequence is owned by the column")
-    with world.changing(effect, *family):
+    with state.changing(effect, *family):
         for one in family:
             if one.title in kept or (one is not table and not one.parent and not any(c.name == name for c in one.columns)):
                 continue
@@ -131,7 +131,7 @@ def _drop_column(world: World, table: Table, action: exp.Expression, effect: Eff
                     effect.add_unknown(f"unknown column {name}")
                 continue
             if not one.toasted:
-                one.toasted, one.toasted_at = one.needs_toast(world.edition), one.dropped + 1
+                one.toasted, one.toasted_at = one.needs_toast(state.edition), one.dropped + 1
             gone = {name}  # with the columns that are generated from it
             while more := {c.name for c in one.columns if c.generated & gone} - gone:
                 gone |= more
@@ -141,19 +141,19 @@ def _drop_column(world: World, table: Table, action: exp.Expression, effect: Eff
             one.only = [k for k in one.only if not gone & k.reads]
             for part in one.relations() if one.odd_parts else ():
                 for key in [k for k in part.odd.keys if gone & k.reads]:
-                    part.odd = part.odd.without_key(world.edition.name, key)
+                    part.odd = part.odd.without_key(state.edition.name, key)
             one.checks = [c for c in one.checks if not gone & c.reads]
             one.foreign = [f for f in one.foreign if not gone & set(f.columns)]
 
 
 @acts("AlterColumnAction")
-def _alter_column(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
+def _alter_column(state: SchemaState, table: Table, action: exp.Expression, effect: Effect) -> None:
     form = str(action.args.get("form", ""))
     kind = action.args.get("kind")
     name = fold(action.this)
     if kind is not None or "SET ENCODING" in form:
         effect.rewritten = True
-        if kind is not None and world.edition.classic and _columnar(table):
+        if kind is not None and state.edition.classic and _columnar(table):
             table.doubt = _LEFT_BY_REWRITE
             effect.add_unknown(table.doubt)
     if not table.known:
@@ -161,8 +161,8 @@ def _alter_column(world: World, table: Table, action: exp.Expression, effect: Ef
     if not any(c.name == name for c in table.columns):
         effect.add_unknown(f"unknown column {name}")
         return
-    family = affected_tables(world, table, action)
-    with world.changing(effect, *family):
+    family = affected_tables(state, table, action)
+    with state.changing(effect, *family):
         for one in family:
             for at, c in enumerate(one.columns):
                 if c.name != name:
@@ -175,7 +175,7 @@ def _alter_column(world: World, table: Table, action: exp.Expression, effect: Ef
                     one.columns[at] = replace(c, default=False, named=0)
                 elif action.args.get("storage") is not None:
                     plain = fold(action.args["storage"]) == "plain"
-                    if one.needs_toast(world.edition):
+                    if one.needs_toast(state.edition):
                         one.toasted, one.toasted_at = True, one.dropped  # a relation that is there stays
                     one.columns[at] = replace(c, plain=plain)
                 elif form == "SET NOT NULL":
@@ -183,14 +183,14 @@ def _alter_column(world: World, table: Table, action: exp.Expression, effect: Ef
                 elif form == "DROP NOT NULL":
                     one.columns[at] = replace(c, not_null=False)
                 elif kind is not None:
-                    called = one.needs_toast(world.edition) and not one.toasted
-                    new, typmod = world.types.resolved(*catalog_type(kind))
+                    called = one.needs_toast(state.edition) and not one.toasted
+                    new, typmod = state.types.resolved(*catalog_type(kind))
                     if not new:
                         effect.add_unknown(f"unknown type of {name} (TOAST relation)")
                     if one.toasted or one.toast_doubt:
                         effect.add_unknown(one.toast_doubt or "TOAST relation after a rewrite")
                     one.columns[at] = replace(c, type=new, typmod=typmod)
-                    if called and not one.needs_toast(world.edition):
+                    if called and not one.needs_toast(state.edition):
                         one.toasted = False  # only a rewrite makes a type of a fixed length
                 elif form.startswith("ADD GENERATED"):
                     if c.serial and one is table:
@@ -203,13 +203,13 @@ def _alter_column(world: World, table: Table, action: exp.Expression, effect: Ef
 
 
 @acts("RenameColumnTo")
-def _rename_column(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
+def _rename_column(state: SchemaState, table: Table, action: exp.Expression, effect: Effect) -> None:
     old, new = fold(action.this), fold(action.args.get("to"))
 
     def renamed(names: frozenset[str]) -> frozenset[str]:
         return frozenset(new if n == old else n for n in names)
 
-    for one in affected_tables(world, table, action):
+    for one in affected_tables(state, table, action):
         one.columns = [replace(c, name=new if c.name == old else c.name, generated=renamed(c.generated)) for c in one.columns]
         one.indexes = [k.renamed(old, new) for k in one.indexes]
         one.only = [k.renamed(old, new) for k in one.only]

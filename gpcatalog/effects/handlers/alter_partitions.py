@@ -11,38 +11,45 @@ from sqlglot import exp
 from gpcatalog.capacity.model import Instance
 from gpcatalog.effects.calendar import Unknown
 from gpcatalog.effects.effect import Effect
-from gpcatalog.effects.expansion import Grower, storage_of, template_sizes
+from gpcatalog.effects.expansion import PartitionExpander, storage_of, template_sizes
 from gpcatalog.effects.handlers.actions import NO_ROWS, acts
-from gpcatalog.effects.locate import locate
+from gpcatalog.effects.partition_lookup import locate
 from gpcatalog.effects.relations import Odd, Partition, Table, child_name, fold
 from gpcatalog.model.storage import Storage
 
 if TYPE_CHECKING:
-    from gpcatalog.effects.world import World
+    from gpcatalog.effects.schema_state import SchemaState
 
 
 @acts("AddPartition")
-def _add_partition(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
+def _add_partition(state: SchemaState, table: Table, action: exp.Expression, effect: Effect) -> None:
     effect.verb = "add partition"
     if not table.levels:
         effect.add_unknown(f"unknown partitioning of {table.title}")
         effect.leaves_made += 1
         return
-    _grow(world, table, table.parts, action, 0, table.name, 0, effect)
+    _grow(state, table, table.parts, action, 0, table.name, 0, effect)
 
 
 def _grow(
-    world: World, table: Table, siblings: list[Partition], action: exp.Expression, level: int, parent: str, bounds: int, effect: Effect
+    state: SchemaState,
+    table: Table,
+    siblings: list[Partition],
+    action: exp.Expression,
+    level: int,
+    parent: str,
+    bounds: int,
+    effect: Effect,
 ) -> None:
     """ADD PARTITION next to `siblings`, which are `level` levels below the root's partitions."""
     if level >= len(table.levels):
         effect.add_unknown(f"rejected by the server: {table.title} has no partitions at level {level + 1}")
         return
-    grower = Grower(world.edition, table, world.zone, table.options)
+    grower = PartitionExpander(state.edition, table, state.zone, table.options)
     # Greenplum 6 stores an added partition as heap by default, whatever the storage of the table
     above = table.storage
-    if world.edition.classic:
-        above = storage_of(world.defaults.options, "", Storage.HEAP, world.edition)
+    if state.edition.classic:
+        above = storage_of(state.defaults.options, "", Storage.HEAP, state.edition)
         templates = table.levels[1:]
         if any(x.encoded or any(element.args.get("encoding") is not None for element in x.template or ()) for x in templates):
             above = table.storage  # encodings of columns can be kept in no other way
@@ -56,23 +63,23 @@ def _grow(
             effect.add_unknown(below.doubt)
     siblings += parts
     table.counted(parts, 1)
-    if level and world.edition.classic and table.levels[level].template:
+    if level and state.edition.classic and table.levels[level].template:
         table.levels[level].template_parts += 1  # the template takes it over
         table.levels[level].template = [*(table.levels[level].template or ()), action]
         effect.add(Instance.COORDINATOR, Counter({"pg_partition_rule": 1}))
     if table.known:
-        effect.made += table.shapes_of(parts, world.edition, level + 1)
-        _each(world, table, parts, effect, 1)
+        effect.made += table.shapes_of(parts, state.edition, level + 1)
+        _each(state, table, parts, effect, 1)
     effect.new_parts += parts
     effect.leaves_made += sum(1 for p in parts for x in p.walk() if not x.children)
-    world.keep(table, parts)
+    state.keep(table, parts)
 
 
-def _each(world: World, table: Table, parts: list[Partition], effect: Effect, sign: int) -> None:
+def _each(state: SchemaState, table: Table, parts: list[Partition], effect: Effect, sign: int) -> None:
     """Rows of partitions that come or go beyond their shapes."""
     number = sum(1 for part in parts for _ in part.walk())
-    rows = Counter({catalog: n * number for catalog, n in table.each(world.edition).items()})
-    rows.update(table.odd_rows(parts, world.edition))
+    rows = Counter({catalog: n * number for catalog, n in table.each(state.edition).items()})
+    rows.update(table.odd_rows(parts, state.edition))
     effect.other_files += sign * table.odd_files(parts)
     if rows:
         for instance in Instance:
@@ -80,32 +87,32 @@ def _each(world: World, table: Table, parts: list[Partition], effect: Effect, si
 
 
 @acts("DropPartition")
-def _drop_partition(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
+def _drop_partition(state: SchemaState, table: Table, action: exp.Expression, effect: Effect) -> None:
     effect.verb = "drop partition"
-    _shrink(world, table, table.parts, action, 0, effect)
+    _shrink(state, table, table.parts, action, 0, effect)
 
 
-def _shrink(world: World, table: Table, siblings: list[Partition], action: exp.Expression, level: int, effect: Effect) -> None:
+def _shrink(state: SchemaState, table: Table, siblings: list[Partition], action: exp.Expression, level: int, effect: Effect) -> None:
     optional = "IF EXISTS" in str(action.args.get("form", ""))
-    part = _target(world, table, siblings, action, level, effect, optional)
+    part = _target(state, table, siblings, action, level, effect, optional)
     if part is None:
         effect.leaves_gone += not optional
         return
     siblings.remove(part)
     table.counted([part], -1)
     if table.known:
-        effect.gone += table.shapes_of([part], world.edition, level + 1)
-        _each(world, table, [part], effect, -1)
+        effect.gone += table.shapes_of([part], state.edition, level + 1)
+        _each(state, table, [part], effect, -1)
     effect.leaves_gone += sum(1 for p in part.walk() if not p.children)
 
 
 def _target(
-    world: World, table: Table, siblings: list[Partition], action: exp.Expression, level: int, effect: Effect, optional: bool = False
+    state: SchemaState, table: Table, siblings: list[Partition], action: exp.Expression, level: int, effect: Effect, optional: bool = False
 ) -> Partition | None:
     """Return the partition that an action names, or None; notes it when it cannot be identified."""
-    kind = Grower(world.edition, table, world.zone, table.options).kind(level) if level < len(table.levels) else "text"
+    kind = PartitionExpander(state.edition, table, state.zone, table.options).kind(level) if level < len(table.levels) else "text"
     try:
-        found = locate(siblings, action, kind, world.zone)
+        found = locate(siblings, action, kind, state.zone)
     except Unknown as e:
         effect.add_unknown(str(e))
         return None
@@ -119,7 +126,7 @@ def _target(
 
 
 @acts("AlterPartition")
-def _alter_partition(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
+def _alter_partition(state: SchemaState, table: Table, action: exp.Expression, effect: Effect) -> None:
     """ALTER PARTITION … ACTION: the action on a partition that has partitions of its own."""
     if not table.levels:
         effect.add_unknown("partition not identified")
@@ -127,7 +134,7 @@ def _alter_partition(world: World, table: Table, action: exp.Expression, effect:
     siblings, level, node, bounds = table.parts, 0, action, 0
     parent = table.name
     while type(node).__name__ == "AlterPartition":
-        part = _target(world, table, siblings, node, level, effect)
+        part = _target(state, table, siblings, node, level, effect)
         if part is None:
             return
         siblings, level, parent, bounds = part.children, level + 1, part.name, part.bounds
@@ -135,27 +142,27 @@ def _alter_partition(world: World, table: Table, action: exp.Expression, effect:
     kind = type(node).__name__
     if kind == "AddPartition":
         effect.verb = "add partition"
-        _grow(world, table, siblings, node, level, parent, bounds, effect)
+        _grow(state, table, siblings, node, level, parent, bounds, effect)
     elif kind == "DropPartition":
         effect.verb = "drop partition"
-        _shrink(world, table, siblings, node, level, effect)
+        _shrink(state, table, siblings, node, level, effect)
     elif kind == "SplitPartition":
-        _split_among(world, table, siblings, node, level, parent, effect)
-    elif kind == "SetSubpartitionTemplate" and world.edition.classic and len(table.levels) > level + 1:
-        _template(world, table, level + 1, node, effect)
+        _split_among(state, table, siblings, node, level, parent, effect)
+    elif kind == "SetSubpartitionTemplate" and state.edition.classic and len(table.levels) > level + 1:
+        _template(state, table, level + 1, node, effect)
     elif kind == "ExchangePartition":
-        _exchange_with(world, table, siblings, node, level, effect)
+        _exchange_with(state, table, siblings, node, level, effect)
     elif kind not in NO_ROWS:
         effect.add_unknown(f"effect of {node.sql('greenplum').split('(')[0].strip()}")
 
 
 @acts("SplitPartition")
-def _split(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
-    _split_among(world, table, table.parts, action, 0, table.name, effect)
+def _split(state: SchemaState, table: Table, action: exp.Expression, effect: Effect) -> None:
+    _split_among(state, table, table.parts, action, 0, table.name, effect)
 
 
 def _split_among(
-    world: World, table: Table, siblings: list[Partition], action: exp.Expression, level: int, parent: str, effect: Effect
+    state: SchemaState, table: Table, siblings: list[Partition], action: exp.Expression, level: int, parent: str, effect: Effect
 ) -> None:
     """SPLIT: one partition more of the kind that is split."""
     effect.verb = "split partition"
@@ -165,7 +172,7 @@ def _split_among(
         effect.add_unknown("unknown definition of the split partition")
         return
     named = action.args.get("this") is not None or action.args.get("ref") is not None
-    part = _target(world, table, siblings, action, level, effect) if named else next((p for p in siblings if p.default), None)
+    part = _target(state, table, siblings, action, level, effect) if named else next((p for p in siblings if p.default), None)
     if part is None or part.children:
         effect.add_unknown("partition not identified")
         return
@@ -189,26 +196,26 @@ def _split_among(
         odd=Odd(),
         oid=0,
     )
-    with world.changing(effect, table):
+    with state.changing(effect, table):
         part.born = table.dropped  # both are recreated
-        if world.edition.classic:
-            part.storage = new.storage = storage_of(world.defaults.options, "", part.storage, world.edition)
+        if state.edition.classic:
+            part.storage = new.storage = storage_of(state.defaults.options, "", part.storage, state.edition)
         siblings.append(new)
         table.counted([new], 1)
 
 
 @acts("ExchangePartition")
-def _exchange(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
+def _exchange(state: SchemaState, table: Table, action: exp.Expression, effect: Effect) -> None:
     if not table.levels:
         effect.add_unknown("partition not identified")
         return
-    _exchange_with(world, table, table.parts, action, 0, effect)
+    _exchange_with(state, table, table.parts, action, 0, effect)
 
 
-def _exchange_with(world: World, table: Table, siblings: list[Partition], action: exp.Expression, level: int, effect: Effect) -> None:
+def _exchange_with(state: SchemaState, table: Table, siblings: list[Partition], action: exp.Expression, level: int, effect: Effect) -> None:
     """EXCHANGE: swap a partition and a table, with their storage, dropped columns and indexes."""
-    other = world.find(action.args["table"])
-    part = _target(world, table, siblings, action, level, effect)
+    other = state.find(action.args["table"])
+    part = _target(state, table, siblings, action, level, effect)
     if part is None or part.children:
         effect.add_unknown("partition not identified")
         return
@@ -222,9 +229,9 @@ def _exchange_with(world: World, table: Table, siblings: list[Partition], action
         effect.add_unknown("sequences and TOAST relation of the exchanged table")
         other.uncounted = other.uncounted or f"table {other.title} after EXCHANGE PARTITION"
     same = len(other.indexes) == len(table.indexes)
-    if not same and (world.edition.classic or other.indexes):
+    if not same and (state.edition.classic or other.indexes):
         effect.add_unknown("indexes of the exchanged table")
-    with world.changing(effect, table, other):
+    with state.changing(effect, table, other):
         if not same and not other.indexes:
             other.indexes = list(table.indexes)  # it gets those of the table, and the partition keeps its own
         part.storage, other.storage = other.storage, part.storage
@@ -235,77 +242,77 @@ def _exchange_with(world: World, table: Table, siblings: list[Partition], action
 
 
 @acts("SetSubpartitionTemplate")
-def _set_template(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
+def _set_template(state: SchemaState, table: Table, action: exp.Expression, effect: Effect) -> None:
     if len(table.levels) < 2:
         effect.add_unknown("previous subpartition template")
         return
-    _template(world, table, 1, action, effect)
+    _template(state, table, 1, action, effect)
 
 
-def _template(world: World, table: Table, level: int, action: exp.Expression, effect: Effect) -> None:
-    with world.changing(effect, table):
+def _template(state: SchemaState, table: Table, level: int, action: exp.Expression, effect: Effect) -> None:
+    with state.changing(effect, table):
         table.levels[level].template = list(action.args.get("partitions") or []) or None
         try:
-            template_sizes(world.edition, table, world.zone)
+            template_sizes(state.edition, table, state.zone)
         except Unknown as e:
             effect.add_unknown(str(e))
 
 
 @acts("AttachPartition")
-def _attach(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
-    child = world.find(action.this)
+def _attach(state: SchemaState, table: Table, action: exp.Expression, effect: Effect) -> None:
+    child = state.find(action.this)
     if child is None or not child.known or not table.known:
         effect.add_unknown("unknown table in ATTACH PARTITION")
         return
-    if child is table or table in world.partitions_of(child):
+    if child is table or table in state.partitions_of(child):
         effect.add_unknown("rejected by the server: a table cannot be a partition of itself")
         return
     if child.foreign or table.foreign:
         effect.minor.append("rows of foreign keys of partitioned tables")
     if child.partitioned and child.parts and table.indexes:
         effect.add_unknown("indexes of the partitions of the attached table")
-    with world.changing(effect, child, *world.partitions_of(child)):
+    with state.changing(effect, child, *state.partitions_of(child)):
         child.parent = (table.schema, table.name)
         for key in table.indexes:
             settled: list[Table] = []
-            for one in (child, *world.partitions_of(child)):
+            for one in (child, *state.partitions_of(child)):
                 if any(one is x for x in settled):
                     continue
-                if world.has_index(one, key) and world.take_over(one, key):
-                    settled += world.partitions_of(one)
+                if state.has_index(one, key) and state.take_over(one, key):
+                    settled += state.partitions_of(one)
                 else:
                     one.indexes.append(key.for_partition(one))
-        child.array_kept = child.storage is Storage.HEAP and not _leaf_has_array_type(world) and not child.array_missing
+        child.array_kept = child.storage is Storage.HEAP and not _leaf_has_array_type(state) and not child.array_missing
         child.array_missing = False
-        _note(world, child)
+        _note(state, child)
     table.own_children.append((child.schema, child.name))
 
 
 @acts("DetachPartition")
-def _detach(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
-    child = world.find(action.this)
+def _detach(state: SchemaState, table: Table, action: exp.Expression, effect: Effect) -> None:
+    child = state.find(action.this)
     if child is None or not child.known:
         effect.add_unknown("unknown table in DETACH PARTITION")
         return
     if any(k.constraint for k in child.indexes):
         effect.minor.append("constraints kept by the detached table")
-    with world.changing(effect, child):
+    with state.changing(effect, child):
         child.parent = None
-        child.array_missing = child.storage is Storage.HEAP and not _leaf_has_array_type(world) and not child.array_kept
+        child.array_missing = child.storage is Storage.HEAP and not _leaf_has_array_type(state) and not child.array_kept
         child.array_kept = False
-        _note(world, child)
-    world.detach_indexes(child)
+        _note(state, child)
+    state.detach_indexes(child)
     key = (child.schema, child.name)
     table.own_children = [name for name in table.own_children if name != key]
 
 
-def _note(world: World, child: Table) -> None:
+def _note(state: SchemaState, child: Table) -> None:
     """Segments note once that a partition was attached or detached."""
-    if world.edition.greenplum:
+    if state.edition.greenplum:
         child.extra.setdefault(Instance.SEGMENT.value, Counter())["pg_stat_last_operation"] = 1
 
 
-def _leaf_has_array_type(world: World) -> bool:
+def _leaf_has_array_type(state: SchemaState) -> bool:
     from gpcatalog.capacity.generation import generation
 
-    return generation(world.edition.name).array_type_of_leaf
+    return generation(state.edition.name).array_type_of_leaf

@@ -24,40 +24,40 @@ from gpcatalog.effects.relations import Key, Partition, Table, fold, qualified
 from gpcatalog.model.storage import Storage
 
 if TYPE_CHECKING:
-    from gpcatalog.effects.world import World
+    from gpcatalog.effects.schema_state import SchemaState
 
 
-def alter(world: World, tree: exp.Expression) -> Effect:
+def alter(state: SchemaState, tree: exp.Expression) -> Effect:
     """The effect of ALTER TABLE, ALTER INDEX or ALTER VIEW."""
     if tree.args.get("this") is None:
         return Effect()
-    table = world.find(tree.this)
+    table = state.find(tree.this)
     actions = list(tree.args.get("actions") or [])
     actions += [tree.args[single] for single in ("action", "move") if tree.args.get(single) is not None]
     effect = Effect("alter", table, actions=actions)
-    effect.exclusive = (table is None or (table.schema, table.name) in world.before) and any(
+    effect.exclusive = (table is None or (table.schema, table.name) in state.before) and any(
         type(a).__name__ not in WEAK_LOCK for a in actions
     )
     if any(type(a).__name__ == "AddPartition" for a in actions):
         effect.verb = "add partition"
     if table is None:
-        if (sequence := world.known_name(tree.this, world.sequences)) in world.sequences:
+        if (sequence := state.known_name(tree.this, state.sequences)) in state.sequences:
             effect.exclusive = False
             for action in actions:  # a sequence changes its name, schema or owner
                 kind = type(action).__name__
                 schema, name = sequence
                 new = (schema, fold(action.this)) if kind == "RenameTo" else (fold(action.this), name) if kind == "SetSchema" else sequence
-                rename_sequence(world, sequence, new)
+                rename_sequence(state, sequence, new)
                 sequence = new
             return effect
         if type(tree).__name__ == "AlterIndex":
-            _rename_index(world, tree, actions)
+            _rename_index(state, tree, actions)
             return Effect()
-        hit = world.partition(*qualified(tree.this)) if not isinstance(tree.this, exp.Identifier) else None
+        hit = state.partition(*qualified(tree.this)) if not isinstance(tree.this, exp.Identifier) else None
         if hit is not None and all(type(a).__name__ in NO_ROWS | {"OwnerTo", "RenameTo"} for a in actions):
-            _alter_partition_alone(world, *hit, actions)
+            _alter_partition_alone(state, *hit, actions)
             effect.table = hit[0]
-            effect.exclusive = (hit[0].schema, hit[0].name) in world.before
+            effect.exclusive = (hit[0].schema, hit[0].name) in state.before
             return effect
         effect.rewritten = any(
             type(a).__name__ == "SplitPartition" or (type(a).__name__ == "AlterColumnAction" and a.args.get("kind") is not None)
@@ -67,23 +67,23 @@ def alter(world: World, tree: exp.Expression) -> Effect:
             effect.add_unknown(f"unknown table {tree.this.sql('greenplum')}")
         return effect
     counts = any(type(a).__name__ not in NO_ROWS | {"OwnerTo"} for a in actions)
-    for one in (table, *world.partitions_of(table), *world.inheriting(table)) if counts else ():
+    for one in (table, *state.partitions_of(table), *state.inheriting(table)) if counts else ():
         if not one.known:
             effect.add_unknown(one.unknown_definition)
         if one.uncounted:
             effect.add_unknown(one.uncounted)
     if table.toast_missing and table.storage is not Storage.AO_COLUMN and any(type(a).__name__ not in _NO_TOAST for a in actions):
-        with world.changing(effect, table):
+        with state.changing(effect, table):
             table.toast_missing = False
     for action in actions:
-        _act(world, table, action, effect)
+        _act(state, table, action, effect)
     if counts and effect.unknown and not table.uncounted:
         table.uncounted = f"earlier change to {table.title}: {effect.unknown[0]}"
-    effect.relations_locked = sum(1 + one.numbers[0] for one in (table, *world.partitions_of(table)))
+    effect.relations_locked = sum(1 + one.numbers[0] for one in (table, *state.partitions_of(table)))
     return effect
 
 
-def _alter_partition_alone(world: World, table: Table, path: list[Partition], actions: list[exp.Expression]) -> None:
+def _alter_partition_alone(state: SchemaState, table: Table, path: list[Partition], actions: list[exp.Expression]) -> None:
     """Change a partition's name or schema, where partitions are no tables of their own here."""
     part = path[-1]
     for action in actions:
@@ -91,78 +91,78 @@ def _alter_partition_alone(world: World, table: Table, path: list[Partition], ac
             part.name = fold(action.this)
         elif type(action).__name__ == "SetSchema":
             part.schema = fold(action.this)
-    world.keep(table, path)
+    state.keep(table, path)
 
 
 # the other actions create a TOAST relation that is missing
 _NO_TOAST = ("RenameTo", "RenameColumnTo", "RenameConstraint", "SetSchema")
 
 
-def _rename_index(world: World, tree: exp.Expression, actions: list[exp.Expression]) -> None:
+def _rename_index(state: SchemaState, tree: exp.Expression, actions: list[exp.Expression]) -> None:
     rename = tree.args.get("rename")
     if rename is None:
         return
     schema, old = qualified(tree.this)
     new = fold(rename.this)
-    owners = owners_of_index(world, schema, old)
-    family = [one for table in owners for one in (table, *world.partitions_of(table))]
+    owners = owners_of_index(state, schema, old)
+    family = [one for table in owners for one in (table, *state.partitions_of(table))]
     for table in family:
         table.indexes = [replace(k, name=new) if k.name == old else replace(k, of=new) if old and k.of == old else k for k in table.indexes]
 
 
-def _act(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
+def _act(state: SchemaState, table: Table, action: exp.Expression, effect: Effect) -> None:
     kind = type(action).__name__
     handler = ACTIONS.get(kind)
     if handler is not None:
-        handler(world, table, action, effect)
+        handler(state, table, action, effect)
     elif kind not in NO_ROWS:
         effect.add_unknown(f"effect of {action.sql('greenplum').split('(')[0].strip()}")
 
 
 @acts("AddTableConstraint")
-def _add_constraint(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
+def _add_constraint(state: SchemaState, table: Table, action: exp.Expression, effect: Effect) -> None:
     element = action.this
     if isinstance(element.args.get("kind"), gx.ReferencesConstraint):
-        world.find(element.args["kind"].this)  # a partition becomes a table of its own now, not while changes are measured
+        state.find(element.args["kind"].this)  # a partition becomes a table of its own now, not while changes are measured
         effect.minor.append("rows of foreign keys of partitioned tables")
     if not action_says_only(action):
-        world.separate_odd(table)
-    family = affected_tables(world, table, action)
+        state.separate_odd(table)
+    family = affected_tables(state, table, action)
     unknown: list[str] = []
     kind = element.args.get("kind")
     if isinstance(kind, gx.KeyConstraint) and kind.args.get("index") is not None and kind.args.get("kind") != "NOT NULL":
-        _promote(world, table, element, effect)
+        _promote(state, table, element, effect)
         return
     table.made_alone = table.made_alone and bool(table.foreign)
     if table.parts and len(family) == 1 and action_says_only(action):
         effect.add_unknown("constraint added to the parent ONLY")
         return
     made: list[Key] = []
-    with world.changing(effect, *family):
+    with state.changing(effect, *family):
         for one in family:
             if table.inherited and one is not table and not one.parent:
-                _inherit_check(world, one, element, unknown)
+                _inherit_check(state, one, element, unknown)
                 continue
             keys = len(one.indexes)
-            constraint(world, one, element, unknown)
+            constraint(state, one, element, unknown)
             if one is table:
                 made = one.indexes[keys:]
             else:
                 del one.indexes[keys:]
-                one.indexes += [key.for_partition(one) for key in made if not world.take_over(one, key)]
+                one.indexes += [key.for_partition(one) for key in made if not state.take_over(one, key)]
     for reason in unknown:
         effect.add_unknown(reason)
 
 
-def _inherit_check(world: World, child: Table, element: exp.Expression, unknown: list[str]) -> None:
+def _inherit_check(state: SchemaState, child: Table, element: exp.Expression, unknown: list[str]) -> None:
     """Inherit a CHECK constraint, unless it says NO INHERIT or the child has one of that name."""
     if isinstance(element.args.get("kind"), gx.CheckConstraint) and "NO INHERIT" not in element.sql("greenplum").upper():
         name = fold(element.args.get("this"))
         if not name or all(c.name != name for c in child.checks):
-            constraint(world, child, element, unknown)
+            constraint(state, child, element, unknown)
 
 
-def _promote(world: World, table: Table, element: exp.Expression, effect: Effect) -> None:
+def _promote(state: SchemaState, table: Table, element: exp.Expression, effect: Effect) -> None:
     """ADD … USING INDEX: the index gets the constraint's name."""
     kind = element.args["kind"]
     old = fold(kind.args["index"])
@@ -170,7 +170,7 @@ def _promote(world: World, table: Table, element: exp.Expression, effect: Effect
     if key is None:
         effect.add_unknown(f"unknown index {old}")
         return
-    with world.changing(effect, table):
+    with state.changing(effect, table):
         name = fold(element.args.get("this")) or old
         table.indexes = [replace(k, name=name, constraint=True) if k is key else k for k in table.indexes]
         if kind.args["kind"] == "PRIMARY KEY":
@@ -178,7 +178,7 @@ def _promote(world: World, table: Table, element: exp.Expression, effect: Effect
 
 
 @acts("DropConstraint")
-def _drop_constraint(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
+def _drop_constraint(state: SchemaState, table: Table, action: exp.Expression, effect: Effect) -> None:
     name = fold(action.this)
     if not table.known:
         return
@@ -189,8 +189,8 @@ def _drop_constraint(world: World, table: Table, action: exp.Expression, effect:
         if not action.args.get("exists"):
             effect.add_unknown(f"unknown constraint {name}")
         return
-    family = affected_tables(world, table, action)
-    with world.changing(effect, *family):
+    family = affected_tables(state, table, action)
+    with state.changing(effect, *family):
         for one in family:
             gone = next((k for k in one.indexes if (k in found if one is table else bool(found) and k.of == name)), None)
             if gone is not None:
@@ -198,16 +198,16 @@ def _drop_constraint(world: World, table: Table, action: exp.Expression, effect:
             one.checks = [c for c in one.checks if c.name != name]
             one.foreign = [f for f in one.foreign if f.name != name]
     if found and str(action.args.get("behavior") or "") == "CASCADE":
-        for other in world.tables.values():
+        for other in state.tables.values():
             if any(f.target == (table.schema, table.name) for f in other.foreign):
                 effect.add_unknown("foreign keys dropped by CASCADE")
 
 
-def _change_storage(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
+def _change_storage(state: SchemaState, table: Table, action: exp.Expression, effect: Effect) -> None:
     """Change the storage of a plain table of Greenplum 7. Measured on 7.0.0: it keeps the system columns that it was created with, and a
     table that was column-oriented gets its TOAST relation with the next ALTER TABLE only."""
     plain = not (table.partitioned or table.levels or table.parent or table.inherited)
-    if not plain or not table.known or not world.edition.greenplum or world.edition.classic:
+    if not plain or not table.known or not state.edition.greenplum or state.edition.classic:
         table.known = False
         table.unknown.append("catalog rows kept after a change of storage")
         effect.add_unknown("catalog rows kept after a change of storage")
@@ -217,15 +217,15 @@ def _change_storage(world: World, table: Table, action: exp.Expression, effect: 
     given, named = action.args.get("options"), action.args.get("method")
     options = options_of(given) if isinstance(given, exp.Expression) else {}
     old = table.storage
-    columns = generation(world.edition.name).system_columns
-    new = storage_of(options, fold(named) if isinstance(named, exp.Identifier) else "", old, world.edition)
+    columns = generation(state.edition.name).system_columns
+    new = storage_of(options, fold(named) if isinstance(named, exp.Identifier) else "", old, state.edition)
     if new not in columns:
         effect.add_unknown(f"access method {named.sql('greenplum') if isinstance(named, exp.Expression) else ''}")
         table.known = False
         table.unknown.append("unknown access method")
         return
     effect.minor.append("rows of other catalogs after a change of storage")
-    with world.changing(effect, table):
+    with state.changing(effect, table):
         if new is not old:
             table.toasted = False
             table.toast_missing = old is Storage.AO_COLUMN
@@ -235,21 +235,21 @@ def _change_storage(world: World, table: Table, action: exp.Expression, effect: 
 
 
 @acts("ExpandTable")
-def _expand(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
+def _expand(state: SchemaState, table: Table, action: exp.Expression, effect: Effect) -> None:
     """EXPAND TABLE: rows move to new segments; the relations stay."""
     effect.rewritten = True
     effect.minor.append("rows that note the expansion")
 
 
 @acts("SetTable")
-def _set_table(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
+def _set_table(state: SchemaState, table: Table, action: exp.Expression, effect: Effect) -> None:
     form = str(action.args.get("form", ""))
     options = action.args.get("options")
     storage = {"appendonly", "appendoptimized", "orientation"} & set(options_of(options)) if isinstance(options, exp.Expression) else set()
     if action.args.get("distribution") is not None or action.args.get("method") is not None or storage:
         effect.rewritten = True
     if action.args.get("method") is not None or storage:
-        _change_storage(world, table, action, effect)
+        _change_storage(state, table, action, effect)
     elif action.args.get("tablespace") is not None:
         effect.add_unknown("catalog rows and files after a change of tablespace")
     elif form in ("SET LOGGED", "SET UNLOGGED"):
@@ -258,12 +258,12 @@ def _set_table(world: World, table: Table, action: exp.Expression, effect: Effec
             effect.add_unknown("persistence of partitions")
         if table.toasted or table.toast_doubt:
             effect.add_unknown("TOAST relation after a rewrite")
-        with world.changing(effect, table):
+        with state.changing(effect, table):
             table.unlogged = form == "SET UNLOGGED"
     elif form in ("SET WITH OIDS", "SET WITHOUT OIDS"):
-        if not world.edition.classic:
+        if not state.edition.classic:
             return  # other servers take WITHOUT OIDS and do nothing
-        set_oids(world, affected_tables(world, table, action), effect, present=form == "SET WITH OIDS")
+        set_oids(state, affected_tables(state, table, action), effect, present=form == "SET WITH OIDS")
     if action.args.get("distribution") is not None:
         node = action.args["distribution"]
         word = str(node.args.get("kind") or "")
@@ -272,34 +272,34 @@ def _set_table(world: World, table: Table, action: exp.Expression, effect: Effec
 
 
 @acts("RenameTo")
-def _rename(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
-    world.moved(table, table.schema, fold(action.this))
+def _rename(state: SchemaState, table: Table, action: exp.Expression, effect: Effect) -> None:
+    state.moved(table, table.schema, fold(action.this))
 
 
 @acts("RenameConstraint")
-def _rename_constraint(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
+def _rename_constraint(state: SchemaState, table: Table, action: exp.Expression, effect: Effect) -> None:
     old, new = fold(action.this), fold(action.args.get("to"))
     table.indexes = [replace(k, name=new) if k.name == old else k for k in table.indexes]
-    for one in world.partitions_of(table):
+    for one in state.partitions_of(table):
         one.indexes = [replace(k, of=new) if k.of == old else k for k in one.indexes]
     table.checks = [replace(c, name=new) if c.name == old else c for c in table.checks]
     table.foreign = [replace(f, name=new) if f.name == old else f for f in table.foreign]
 
 
 @acts("SetSchema")
-def _set_schema(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
-    world.moved(table, fold(action.this), table.name)
+def _set_schema(state: SchemaState, table: Table, action: exp.Expression, effect: Effect) -> None:
+    state.moved(table, fold(action.this), table.name)
 
 
 @acts("InheritAction")
-def _inherit(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
+def _inherit(state: SchemaState, table: Table, action: exp.Expression, effect: Effect) -> None:
     form = str(action.args.get("form", ""))
     if not form.endswith("INHERIT"):
         effect.add_unknown(f"effect of {form}")
         return
-    parent = world.find(action.this)
+    parent = state.find(action.this)
     key = (parent.schema, parent.name) if parent is not None else qualified(action.this)
-    with world.changing(effect, table):
+    with state.changing(effect, table):
         if form == "INHERIT":
             table.inherits = (*table.inherits, key)
             if parent is not None:
@@ -311,12 +311,12 @@ def _inherit(world: World, table: Table, action: exp.Expression, effect: Effect)
 
 
 @acts("OwnerTo")
-def _owner(world: World, table: Table, action: exp.Expression, effect: Effect) -> None:
+def _owner(state: SchemaState, table: Table, action: exp.Expression, effect: Effect) -> None:
     effect.minor.append("pg_shdepend rows")
 
 
 @handles("Vacuum", "Cluster")
-def rewrite(world: World, tree: exp.Expression) -> Effect:
+def rewrite(state: SchemaState, tree: exp.Expression) -> Effect:
     """VACUUM FULL and CLUSTER write tables anew: a TOAST relation that no column calls for any more may go."""
     effect = Effect()
     if type(tree).__name__ == "Vacuum" and "FULL" not in tree.sql("greenplum").upper():
@@ -325,24 +325,24 @@ def rewrite(world: World, tree: exp.Expression) -> Effect:
     analyzed = tree.args.get("analyze")
     if isinstance(analyzed, exp.Expression) and isinstance(analyzed.args.get("target"), exp.Expression):
         names.append(analyzed.args["target"].this)
-    named = [table for name in names if (table := world.find(name)) is not None]
-    for table in [one for t in named for one in (t, *world.partitions_of(t))] if names else list(world.tables.values()):
+    named = [table for name in names if (table := state.find(name)) is not None]
+    for table in [one for t in named for one in (t, *state.partitions_of(t))] if names else list(state.tables.values()):
         if table.toasted or table.toast_doubt:
             effect.add_unknown("TOAST relation after a rewrite")
             table.uncounted = table.uncounted or f"TOAST relation of {table.title} after a rewrite"
-    if world.existing is not None and not names:
+    if state.existing is not None and not names:
         effect.add_unknown("TOAST relations after a rewrite of all tables")
     return effect
 
 
 @handles("AlterTable", "AlterIndex", "AlterView")
-def alter_relation(world: World, tree: exp.Expression) -> Effect:
-    if tree.args.get("this") is not None and world.known_name(tree.this, world.views) in world.views:
-        return alter_foreign(world, tree)
-    effect = alter(world, tree)
+def alter_relation(state: SchemaState, tree: exp.Expression) -> Effect:
+    if tree.args.get("this") is not None and state.known_name(tree.this, state.views) in state.views:
+        return alter_foreign(state, tree)
+    effect = alter(state, tree)
     if effect.table is None and tree.args.get("this") is not None and not isinstance(tree.this, exp.Identifier):
-        world.note_change_by_name(tree.this)
+        state.note_change_by_name(tree.this)
         for other in (a.args.get("table") for a in tree.find_all(exp.Expression) if type(a).__name__ == "ExchangePartition"):
-            if other is not None and (there := world.find(other)) is not None:
+            if other is not None and (there := state.find(other)) is not None:
                 there.uncounted = there.uncounted or f"table {there.title} after EXCHANGE PARTITION"
     return effect

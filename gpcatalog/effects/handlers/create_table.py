@@ -11,40 +11,40 @@ from gpcatalog.capacity.model import Instance
 from gpcatalog.dialect import expressions as gx
 from gpcatalog.effects.calendar import Unknown
 from gpcatalog.effects.definition import define
-from gpcatalog.effects.derive import columns_of
 from gpcatalog.effects.effect import Effect
-from gpcatalog.effects.expansion import Grower, levels_of, options_of, storage_of, template_sizes
+from gpcatalog.effects.expansion import PartitionExpander, levels_of, options_of, storage_of, template_sizes
 from gpcatalog.effects.handlers.actions import unknown_toast
 from gpcatalog.effects.handlers.indexes import create_index
 from gpcatalog.effects.handlers.registry import handles
 from gpcatalog.effects.handlers.views import create_external, create_view
+from gpcatalog.effects.query_columns import columns_of
 from gpcatalog.effects.relations import Column, Table, fold, qualified
 from gpcatalog.model.storage import Storage
 
 if TYPE_CHECKING:
-    from gpcatalog.effects.world import World
+    from gpcatalog.effects.schema_state import SchemaState
 
 
 _ON = ("true", "on", "1", "yes", "t", "y")
 
 
 @handles("Create")
-def create(world: World, tree: exp.Create) -> Effect:
+def create(state: SchemaState, tree: exp.Create) -> Effect:
     kind = tree.args.get("kind")
     if kind == "INDEX":
-        return create_index(world, tree)
+        return create_index(state, tree)
     if kind == "VIEW":
-        return create_view(world, tree)
+        return create_view(state, tree)
     if kind in ("EXTERNAL TABLE", "FOREIGN TABLE"):
-        return create_external(world, tree, str(kind))
+        return create_external(state, tree, str(kind))
     if kind not in ("TABLE", "MATERIALIZED VIEW"):
         return Effect()
     properties = list(tree.args["properties"].expressions) if tree.args.get("properties") is not None else []
     name = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
-    schema, plain = world.new_name(name)
+    schema, plain = state.new_name(name)
     if tree.find(exp.TemporaryProperty) is not None:
         schema, plain = qualified(name)
-    if tree.args.get("exists") and (there := world.existing_table(schema, plain)) is not None:
+    if tree.args.get("exists") and (there := state.existing_table(schema, plain)) is not None:
         return Effect("create", there)
     table = Table(schema, plain, kind=str(kind))
     method, by, of = "", None, None
@@ -67,7 +67,7 @@ def create(world: World, tree: exp.Create) -> Effect:
         elif isinstance(p, exp.UnloggedProperty):
             table.unlogged = True
         elif isinstance(p, exp.InheritsProperty):
-            parents = inherit_columns(world, table, p)
+            parents = inherit_columns(state, table, p)
         elif isinstance(p, gx.OnCommit):
             table.dropped_at_commit = str(p.this).upper() == "DROP"
         elif isinstance(p, gx.OidsProperty):
@@ -75,75 +75,75 @@ def create(world: World, tree: exp.Create) -> Effect:
         elif isinstance(p, gx.OfType):
             table.unknown.append("columns of the composite type (OF)")
             table.known = False
-    set_storage(world, table, method)
+    set_storage(state, table, method)
     query = tree.args.get("expression")
     if of is not None:
-        inherit_partition(world, table, of, method)
+        inherit_partition(state, table, of, method)
     elif query is not None:
-        columns_of_query(world, table, query, tree.this.expressions if isinstance(tree.this, exp.Schema) else [])
+        columns_of_query(state, table, query, tree.this.expressions if isinstance(tree.this, exp.Schema) else [])
         if kind == "MATERIALIZED VIEW":
-            table.reads = world.read_names(query)
+            table.reads = state.read_names(query)
     if isinstance(tree.this, exp.Schema) and query is None and (of is None or table.known):
-        define(world, table, tree.this.expressions, parents)
-        note_toast(world, table)
+        define(state, table, tree.this.expressions, parents)
+        note_toast(state, table)
         if table.like_storage is not None and not method and not {"appendonly", "appendoptimized"} & table.options.keys():
             table.storage = table.like_storage
     if by is not None:
         table.levels = levels_of(by)
         table.partitioned = True
-        template_sizes(world.edition, table, world.zone)
+        template_sizes(state.edition, table, state.zone)
         parts = by.args.get("partitions")
         if parts:
-            grower = Grower(world.edition, table, world.zone, table.options)
+            grower = PartitionExpander(state.edition, table, state.zone, table.options)
             try:
                 table.parts = grower.level(parts, 0, table.name, table.storage, 0)
             except Unknown as e:
                 table.unknown.append(str(e))
                 table.uncounted = f"partitions of {table.title}: {e}"
-    return created(world, table, of)
+    return created(state, table, of)
 
 
-def created(world: World, table: Table, of: exp.Expression | None = None) -> Effect:
+def created(state: SchemaState, table: Table, of: exp.Expression | None = None) -> Effect:
     effect = Effect("create", table, unknown=list(table.unknown), new_parts=list(table.parts))
     if of is not None or (table.foreign and table.partitioned):
         effect.minor.append("rows of foreign keys of partitioned tables")
     if table.known:
-        effect.made, beyond, effect.other_files = world.weigh(table)
+        effect.made, beyond, effect.other_files = state.weigh(table)
         for instance in Instance:
             effect.add(instance, beyond[instance])
     effect.leaves_made = table.numbers[1] or (0 if table.partitioned else 1)
     effect.relations_locked = 1 + table.numbers[0]
     if of is not None:
-        parent = world.find(of.this)
-        effect.exclusive = parent is None or (parent.schema, parent.name) in world.before
-    world.keep(table)
-    schemas = world.created.get(table.name, ())
+        parent = state.find(of.this)
+        effect.exclusive = parent is None or (parent.schema, parent.name) in state.before
+    state.keep(table)
+    schemas = state.created.get(table.name, ())
     if table.schema not in schemas:
-        world.created[table.name] = (*schemas, table.schema)
+        state.created[table.name] = (*schemas, table.schema)
     if table.dropped_at_commit:
-        if world.in_transaction:
-            world.at_commit.append((table.schema, table.name))
+        if state.in_transaction:
+            state.at_commit.append((table.schema, table.name))
         else:
-            world.drop(table, effect)
+            state.drop(table, effect)
     return effect
 
 
-def set_storage(world: World, table: Table, method: str) -> None:
+def set_storage(state: SchemaState, table: Table, method: str) -> None:
     """Its storage, by its own options or the session's."""
     own = table.options
     options = own
-    if world.edition.classic:
-        options = {**world.defaults.options, **own}
+    if state.edition.classic:
+        options = {**state.defaults.options, **own}
         table.oids = table.oids or own.get("oids") in _ON
-    elif world.edition.greenplum and not method and not {"appendonly", "appendoptimized"} & own.keys():
-        method = world.defaults.method
-    table.storage = storage_of(options, method, Storage.HEAP, world.edition)
+    elif state.edition.greenplum and not method and not {"appendonly", "appendoptimized"} & own.keys():
+        method = state.defaults.method
+    table.storage = storage_of(options, method, Storage.HEAP, state.edition)
 
 
-def inherit_columns(world: World, table: Table, node: exp.Expression) -> list[Table]:
+def inherit_columns(state: SchemaState, table: Table, node: exp.Expression) -> list[Table]:
     parents = []
     for name in node.expressions:
-        parent = world.find(name)
+        parent = state.find(name)
         if parent is None or not parent.known:
             table.known = False
             table.unknown.append(f"unknown columns of {name.sql('greenplum')} (INHERITS)")
@@ -155,8 +155,8 @@ def inherit_columns(world: World, table: Table, node: exp.Expression) -> list[Ta
     return parents
 
 
-def inherit_partition(world: World, table: Table, of: exp.Expression, method: str) -> None:
-    parent = world.find(of.this)
+def inherit_partition(state: SchemaState, table: Table, of: exp.Expression, method: str) -> None:
+    parent = state.find(of.this)
     table.parent = qualified(of.this) if parent is None else (parent.schema, parent.name)
     if parent is None or not parent.known:
         table.known = False
@@ -168,14 +168,14 @@ def inherit_partition(world: World, table: Table, of: exp.Expression, method: st
         table.indexes.append(key.for_partition(table))
     table.checks = list(parent.checks)
     table.toasted = False
-    if not method and "appendonly" not in table.options and "appendoptimized" not in table.options and world.edition.greenplum:
+    if not method and "appendonly" not in table.options and "appendoptimized" not in table.options and state.edition.greenplum:
         table.storage = parent.storage
 
 
-def columns_of_query(world: World, table: Table, query: exp.Expression, names: list[exp.Expression]) -> None:
+def columns_of_query(state: SchemaState, table: Table, query: exp.Expression, names: list[exp.Expression]) -> None:
     """Columns of CREATE TABLE AS and SELECT INTO, as known from the query."""
     try:
-        found = columns_of(world, query)
+        found = columns_of(state, query)
     except Unknown as e:
         table.known = False
         table.unknown.append(str(e))
@@ -183,10 +183,10 @@ def columns_of_query(world: World, table: Table, query: exp.Expression, names: l
     given = [fold(n.this if isinstance(n, exp.ColumnDef) else n) for n in names]
     found = [replace(c, name=given[i] if i < len(given) else c.name) for i, c in enumerate(found)]
     table.columns = [Column(c.name, c.type, c.typmod) for c in found]
-    note_toast(world, table)
+    note_toast(state, table)
 
 
-def note_toast(world: World, table: Table) -> None:
-    if reason := unknown_toast(table, world.edition):
+def note_toast(state: SchemaState, table: Table) -> None:
+    if reason := unknown_toast(table, state.edition):
         table.known = False
         table.unknown.append(reason)

@@ -13,102 +13,102 @@ from gpcatalog.effects.handlers.nodes import says_only
 from gpcatalog.effects.relations import Partition, Table, fold, qualified
 
 if TYPE_CHECKING:
-    from gpcatalog.effects.world import World
+    from gpcatalog.effects.schema_state import SchemaState
 
 
-def create_index(world: World, tree: exp.Create) -> Effect:
+def create_index(state: SchemaState, tree: exp.Create) -> Effect:
     target = tree.this.args["table"]
-    table = world.find(target)
+    table = state.find(target)
     effect = Effect("index", table, index=tree)
-    if table is None and (hit := world.partition(*qualified(target))) is not None:
-        return _index_of_partition(world, *hit, tree, effect)
+    if table is None and (hit := state.partition(*qualified(target))) is not None:
+        return _index_of_partition(state, *hit, tree, effect)
     if table is None or not table.known:
         effect.add_unknown(f"unknown table {target.sql('greenplum')}")
-        world.note_change_by_name(target)
+        state.note_change_by_name(target)
         return effect
     if table.uncounted:
         effect.add_unknown(table.uncounted)
     name = fold(tree.this.args.get("this"))
-    if name and tree.args.get("exists") and owners_of_index(world, table.schema, name):
+    if name and tree.args.get("exists") and owners_of_index(state, table.schema, name):
         return effect
     if not says_only(target):
-        world.separate_odd(table)
-    family = [table, *world.partitions_of(table)]
+        state.separate_odd(table)
+    family = [table, *state.partitions_of(table)]
     if says_only(target):
         family = [table]
     key = index_key(table, name, tree.this.args["params"], unique=bool(tree.this.args.get("unique")))
     if table.parts and says_only(target):
-        with world.changing(effect, table):
+        with state.changing(effect, table):
             table.only.append(key)
         return effect
     settled: list[Table] = []  # partitions under an index that exists already keep theirs
-    with world.changing(effect, *family):
-        for part in table.relations() if world.edition.classic else ():
-            part.odd = part.odd.without_like(world.edition.name, key)
+    with state.changing(effect, *family):
+        for part in table.relations() if state.edition.classic else ():
+            part.odd = part.odd.without_like(state.edition.name, key)
         for one in family:
             if any(one is x for x in settled):
                 continue
             one.directory = True
             if one is table:
                 one.indexes.append(key)
-            elif world.take_over(one, key):
-                settled += world.partitions_of(one)
+            elif state.take_over(one, key):
+                settled += state.partitions_of(one)
             else:
                 one.indexes.append(key.for_partition(one))
     effect.relations_locked = 1 + table.numbers[0]
     return effect
 
 
-def _index_of_partition(world: World, table: Table, path: list[Partition], tree: exp.Create, effect: Effect) -> Effect:
+def _index_of_partition(state: SchemaState, table: Table, path: list[Partition], tree: exp.Create, effect: Effect) -> Effect:
     """An index of a partition alone, where partitions are no tables of their own here."""
-    part, server = path[-1], world.edition.name
+    part, server = path[-1], state.edition.name
     name = fold(tree.this.args.get("this"))
-    if name and tree.args.get("exists") and (owners_of_index(world, table.schema, name) or any(k.name == name for k in part.odd.keys)):
+    if name and tree.args.get("exists") and (owners_of_index(state, table.schema, name) or any(k.name == name for k in part.odd.keys)):
         return effect
     key = index_key(table, name, tree.this.args["params"], unique=bool(tree.this.args.get("unique")))
     effect.table = table
     effect.exclusive = False
-    with world.changing(effect, table):
+    with state.changing(effect, table):
         for one in part.walk():
             one.odd = replace(one.odd.with_key(server, key), directory=one.odd.directory or one.storage.append_optimized)
         table.odd_parts = True
     return effect
 
 
-def _drop_of_partition(world: World, index: str, effect: Effect) -> bool:
+def _drop_of_partition(state: SchemaState, index: str, effect: Effect) -> bool:
     """Drop an index of a partition alone; returns whether there is one of that name."""
-    for table in world.tables.values():
+    for table in state.tables.values():
         for part in table.relations() if table.odd_parts else ():
             for key in part.odd.keys:
                 if key.name == index:
                     effect.table = table
-                    with world.changing(effect, table):
-                        part.odd = part.odd.without_key(world.edition.name, key)
+                    with state.changing(effect, table):
+                        part.odd = part.odd.without_key(state.edition.name, key)
                     return True
     return False
 
 
-def owners_of_index(world: World, schema: str, index: str) -> list[Table]:
+def owners_of_index(state: SchemaState, schema: str, index: str) -> list[Table]:
     """Tables that have an index of that name; "" is any schema, or the schemas of search_path where it is set."""
-    schemas = {schema, ""} if schema else {*world.defaults.path, ""} if world.defaults.path else set()
-    for there, name in world.existing.owner_of_index(index) if world.existing is not None else ():
-        world.named(world.new_schema(there), name)
-    found = [t for t in world.tables.values() if any(key.name == index for key in (*t.indexes, *t.only))]
+    schemas = {schema, ""} if schema else {*state.defaults.path, ""} if state.defaults.path else set()
+    for there, name in state.existing.owner_of_index(index) if state.existing is not None else ():
+        state.named(state.new_schema(there), name)
+    found = [t for t in state.tables.values() if any(key.name == index for key in (*t.indexes, *t.only))]
     return [t for t in found if not schemas or t.schema in schemas or (t.schema == "" and "public" in schemas)]
 
 
-def drop_indexes(world: World, tree: exp.Expression) -> Effect:
+def drop_indexes(state: SchemaState, tree: exp.Expression) -> Effect:
     effect = Effect("alter")
     for name in tree.args["indexes"]:
         schema, plain = qualified(name) if not isinstance(name, exp.Dot) else ("", "")
-        owners = owners_of_index(world, schema, plain) if plain else []
+        owners = owners_of_index(state, schema, plain) if plain else []
         if len(owners) > 1:
             effect.add_unknown(f"which of {len(owners)} indexes named {plain}")
             for one in owners:
                 one.uncounted = one.uncounted or effect.unknown[-1]
             continue
         owner = owners[0] if owners else None
-        if owner is None and _drop_of_partition(world, plain, effect):
+        if owner is None and _drop_of_partition(state, plain, effect):
             continue
         if owner is None:
             effect.add_unknown(f"unknown index {name.sql('greenplum')}")
@@ -117,13 +117,13 @@ def drop_indexes(world: World, tree: exp.Expression) -> Effect:
         if owner.uncounted:
             effect.add_unknown(owner.uncounted)
         if any(key.name == plain for key in owner.only):
-            with world.changing(effect, owner):
+            with state.changing(effect, owner):
                 owner.only = [key for key in owner.only if key.name != plain]
             continue
         family = [
-            t for t in (owner, *world.partitions_of(owner)) if any(plain in (key.name if t is owner else key.of,) for key in t.indexes)
+            t for t in (owner, *state.partitions_of(owner)) if any(plain in (key.name if t is owner else key.of,) for key in t.indexes)
         ]
-        with world.changing(effect, *family):
+        with state.changing(effect, *family):
             for one in family:
                 gone = next(key for key in one.indexes if plain == (key.name if one is owner else key.of))
                 one.indexes.remove(gone)

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from gpcatalog.effects.effect import Effect
 
 if TYPE_CHECKING:
-    from gpcatalog.effects.world import World
+    from gpcatalog.effects.schema_state import SchemaState
 
-Handler = Callable[["World", Any], Effect]
+Handler = Callable[["SchemaState", Any], Effect]
 HANDLERS: dict[str, Handler] = {}
 
 

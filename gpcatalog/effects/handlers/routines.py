@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from gpcatalog.dialect import expressions as gx
-from gpcatalog.effects.derive import result_of
 from gpcatalog.effects.effect import Effect
 from gpcatalog.effects.handlers.create_table import columns_of_query, created, set_storage
 from gpcatalog.effects.handlers.registry import MINOR, handles
 from gpcatalog.effects.handlers.session import set_variable
+from gpcatalog.effects.query_columns import result_of
 from gpcatalog.effects.relations import Table, fold, qualified
 
 if TYPE_CHECKING:
-    from gpcatalog.effects.world import World
+    from gpcatalog.effects.schema_state import SchemaState
 
 
 # functions that create tables: of pg_partman, TimescaleDB, Citus, dblink
@@ -52,51 +52,51 @@ def may_hold_ddl(body: str) -> bool:
 
 
 @handles("Except", "Intersect", "Select", "Union")
-def select(world: World, tree: exp.Expression) -> Effect:
+def select(state: SchemaState, tree: exp.Expression) -> Effect:
     into = tree.args.get("into")
     if into is None:
-        return note_calls(world, tree, set_variable(world, tree))
+        return note_calls(state, tree, set_variable(state, tree))
     temporary = into.args.get("kind") == "TEMPORARY"
-    schema, name = qualified(into.this) if temporary else world.new_name(into.this)
+    schema, name = qualified(into.this) if temporary else state.new_name(into.this)
     table = Table(schema, name)
     table.temporary = temporary
-    set_storage(world, table, "")
-    columns_of_query(world, table, tree, [])
-    return created(world, table)
+    set_storage(state, table, "")
+    columns_of_query(state, table, tree, [])
+    return created(state, table)
 
 
-def note_calls(world: World, tree: exp.Expression, effect: Effect) -> Effect:
+def note_calls(state: SchemaState, tree: exp.Expression, effect: Effect) -> Effect:
     """Note calls of functions that may run DDL: those of this script, and known ones such as create_parent()."""
     for call in tree.find_all(exp.Anonymous, gx.FunctionCall):
         path = call.this if isinstance(call.this, str) else call.this.sql("greenplum")
         schema, _, name = str(path).lower().replace('"', "").rpartition(".")
         alone = tree.args.get("from_") is None and bool(schema) and schema.rsplit(".", 1)[-1] not in _OF_THE_SERVER
-        if world.routines.get(name, name in _MAKE_TABLES or (alone and name not in world.routines)):
+        if state.routines.get(name, name in _MAKE_TABLES or (alone and name not in state.routines)):
             effect.add_unknown(f"effect of {path}()")
-            note_code(world, call.sql("greenplum") + world.bodies.get(name, ""), f"effect of {path}()")
+            note_code(state, call.sql("greenplum") + state.bodies.get(name, ""), f"effect of {path}()")
     return effect
 
 
-def note_code(world: World, text: str, reason: str) -> None:
+def note_code(state: SchemaState, text: str, reason: str) -> None:
     """Note tables named in code that runs but is not read."""
-    world.opaque = True
+    state.opaque = True
     words = set(re.findall(r"\w+", text.lower()))
-    if world.existing is not None:
-        world.code_words.update((word, reason) for word in words if word not in world.code_words)
-    for table in world.tables.values():
+    if state.existing is not None:
+        state.code_words.update((word, reason) for word in words if word not in state.code_words)
+    for table in state.tables.values():
         if table.name in words:
             table.uncounted = table.uncounted or reason
 
 
 @handles("DoBlock")
-def do_block(world: World, tree: exp.Expression) -> Effect:
+def do_block(state: SchemaState, tree: exp.Expression) -> Effect:
     text = " ".join(str(x.this) for x in tree.find_all(exp.Heredoc, exp.Literal, exp.RawString))
-    note_code(world, text, "effect of a DO block")
+    note_code(state, text, "effect of a DO block")
     return Effect("call", unknown=["effect of the DO block"] if may_hold_ddl(text) or not text else [])
 
 
 @handles("CreateRule")
-def create_rule(world: World, tree: exp.Expression) -> Effect:
+def create_rule(state: SchemaState, tree: exp.Expression) -> Effect:
     """A rule ON SELECT makes a view of a table."""
     if re.search(r"\bON\s+SELECT\b", tree.sql("greenplum").upper()):
         return Effect(unknown=["table that the ON SELECT rule turns into a view"])
@@ -104,28 +104,28 @@ def create_rule(world: World, tree: exp.Expression) -> Effect:
 
 
 @handles("CreateFunction", "CreateProcedure")
-def create_routine(world: World, tree: exp.Expression) -> Effect:
+def create_routine(state: SchemaState, tree: exp.Expression) -> Effect:
     name = fold(tree.this if isinstance(tree.this, exp.Identifier) else tree.this.args.get("this"))
     own = " ".join(str(x.this) for x in tree.find_all(exp.Heredoc, exp.Literal, exp.RawString))
     if type(tree).__name__ == "CreateFunction":
-        given = result_of(world, tree) if world.existing is None else None  # a database may have others of that name
-        world.results[name] = given if world.results.get(name, given) == given else None
+        given = result_of(state, tree) if state.existing is None else None  # a database may have others of that name
+        state.results[name] = given if state.results.get(name, given) == given else None
     language = next((fold(o.args["language"]) for o in tree.args.get("options") or () if o.args.get("language") is not None), "")
     words = set(re.findall(r"\w+", own.lower()))
-    makes = may_hold_ddl(own) or (language == "sql" and bool(_INTO.search(own))) or any(world.routines.get(word) for word in words)
-    world.routines[name] = world.routines.get(name, False) or makes
-    if world.routines[name]:
-        world.bodies[name] = f"{world.bodies.get(name, '')} {own}"
+    makes = may_hold_ddl(own) or (language == "sql" and bool(_INTO.search(own))) or any(state.routines.get(word) for word in words)
+    state.routines[name] = state.routines.get(name, False) or makes
+    if state.routines[name]:
+        state.bodies[name] = f"{state.bodies.get(name, '')} {own}"
     return Effect(minor=[MINOR[type(tree).__name__]])
 
 
 @handles("CallProcedure")
-def call_procedure(world: World, tree: exp.Expression) -> Effect:
+def call_procedure(state: SchemaState, tree: exp.Expression) -> Effect:
     return Effect("call", unknown=["effect of the procedure"])
 
 
 @handles("Explain")
-def explain(world: World, tree: exp.Expression) -> Effect:
+def explain(state: SchemaState, tree: exp.Expression) -> Effect:
     """EXPLAIN ANALYZE runs what it explains."""
     inner = tree.args.get("statement")
     makes = isinstance(inner, exp.Create) or any(s.args.get("into") is not None for s in tree.find_all(exp.Select))
@@ -136,12 +136,12 @@ def explain(world: World, tree: exp.Expression) -> Effect:
             analyze = value is None or str(value.name or value).lower() not in ("false", "off", "0")
     if not analyze or not isinstance(inner, exp.Expression):
         return Effect()
-    return world.effect_of(inner) if makes else note_calls(world, inner, Effect())
+    return state.effect_of(inner) if makes else note_calls(state, inner, Effect())
 
 
 @handles("Insert", "Update", "Delete")
-def write_rows(world: World, tree: exp.Expression) -> Effect:
+def write_rows(state: SchemaState, tree: exp.Expression) -> Effect:
     """INSERT, UPDATE and DELETE; on a catalog their effect is unknown."""
     schema, name = qualified(tree.this.this if isinstance(tree.this, exp.Schema) else tree.this)
-    by_hand = schema in ("", "pg_catalog") and name.startswith(("pg_", "gp_")) and (schema, name) not in world.tables
+    by_hand = schema in ("", "pg_catalog") and name.startswith(("pg_", "gp_")) and (schema, name) not in state.tables
     return Effect(unknown=[f"direct changes to {name}"] if by_hand else [])

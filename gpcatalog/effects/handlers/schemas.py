@@ -15,31 +15,31 @@ from gpcatalog.effects.handlers.views import drop_dependent_views, drop_view, re
 from gpcatalog.effects.relations import fold
 
 if TYPE_CHECKING:
-    from gpcatalog.effects.world import World
+    from gpcatalog.effects.schema_state import SchemaState
 
 
 @handles("CreateSchema")
-def create_schema(world: World, tree: exp.Expression) -> Effect:
+def create_schema(state: SchemaState, tree: exp.Expression) -> Effect:
     if isinstance(tree.args.get("this"), exp.Identifier):
-        known = world.schemas_unknown if tree.args.get("exists") or tree.args.get("if_not_exists") else world.schemas
-        if fold(tree.this) not in world.schemas:
+        known = state.schemas_unknown if tree.args.get("exists") or tree.args.get("if_not_exists") else state.schemas
+        if fold(tree.this) not in state.schemas:
             known.add(fold(tree.this))
     effect = Effect("create" if tree.args.get("elements") else "")
-    outside = world.defaults
+    outside = state.defaults
     try:
         if isinstance(tree.args.get("this"), exp.Identifier):
-            world.defaults = outside.with_({"search_path": fold(tree.this)})
+            state.defaults = outside.with_({"search_path": fold(tree.this)})
         elif tree.args.get("elements"):
             effect.add_unknown("name of the schema")
         for element in tree.args.get("elements") or ():
-            effect.include(world.effect_of(element))
+            effect.include(state.effect_of(element))
     finally:
-        world.defaults = outside
+        state.defaults = outside
     return effect
 
 
 @drops("SCHEMA")
-def drop_schemas(world: World, tree: exp.Expression) -> Effect:
+def drop_schemas(state: SchemaState, tree: exp.Expression) -> Effect:
     """DROP SCHEMA: with CASCADE all known objects in it; as for DROP TABLE IF EXISTS, an unknown schema does not exist."""
     effect = Effect("drop", minor=["catalog rows of the dropped objects"])
     names = [
@@ -47,28 +47,28 @@ def drop_schemas(world: World, tree: exp.Expression) -> Effect:
     ]
     for name in names:
         inside = {name, ""} if name == "public" else {name}
-        new = name in world.schemas or (world.existing is not None and name not in world.schemas_unknown)
-        if world.opaque or name in world.schemas_unknown or (not new and not tree.args.get("exists")):
+        new = name in state.schemas or (state.existing is not None and name not in state.schemas_unknown)
+        if state.opaque or name in state.schemas_unknown or (not new and not tree.args.get("exists")):
             effect.add_unknown(f"objects in schema {name}")
-        world.schemas.discard(name)
+        state.schemas.discard(name)
         if not cascades(tree):
             continue  # it fails unless the schema is empty
-        world.read_schema(name)
-        tables = [t for t in world.tables.values() if t.schema in inside and not t.temporary]
-        tables += [t for one in tables for t in (*world.partitions_of(one), *world.inheriting(one)) if t not in tables]
+        state.read_schema(name)
+        tables = [t for t in state.tables.values() if t.schema in inside and not t.temporary]
+        tables += [t for one in tables for t in (*state.partitions_of(one), *state.inheriting(one)) if t not in tables]
         gone = {(t.schema, t.name) for t in tables}
         gone |= {(p.schema or t.schema, p.name) for t in tables for p in t.relations()}
         for table in tables:
-            if (table.schema, table.name) in world.tables:
-                world.drop(table, effect)
-        for key in [k for k in world.views if k[0] in inside]:
+            if (table.schema, table.name) in state.tables:
+                state.drop(table, effect)
+        for key in [k for k in state.views if k[0] in inside]:
             gone.add(key)
-            drop_view(world, key, effect)
-        for key in [k for k in world.sequences if k[0] in inside]:
-            drop_sequence(world, key, effect)
-        drop_dependent_views(world, gone, effect)
-        drop_foreign_keys(world, tables, effect)
-        for kind, made in list(world.types.made.items()):
+            drop_view(state, key, effect)
+        for key in [k for k in state.sequences if k[0] in inside]:
+            drop_sequence(state, key, effect)
+        drop_dependent_views(state, gone, effect)
+        drop_foreign_keys(state, tables, effect)
+        for kind, made in list(state.types.made.items()):
             if not made.base:
                 effect.add_unknown(f"type {kind}, which several schemas have")
             if made.columns is None or made.schema not in inside | {""}:
@@ -76,37 +76,37 @@ def drop_schemas(world: World, tree: exp.Expression) -> Effect:
             if made.schema not in inside:
                 effect.add_unknown(f"composite type {kind}, which may be in schema {name}")
                 continue
-            del world.types.made[kind]
+            del state.types.made[kind]
             effect.add_rows({"pg_class": -1, "pg_attribute": -made.columns})
-        if world.renamed_schemas.get(name, name) in world.schemas_with_code:
+        if state.renamed_schemas.get(name, name) in state.schemas_with_code:
             effect.add_unknown(f"objects that use functions or operators of schema {name}")
-        if world.routines and any(k.expressions or k.predicate for t in world.tables.values() for k in t.indexes):
+        if state.routines and any(k.expressions or k.predicate for t in state.tables.values() for k in t.indexes):
             effect.add_unknown(f"indexes that use functions of schema {name}")
     return effect
 
 
 @handles("AlterSchema")
-def rename_schema(world: World, tree: exp.Expression) -> Effect:
+def rename_schema(state: SchemaState, tree: exp.Expression) -> Effect:
     new = tree.args.get("rename")
     old = fold(tree.this if isinstance(tree.this, exp.Identifier) else tree.this.args.get("this"))
     if isinstance(new, exp.Identifier):
-        world.read_reading(old)
-        if world.existing is not None:
-            world.renamed_schemas[fold(new)] = world.renamed_schemas.get(old, old)
-            world.renamed_schemas[old] = ""
-        if old not in world.schemas | world.schemas_unknown:
-            world.schemas_unknown.add(old)
-        for known in (world.schemas, world.schemas_unknown):
+        state.read_reading(old)
+        if state.existing is not None:
+            state.renamed_schemas[fold(new)] = state.renamed_schemas.get(old, old)
+            state.renamed_schemas[old] = ""
+        if old not in state.schemas | state.schemas_unknown:
+            state.schemas_unknown.add(old)
+        for known in (state.schemas, state.schemas_unknown):
             if old in known:
                 known.discard(old)
                 known.add(fold(new))
-        for key in [k for k in world.views if k[0] == old]:
-            world.views[fold(new), key[1]] = world.views.pop(key)
-            rename_read(world, key, (fold(new), key[1]))
-        for kind, made in world.types.made.items():
+        for key in [k for k in state.views if k[0] == old]:
+            state.views[fold(new), key[1]] = state.views.pop(key)
+            rename_read(state, key, (fold(new), key[1]))
+        for kind, made in state.types.made.items():
             if made.schema == old:
-                world.types.made[kind] = made._replace(schema=fold(new))
-        for key in [k for k in world.sequences if k[0] == old]:
-            rename_sequence(world, key, (fold(new), key[1]))
-        world.schema_renamed(old, fold(new))
+                state.types.made[kind] = made._replace(schema=fold(new))
+        for key in [k for k in state.sequences if k[0] == old]:
+            rename_sequence(state, key, (fold(new), key[1]))
+        state.schema_renamed(old, fold(new))
     return Effect()

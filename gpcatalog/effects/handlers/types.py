@@ -11,34 +11,34 @@ from gpcatalog.effects.handlers.nodes import cascades
 from gpcatalog.effects.handlers.registry import drops, handles
 
 if TYPE_CHECKING:
-    from gpcatalog.effects.world import World
+    from gpcatalog.effects.schema_state import SchemaState
 
 
 @handles("CreateType", "CreateDomain")
-def create_type(world: World, tree: exp.Expression) -> Effect:
+def create_type(state: SchemaState, tree: exp.Expression) -> Effect:
     """Only composite types are relations."""
     effect = Effect(minor=["catalog rows of a type"])
-    columns = world.types.create(tree, world.defaults.schema)
+    columns = state.types.create(tree, state.defaults.schema)
     if columns is not None:
         effect.add_rows({"pg_class": 1, "pg_attribute": columns})
     return effect
 
 
 @handles("AlterType")
-def alter_type(world: World, tree: exp.Expression) -> Effect:
-    more = world.types.alter(tree)
+def alter_type(state: SchemaState, tree: exp.Expression) -> Effect:
+    more = state.types.alter(tree)
     effect = Effect(minor=["catalog rows of a type"], unknown=["columns of the type and of its typed tables"] if more is None else [])
     effect.add_rows({"pg_attribute": more or 0})
     return effect
 
 
 @drops("TYPE", "DOMAIN")
-def drop_types(world: World, tree: exp.Expression) -> Effect:
+def drop_types(state: SchemaState, tree: exp.Expression) -> Effect:
     effect = Effect(minor=["catalog rows of a type"])
     for kind in tree.args.get("types") or tree.args.get("names") or ():
-        if world.types.ambiguous(kind):
+        if state.types.ambiguous(kind):
             effect.add_unknown("which of several types of that name")
-        known, columns = world.types.drop(kind)
+        known, columns = state.types.drop(kind)
         if not known and not tree.args.get("exists"):
             effect.add_unknown("unknown type")
         elif columns is not None:

@@ -8,38 +8,38 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from gpcatalog.capacity.model import Instance
-from gpcatalog.effects import extras
+from gpcatalog.effects import auxiliary_rows
 from gpcatalog.effects.calendar import Unknown
 from gpcatalog.effects.definition import define
-from gpcatalog.effects.derive import columns_of, width
 from gpcatalog.effects.effect import Effect
 from gpcatalog.effects.handlers.nodes import cascades
 from gpcatalog.effects.handlers.registry import drops, handles
+from gpcatalog.effects.query_columns import columns_of, width
 from gpcatalog.effects.relations import Column, Table, View, fold, shared
 
 if TYPE_CHECKING:
-    from gpcatalog.effects.world import World
+    from gpcatalog.effects.schema_state import SchemaState
 
 
-def create_view(world: World, tree: exp.Create) -> Effect:
+def create_view(state: SchemaState, tree: exp.Create) -> Effect:
     """A view has one row in pg_class and one per column in pg_attribute; its dependencies are not counted."""
     effect = Effect("view", minor=["dependencies of a view"])
     name = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
     given = tree.this.expressions if isinstance(tree.this, exp.Schema) else []
-    key, query = world.new_name(name), tree.args.get("expression")
+    key, query = state.new_name(name), tree.args.get("expression")
     if tree.args.get("replace"):
-        key = world.known_name(name, world.views)
-    if tree.find(exp.TemporaryProperty) is not None or tree.args.get("temporary") or world.reads_temporary(query):
+        key = state.known_name(name, state.views)
+    if tree.find(exp.TemporaryProperty) is not None or tree.args.get("temporary") or state.reads_temporary(query):
         key = "pg_temp", key[1]
-    output = None if query is None else _output(world, query, [fold(n) for n in given])
-    number = len(output) if output is not None else None if query is None else width(world, query)
+    output = None if query is None else _output(state, query, [fold(n) for n in given])
+    number = len(output) if output is not None else None if query is None else width(state, query)
     if number is None and given:
         number = len(given)
-    was = world.views[key].columns if key in world.views else 0
-    fresh = key not in world.views
+    was = state.views[key].columns if key in state.views else 0
+    fresh = key not in state.views
     if tree.args.get("replace") and fresh and not tree.args.get("temporary"):
         effect.add_unknown("whether the view already exists")
-    world.views[key] = View(number, world.read_names(query), output=output)
+    state.views[key] = View(number, state.read_names(query), output=output)
     if number is None or was is None:
         effect.add_unknown("columns of the view")
         return effect
@@ -47,126 +47,126 @@ def create_view(world: World, tree: exp.Create) -> Effect:
     return effect
 
 
-def _output(world: World, query: exp.Expression, names: list[str]) -> tuple[Column, ...] | None:
+def _output(state: SchemaState, query: exp.Expression, names: list[str]) -> tuple[Column, ...] | None:
     """What a view of this query gives, its first columns by these names; None if the query does not tell."""
     try:
-        found = columns_of(world, query)
+        found = columns_of(state, query)
     except Unknown:
         return None
     return tuple(shared(Column(names[i] if i < len(names) else c.name, c.type, c.typmod)) for i, c in enumerate(found))
 
 
 @drops("VIEW", "EXTERNAL TABLE", "EXTERNAL WEB TABLE", "FOREIGN TABLE")
-def drop_views(world: World, tree: exp.Expression) -> Effect:
+def drop_views(state: SchemaState, tree: exp.Expression) -> Effect:
     effect = Effect("drop", minor=["dependencies of a view"])
     for name in tree.args.get("names") or ():
-        key = world.known_name(name, world.views)
-        if key not in world.views and tree.args.get("exists"):
+        key = state.known_name(name, state.views)
+        if key not in state.views and tree.args.get("exists"):
             continue  # as for DROP TABLE IF EXISTS
-        if key not in world.views:
+        if key not in state.views:
             effect.add_unknown(f"unknown columns of view {name.sql('greenplum')}")
             continue
-        drop_view(world, key, effect)
+        drop_view(state, key, effect)
         if cascades(tree):
-            drop_dependent_views(world, {key}, effect)
+            drop_dependent_views(state, {key}, effect)
             if tree.args.get("kind") != "VIEW":
                 effect.add_unknown("child tables dropped by CASCADE")
     return effect
 
 
-def drop_view(world: World, key: tuple[str, str], effect: Effect) -> None:
-    view = world.views.pop(key)
+def drop_view(state: SchemaState, key: tuple[str, str], effect: Effect) -> None:
+    view = state.views.pop(key)
     if view.columns is None:
         effect.add_unknown(f"unknown columns of view {key[1]}")
         return
     effect.add_rows({"pg_class": -1, "pg_attribute": -view.columns, "pg_type": -2, "pg_rewrite": -int(view.rule)})
 
 
-def drop_dependent_views(world: World, keys: set[tuple[str, str]], effect: Effect) -> None:
+def drop_dependent_views(state: SchemaState, keys: set[tuple[str, str]], effect: Effect) -> None:
     """CASCADE: drop views and materialized views that depend on these relations, recursively."""
     pending = set(keys)
     while pending:
         one = pending.pop()
-        _read_from_baseline(world, one)
-        for key in [k for k, v in world.views.items() if one in v.reads]:
-            drop_view(world, key, effect)
+        _read_from_baseline(state, one)
+        for key in [k for k, v in state.views.items() if one in v.reads]:
+            drop_view(state, key, effect)
             pending.add(key)
-        for table in [t for t in world.tables.values() if one in t.reads]:
-            world.drop(table, effect)
+        for table in [t for t in state.tables.values() if one in t.reads]:
+            state.drop(table, effect)
             pending.add((table.schema, table.name))
-        for table in world.tables.values():
+        for table in state.tables.values():
             if any(c.type == one[1] for c in table.columns):
                 effect.add_unknown("columns that use the row type of the dropped table")
 
 
-def _read_from_baseline(world: World, key: tuple[str, str]) -> None:
+def _read_from_baseline(state: SchemaState, key: tuple[str, str]) -> None:
     """Know the materialized views that read a relation of the baseline."""
-    was = world.renamed_schemas.get(key[0], key[0])
-    for schema, view in world.existing.reading(was, key[1]) if world.existing is not None and was else ():
-        world.named(world.new_schema(schema), view)
+    was = state.renamed_schemas.get(key[0], key[0])
+    for schema, view in state.existing.reading(was, key[1]) if state.existing is not None and was else ():
+        state.named(state.new_schema(schema), view)
 
 
-def read_by_views(world: World, keys: set[tuple[str, str]]) -> bool:
+def read_by_views(state: SchemaState, keys: set[tuple[str, str]]) -> bool:
     """Return whether a view or materialized view reads one of these relations."""
     for key in keys:
-        _read_from_baseline(world, key)
-    return any(v.reads & keys for v in world.views.values()) or any(t.reads & keys for t in world.tables.values())
+        _read_from_baseline(state, key)
+    return any(v.reads & keys for v in state.views.values()) or any(t.reads & keys for t in state.tables.values())
 
 
-def create_external(world: World, tree: exp.Create, kind: str) -> Effect:
+def create_external(state: SchemaState, tree: exp.Create, kind: str) -> Effect:
     """An external or foreign table: a row of pg_class and, with system columns, those of pg_attribute."""
     effect = Effect(kind.lower(), minor=[f"rows of {'an external' if kind == 'EXTERNAL TABLE' else 'a foreign'} table in other catalogs"])
     name = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
-    shadow = Table(*world.new_name(name))
-    define(world, shadow, tree.this.expressions if isinstance(tree.this, exp.Schema) else [])
+    shadow = Table(*state.new_name(name))
+    define(state, shadow, tree.this.expressions if isinstance(tree.this, exp.Schema) else [])
     if not shadow.known or tree.args.get("expression") is not None or tree.find(exp.PartitionedOfProperty, exp.InheritsProperty):
         effect.add_unknown(f"columns of {shadow.title}")
         for parent in tree.find_all(exp.Table):
-            if (above := world.find(parent)) is not None:
+            if (above := state.find(parent)) is not None:
                 above.uncounted = above.uncounted or f"partition or child table {shadow.title}"
         return effect
     # with ctid, tableoid and the four of transactions; Greenplum: gp_segment_id
-    number = len(shadow.columns) + 6 + world.edition.greenplum
+    number = len(shadow.columns) + 6 + state.edition.greenplum
     output = tuple(shared(Column(c.name, c.type, c.typmod)) for c in shadow.columns)
-    world.views[shadow.schema, shadow.name] = View(number, frozenset(), rule=False, output=output)
+    state.views[shadow.schema, shadow.name] = View(number, frozenset(), rule=False, output=output)
     effect.add_rows({"pg_class": 1, "pg_attribute": number, "pg_type": 2})
     for _ in [c for c in shadow.columns if c.serial == "serial"]:
         effect.other_files += 1
         for instance in Instance:
-            effect.add(instance, extras.sequence(world.edition, instance))
+            effect.add(instance, auxiliary_rows.sequence(state.edition, instance))
     return effect
 
 
 @handles("AlterForeignTable", "AlterExternalTable")
-def alter_foreign(world: World, tree: exp.Expression) -> Effect:
+def alter_foreign(state: SchemaState, tree: exp.Expression) -> Effect:
     """ALTER of a foreign or external table or of a view: only a new column adds a row."""
     actions = [*(tree.args.get("actions") or ()), *([tree.args["move"]] if tree.args.get("move") is not None else [])]
     more = sum(type(a).__name__ == "AddColumn" for a in actions)
-    key = world.known_name(tree.this, world.views)
+    key = state.known_name(tree.this, state.views)
     effect = Effect("alter", unknown=["whether the column exists"] if any(a.args.get("if_not_exists") for a in actions) else [])
-    if (known := world.views.get(key)) is not None:
+    if (known := state.views.get(key)) is not None:
         same = all(type(a).__name__ in ("OwnerTo", "RenameTo", "SetSchema") for a in actions)
         columns = None if known.columns is None else known.columns + more
-        world.views[key] = replace(known, columns=columns, output=known.output if same else None)
+        state.views[key] = replace(known, columns=columns, output=known.output if same else None)
     elif tree.args.get("exists") or tree.args.get("if_exists"):
         effect.add_unknown("whether the table exists")
     new = tree.args.get("rename") or next((a.this for a in actions if type(a).__name__ == "RenameTo"), None)
-    if key in world.views and isinstance(new, exp.Identifier):
-        world.views[key[0], fold(new)] = world.views.pop(key)
-        rename_read(world, key, (key[0], fold(new)))
+    if key in state.views and isinstance(new, exp.Identifier):
+        state.views[key[0], fold(new)] = state.views.pop(key)
+        rename_read(state, key, (key[0], fold(new)))
     schema = next((a.this for a in actions if type(a).__name__ == "SetSchema"), None)
-    if key in world.views and isinstance(schema, exp.Identifier):
-        world.views[fold(schema), key[1]] = world.views.pop(key)
-        rename_read(world, key, (fold(schema), key[1]))
+    if key in state.views and isinstance(schema, exp.Identifier):
+        state.views[fold(schema), key[1]] = state.views.pop(key)
+        rename_read(state, key, (fold(schema), key[1]))
     effect.add_rows({"pg_attribute": more})
     return effect
 
 
-def rename_read(world: World, old: tuple[str, str], new: tuple[str, str]) -> None:
+def rename_read(state: SchemaState, old: tuple[str, str], new: tuple[str, str]) -> None:
     """A relation has a new name or schema: views read it under that."""
-    for key, view in world.views.items():
+    for key, view in state.views.items():
         if old in view.reads:
-            world.views[key] = replace(view, reads=view.reads - {old} | {new})
-    for table in world.tables.values():
+            state.views[key] = replace(view, reads=view.reads - {old} | {new})
+    for table in state.tables.values():
         if old in table.reads:
             table.reads = table.reads - {old} | {new}

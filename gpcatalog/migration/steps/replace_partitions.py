@@ -327,7 +327,7 @@ class _Replacement:
         named: Callable[[str, str, str], str] = partial(index_name, taken=self.live.taken_indexes)
         try:
             return subtree.merged(gone, self.name, self.label, self.text, taken, named, classic=self.classic)
-        except subtree.Changed as e:
+        except subtree.SubtreeChanged as e:
             raise Refusal(f"changed since it was planned: {e}") from None
 
     def _index_comments_lost(self, parts: list[Relation], like: Relation) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from gpcatalog.capacity.model import Instance
-from gpcatalog.dialect.edition import Edition
+from gpcatalog.dialect.version import Edition
 
 
 def sequence(edition: Edition, instance: Instance) -> Counter[str]:

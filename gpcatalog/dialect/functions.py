@@ -10,7 +10,7 @@ from gpcatalog.dialect import expressions as gx
 from gpcatalog.dialect.lexer import END
 from gpcatalog.dialect.names import INTERVAL_FIELDS
 from gpcatalog.dialect.reader import Mismatch
-from gpcatalog.dialect.terms import Terms
+from gpcatalog.dialect.scalar_expressions import Terms
 from gpcatalog.dialect.vocabulary import NILADIC, STRINGS
 
 _WITH_PRECISION = frozenset(("current_time", "current_timestamp", "localtime", "localtimestamp"))

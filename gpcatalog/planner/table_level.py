@@ -17,13 +17,13 @@ from gpcatalog.planner.group import CATALOG, DROPPED, FILES, LEAVES, RESOURCES, 
 from gpcatalog.planner.operations import NO_FLATTEN, AnyStep, DropEmpty, Flatten, Gain, NewLeaf, Price, Unpartition, step_id
 from gpcatalog.planner.plan import TablePlan
 from gpcatalog.planner.sets import HANGING, Reader, Root, _root_shape
-from gpcatalog.planner.steps import Scribe, option_pairs
+from gpcatalog.planner.steps import StepBuilder, option_pairs
 
 Floats = npt.NDArray[np.float64]
 
 
 @dataclass
-class Wholes:
+class TableOperations:
     """Tables that one operation takes as a whole, by index of the root.
 
     operations: "unpartition", "flatten" or "unused_subpartitions"; sums: resources each leaves behind and costs; refused: what the
@@ -37,13 +37,13 @@ class Wholes:
 
 def chosen(
     reader: Reader, before: Floats, *, rate: float, headroom: float | None, lock_limit: float | None, room: dict[str, float]
-) -> Wholes:
+) -> TableOperations:
     """Tables that lose their partitions, a level or subpartitions where the policy says so; nothing else is done to them.
 
     The smallest come first, and what they rewrite and how long they take is off `room`, as "rewrite" and "seconds", before anything
     else is planned. before: resources of every table as it is; rate: bytes a second that one segment copies
     """
-    found = Wholes()
+    found = TableOperations()
     wanted: list[tuple[float, Root, str, dict[str, Any]]] = []
     idle: dict[int, list[str]] = {}
     for root in reader.roots:
@@ -276,12 +276,12 @@ def _above(reader: Reader, root: Root) -> Cost:
     return found
 
 
-def steps(operation: str, scribe: Scribe, table: TablePlan) -> list[AnyStep]:
+def steps(operation: str, scribe: StepBuilder, table: TablePlan) -> list[AnyStep]:
     """What is done to the table: one step, or one a partition where subpartitions go."""
     return _trim(scribe) if operation == "unused_subpartitions" else [_step(operation, scribe, table)]
 
 
-def _trim(scribe: Scribe) -> list[AnyStep]:
+def _trim(scribe: StepBuilder) -> list[AnyStep]:
     root, reader = scribe.root, scribe.reader
     gen = reader.generation
     bounds = unused(reader, root)
@@ -334,7 +334,7 @@ def _more_files(reader: Reader, root: Root, plain: Shape) -> float:
     return float(costs.heap_files(np.array([float(held["n"])]), int(reader.snapshot.header["block_size"]))[0])
 
 
-def _step(operation: str, scribe: Scribe, table: TablePlan) -> AnyStep:
+def _step(operation: str, scribe: StepBuilder, table: TablePlan) -> AnyStep:
     leaves = [r for r in scribe.relation.values() if r.kind == "leaf"]
     leaves.sort(key=lambda r: r.oid)
     size = sum(r.bytes or 0 for r in leaves)

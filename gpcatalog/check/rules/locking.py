@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from gpcatalog.check.judged import Subject
+from gpcatalog.check.report import RuleContext
 from gpcatalog.check.rules.registry import DEFAULT_LOCK_SLOTS, rule
 from gpcatalog.model.finding import Confidence, Figure, Severity
 from gpcatalog.model.quantity import count, plural
 
 
 @rule("drop-wide-root")
-def drop_wide_root(s: Subject) -> None:
+def drop_wide_root(s: RuleContext) -> None:
     """DROP of a table with very many relations.
 
     What it finds: DROP TABLE whose partitions take more lock slots than `lock_slots` (Greenplum's defaults: 128 × 250).
@@ -32,7 +32,7 @@ def drop_wide_root(s: Subject) -> None:
 
 
 @rule("rewrite-of-leaves")
-def rewrite_of_leaves(s: Subject) -> None:
+def rewrite_of_leaves(s: RuleContext) -> None:
     """ALTER that writes every leaf anew.
 
     What it finds: ALTER COLUMN TYPE, SET ENCODING, SET DISTRIBUTED, SET ACCESS METHOD, SPLIT and ADD COLUMN with a default (before
@@ -43,7 +43,7 @@ def rewrite_of_leaves(s: Subject) -> None:
     """
     table = s.effect.table
     if not s.effect.rewritten or (
-        table is not None and (not table.parts or ((table.schema, table.name) not in s.world.before and s.effect.verb == "create"))
+        table is not None and (not table.parts or ((table.schema, table.name) not in s.state.before and s.effect.verb == "create"))
     ):
         return
     leaves = table.numbers[1] if table is not None else 0
@@ -58,7 +58,7 @@ def rewrite_of_leaves(s: Subject) -> None:
 
 
 @rule("exclusive-without-lock-timeout")
-def exclusive_without_lock_timeout(s: Subject) -> None:
+def exclusive_without_lock_timeout(s: RuleContext) -> None:
     """AccessExclusive on a table in use without a limit on waiting.
 
     What it finds: ALTER, DROP, TRUNCATE on tables that the files do not create themselves, before any SET lock_timeout. A DROP … IF EXISTS

@@ -13,7 +13,7 @@ from gpcatalog.effects.expansion import catalog_type
 from gpcatalog.effects.relations import Column, fold
 
 if TYPE_CHECKING:
-    from gpcatalog.effects.world import World
+    from gpcatalog.effects.schema_state import SchemaState
 
 Scope = dict[str, list[Column]]  # columns of each item in FROM, by the name it goes by
 
@@ -43,10 +43,10 @@ _SUMS = {  # by the type of the argument
 }
 
 
-def width(world: World, query: exp.Expression) -> int | None:
+def width(state: SchemaState, query: exp.Expression) -> int | None:
     """How many columns a query gives; None where its text and the tables known do not tell."""
     try:
-        return len(columns_of(world, query))
+        return len(columns_of(state, query))
     except Unknown:
         pass
     while isinstance(query, exp.Union | exp.Except | exp.Intersect | exp.Subquery):
@@ -56,7 +56,7 @@ def width(world: World, query: exp.Expression) -> int | None:
     return len(query.expressions)
 
 
-def columns_of(world: World, query: exp.Expression, outer: Scope | None = None) -> list[Column]:
+def columns_of(state: SchemaState, query: exp.Expression, outer: Scope | None = None) -> list[Column]:
     """Columns of a query; an unknown type is "". Raises Unknown if even their number is unknown."""
     with_ = query.args.get("with_")
     known: Scope = dict(outer or {})
@@ -65,22 +65,22 @@ def columns_of(world: World, query: exp.Expression, outer: Scope | None = None) 
         body = cte.this
         if with_ is not None and with_.args.get("recursive") and isinstance(body, exp.Union):
             body = body.this
-        known[name] = _named(columns_of(world, body, known), given)
+        known[name] = _named(columns_of(state, body, known), given)
     if isinstance(query, exp.Subquery):
-        return columns_of(world, query.this, known)
+        return columns_of(state, query.this, known)
     if isinstance(query, exp.Union | exp.Except | exp.Intersect):
-        left, right = columns_of(world, query.this, known), columns_of(world, query.expression, known)
+        left, right = columns_of(state, query.this, known), columns_of(state, query.expression, known)
         return [
             a if i < len(right) and (a.type, a.typmod) == (right[i].type, right[i].typmod) else Column(a.name, "")
             for i, a in enumerate(left)
         ]
     if isinstance(query, exp.Values):
-        return [replace(_typed(world, value, {}), name=f"column{i}") for i, value in enumerate(query.expressions[0].expressions, 1)]
+        return [replace(_typed(state, value, {}), name=f"column{i}") for i, value in enumerate(query.expressions[0].expressions, 1)]
     if isinstance(query, gx.TableQuery):
-        return _table(world, query.this, known)
+        return _table(state, query.this, known)
     if not isinstance(query, exp.Select):
         raise Unknown("columns of the query")
-    scope, items = _scope(world, query, known)
+    scope, items = _scope(state, query, known)
     found: list[Column] = []
     for target in query.expressions:
         if isinstance(target, exp.Star):
@@ -91,7 +91,7 @@ def columns_of(world: World, query: exp.Expression, outer: Scope | None = None) 
                 raise Unknown(f"columns of {owner}")
             found += scope[owner]
         else:
-            found.append(_typed(world, target, scope))
+            found.append(_typed(state, target, scope))
     return found
 
 
@@ -111,13 +111,13 @@ def _star(items: list[list[Column] | None], query: exp.Select) -> list[Column]:
     return [c for item in items for c in item or ()]
 
 
-def _table(world: World, node: exp.Expression, known: Scope) -> list[Column]:
+def _table(state: SchemaState, node: exp.Expression, known: Scope) -> list[Column]:
     bare = node.this if isinstance(node, gx.RelationName) else node
     name = fold(bare.args.get("this")) if isinstance(bare, exp.Table) else ""
     if name in known and not bare.args.get("db"):
         return known[name]
-    table = world.source(bare) if isinstance(bare, exp.Table) else None
-    view = world.views.get(world.known_name(bare, world.views)) if isinstance(bare, exp.Table) else None
+    table = state.source(bare) if isinstance(bare, exp.Table) else None
+    view = state.views.get(state.known_name(bare, state.views)) if isinstance(bare, exp.Table) else None
     if view is not None and view.output is not None and table is None:
         return list(view.output)
     if table is None or not table.known or view is not None:
@@ -125,13 +125,13 @@ def _table(world: World, node: exp.Expression, known: Scope) -> list[Column]:
     return table.columns
 
 
-def _scope(world: World, query: exp.Select, known: Scope) -> tuple[Scope, list[list[Column] | None]]:
+def _scope(state: SchemaState, query: exp.Select, known: Scope) -> tuple[Scope, list[list[Column] | None]]:
     """Columns by the name of the item in FROM that has them, and of each item between commas; None for one that is unknown."""
     scope: Scope = {}
     from_ = query.args.get("from_")
-    items = [_item(world, from_.this, known, scope)] if from_ is not None else []
+    items = [_item(state, from_.this, known, scope)] if from_ is not None else []
     for join in query.args.get("joins") or ():
-        right = _item(world, join.this, known, scope)
+        right = _item(state, join.this, known, scope)
         if any(join.args.get(word) for word in ("on", "using", "method", "side", "kind")):
             items[-1] = _joined(items[-1], right, join)
         else:
@@ -139,22 +139,22 @@ def _scope(world: World, query: exp.Select, known: Scope) -> tuple[Scope, list[l
     return scope, items
 
 
-def _item(world: World, node: exp.Expression, known: Scope, scope: Scope) -> list[Column] | None:
+def _item(state: SchemaState, node: exp.Expression, known: Scope, scope: Scope) -> list[Column] | None:
     """Columns of an item in FROM, which is added to the scope under its name; None if they are unknown."""
     name, given = _alias(node.args.get("alias"))
     if isinstance(node, gx.JoinedTable):
-        columns = _item(world, node.this, known, scope)
+        columns = _item(state, node.this, known, scope)
         for join in node.args["joins"]:
-            columns = _joined(columns, _item(world, join.this, known, scope), join)
+            columns = _joined(columns, _item(state, join.this, known, scope), join)
     elif isinstance(node, exp.Table):
         name = name or fold(node.this)
-        columns = _lookup(world, node, known)
+        columns = _lookup(state, node, known)
     elif isinstance(node, exp.Subquery):
-        columns = columns_of(world, node.this, known)
+        columns = columns_of(state, node.this, known)
     elif isinstance(node, gx.FromItem) and isinstance(node.this, exp.Table | gx.RelationName):
-        columns = _lookup(world, node.this, known)
+        columns = _lookup(state, node.this, known)
     elif isinstance(node, gx.FromItem):
-        columns, name = _call(world, node, name)
+        columns, name = _call(state, node, name)
     else:
         columns = None
     if columns is not None and given:
@@ -177,7 +177,7 @@ class Result(NamedTuple):
     record: bool = False
 
 
-def result_of(world: World, tree: exp.Expression) -> Result | None:
+def result_of(state: SchemaState, tree: exp.Expression) -> Result | None:
     """What CREATE FUNCTION says that the function gives; None if that depends on its arguments."""
     found = [(fold(c.this), c.args["kind"]) for c in tree.args.get("columns") or ()]
     for given in tree.args.get("args") or ():
@@ -203,9 +203,9 @@ def result_of(world: World, tree: exp.Expression) -> Result | None:
             return Result(record=True)
         if 0 < len(path) < 3:
             key = (path[0] if len(path) == 2 else "", path[-1])
-            if world.named(*key) is not None or world.known_name(_table_named(*key), world.views) in world.views:
+            if state.named(*key) is not None or state.known_name(_table_named(*key), state.views) in state.views:
                 return Result(table=key)
-            if path[-1] not in world.types.made or world.types.made[path[-1]].columns is not None:
+            if path[-1] not in state.types.made or state.types.made[path[-1]].columns is not None:
                 return None  # a type of another script, or a composite one
     return Result(tuple(columns)) if columns else None
 
@@ -214,7 +214,7 @@ def _table_named(schema: str, name: str) -> exp.Table:
     return exp.Table(this=exp.to_identifier(name, quoted=True), db=exp.to_identifier(schema, quoted=True) if schema else None)
 
 
-def _call(world: World, item: exp.Expression, alias: str) -> tuple[list[Column] | None, str]:
+def _call(state: SchemaState, item: exp.Expression, alias: str) -> tuple[list[Column] | None, str]:
     """The columns of a function call in FROM, None if they are unknown, and the name of the item."""
     node = item.this
     if not isinstance(node, exp.Anonymous | gx.FunctionCall):
@@ -225,22 +225,22 @@ def _call(world: World, item: exp.Expression, alias: str) -> tuple[list[Column] 
     columns: list[Column] | None = None
     if item.args.get("definitions"):
         columns = [Column(fold(d.this), *catalog_type(d.args["kind"])) for d in item.args["definitions"]]
-    elif name in world.routines:
-        columns = _result(world, name, alias or name)
+    elif name in state.routines:
+        columns = _result(state, name, alias or name)
     elif plain.lower().removeprefix("pg_catalog.") == "generate_series":
-        columns = [Column(alias or name, _series([_typed(world, value, {}).type for value in node.expressions]))]
+        columns = [Column(alias or name, _series([_typed(state, value, {}).type for value in node.expressions]))]
     if columns is not None and item.args.get("ordinality"):
         columns = [*columns, Column("ordinality", "int8")]
     return columns, alias or name
 
 
-def _result(world: World, name: str, alias: str) -> list[Column] | None:
+def _result(state: SchemaState, name: str, alias: str) -> list[Column] | None:
     """The columns of a function of the script in FROM."""
-    given = world.results.get(name)
+    given = state.results.get(name)
     if given is None or given.record:
         return None
     if given.table is not None:
-        return _lookup(world, _table_named(*given.table), {})
+        return _lookup(state, _table_named(*given.table), {})
     if len(given.columns) == 1 and not given.columns[0].name:
         return [replace(given.columns[0], name=alias)]
     # parameters without a name are numbered
@@ -271,9 +271,9 @@ def _joined(left: list[Column] | None, right: list[Column] | None, join: exp.Exp
     return [*merged, *(c for c in (*left, *right) if c.name not in names)]
 
 
-def _lookup(world: World, node: exp.Expression, known: Scope) -> list[Column] | None:
+def _lookup(state: SchemaState, node: exp.Expression, known: Scope) -> list[Column] | None:
     try:
-        return _table(world, node, known)
+        return _table(state, node, known)
     except Unknown:
         return None
 
@@ -305,12 +305,12 @@ def _arithmetic(node: exp.Expression, left: str, right: str) -> str:
     return ""
 
 
-def _typed(world: World, node: exp.Expression, scope: Scope) -> Column:
+def _typed(state: SchemaState, node: exp.Expression, scope: Scope) -> Column:
     """Name and type of one target; "" if the type is unknown."""
     if isinstance(node, exp.Alias):
-        return replace(_typed(world, node.this, scope), name=fold(node.args.get("alias")))
+        return replace(_typed(state, node.this, scope), name=fold(node.args.get("alias")))
     if isinstance(node, exp.Paren):
-        return _typed(world, node.this, scope)
+        return _typed(state, node.this, scope)
     if isinstance(node, exp.Column):
         name, owner = fold(node.this), fold(node.args.get("table"))
         places = [scope[owner]] if owner in scope else list(scope.values()) if not owner else []
@@ -319,7 +319,7 @@ def _typed(world: World, node: exp.Expression, scope: Scope) -> Column:
         return hits[0] if hits and same else Column(name, "")
     if isinstance(node, exp.Cast):
         kind, typmod = catalog_type(node.args["to"])
-        inner = _typed(world, node.this, scope)
+        inner = _typed(state, node.this, scope)
         return Column(inner.name if inner.name != "?column?" else kind, kind, typmod)
     if isinstance(node, gx.TypedLiteral):
         kind, typmod = catalog_type(node.args["to"])
@@ -331,48 +331,48 @@ def _typed(world: World, node: exp.Expression, scope: Scope) -> Column:
                 return Column("?column?", "int4" if int(text) < 2**31 else "int8" if int(text) < 2**63 else "numeric")
             return Column("?column?", "numeric")
         # until PostgreSQL 10 a bare string stayed of the type unknown
-        return Column("?column?", "" if world.edition.base < 10 else "text")
+        return Column("?column?", "" if state.edition.base < 10 else "text")
     if isinstance(node, exp.Boolean | exp.Not | exp.And | exp.Or | exp.EQ | exp.NEQ | exp.LT | exp.GT | exp.LTE | exp.GTE | exp.Is):
         return Column("bool" if isinstance(node, exp.Boolean) else "?column?", "bool")
     if isinstance(node, exp.Count):
         return Column("count", "int8")
     if isinstance(node, gx.WindowCall):
-        return _typed(world, node.this, scope)
+        return _typed(state, node.this, scope)
     if isinstance(node, gx.SpecialCall):
         word = str(node.this).upper()
         return Column(word.lower(), _NILADIC.get(word, ""))
     if isinstance(node, exp.Add | exp.Sub | exp.Mul | exp.Mod | exp.Div):
-        left, right = _typed(world, node.this, scope).type, _typed(world, node.expression, scope).type
+        left, right = _typed(state, node.this, scope).type, _typed(state, node.expression, scope).type
         return Column("?column?", _arithmetic(node, left, right))
     if isinstance(node, exp.Neg):
-        return Column("?column?", _typed(world, node.this, scope).type)
+        return Column("?column?", _typed(state, node.this, scope).type)
     if isinstance(node, gx.ArrayValue) and not node.args.get("query"):
-        each = {"" if isinstance(value, gx.ArrayValue) else _typed(world, value, scope).type for value in node.expressions}
+        each = {"" if isinstance(value, gx.ArrayValue) else _typed(state, value, scope).type for value in node.expressions}
         kind = each.pop() if len(each) == 1 else ""
         return Column("array", "_array" if kind else "")
     if isinstance(node, gx.OperatorCall) and node.args.get("operator") is not None and node.args["operator"].this == "||":
-        sides = {_typed(world, side, scope).type for side in (node.args.get("this"), node.args.get("expression")) if side is not None}
+        sides = {_typed(state, side, scope).type for side in (node.args.get("this"), node.args.get("expression")) if side is not None}
         return Column("?column?", "text" if sides & _TEXTS else "")
     if isinstance(node, exp.Anonymous | gx.FunctionCall):
         name = str(node.this.this if isinstance(node.this, exp.Identifier) else node.this).lower()
         if name in ("coalesce", "greatest", "least", "max", "min"):
-            types = {(c.type, c.typmod) for c in (_typed(world, a, scope) for a in node.expressions)}
+            types = {(c.type, c.typmod) for c in (_typed(state, a, scope) for a in node.expressions)}
             if len(types) == 1:
                 kind, typmod = next(iter(types))
                 return Column(name, kind, typmod if name == "coalesce" else -1)
             return Column(name, "")
         plain = name.rsplit(".", 1)[-1]
-        if name in _SUMS and len(node.expressions) == 1 and name not in world.routines:
-            return Column(name, _SUMS[name].get(_typed(world, node.expressions[0], scope).type, ""))
-        if plain in world.routines:
-            result = world.results.get(plain)
+        if name in _SUMS and len(node.expressions) == 1 and name not in state.routines:
+            return Column(name, _SUMS[name].get(_typed(state, node.expressions[0], scope).type, ""))
+        if plain in state.routines:
+            result = state.results.get(plain)
             one = result.columns[0] if result is not None and len(result.columns) == 1 else Column("", "")
             return Column(plain, one.type, one.typmod)
         return Column(plain, _FUNCTIONS.get(name, ""))
     if isinstance(node, exp.Case):
-        types = {(c.type, c.typmod) for c in (_typed(world, b.args["true"], scope) for b in node.args["ifs"])}
+        types = {(c.type, c.typmod) for c in (_typed(state, b.args["true"], scope) for b in node.args["ifs"])}
         if node.args.get("default") is not None and not isinstance(node.args["default"], exp.Null):
-            last = _typed(world, node.args["default"], scope)
+            last = _typed(state, node.args["default"], scope)
             types.add((last.type, last.typmod))
         kind, typmod = next(iter(types)) if len(types) == 1 else ("", -1)
         return Column("case", kind, typmod)

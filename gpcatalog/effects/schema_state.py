@@ -14,8 +14,8 @@ from sqlglot import exp
 
 from gpcatalog.capacity import model
 from gpcatalog.capacity.model import Instance, Shape
-from gpcatalog.dialect.edition import Edition
-from gpcatalog.effects import extras
+from gpcatalog.dialect.version import Edition
+from gpcatalog.effects import auxiliary_rows
 from gpcatalog.effects.calendar import Unknown
 from gpcatalog.effects.effect import Effect
 from gpcatalog.effects.handlers.nodes import cascades
@@ -26,7 +26,7 @@ from gpcatalog.effects.types import Types
 from gpcatalog.errors import CatalogError
 
 if TYPE_CHECKING:
-    from gpcatalog.effects.derive import Result
+    from gpcatalog.effects.query_columns import Result
 
 
 @dataclass
@@ -54,7 +54,7 @@ class BaselineError(CatalogError):
     """The baseline cannot be read."""
 
 
-class Existing(Protocol):
+class LiveCatalog(Protocol):
     """What a baseline tells of tables that exist; names are those of the server before the script. Methods raise BaselineError."""
 
     def schemas_of(self, name: str) -> list[str]:
@@ -103,10 +103,10 @@ def _path_to(parts: list[Partition], name: str, schema: str, default: str) -> li
     return []
 
 
-class World:
+class SchemaState:
     """Tables by name, as known from the script and a baseline."""
 
-    def __init__(self, edition: Edition, zone: ZoneInfo, existing: Existing | None = None) -> None:
+    def __init__(self, edition: Edition, zone: ZoneInfo, existing: LiveCatalog | None = None) -> None:
         self.edition = edition
         self.existing = existing  # tables of a baseline, read when a statement names them
         self.recalled: set[tuple[str, str]] = set()  # names of those that were read, and those that it does not have
@@ -566,7 +566,7 @@ class World:
             effect.other_files -= 1 + (key in self.unlogged_sequences)
             self.unlogged_sequences.discard(key)
             for instance in Instance:
-                effect.add(instance, extras.sequence(self.edition, instance), -1)
+                effect.add(instance, auxiliary_rows.sequence(self.edition, instance), -1)
         effect.leaves_gone += table.numbers[1] or (0 if table.partitioned else 1)
         effect.relations_locked += sum(shapes.values())
         effect.exclusive = effect.exclusive or (table.schema, table.name) in self.before

@@ -12,16 +12,16 @@ import msgspec
 from gpcatalog.capacity.model import Instance
 from gpcatalog.capacity.seconds import ADD_SECONDS, COPY_RATE, DROP_SECONDS
 from gpcatalog.check.settings import Budget, Settings
-from gpcatalog.dialect.edition import Edition
 from gpcatalog.dialect.script import Statement
+from gpcatalog.dialect.version import Edition
 from gpcatalog.effects.effect import Effect
-from gpcatalog.effects.world import World
+from gpcatalog.effects.schema_state import SchemaState
 from gpcatalog.model.finding import Confidence, Figure, Finding, Severity
 
 SCHEMA = "gpcatalog.check/1"
 
 
-class Located(msgspec.Struct, frozen=True):
+class LocatedFinding(msgspec.Struct, frozen=True):
     """A finding with its place; columns and lines count from 1, the end is behind the last character."""
 
     finding: Finding
@@ -51,7 +51,7 @@ class Cost(msgspec.Struct, frozen=True):
     complete: bool = True
 
 
-class Held(msgspec.Struct, frozen=True):
+class LockHeld(msgspec.Struct, frozen=True):
     """AccessExclusive on a table of the baseline.
 
     leaves, bytes: what the table holds, bytes on all segments together (None: not read); rewritten: the statement writes it anew;
@@ -64,7 +64,7 @@ class Held(msgspec.Struct, frozen=True):
     seconds: float | None
 
 
-class Judged(msgspec.Struct, frozen=True):
+class StatementReport(msgspec.Struct, frozen=True):
     """One statement as the report has it."""
 
     number: int
@@ -75,7 +75,7 @@ class Judged(msgspec.Struct, frozen=True):
     table: str
     cost: Cost
     unknown: tuple[str, ...] = ()
-    held: Held | None = None
+    held: LockHeld | None = None
 
 
 class TableCost(msgspec.Struct, frozen=True):
@@ -93,7 +93,7 @@ class TableCost(msgspec.Struct, frozen=True):
     locked: int
     exclusive: bool
     complete: bool
-    held: tuple[Held, ...] = ()
+    held: tuple[LockHeld, ...] = ()
 
 
 class CheckReport(msgspec.Struct, frozen=True):
@@ -103,8 +103,8 @@ class CheckReport(msgspec.Struct, frozen=True):
     segments: int
     hosts: int
     files: tuple[str, ...]
-    statements: tuple[Judged, ...]
-    findings: Sequence[Located]
+    statements: tuple[StatementReport, ...]
+    findings: Sequence[LocatedFinding]
     total: Cost
     typed: int
     not_understood: int
@@ -116,12 +116,12 @@ class CheckReport(msgspec.Struct, frozen=True):
     budgets: dict[str, dict[str, int]] = {}  # upper bounds that are set: of the change, of one table
 
 
-def held_by(effect: Effect, world: World) -> Held | None:
+def held_by(effect: Effect, state: SchemaState) -> LockHeld | None:
     """The lock that a statement holds on a table of the baseline; None where it takes none, or there is no baseline.
 
     Seconds are an estimate: of DDL for each relation that is locked, and of writing the fullest segment anew (capacity/seconds.py).
     """
-    size = world.live_size(effect.table) if effect.exclusive and effect.table is not None else None
+    size = state.live_size(effect.table) if effect.exclusive and effect.table is not None else None
     if size is None:
         return None
     relations = effect.relations_locked
@@ -132,16 +132,16 @@ def held_by(effect: Effect, world: World) -> Held | None:
         seconds = None  # the size of the one that is split is not known
     elif effect.rewritten:
         seconds = None if size.segment is None or seconds is None else seconds + size.segment / COPY_RATE
-    return Held(size.leaves, size.total, effect.rewritten, None if seconds is None else round(seconds, 3))
+    return LockHeld(size.leaves, size.total, effect.rewritten, None if seconds is None else round(seconds, 3))
 
 
 @dataclass
-class Subject:
-    """What a rule looks at: one statement with its effect, and the world around it."""
+class RuleContext:
+    """What a rule looks at: one statement with its effect, and the schema state it meets."""
 
     statement: Statement
     effect: Effect
-    world: World
+    state: SchemaState
     settings: Settings
     edition: Edition
     number: int

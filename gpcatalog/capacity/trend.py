@@ -14,7 +14,7 @@ _Z = 1.96
 
 
 @dataclass(frozen=True)
-class Line:
+class TrendLine:
     """y = base + slope · x.
 
     slope, base: in units of y a unit of x, and of y
@@ -33,7 +33,7 @@ class Line:
         return self.base + self.slope * x
 
 
-def fit(xs: Sequence[float], ys: Sequence[float]) -> Line | None:
+def fit(xs: Sequence[float], ys: Sequence[float]) -> TrendLine | None:
     """The line through the points; None with fewer than two distinct x.
 
     >>> line = fit([0, 1, 2, 3, 4, 5], [1, 3, 5, 7, 900, 11])
@@ -59,4 +59,4 @@ def fit(xs: Sequence[float], ys: Sequence[float]) -> Line | None:
         at = math.floor((len(slopes) - spread) / 2)
         if at >= 0:
             low, high = float(slopes[at]), float(slopes[len(slopes) - 1 - at])
-    return Line(slope, base, low, high, n)
+    return TrendLine(slope, base, low, high, n)

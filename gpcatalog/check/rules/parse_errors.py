@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
-from gpcatalog.check.judged import Subject
+from gpcatalog.check.report import RuleContext
 from gpcatalog.check.rules.registry import At, rule
 from gpcatalog.dialect.script import Outcome
 from gpcatalog.model.finding import Confidence, Severity
 
 
 @rule("syntax-error")
-def syntax_error(s: Subject) -> None:
+def syntax_error(s: RuleContext) -> None:
     """A statement that the server will refuse.
 
     What it finds: text that the grammar of the chosen server does not take, with the place and what could have stood there.
@@ -36,7 +36,7 @@ def syntax_error(s: Subject) -> None:
 
 
 @rule("file-not-read")
-def file_not_read(s: Subject) -> None:
+def file_not_read(s: RuleContext) -> None:
     """A file that is part of the change and could not be read.
 
     What it finds: files that psql's \\i and \\ir name and that are missing, read themselves again or have a variable in their
@@ -57,7 +57,7 @@ def file_not_read(s: Subject) -> None:
 
 
 @rule("value-unknown")
-def value_unknown(s: Subject) -> None:
+def value_unknown(s: RuleContext) -> None:
     """A statement that cannot be parsed without the value of a variable.
 
     What it finds: statements in which a psql variable (:name) or a placeholder (${name}) without a value is more than one expression
@@ -79,7 +79,7 @@ def value_unknown(s: Subject) -> None:
 
 
 @rule("not-understood")
-def not_understood(s: Subject) -> None:
+def not_understood(s: RuleContext) -> None:
     """A statement of a kind that is not known here.
 
     What it finds: statements that begin as no statement of the chosen server's grammar does.
@@ -100,7 +100,7 @@ def not_understood(s: Subject) -> None:
 
 
 @rule("internal-error")
-def internal_error(s: Subject) -> None:
+def internal_error(s: RuleContext) -> None:
     """A statement that gpcatalog itself failed at.
 
     What it finds: statements at which the program met a fault of its own; the others are checked.
@@ -120,7 +120,7 @@ def internal_error(s: Subject) -> None:
 
 
 @rule("cost-unknown")
-def cost_unknown(s: Subject) -> None:
+def cost_unknown(s: RuleContext) -> None:
     """A statement whose cost is not fully known.
 
     What it finds: DDL on tables that neither the files nor a baseline know, values that only the server can compute.
