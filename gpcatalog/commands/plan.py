@@ -13,7 +13,7 @@ from gpcatalog.errors import CatalogError
 
 if TYPE_CHECKING:
     from gpcatalog.planner.planning import PlanResult
-    from gpcatalog.planner.sets import Root
+    from gpcatalog.planner.sets.roots import Root
     from gpcatalog.store.snapshot import Snapshot
 
 

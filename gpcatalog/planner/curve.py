@@ -12,7 +12,8 @@ from gpcatalog.planner import budget, frontier
 from gpcatalog.planner.costs import KEEP
 from gpcatalog.planner.group import FILES, LEAVES, RESOURCES, REWRITE, SECONDS, Problem, Solution, prepare, prices, solve
 from gpcatalog.planner.policy import Weights
-from gpcatalog.planner.sets import KEPT, KeepReason, Reader
+from gpcatalog.planner.sets.keep_reasons import KeepReason
+from gpcatalog.planner.sets.reader import KEPT, Reader
 
 Floats = npt.NDArray[np.float64]
 

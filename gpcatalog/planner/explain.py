@@ -14,7 +14,8 @@ from gpcatalog.planner import grid
 from gpcatalog.planner.costs import KEEP, TARGETS
 from gpcatalog.planner.group import DROP, REWRITE, SCAN, Problem, Solution, solve
 from gpcatalog.planner.planning import PlanResult
-from gpcatalog.planner.sets import WHY_TEXT, KeepReason, Root
+from gpcatalog.planner.sets.keep_reasons import WHY_TEXT, KeepReason
+from gpcatalog.planner.sets.roots import Root
 
 _HEIGHTS = "▁▂▃▄▅▆▇█"
 BARS = 60  # leaves of one group that are drawn; the rest is told as a number

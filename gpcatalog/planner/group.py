@@ -27,7 +27,9 @@ from gpcatalog.planner.costs import (
     heap_files,
 )
 from gpcatalog.planner.policy import Weights
-from gpcatalog.planner.sets import SLOTS, Chunk, Ints, KeepReason
+from gpcatalog.planner.sets.arrays import SLOTS, Ints
+from gpcatalog.planner.sets.chunk import Chunk
+from gpcatalog.planner.sets.keep_reasons import KeepReason
 
 # Resources of a choice, in this order everywhere: catalog rows and files of one segment, leaves, bytes rewritten on all segments,
 # seconds, bytes a day that queries read more on all segments, leaves dropped, catalog bytes on all instances (estimate), merges,

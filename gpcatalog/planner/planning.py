@@ -38,7 +38,10 @@ from gpcatalog.planner.group import (
 )
 from gpcatalog.planner.plan import CurvePoint, Effort, Left, LimitLine, Optimum, Plan, Source, TablePlan
 from gpcatalog.planner.relations import relations_of
-from gpcatalog.planner.sets import WHY_TEXT, Chunk, KeepReason, Reader, Root
+from gpcatalog.planner.sets.chunk import Chunk
+from gpcatalog.planner.sets.keep_reasons import WHY_TEXT, KeepReason
+from gpcatalog.planner.sets.reader import Reader
+from gpcatalog.planner.sets.roots import Root
 from gpcatalog.planner.steps import StepBuilder, family_word
 from gpcatalog.store.snapshot import Snapshot
 

@@ -14,7 +14,8 @@ from gpcatalog.planner import grid
 from gpcatalog.planner.group import Problem
 from gpcatalog.planner.operations import AnyStep, Externalise, Gain, Merge, Price, Reconfigure, step_id
 from gpcatalog.planner.policy import interval_days
-from gpcatalog.planner.sets import KeepReason, partman_keep
+from gpcatalog.planner.sets.keep_reasons import KeepReason
+from gpcatalog.planner.sets.roots import partman_keep
 from gpcatalog.planner.steps import StepBuilder
 
 

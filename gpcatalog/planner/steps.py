@@ -20,7 +20,8 @@ from gpcatalog.planner.costs import KEEP, TARGETS, LeafClass, Table, counted, sh
 from gpcatalog.planner.group import CATALOG, DROP, FILES, LEAVES, ROWS, SCAN, SECONDS, Options, Problem, Solution
 from gpcatalog.planner.operations import AnyStep, Convert, DropEmpty, End, Gain, Leaf, Merge, NewLeaf, Price, Unit, step_id
 from gpcatalog.planner.relations import Relation, fingerprint
-from gpcatalog.planner.sets import Reader, Root
+from gpcatalog.planner.sets.reader import Reader
+from gpcatalog.planner.sets.roots import Root
 
 
 def option_pairs(text: str) -> dict[str, str]:

@@ -16,7 +16,9 @@ from gpcatalog.planner import costs, limits, proposals
 from gpcatalog.planner.group import CATALOG, DROPPED, FILES, LEAVES, RESOURCES, REWRITE, ROWS, SECONDS
 from gpcatalog.planner.operations import NO_FLATTEN, AnyStep, DropEmpty, Flatten, Gain, NewLeaf, Price, Unpartition, step_id
 from gpcatalog.planner.plan import TablePlan
-from gpcatalog.planner.sets import HANGING, Reader, Root, _root_shape
+from gpcatalog.planner.sets.keep_reasons import HANGING
+from gpcatalog.planner.sets.reader import Reader
+from gpcatalog.planner.sets.roots import Root, root_shape
 from gpcatalog.planner.steps import StepBuilder, option_pairs
 
 Floats = npt.NDArray[np.float64]
@@ -212,7 +214,7 @@ def _shape(reader: Reader, root: Root, oid: int, *, anew: bool, bounds: int = 1)
         int(r["columns"]), bool(r["toast"]), int(r["indexes"]), int(r["index_columns"]), int(r["owner"] or 0), int(r["tablespace"] or 0),
         r["options"] or "", r["persistence"] or "", bounds, True, root.index,
     )  # fmt: skip
-    found = costs.shape_of(reader.generation, one, _root_shape(root.facts, root.leaves), anew=anew)
+    found = costs.shape_of(reader.generation, one, root_shape(root.facts, root.leaves), anew=anew)
     assert found is not None  # no storage is asked for but its own
     return found
 

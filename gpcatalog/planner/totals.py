@@ -14,7 +14,7 @@ from gpcatalog.model.storage import Storage
 from gpcatalog.planner import costs
 from gpcatalog.planner.group import CATALOG, FILES, LEAVES, ROWS
 from gpcatalog.planner.plan import Source, Totals
-from gpcatalog.planner.sets import Reader
+from gpcatalog.planner.sets.reader import Reader
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from gpcatalog.planner import budget, curve, frontier, group
 from gpcatalog.planner.group import FILES, LEAVES, REWRITE
 from gpcatalog.planner.policy import Policy, Rule, Weights
-from gpcatalog.planner.sets import Reader
+from gpcatalog.planner.sets.reader import Reader
 from tests.planner.made import MadeSnapshot
 from tests.planner.test_group import Piece, made, tables
 

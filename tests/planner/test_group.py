@@ -19,7 +19,7 @@ from gpcatalog.capacity.seconds import ADD_SECONDS, COPY_RATE, DROP_SECONDS, EXC
 from gpcatalog.model.storage import Storage
 from gpcatalog.planner import group
 from gpcatalog.planner.policy import Policy, Rule, Weights
-from gpcatalog.planner.sets import Reader
+from gpcatalog.planner.sets.reader import Reader
 from tests.planner.made import TAKEN_AT, MadeLeaf, MadeSnapshot, MadeTable, day_range
 
 pytestmark = pytest.mark.xdist_group("planner-group")  # what a property counted is looked at by a test after it

@@ -1,0 +1,124 @@
+"""What age, retention, policy and dependents say of units: which stay, which may be dropped, where merging stops."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from gpcatalog.capacity.generation import Generation
+from gpcatalog.model.bounds import (
+    DAY,
+    INFINITY,
+    MINUS_INFINITY,
+    OPEN_HIGH,
+    Term,
+    TermKind,
+    axis,
+    timestamp_axis,
+)
+from gpcatalog.planner import grid
+from gpcatalog.planner.sets.arrays import Bools, Ints, spans
+from gpcatalog.planner.sets.keep_reasons import HANGING, KeepReason
+from gpcatalog.planner.sets.roots import Root
+
+
+def hanging(batch: list[Root], oid: Ints, of: Ints) -> tuple[list[int], list[int]]:
+    """Units that something hangs on, and units distributed otherwise."""
+    hung: list[int] = []
+    otherwise: list[int] = []
+    for r in batch:
+        for fact, into in (*((f, hung) for f in HANGING), ("other distribution", otherwise)):
+            for one, _ in r.facts.get(fact, ()):
+                if one != r.oid:
+                    into += [int(of[i]) for i in np.flatnonzero(oid == one).tolist() if of[i] >= 0]
+    return hung, otherwise
+
+
+def ages(
+    generation: Generation,
+    now: int,
+    batch: list[Root],
+    root: Ints,
+    sets: npt.NDArray[np.int32],
+    low: Ints,
+    high: Ints,
+    cal_low: Ints,
+    cal_high: Ints,
+    why: npt.NDArray[np.int8],
+    empty: Bools,
+) -> tuple[Ints, Bools, Bools]:
+    """By unit: the edge of the hot window, whether an empty one may be dropped, whether it is past its retention."""
+    n = len(root)
+    edge = np.full(n, OPEN_HIGH, dtype=np.int64)
+    drop, past = np.zeros(n, np.bool_), np.zeros(n, np.bool_)
+    for place, s, e in spans([r.index for r in batch], root):
+        r = batch[place]
+        if not r.level:
+            continue
+        here = slice(s, e)
+        w = r.wishes
+        usable = (
+            (why[here] != KeepReason.UNPARSED)
+            & (why[here] != KeepReason.DEFAULT)
+            & (why[here] != KeepReason.HANGS_ON)
+            & (why[here] != KeepReason.EXTERNAL)
+        )
+        if r.calendar:
+            hot = int(now - r.shift - w.hot_days * DAY)
+            edge[here] = hot
+            ahead = int(now - r.shift + w.premade_days * DAY)
+            # an open end takes what no other leaf does: it is never dropped
+            closed = (cal_low[here] > MINUS_INFINITY) & (cal_high[here] < INFINITY)
+            drop[here] = empty[here] & usable & closed & ((cal_high[here] <= hot) | (cal_low[here] >= ahead))
+            if w.externalise_after is not None and generation.greenplum:
+                old = (why[here] == KeepReason.FREE) & ~empty[here] & (cal_high[here] <= now - r.shift - int(w.externalise_after * DAY))
+                why[here][old] = KeepReason.EXTERNALISE
+            if w.keep is not None:
+                past[here] = usable & (cal_high[here] <= now - r.shift - int(w.keep * DAY))
+        elif not r.lists:
+            # numbers have no clock: the highest leaf with rows is where writing goes on
+            for at in np.unique(sets[here]).tolist():
+                i = np.flatnonzero(sets[here] == at) + s
+                full = i[~empty[i] & (why[i] != KeepReason.DEFAULT) & (why[i] != KeepReason.UNPARSED)]
+                some = i[(why[i] != KeepReason.DEFAULT) & (why[i] != KeepReason.UNPARSED)]
+                if len(some):
+                    edge[i] = cal_low[full].max() if len(full) else cal_low[some].max()
+                if len(full):  # a set that never held rows tells nothing about what is past
+                    closed = (cal_low[i] > MINUS_INFINITY) & (cal_high[i] < INFINITY)
+                    drop[i] = empty[i] & usable[i - s] & closed & (cal_high[i] <= edge[i])
+        if w.empty != "drop":
+            drop[here] = False
+        kept = np.flatnonzero(~drop[here])
+        if not len(kept):  # a table keeps its last partition
+            drop[e - 1] = False
+    return edge, drop, past
+
+
+def named(batch: list[Root], root: Ints) -> Bools:
+    """Units of tables whose grains a policy names: merged by the calendar even where sizes are unknown."""
+    named = {r.index: r.wishes.grains_named for r in batch}
+    flags = np.zeros((max(named) + 1) if named else 1, dtype=np.bool_)
+    for index, flag in named.items():
+        flags[index] = flag
+    return np.asarray(flags[root], dtype=np.bool_)
+
+
+def add_stops(batch: list[Root], root: Ints, cal_low: Ints, cal_high: Ints, stop: Bools) -> None:
+    """Retention units and boundaries that no merged leaf may span."""
+    for place, s, e in spans([r.index for r in batch], root):
+        r = batch[place]
+        if not r.level:
+            continue
+        w = r.wishes
+        if w.retention_unit is not None and r.calendar:
+            grain = grid.Grain(w.retention_unit)
+            safe = np.clip(cal_low[s:e], -(2**60), 2**60)
+            cell = grid.cells(grain, safe)
+            stop[s + 1 : e] |= cell[1:] != cell[:-1]
+        for text in w.boundaries:
+            try:
+                at = timestamp_axis(text) - r.shift if r.calendar else axis(Term(TermKind.VALUE, "", text), r.family)
+            except ValueError:
+                continue
+            stop[s + 1 : e] |= cal_low[s + 1 : e] == at
+            # a boundary inside a leaf cannot be kept by merging its neighbours apart; the leaf itself spans it already

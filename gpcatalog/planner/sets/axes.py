@@ -1,0 +1,125 @@
+"""Where units lie on the axis of their key, and on the calendar."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gpcatalog.capacity.generation import Generation
+from gpcatalog.model.bounds import (
+    DAY,
+    HOUR,
+    INFINITY,
+    MINUS_INFINITY,
+    OPEN_HIGH,
+    OPEN_LOW,
+    BoundKind,
+    Family,
+    TermKind,
+    added_again,
+    parse,
+)
+from gpcatalog.planner import grid
+from gpcatalog.planner.sets.arrays import SLOTS, Bools, Ints, moved, spans
+from gpcatalog.planner.sets.bound_codes import BoundCodes
+from gpcatalog.planner.sets.keep_reasons import KeepReason
+from gpcatalog.planner.sets.roots import Root
+
+
+def axes(
+    bounds: BoundCodes, batch: list[Root], root: Ints, code: Ints, default: Bools, parents: npt.NDArray[Any]
+) -> tuple[Ints, Ints, Ints, Ints, npt.NDArray[np.int8]]:
+    """Where every unit lies, and why some lie nowhere. Sets digits, shift and widths of the roots."""
+    n = len(root)
+    low, high = np.zeros(n, np.int64), np.ones(n, np.int64)
+    why = np.zeros(n, dtype=np.int8)
+    cal_low, cal_high = low.copy(), high.copy()
+    for place, s, e in spans([r.index for r in batch], root):
+        r = batch[place]
+        here = slice(s, e)
+        why[here][default[here]] = KeepReason.DEFAULT
+        if not r.level:
+            why[here] = KeepReason.UNPARSED
+            continue
+        if r.lists:
+            _list_order(bounds, here, code, default, low, high, why, parents[here])
+            cal_low[here], cal_high[here] = low[here], high[here]
+            continue
+        if r.several:
+            low[here], high[here], lo, hi, good = bounds.tuples(r.several, code[here])
+            why[here][~good & ~default[here]] = KeepReason.UNPARSED
+            cal_low[here], cal_high[here] = _calendar(r, lo, hi, good)
+            continue
+        lo, hi, good = bounds.intervals(r.family, code[here])
+        if r.numeric and (not good[~default[here]].all() or bounds.flagged(code[here])):
+            # fractions, and ends of which it matters what lies behind them: 6 does not follow 5 INCLUSIVE
+            found = bounds.intervals(Family.NUMERIC, code[here])
+            if found[2].sum() >= good.sum():
+                r.family, (lo, hi, good) = Family.NUMERIC, found
+        why[here][~good & ~default[here]] = KeepReason.UNPARSED
+        lo, hi = np.where(good, lo, 0), np.where(good, hi, 1)
+        low[here], high[here] = lo, hi
+        cal_low[here], cal_high[here] = _calendar(r, lo, hi, good)
+    return low, high, cal_low, cal_high, why
+
+
+def _list_order(
+    bounds: BoundCodes, here: slice, code: Ints, default: Bools, low: Ints, high: Ints, why: npt.NDArray[np.int8], parents: npt.NDArray[Any]
+) -> None:
+    """Lists have no axis: values in the order of their text stand one after another, set by set."""
+    texts: list[tuple[int, str, int]] = []
+    for i, (c, p) in enumerate(zip(code[here].tolist(), parents.tolist(), strict=True)):
+        bound = parse(bounds.texts[c]) if c < len(bounds.texts) else parse(None)
+        if bound.kind is BoundKind.LIST and not any(t.kind is TermKind.NULL for t in bound.values):
+            texts.append((p, bound.values[0].value, i))
+        elif not default[here][i]:
+            why[here.start + i] = KeepReason.UNPARSED
+    for position, (_, _, i) in enumerate(sorted(texts)):
+        low[here.start + i], high[here.start + i] = position, position + 1
+
+
+def _calendar(r: Root, lo: Ints, hi: Ints, good: Bools) -> tuple[Ints, Ints]:
+    """The units' ends on the calendar (or as they are for plain numbers)."""
+    closed = good & (lo > MINUS_INFINITY) & (hi < INFINITY)
+    if r.family.time:
+        lengths = hi[closed] - lo[closed]
+        if len(lengths) and int(np.median(lengths)) >= 20 * HOUR:
+            # local midnights: the remainder most starts share is the calendar's origin
+            values, counts = np.unique(lo[closed] % DAY, return_counts=True)
+            # midnights at 21:00 UTC are those of a zone three hours ahead, not of one 21 hours behind
+            r.shift = int(values[int(np.argmax(counts))])
+            r.shift -= DAY if r.shift > 12 * HOUR else 0
+        return moved(lo, -r.shift), moved(hi, -r.shift)
+    if not closed.any():
+        return lo, hi
+    for digits in (8, 6):
+        at, fits = grid.dates_from_numbers(lo, digits)
+        to, fits_too = grid.dates_from_numbers(hi, digits)
+        # an end such as 20240132 or 20240100 is no date: three of four must be, the others lie nowhere
+        if closed.sum() >= 2 and (fits & fits_too)[closed].mean() >= 0.75:
+            r.digits = digits
+            at = np.where(fits, at, np.where(lo <= MINUS_INFINITY, lo, OPEN_LOW))
+            to = np.where(fits_too, to, np.where(hi >= INFINITY, hi, OPEN_HIGH))
+            return at, to
+    spans, counts = np.unique((hi - lo)[closed], return_counts=True)
+    width = int(spans[int(np.argmax(counts))])
+    span = int(hi[closed].max()) - int(lo[closed].min())
+    r.widths = tuple(grid.round_multiples(width, max(span, width * 2), SLOTS - 1))
+    return lo, hi
+
+
+def can_be_added_again(bounds: BoundCodes, generation: Generation, code: Ints, parents: Ints) -> Bools:
+    """Units that Greenplum 6 accepts again when a rollback adds them; elsewhere, all of them."""
+    found = np.ones(len(code), dtype=np.bool_)
+    if not generation.rule_catalogs:
+        return found
+    texts = [*bounds.texts.tolist(), ""]
+    odd = np.array(["EXCLUSIVE" in t and "INCLUSIVE" in t for t in texts], dtype=np.bool_)
+    code = np.minimum(code, len(texts) - 1)
+    for parent in np.unique(parents[odd[code]]).tolist():
+        at = np.flatnonzero(parents == parent)
+        siblings = [parse(texts[c]) for c in code[at].tolist()]
+        found[at] = added_again(siblings, siblings)
+    return found

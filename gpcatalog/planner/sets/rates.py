@@ -1,0 +1,116 @@
+"""How often queries ask for a unit: by the policy's default workload, or by the one that was given."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from gpcatalog.model.bounds import (
+    DAY,
+    OPEN_HIGH,
+    OPEN_LOW,
+    Term,
+    TermKind,
+    axis,
+)
+from gpcatalog.planner.policy import Policy
+from gpcatalog.planner.sets.arrays import Floats, Ints, spans
+from gpcatalog.planner.sets.roots import Root
+from gpcatalog.planner.workload import Workload
+
+
+@dataclass
+class Intervals:
+    """Intervals that queries ask one table for: how many calls a day overlap a stretch of its axis."""
+
+    total: float
+    starts: Ints
+    calls_by_start: Floats
+    ends: Ints
+    calls_by_end: Floats
+
+    @classmethod
+    def of(cls, asked: list[tuple[int, int, float]]) -> Intervals:
+        starts = sorted((s, c) for s, _, c in asked)
+        ends = sorted((e, c) for _, e, c in asked)
+        return cls(
+            sum(c for _, _, c in asked),
+            np.array([s for s, _ in starts], dtype=np.int64),
+            np.concatenate([[0.0], np.cumsum([c for _, c in starts])]),
+            np.array([e for e, _ in ends], dtype=np.int64),
+            np.concatenate([[0.0], np.cumsum([c for _, c in ends])]),
+        )
+
+    def overlapping(self, low: Ints, high: Ints) -> Floats:
+        """Calls a day whose interval [start, end) overlaps [low, high)."""
+        before = self.calls_by_end[np.searchsorted(self.ends, low, side="right")]
+        after = self.total - self.calls_by_start[np.searchsorted(self.starts, high, side="left")]
+        return np.asarray(self.total - before - after, dtype=np.float64)
+
+
+def _asked(workload: Workload | None, r: Root) -> tuple[list[tuple[int, int, float]], float] | None:
+    """Intervals on the table's axis and calls for one unknown value, a day; None where no workload was given."""
+    if workload is None or not r.key or r.lists or r.several:
+        return None
+    found: list[tuple[int, int, float]] = []
+    points = 0.0
+    step = r.family.step or 1
+    for one in workload.of(r.schema, r.name, r.key):
+        if one.point or (one.low is None and one.high is None):
+            points += one.calls if one.point else 0.0
+            continue
+        try:
+            low = OPEN_LOW if one.low is None else axis(Term(TermKind.VALUE, "", one.low), r.family)
+            high = OPEN_HIGH if one.high is None else axis(Term(TermKind.VALUE, "", one.high), r.family)
+        except ValueError:
+            continue
+        low += 0 if one.low_inclusive or one.low is None else step
+        high += step if one.high_inclusive and one.high is not None else 0
+        if low < high:
+            found.append((low, high, one.calls))
+    return found, points
+
+
+def rates(
+    policy: Policy,
+    workload: Workload | None,
+    now: int,
+    intervals: dict[int, Intervals],
+    batch: list[Root],
+    root: Ints,
+    sets: npt.NDArray[np.int32],
+    low: Ints,
+    high: Ints,
+    cal_low: Ints,
+    cal_high: Ints,
+) -> Floats:
+    """Questions a day that ask for one unit alone, from the stated default workload."""
+    w = policy.workload
+    n = len(root)
+    rate = np.zeros(n)
+    for place, s, e in spans([r.index for r in batch], root):
+        r = batch[place]
+        if not r.level:
+            continue
+        if r.calendar:
+            lo = np.clip(cal_low[s:e], -(2**60), 2**60).astype(np.float64)
+            hi = np.clip(cal_high[s:e], -(2**60), 2**60).astype(np.float64)
+            wide = np.clip((hi - lo) / DAY, 0, 3660)
+            age = np.clip((now - r.shift - hi) / DAY, 0, 36500)
+        else:
+            # a number's age is how many leaves came after it
+            wide = np.ones(e - s)
+            age = np.arange(e - s, 0, -1, dtype=np.float64)
+        likely = wide * np.exp2(-age / w.half_life)
+        asked = _asked(workload, r)
+        if asked is None:
+            rate[s:e] = w.fresh_per_day * likely
+            continue
+        # one unknown value is as likely anywhere as the default has it; known ranges say themselves what they overlap
+        total = float(likely.sum())
+        rate[s:e] = asked[1] * likely / total if total > 0 else 0.0
+        if asked[0]:
+            intervals[r.index] = Intervals.of(asked[0])
+    return rate

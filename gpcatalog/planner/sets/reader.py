@@ -1,0 +1,400 @@
+"""Reads partition sets out of a snapshot, a chunk of tables at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gpcatalog.capacity.generation import Generation
+from gpcatalog.capacity.limits import GIB
+from gpcatalog.capacity.model import Cluster
+from gpcatalog.model.bounds import (
+    Family,
+)
+from gpcatalog.model.storage import Storage
+from gpcatalog.planner.costs import LeafClass, Table, heap_files, model_generation
+from gpcatalog.planner.ends import Ends
+from gpcatalog.planner.policy import Policy
+from gpcatalog.planner.sets.ages import add_stops, ages, hanging, named
+from gpcatalog.planner.sets.arrays import Bools, Floats, Ints, mix
+from gpcatalog.planner.sets.axes import axes, can_be_added_again
+from gpcatalog.planner.sets.bound_codes import BoundCodes
+from gpcatalog.planner.sets.chunk import Chunk
+from gpcatalog.planner.sets.keep_reasons import KeepReason
+from gpcatalog.planner.sets.rates import Intervals, rates
+from gpcatalog.planner.sets.roots import Root, load_roots, root_shape
+from gpcatalog.planner.workload import Workload
+from gpcatalog.store.snapshot import Snapshot
+
+CHUNK = 100_000  # leaves read and planned at a time: bounds memory
+KEPT = 500_000  # leaves up to which what was prepared is kept, and not read a second time
+
+
+class Reader:
+    """Reads partition sets out of a snapshot, a chunk of tables at a time."""
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        policy: Policy,
+        *,
+        lock_limit: float | None = None,
+        now: datetime | None = None,
+        workload: Workload | None = None,
+    ) -> None:
+        self.workload = workload
+        self.snapshot = snapshot
+        self.policy = policy
+        self.generation: Generation = model_generation(snapshot.header["generation"])
+        nodes = snapshot.one(
+            "SELECT count(*) FILTER (content >= 0 AND role = 'p') AS primaries, count(*) FILTER (content >= 0 AND role = 'm') AS mirrors,"
+            " count(*) FILTER (content = -1 AND role = 'm') AS standby FROM instance"
+        )
+        self.cluster = Cluster(int(nodes["primaries"]), mirrors=nodes["mirrors"] > 0, standby=nodes["standby"] > 0)
+        self.segments = max(1, self.cluster.segments)
+        moment = now or snapshot.header["taken_at"].replace(tzinfo=UTC)
+        self.now = int(moment.timestamp() * 1_000_000)
+        self.roots = load_roots(snapshot, policy, lock_limit)
+        self.bounds = BoundCodes(snapshot)
+        self.shapes = [root_shape(r.facts, r.leaves) for r in self.roots]
+        self._classes: dict[LeafClass, int] = {}
+        self._ends: dict[Family, Ends] = {}
+        self.intervals: dict[int, Intervals] = {}  # by index of the root, where a workload asks for ranges
+        self.block = int(snapshot.header["block_size"])
+        self._oids = np.array([r.oid for r in self.roots], dtype=np.int64)
+        rows = snapshot.rows("""
+            SELECT hash(storage, "columns", toast, indexes, index_columns, owner, tablespace, options, persistence) AS h,
+                   any_value(storage) AS storage,
+                   any_value("columns") AS "columns", any_value(toast) AS toast, any_value(indexes) AS indexes,
+                   any_value(index_columns) AS index_columns, any_value(owner) AS owner, any_value(tablespace) AS tablespace,
+                   any_value(options) AS options, any_value(persistence) AS persistence
+              FROM relation WHERE kind IN ('leaf', 'intermediate') GROUP BY 1 ORDER BY 1""")
+        self._shape_hashes = np.array([r["h"] for r in rows], dtype=np.uint64)
+        self._shape_rows = rows
+
+    def ends(self, kind: Family) -> Ends:
+        """Reads typed ends of bounds of one family; what it took apart once it knows."""
+        return self._ends.setdefault(kind, Ends(kind))
+
+    def chunks(self, only: set[int] | None = None) -> Iterator[Chunk]:
+        """Chunks of whole tables, in order of oid; `only` names indexes of roots."""
+        batch: list[Root] = []
+        size = 0
+        for root in self.roots:
+            if only is not None and root.index not in only:
+                continue
+            batch.append(root)
+            size += root.leaves
+            if size >= CHUNK:
+                yield self._chunk(batch)
+                batch, size = [], 0
+        if batch:
+            yield self._chunk(batch)
+
+    def _read(self, batch: list[Root]) -> dict[str, npt.NDArray[Any]]:
+        # without a directory listing bytes are the server's estimate, pages; an empty table needs no estimate
+        size = f"coalesce(bytes, CASE WHEN filled = false THEN 0 WHEN pages > 0 THEN pages * {self.block} ELSE -1 END)"
+        segment = (
+            "coalesce(max_segment_bytes, CASE WHEN filled = false THEN 0"
+            f" WHEN pages > 0 THEN ceil(pages * {self.block} / {self.segments}.0) ELSE -1 END)"
+        )
+        lo, hi = batch[0].oid, batch[-1].oid
+        found = self.snapshot.columns(
+            f"""SELECT oid, root, coalesce(parent, 0)::UINTEGER AS parent, level, (kind = 'leaf') AS leaf, is_default,
+                       coalesce(filled::TINYINT, -1::TINYINT) AS filled, {size}::BIGINT AS bytes, {segment}::BIGINT AS segment,
+                       coalesce(files, -1)::BIGINT AS files,
+                       hash(storage, "columns", toast, indexes, index_columns, owner, tablespace, options, persistence) AS shape,
+                       bound_key AS bound
+                  FROM relation WHERE kind IN ('leaf', 'intermediate') AND root BETWEEN {lo} AND {hi} ORDER BY root, level, oid"""
+        )
+        arrays = {name: np.asarray(values) for name, values in found.items()}
+        wanted = np.isin(arrays["root"], np.array([r.oid for r in batch], dtype=arrays["root"].dtype))
+        if not wanted.all():
+            arrays = {name: values[wanted] for name, values in arrays.items()}
+        return arrays
+
+    def _classify(self, shape: npt.NDArray[np.uint64], root: npt.NDArray[np.int64], bounds: Ints, leaf: Bools) -> npt.NDArray[np.int32]:
+        """Class of every relation: what it looks like, how many bounds lie on its path, whose columns it has."""
+        at = np.searchsorted(self._shape_hashes, shape)
+        packed = ((root * 64 + bounds) * 2 + leaf) * (len(self._shape_rows) + 1) + at
+        distinct, first, inverse = np.unique(packed, return_index=True, return_inverse=True)
+        codes = np.empty(len(distinct), dtype=np.int32)
+        for n, i in enumerate(first.tolist()):
+            r = self._shape_rows[int(at[i])]
+            one = LeafClass(
+                Storage(r["storage"]) if r["storage"] in set(Storage) else Storage.OTHER,
+                int(r["columns"]),
+                bool(r["toast"]),
+                int(r["indexes"]),
+                int(r["index_columns"]),
+                int(r["owner"] or 0),
+                int(r["tablespace"] or 0),
+                r["options"] or "",
+                r["persistence"] or "",
+                int(bounds[i]),
+                bool(leaf[i]),
+                int(root[i]),
+            )
+            codes[n] = self._classes.setdefault(one, len(self._classes))
+        return codes[inverse]
+
+    def _heap_files(self, klass: npt.NDArray[np.int32], segment: Floats) -> Floats:
+        heap = np.array([c.storage is Storage.HEAP for c in self._classes], dtype=np.bool_)
+        return heap_files(np.where(heap[klass], segment, 0.0), self.block)
+
+    def _chunk(self, batch: list[Root]) -> Chunk:
+        tree = _Tree(self._read(batch), batch)
+        klass = self._classify(tree.shape, tree.root, tree.bounds_on_path, tree.leaf)
+        table = Table.of(self.generation, self.cluster, list(self._classes), self.shapes)
+        size = self._sizes(tree, table, klass)
+        place = self._places(tree, size.external, batch)
+        order = place.order
+        signature = tree.signatures(klass)[order]
+        empty, unknown = size.empty[order], size.unknown[order]
+        edge, droppable, past = ages(
+            self.generation, self.now, batch, place.root, place.sets, place.low, place.high, place.cal_low, place.cal_high, place.why, empty
+        )
+        why = place.why
+        why[(why == KeepReason.FREE) & past] = KeepReason.PAST_RETENTION
+        why[(why == KeepReason.FREE) & (place.cal_high > edge)] = KeepReason.HOT
+        why[(why == KeepReason.FREE) & unknown & ~named(batch, place.root)] = KeepReason.UNKNOWN_SIZE
+        stop = place.new_set.copy()
+        free = why == KeepReason.FREE
+        stop[1:] |= ~free[1:] | ~free[:-1] | (place.high[:-1] != place.low[1:]) | (signature[1:] != signature[:-1])
+        add_stops(batch, place.root, place.cal_low, place.cal_high, stop)
+        run = (np.cumsum(stop) - 1).astype(np.int32)
+        run_unit = np.flatnonzero(stop)
+        run_length = np.diff(np.append(run_unit, tree.number))
+        leaves = size.leaves[order]
+        run_lanes = leaves[run_unit] if tree.number else np.zeros(0, np.int64)
+        run_leaf = np.concatenate([[0], np.cumsum(run_length * run_lanes)])[:-1] if tree.number else np.zeros(0, np.int64)
+        back = np.empty(tree.number, dtype=np.int64)
+        back[order] = np.arange(tree.number)
+        leaf_unit = back[tree.of[tree.leaves]]
+        leaf_order = np.lexsort((leaf_unit, tree.path[tree.leaves], run[leaf_unit]))
+        at = tree.leaves[leaf_order]
+        rate = rates(
+            self.policy, self.workload, self.now, self.intervals, batch, place.root, place.sets, place.low, place.high,
+            place.cal_low, place.cal_high,
+        )  # fmt: skip
+        return Chunk(
+            roots=batch,
+            table=table,
+            classes=list(self._classes),
+            oid=tree.oid[tree.units][order].astype(np.uint32),
+            root=place.root.astype(np.int32),
+            set=place.sets,
+            low=place.low,
+            high=place.high,
+            cal_low=place.cal_low,
+            cal_high=place.cal_high,
+            code=place.code,
+            leaves=leaves,
+            bytes=size.bytes[order],
+            segment=size.segment[order],
+            rows=size.rows[order],
+            files=size.files[order],
+            catalog=size.catalog[order],
+            rate=rate,
+            scanned=size.scanned[order],
+            why=why,
+            empty=empty,
+            droppable=droppable,
+            unknown=unknown,
+            run=run,
+            run_unit=run_unit,
+            run_length=run_length,
+            run_lanes=run_lanes,
+            run_leaf=run_leaf,
+            leaf_oid=tree.oid[at].astype(np.uint32),
+            leaf_unit=leaf_unit[leaf_order],
+            leaf_class=klass[at],
+            leaf_bytes=tree.bytes[at],
+            leaf_segment=tree.segment[at],
+            leaf_filled=tree.filled[at],
+            leaf_files=size.file_now[at],
+            hot_edge=edge,
+            intervals=self.intervals,
+            block=self.block,
+        )
+
+    def _sizes(self, tree: _Tree, table: Table, klass: npt.NDArray[np.int32]) -> _Sizes:
+        """Sum what lies at and below each unit: bytes, catalog rows, files."""
+        li, filled, files = tree.leaves, tree.filled, tree.files
+        unknown_leaf = (tree.bytes[li] < 0) & (filled[li] != 0)
+        clean, clean_segment = np.maximum(tree.bytes[li], 0), np.maximum(tree.segment[li], 0)
+        file_now = np.where(filled != 0, table.filled[klass, 0] + self._heap_files(klass, tree.segment), table.empty[klass, 0])
+        # where the directories were listed the table's own files are known, those of several writers as well, but for forks
+        listed = files / self.segments
+        space_map = self._heap_files(klass, np.minimum(tree.segment, GIB))
+        file_now = np.where(files > 0, table.empty[klass, 0] - 1 + listed + space_map, file_now)
+        file_now = np.nan_to_num(np.where(tree.leaf, file_now, table.empty[klass, 0]))
+        rows_now = np.nan_to_num(table.rows[:, 0])[klass]
+        rows_now += np.where(tree.leaf & (filled != 0), np.nan_to_num(table.more[klass, 0]), 0.0)
+        leaves = np.bincount(tree.of[li], minlength=tree.number).astype(np.int64)
+        share = np.where(table.column_stored[klass[li]], self.policy.workload.column_share, 1.0)
+        stored = np.array([c.storage in self.generation.storages for c in self._classes], dtype=np.bool_)
+        return _Sizes(
+            leaves=leaves,
+            bytes=tree.total(clean),
+            segment=tree.total(clean_segment),
+            rows=tree.total_of_all(rows_now),
+            files=tree.total_of_all(file_now),
+            catalog=tree.total_of_all(np.nan_to_num(table.catalog[klass, 0])),
+            scanned=tree.total(clean * share),
+            unknown=tree.total(unknown_leaf.astype(np.float64)) > 0,
+            empty=(tree.total((filled[li] != 0).astype(np.float64)) == 0) & (leaves > 0),
+            external=tree.total((~stored[klass[li]]).astype(np.float64)) > 0,
+            file_now=file_now,
+        )
+
+    def _places(self, tree: _Tree, external: Bools, batch: list[Root]) -> _Places:
+        """Find where units lie, in the order of their tables, sets and axis, and why some stay as they are."""
+        units = tree.units
+        root = tree.root[units]
+        code = self.bounds.codes(np.asarray(tree.bound[units], dtype=np.uint64))
+        low, high, cal_low, cal_high, why = axes(self.bounds, batch, root, code, tree.is_default[units], tree.parent_oid[units])
+        parent = tree.parent[units]
+        hung, otherwise = hanging(batch, tree.oid, tree.of)
+        numbers = np.arange(tree.number)
+        for stays, reason in (
+            (external, KeepReason.EXTERNAL),
+            (~can_be_added_again(self.bounds, self.generation, code, parent), KeepReason.NOT_AGAIN),
+            (np.isin(numbers, hung), KeepReason.HANGS_ON),
+            (np.isin(numbers, otherwise), KeepReason.OTHER_DISTRIBUTION),
+        ):
+            why[(why == KeepReason.FREE) & stays] = reason
+        set_key = np.where(parent < 0, -1 - root, parent)
+        nowhere = (why == KeepReason.UNPARSED) | (why == KeepReason.DEFAULT)  # they lie nowhere on the axis
+        order = np.lexsort((tree.oid[units], low, nowhere, set_key, root))
+        root, set_key = root[order], set_key[order]
+        new_set = np.ones(tree.number, dtype=np.bool_)
+        new_set[1:] = (set_key[1:] != set_key[:-1]) | (root[1:] != root[:-1])
+        return _Places(
+            order=order,
+            root=root,
+            code=code[order],
+            low=low[order],
+            high=high[order],
+            cal_low=cal_low[order],
+            cal_high=cal_high[order],
+            why=why[order],
+            new_set=new_set,
+            sets=(np.cumsum(new_set) - 1).astype(np.int32),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Sizes:
+    """Sums by unit, as they were read; file_now: files on one segment of every relation."""
+
+    leaves: Ints
+    bytes: Floats
+    segment: Floats
+    rows: Floats
+    files: Floats
+    catalog: Floats
+    scanned: Floats
+    unknown: Bools
+    empty: Bools
+    external: Bools
+    file_now: Floats
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Places:
+    """Units in the order of their tables, sets and axis. order: positions of units as they were read."""
+
+    order: Ints
+    root: Ints
+    code: Ints
+    low: Ints
+    high: Ints
+    cal_low: Ints
+    cal_high: Ints
+    why: npt.NDArray[np.int8]
+    new_set: Bools
+    sets: npt.NDArray[np.int32]
+
+
+class _Tree:
+    """Relations of some tables as they were read, with the unit of each: the partition of the planned level that it lies under.
+
+    units: positions of units; number: how many; of: number of its unit by relation, -1 above the level; leaves: positions of leaves
+    path: what lies between a relation and its unit, as a number; bounds_on_path: how many bounds lie on its way to the root
+    """
+
+    def __init__(self, read: dict[str, npt.NDArray[Any]], batch: list[Root]) -> None:
+        n = len(read["oid"])
+        self.oid, self.leaf = read["oid"].astype(np.int64), read["leaf"].astype(np.bool_)
+        self.level, self.shape, self.bound = read["level"].astype(np.int64), read["shape"], read["bound"]
+        self.is_default, self.filled = read["is_default"].astype(np.bool_), read["filled"].astype(np.int8)
+        self.bytes, self.segment = read["bytes"].astype(np.float64), read["segment"].astype(np.float64)
+        self.files, self.parent_oid = read["files"], read["parent"]
+        self.parent = self._parents()
+        local_root = np.searchsorted(np.array([r.oid for r in batch], dtype=np.int64), read["root"].astype(np.int64))
+        self.root = np.array([r.index for r in batch], dtype=np.int64)[local_root]
+        self.unit_level = np.array([r.level or 1 for r in batch], dtype=np.int64)[local_root]
+        self.unit, self.path = self._climb()
+        self.bounds_on_path = self._bounds()
+        self.is_unit = self.level == self.unit_level
+        self.units = np.flatnonzero(self.is_unit)
+        self.number = len(self.units)
+        number = np.full(n, -1, dtype=np.int64)
+        number[self.units] = np.arange(self.number)
+        self.of = np.where(self.level >= self.unit_level, number[self.unit], -1)
+        self.inside = self.of >= 0
+        self.leaves = np.flatnonzero(self.inside & self.leaf)
+
+    def _parents(self) -> Ints:
+        """Positions of parents, by binary search of oids; -1 where the parent is the root."""
+        if not len(self.oid):
+            return np.zeros(0, np.int64)
+        by_oid = np.argsort(self.oid, kind="stable")
+        in_order = self.oid[by_oid]
+        at = np.searchsorted(in_order, self.parent_oid.astype(np.int64))
+        at[at >= len(self.oid)] = 0
+        return np.where(in_order[at] == self.parent_oid, by_oid[at], -1)
+
+    def _climb(self) -> tuple[Ints, npt.NDArray[np.uint64]]:
+        """Position of the unit of every relation, itself above the planned level, and the bounds below it as a number."""
+        unit = np.arange(len(self.oid), dtype=np.int64)
+        path = np.zeros(len(self.oid), dtype=np.uint64)
+        with np.errstate(over="ignore"):
+            while (below := self.level[unit] > self.unit_level).any():
+                i = np.flatnonzero(below)
+                path[i] = mix(path[i] + self.bound[unit[i]] + np.uint64(1))
+                unit[i] = self.parent[unit[i]]
+        return unit, path
+
+    def _bounds(self) -> Ints:
+        bounded = (~self.is_default).astype(np.int64)
+        found, at = bounded.copy(), self.parent.copy()
+        while (at >= 0).any():
+            i = np.flatnonzero(at >= 0)
+            found[i] += bounded[at[i]]
+            at[i] = self.parent[at[i]]
+        return found
+
+    def signatures(self, klass: npt.NDArray[np.int32]) -> npt.NDArray[np.uint64]:
+        """What lies under each unit, as a number: equal numbers mean equal subpartitions of equal shape."""
+        found = np.zeros(self.number, dtype=np.uint64)
+        with np.errstate(over="ignore"):
+            shape_key = klass.astype(np.uint64) * np.uint64(2) + self.leaf.astype(np.uint64)
+            one = mix(self.path ^ mix(np.where(self.is_unit & ~self.leaf, np.uint64(0), shape_key) + np.uint64(7)))
+            np.add.at(found, self.of[self.inside], one[self.inside])
+        return found
+
+    def total(self, of_leaves: Floats) -> Floats:
+        """Sums by unit of values by leaf."""
+        return np.asarray(np.bincount(self.of[self.leaves], weights=of_leaves, minlength=self.number), dtype=np.float64)
+
+    def total_of_all(self, of_relations: Floats) -> Floats:
+        """Sums by unit of values by relation, of those at and below it."""
+        inside = self.inside
+        return np.asarray(np.bincount(self.of[inside], weights=of_relations[inside], minlength=self.number), dtype=np.float64)
