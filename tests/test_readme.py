@@ -95,7 +95,7 @@ def test_the_fault_table_is_the_tests() -> None:
 def test_the_messages_named_are_the_programs() -> None:
     """Each message of the troubleshooting table, up to its first gap, stands in the program or in what it writes."""
     table = README.read_text().split("## Troubleshooting")[1].split("What a fault does")[0]
-    said = "".join(p.read_text() for p in sorted((ROOT / "gpcatalog").rglob("*.py")))
+    said = "".join(p.read_text() for p in sorted([*(ROOT / "gpcatalog").rglob("*.py"), *(ROOT / "sql").rglob("*.part")]))
     named = [m for row in table.splitlines() if row.startswith("| `") for m in re.findall(r"`([^`]+)`", row.split("|")[1])]
     assert len(named) > 10
     for message in named:

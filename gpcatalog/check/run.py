@@ -30,8 +30,9 @@ from gpcatalog.dialect.variables import Variables
 from gpcatalog.dialect.version import Edition, edition
 from gpcatalog.effects.effect import Effect
 from gpcatalog.effects.handlers.registry import HANDLERS
+from gpcatalog.effects.live_catalog import BaselineError
 from gpcatalog.effects.relations import qualified
-from gpcatalog.effects.schema_state import BaselineError, SchemaState
+from gpcatalog.effects.schema_state import SchemaState
 from gpcatalog.effects.session import rolled_back
 from gpcatalog.errors import CatalogError
 from gpcatalog.model.finding import Finding, Severity

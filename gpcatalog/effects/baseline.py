@@ -22,8 +22,9 @@ from gpcatalog.capacity.model import FILLED, Index, Place, Shape
 from gpcatalog.capacity.toast import toastable
 from gpcatalog.dialect.script import Source, statements
 from gpcatalog.dialect.version import Edition
+from gpcatalog.effects.live_catalog import BaselineError
 from gpcatalog.effects.relations import Check, Column, ForeignKey, Key, Level, Odd, Partition, Size, Table, View, like_of
-from gpcatalog.effects.schema_state import BaselineError, SchemaState
+from gpcatalog.effects.schema_state import SchemaState
 from gpcatalog.effects.session import SETTINGS
 from gpcatalog.effects.types import DefinedType, Types
 from gpcatalog.errors import CatalogError

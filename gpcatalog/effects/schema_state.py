@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from sqlglot import exp
@@ -20,6 +20,7 @@ from gpcatalog.effects.calendar import Unknown
 from gpcatalog.effects.effect import Effect
 from gpcatalog.effects.handlers.nodes import cascades
 from gpcatalog.effects.handlers.registry import HANDLERS, MINOR, NO_EFFECT, NOT_COUNTED, UNLESS_CASCADE
+from gpcatalog.effects.live_catalog import LiveCatalog
 from gpcatalog.effects.relations import Key, Partition, Size, Table, View, fold, index_rows, object_name, qualified
 from gpcatalog.effects.session import Defaults, commits, reverse
 from gpcatalog.effects.types import Types
@@ -48,46 +49,6 @@ class _Mark:
     recalled: set[tuple[str, str]]
     renamed_schemas: dict[str, str]
     effects: list[Effect] = field(default_factory=list)
-
-
-class BaselineError(CatalogError):
-    """The baseline cannot be read."""
-
-
-class LiveCatalog(Protocol):
-    """What a baseline tells of tables that exist; names are those of the server before the script. Methods raise BaselineError."""
-
-    def schemas_of(self, name: str) -> list[str]:
-        """Schemas that have a table or partition of that name."""
-        ...
-
-    def tables_in(self, schema: str) -> list[str]:
-        """Names of the tables and partitions in a schema, without the partitions of tables in it."""
-        ...
-
-    def table(self, schema: str, name: str) -> Table | None:
-        """A table that is no partition."""
-        ...
-
-    def root_of(self, schema: str, name: str) -> tuple[str, str] | None:
-        """Of a partition: (schema, name) of its table."""
-        ...
-
-    def owner_of_index(self, name: str) -> list[tuple[str, str]]:
-        """Tables with an index of that name."""
-        ...
-
-    def referencing(self, schema: str, name: str) -> list[tuple[str, str]]:
-        """Tables with a foreign key to a table, or that inherit from it."""
-        ...
-
-    def reading_schema(self, schema: str) -> list[tuple[str, str]]:
-        """Materialized views that read a relation of that schema."""
-        ...
-
-    def reading(self, schema: str, name: str) -> list[tuple[str, str]]:
-        """Materialized views that read a relation."""
-        ...
 
 
 def _path_to(parts: list[Partition], name: str, schema: str, default: str) -> list[Partition]:

@@ -111,7 +111,7 @@ class Types:
     def resolved(self, name: str, typmod: int) -> tuple[str, int]:
         """The type that decides: of a domain what it is made of; "" for one that is not known.
 
-        >>> Types({"mood": Made("int4", -1, None)}).resolved("mood", -1), Types().resolved("mood", -1), Types().resolved("text", -1)
+        >>> Types({"mood": DefinedType("int4", -1, None)}).resolved("mood", -1), Types().resolved("mood", -1), Types().resolved("text", -1)
         (('int4', -1), ('', -1), ('text', -1))
         """
         if name in self.made:

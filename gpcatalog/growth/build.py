@@ -255,7 +255,7 @@ def _churn(points: Sequence[Point], days: float) -> list[Churn]:
 def reach(now: float, limit: float, line: TrendLine | None, last: datetime, x: float) -> tuple[str, date | None, date | None, date | None]:
     """State, expected, earliest and latest day for a limit; x: the last point's day, where the line starts from its fitted value.
 
-    >>> reach(80, 100, Line(1, 0, None, None, 3), datetime(2026, 1, 1), 80.0)[0]
+    >>> reach(80, 100, TrendLine(1, 0, None, None, 3), datetime(2026, 1, 1), 80.0)[0]
     'too few points'
     """
     if now >= limit:
