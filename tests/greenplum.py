@@ -63,7 +63,15 @@ class Cluster:
             mode = "-E" if self.generation == 6 else "-c gp_role=dispatch"
         else:
             mode = "" if self.generation == 6 else "-c gp_role=execute"
-        self._ctl(content, "-l", str(self.folder / f"server{content}.log"), "-o", f"-p {port} {mode}", "start", what=f"start {content}")
+        self._ctl(
+            content,
+            "-l",
+            str(self.folder / f"server{content}.log"),
+            "-o",
+            f"-p {port} {mode}",
+            "start",
+            what=f"start {content}",
+        )
 
     def stop_instance(self, content: int, mode: str = "fast") -> None:
         if (self.data(content) / "postmaster.pid").exists():
@@ -71,12 +79,26 @@ class Cluster:
 
     def make(self) -> Cluster:
         process.run(
-            [self.home / "bin/initdb", "-D", self.data(-1), "-U", "gpadmin", "-E", "UTF8", "--locale=C.UTF-8", "--shared_buffers=64MB"],
+            [
+                self.home / "bin/initdb",
+                "-D",
+                self.data(-1),
+                "-U",
+                "gpadmin",
+                "-E",
+                "UTF8",
+                "--locale=C.UTF-8",
+                "--shared_buffers=64MB",
+            ],
             env=self.env,
             what="initdb",
         )
         for content in range(SEGMENTS):  # a copy takes a tenth of the time of an initdb
-            process.run(["cp", "-a", self.data(-1), self.data(content)], env=self.env, what=f"copy for instance {content}")
+            process.run(
+                ["cp", "-a", self.data(-1), self.data(content)],
+                env=self.env,
+                what=f"copy for instance {content}",
+            )
         for content in range(-1, SEGMENTS):
             data = self.data(content)
             with (data / "postgresql.conf").open("a") as conf:
@@ -88,7 +110,9 @@ class Cluster:
                     + ("checkpoint_segments=16\n" if self.generation == 6 else "max_wal_size=1GB\n")
                 )
             (data / "internal.auto.conf").open("a").write(f"gp_dbid={content + 2}\n")
-            (data / "pg_hba.conf").write_text("local all all trust\nhost all all 127.0.0.1/32 trust\n")
+            (data / "pg_hba.conf").write_text(
+                "local all all trust\nhost all all 127.0.0.1/32 trust\n"
+            )
         self._register()
         for content in range(SEGMENTS):
             self.start_instance(content)
@@ -101,7 +125,13 @@ class Cluster:
     def _register(self) -> None:
         """Tell the coordinator, in utility mode, who belongs to the cluster."""
         utility = "-c gp_role=utility" + (" -m" if self.generation == 6 else "")
-        self._ctl(-1, "-o", f"-p {self.ports[0]} {utility}", "start", what="start the coordinator in utility mode")
+        self._ctl(
+            -1,
+            "-o",
+            f"-p {self.ports[0]} {utility}",
+            "start",
+            what="start the coordinator in utility mode",
+        )
         calls = "".join(
             f"SELECT gp_add_segment({content + 2}::int2, ({content})::int2, 'p', 'p', 'n', 'u', "
             f"{self.ports[content + 1]}, 'localhost', '127.0.0.1', '{self.data(content)}');"
@@ -114,7 +144,16 @@ class Cluster:
     def psql(self, sql: str, *, database: str = "postgres", options: str = "") -> None:
         env = {**self.env, "PGOPTIONS": options} if options else self.env
         process.run(
-            [self.home / "bin/psql", "-Xq", "-v", "ON_ERROR_STOP=1", "-d", self.dsn(database), "-c", sql],
+            [
+                self.home / "bin/psql",
+                "-Xq",
+                "-v",
+                "ON_ERROR_STOP=1",
+                "-d",
+                self.dsn(database),
+                "-c",
+                sql,
+            ],
             env=env,
             what="psql",
         )

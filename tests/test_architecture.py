@@ -29,7 +29,18 @@ ALLOWED: dict[str, set[str]] = {
     "doctor": set(),
     "migration": {"audit", "planner", "probes", "capacity", "dialect", "effects", "store"},
     "lab": {"store", "capacity", "probes"},
-    "emit": {"audit", "rules", "planner", "check", "growth", "latency", "capacity", "migration", "store", "doctor"},
+    "emit": {
+        "audit",
+        "rules",
+        "planner",
+        "check",
+        "growth",
+        "latency",
+        "capacity",
+        "migration",
+        "store",
+        "doctor",
+    },
     "commands": {
         "doctor",
         "probes",
@@ -101,5 +112,7 @@ def test_packages_are_listed() -> None:
 
 def test_help_needs_no_heavy_library() -> None:
     code = "import sys, gpcatalog.cli; print([m for m in ('psycopg', 'duckdb', 'sqlglot', 'numpy', 'rich.table') if m in sys.modules])"
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    said = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout
     assert said.strip() == "[]"

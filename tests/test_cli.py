@@ -24,7 +24,9 @@ from tests.probes import zoo
 FIXTURE = Path(__file__).parent.parent / "fixtures" / "greenplum6.gpcatalog"
 
 
-def run(*words: str, env: dict[str, str] | None = None, timeout: float = 120) -> subprocess.CompletedProcess[str]:
+def run(
+    *words: str, env: dict[str, str] | None = None, timeout: float = 120
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "gpcatalog", *words],
         capture_output=True,
@@ -52,11 +54,15 @@ def one_message(said: subprocess.CompletedProcess[str], code: int, pattern: str)
 
 
 def test_nobody_answers() -> None:
-    said = one_message(run("audit", f"host=127.0.0.1 port={free_port()} dbname=x"), 3, "cannot connect: .*refused")
+    said = one_message(
+        run("audit", f"host=127.0.0.1 port={free_port()} dbname=x"), 3, "cannot connect: .*refused"
+    )
     assert "hint: check host and port" in said
 
 
-@pytest.mark.parametrize("words", [("audit",), ("plan",), ("snapshot", "take"), ("report", "--html", "-")])
+@pytest.mark.parametrize(
+    "words", [("audit",), ("plan",), ("snapshot", "take"), ("report", "--html", "-")]
+)
 def test_a_bare_word_is_a_database(words: tuple[str, ...]) -> None:
     """As psql has it, in every command that connects."""
     where = {"PGHOST": "127.0.0.1", "PGPORT": str(free_port())}
@@ -67,7 +73,9 @@ def test_host_unknown() -> None:
     one_message(run("audit", "host=no-such-host.invalid dbname=x"), 3, "cannot connect")
 
 
-@pytest.mark.parametrize("text", ["host=", "dbname='unclosed", "postgresql://[bad", "hots=127.0.0.1 dbname=x"])
+@pytest.mark.parametrize(
+    "text", ["host=", "dbname='unclosed", "postgresql://[bad", "hots=127.0.0.1 dbname=x"]
+)
 def test_not_a_connection_string(text: str) -> None:
     said = run("audit", text)
     assert said.returncode in (2, 3)
@@ -106,21 +114,37 @@ class Liar(threading.Thread):
 
 
 @pytest.mark.parametrize(
-    "greeting", [b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n", b"220 mail ESMTP\r\n", b"\x00\xff" * 64, b""]
+    "greeting",
+    [
+        b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n",
+        b"220 mail ESMTP\r\n",
+        b"\x00\xff" * 64,
+        b"",
+    ],
 )
 def test_something_else_answers(greeting: bytes) -> None:
     liar = Liar(greeting)
     liar.start()
     try:
-        one_message(run("audit", f"host=127.0.0.1 port={liar.port} dbname=x connect_timeout=5"), 3, "no PostgreSQL answers|cannot connect")
+        one_message(
+            run("audit", f"host=127.0.0.1 port={liar.port} dbname=x connect_timeout=5"),
+            3,
+            "no PostgreSQL answers|cannot connect",
+        )
     finally:
         liar.socket.close()
 
 
 def test_database_and_role_missing(pg15_server: PrivateServer) -> None:
-    said = one_message(run("audit", pg15_server.conninfo("no_such_db")), 3, 'database "no_such_db" does not exist')
+    said = one_message(
+        run("audit", pg15_server.conninfo("no_such_db")), 3, 'database "no_such_db" does not exist'
+    )
     assert "psql -l" in said
-    one_message(run("audit", pg15_server.conninfo().replace("user=postgres", "user=nobody_here")), 3, 'role "nobody_here" does not exist')
+    one_message(
+        run("audit", pg15_server.conninfo().replace("user=postgres", "user=nobody_here")),
+        3,
+        'role "nobody_here" does not exist',
+    )
 
 
 def test_wrong_password(pg15_server: PrivateServer, tmp_path: Path) -> None:
@@ -134,20 +158,26 @@ def test_wrong_password(pg15_server: PrivateServer, tmp_path: Path) -> None:
         time.sleep(0.3)
         try:
             target = pg15_server.conninfo().replace("user=postgres", "user=careful")
-            said = one_message(run("audit", f"{target} password=wrong-one"), 3, "password authentication failed")
+            said = one_message(
+                run("audit", f"{target} password=wrong-one"), 3, "password authentication failed"
+            )
             assert ".pgpass" in said
             assert "wrong-one" not in said
             assert run("snapshot", "take", f"{target} password=right-one").returncode == 0
             passfile = tmp_path / "pgpass"
             passfile.write_text("127.0.0.1:*:*:careful:right-one\n")
             passfile.chmod(0o600)
-            assert run("snapshot", "take", target, env={"PGPASSFILE": str(passfile)}).returncode == 0
+            assert (
+                run("snapshot", "take", target, env={"PGPASSFILE": str(passfile)}).returncode == 0
+            )
         finally:
             hba.write_text(before)
             conn.execute("SELECT pg_reload_conf()")
 
 
-def test_a_pooler_is_refused_in_every_mode_whatever_the_role_has_set(pg15_server: PrivateServer, tmp_path: Path) -> None:
+def test_a_pooler_is_refused_in_every_mode_whatever_the_role_has_set(
+    pg15_server: PrivateServer, tmp_path: Path
+) -> None:
     import shutil
 
     from gpcatalog.lab import process
@@ -163,14 +193,33 @@ def test_a_pooler_is_refused_in_every_mode_whatever_the_role_has_set(pg15_server
         conn.execute("CREATE ROLE settled LOGIN SUPERUSER")
         for guard in guards(statement_ms=120_000, lock_ms=1000):
             if not guard.since:
-                values = guard.value if guard.name in ("search_path", "DateStyle") else f"'{guard.value}'"
+                values = (
+                    guard.value
+                    if guard.name in ("search_path", "DateStyle")
+                    else f"'{guard.value}'"
+                )
                 conn.execute(f"ALTER ROLE settled SET {guard.name} = {values}".encode())
     for mode, extra, role, pattern in (
         ("transaction", "", "postgres", "pooler"),
-        ("transaction", drops, "postgres", "not in force: search_path, default_transaction_read_only"),
+        (
+            "transaction",
+            drops,
+            "postgres",
+            "not in force: search_path, default_transaction_read_only",
+        ),
         ("session", drops, "postgres", "not in force: search_path, default_transaction_read_only"),
-        ("transaction", drops, "readonly", "not in force: search_path, statement_timeout, lock_timeout"),
-        ("session", drops, "readonly", "not in force: search_path, statement_timeout, lock_timeout"),
+        (
+            "transaction",
+            drops,
+            "readonly",
+            "not in force: search_path, statement_timeout, lock_timeout",
+        ),
+        (
+            "session",
+            drops,
+            "readonly",
+            "not in force: search_path, statement_timeout, lock_timeout",
+        ),
         ("transaction", drops, "settled", "process ids"),
         ("session", drops, "settled", "process ids"),
     ):
@@ -183,14 +232,20 @@ def test_a_pooler_is_refused_in_every_mode_whatever_the_role_has_set(pg15_server
         config.write_text(config.read_text().replace("* = host", f"postgres = user={role} host"))
         for path in (tmp_path, config, *tmp_path.parents[:2]):
             path.chmod(0o755)
-        bouncer = subprocess.Popen([binary, str(config)], stderr=subprocess.PIPE, **process.unprivileged())
+        bouncer = subprocess.Popen(
+            [binary, str(config)], stderr=subprocess.PIPE, **process.unprivileged()
+        )
         try:
             for _ in range(100):
                 with socket.socket() as s:
                     if s.connect_ex(("127.0.0.1", port)) == 0:
                         break
                 time.sleep(0.05)
-            said = one_message(run("audit", f"host=127.0.0.1 port={port} user=postgres dbname=postgres"), 3, pattern)
+            said = one_message(
+                run("audit", f"host=127.0.0.1 port={port} user=postgres dbname=postgres"),
+                3,
+                pattern,
+            )
             assert "pooler" in said
         finally:
             bouncer.kill()
@@ -215,7 +270,13 @@ def test_wrong_words(words: tuple[str, ...], pattern: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [("audit", "--no-such-option"), ("no-such-command",), ("audit", "--format", "xml"), ("audit", "--statement-timeout", "no")]
+    "words",
+    [
+        ("audit", "--no-such-option"),
+        ("no-such-command",),
+        ("audit", "--format", "xml"),
+        ("audit", "--statement-timeout", "no"),
+    ],
 )
 def test_usage_errors_exit_2(words: tuple[str, ...]) -> None:
     said = run(*words)
@@ -225,7 +286,9 @@ def test_usage_errors_exit_2(words: tuple[str, ...]) -> None:
 
 def test_a_server_too_slow(pg_dsn: str) -> None:
     """A timeout too short for any probe: told, not a traceback."""
-    said = run("audit", pg_dsn, "--statement-timeout", "0.1", "--lock-timeout", "0.01", "--no-store")
+    said = run(
+        "audit", pg_dsn, "--statement-timeout", "0.1", "--lock-timeout", "0.01", "--no-store"
+    )
     assert said.returncode in (0, 3)
     assert "Traceback" not in said.stderr
 
@@ -238,7 +301,17 @@ def test_interrupt_leaves_nothing(pg15_server: PrivateServer, tmp_path: Path) ->
         holder.execute("LOCK TABLE pg_catalog.pg_depend IN ACCESS EXCLUSIVE MODE")
         target = tmp_path / "folder" / "s.gpcatalog"
         child = subprocess.Popen(
-            [sys.executable, "-m", "gpcatalog", "audit", dsn, "--save", str(target), "--lock-timeout", "60"],
+            [
+                sys.executable,
+                "-m",
+                "gpcatalog",
+                "audit",
+                dsn,
+                "--save",
+                str(target),
+                "--lock-timeout",
+                "60",
+            ],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -259,7 +332,9 @@ def test_interrupt_leaves_nothing(pg15_server: PrivateServer, tmp_path: Path) ->
         assert err.strip().splitlines()[-1] == "gpcatalog: interrupted; nothing was left behind"
         assert out == ""
         time.sleep(0.3)
-        left = watcher.execute("SELECT count(*) FROM pg_catalog.pg_stat_activity WHERE application_name = 'gpcatalog'").fetchone()[0]
+        left = watcher.execute(
+            "SELECT count(*) FROM pg_catalog.pg_stat_activity WHERE application_name = 'gpcatalog'"
+        ).fetchone()[0]
         assert left == 0
         holder.rollback()
     assert list(target.parent.iterdir()) == []
@@ -288,14 +363,26 @@ def test_a_live_audit_in_both_formats(pg_dsn: str) -> None:
     text = run("audit", pg_dsn)
     assert text.returncode == 0, text.stderr
     # a superuser is told, in one line, how to get a lesser role
-    assert re.fullmatch(r"connected as superuser postgres; .* gpcatalog doctor --create-role NAME .*\n", text.stderr)
+    assert re.fullmatch(
+        r"connected as superuser postgres; .* gpcatalog doctor --create-role NAME .*\n", text.stderr
+    )
     assert all(len(line) <= 80 for line in text.stdout.splitlines())
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f\u2500-\u257f]", text.stdout)
-    assert re.fullmatch(r".* · [\d,]+ relations · \d+ probes? not read of \d+", text.stdout.splitlines()[-1])
+    assert re.fullmatch(
+        r".* · [\d,]+ relations · \d+ probes? not read of \d+", text.stdout.splitlines()[-1]
+    )
     said = run("audit", pg_dsn, "--format", "json")
     report = json.loads(said.stdout)
     assert report["schema"] == "gpcatalog.audit/1"
-    keys = {"content", "relation", "rows", "heap_bytes", "index_bytes", "needed_bytes", "reclaimable_bytes"}
+    keys = {
+        "content",
+        "relation",
+        "rows",
+        "heap_bytes",
+        "index_bytes",
+        "needed_bytes",
+        "reclaimable_bytes",
+    }
     assert report["catalogs"]
     assert all(keys <= set(row) for row in report["catalogs"])
     listed = run("snapshot", "list", "--format", "json")
@@ -319,11 +406,13 @@ def test_hostile_names_stay_harmless(pg15_server: PrivateServer) -> None:
     with psycopg.connect(dsn, autocommit=True) as conn:
         for n, name in enumerate(names):
             quoted = psycopg.sql.Identifier(name)
-            conn.execute(psycopg.sql.SQL("CREATE TABLE {} (a int) PARTITION BY RANGE (a)").format(quoted))
             conn.execute(
-                psycopg.sql.SQL("CREATE TABLE {} PARTITION OF {} FOR VALUES FROM (1) TO (2)").format(
-                    psycopg.sql.Identifier(f"l{n}{name}"), quoted
-                )
+                psycopg.sql.SQL("CREATE TABLE {} (a int) PARTITION BY RANGE (a)").format(quoted)
+            )
+            conn.execute(
+                psycopg.sql.SQL(
+                    "CREATE TABLE {} PARTITION OF {} FOR VALUES FROM (1) TO (2)"
+                ).format(psycopg.sql.Identifier(f"l{n}{name}"), quoted)
             )
     said = run("audit", dsn)
     assert said.returncode == 0, said.stderr
@@ -343,7 +432,9 @@ def test_prune_thins_a_series(home: Path) -> None:
     place.mkdir(parents=True)
 
     def kept() -> list[Path]:
-        return [p for p in place.iterdir() if not p.name.startswith(".")]  # the others claim names for saves under way
+        return [
+            p for p in place.iterdir() if not p.name.startswith(".")
+        ]  # the others claim names for saves under way
 
     for days in (0, 1, 40, 41, 42, 300):
         shutil.copy(FIXTURE, series.new_path(place, datetime.now(UTC) - timedelta(days=days)))
@@ -369,8 +460,12 @@ def test_all_databases(own_server: PrivateServer) -> None:
     assert said.returncode == 0, said.stderr
     cluster = json.loads(said.stdout)
     assert cluster["schema"] == "gpcatalog.cluster/1"
-    assert {"first", "second", "postgres"} <= {r["server"]["database"] for r in cluster["databases"]}
-    assert cluster["class_rows"] == sum(t["class_rows"] for r in cluster["databases"] for t in r["instance_totals"])
+    assert {"first", "second", "postgres"} <= {
+        r["server"]["database"] for r in cluster["databases"]
+    }
+    assert cluster["class_rows"] == sum(
+        t["class_rows"] for r in cluster["databases"] for t in r["instance_totals"]
+    )
     text = run("audit", own_server.conninfo(), "--all-databases")
     assert text.returncode == 0
     assert "second" in text.stdout
@@ -408,7 +503,14 @@ def test_every_probe_has_its_header() -> None:
     from gpcatalog.model.server import named
     from gpcatalog.probes import library
 
-    for word in ("greenplum6", "greenplum7", "cloudberry2", "postgres12", "postgres15", "postgres18"):
+    for word in (
+        "greenplum6",
+        "greenplum7",
+        "cloudberry2",
+        "postgres12",
+        "postgres15",
+        "postgres18",
+    ):
         server = named(word)
         assert server is not None
         for name in library.names(server):
@@ -462,23 +564,46 @@ def test_probes_prints_what_would_run() -> None:
 
 def test_demo(tmp_path: Path) -> None:
     """The README's first command: a report of real bloat, and nothing left."""
-    said = run("audit", "--demo", "--format", "json", "--maintenance", str(tmp_path / "m.sql"), env={"TMPDIR": str(tmp_path)}, timeout=300)
+    said = run(
+        "audit",
+        "--demo",
+        "--format",
+        "json",
+        "--maintenance",
+        str(tmp_path / "m.sql"),
+        env={"TMPDIR": str(tmp_path)},
+        timeout=300,
+    )
     assert said.returncode == 0, said.stderr
     report = json.loads(said.stdout)
     assert report["census"]["partitioned_tables"] > 150
     assert report["census"]["leaves"] > 5000
     assert report["census"]["empty_leaves"] > 2000
     found = {f["rule"] for f in report["findings"]}
-    assert {"empty-leaves", "segment-catalog-bloat", "autovacuum-off", "default-partition-holds-rows"} <= found
+    assert {
+        "empty-leaves",
+        "segment-catalog-bloat",
+        "autovacuum-off",
+        "default-partition-holds-rows",
+    } <= found
     assert "pg_catalog.pg_attribute" in (tmp_path / "m.sql").read_text()
     assert [p.name for p in tmp_path.iterdir() if p.name.startswith("gpcatalog-")] == []
 
 
 @pytest.mark.parametrize(
-    ("typed", "offered"), [("gpcatalog au", "audit"), ("gpcatalog audit --stat", "--statement-timeout"), ("gpcatalog snapshot pr", "prune")]
+    ("typed", "offered"),
+    [
+        ("gpcatalog au", "audit"),
+        ("gpcatalog audit --stat", "--statement-timeout"),
+        ("gpcatalog snapshot pr", "prune"),
+    ],
 )
 def test_the_shell_completes(typed: str, offered: str) -> None:
-    env = os.environ | {"COMP_WORDS": typed, "COMP_CWORD": str(len(typed.split()) - 1), "_GPCATALOG_COMPLETE": "complete_bash"}
+    env = os.environ | {
+        "COMP_WORDS": typed,
+        "COMP_CWORD": str(len(typed.split()) - 1),
+        "_GPCATALOG_COMPLETE": "complete_bash",
+    }
     gpcatalog = Path(sys.executable).parent / "gpcatalog"
     said = subprocess.run([gpcatalog], env=env, capture_output=True, text=True).stdout
     assert offered in said.split()
@@ -487,7 +612,9 @@ def test_the_shell_completes(typed: str, offered: str) -> None:
 def test_a_reader_that_goes_away_is_no_finding() -> None:
     gpcatalog = Path(sys.executable).parent / "gpcatalog"
     audit = f"{gpcatalog} audit --snapshot fixtures/greenplum6.gpcatalog | head -n 1 >/dev/null; exit ${{PIPESTATUS[0]}}"
-    done = subprocess.run(["bash", "-c", audit], cwd=Path(__file__).parent.parent, capture_output=True, text=True)
+    done = subprocess.run(
+        ["bash", "-c", audit], cwd=Path(__file__).parent.parent, capture_output=True, text=True
+    )
     assert (done.returncode, done.stderr) == (141, "")
 
 
@@ -525,18 +652,30 @@ def test_a_full_standard_output_is_told(words: list[str], tmp_path: Path) -> Non
 def test_closed_streams_do_no_harm(tmp_path: Path) -> None:
     command = f"exec {sys.executable} -m gpcatalog audit --snapshot {FIXTURE}"
     env = {**os.environ, "GPCATALOG_HOME": str(tmp_path)}
-    closed = subprocess.run(["sh", "-c", f"{command} >&-"], stderr=subprocess.PIPE, text=True, check=False, env=env)
+    closed = subprocess.run(
+        ["sh", "-c", f"{command} >&-"], stderr=subprocess.PIPE, text=True, check=False, env=env
+    )
     assert (closed.returncode, closed.stderr) == (0, "")
-    silent = subprocess.run(["sh", "-c", f"{command} 2>&-"], stdout=subprocess.PIPE, text=True, check=False, env=env)
+    silent = subprocess.run(
+        ["sh", "-c", f"{command} 2>&-"], stdout=subprocess.PIPE, text=True, check=False, env=env
+    )
     assert silent.returncode == 0
     assert "Against the limits" in silent.stdout
-    wrong = subprocess.run(["sh", "-c", f"{command}.nowhere 2>&-"], stdout=subprocess.PIPE, text=True, check=False, env=env)
+    wrong = subprocess.run(
+        ["sh", "-c", f"{command}.nowhere 2>&-"],
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+        env=env,
+    )
     assert (wrong.returncode, wrong.stdout) == (2, "")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("wait", [0.0, 0.05, 0.2])
-def test_a_signal_while_it_is_still_loading(number: signal.Signals, wait: float, tmp_path: Path) -> None:
+def test_a_signal_while_it_is_still_loading(
+    number: signal.Signals, wait: float, tmp_path: Path
+) -> None:
     """From the moment on in which the handlers are there, before any library is."""
     child = subprocess.Popen(
         [sys.executable, "-m", "gpcatalog", "report", "--snapshot", str(FIXTURE), "--html", "-"],

@@ -10,7 +10,11 @@ import pytest
 
 import gpcatalog
 
-MODULES = sorted(m.name for m in pkgutil.walk_packages(gpcatalog.__path__, "gpcatalog.") if not m.name.endswith("__main__"))
+MODULES = sorted(
+    m.name
+    for m in pkgutil.walk_packages(gpcatalog.__path__, "gpcatalog.")
+    if not m.name.endswith("__main__")
+)
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -21,5 +25,7 @@ def test_examples(name: str) -> None:
 
 def test_there_are_examples() -> None:
     finder = doctest.DocTestFinder()
-    examples = sum(len(t.examples) for name in MODULES for t in finder.find(importlib.import_module(name)))
+    examples = sum(
+        len(t.examples) for name in MODULES for t in finder.find(importlib.import_module(name))
+    )
     assert examples > 30

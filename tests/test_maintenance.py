@@ -34,12 +34,18 @@ def report_of(dsn: str, file: Path) -> Report:
 def psql(dsn: str, file: Path) -> subprocess.CompletedProcess[str]:
     env = {k: v for k, v in os.environ.items() if not k.startswith("PG")}
     return subprocess.run(
-        ["psql", "-X", "-v", "ON_ERROR_STOP=1", "-d", dsn, "-f", str(file)], capture_output=True, text=True, check=False, env=env
+        ["psql", "-X", "-v", "ON_ERROR_STOP=1", "-d", dsn, "-f", str(file)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=env,
     )
 
 
 @pytest.mark.parametrize("server", ["gp6_dsn", "gp7_dsn", "pg_dsn", "pgnew_dsn"])
-def test_gives_back_what_it_promised(server: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+def test_gives_back_what_it_promised(
+    server: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
     dsn = fresh_database(request.getfixturevalue(server), "tired")
     with psycopg.connect(dsn, autocommit=True) as conn:
         conn.execute("SET client_min_messages = error")
@@ -55,8 +61,16 @@ def test_gives_back_what_it_promised(server: str, request: pytest.FixtureRequest
     after = report_of(dsn, tmp_path / "after.gpcatalog")
 
     def worst(report: Report, relation: str) -> tuple[int, int]:
-        rows = [r for r in report.catalogs if r.relation == relation and r.reclaimable_bytes is not None]
-        return max(((r.heap_bytes + r.toast_bytes + r.index_bytes, r.reclaimable_bytes or 0) for r in rows), key=lambda pair: pair[1])
+        rows = [
+            r for r in report.catalogs if r.relation == relation and r.reclaimable_bytes is not None
+        ]
+        return max(
+            (
+                (r.heap_bytes + r.toast_bytes + r.index_bytes, r.reclaimable_bytes or 0)
+                for r in rows
+            ),
+            key=lambda pair: pair[1],
+        )
 
     for one in todo:
         size, promised = worst(before, one.relation)

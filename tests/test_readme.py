@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import subprocess
@@ -29,7 +30,9 @@ def test_the_real_run() -> None:
 
 
 def test_the_commands_named_exist() -> None:
-    said = subprocess.run([sys.executable, "-m", "gpcatalog", "--help"], capture_output=True, text=True, check=True).stdout
+    said = subprocess.run(
+        [sys.executable, "-m", "gpcatalog", "--help"], capture_output=True, text=True, check=True
+    ).stdout
     listed = set(re.findall(r"^  ([a-z]+) ", said.split("Commands:")[1], re.M))
     named = set(re.findall(r"`?gpcatalog ([a-z]+)\b", README.read_text())) - {"audit"}
     assert named <= listed | {"audit", "is", "measures"}, named - listed
@@ -39,7 +42,11 @@ def test_the_exit_codes_are_the_programs() -> None:
     from gpcatalog.errors import Exit
 
     table = README.read_text().split("## Exit codes")[1].split("##")[0]
-    told = {int(code) for line in table.splitlines() for code in re.findall(r"\b(\d+)\b", line.split("|")[1] if "|" in line else "")}
+    told = {
+        int(code)
+        for line in table.splitlines()
+        for code in re.findall(r"\b(\d+)\b", line.split("|")[1] if "|" in line else "")
+    }
     assert {int(e) for e in Exit} <= told
 
 
@@ -92,11 +99,30 @@ def test_the_fault_table_is_the_tests() -> None:
     assert (ROOT / "fixtures/faults.md").read_text().strip() in README.read_text()
 
 
+def texts(file: Path) -> str:
+    """All strings of a module, pieces of one literal put together, a gap for each value in them."""
+    found = []
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.JoinedStr):
+            found.append(
+                "".join(v.value if isinstance(v, ast.Constant) else "\0" for v in node.values)
+            )
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            found.append(node.value)
+    return "\n".join(found)
+
+
 def test_the_messages_named_are_the_programs() -> None:
     """Each message of the troubleshooting table, up to its first gap, stands in the program or in what it writes."""
     table = README.read_text().split("## Troubleshooting")[1].split("What a fault does")[0]
-    said = "".join(p.read_text() for p in sorted([*(ROOT / "gpcatalog").rglob("*.py"), *(ROOT / "sql").rglob("*.part")]))
-    named = [m for row in table.splitlines() if row.startswith("| `") for m in re.findall(r"`([^`]+)`", row.split("|")[1])]
+    said = "".join(texts(p) for p in sorted((ROOT / "gpcatalog").rglob("*.py")))
+    said += "".join(p.read_text() for p in sorted((ROOT / "sql").rglob("*.part")))
+    named = [
+        m
+        for row in table.splitlines()
+        if row.startswith("| `")
+        for m in re.findall(r"`([^`]+)`", row.split("|")[1])
+    ]
     assert len(named) > 10
     for message in named:
         for piece in re.split(r"\s*…\s*", message):

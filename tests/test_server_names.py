@@ -37,7 +37,21 @@ def test_one_name_is_one_generation(name: str) -> None:
     assert edition.name == server.generation == generation
 
 
-@pytest.mark.parametrize("name", ["", "sales", "host=mdw", "postgres9", "pg11", "greenplum5", "gp8", "pg٣٤", "greenplum", "pg150"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "",
+        "sales",
+        "host=mdw",
+        "postgres9",
+        "pg11",
+        "greenplum5",
+        "gp8",
+        "pg٣٤",
+        "greenplum",
+        "pg150",
+    ],
+)
 def test_other_words_are_no_server(name: str) -> None:
     assert generation_named(name) is None
     assert named(name) is None

@@ -25,5 +25,7 @@ def test_starts(fixture: str, banner: str, request: pytest.FixtureRequest) -> No
 @pytest.mark.parametrize("fixture", ["gp6_dsn", "gp7_dsn"])
 def test_dispatches(fixture: str, request: pytest.FixtureRequest) -> None:
     with psycopg.connect(request.getfixturevalue(fixture)) as conn:
-        rows = conn.execute("SELECT gp_segment_id, count(*) FROM gp_dist_random('pg_class') GROUP BY 1 ORDER BY 1").fetchall()
+        rows = conn.execute(
+            "SELECT gp_segment_id, count(*) FROM gp_dist_random('pg_class') GROUP BY 1 ORDER BY 1"
+        ).fetchall()
         assert [content for content, _ in rows] == [0, 1, 2]

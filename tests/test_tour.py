@@ -31,16 +31,35 @@ def test_the_tour(server: str, request: pytest.FixtureRequest, tmp_path: Path) -
     made, commands = blocks()
     dsn = fresh_database(request.getfixturevalue(server), "tour")
     words = conninfo_to_dict(dsn)
-    names = {"host": "PGHOST", "port": "PGPORT", "user": "PGUSER", "dbname": "PGDATABASE", "password": "PGPASSWORD"}
-    env = {k: v for k, v in os.environ.items() if not k.startswith("PG")} | {names[k]: str(v) for k, v in words.items() if k in names}
-    env |= {"GPCATALOG_HOME": str(tmp_path / "home"), "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    names = {
+        "host": "PGHOST",
+        "port": "PGPORT",
+        "user": "PGUSER",
+        "dbname": "PGDATABASE",
+        "password": "PGPASSWORD",
+    }
+    env = {k: v for k, v in os.environ.items() if not k.startswith("PG")} | {
+        names[k]: str(v) for k, v in words.items() if k in names
+    }
+    env |= {
+        "GPCATALOG_HOME": str(tmp_path / "home"),
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+    }
 
     def sh(script: str) -> str:
-        done = subprocess.run(["bash", "-euo", "pipefail", "-c", script], cwd=tmp_path, env=env, capture_output=True, text=True)
+        done = subprocess.run(
+            ["bash", "-euo", "pipefail", "-c", script],
+            cwd=tmp_path,
+            env=env,
+            capture_output=True,
+            text=True,
+        )
         assert done.returncode == 0, (script, done.stdout[-2000:], done.stderr[-2000:])
         return done.stdout
 
-    (tmp_path / "made.sql").write_text(made["Greenplum" if server.startswith("gp") else "PostgreSQL"])
+    (tmp_path / "made.sql").write_text(
+        made["Greenplum" if server.startswith("gp") else "PostgreSQL"]
+    )
     sh("psql -X -q -v ON_ERROR_STOP=1 -f made.sql")
     digest = "SELECT count(*), sum(id), sum(amount), max(note) FROM sales.orders"
     with psycopg.connect(dsn) as conn:
@@ -56,7 +75,9 @@ def test_the_tour(server: str, request: pytest.FixtureRequest, tmp_path: Path) -
             assert "merge" in said
     with psycopg.connect(dsn) as conn:
         assert conn.execute(digest).fetchone() == before
-        assert not conn.execute("SELECT 1 FROM pg_namespace WHERE nspname LIKE 'gpcatalog%'").fetchall()
+        assert not conn.execute(
+            "SELECT 1 FROM pg_namespace WHERE nspname LIKE 'gpcatalog%'"
+        ).fetchall()
     assert (tmp_path / "maintenance.sql").exists()
     snapshots = sorted((tmp_path / "home").rglob("*.gpcatalog"))
     from gpcatalog.store.snapshot import Snapshot
@@ -64,6 +85,8 @@ def test_the_tour(server: str, request: pytest.FixtureRequest, tmp_path: Path) -
     leaves = []
     for path in snapshots:
         with Snapshot(path) as snapshot:
-            leaves.append(snapshot.one("SELECT count(*) AS n FROM relation WHERE kind = 'leaf'")["n"])
+            leaves.append(
+                snapshot.one("SELECT count(*) AS n FROM relation WHERE kind = 'leaf'")["n"]
+            )
     assert leaves[0] == 366
     assert leaves[-1] < 20

@@ -111,7 +111,8 @@ def _totals(rows: Iterable[CatalogRow], snapshot: Snapshot) -> tuple[InstanceTot
     counts = {
         row["content"]: (int(row["relations"]), int(row["attributes"]))
         for row in snapshot.rows(
-            "SELECT content, sum(relations) AS relations, sum(attributes) AS attributes FROM class_count GROUP BY content"
+            "SELECT content, sum(relations) AS relations, sum(attributes) AS attributes FROM"
+            " class_count GROUP BY content"
         )
     }
     by_content: dict[int, list[CatalogRow]] = defaultdict(list)
@@ -124,7 +125,11 @@ def _totals(rows: Iterable[CatalogRow], snapshot: Snapshot) -> tuple[InstanceTot
         reclaimable = sum(r.reclaimable_bytes or 0 for r in of)
         relations, attributes = counts.get(content, (0, 0))
         bloat = _ratio(total, total - reclaimable) or 1.0
-        out.append(InstanceTotal(content, total, total - reclaimable, reclaimable, bloat, relations, attributes))
+        out.append(
+            InstanceTotal(
+                content, total, total - reclaimable, reclaimable, bloat, relations, attributes
+            )
+        )
     return tuple(out)
 
 
@@ -134,17 +139,25 @@ def _census(snapshot: Snapshot) -> Census:
     counts = tuple(
         Count(row["kind"], row["storage"], row["n"], int(row["empty"]) if row["known"] else None)
         for row in snapshot.rows(
-            "SELECT kind, storage, count(*) AS n, bool_or(filled IS NOT NULL) AS known, count(*) FILTER (NOT filled) AS empty"
-            " FROM relation GROUP BY kind, storage ORDER BY kind, n DESC, storage"
+            "SELECT kind, storage, count(*) AS n, bool_or(filled IS NOT NULL) AS known, count(*)"
+            " FILTER (NOT filled) AS empty FROM relation GROUP BY kind, storage ORDER BY kind, n"
+            " DESC, storage"
         )
     )
-    width = snapshot.one("SELECT max(n) AS widest FROM (SELECT count(*) AS n FROM relation WHERE parent IS NOT NULL GROUP BY parent)")
+    width = snapshot.one(
+        "SELECT max(n) AS widest FROM (SELECT count(*) AS n FROM relation WHERE parent IS NOT NULL"
+        " GROUP BY parent)"
+    )
     defaults = snapshot.rows(
         """SELECT "schema", name FROM relation WHERE is_default AND kind = 'leaf' AND filled
             ORDER BY coalesce(bytes, 0) DESC, "schema", name"""
     )
     return _assemble(
-        snapshot, counts, int(width["widest"] or 0), tuple(f"{r['schema']}.{r['name']}" for r in defaults[:TOP]), len(defaults)
+        snapshot,
+        counts,
+        int(width["widest"] or 0),
+        tuple(f"{r['schema']}.{r['name']}" for r in defaults[:TOP]),
+        len(defaults),
     )
 
 
@@ -152,26 +165,40 @@ def _census_from_roots(snapshot: Snapshot) -> Census:
     """Of a pruned snapshot: what one row a root still tells."""
     counts = []
     for row in snapshot.rows(
-        "SELECT storage, sum(leaves) AS leaves, sum(empty_leaves) AS empty, count(*) FILTER (kind = 'root') AS roots,"
-        " count(*) FILTER (kind = 'table') AS tables FROM root_total GROUP BY storage ORDER BY storage"
+        "SELECT storage, sum(leaves) AS leaves, sum(empty_leaves) AS empty, count(*) FILTER (kind ="
+        " 'root') AS roots, count(*) FILTER (kind = 'table') AS tables FROM root_total GROUP BY"
+        " storage ORDER BY storage"
     ):
         empty = int(row["empty"]) if row["empty"] is not None else None
-        for kind, n, none in (("leaf", row["leaves"], empty), ("root", row["roots"], None), ("table", row["tables"], None)):
+        for kind, n, none in (
+            ("leaf", row["leaves"], empty),
+            ("root", row["roots"], None),
+            ("table", row["tables"], None),
+        ):
             if n:
                 counts.append(Count(kind, row["storage"], int(n), none))
     return _assemble(snapshot, tuple(counts), 0, (), 0)
 
 
-def _assemble(snapshot: Snapshot, counts: tuple[Count, ...], widest: int, defaults: tuple[str, ...], defaults_total: int) -> Census:
+def _assemble(
+    snapshot: Snapshot,
+    counts: tuple[Count, ...],
+    widest: int,
+    defaults: tuple[str, ...],
+    defaults_total: int,
+) -> Census:
     def total(kind: str, storage: str | None = None) -> int:
         return sum(c.relations for c in counts if c.kind == kind and storage in (None, c.storage))
 
     known = [c.empty for c in counts if c.kind == "leaf" and c.empty is not None]
-    per_root = [row["leaves"] for row in snapshot.rows("SELECT leaves FROM root_total WHERE kind = 'root'")]
+    per_root = [
+        row["leaves"] for row in snapshot.rows("SELECT leaves FROM root_total WHERE kind = 'root'")
+    ]
     kinds = {
         row["relkind"]: int(row["n"])
         for row in snapshot.rows(
-            "SELECT relkind, sum(relations) AS n FROM class_count WHERE content = -1 GROUP BY relkind ORDER BY relkind"
+            "SELECT relkind, sum(relations) AS n FROM class_count WHERE content = -1 GROUP BY"
+            " relkind ORDER BY relkind"
         )
     }
     leaves, plain = total("leaf"), total("table")
@@ -194,7 +221,9 @@ def _assemble(snapshot: Snapshot, counts: tuple[Count, ...], widest: int, defaul
     )
 
 
-def _owners(snapshot: Snapshot, needed: int, class_rows: int) -> tuple[tuple[Owner, ...], tuple[Owner, ...]]:
+def _owners(
+    snapshot: Snapshot, needed: int, class_rows: int
+) -> tuple[tuple[Owner, ...], tuple[Owner, ...]]:
     """The tables and the schemas that own most, by rows in pg_attribute."""
     a_row = needed / class_rows if class_rows else 0.0
 
@@ -217,9 +246,10 @@ def _owners(snapshot: Snapshot, needed: int, class_rows: int) -> tuple[tuple[Own
         [TOP],
     )
     schemas = snapshot.rows(
-        'SELECT "schema", count(*) AS n, sum(leaves) AS leaves, sum(empty_leaves) AS empty_leaves, sum(class_rows) AS class_rows,'
-        " sum(attribute_rows) AS attribute_rows, sum(files) AS files, sum(bytes) AS bytes"
-        ' FROM root_total GROUP BY "schema" ORDER BY attribute_rows DESC, "schema" LIMIT ?',
+        'SELECT "schema", count(*) AS n, sum(leaves) AS leaves, sum(empty_leaves) AS empty_leaves,'
+        " sum(class_rows) AS class_rows, sum(attribute_rows) AS attribute_rows, sum(files) AS"
+        ' files, sum(bytes) AS bytes FROM root_total GROUP BY "schema" ORDER BY attribute_rows'
+        ' DESC, "schema" LIMIT ?',
         [TOP],
     )
     return (
@@ -228,7 +258,9 @@ def _owners(snapshot: Snapshot, needed: int, class_rows: int) -> tuple[tuple[Own
     )
 
 
-def _forecasts(report_now: dict[str, float], older: Snapshot | None, days: float) -> tuple[Forecast, ...]:
+def _forecasts(
+    report_now: dict[str, float], older: Snapshot | None, days: float
+) -> tuple[Forecast, ...]:
     if older is None or days <= 0:
         return ()
     then = _figures(older)
@@ -241,18 +273,38 @@ def _forecasts(report_now: dict[str, float], older: Snapshot | None, days: float
     ):
         before, now = then[what], report_now[what]
         rate = (now - before) / days
-        left = (limit.value - now) / rate if limit is not None and rate > 0 and now < limit.value else None
+        left = (
+            (limit.value - now) / rate
+            if limit is not None and rate > 0 and now < limit.value
+            else None
+        )
         out.append(
-            Forecast(what, unit, before, now, days, rate, limit.value if limit else None, left, "two snapshots, a straight line (estimate)")
+            Forecast(
+                what,
+                unit,
+                before,
+                now,
+                days,
+                rate,
+                limit.value if limit else None,
+                left,
+                "two snapshots, a straight line (estimate)",
+            )
         )
     return tuple(out)
 
 
 def _figures(snapshot: Snapshot) -> dict[str, float]:
-    metric = snapshot.one("SELECT coalesce(sum(CASE WHEN kind = 'table' THEN 1 ELSE leaves END), 0) AS n FROM root_total")["n"]
-    counts = snapshot.rows("SELECT sum(relations) AS r, sum(attributes) AS a FROM class_count GROUP BY content")
+    metric = snapshot.one(
+        "SELECT coalesce(sum(CASE WHEN kind = 'table' THEN 1 ELSE leaves END), 0) AS n FROM"
+        " root_total"
+    )["n"]
+    counts = snapshot.rows(
+        "SELECT sum(relations) AS r, sum(attributes) AS a FROM class_count GROUP BY content"
+    )
     size = snapshot.one(
-        "SELECT coalesce(max(b), 0) AS b FROM (SELECT sum(heap_bytes + toast_bytes + index_bytes) AS b FROM catalog GROUP BY content)"
+        "SELECT coalesce(max(b), 0) AS b FROM (SELECT sum(heap_bytes + toast_bytes + index_bytes)"
+        " AS b FROM catalog GROUP BY content)"
     )["b"]
     return {
         "partitions": float(metric),
@@ -263,9 +315,14 @@ def _figures(snapshot: Snapshot) -> dict[str, float]:
 
 
 def build(snapshot: Snapshot, older: Snapshot | None = None) -> Report:
-    """The report of one snapshot, with a forecast when an older snapshot of the same database is given; without findings."""
+    """The report of one snapshot, with a forecast when an older snapshot of the same database is
+    given; without findings.
+    """
     header = snapshot.header
-    rows = tuple(_catalog_row(row) for row in snapshot.rows("SELECT * FROM catalog ORDER BY relation, content"))
+    rows = tuple(
+        _catalog_row(row)
+        for row in snapshot.rows("SELECT * FROM catalog ORDER BY relation, content")
+    )
     instances = tuple(
         Instance(
             row["dbid"] or 0,
@@ -301,11 +358,16 @@ def build(snapshot: Snapshot, older: Snapshot | None = None) -> Report:
         database_bytes=header["database_bytes"],
         started_at=_utc(header["started_at"]),
     )
-    settings = {row["name"]: row["setting"] or "" for row in snapshot.rows("SELECT name, setting FROM setting ORDER BY name")}
+    settings = {
+        row["name"]: row["setting"] or ""
+        for row in snapshot.rows("SELECT name, setting FROM setting ORDER BY name")
+    }
     totals = _totals(rows, snapshot)
     census = _census(snapshot)
     entry = next((t for t in totals if t.content == -1), None)
-    tables, schemas = _owners(snapshot, entry.needed_bytes if entry else 0, entry.class_rows if entry else 0)
+    tables, schemas = _owners(
+        snapshot, entry.needed_bytes if entry else 0, entry.class_rows if entry else 0
+    )
     holders = tuple(
         Holder(
             content=row["content"],
@@ -317,19 +379,31 @@ def build(snapshot: Snapshot, older: Snapshot | None = None) -> Report:
             seconds=row["seconds"],
             xid_age=row["xid_age"],
         )
-        for row in snapshot.rows("SELECT * FROM horizon ORDER BY xid_age DESC NULLS LAST, holder, name")
+        for row in snapshot.rows(
+            "SELECT * FROM horizon ORDER BY xid_age DESC NULLS LAST, holder, name"
+        )
     )
-    temp_schemas = tuple(TempSchema(row["schema"], row["relations"], row["alive"]) for row in snapshot.rows("SELECT * FROM temp_schema"))
+    temp_schemas = tuple(
+        TempSchema(row["schema"], row["relations"], row["alive"])
+        for row in snapshot.rows("SELECT * FROM temp_schema")
+    )
     days = 0.0
     if older is not None:
         days = (header["taken_at"] - older.header["taken_at"]).total_seconds() / 86400
     coverage = tuple(
-        Coverage(row["probe"], row["status"], row["reason"] or "", row["needs"] or "", row["seconds"])
+        Coverage(
+            row["probe"], row["status"], row["reason"] or "", row["needs"] or "", row["seconds"]
+        )
         for row in snapshot.rows("SELECT * FROM coverage")
     )
     report = Report(
         taken=SnapshotInfo(
-            header["snapshot_id"], taken_at, header["seconds"] or 0.0, header["gpcatalog_version"], header["grain"], header["filled_basis"]
+            header["snapshot_id"],
+            taken_at,
+            header["seconds"] or 0.0,
+            header["gpcatalog_version"],
+            header["grain"],
+            header["filled_basis"],
         ),
         server=server,
         instances=instances,
@@ -342,7 +416,10 @@ def build(snapshot: Snapshot, older: Snapshot | None = None) -> Report:
         holders=holders,
         temp_schemas=temp_schemas,
         temporary_relations=int(
-            snapshot.one("SELECT coalesce(sum(relations), 0) AS n FROM class_count WHERE content = -1 AND persistence = 't'")["n"]
+            snapshot.one(
+                "SELECT coalesce(sum(relations), 0) AS n FROM class_count WHERE content = -1 AND"
+                " persistence = 't'"
+            )["n"]
         ),
         verdicts=(),
         forecasts=_forecasts(_figures(snapshot), older, days),

@@ -22,7 +22,10 @@ class Unread(msgspec.Struct, frozen=True):
 
 
 class Cluster(msgspec.Struct, frozen=True):
-    """All databases of a cluster. verdicts add up what the whole cluster bears; findings carry the database in their title."""
+    """All databases of a cluster.
+
+    verdicts add up what the whole cluster bears; findings carry the database in their title.
+    """
 
     databases: tuple[Report, ...]
     unread: tuple[Unread, ...]
@@ -46,10 +49,24 @@ def combine(reports: Sequence[Report], unread: Sequence[tuple[str, str]]) -> Clu
     found = []
     if not reports[0].server.generation.startswith("pg"):
         found = [
-            verdict("column-oriented leaves, all databases", ao_column, limits.LEAVES_CEILING_AOCO, note="with 100 concurrent sessions"),
-            verdict("partitions, all databases", metric, limits.LEAVES_CEILING_AO_ROW, note="with 500 concurrent sessions, row-oriented"),
+            verdict(
+                "column-oriented leaves, all databases",
+                ao_column,
+                limits.LEAVES_CEILING_AOCO,
+                note="with 100 concurrent sessions",
+            ),
+            verdict(
+                "partitions, all databases",
+                metric,
+                limits.LEAVES_CEILING_AO_ROW,
+                note="with 500 concurrent sessions, row-oriented",
+            ),
         ]
-    findings = [msgspec.structs.replace(f, title=f"{r.server.database}: {f.title}") for r in reports for f in r.findings]
+    findings = [
+        msgspec.structs.replace(f, title=f"{r.server.database}: {f.title}")
+        for r in reports
+        for f in r.findings
+    ]
     return Cluster(
         databases=tuple(reports),
         unread=tuple(Unread(name, reason) for name, reason in unread),

@@ -1,4 +1,6 @@
-"""The file section: files by part, instance, host and table, what they will be, what another storage would make of them."""
+"""The file section: files by part, instance, host and table, what they will be, what another
+storage would make of them.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +20,11 @@ TOP = 20  # tables, orphans and differences listed
 
 
 class Part(msgspec.Struct, frozen=True):
-    """Files of one part on all segments: main, auxiliary, toast, index, fork, sequence, catalog, other, unowned.
+    """Files of one part on all segments: main, auxiliary, toast, index, fork, sequence, catalog,
+    other, unowned.
 
-    bytes, empty, small: None where directories could not be listed; small: of at most 1 MB, the empty ones among them
+    bytes, empty, small: None where directories could not be listed; small: of at most 1 MB, the
+                         empty ones among them
     """
 
     part: str
@@ -52,7 +56,10 @@ class OnHost(msgspec.Struct, frozen=True):
 
 
 class Bucket(msgspec.Struct, frozen=True):
-    """One bucket of the histogram. storage: of tables; of everything else its part. published: share in a production namespace."""
+    """One bucket of the histogram.
+
+    storage: of tables; of everything else its part. published: share in a production namespace.
+    """
 
     storage: str
     label: str
@@ -65,12 +72,16 @@ class TableFiles(msgspec.Struct, frozen=True):
     """A table with its leaves, on all segments.
 
     files:        of all parts; the parts beside it
-    hollow_bytes: of indexes of a single page, which hold no entry: the price of tables that are empty
+    hollow_bytes: of indexes of a single page, which hold no entry: the price of tables that are
+                  empty
     when_filled:  files once every empty leaf has rows from one writer (derived)
-    as_ao_column, as_ao_row, as_heap: files with every leaf filled by one writer, in each storage; None where there is no such storage
-    removable:    files that a conversion from ao_column to ao_row would remove today, of leaves that hold rows (derived, for one
-                  writer; TOAST that only ao_row has, as on Greenplum 7, is not deducted)
-    removal_fastest, removal_slowest: seconds that removing all files takes at the published rates, on the segment that has most
+    as_ao_column, as_ao_row, as_heap: files with every leaf filled by one writer, in each storage;
+        None where there is no such storage
+    removable:    files that a conversion from ao_column to ao_row would remove today, of leaves
+                  that hold rows (derived, for one writer; TOAST that only ao_row has, as on
+                  Greenplum 7, is not deducted)
+    removal_fastest, removal_slowest: seconds that removing all files takes at the published rates,
+        on the segment that has most
     """
 
     schema: str
@@ -97,7 +108,9 @@ class TableFiles(msgspec.Struct, frozen=True):
 
 
 class Difference(msgspec.Struct, frozen=True):
-    """A table whose list of segment files and whose directory do not agree on one segment; files that hold bytes."""
+    """A table whose list of segment files and whose directory do not agree on one segment; files
+    that hold bytes.
+    """
 
     schema: str
     name: str
@@ -107,7 +120,9 @@ class Difference(msgspec.Struct, frozen=True):
 
 
 class Orphan(msgspec.Struct, frozen=True):
-    """Files of one relfilenode without a row in pg_class (kind missing: the row without its file)."""
+    """Files of one relfilenode without a row in pg_class (kind missing: the row without its
+    file).
+    """
 
     content: int
     node: int
@@ -119,7 +134,9 @@ class Orphan(msgspec.Struct, frozen=True):
 
 
 class OrphanTotal(msgspec.Struct, frozen=True):
-    """All orphans of one kind: candidate, may be in use, awaits a checkpoint, may be of a prepared transaction, missing."""
+    """All orphans of one kind: candidate, may be in use, awaits a checkpoint, may be of a prepared
+    transaction, missing.
+    """
 
     kind: str
     relations: int
@@ -128,13 +145,16 @@ class OrphanTotal(msgspec.Struct, frozen=True):
 
 
 class Files(msgspec.Struct, frozen=True):
-    """Everything about the files of this database on the segments (or the only server); the coordinator holds no rows.
+    """Everything about the files of this database on the segments (or the only server); the
+    coordinator holds no rows.
 
-    basis:         "directory", or "catalog": segment file lists and relations counted, forks and sizes not seen
+    basis:         "directory", or "catalog": segment file lists and relations counted, forks and
+                   sizes not seen
     average_bytes: bytes / files over all of it, None without bytes
     slowdown:      estimate for that average, a ratio
     when_filled, removable: summed over all tables, as in TableFiles
-    compared:      tables whose lists of segment files were compared with the directory; differences: where they disagree
+    compared:      tables whose lists of segment files were compared with the directory;
+                   differences: where they disagree
     """
 
     basis: str
@@ -166,7 +186,9 @@ def _int(value: Any) -> int | None:
 
 
 def _model(server: Generation, row: dict[str, Any], segments: int) -> str | None:
-    """One row of VALUES: the shape, and its files on all segments empty, filled, and filled in each storage."""
+    """One row of VALUES: the shape, and its files on all segments empty, filled, and filled in each
+    storage.
+    """
     storage = Storage(row["storage"])
     if storage not in server.storages:
         return None
@@ -174,7 +196,9 @@ def _model(server: Generation, row: dict[str, Any], segments: int) -> str | None
     def files(of: Storage, use: Any) -> str:
         if of not in server.storages:
             return "NULL"
-        shape = Shape(of, row["columns"], row["toast"], indexes=(Index(),) * row["indexes"], place=Place.LEAF)
+        shape = Shape(
+            of, row["columns"], row["toast"], indexes=(Index(),) * row["indexes"], place=Place.LEAF
+        )
         return str(relation_files(server, shape, use) * segments)
 
     figures = (
@@ -182,11 +206,14 @@ def _model(server: Generation, row: dict[str, Any], segments: int) -> str | None
         files(storage, FILLED),
         *(files(s, FILLED) for s in (Storage.AO_COLUMN, Storage.AO_ROW, Storage.HEAP)),
     )
-    return f"('{storage}', {row['columns']}, {row['toast']}, {row['indexes']}, {', '.join(figures)})"
+    return (
+        f"('{storage}', {row['columns']}, {row['toast']}, {row['indexes']}, {', '.join(figures)})"
+    )
 
 
 def _ahead(snapshot: Snapshot, segments: int) -> dict[int, dict[str, Any]]:
-    """By root: files to come when its empty leaves are filled, files in each storage, files a conversion would remove.
+    """By root: files to come when its empty leaves are filled, files in each storage, files a
+    conversion would remove.
 
     The model is asked once for every shape there is; the summing over leaves is the database's.
     """
@@ -195,7 +222,10 @@ def _ahead(snapshot: Snapshot, segments: int) -> dict[int, dict[str, Any]]:
     except CatalogError:
         return {}
     kinds = "kind IN ('leaf', 'table')"
-    shapes = snapshot.rows(f'SELECT DISTINCT storage, "columns", toast, indexes FROM relation WHERE {kinds} ORDER BY ALL')
+    shapes = snapshot.rows(
+        f'SELECT DISTINCT storage, "columns", toast, indexes FROM relation WHERE {kinds} ORDER'
+        " BY ALL"
+    )
     values = [v for v in (_model(server, row, segments) for row in shapes) if v is not None]
     if not values:
         return {}
@@ -212,7 +242,9 @@ def _ahead(snapshot: Snapshot, segments: int) -> dict[int, dict[str, Any]]:
     return {row["root"]: row for row in rows}
 
 
-def _tables(snapshot: Snapshot, basis: str, ahead: dict[int, dict[str, Any]]) -> tuple[TableFiles, ...]:
+def _tables(
+    snapshot: Snapshot, basis: str, ahead: dict[int, dict[str, Any]]
+) -> tuple[TableFiles, ...]:
     def part(name: str) -> str:
         return f"coalesce(sum(f.files) FILTER (f.part = '{name}'), 0) AS {name}"
 
@@ -273,12 +305,18 @@ def _hosts(snapshot: Snapshot, by_content: dict[int, int]) -> tuple[OnHost, ...]
 
 def build_files(snapshot: Snapshot) -> Files | None:
     """The file section of one snapshot; None when neither directories nor lists were read."""
-    bases = {row["basis"]: row["n"] for row in snapshot.rows("SELECT basis, count(*) AS n FROM file_total GROUP BY basis")}
+    bases = {
+        row["basis"]: row["n"]
+        for row in snapshot.rows("SELECT basis, count(*) AS n FROM file_total GROUP BY basis")
+    }
     if not bases:
         return None
     basis = "directory" if "directory" in bases else "catalog"
     seen = basis == "directory"
-    sums = "sum(files) AS files, sum(bytes) AS bytes, sum(empty_files) AS empty_, sum(small_files) AS small, sum(hollow_bytes) AS hollow"
+    sums = (
+        "sum(files) AS files, sum(bytes) AS bytes, sum(empty_files) AS empty_, sum(small_files) AS"
+        " small, sum(hollow_bytes) AS hollow"
+    )
 
     def figures(row: dict[str, Any]) -> tuple[int, int | None, int | None, int | None]:
         if not seen:
@@ -286,9 +324,19 @@ def build_files(snapshot: Snapshot) -> Files | None:
         return int(row["files"]), _int(row["bytes"]), _int(row["empty_"]), _int(row["small"])
 
     total = snapshot.one(f"SELECT {sums} FROM file_total WHERE basis = ?", [basis])
-    parts = snapshot.rows(f"SELECT part, {sums} FROM file_total WHERE basis = ? GROUP BY part ORDER BY files DESC, part", [basis])
-    instances = snapshot.rows(f"SELECT content, {sums} FROM file_total WHERE basis = ? GROUP BY content ORDER BY content", [basis])
-    primary = {r["content"]: r["hostname"] or "" for r in snapshot.rows("SELECT content, hostname FROM instance WHERE role = 'p'")}
+    parts = snapshot.rows(
+        f"SELECT part, {sums} FROM file_total WHERE basis = ? GROUP BY part ORDER BY files DESC,"
+        " part",
+        [basis],
+    )
+    instances = snapshot.rows(
+        f"SELECT content, {sums} FROM file_total WHERE basis = ? GROUP BY content ORDER BY content",
+        [basis],
+    )
+    primary = {
+        r["content"]: r["hostname"] or ""
+        for r in snapshot.rows("SELECT content, hostname FROM instance WHERE role = 'p'")
+    }
     files, bytes_, empty, small = figures(total)
     average = bytes_ / files if bytes_ and files else None
     slow = limits.slowdown(average) if average else None
@@ -297,7 +345,10 @@ def build_files(snapshot: Snapshot) -> Files | None:
     order = list(published)
     buckets = [
         Bucket(r["storage"], r["bucket"], int(r["files"]), int(r["bytes"]), published[r["bucket"]])
-        for r in snapshot.rows("SELECT storage, bucket, sum(files) AS files, sum(bytes) AS bytes FROM file_bucket GROUP BY storage, bucket")
+        for r in snapshot.rows(
+            "SELECT storage, bucket, sum(files) AS files, sum(bytes) AS bytes FROM file_bucket"
+            " GROUP BY storage, bucket"
+        )
     ]
     differing = """FROM file_total c JOIN root_total t ON t.root = c.root
                    LEFT JOIN file_total d ON d.basis = 'directory' AND d.root = c.root AND d.content = c.content AND d.part = c.part
@@ -311,7 +362,9 @@ def build_files(snapshot: Snapshot) -> Files | None:
         if seen
         else []
     )
-    compared = snapshot.one("SELECT count(DISTINCT root) AS n FROM file_total WHERE basis = 'catalog' AND part = 'main'")["n"]
+    compared = snapshot.one(
+        "SELECT count(DISTINCT root) AS n FROM file_total WHERE basis = 'catalog' AND part = 'main'"
+    )["n"]
     known = ahead and all(row["known"] for row in ahead.values())
     return Files(
         basis=basis,
@@ -327,20 +380,33 @@ def build_files(snapshot: Snapshot) -> Files | None:
         when_filled=files + sum(int(row["growth"]) for row in ahead.values()) if known else None,
         removable=sum(int(row["removable"]) for row in ahead.values()) if known else None,
         parts=tuple(Part(row["part"], *figures(row)) for row in parts),
-        instances=tuple(OnInstance(row["content"], primary.get(row["content"], ""), *figures(row)) for row in instances),
+        instances=tuple(
+            OnInstance(row["content"], primary.get(row["content"], ""), *figures(row))
+            for row in instances
+        ),
         hosts=_hosts(snapshot, {row["content"]: int(row["files"]) for row in instances}),
         buckets=tuple(sorted(buckets, key=lambda b: (b.storage, order.index(b.label)))),
         tables=_tables(snapshot, basis, ahead),
         compared=int(compared) if seen else 0,
-        differences=tuple(Difference(r["schema"], r["name"], r["content"], int(r["files"]), int(r["listed"])) for r in differences),
-        differences_total=int(snapshot.one(f"SELECT count(*) AS n {differing}")["n"]) if seen else 0,
+        differences=tuple(
+            Difference(r["schema"], r["name"], r["content"], int(r["files"]), int(r["listed"]))
+            for r in differences
+        ),
+        differences_total=(
+            int(snapshot.one(f"SELECT count(*) AS n {differing}")["n"]) if seen else 0
+        ),
         orphans=tuple(
-            Orphan(**row) for row in snapshot.rows(f"SELECT * FROM orphan ORDER BY kind, bytes DESC, files DESC, content, node LIMIT {TOP}")
+            Orphan(**row)
+            for row in snapshot.rows(
+                "SELECT * FROM orphan ORDER BY kind, bytes DESC, files DESC, content, node LIMIT"
+                f" {TOP}"
+            )
         ),
         orphan_totals=tuple(
             OrphanTotal(row["kind"], int(row["n"]), int(row["files"]), int(row["bytes"]))
             for row in snapshot.rows(
-                "SELECT kind, count(*) AS n, sum(files) AS files, sum(bytes) AS bytes FROM orphan GROUP BY kind ORDER BY bytes DESC, kind"
+                "SELECT kind, count(*) AS n, sum(files) AS files, sum(bytes) AS bytes FROM orphan"
+                " GROUP BY kind ORDER BY bytes DESC, kind"
             )
         ),
     )

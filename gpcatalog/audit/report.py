@@ -21,13 +21,18 @@ class SnapshotInfo(msgspec.Struct, frozen=True):
     seconds: float
     gpcatalog_version: str
     grain: str  # "leaf", or "root" once pruned
-    filled_basis: str | None  # how empty tables were told: "files", "segment file lists", "statistics (estimate)"
+    filled_basis: (
+        str | None
+    )  # how empty tables were told: "files", "segment file lists", "statistics (estimate)"
 
 
 class ServerFacts(msgspec.Struct, frozen=True):
-    """Which server and database it is. database_bytes: all instances, mirrors not counted; None when not read.
+    """Which server and database it is.
 
-    Where directories were listed it is the sum of the main forks, else what pg_database_size() says.
+    database_bytes: all instances, mirrors not counted; None when not read.
+
+    Where directories were listed it is the sum of the main forks, else what pg_database_size()
+    says.
     """
 
     product: str
@@ -67,7 +72,8 @@ class CatalogRow(msgspec.Struct, frozen=True):
 
     rows:              live rows, None when they could not be read
     rows_basis:        "counted", "derived" (pg_attribute, from pg_class) or "estimate" (reltuples)
-    needed_bytes:      what the live rows need after VACUUM FULL and REINDEX (heap and indexes; TOAST is taken as needed)
+    needed_bytes:      what the live rows need after VACUUM FULL and REINDEX (heap and indexes;
+                       TOAST is taken as needed)
     reclaimable_bytes: heap, TOAST and index bytes less the needed ones
     bloat:             ratio of the bytes to the needed bytes
     """
@@ -101,7 +107,9 @@ class InstanceTotal(msgspec.Struct, frozen=True):
 
 
 class CatalogSummary(msgspec.Struct, frozen=True):
-    """One catalog over the cluster: the coordinator, the median segment and the worst one (most bytes), by content id."""
+    """One catalog over the cluster: the coordinator, the median segment and the worst one (most
+    bytes), by content id.
+    """
 
     relation: str
     coordinator_rows: int | None
@@ -127,7 +135,10 @@ class Count(msgspec.Struct, frozen=True):
 
 
 class Census(msgspec.Struct, frozen=True):
-    """What there is. partitions_metric: plain tables and leaf partitions, the metric of the published limits."""
+    """What there is.
+
+    partitions_metric: plain tables and leaf partitions, the metric of the published limits.
+    """
 
     counts: tuple[Count, ...]
     relations_by_kind: dict[str, int]  # relkind of pg_class → relations on the entry instance
@@ -147,10 +158,12 @@ class Census(msgspec.Struct, frozen=True):
 
 
 class Owner(msgspec.Struct, frozen=True):
-    """A table or a schema and what its leaves, indexes, TOAST and auxiliary relations own of the catalog.
+    """A table or a schema and what its leaves, indexes, TOAST and auxiliary relations own of the
+    catalog.
 
     class_rows, attribute_rows: rows in pg_class and pg_attribute of each instance
-    catalog_bytes:              estimate: its share of pg_class rows × needed bytes of all catalogs on the entry instance
+    catalog_bytes:              estimate: its share of pg_class rows × needed bytes of all catalogs
+        on the entry instance
     """
 
     schema: str
@@ -187,7 +200,10 @@ class TempSchema(msgspec.Struct, frozen=True):
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """One limit and where this database stands. state: "ok", "near" (from 80 % on), "over" or "not measured"."""
+    """One limit and where this database stands.
+
+    state: "ok", "near" (from 80 % on), "over" or "not measured".
+    """
 
     id: str
     what: str

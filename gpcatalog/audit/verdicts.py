@@ -12,20 +12,52 @@ NEAR = 0.8  # share of a limit from which on it is called near
 
 
 def bloat_limits(generation: str) -> tuple[Limit, Limit]:
-    """(moderate, significant) bloat factors of this generation, as gp_bloat_diag's code has them."""
+    """(moderate, significant) bloat factors of this generation, as gp_bloat_diag's code has
+    them.
+    """
     if generation == "gp6":
         return limits.BLOAT_MODERATE_GP6, limits.BLOAT_SIGNIFICANT_GP6
-    if generation.startswith("pg"):  # PostgreSQL publishes none: the documented ones of Greenplum serve, and are named
+    if generation.startswith(
+        "pg"
+    ):  # PostgreSQL publishes none: the documented ones of Greenplum serve, and are named
         return limits.BLOAT_MODERATE_DOCS, limits.BLOAT_SIGNIFICANT_DOCS
     return limits.BLOAT_MODERATE_GP7, limits.BLOAT_SIGNIFICANT_GP7
 
 
-def verdict(what: str, value: float | None, limit: Limit, *, note: str = "", bound: float | None = None, source: str = "") -> Verdict:
-    """One limit and where `value` stands; `bound` overrides the published value with the server's own."""
+def verdict(
+    what: str,
+    value: float | None,
+    limit: Limit,
+    *,
+    note: str = "",
+    bound: float | None = None,
+    source: str = "",
+) -> Verdict:
+    """One limit and where `value` stands; `bound` overrides the published value with the server's
+    own.
+    """
     most = limit.value if bound is None else bound
     share = value / most if value is not None and most else None
-    state = "not measured" if share is None else "over" if share > 1 else "near" if share >= NEAR else "ok"
-    return Verdict(limit.id, what, value, most, limit.unit, share, state, source or limit.source, note or limit.note)
+    state = (
+        "not measured"
+        if share is None
+        else "over"
+        if share > 1
+        else "near"
+        if share >= NEAR
+        else "ok"
+    )
+    return Verdict(
+        limit.id,
+        what,
+        value,
+        most,
+        limit.unit,
+        share,
+        state,
+        source or limit.source,
+        note or limit.note,
+    )
 
 
 def verdicts(report: Report) -> Report:
@@ -35,7 +67,12 @@ def verdicts(report: Report) -> Report:
     out = []
     if greenplum:
         out.append(
-            verdict("column-oriented leaves", census.leaves_ao_column, limits.LEAVES_CEILING_AOCO, note="with 100 concurrent sessions")
+            verdict(
+                "column-oriented leaves",
+                census.leaves_ao_column,
+                limits.LEAVES_CEILING_AOCO,
+                note="with 100 concurrent sessions",
+            )
         )
         out.append(
             verdict(
@@ -45,12 +82,26 @@ def verdicts(report: Report) -> Report:
                 note="with 500 concurrent sessions, row-oriented, NVMe",
             )
         )
-        out.append(verdict("leaves of the widest table", census.leaves_per_table_max, limits.LEAVES_PER_TABLE))
-        out.append(verdict("partitions in one level", census.widest_level or None, limits.LEAVES_PER_LEVEL))
+        out.append(
+            verdict(
+                "leaves of the widest table", census.leaves_per_table_max, limits.LEAVES_PER_TABLE
+            )
+        )
+        out.append(
+            verdict("partitions in one level", census.widest_level or None, limits.LEAVES_PER_LEVEL)
+        )
         setting = report.settings.get("max_appendonly_tables", "")
         if setting.isdigit() and server.generation == "gp6":
-            ao = [c for c in census.counts if c.storage in ("ao_row", "ao_column") and c.kind in ("leaf", "table")]
-            filled = sum(c.relations - (c.empty or 0) for c in ao) if all(c.empty is not None for c in ao) else None
+            ao = [
+                c
+                for c in census.counts
+                if c.storage in ("ao_row", "ao_column") and c.kind in ("leaf", "table")
+            ]
+            filled = (
+                sum(c.relations - (c.empty or 0) for c in ao)
+                if all(c.empty is not None for c in ao)
+                else None
+            )
             out.append(
                 verdict(
                     "append-optimized tables that hold rows",
@@ -63,11 +114,24 @@ def verdicts(report: Report) -> Report:
             )
     _, significant = bloat_limits(server.generation)
     worst = max((t.bloat for t in report.instance_totals), default=None)
-    out.append(verdict("bloat of the worst instance's catalog", worst, significant, note="bytes / bytes needed, all catalogs together"))
-    vacuumed = [r.last_vacuum for r in report.catalogs if r.relation == "pg_attribute" and r.last_vacuum is not None]
+    out.append(
+        verdict(
+            "bloat of the worst instance's catalog",
+            worst,
+            significant,
+            note="bytes / bytes needed, all catalogs together",
+        )
+    )
+    vacuumed = [
+        r.last_vacuum
+        for r in report.catalogs
+        if r.relation == "pg_attribute" and r.last_vacuum is not None
+    ]
     if vacuumed:
         days = (report.taken.taken_at - min(vacuumed)).total_seconds() / 86400
-        out.append(verdict("days since pg_attribute was last vacuumed", days, limits.CATALOG_VACUUM_LATEST))
+        out.append(
+            verdict("days since pg_attribute was last vacuumed", days, limits.CATALOG_VACUUM_LATEST)
+        )
     slots = lock_slots(report)
     if slots is not None and report.tables:
         widest = max(report.tables, key=lambda t: t.leaves)
@@ -82,8 +146,10 @@ def verdicts(report: Report) -> Report:
                     "locks",
                     need / slots,
                     "over" if need > slots else "near" if need >= NEAR * slots else "ok",
-                    "max_locks_per_transaction × (max_connections + max_prepared_transactions) of this server",
-                    "shared by all sessions; one a leaf, index and auxiliary relation (upper bound)",
+                    "max_locks_per_transaction × (max_connections + max_prepared_transactions) of"
+                    " this server",
+                    "shared by all sessions; one a leaf, index and auxiliary relation (upper"
+                    " bound)",
                 )
             )
     if greenplum:
@@ -92,19 +158,50 @@ def verdicts(report: Report) -> Report:
 
 
 def _files(report: Report) -> list[Verdict]:
-    """The file guidelines. The average is missed from below: its share is the limit's to the value."""
+    """The file guidelines.
+
+    The average is missed from below: its share is the limit's to the value.
+    """
     files = report.files
     if files is None:
         return []
     fullest = max((host.files + host.mirror_files for host in files.hosts), default=None)
-    out = [verdict("files on the fullest host", fullest, limits.FILES_PER_HOST, note="of this database alone, mirrors included")]
+    out = [
+        verdict(
+            "files on the fullest host",
+            fullest,
+            limits.FILES_PER_HOST,
+            note="of this database alone, mirrors included",
+        )
+    ]
     target = limits.AVERAGE_FILE_TARGET_LOW
     if files.average_bytes:
         share = target.value / files.average_bytes
-        state = "ok" if share <= 1 else "near" if files.average_bytes >= limits.AVERAGE_FILE_TOLERABLE_LOW.value else "over"
-        note = f"bytes / files, at least; up to {limits.AVERAGE_FILE_TARGET.value / limits.MIB:.0f} MB is better still"
+        state = (
+            "ok"
+            if share <= 1
+            else (
+                "near" if files.average_bytes >= limits.AVERAGE_FILE_TOLERABLE_LOW.value else "over"
+            )
+        )
+        note = (
+            f"bytes / files, at least; up to {limits.AVERAGE_FILE_TARGET.value / limits.MIB:.0f} MB"
+            " is better still"
+        )
         what = "average file, should be more"
-        out.append(Verdict(target.id, what, files.average_bytes, target.value, "bytes", share, state, target.source, note))
+        out.append(
+            Verdict(
+                target.id,
+                what,
+                files.average_bytes,
+                target.value,
+                "bytes",
+                share,
+                state,
+                target.source,
+                note,
+            )
+        )
     return out
 
 

@@ -15,7 +15,8 @@ INNER_FREE = 0.30  # and of an inner page (BTREE_NONLEAF_FILLFACTOR 70)
 
 
 def page_share(tuple_bytes: int, block_size: int) -> float:
-    """Share of a page that a tuple of this many bytes (header and alignment included) takes among others like it.
+    """Share of a page that a tuple of this many bytes (header and alignment included) takes among
+    others like it.
 
     >>> page_share(144, 8192) == 1 / 55, page_share(20000, 8192)
     (True, 1.0)
@@ -29,7 +30,8 @@ def page_share_sql(tuple_bytes: str, block_size: int) -> str:
 
 
 def heap_bytes(rows: int, share: float, block_size: int) -> int:
-    """Bytes of a packed heap of `rows` tuples that take on average `share` of a page; neighbours are taken to be alike.
+    """Bytes of a packed heap of `rows` tuples that take on average `share` of a page; neighbours
+    are taken to be alike.
 
     >>> heap_bytes(0, 0.1, 8192), heap_bytes(1000, page_share(144, 8192), 8192)
     (0, 155648)
@@ -38,7 +40,8 @@ def heap_bytes(rows: int, share: float, block_size: int) -> int:
 
 
 def btree_bytes(entries: float, entry_bytes: float, block_size: int) -> int:
-    """Bytes of a freshly built btree over `entries` index tuples of on average `entry_bytes` (header and alignment included).
+    """Bytes of a freshly built btree over `entries` index tuples of on average `entry_bytes`
+    (header and alignment included).
 
     >>> btree_bytes(0, 16, 8192), btree_bytes(100_000, 16, 8192)
     (8192, 2260992)
@@ -56,7 +59,8 @@ def btree_bytes(entries: float, entry_bytes: float, block_size: int) -> int:
     return (pages + 1) * block_size
 
 
-# Width and alignment of the types that index keys of catalogs have; a name is stored as a cstring in a btree.
+# Width and alignment of the types that index keys of catalogs have; a name is stored as a cstring
+# in a btree.
 _FIXED = {  # bytes, alignment
     "oid": (4, 4),
     "xid": (4, 4),
@@ -90,7 +94,8 @@ class IndexKey:
         return IndexKey(tuple((name, kind) for name, _, kind in pairs))
 
     def entry_sql(self, alias: str = "t") -> str:
-        """SQL expression: bytes of this key's index tuple for the row `alias`, header and alignment included.
+        """SQL expression: bytes of this key's index tuple for the row `alias`, header and alignment
+        included.
 
         >>> IndexKey.parse("attrelid:oid,attnum:int2").entry_sql()
         '16'
@@ -104,7 +109,11 @@ class IndexKey:
             if width is not None:
                 size, align = width
                 if expression:
-                    expression = f"({expression} + {align - 1}) / {align} * {align} + {size}" if align > 1 else f"{expression} + {size}"
+                    expression = (
+                        f"({expression} + {align - 1}) / {align} * {align} + {size}"
+                        if align > 1
+                        else f"{expression} + {size}"
+                    )
                 else:
                     fixed = -(-fixed // align) * align + size
                 continue
@@ -127,7 +136,8 @@ class IndexKey:
             (
                 name
                 for name, kind in self.columns
-                if kind == "oid" and not re.search(r"classid|classoid|dbid|relnamespace|collation$", name)
+                if kind == "oid"
+                and not re.search(r"classid|classoid|dbid|relnamespace|collation$", name)
             ),
             None,
         )

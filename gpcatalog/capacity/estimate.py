@@ -1,4 +1,6 @@
-"""What tables of one shape cost, in each storage the server has: the result that `gpcatalog estimate` prints."""
+"""What tables of one shape cost, in each storage the server has: the result that `gpcatalog
+estimate` prints.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,16 @@ import msgspec
 from gpcatalog.capacity import limits
 from gpcatalog.capacity.generation import Generation, generation
 from gpcatalog.capacity.limits import Limit
-from gpcatalog.capacity.model import FILLED, Cluster, Place, Shape, known, locks, relation_files, tree_cost
+from gpcatalog.capacity.model import (
+    FILLED,
+    Cluster,
+    Place,
+    Shape,
+    known,
+    locks,
+    relation_files,
+    tree_cost,
+)
 from gpcatalog.errors import CatalogError, Exit
 from gpcatalog.model.storage import Storage
 
@@ -18,7 +29,9 @@ SCHEMA = "gpcatalog.estimate/1"
 
 
 class Files(msgspec.Struct, frozen=True):
-    """Files in four states: no rows; rows of one writer in every leaf; of two writers at the same time; of one, then VACUUM."""
+    """Files in four states: no rows; rows of one writer in every leaf; of two writers at the same
+    time; of one, then VACUUM.
+    """
 
     empty: int
     filled: int
@@ -27,7 +40,9 @@ class Files(msgspec.Struct, frozen=True):
 
 
 class LocksHeld(msgspec.Struct, frozen=True):
-    """Relations that a statement over one whole table has locked at its end, on the coordinator and on each segment."""
+    """Relations that a statement over one whole table has locked at its end, on the coordinator and
+    on each segment.
+    """
 
     statement: str
     coordinator: int
@@ -44,7 +59,9 @@ class Removal(msgspec.Struct, frozen=True):
 
 
 class Rates(msgspec.Struct, frozen=True):
-    """Creation and removal of small files, measured: files a second, and how many files it was tried with."""
+    """Creation and removal of small files, measured: files a second, and how many files it was
+    tried with.
+    """
 
     path: str
     files: int
@@ -55,10 +72,13 @@ class Rates(msgspec.Struct, frozen=True):
 class StorageCost(msgspec.Struct, frozen=True):
     """The cost of all tables in one storage.
 
-    coordinator, segment: rows by catalog, on the coordinator and on each segment; *_rows: their sums
+    coordinator, segment: rows by catalog, on the coordinator and on each segment; *_rows: their
+                          sums
     coordinator_bytes, segment_bytes: catalog bytes on one of them; cluster_bytes: on all; estimates
-    segment_files:  on one segment; cluster_files: on all instances, mirrors and coordinator included
-    host_files:     on one segment host, filled, mirrors included; None where the number of hosts is not known
+    segment_files:  on one segment; cluster_files: on all instances, mirrors and coordinator
+                    included
+    host_files:     on one segment host, filled, mirrors included; None where the number of hosts is
+                    not known
     empty_bytes:    bytes of files without a row, on one instance; cluster_empty_bytes: on all
     times_heap:     filled files of a leaf (or plain table) against heap
     removal:        removing one segment's filled files, as DROP or a rewrite does
@@ -83,10 +103,13 @@ class StorageCost(msgspec.Struct, frozen=True):
 
 
 class Estimate(msgspec.Struct, frozen=True):
-    """An estimate: counts of rows, files and locks follow the cost model, bytes and seconds are estimates.
+    """An estimate: counts of rows, files and locks follow the cost model, bytes and seconds are
+    estimates.
 
-    server: generation; source: where the counts come from; measured: counted on a live server of this very generation
-    leaves, intermediates: of one table; leaf_rows: rows of pg_class and pg_attribute that all leaves of all tables take, an instance
+    server: generation; source: where the counts come from; measured: counted on a live server of
+            this very generation
+    leaves, intermediates: of one table; leaf_rows: rows of pg_class and pg_attribute that all
+                           leaves of all tables take, an instance
     storages: the one asked for first
     """
 
@@ -116,7 +139,10 @@ class Estimate(msgspec.Struct, frozen=True):
 
 
 def _whole(rows: Mapping[str, float]) -> dict[str, int]:
-    return {catalog: round(n) for catalog, n in sorted(rows.items(), key=lambda item: (-item[1], item[0]))}
+    return {
+        catalog: round(n)
+        for catalog, n in sorted(rows.items(), key=lambda item: (-item[1], item[0]))
+    }
 
 
 def _in_storage(relations: Mapping[Shape, int], storage: Storage) -> dict[Shape, int]:
@@ -170,37 +196,60 @@ def _storage_cost(
         cluster_bytes=round(cluster.catalog_bytes(cost)),
         segment_files=Files(*map(round, on_segment)),
         cluster_files=Files(*(round(cluster.files(cost.files, n)) for n in on_segment)),
-        host_files=round(cost.filled * cluster.data_instances / hosts) if hosts and cluster.segments else None,
+        host_files=(
+            round(cost.filled * cluster.data_instances / hosts)
+            if hosts and cluster.segments
+            else None
+        ),
         empty_bytes=round(cost.empty_bytes),
-        cluster_empty_bytes=round(cost.empty_bytes * (cluster.entry_instances + cluster.data_instances)),
+        cluster_empty_bytes=round(
+            cost.empty_bytes * (cluster.entry_instances + cluster.data_instances)
+        ),
         times_heap=filled / heap,
-        locks=[LocksHeld(statement.value, coordinator, segment) for statement, (coordinator, segment) in held.items()],
+        locks=[
+            LocksHeld(statement.value, coordinator, segment)
+            for statement, (coordinator, segment) in held.items()
+        ],
         removal=removal,
     )
 
 
-def _notes(gen: Generation, costs: list[StorageCost], leaves: int, level: int, tables: int, segments: int) -> list[str]:
+def _notes(
+    gen: Generation, costs: list[StorageCost], leaves: int, level: int, tables: int, segments: int
+) -> list[str]:
     found = []
     if not gen.measured:
         found.append(f"{gen.title}: {gen.source}")
     if leaves > limits.LEAVES_PER_TABLE.value:
         limit = limits.LEAVES_PER_TABLE
-        found.append(f"{leaves:,} leaves a table: over {limit.value:,}, {limit.note} ({limit.source})")
+        found.append(
+            f"{leaves:,} leaves a table: over {limit.value:,}, {limit.note} ({limit.source})"
+        )
     if level > limits.LEAVES_PER_LEVEL.value and gen.greenplum:
         limit = limits.LEAVES_PER_LEVEL
-        found.append(f"{level:,} partitions of one parent: over {limit.value:,}, {limit.note} ({limit.source})")
+        found.append(
+            f"{level:,} partitions of one parent: over {limit.value:,}, {limit.note}"
+            f" ({limit.source})"
+        )
     chosen = costs[0]
-    ceiling = {"ao_column": limits.LEAVES_CEILING_AOCO, "ao_row": limits.LEAVES_CEILING_AO_ROW}.get(chosen.storage)
+    ceiling = {"ao_column": limits.LEAVES_CEILING_AOCO, "ao_row": limits.LEAVES_CEILING_AO_ROW}.get(
+        chosen.storage
+    )
     if ceiling and leaves * tables > ceiling.value:
-        found.append(f"{leaves * tables:,} leaves: over {ceiling.value:,}, {ceiling.note} ({ceiling.source})")
+        found.append(
+            f"{leaves * tables:,} leaves: over {ceiling.value:,}, {ceiling.note} ({ceiling.source})"
+        )
     for cost in costs:
         if cost.host_files is not None and cost.host_files > limits.FILES_PER_HOST.value:
             limit = limits.FILES_PER_HOST
             found.append(
-                f"{cost.storage}: {cost.host_files:,} files a segment host when filled: guideline {limit.value:,} ({limit.source})"
+                f"{cost.storage}: {cost.host_files:,} files a segment host when filled: guideline"
+                f" {limit.value:,} ({limit.source})"
             )
     if gen.greenplum and not segments:
-        found.append("number of segments not given: figures for all instances count the coordinator alone")
+        found.append(
+            "number of segments not given: figures for all instances count the coordinator alone"
+        )
     return found
 
 
@@ -218,12 +267,13 @@ def estimate(
 ) -> Estimate:
     """The estimate for tables given as shapes with their number.
 
-    relations: of all tables together (`tree` times the number of tables); the storage that most have comes first in the result, then
-               the others the server has
+    relations: of all tables together (`tree` times the number of tables); the storage that most
+               have comes first in the result, then the others the server has
     segments:  primaries; mirrors: each has one; hosts: segment hosts, None where not known
     level:     most partitions of one parent, for the limit a level has
     rates:     removal as measured; without it the published rates are used
-    Raises CatalogError (usage) for a shape that the server cannot have, or numbers that make no sense.
+    Raises CatalogError (usage) for a shape that the server cannot have, or numbers that make no
+    sense.
     """
     gen = server if isinstance(server, Generation) else generation(server)
     if not relations or tables < 1:
@@ -231,12 +281,21 @@ def estimate(
     leaf = _leaf(relations)
     known(gen, leaf)
     if segments < 0 or (hosts is not None and hosts < 1):
-        raise CatalogError(f"segments must be 0 or more and hosts 1 or more, not {segments} and {hosts}", exit_code=Exit.USAGE)
+        raise CatalogError(
+            f"segments must be 0 or more and hosts 1 or more, not {segments} and {hosts}",
+            exit_code=Exit.USAGE,
+        )
     cluster = Cluster(segments if gen.greenplum else 0, mirrors)
-    others = [x for x in (Storage.AO_COLUMN, Storage.AO_ROW, Storage.HEAP) if x in gen.storages and x is not leaf.storage]
+    others = [
+        x
+        for x in (Storage.AO_COLUMN, Storage.AO_ROW, Storage.HEAP)
+        if x in gen.storages and x is not leaf.storage
+    ]
     used: Iterable[Limit] = limits.REMOVAL_RATES
     if rates is not None:
-        used = [Limit("unlink-rate", rates.removed_per_second, "files/s", f"measured in {rates.path}")]
+        used = [
+            Limit("unlink-rate", rates.removed_per_second, "files/s", f"measured in {rates.path}")
+        ]
     costs = []
     for storage in (leaf.storage, *others):
         # a live table may have leaves of several storages: as it is, and then as if all had one
@@ -245,9 +304,13 @@ def estimate(
             known(gen, replace(leaf, storage=storage))
         except CatalogError:
             continue  # a unique index that this storage cannot have
-        costs.append(_storage_cost(gen, moved, replace(leaf, storage=storage), cluster, hosts, tables, used))
+        costs.append(
+            _storage_cost(gen, moved, replace(leaf, storage=storage), cluster, hosts, tables, used)
+        )
     leaves = sum(n for shape, n in relations.items() if shape.place is Place.LEAF)
-    alone = tree_cost(gen, {shape: n for shape, n in relations.items() if shape.place is Place.LEAF})
+    alone = tree_cost(
+        gen, {shape: n for shape, n in relations.items() if shape.place is Place.LEAF}
+    )
     query = limits.catalog_query_ms(leaves or tables)
     return Estimate(
         server=gen.name,
@@ -258,7 +321,8 @@ def estimate(
         table=table,
         tables=tables,
         leaves=leaves // tables,
-        intermediates=sum(n for shape, n in relations.items() if shape.place is Place.INTERMEDIATE) // tables,
+        intermediates=sum(n for shape, n in relations.items() if shape.place is Place.INTERMEDIATE)
+        // tables,
         columns=leaf.columns,
         dropped=leaf.dropped,
         toastable=leaf.toastable,
@@ -266,7 +330,14 @@ def estimate(
         segments=cluster.segments,
         mirrors=mirrors,
         hosts=hosts,
-        leaf_rows={catalog: round(alone.segment.get(catalog, 0)) for catalog in ("pg_class", "pg_attribute")} if leaves else {},
+        leaf_rows=(
+            {
+                catalog: round(alone.segment.get(catalog, 0))
+                for catalog in ("pg_class", "pg_attribute")
+            }
+            if leaves
+            else {}
+        ),
         storages=costs,
         query_ms=query.value,
         query_source=query.source,

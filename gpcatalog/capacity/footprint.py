@@ -1,4 +1,6 @@
-"""What one round of the active DDL probe writes and, being rolled back, leaves dead on every instance."""
+"""What one round of the active DDL probe writes and, being rolled back, leaves dead on every
+instance.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +9,28 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from gpcatalog.capacity.generation import Generation
-from gpcatalog.capacity.model import Instance, Shape, catalog_bytes, known, relation_rows, tree, tree_cost
+from gpcatalog.capacity.model import (
+    Instance,
+    Shape,
+    catalog_bytes,
+    known,
+    relation_rows,
+    tree,
+    tree_cost,
+)
 from gpcatalog.model.storage import Storage
 
-# Beside the rows of the cost model a statement writes new versions of rows that are there already. Found by the counters
-# pg_stat_get_xact_tuples_* on Greenplum 6.25.3, 7.0.0 and PostgreSQL 15 and 18, and held by tests/latency/test_active.py.
+# Beside the rows of the cost model a statement writes new versions of rows that are there already.
+# Found by the counters
+# pg_stat_get_xact_tuples_* on Greenplum 6.25.3, 7.0.0 and PostgreSQL 15 and 18, and held by
+# tests/latency/test_active.py.
 
 
 @dataclass(frozen=True)
 class ProbeTable:
-    """A table that the probe makes: columns of fixed length but one text column; leaves 0 for a plain one."""
+    """A table that the probe makes: columns of fixed length but one text column; leaves 0 for a
+    plain one.
+    """
 
     storage: Storage
     leaves: int = 0
@@ -25,19 +39,30 @@ class ProbeTable:
     @property
     def word(self) -> str:
         """How reports call it."""
-        return f"{self.storage.value}, {self.leaves:,} leaves" if self.leaves else self.storage.value
+        return (
+            f"{self.storage.value}, {self.leaves:,} leaves" if self.leaves else self.storage.value
+        )
 
     def shape(self, *, owned: bool) -> Shape:
         """Its shape for the cost model; owned: by a role that is not the bootstrap superuser."""
         return Shape(self.storage, self.columns, toastable=True, owned=owned)
 
 
-def _created(gen: Generation, subject: ProbeTable, shape: Shape, instance: Instance) -> Counter[str]:
+def _created(
+    gen: Generation, subject: ProbeTable, shape: Shape, instance: Instance
+) -> Counter[str]:
     """Row versions that CREATE TABLE writes."""
     leaves = subject.leaves
     if leaves:
         cost = tree_cost(gen, tree(shape, (leaves,)))
-        rows = Counter({c: round(n) for c, n in (cost.segment if instance is Instance.SEGMENT else cost.coordinator).items()})
+        rows = Counter(
+            {
+                c: round(n)
+                for c, n in (
+                    cost.segment if instance is Instance.SEGMENT else cost.coordinator
+                ).items()
+            }
+        )
     else:
         rows = Counter(relation_rows(gen, shape, instance))
     ao = subject.storage.append_optimized
@@ -55,22 +80,35 @@ def _created(gen: Generation, subject: ProbeTable, shape: Shape, instance: Insta
         else:
             rows["pg_class"] += leaves + 1
         if gen.rule_catalogs:
-            rows["pg_attribute"] += leaves * subject.columns  # attinhcount of every column of a leaf
+            rows["pg_attribute"] += (
+                leaves * subject.columns
+            )  # attinhcount of every column of a leaf
     return rows
 
 
 def _rewritten(gen: Generation, subject: ProbeTable, shape: Shape) -> Counter[str]:
-    """Row versions that the copy of one relation writes: Greenplum 6 copies an ao_row table to add a column."""
+    """Row versions that the copy of one relation writes: Greenplum 6 copies an ao_row table to add
+    a column.
+    """
     copy = Counter(relation_rows(gen, replace(shape, columns=shape.columns + 1), Instance.SEGMENT))
     toast = 1 if subject.storage in gen.toast else 0
     del copy["gp_distribution_policy"]
     # files and auxiliary relations of copy and original are swapped, then the copy is dropped
-    copy += Counter({"pg_class": 3 + 3 * toast, "pg_type": toast, "pg_depend": 4 + 2 * toast, "pg_appendonly": 4})
+    copy += Counter(
+        {
+            "pg_class": 3 + 3 * toast,
+            "pg_type": toast,
+            "pg_depend": 4 + 2 * toast,
+            "pg_appendonly": 4,
+        }
+    )
     copy["pg_attribute"] += 1
     return copy
 
 
-def _column_added(gen: Generation, subject: ProbeTable, shape: Shape, instance: Instance) -> Counter[str]:
+def _column_added(
+    gen: Generation, subject: ProbeTable, shape: Shape, instance: Instance
+) -> Counter[str]:
     """Row versions that ALTER TABLE ADD COLUMN without a default writes."""
     leaves = subject.leaves
     relations = leaves + 1
@@ -91,12 +129,19 @@ def _column_added(gen: Generation, subject: ProbeTable, shape: Shape, instance: 
 
 
 def _dropped(gen: Generation, subject: ProbeTable) -> Counter[str]:
-    """Row versions that DROP TABLE writes: deleting writes none, but Greenplum 6 takes each leaf off its parent first."""
-    return Counter({"pg_class": subject.leaves}) if gen.rule_catalogs and subject.leaves else Counter()
+    """Row versions that DROP TABLE writes: deleting writes none, but Greenplum 6 takes each leaf
+    off its parent first.
+    """
+    return (
+        Counter({"pg_class": subject.leaves}) if gen.rule_catalogs and subject.leaves else Counter()
+    )
 
 
-def versions(server: Generation | str, subject: ProbeTable, instance: Instance, *, owned: bool = False) -> dict[str, int]:
-    """Row versions, by catalog, that CREATE SCHEMA, CREATE TABLE, ADD COLUMN and DROP TABLE of `subject` write on one instance.
+def versions(
+    server: Generation | str, subject: ProbeTable, instance: Instance, *, owned: bool = False
+) -> dict[str, int]:
+    """Row versions, by catalog, that CREATE SCHEMA, CREATE TABLE, ADD COLUMN and DROP TABLE of
+    `subject` write on one instance.
 
     All of them are dead once the transaction is rolled back.
     """
@@ -116,7 +161,9 @@ def versions(server: Generation | str, subject: ProbeTable, instance: Instance, 
 
 @dataclass(frozen=True)
 class Footprint:
-    """What the whole probe leaves: dead row versions by catalog and estimated bytes (indexes' share included) of one instance."""
+    """What the whole probe leaves: dead row versions by catalog and estimated bytes (indexes' share
+    included) of one instance.
+    """
 
     rows: Mapping[str, int]
     bytes: float
@@ -128,7 +175,12 @@ class Footprint:
 
 
 def footprint(
-    server: Generation | str, subjects: Iterable[ProbeTable], instance: Instance, *, rounds: int, owned: bool = False
+    server: Generation | str,
+    subjects: Iterable[ProbeTable],
+    instance: Instance,
+    *,
+    rounds: int,
+    owned: bool = False,
 ) -> Footprint:
     """Footprint of `rounds` rounds over all subjects on one coordinator or one segment."""
     rows: Counter[str] = Counter()
@@ -138,8 +190,11 @@ def footprint(
     return Footprint(dict(sorted(rows.items())), catalog_bytes(server, rows))
 
 
-def subjects(server: Generation | str, *, leaves: int, storage: Storage | None = None) -> tuple[ProbeTable, ...]:
-    """Tables of one round: a plain one of every storage the server has, and one with `leaves` leaves.
+def subjects(
+    server: Generation | str, *, leaves: int, storage: Storage | None = None
+) -> tuple[ProbeTable, ...]:
+    """Tables of one round: a plain one of every storage the server has, and one with `leaves`
+    leaves.
 
     storage: of the one with leaves; column-oriented where the server has it, heap elsewhere.
     """
@@ -148,5 +203,7 @@ def subjects(server: Generation | str, *, leaves: int, storage: Storage | None =
     if not leaves:
         return plain
     wanted = storage or (Storage.AO_COLUMN if Storage.AO_COLUMN in gen.storages else Storage.HEAP)
-    known(server, replace(ProbeTable(wanted).shape(owned=False)))  # a storage the server lacks is told here
+    known(
+        server, replace(ProbeTable(wanted).shape(owned=False))
+    )  # a storage the server lacks is told here
     return (*plain, ProbeTable(wanted, leaves))

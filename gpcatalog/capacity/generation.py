@@ -1,4 +1,6 @@
-"""What differs between server generations, as data: columns of auxiliary relations, system columns, bytes a catalog row."""
+"""What differs between server generations, as data: columns of auxiliary relations, system columns,
+bytes a catalog row.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ HEAP, AO_ROW, AO_COLUMN = Storage.HEAP, Storage.AO_ROW, Storage.AO_COLUMN
 
 @dataclass(frozen=True)
 class Generation:
-    """One server generation as the cost model sees it; every field was measured, or says in `source` from whom it is taken.
+    """One server generation as the cost model sees it; every field was measured, or says in
+    `source` from whom it is taken.
 
     name:               "gp6", "gp7", "cb2", "pg12" … "pg18"
     title:              the name printed for it
@@ -26,29 +29,39 @@ class Generation:
     storages:           storages a table can have
     system_columns:     pg_attribute rows with attnum < 0, by storage of the relation itself
     heap_system_columns: the same of auxiliary and toast relations
-    row_type_of_aux:    auxiliary and toast relations have a pg_type row (and the pg_depend row that goes with it)
+    row_type_of_aux:    auxiliary and toast relations have a pg_type row (and the pg_depend row that
+                        goes with it)
     array_type_of_leaf: a heap leaf has an array type; ao_row and ao_column relations never have one
     toast:              storages that get a TOAST relation
     segment_columns:    user columns of the segment file list (pg_aoseg_N, pg_aocsseg_N), by storage
     fastsequence:       gp_fastsequence rows of an ao relation before any row arrives
     fastsequence_first: segfile numbers up to this one need no further gp_fastsequence row
-    root_is_table:      partitioned roots and intermediates are ordinary relations with files and auxiliary relations
-    rule_catalogs:      partitions are rows of pg_partition and pg_partition_rule, bounds are CHECK constraints
+    root_is_table:      partitioned roots and intermediates are ordinary relations with files and
+                        auxiliary relations
+    rule_catalogs:      partitions are rows of pg_partition and pg_partition_rule, bounds are CHECK
+                        constraints
     index_operation_on_segments: CREATE INDEX writes pg_stat_last_operation on segments too
     not_null_constraints: a NOT NULL column is a pg_constraint row
     statistics_on_segments: ANALYZE writes pg_statistic on segments too
-    leaf_index_depend:  pg_depend rows more for the index of a leaf that belongs to an index of its parent
+    leaf_index_depend:  pg_depend rows more for the index of a leaf that belongs to an index of its
+                        parent
     leaf_constraint_depend: the same for a primary key or unique constraint, the index included
-    coordinator_segment_list: the coordinator keeps the list of segfiles too (it hands out their numbers)
-    vacuum_opens_segfile: VACUUM of a filled ao relation opens a segfile more even where nothing is hidden
-    ao_index_lock_on_segments: creating an indexed ao relation locks one auxiliary relation more on segments
+    coordinator_segment_list: the coordinator keeps the list of segfiles too (it hands out their
+        numbers)
+    vacuum_opens_segfile: VACUUM of a filled ao relation opens a segfile more even where nothing is
+                          hidden
+    ao_index_lock_on_segments: creating an indexed ao relation locks one auxiliary relation more on
+        segments
     select_locks_leaf_indexes: SELECT over a partitioned root locks the indexes of its leaves
     select_locks_root_indexes: … and those of root and intermediates
     scans_lock_intermediates: SELECT through the root locks intermediates, INSERT does on segments
-    first_insert_locks_segment_list: the first INSERT into an ao relation locks its list of segfiles on segments
+    first_insert_locks_segment_list: the first INSERT into an ao relation locks its list of segfiles
+        on segments
     drop_locks_leaves:  DROP of a root holds a lock on every leaf to its end
-    leaf_aux_locks_on_create: CREATE of a partitioned table holds locks on TOAST and index relations of its leaves
-    row_bytes:          bytes of one row with its share of the catalog's indexes, by catalog; estimates
+    leaf_aux_locks_on_create: CREATE of a partitioned table holds locks on TOAST and index relations
+        of its leaves
+    row_bytes:          bytes of one row with its share of the catalog's indexes, by catalog;
+                        estimates
     row_bytes_source:   on what they were taken
     """
 
@@ -91,7 +104,8 @@ class Generation:
 TOAST_COLUMNS, TOAST_INDEX_COLUMNS = 3, 2
 VISIMAP_COLUMNS, VISIMAP_INDEX_COLUMNS = 3, 2
 BLOCK_DIRECTORY_COLUMNS, BLOCK_DIRECTORY_INDEX_COLUMNS = 4, 3
-# A bitmap index has a heap with these columns besides the indexed ones, and a btree index on that heap. Pages: all three while empty
+# A bitmap index has a heap with these columns besides the indexed ones, and a btree index on that
+# heap. Pages: all three while empty
 # (measured: Greenplum 6.25.3 and 7.0.0).
 BITMAP_MORE_COLUMNS, BITMAP_PAGES = 2, 3
 
@@ -148,7 +162,9 @@ GP6 = Generation(
             "pg_attrdef": 311,
         }
     ),
-    row_bytes_source="measured: Greenplum 6.25.3, 2,000 leaves of 20 columns with an index, half ao_column",
+    row_bytes_source=(
+        "measured: Greenplum 6.25.3, 2,000 leaves of 20 columns with an index, half ao_column"
+    ),
 )
 
 GP7 = Generation(
@@ -201,7 +217,9 @@ GP7 = Generation(
             "pg_statistic": 335,
         }
     ),
-    row_bytes_source="measured: Greenplum 7.0.0, 2,000 leaves of 20 columns with an index, half ao_column",
+    row_bytes_source=(
+        "measured: Greenplum 7.0.0, 2,000 leaves of 20 columns with an index, half ao_column"
+    ),
 )
 
 PG15 = Generation(
@@ -253,12 +271,20 @@ PG15 = Generation(
     row_bytes_source="measured: PostgreSQL 15, 10,000 leaves of 21 columns with two indexes",
 )
 
-PG12 = replace(PG15, name="pg12", title="PostgreSQL 12", source="measured: PostgreSQL 12", row_type_of_aux=True)
+PG12 = replace(
+    PG15, name="pg12", title="PostgreSQL 12", source="measured: PostgreSQL 12", row_type_of_aux=True
+)
 PG13 = replace(PG12, name="pg13", title="PostgreSQL 13", source="measured: PostgreSQL 13")
 # from 14 on TOAST relations have no row type
 PG14 = replace(PG15, name="pg14", title="PostgreSQL 14", source="measured: PostgreSQL 14")
 # from 16 on a plan looks at the indexes of partitioned tables
-PG16 = replace(PG15, name="pg16", title="PostgreSQL 16", source="measured: PostgreSQL 16", select_locks_root_indexes=True)
+PG16 = replace(
+    PG15,
+    name="pg16",
+    title="PostgreSQL 16",
+    source="measured: PostgreSQL 16",
+    select_locks_root_indexes=True,
+)
 PG17 = replace(PG16, name="pg17", title="PostgreSQL 17", source="measured: PostgreSQL 17")
 PG18 = replace(
     PG17,
@@ -282,16 +308,23 @@ PG18 = replace(
     row_bytes_source="measured: PostgreSQL 18, 10,000 leaves of 21 columns with two indexes",
 )
 
-# PostgreSQL 14 with Greenplum 7's storage; up to 4 segfiles an insert there (gp_appendonly_insert_files)
-CB2 = replace(GP7, name="cb2", title="Cloudberry 2", source="not measured, as Greenplum 7", measured=False)
+# PostgreSQL 14 with Greenplum 7's storage; up to 4 segfiles an insert there
+# (gp_appendonly_insert_files)
+CB2 = replace(
+    GP7, name="cb2", title="Cloudberry 2", source="not measured, as Greenplum 7", measured=False
+)
 
-GENERATIONS: Mapping[str, Generation] = MappingProxyType({x.name: x for x in (GP6, GP7, CB2, PG12, PG13, PG14, PG15, PG16, PG17, PG18)})
+GENERATIONS: Mapping[str, Generation] = MappingProxyType(
+    {x.name: x for x in (GP6, GP7, CB2, PG12, PG13, PG14, PG15, PG16, PG17, PG18)}
+)
 
 NEWEST = max(int(name.removeprefix("pg")) for name in GENERATIONS if name.startswith("pg"))
 
 
 def generation(name: str) -> Generation:
-    """The generation of that name: "gp6", "greenplum6", "pg15", "PostgreSQL 15". Raises CatalogError (usage) for others.
+    """The generation of that name: "gp6", "greenplum6", "pg15", "PostgreSQL 15".
+
+    Raises CatalogError (usage) for others.
 
     A PostgreSQL newer than any known is taken as the newest, and says so.
 
@@ -303,7 +336,17 @@ def generation(name: str) -> Generation:
     if found is None and key is not None and key.startswith("pg"):
         known = GENERATIONS[f"pg{NEWEST}"]
         newer = key.removeprefix("pg")
-        found = replace(known, name=key, title=f"PostgreSQL {newer}", measured=False, source=f"taken as {known.title}")
+        found = replace(
+            known,
+            name=key,
+            title=f"PostgreSQL {newer}",
+            measured=False,
+            source=f"taken as {known.title}",
+        )
     if found is None:
-        raise CatalogError(f"no cost model for the server {name!r}", hint="one of: " + ", ".join(GENERATIONS), exit_code=Exit.USAGE)
+        raise CatalogError(
+            f"no cost model for the server {name!r}",
+            hint="one of: " + ", ".join(GENERATIONS),
+            exit_code=Exit.USAGE,
+        )
     return found

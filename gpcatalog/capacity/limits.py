@@ -1,4 +1,6 @@
-"""Every threshold and published figure the program prints, with its unit and where it comes from."""
+"""Every threshold and published figure the program prints, with its unit and where it comes
+from.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +25,9 @@ class Limit:
 
     id:     short kebab-case name, unique, stable (findings and JSON carry it)
     value:  the figure, in `unit`
-    unit:   "rows", "bytes", "files", "files/s", "leaves", "sessions", "s", "ms", "days", "x" (ratio), "share" (0..1),
-            "columns", "segments", "segfiles", "tables", "objects" or "series"
+    unit:   "rows", "bytes", "files", "files/s", "leaves", "sessions", "s", "ms", "days", "x"
+            (ratio), "share" (0..1), "columns", "segments", "segfiles", "tables", "objects" or
+            "series"
     source: who says so; printed beside the figure, never left out
     note:   what the figure was taken on, or how to read it
     """
@@ -36,58 +39,145 @@ class Limit:
     note: str = ""
 
 
-# --- A. the founding measurements: one vendor's stand, never a law ------------------------------------------------------
+# --- A. the founding measurements: one vendor's stand, never a law --------------------------------
 
-STAND = "4 hosts × 8 segments, 64 cores, 1 TB RAM, 8 NVMe a host; 331 AOCO tables × 100 columns, 5.4 M empty leaves"
+STAND = (
+    "4 hosts × 8 segments, 64 cores, 1 TB RAM, 8 NVMe a host; 331 AOCO tables × 100 columns, 5.4 M"
+    " empty leaves"
+)
 
 PUBLISHED_SEGMENTS = Limit("published-segments", 32, "segments", PUBLISHED, STAND)
 PUBLISHED_LEAVES = Limit("published-leaves", 5_400_000, "leaves", PUBLISHED, STAND)
 PUBLISHED_TABLES = Limit("published-tables", 331, "tables", PUBLISHED, STAND)
 PUBLISHED_COLUMNS_PER_LEAF = Limit(
-    "published-columns-per-leaf", 133, "columns", PUBLISHED, "catalog columns of a 100-column AOCO leaf: 100 + 33 technical"
+    "published-columns-per-leaf",
+    133,
+    "columns",
+    PUBLISHED,
+    "catalog columns of a 100-column AOCO leaf: 100 + 33 technical",
 )
-PUBLISHED_FILES_PER_SEGMENT = Limit("published-files-per-segment", 32_000_000, "files", PUBLISHED, "all 5.4 M leaves empty, about 6 a leaf")
-PUBLISHED_FILES_PER_LEAF = Limit("published-files-per-leaf", 6, "files", PUBLISHED, "empty AOCO leaf, a segment")
-PUBLISHED_CATALOG_BYTES = Limit("published-catalog-bytes", 12 * 10**12, "bytes", PUBLISHED, "all instances, before vacuum")
-PUBLISHED_CATALOG_BYTES_VACUUMED = Limit("published-catalog-bytes-vacuumed", 9 * 10**12, "bytes", PUBLISHED, "all instances")
-PUBLISHED_EMPTY_BYTES = Limit("published-empty-bytes", 11 * 10**12, "bytes", PUBLISHED, "data files that hold 0 rows")
-CATALOG_QUERY_400K = Limit("catalog-query-400k", 5, "s", PUBLISHED, "catalog query at 400,000 partitions")
-CATALOG_QUERY_5400K = Limit("catalog-query-5400k", 75, "s", PUBLISHED, "catalog query at 5.4 M partitions")
-CATALOG_QUERY_5400K_VACUUMED = Limit("catalog-query-5400k-vacuumed", 55, "s", PUBLISHED, "the same after VACUUM FULL of the catalog")
+PUBLISHED_FILES_PER_SEGMENT = Limit(
+    "published-files-per-segment",
+    32_000_000,
+    "files",
+    PUBLISHED,
+    "all 5.4 M leaves empty, about 6 a leaf",
+)
+PUBLISHED_FILES_PER_LEAF = Limit(
+    "published-files-per-leaf", 6, "files", PUBLISHED, "empty AOCO leaf, a segment"
+)
+PUBLISHED_CATALOG_BYTES = Limit(
+    "published-catalog-bytes", 12 * 10**12, "bytes", PUBLISHED, "all instances, before vacuum"
+)
+PUBLISHED_CATALOG_BYTES_VACUUMED = Limit(
+    "published-catalog-bytes-vacuumed", 9 * 10**12, "bytes", PUBLISHED, "all instances"
+)
+PUBLISHED_EMPTY_BYTES = Limit(
+    "published-empty-bytes", 11 * 10**12, "bytes", PUBLISHED, "data files that hold 0 rows"
+)
+CATALOG_QUERY_400K = Limit(
+    "catalog-query-400k", 5, "s", PUBLISHED, "catalog query at 400,000 partitions"
+)
+CATALOG_QUERY_5400K = Limit(
+    "catalog-query-5400k", 75, "s", PUBLISHED, "catalog query at 5.4 M partitions"
+)
+CATALOG_QUERY_5400K_VACUUMED = Limit(
+    "catalog-query-5400k-vacuumed", 55, "s", PUBLISHED, "the same after VACUUM FULL of the catalog"
+)
 CATALOG_QUERY_SLOPE = Limit(
-    "catalog-query-slope", 100, "ms", PUBLISHED, "linear, for every 10,000 empty partitions; the order of one catalog scan"
+    "catalog-query-slope",
+    100,
+    "ms",
+    PUBLISHED,
+    "linear, for every 10,000 empty partitions; the order of one catalog scan",
 )
-CREATE_1000_LEAVES_5400K = Limit("create-1000-leaves-5400k", 10, "s", PUBLISHED, "CREATE of one more table with 1,000 partitions at 5.4 M")
-DROP_1000_LEAVES_5400K = Limit("drop-1000-leaves-5400k", 600, "s", PUBLISHED, "DROP of that empty table")
+CREATE_1000_LEAVES_5400K = Limit(
+    "create-1000-leaves-5400k",
+    10,
+    "s",
+    PUBLISHED,
+    "CREATE of one more table with 1,000 partitions at 5.4 M",
+)
+DROP_1000_LEAVES_5400K = Limit(
+    "drop-1000-leaves-5400k", 600, "s", PUBLISHED, "DROP of that empty table"
+)
 SESSIONS_STOP_400K_LOW = Limit(
-    "sessions-stop-400k-low", 80, "sessions", PUBLISHED, "concurrent DDL/DML sessions at 400,000 partitions: the cluster stops"
+    "sessions-stop-400k-low",
+    80,
+    "sessions",
+    PUBLISHED,
+    "concurrent DDL/DML sessions at 400,000 partitions: the cluster stops",
 )
-SESSIONS_STOP_400K_HIGH = Limit("sessions-stop-400k-high", 100, "sessions", PUBLISHED, SESSIONS_STOP_400K_LOW.note)
-LEAVES_CEILING_AOCO = Limit("leaves-ceiling-aoco", 300_000, "leaves", PUBLISHED, "about, any hardware, with 100 concurrent sessions")
+SESSIONS_STOP_400K_HIGH = Limit(
+    "sessions-stop-400k-high", 100, "sessions", PUBLISHED, SESSIONS_STOP_400K_LOW.note
+)
+LEAVES_CEILING_AOCO = Limit(
+    "leaves-ceiling-aoco",
+    300_000,
+    "leaves",
+    PUBLISHED,
+    "about, any hardware, with 100 concurrent sessions",
+)
 LEAVES_CEILING_AO_ROW = Limit(
-    "leaves-ceiling-ao-row", 1_000_000, "leaves", PUBLISHED, "about, NVMe and enough RAM, with 500 concurrent sessions"
+    "leaves-ceiling-ao-row",
+    1_000_000,
+    "leaves",
+    PUBLISHED,
+    "about, NVMe and enough RAM, with 500 concurrent sessions",
 )
-LEAVES_SEEN_LOW = Limit("leaves-seen-low", 100_000, "leaves", PUBLISHED, "AOCO partitions of real clusters of a few hundred TB")
+LEAVES_SEEN_LOW = Limit(
+    "leaves-seen-low",
+    100_000,
+    "leaves",
+    PUBLISHED,
+    "AOCO partitions of real clusters of a few hundred TB",
+)
 LEAVES_SEEN_HIGH = Limit("leaves-seen-high", 400_000, "leaves", PUBLISHED, LEAVES_SEEN_LOW.note)
 
-# --- B. small files ------------------------------------------------------------------------------------------------------
+# --- B. small files -------------------------------------------------------------------------------
 
-AVERAGE_FILE_TARGET_LOW = Limit("average-file-target-low", 30 * MIB, "bytes", SMALL_FILES, "cluster average, bytes / files")
-AVERAGE_FILE_TARGET = Limit("average-file-target", 40 * MIB, "bytes", SMALL_FILES, "cluster average, bytes / files, or more")
-AVERAGE_FILE_TOLERABLE_LOW = Limit("average-file-tolerable-low", 10 * MIB, "bytes", SMALL_FILES, "still tolerable")
-AVERAGE_FILE_TOLERABLE = Limit("average-file-tolerable", 12 * MIB, "bytes", SMALL_FILES, "still tolerable")
-SLOWDOWN_BOUNDARY = Limit("slowdown-boundary", 4 * MIB, "bytes", SMALL_FILES, "slower than 1.8 × only below this")
+AVERAGE_FILE_TARGET_LOW = Limit(
+    "average-file-target-low", 30 * MIB, "bytes", SMALL_FILES, "cluster average, bytes / files"
+)
+AVERAGE_FILE_TARGET = Limit(
+    "average-file-target", 40 * MIB, "bytes", SMALL_FILES, "cluster average, bytes / files, or more"
+)
+AVERAGE_FILE_TOLERABLE_LOW = Limit(
+    "average-file-tolerable-low", 10 * MIB, "bytes", SMALL_FILES, "still tolerable"
+)
+AVERAGE_FILE_TOLERABLE = Limit(
+    "average-file-tolerable", 12 * MIB, "bytes", SMALL_FILES, "still tolerable"
+)
+SLOWDOWN_BOUNDARY = Limit(
+    "slowdown-boundary", 4 * MIB, "bytes", SMALL_FILES, "slower than 1.8 × only below this"
+)
 SLOWDOWN_128MB = Limit("slowdown-128mb", 1.0, "x", SMALL_FILES, "the yardstick: files of 128 MB")
 SLOWDOWN_2MB = Limit("slowdown-2mb", 1.8, "x", SMALL_FILES, "files of 2 MB against 128 MB")
 SLOWDOWN_256KB = Limit("slowdown-256kb", 2.5, "x", SMALL_FILES, "files of 0.25 MB against 128 MB")
-SLOWDOWN_HDFS_2MB = Limit("slowdown-hdfs-2mb", 1.5, "x", "published: another vendor's test", "HDFS at about 2 MB")
-SLOWDOWN_OZONE_2MB = Limit("slowdown-ozone-2mb", 4, "x", "published: another vendor's test", "Ozone S3 at about 2 MB")
-SLOWDOWN_MINIO_2MB = Limit("slowdown-minio-2mb", 8, "x", "published: another vendor's test", "MinIO at about 2 MB")
-NAMENODE_OBJECTS_LOW = Limit("namenode-objects-low", 200_000_000, "objects", PUBLISHED, "an HDFS NameNode in practice")
-NAMENODE_OBJECTS_HIGH = Limit("namenode-objects-high", 300_000_000, "objects", PUBLISHED, "an HDFS NameNode in practice")
-NAMENODE_HEAP_PER_150M = Limit("namenode-heap-per-150m", 100 * 10**9, "bytes", PUBLISHED, "about, per 150 M objects")
+SLOWDOWN_HDFS_2MB = Limit(
+    "slowdown-hdfs-2mb", 1.5, "x", "published: another vendor's test", "HDFS at about 2 MB"
+)
+SLOWDOWN_OZONE_2MB = Limit(
+    "slowdown-ozone-2mb", 4, "x", "published: another vendor's test", "Ozone S3 at about 2 MB"
+)
+SLOWDOWN_MINIO_2MB = Limit(
+    "slowdown-minio-2mb", 8, "x", "published: another vendor's test", "MinIO at about 2 MB"
+)
+NAMENODE_OBJECTS_LOW = Limit(
+    "namenode-objects-low", 200_000_000, "objects", PUBLISHED, "an HDFS NameNode in practice"
+)
+NAMENODE_OBJECTS_HIGH = Limit(
+    "namenode-objects-high", 300_000_000, "objects", PUBLISHED, "an HDFS NameNode in practice"
+)
+NAMENODE_HEAP_PER_150M = Limit(
+    "namenode-heap-per-150m", 100 * 10**9, "bytes", PUBLISHED, "about, per 150 M objects"
+)
 JINDOFS_WRITE_SHARE_1B = Limit(
-    "jindofs-write-share-1b", 0.88, "share", "published: JindoFS", "write rate at 1 B files against the empty state"
+    "jindofs-write-share-1b",
+    0.88,
+    "share",
+    "published: JindoFS",
+    "write rate at 1 B files against the empty state",
 )
 
 # the published stand's file counts by file size: (MB a file, files)
@@ -120,9 +210,11 @@ FILE_BUCKETS: tuple[Bucket, ...] = (
     Bucket("≤512 MB", 512 * MIB, 0.093),
     Bucket(">512 MB", None, 0.028),
 )
-FILE_BUCKETS_SOURCE = "published: JindoFS, a production namespace of 1 B files (1.5 % more were directories)"
+FILE_BUCKETS_SOURCE = (
+    "published: JindoFS, a production namespace of 1 B files (1.5 % more were directories)"
+)
 
-# --- C. what removing files costs ----------------------------------------------------------------------------------------
+# --- C. what removing files costs -----------------------------------------------------------------
 
 _ZFS = "published: ZFS, 3 mirrors of 7200 rpm disks, 195,762 objects, 148 GiB"
 _XFS = "published: XFS on one 7200 rpm disk, the same objects"
@@ -142,18 +234,34 @@ FRAGMENTATION_COST = Limit(
     "at most; so physical fragmentation alone is a reason for nothing",
 )  # fmt: skip
 FRAGMENTATION_COST_REALLOCATED = Limit(
-    "fragmentation-cost-reallocated", 0.08, "share", FRAGMENTATION_COST.source, "after the storage's own reallocation"
+    "fragmentation-cost-reallocated",
+    0.08,
+    "share",
+    FRAGMENTATION_COST.source,
+    "after the storage's own reallocation",
 )
 
-# --- D. Greenplum documentation and source -------------------------------------------------------------------------------
+# --- D. Greenplum documentation and source --------------------------------------------------------
 
-FILES_PER_HOST = Limit("files-per-host", 100_000, "files", GREENPLUM_DOCS, "keep under, a segment host")
-LEAVES_PER_TABLE = Limit("leaves-per-table", 20_000, "leaves", GREENPLUM_DOCS, "more than this: redesign")
-LEAVES_PER_LEVEL = Limit("leaves-per-level", 32_767, "leaves", GREENPLUM_SOURCE, "hard limit a level")
-DESCRIBE_SECONDS = Limit("describe-seconds", 2, "s", GREENPLUM_DOCS, r"\d slower than this is a symptom of catalog bloat")
-CATALOG_VACUUM_WANTED = Limit("catalog-vacuum-wanted", 1, "days", GREENPLUM_DOCS, "nightly: REINDEX, VACUUM, then ANALYZE")
+FILES_PER_HOST = Limit(
+    "files-per-host", 100_000, "files", GREENPLUM_DOCS, "keep under, a segment host"
+)
+LEAVES_PER_TABLE = Limit(
+    "leaves-per-table", 20_000, "leaves", GREENPLUM_DOCS, "more than this: redesign"
+)
+LEAVES_PER_LEVEL = Limit(
+    "leaves-per-level", 32_767, "leaves", GREENPLUM_SOURCE, "hard limit a level"
+)
+DESCRIBE_SECONDS = Limit(
+    "describe-seconds", 2, "s", GREENPLUM_DOCS, r"\d slower than this is a symptom of catalog bloat"
+)
+CATALOG_VACUUM_WANTED = Limit(
+    "catalog-vacuum-wanted", 1, "days", GREENPLUM_DOCS, "nightly: REINDEX, VACUUM, then ANALYZE"
+)
 CATALOG_VACUUM_LATEST = Limit("catalog-vacuum-latest", 7, "days", GREENPLUM_DOCS, "at least weekly")
-AO_CONCURRENT_INSERTS = Limit("ao-concurrent-inserts", 127, "segfiles", GREENPLUM_SOURCE, "segno 1..127, 0 is reserved")
+AO_CONCURRENT_INSERTS = Limit(
+    "ao-concurrent-inserts", 127, "segfiles", GREENPLUM_SOURCE, "segno 1..127, 0 is reserved"
+)
 MAX_APPENDONLY_TABLES = Limit(
     "max-appendonly-tables",
     10_000,
@@ -168,14 +276,26 @@ AO_COMPACTION_THRESHOLD = Limit(
     GREENPLUM_DOCS,
     "hidden tuples above which VACUUM compacts",
 )
-BLOAT_MODERATE_GP6 = Limit("bloat-moderate-gp6", 5, "x", GREENPLUM_SOURCE, "gp_bloat_diag, more than: moderate")
-BLOAT_SIGNIFICANT_GP6 = Limit("bloat-significant-gp6", 12, "x", GREENPLUM_SOURCE, "gp_bloat_diag, more than: significant")
-BLOAT_MODERATE_GP7 = Limit("bloat-moderate-gp7", 3, "x", GREENPLUM_SOURCE, "gp_bloat_diag, more than: moderate")
-BLOAT_SIGNIFICANT_GP7 = Limit("bloat-significant-gp7", 10, "x", GREENPLUM_SOURCE, "gp_bloat_diag, more than: significant")
-BLOAT_MODERATE_DOCS = Limit("bloat-moderate-docs", 4, "x", GREENPLUM_DOCS, "gp_bloat_diag as documented")
-BLOAT_SIGNIFICANT_DOCS = Limit("bloat-significant-docs", 10, "x", GREENPLUM_DOCS, "gp_bloat_diag as documented")
+BLOAT_MODERATE_GP6 = Limit(
+    "bloat-moderate-gp6", 5, "x", GREENPLUM_SOURCE, "gp_bloat_diag, more than: moderate"
+)
+BLOAT_SIGNIFICANT_GP6 = Limit(
+    "bloat-significant-gp6", 12, "x", GREENPLUM_SOURCE, "gp_bloat_diag, more than: significant"
+)
+BLOAT_MODERATE_GP7 = Limit(
+    "bloat-moderate-gp7", 3, "x", GREENPLUM_SOURCE, "gp_bloat_diag, more than: moderate"
+)
+BLOAT_SIGNIFICANT_GP7 = Limit(
+    "bloat-significant-gp7", 10, "x", GREENPLUM_SOURCE, "gp_bloat_diag, more than: significant"
+)
+BLOAT_MODERATE_DOCS = Limit(
+    "bloat-moderate-docs", 4, "x", GREENPLUM_DOCS, "gp_bloat_diag as documented"
+)
+BLOAT_SIGNIFICANT_DOCS = Limit(
+    "bloat-significant-docs", 10, "x", GREENPLUM_DOCS, "gp_bloat_diag as documented"
+)
 
-# --- E. VACUUM FULL of a bloated catalog ---------------------------------------------------------------------------------
+# --- E. VACUUM FULL of a bloated catalog ----------------------------------------------------------
 
 VACUUM_FULL_SOURCE = "published: production notes, Greenplum 4 and 6"
 
@@ -184,7 +304,8 @@ VACUUM_FULL_SOURCE = "published: production notes, Greenplum 4 and 6"
 class VacuumFullNote:
     """One VACUUM FULL that somebody ran on a bloated catalog.
 
-    before, after: gigabytes (10⁹) of the catalog; minutes: how long it took; note: what else was done
+    before, after: gigabytes (10⁹) of the catalog; minutes: how long it took; note: what else was
+                   done
     """
 
     before: float
@@ -204,14 +325,36 @@ VACUUM_FULL_NOTES: tuple[VacuumFullNote, ...] = (
     VacuumFullNote(400, 250, 420),
 )
 
-# --- F. other systems' numbers -------------------------------------------------------------------------------------------
+# --- F. other systems' numbers --------------------------------------------------------------------
 
-PG_PARTITIONS_DUMP = Limit("pg-partitions-dump", 460 * 60, "s", "gpdb issue 4594", "a dump of DDL that joins pg_partitions; 28 min without")
-CHECK_POSTGRES_BLOAT = Limit("check-postgres-bloat", 59 * 60, "s", "check_postgres issue 169", "because pg_attribute was bloated")
+PG_PARTITIONS_DUMP = Limit(
+    "pg-partitions-dump",
+    460 * 60,
+    "s",
+    "gpdb issue 4594",
+    "a dump of DDL that joins pg_partitions; 28 min without",
+)
+CHECK_POSTGRES_BLOAT = Limit(
+    "check-postgres-bloat",
+    59 * 60,
+    "s",
+    "check_postgres issue 169",
+    "because pg_attribute was bloated",
+)
 CITUS_TABLES = Limit("citus-tables", 37, "s", "citus issue 4648", "1,206 tables")
-METRICS_PER_RELATION = Limit("metrics-per-relation", 390_000, "series", "citus issue 4648", "at 20,000 relations: never a series a leaf")
+METRICS_PER_RELATION = Limit(
+    "metrics-per-relation",
+    390_000,
+    "series",
+    "citus issue 4648",
+    "at 20,000 relations: never a series a leaf",
+)
 PLANNING_32_SUBPARTITIONS = Limit(
-    "planning-32-subpartitions", 32_953, "ms", "gpdb issue 11379", "4/8/16/32 subpartitions: 482/1,981/8,274/32,953 ms"
+    "planning-32-subpartitions",
+    32_953,
+    "ms",
+    "gpdb issue 11379",
+    "4/8/16/32 subpartitions: 482/1,981/8,274/32,953 ms",
 )
 
 ALL: dict[str, Limit] = {x.id: x for x in list(globals().values()) if isinstance(x, Limit)}
@@ -226,14 +369,19 @@ def limit(id: str) -> Limit:
     try:
         return ALL[id]
     except KeyError:
-        raise CatalogError(f"no limit is called {id!r}", hint="one of: " + ", ".join(sorted(ALL)), exit_code=Exit.USAGE) from None
+        raise CatalogError(
+            f"no limit is called {id!r}",
+            hint="one of: " + ", ".join(sorted(ALL)),
+            exit_code=Exit.USAGE,
+        ) from None
 
 
-# --- laws ----------------------------------------------------------------------------------------------------------------
+# --- laws -----------------------------------------------------------------------------------------
 
 
 def catalog_query_ms(leaves: float) -> Limit:
-    """Milliseconds that the published slope adds to a catalog query for so many leaves (100 ms a 10,000, linear).
+    """Milliseconds that the published slope adds to a catalog query for so many leaves (100 ms a
+    10,000, linear).
 
     >>> catalog_query_ms(400_000).value
     4000.0
@@ -244,15 +392,22 @@ def catalog_query_ms(leaves: float) -> Limit:
     )  # fmt: skip
 
 
-# (bytes a file, slowdown): only three slowdowns were published, what lies between is interpolated on the logarithm of the size
-_SLOWDOWN = ((0.25 * MIB, SLOWDOWN_256KB.value), (2 * MIB, SLOWDOWN_2MB.value), (128 * MIB, SLOWDOWN_128MB.value))
+# (bytes a file, slowdown): only three slowdowns were published, what lies between is interpolated
+# on the logarithm of the size
+_SLOWDOWN = (
+    (0.25 * MIB, SLOWDOWN_256KB.value),
+    (2 * MIB, SLOWDOWN_2MB.value),
+    (128 * MIB, SLOWDOWN_128MB.value),
+)
 
 
 def slowdown(average_bytes: float) -> Limit:
-    """Estimated slowdown (ratio, ≥ 1) of scans against files of 128 MB, for an average file size in bytes.
+    """Estimated slowdown (ratio, ≥ 1) of scans against files of 128 MB, for an average file size in
+    bytes.
 
-    Interpolated linearly on log2(size) between the published points 0.25 MB 2.5 ×, 2 MB 1.8 × and 128 MB 1 ×; outside them the
-    nearest point is returned, and the note says so. Not defined for an average of 0 bytes or less: CatalogError.
+    Interpolated linearly on log2(size) between the published points 0.25 MB 2.5 ×, 2 MB 1.8 × and
+    128 MB 1 ×; outside them the nearest point is returned, and the note says so. Not defined for an
+    average of 0 bytes or less: CatalogError.
 
     >>> slowdown(2 * MIB).value, slowdown(128 * MIB).value, slowdown(1024).value
     (1.8, 1.0, 2.5)
@@ -262,7 +417,13 @@ def slowdown(average_bytes: float) -> Limit:
     note = "estimate, interpolated between the three published points"
     if average_bytes <= _SLOWDOWN[0][0]:
         below = average_bytes < _SLOWDOWN[0][0]
-        return Limit("slowdown", _SLOWDOWN[0][1], "x", SMALL_FILES, "at least: nothing was published below 0.25 MB" if below else "")
+        return Limit(
+            "slowdown",
+            _SLOWDOWN[0][1],
+            "x",
+            SMALL_FILES,
+            "at least: nothing was published below 0.25 MB" if below else "",
+        )
     for (small, slow), (large, fast) in itertools.pairwise(_SLOWDOWN):
         if average_bytes == large:
             return Limit("slowdown", fast, "x", SMALL_FILES)
@@ -273,7 +434,8 @@ def slowdown(average_bytes: float) -> Limit:
 
 
 def removal_seconds(files: float, rate: Limit | float) -> float:
-    """Seconds that removing `files` files takes at a rate in files a second; the cost is per object, not per byte.
+    """Seconds that removing `files` files takes at a rate in files a second; the cost is per
+    object, not per byte.
 
     >>> round(removal_seconds(3_295_000, REMOVE_XFS))
     1000
@@ -284,8 +446,11 @@ def removal_seconds(files: float, rate: Limit | float) -> float:
     return max(files, 0) / per_second
 
 
-def lock_slots(max_locks_per_transaction: int, max_connections: int, max_prepared_transactions: int) -> int:
-    """Locks the shared lock table of one instance is sized for; every leaf and every index of it takes one.
+def lock_slots(
+    max_locks_per_transaction: int, max_connections: int, max_prepared_transactions: int
+) -> int:
+    """Locks the shared lock table of one instance is sized for; every leaf and every index of it
+    takes one.
 
     >>> lock_slots(128, 250, 250)
     64000

@@ -12,7 +12,12 @@ from gpcatalog.model.storage import Storage
 
 BOOTSTRAP = 10  # oid of the role that initdb makes; what it owns has no row in pg_shdepend
 
-_PLACES = {"table": Place.PLAIN, "root": Place.ROOT, "intermediate": Place.INTERMEDIATE, "leaf": Place.LEAF}
+_PLACES = {
+    "table": Place.PLAIN,
+    "root": Place.ROOT,
+    "intermediate": Place.INTERMEDIATE,
+    "leaf": Place.LEAF,
+}
 
 
 def shapes(
@@ -29,13 +34,15 @@ def shapes(
     columns:   type, typmod, plain, dropped, not_null, has_default of the table's columns
     indexes:   columns and owned (by a constraint) of the table's indexes
     checks:    its CHECK constraints, those that the server made of its bounds included
-    Defaults, NOT NULL and CHECKs of partitions are taken to be the table's own, partition keys to have one column; subpartition
-    templates (a few rows on the coordinator) are not read.
+    Defaults, NOT NULL and CHECKs of partitions are taken to be the table's own, partition keys to
+    have one column; subpartition templates (a few rows on the coordinator) are not read.
     """
     gen = generation(server)
     live = [x for x in columns if not x["dropped"]]
     dropped = len(columns) - len(live)
-    needed = needs_toast(gen, [(x["type"], x["typmod"]) for x in live], plain={x["type"] for x in live if x["plain"]})
+    needed = needs_toast(
+        gen, [(x["type"], x["typmod"]) for x in live], plain={x["type"] for x in live if x["plain"]}
+    )
     own = tuple(Index(x["columns"], constraint=x["owned"]) for x in indexes)
     by_oid = {x["oid"]: x for x in relations}
     storages = [Storage(x["storage"]) for x in relations if x["kind"] in ("table", "leaf")]
@@ -50,7 +57,9 @@ def shapes(
         return found
 
     if gen.rule_catalogs:
-        checks = max(0, checks - bounds(by_oid.get(oid)))  # a partition's bounds are not its table's CHECKs
+        checks = max(
+            0, checks - bounds(by_oid.get(oid))
+        )  # a partition's bounds are not its table's CHECKs
 
     found: dict[Shape, int] = {}
     for row in relations:
@@ -62,7 +71,11 @@ def shapes(
         shape = Shape(
             storage,
             row["columns"] - lost,
-            row["toast"] if storage in gen.toast and (gen.root_is_table or not place.parent) else needed,
+            (
+                row["toast"]
+                if storage in gen.toast and (gen.root_is_table or not place.parent)
+                else needed
+            ),
             lost,
             own if row["indexes"] == len(own) else _split(row["indexes"], row["index_columns"]),
             place,
@@ -78,7 +91,9 @@ def shapes(
 
 
 def _split(indexes: int, columns: int) -> tuple[Index, ...]:
-    """Plain indexes with so many columns together: costs are linear, so how they are spread does not matter."""
+    """Plain indexes with so many columns together: costs are linear, so how they are spread does
+    not matter.
+    """
     if not indexes:
         return ()
     return (Index(columns - indexes + 1), *(Index(1) for _ in range(indexes - 1)))

@@ -1,7 +1,9 @@
-"""The cost model: catalog rows, bytes, files and locks of a relation, from its shape and the server's generation.
+"""The cost model: catalog rows, bytes, files and locks of a relation, from its shape and the
+server's generation.
 
-Everything here is pure and linear: the cost of a thousand leaves is a thousand times the cost of one. The numbers were found by
-counting on live servers and are held by tests/capacity/test_matrix.py, which demands equality.
+Everything here is pure and linear: the cost of a thousand leaves is a thousand times the cost of
+one. The numbers were found by counting on live servers and are held by
+tests/capacity/test_matrix.py, which demands equality.
 """
 
 from __future__ import annotations
@@ -60,7 +62,8 @@ class Place(StrEnum):
 
 @dataclass(frozen=True)
 class Index:
-    """One index: how many (distinct, plain) columns, and whether a primary key or unique constraint owns it.
+    """One index: how many (distinct, plain) columns, and whether a primary key or unique constraint
+    owns it.
 
     depends:  pg_depend rows beyond one a column, as a predicate or an expression has them
     bitmap:   Greenplum: a bitmap index, which has a heap of its distinct values with a btree index
@@ -84,16 +87,21 @@ class Shape:
     dropped:     dropped columns, which keep their catalog rows and their column files
     indexes:     one Index each
     place:       plain, root, intermediate or leaf
-    bounds:      leaf and intermediate: how many partitions on the path from below the root to it have bounds (are not default
-                 partitions), itself included; a CHECK constraint each on Greenplum 6. A default partition of one level has 0
+    bounds:      leaf and intermediate: how many partitions on the path from below the root to it
+                 have bounds (are not default partitions), itself included; a CHECK constraint each
+                 on Greenplum 6. A default partition of one level has 0
     key_columns: partition key columns of a level
     levels:      root: levels of partitions below it
     templates:   root: number of parts in each SUBPARTITION TEMPLATE
-    depends:     pg_depend rows of its defaults and CHECKs beyond one a default and two a CHECK: of generated columns, sequences, …
-    not_null, defaults, checks: columns NOT NULL (a primary key's included), columns with a default, one-column CHECK constraints
-    exchanged:   a leaf that was made as a plain table: where leaves of heap have no array type, this one has
+    depends:     pg_depend rows of its defaults and CHECKs beyond one a default and two a CHECK: of
+                 generated columns, sequences, …
+    not_null, defaults, checks: columns NOT NULL (a primary key's included), columns with a default,
+        one-column CHECK constraints
+    exchanged:   a leaf that was made as a plain table: where leaves of heap have no array type,
+                 this one has
     owned:       owned by a role that is not the bootstrap superuser (rows in pg_shdepend)
-    unlogged:    each file that an empty relation has is there a second time, to start from after a crash
+    unlogged:    each file that an empty relation has is there a second time, to start from after a
+                 crash
     analyzed:    ANALYZE has run on it while there were rows in every live column's reach
     """
 
@@ -122,8 +130,10 @@ class Use:
     """What has happened to a relation's storage on one segment.
 
     rows:     rows have arrived
-    segfiles: ao segfile numbers in use from 1 up: as many as writers that were at work at the same time
-    segment_zero: rows written by the transaction that created the table (CREATE TABLE AS): they lie in segfile 0
+    segfiles: ao segfile numbers in use from 1 up: as many as writers that were at work at the same
+              time
+    segment_zero: rows written by the transaction that created the table (CREATE TABLE AS): they lie
+                  in segfile 0
     hidden:   ao segfiles of which more than a tenth of the rows were deleted before VACUUM ran
     vacuumed: VACUUM has run since rows arrived
     bytes:    heap: bytes of the main fork; one page where 0
@@ -144,7 +154,10 @@ VACUUMED = Use(rows=True, vacuumed=True)
 
 
 def known(server: Generation | str, shape: Shape) -> Generation:
-    """The generation, after checking that it can hold such a shape. Raises CatalogError (usage) saying what is wrong."""
+    """The generation, after checking that it can hold such a shape.
+
+    Raises CatalogError (usage) saying what is wrong.
+    """
     gen = server if isinstance(server, Generation) else generation(server)
     if shape.storage not in gen.storages:
         raise CatalogError(
@@ -154,14 +167,24 @@ def known(server: Generation | str, shape: Shape) -> Generation:
         )
     if not 0 <= shape.columns + shape.dropped <= 1600:
         raise CatalogError(
-            f"a table has 0 to 1600 columns, dropped ones included, not {shape.columns + shape.dropped}", exit_code=Exit.USAGE
+            "a table has 0 to 1600 columns, dropped ones included, not"
+            f" {shape.columns + shape.dropped}",
+            exit_code=Exit.USAGE,
         )
-    if gen.rule_catalogs and shape.storage.append_optimized and any(x.constraint for x in shape.indexes):
-        raise CatalogError(f"{gen.title} has no unique indexes on {shape.storage} tables", hint="count plain indexes", exit_code=Exit.USAGE)
+    if (
+        gen.rule_catalogs
+        and shape.storage.append_optimized
+        and any(x.constraint for x in shape.indexes)
+    ):
+        raise CatalogError(
+            f"{gen.title} has no unique indexes on {shape.storage} tables",
+            hint="count plain indexes",
+            exit_code=Exit.USAGE,
+        )
     return gen
 
 
-# --- catalog rows --------------------------------------------------------------------------------------------------------
+# --- catalog rows ---------------------------------------------------------------------------------
 
 
 def _stored(gen: Generation, shape: Shape) -> bool:
@@ -173,8 +196,12 @@ def _toasted(gen: Generation, shape: Shape) -> bool:
     return shape.toastable and shape.storage in gen.toast and _stored(gen, shape)
 
 
-def _auxiliary(gen: Generation, rows: Counter[str], columns: int, index_columns: int | None) -> None:
-    """Add one auxiliary relation and its index, if it has one: each depends on the table, or on the relation's columns."""
+def _auxiliary(
+    gen: Generation, rows: Counter[str], columns: int, index_columns: int | None
+) -> None:
+    """Add one auxiliary relation and its index, if it has one: each depends on the table, or on the
+    relation's columns.
+    """
     rows["pg_class"] += 1
     rows["pg_attribute"] += columns + gen.heap_system_columns
     rows["pg_depend"] += 1
@@ -188,11 +215,17 @@ def _auxiliary(gen: Generation, rows: Counter[str], columns: int, index_columns:
         rows["pg_depend"] += index_columns
 
 
-def relation_rows(server: Generation | str, shape: Shape, instance: Instance | str = Instance.SEGMENT, use: Use = EMPTY) -> dict[str, int]:
-    """Rows that one relation, with its auxiliary relations and indexes, takes in every catalog of one instance.
+def relation_rows(
+    server: Generation | str,
+    shape: Shape,
+    instance: Instance | str = Instance.SEGMENT,
+    use: Use = EMPTY,
+) -> dict[str, int]:
+    """Rows that one relation, with its auxiliary relations and indexes, takes in every catalog of
+    one instance.
 
-    Catalogs without rows are left out. Of `use` only ao segfiles and VACUUM leave rows. Raises CatalogError (usage) for
-    a shape the server cannot have.
+    Catalogs without rows are left out. Of `use` only ao segfiles and VACUUM leave rows. Raises
+    CatalogError (usage) for a shape the server cannot have.
 
     >>> relation_rows("gp6", Shape(Storage.AO_COLUMN, 100))["pg_attribute"]
     133
@@ -207,7 +240,9 @@ def relation_rows(server: Generation | str, shape: Shape, instance: Instance | s
     rows["pg_attribute"] = attributes + gen.system_columns[shape.storage]
     rows["pg_type"] = 1
     rows["pg_depend"] = 2  # its row type on it, it on its schema
-    if shape.storage is Storage.HEAP and (gen.array_type_of_leaf or shape.exchanged or not shape.place.child):
+    if shape.storage is Storage.HEAP and (
+        gen.array_type_of_leaf or shape.exchanged or not shape.place.child
+    ):
         rows["pg_type"] += 1
         rows["pg_depend"] += 1
     if gen.greenplum:
@@ -228,8 +263,13 @@ def relation_rows(server: Generation | str, shape: Shape, instance: Instance | s
             _auxiliary(gen, rows, BLOCK_DIRECTORY_COLUMNS, BLOCK_DIRECTORY_INDEX_COLUMNS)
             owners += 1
         if use.rows and (on_segment or gen.coordinator_segment_list):
-            # the coordinator hears of the segfiles that take rows, not of one that VACUUM opens and leaves empty
-            numbers = _segfiles(gen, use) if on_segment else use.segfiles + (use.hidden if use.vacuumed else 0)
+            # the coordinator hears of the segfiles that take rows, not of one that VACUUM opens and
+            # leaves empty
+            numbers = (
+                _segfiles(gen, use)
+                if on_segment
+                else use.segfiles + (use.hidden if use.vacuumed else 0)
+            )
             rows["gp_fastsequence"] += max(0, numbers - gen.fastsequence_first)
 
     for index in shape.indexes:
@@ -242,7 +282,9 @@ def relation_rows(server: Generation | str, shape: Shape, instance: Instance | s
             rows["pg_depend"] += 1
         if shape.place.child and index.attached:
             rows["pg_inherits"] += 1
-            rows["pg_depend"] += gen.leaf_constraint_depend if index.constraint else gen.leaf_index_depend
+            rows["pg_depend"] += (
+                gen.leaf_constraint_depend if index.constraint else gen.leaf_index_depend
+            )
         if index.bitmap and _stored(gen, shape):
             _auxiliary(gen, rows, index.columns + BITMAP_MORE_COLUMNS, index.columns)
 
@@ -257,7 +299,9 @@ def relation_rows(server: Generation | str, shape: Shape, instance: Instance | s
     if shape.place.child:
         rows["pg_inherits"] += 1
         rows["pg_depend"] += 1
-        if gen.rule_catalogs:  # bounds are CHECK constraints, a child has its own and its ancestors'
+        if (
+            gen.rule_catalogs
+        ):  # bounds are CHECK constraints, a child has its own and its ancestors'
             rows["pg_constraint"] += shape.bounds
             rows["pg_depend"] += 2 * shape.bounds * shape.key_columns
     if shape.place.parent and not gen.rule_catalogs:
@@ -266,14 +310,20 @@ def relation_rows(server: Generation | str, shape: Shape, instance: Instance | s
 
     if shape.owned:
         rows["pg_shdepend"] = owners
-    if shape.analyzed and (not on_segment or (gen.statistics_on_segments and not shape.place.parent)):
+    if shape.analyzed and (
+        not on_segment or (gen.statistics_on_segments and not shape.place.parent)
+    ):
         rows["pg_statistic"] = shape.columns
     if gen.greenplum:
         if on_segment:
-            rows["pg_stat_last_operation"] = len(shape.indexes) if gen.index_operation_on_segments else 0
+            rows["pg_stat_last_operation"] = (
+                len(shape.indexes) if gen.index_operation_on_segments else 0
+            )
         else:
             # CREATE, PARTITION of a child, one an index, ANALYZE, VACUUM
-            rows["pg_stat_last_operation"] = 1 + shape.place.child + len(shape.indexes) + shape.analyzed
+            rows["pg_stat_last_operation"] = (
+                1 + shape.place.child + len(shape.indexes) + shape.analyzed
+            )
             rows["pg_stat_last_operation"] += use.vacuumed and _stored(gen, shape)
             if gen.rule_catalogs:
                 if shape.place is Place.ROOT:
@@ -287,7 +337,8 @@ def relation_rows(server: Generation | str, shape: Shape, instance: Instance | s
 
 
 def catalog_bytes(server: Generation | str, rows: Mapping[str, float]) -> float:
-    """Estimated bytes that those catalog rows take on one instance, their share of the catalog's indexes included.
+    """Estimated bytes that those catalog rows take on one instance, their share of the catalog's
+    indexes included.
 
     Live rows only, freshly written: no bloat. Source: `Generation.row_bytes_source`.
     """
@@ -295,7 +346,7 @@ def catalog_bytes(server: Generation | str, rows: Mapping[str, float]) -> float:
     return sum(n * gen.row_bytes.get(catalog, UNMEASURED_ROW_BYTES) for catalog, n in rows.items())
 
 
-# --- files ---------------------------------------------------------------------------------------------------------------
+# --- files ----------------------------------------------------------------------------------------
 
 
 def _segfiles(gen: Generation, use: Use) -> int:
@@ -308,11 +359,17 @@ def _segfiles(gen: Generation, use: Use) -> int:
     return use.segfiles + (1 if use.hidden else 0)
 
 
-def relation_files(server: Generation | str, shape: Shape, use: Use = EMPTY, instance: Instance | str = Instance.SEGMENT) -> int:
+def relation_files(
+    server: Generation | str,
+    shape: Shape,
+    use: Use = EMPTY,
+    instance: Instance | str = Instance.SEGMENT,
+) -> int:
     """Files of one relation, its auxiliary relations, indexes and forks on one instance.
 
-    TOAST is taken as empty and indexes as one file each; a heap's free space map exists from its second page on, or after VACUUM.
-    Rows of tables arrive on segments alone: Greenplum's coordinator keeps the empty files.
+    TOAST is taken as empty and indexes as one file each; a heap's free space map exists from its
+    second page on, or after VACUUM. Rows of tables arrive on segments alone: Greenplum's
+    coordinator keeps the empty files.
 
     >>> [relation_files("gp6", Shape(Storage.AO_COLUMN, 100), use) for use in (EMPTY, FILLED, SECOND_WRITER)]
     [4, 104, 204]
@@ -328,7 +385,9 @@ def relation_files(server: Generation | str, shape: Shape, use: Use = EMPTY, ins
     if shape.unlogged:
         files *= 2
     if gen.greenplum and instance == Instance.COORDINATOR:
-        return files + (2 if ao and gen.coordinator_segment_list and use.rows and use.vacuumed else 0)
+        return files + (
+            2 if ao and gen.coordinator_segment_list and use.rows and use.vacuumed else 0
+        )
     if not use.rows:
         return files
     if not ao:
@@ -349,7 +408,8 @@ def relation_files(server: Generation | str, shape: Shape, use: Use = EMPTY, ins
 
 
 def empty_bytes(server: Generation | str, shape: Shape) -> int:
-    """Bytes on one instance that the files of an empty relation take: one page for each btree index, three for a bitmap index.
+    """Bytes on one instance that the files of an empty relation take: one page for each btree
+    index, three for a bitmap index.
 
     >>> empty_bytes("gp6", Shape(Storage.AO_COLUMN, 100, toastable=True))
     65536
@@ -359,17 +419,26 @@ def empty_bytes(server: Generation | str, shape: Shape) -> int:
     gen = known(server, shape)
     if not _stored(gen, shape):
         return 0
-    pages = sum(BITMAP_PAGES if index.bitmap else 1 for index in shape.indexes) + _toasted(gen, shape)
+    pages = sum(BITMAP_PAGES if index.bitmap else 1 for index in shape.indexes) + _toasted(
+        gen, shape
+    )
     if shape.storage.append_optimized:
         pages += 1 + bool(shape.indexes)  # visibility map, block directory
     return pages * gen.block * (2 if shape.unlogged else 1)
 
 
-# --- trees ---------------------------------------------------------------------------------------------------------------
+# --- trees ----------------------------------------------------------------------------------------
 
 
-def tree(shape: Shape, parts: Iterable[int], *, defaults: Iterable[bool] = (), templates: tuple[int, ...] = ()) -> dict[Shape, int]:
-    """Every relation of a partitioned table as shapes with their number: the root, the intermediates, the leaves.
+def tree(
+    shape: Shape,
+    parts: Iterable[int],
+    *,
+    defaults: Iterable[bool] = (),
+    templates: tuple[int, ...] = (),
+) -> dict[Shape, int]:
+    """Every relation of a partitioned table as shapes with their number: the root, the
+    intermediates, the leaves.
 
     shape:     columns, storage, indexes … that all of them share; its place is ignored
     parts:     partitions with bounds of one parent, level by level: (365,) or (12, 31)
@@ -387,8 +456,13 @@ def tree(shape: Shape, parts: Iterable[int], *, defaults: Iterable[bool] = (), t
     levels = list(parts)
     with_default = [*defaults, *[False] * len(levels)][: len(levels)]
     if not levels or any(n < 0 for n in levels):
-        raise CatalogError(f"partitions a level must be 0 or more, level by level, not {levels}", exit_code=Exit.USAGE)
-    found: dict[Shape, int] = {replace(shape, place=Place.ROOT, bounds=0, levels=len(levels), templates=templates): 1}
+        raise CatalogError(
+            f"partitions a level must be 0 or more, level by level, not {levels}",
+            exit_code=Exit.USAGE,
+        )
+    found: dict[Shape, int] = {
+        replace(shape, place=Place.ROOT, bounds=0, levels=len(levels), templates=templates): 1
+    }
     parents: dict[int, int] = {0: 1}  # bounds on the path -> relations
     for depth, (n, default) in enumerate(zip(levels, with_default, strict=True), 1):
         place = Place.LEAF if depth == len(levels) else Place.INTERMEDIATE
@@ -399,12 +473,14 @@ def tree(shape: Shape, parts: Iterable[int], *, defaults: Iterable[bool] = (), t
         for bounds, number in children.items():
             if number:
                 child = replace(shape, place=place, bounds=bounds, levels=1, templates=())
-                found[child] = found.get(child, 0) + number  # below a default partition, levels can look alike
+                found[child] = (
+                    found.get(child, 0) + number
+                )  # below a default partition, levels can look alike
         parents = {bounds: number for bounds, number in children.items() if number}
     return found
 
 
-# --- locks ---------------------------------------------------------------------------------------------------------------
+# --- locks ----------------------------------------------------------------------------------------
 
 
 class Statement(StrEnum):
@@ -419,14 +495,22 @@ class Statement(StrEnum):
 
 
 def locks(
-    server: Generation | str, shape: Shape, leaves: int = 0, intermediates: int = 0, *, filled: bool = True
+    server: Generation | str,
+    shape: Shape,
+    leaves: int = 0,
+    intermediates: int = 0,
+    *,
+    filled: bool = True,
 ) -> dict[Statement, tuple[int, int]]:
-    """Relations locked at the end of a statement over a whole table: (coordinator, segment), heavyweight locks on its own relations.
+    """Relations locked at the end of a statement over a whole table: (coordinator, segment),
+    heavyweight locks on its own relations.
 
-    leaves, intermediates: 0 for a table without partitions; filled: rows are there already. SELECT and INSERT reach every leaf (a
-    pruned statement locks less). What they hold only while they run, such as the indexes of a leaf written to, is not in it, nor are
-    locks on catalogs or those of an automatic ANALYZE. Counted with the planner of PostgreSQL (optimizer=off) and the global deadlock
-    detector off. PostgreSQL has one number, given twice.
+    leaves, intermediates: 0 for a table without partitions; filled: rows are there already. SELECT
+                           and INSERT reach every leaf (a
+    pruned statement locks less). What they hold only while they run, such as the indexes of a leaf
+    written to, is not in it, nor are locks on catalogs or those of an automatic ANALYZE. Counted
+    with the planner of PostgreSQL (optimizer=off) and the global deadlock detector off. PostgreSQL
+    has one number, given twice.
 
     >>> locks("gp6", Shape(Storage.HEAP, 5), leaves=1000)[Statement.SELECT]
     (1001, 1000)
@@ -437,7 +521,9 @@ def locks(
     whole = relation_rows(gen, shape)["pg_class"]
     made = 1 + indexes + (2 if _toasted(gen, shape) else 0)
     listed = gen.first_insert_locks_segment_list and shape.storage.append_optimized and not filled
-    guarded = 1 if gen.ao_index_lock_on_segments and shape.storage.append_optimized and indexes else 0
+    guarded = (
+        1 if gen.ao_index_lock_on_segments and shape.storage.append_optimized and indexes else 0
+    )
     if not leaves:
         held = {
             Statement.CREATE: (made, made + guarded),
@@ -451,7 +537,11 @@ def locks(
         parents = 1 + intermediates
         every = parents + leaves
         hollow = relation_rows(gen, replace(shape, place=Place.ROOT))["pg_class"]
-        create = parents * (1 + indexes) + leaves * made if gen.leaf_aux_locks_on_create else made + intermediates + leaves
+        create = (
+            parents * (1 + indexes) + leaves * made
+            if gen.leaf_aux_locks_on_create
+            else made + intermediates + leaves
+        )
         scanned = every if gen.scans_lock_intermediates else 1 + leaves
         select = scanned
         if gen.select_locks_leaf_indexes:
@@ -473,7 +563,7 @@ def locks(
     return held
 
 
-# --- all of it -----------------------------------------------------------------------------------------------------------
+# --- all of it ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -481,9 +571,10 @@ class Cost:
     """What relations cost on one coordinator and on one segment; costs add up and multiply.
 
     coordinator, segment: rows by catalog
-    files:        files on a segment while empty; filled by one writer; second_writer: by two at the same time; vacuumed: filled by
-                  one and vacuumed
-    empty_bytes:  bytes of the empty files on a segment (the coordinator has the empty files as well)
+    files:        files on a segment while empty; filled by one writer; second_writer: by two at the
+                  same time; vacuumed: filled by one and vacuumed
+    empty_bytes:  bytes of the empty files on a segment (the coordinator has the empty files as
+                  well)
     coordinator_bytes, segment_bytes: estimated catalog bytes
     """
 
@@ -531,7 +622,9 @@ def _summed(one: Mapping[str, float], other: Mapping[str, float]) -> dict[str, f
 
 
 def relation_cost(server: Generation | str, shape: Shape) -> Cost:
-    """Cost of one relation with its auxiliary relations and indexes, no rows having arrived (file counts look ahead)."""
+    """Cost of one relation with its auxiliary relations and indexes, no rows having arrived (file
+    counts look ahead).
+    """
     gen = known(server, shape)
     coordinator = relation_rows(gen, shape, Instance.COORDINATOR)
     segment = relation_rows(gen, shape, Instance.SEGMENT)
@@ -563,7 +656,9 @@ def leaf_cost(server: Generation | str, shape: Shape) -> Cost:
 
 
 def tree_cost(server: Generation | str, relations: Mapping[Shape, int]) -> Cost:
-    """Cost of many relations, given as shapes with their number (`tree` makes them for a partitioned table)."""
+    """Cost of many relations, given as shapes with their number (`tree` makes them for a
+    partitioned table).
+    """
     total = Cost()
     for shape, number in relations.items():
         total += relation_cost(server, shape) * number
@@ -574,7 +669,8 @@ def tree_cost(server: Generation | str, relations: Mapping[Shape, int]) -> Cost:
 class Cluster:
     """Instances that rows and files lie on.
 
-    segments: primaries; mirrors: each has one; standby: the coordinator has one. PostgreSQL: 0 segments.
+    segments: primaries; mirrors: each has one; standby: the coordinator has one. PostgreSQL: 0
+              segments.
     """
 
     segments: int
@@ -593,14 +689,21 @@ class Cluster:
 
     def catalog_bytes(self, cost: Cost) -> float:
         """Estimated catalog bytes on all instances."""
-        return cost.coordinator_bytes * self.entry_instances + cost.segment_bytes * self.data_instances
+        return (
+            cost.coordinator_bytes * self.entry_instances + cost.segment_bytes * self.data_instances
+        )
 
     def files(self, empty: float, filled: float) -> float:
-        """Files on all instances: on Greenplum the coordinator keeps the empty ones, rows arrive on segments alone."""
+        """Files on all instances: on Greenplum the coordinator keeps the empty ones, rows arrive on
+        segments alone.
+        """
         if not self.segments:
             return filled * self.entry_instances
         return empty * self.entry_instances + filled * self.data_instances
 
     def rows(self, cost: Cost, catalog: str) -> float:
         """Rows of one catalog on all instances."""
-        return cost.coordinator.get(catalog, 0) * self.entry_instances + cost.segment.get(catalog, 0) * self.data_instances
+        return (
+            cost.coordinator.get(catalog, 0) * self.entry_instances
+            + cost.segment.get(catalog, 0) * self.data_instances
+        )

@@ -1,4 +1,6 @@
-"""Whether a table's columns call for a TOAST relation: the servers' own rule, on types and typmods."""
+"""Whether a table's columns call for a TOAST relation: the servers' own rule, on types and
+typmods.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,8 @@ def _aligned(size: int, to: int) -> int:
 
 
 def type_name(name: str) -> str:
-    """The catalog's name of a type (pg_type.typname) for a name as format_type prints it, without modifiers.
+    """The catalog's name of a type (pg_type.typname) for a name as format_type prints it, without
+    modifiers.
 
     >>> type_name("character varying"), type_name("timestamp without time zone"), type_name("int4")
     ('varchar', 'timestamp', 'int4')
@@ -44,9 +47,11 @@ def type_name(name: str) -> str:
 
 
 def maximum_size(name: str, typmod: int, *, character_bytes: int = 4) -> int | None:
-    """Largest size in bytes of a value of a variable-length type, or None where the type has no limit (type_maximum_size).
+    """Largest size in bytes of a value of a variable-length type, or None where the type has no
+    limit (type_maximum_size).
 
-    typmod: pg_attribute.atttypmod, -1 for none; character_bytes: longest character of the database's encoding, 4 for UTF8.
+    typmod: pg_attribute.atttypmod, -1 for none; character_bytes: longest character of the
+            database's encoding, 4 for UTF8.
 
     >>> maximum_size("varchar", 14), maximum_size("numeric", (10 << 16 | 2) + 4), maximum_size("text", -1)
     (44, 16, None)
@@ -65,7 +70,8 @@ def maximum_size(name: str, typmod: int, *, character_bytes: int = 4) -> int | N
 
 
 def toastable(name: str, typmod: int = -1) -> bool:
-    """Whether a column of this type alone, whatever else is in the table, calls for a TOAST relation.
+    """Whether a column of this type alone, whatever else is in the table, calls for a TOAST
+    relation.
 
     >>> toastable("text"), toastable("varchar", 14), toastable("numeric"), toastable("integer"), toastable("int4[]")
     (True, False, True, False, True)
@@ -74,13 +80,19 @@ def toastable(name: str, typmod: int = -1) -> bool:
 
 
 def needs_toast(
-    server: Generation | str, columns: Iterable[tuple[str, int]], *, character_bytes: int = 4, plain: Iterable[str] = ()
+    server: Generation | str,
+    columns: Iterable[tuple[str, int]],
+    *,
+    character_bytes: int = 4,
+    plain: Iterable[str] = (),
 ) -> bool:
-    """Whether a table of these (type name, typmod) columns gets a TOAST relation (needs_toast_table, the same since 9.4).
+    """Whether a table of these (type name, typmod) columns gets a TOAST relation
+    (needs_toast_table, the same since 9.4).
 
-    It does when one column may be toasted and the longest row is unknown or does not fit four to a page. Types that are not known
-    here are taken as variable-length without a limit. `plain`: variable-length types whose storage is PLAIN (attstorage 'p').
-    Storages without TOAST (ao_column on Greenplum 7) are the cost model's business.
+    It does when one column may be toasted and the longest row is unknown or does not fit four to a
+    page. Types that are not known here are taken as variable-length without a limit. `plain`:
+    variable-length types whose storage is PLAIN (attstorage 'p'). Storages without TOAST (ao_column
+    on Greenplum 7) are the cost model's business.
 
     >>> needs_toast("gp6", [("int4", -1), ("varchar", 14)]), needs_toast("pg15", [("varchar", 1004)])
     (False, True)
@@ -105,4 +117,6 @@ def needs_toast(
         return may
     nulls = (count + 7) // 8
     page = gen.block - _aligned(_PAGE_HEADER + _TUPLES_PER_PAGE * _LINE_POINTER, 8)
-    return _aligned(_TUPLE_HEADER + nulls, 8) + _aligned(length, 8) > page // _TUPLES_PER_PAGE // 8 * 8
+    return (
+        _aligned(_TUPLE_HEADER + nulls, 8) + _aligned(length, 8) > page // _TUPLES_PER_PAGE // 8 * 8
+    )

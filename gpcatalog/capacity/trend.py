@@ -1,4 +1,6 @@
-"""A robust straight line through few points: Theil–Sen, with a band from the ranks of the slopes."""
+"""A robust straight line through few points: Theil–Sen, with a band from the ranks of the
+slopes.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 
 FEW = 5  # points below which no band of 95 % exists, whatever their spread
-METHOD = "Theil–Sen: the median slope of all pairs of points; band: 95 %, from the ranks of the slopes (Kendall)"
+METHOD = (
+    "Theil–Sen: the median slope of all pairs of points; band: 95 %, from the ranks of the slopes"
+    " (Kendall)"
+)
 _Z = 1.96
 
 

@@ -20,8 +20,9 @@ PREFIX = "gpcatalog-unlink-"
 def measure(path: Path, *, files: int = FILES, seconds: float = SECONDS) -> Rates:
     """Make and remove files of one byte under `path` and tell the rates.
 
-    Nothing is forced to disk, as nothing is when a server unlinks: what a file system's cache gains is part of the rate. All of it
-    happens in a new directory that is removed however this ends. Raises CatalogError (usage) where that is not possible.
+    Nothing is forced to disk, as nothing is when a server unlinks: what a file system's cache gains
+    is part of the rate. All of it happens in a new directory that is removed however this ends.
+    Raises CatalogError (usage) where that is not possible.
 
     files: most to make; seconds: after which making stops, and then removing is timed no longer
     """
@@ -50,7 +51,9 @@ def measure(path: Path, *, files: int = FILES, seconds: float = SECONDS) -> Rate
                 removed += 1
         removing = time.perf_counter() - began
     except OSError as e:
-        raise CatalogError(f"cannot measure in {path}: {e.strerror}", exit_code=Exit.USAGE) from None
+        raise CatalogError(
+            f"cannot measure in {path}: {e.strerror}", exit_code=Exit.USAGE
+        ) from None
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     # a clock too coarse to see the work would make the rate infinite

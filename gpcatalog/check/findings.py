@@ -1,4 +1,6 @@
-"""The findings of a check, kept packed: a long script has tens of thousands, and each is looked at once, when it is written."""
+"""The findings of a check, kept packed: a long script has tens of thousands, and each is looked at
+once, when it is written.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,9 @@ class Packer:
         self._open = []
 
     def sorted(self, names: Sequence[str], without: set[int]) -> Findings:
-        """All of them in the order of the files, then by line, column and rule; `without` are the numbers of those left out."""
+        """All of them in the order of the files, then by line, column and rule; `without` are the
+        numbers of those left out.
+        """
         if self._open:
             self._pack()
         files = {name: at for at, name in enumerate(names)}
@@ -67,7 +71,11 @@ class Findings(Sequence[LocatedFinding]):
     def __getitem__(self, at: slice) -> Findings: ...
 
     def __getitem__(self, at: int | slice) -> LocatedFinding | Findings:
-        return Findings(self._blocks, self._order[at]) if isinstance(at, slice) else self._unpacked(self._order[at])
+        return (
+            Findings(self._blocks, self._order[at])
+            if isinstance(at, slice)
+            else self._unpacked(self._order[at])
+        )
 
     def _unpacked(self, at: int) -> LocatedFinding:
         number = at // _BLOCK

@@ -1,4 +1,6 @@
-"""Which files to check: globs, folders, standard input; Flyway and Liquibase SQL; files changed in a git range."""
+"""Which files to check: globs, folders, standard input; Flyway and Liquibase SQL; files changed in
+a git range.
+"""
 
 from __future__ import annotations
 
@@ -35,13 +37,25 @@ MOST_BYTES = 256 << 20
 
 def _natural(path: Path) -> list[tuple[int, int, str]]:
     """V2 before V10."""
-    return [(0, int(piece), "") if piece.isdigit() else (1, 0, piece) for piece in _NATURAL.split(str(path)) if piece]
+    return [
+        (0, int(piece), "") if piece.isdigit() else (1, 0, piece)
+        for piece in _NATURAL.split(str(path))
+        if piece
+    ]
 
 
 def order_of(path: Path) -> tuple[int, list[tuple[int, int, str]]]:
     """Flyway's order: versioned migrations by version, then repeatable ones; undo scripts last."""
     name = path.name
-    rank = 2 if re.match(r"R__", name) else 3 if re.match(r"U\d", name) else 1 if re.match(r"[VB]\d", name) else 0
+    rank = (
+        2
+        if re.match(r"R__", name)
+        else 3
+        if re.match(r"U\d", name)
+        else 1
+        if re.match(r"[VB]\d", name)
+        else 0
+    )
     return rank, _natural(path)
 
 
@@ -54,7 +68,9 @@ _OF_DBT = re.compile(
 def _statement_of_dbt(text: str) -> bool:
     """A raw dbt model still holds Jinja where SQL stands: only what dbt compiled can be read."""
     places = {m.start() for m in _OF_DBT.finditer(text)}
-    return bool(places) and any(p.error is not None and p.error.offset in places for p in split(Source(text)))
+    return bool(places) and any(
+        p.error is not None and p.error.offset in places for p in split(Source(text))
+    )
 
 
 def shown(path: Path) -> str:
@@ -63,7 +79,10 @@ def shown(path: Path) -> str:
 
 
 def included(command: str, by: Source, values: Mapping[str, str] | None = None) -> Source | None:
-    """The file that a psql command reads, relative as psql has it; None for another command. One that cannot be read says why."""
+    """The file that a psql command reads, relative as psql has it; None for another command.
+
+    One that cannot be read says why.
+    """
     found = _INCLUDE.match(command)
     if found is None:
         return None
@@ -71,7 +90,12 @@ def included(command: str, by: Source, values: Mapping[str, str] | None = None) 
     relative = found[1] in ("ir", "include_relative") and by.path is not None
     path = (by.path.parent if relative and by.path is not None else Path()) / name
     if re.search(r":(?:\w+|'\w+'|\"\w+\")", name):
-        return Source("", shown(path), path=path, skipped=f"{command.split()[0]} {name}: the value of the variable is not known here")
+        return Source(
+            "",
+            shown(path),
+            path=path,
+            skipped=f"{command.split()[0]} {name}: the value of the variable is not known here",
+        )
     try:
         return read(path, values)
     except CatalogError as e:
@@ -79,7 +103,8 @@ def included(command: str, by: Source, values: Mapping[str, str] | None = None) 
 
 
 def decoded(raw: bytes) -> str:
-    """Text of a file in UTF-8, UTF-16 or else a one-byte encoding, in which keywords and places stay right.
+    """Text of a file in UTF-8, UTF-16 or else a one-byte encoding, in which keywords and places
+    stay right.
 
     >>> decoded("a".encode("utf-16")), decoded("create".encode("utf-16-le")), decoded(b"caf\\xe9")
     ('a', 'create', 'caf\xe9')
@@ -89,7 +114,9 @@ def decoded(raw: bytes) -> str:
         return raw.decode("utf-16", "replace").removeprefix("\ufeff")
     pairs = raw[: 1 << 16]
     if len(pairs) > 1 and pairs.count(0) > len(pairs) // 4:  # no SQL has a byte 0
-        return raw.decode("utf-16-le" if pairs[1::2].count(0) > pairs[::2].count(0) else "utf-16-be", "replace")
+        return raw.decode(
+            "utf-16-le" if pairs[1::2].count(0) > pairs[::2].count(0) else "utf-16-be", "replace"
+        )
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError:
@@ -101,8 +128,13 @@ _ATTRIBUTE = re.compile(r"(\w+)\s*:\s*(\"[^\"]*\"|\S+)")
 CONTEXTS, LABELS = "liquibase.contexts", "liquibase.labels"  # in the values of placeholders
 # their names in liquibase.properties, of old and new versions
 _FILTERS = {
-    **dict.fromkeys(("contexts", "liquibase.command.contexts", "liquibase.command.contextFilter"), CONTEXTS),
-    **dict.fromkeys(("labels", "labelFilter", "liquibase.command.labels", "liquibase.command.labelFilter"), LABELS),
+    **dict.fromkeys(
+        ("contexts", "liquibase.command.contexts", "liquibase.command.contextFilter"), CONTEXTS
+    ),
+    **dict.fromkeys(
+        ("labels", "labelFilter", "liquibase.command.labels", "liquibase.command.labelFilter"),
+        LABELS,
+    ),
 }
 _OURS = frozenset(("postgresql", "postgres", "greenplum", "all"))
 
@@ -111,7 +143,9 @@ def _for_postgresql(dbms: str) -> bool:
     """Whether a list of servers, such as `postgresql,h2` or `!oracle`, takes PostgreSQL in."""
     servers = [s.strip().lower() for s in dbms.split(",")]
     wanted = {s for s in servers if not s.startswith("!")}
-    return (not wanted or bool(_OURS & wanted)) and not any(s[1:] in _OURS for s in servers if s.startswith("!"))
+    return (not wanted or bool(_OURS & wanted)) and not any(
+        s[1:] in _OURS for s in servers if s.startswith("!")
+    )
 
 
 _LONGEST_EXPRESSION = 200  # words and signs; brackets nest
@@ -119,7 +153,8 @@ _EXPRESSION = re.compile(r"[(),!]|[^\s(),!]+")
 
 
 def _applies(expression: str, names: Collection[str]) -> bool:
-    """Whether an expression over contexts or labels holds for these: with and, or, a comma for or, not, ! and brackets.
+    """Whether an expression over contexts or labels holds for these: with and, or, a comma for or,
+    not, ! and brackets.
 
     >>> _applies("prod and !test", {"prod"}), _applies("a, b", {"b"}), _applies("not (a or b)", {"c"}), _applies("prod", {"test"})
     (True, True, True, False)
@@ -155,9 +190,11 @@ def _applies(expression: str, names: Collection[str]) -> bool:
 
 
 def _runs(changeset: Mapping[str, str], values: Mapping[str, str]) -> bool:
-    """Whether Liquibase would run a changeset with those attributes on PostgreSQL, with the contexts and the label filter in use.
+    """Whether Liquibase would run a changeset with those attributes on PostgreSQL, with the
+    contexts and the label filter in use.
 
-    A changeset without context or labels always runs; so do all where no contexts or label filter are given.
+    A changeset without context or labels always runs; so do all where no contexts or label filter
+    are given.
     """
     contexts = {c.strip().lower() for c in values.get(CONTEXTS, "").split(",") if c.strip()}
     wanted = changeset.get("context") or changeset.get("contextfilter") or ""
@@ -170,7 +207,8 @@ def _runs(changeset: Mapping[str, str], values: Mapping[str, str]) -> bool:
 
 
 def liquibase(text: str, values: Mapping[str, str] | None = None) -> str:
-    """Formatted SQL of Liquibase as psql would read it, of the same length: delimiters are `;`, changesets that would not run are blank.
+    """Formatted SQL of Liquibase as psql would read it, of the same length: delimiters are `;`,
+    changesets that would not run are blank.
 
     values: CONTEXTS and LABELS of them are the contexts and the label filter in use
 
@@ -188,8 +226,15 @@ def liquibase(text: str, values: Mapping[str, str] | None = None) -> str:
         given = {name.lower(): value.strip('"') for name, value in _ATTRIBUTE.findall(head["rest"])}
         if not _runs(given, values or {}):
             body = re.sub(r"[^\r\n]", " ", body)
-        elif (delimiter := given.get("enddelimiter", ";").replace("\\n", "").replace("\\r", "").strip()) not in ("", ";"):
-            last = re.compile(r"(?<!\*)" + re.escape(delimiter) + r"(?=[ \t]*\r?$)", re.MULTILINE | re.IGNORECASE)
+        elif (
+            delimiter := given.get("enddelimiter", ";")
+            .replace("\\n", "")
+            .replace("\\r", "")
+            .strip()
+        ) not in ("", ";"):
+            last = re.compile(
+                r"(?<!\*)" + re.escape(delimiter) + r"(?=[ \t]*\r?$)", re.MULTILINE | re.IGNORECASE
+            )
             body = last.sub(";" + " " * (len(delimiter) - 1), body)
         pieces += [body, text[stop:end]]
     return "".join(pieces)
@@ -199,7 +244,9 @@ _PROPERTY = re.compile(r"^--\s*property\s+(.*)$", re.IGNORECASE | re.MULTILINE)
 
 
 def _filled(text: str, file: str, path: Path | None, values: Mapping[str, str] | None) -> Source:
-    """A source with the values of its placeholders; formatted SQL of Liquibase may give values of its own."""
+    """A source with the values of its placeholders; formatted SQL of Liquibase may give values of
+    its own.
+    """
     own: dict[str, str] = {}
     if "${" in text:
         for line in _PROPERTY.finditer(text):
@@ -213,14 +260,20 @@ def _text_of(file: Path) -> str:
     try:
         return decoded(file.read_bytes())
     except OSError as e:
-        raise CatalogError(f"cannot read {file}: {e.strerror}", hint="make it readable, or name the files from another folder") from None
+        raise CatalogError(
+            f"cannot read {file}: {e.strerror}",
+            hint="make it readable, or name the files from another folder",
+        ) from None
 
 
 def properties(names: Iterable[str]) -> dict[str, str]:
-    """Values of placeholders in the property files of Flyway and Liquibase, here and in the folders that are named.
+    """Values of placeholders in the property files of Flyway and Liquibase, here and in the folders
+    that are named.
 
-    Flyway: flyway.placeholders.NAME in flyway.conf or conf/flyway.conf, [flyway.placeholders] in flyway.toml.
-    Liquibase: parameter.NAME in liquibase.properties, and there the contexts and the label filter in use.
+    Flyway: flyway.placeholders.NAME in flyway.conf or conf/flyway.conf, [flyway.placeholders] in
+            flyway.toml.
+    Liquibase: parameter.NAME in liquibase.properties, and there the contexts and the label filter
+               in use.
     Raises CatalogError for a file that cannot be read.
     """
     folders = [Path(), *(p if p.is_dir() else p.parent for p in map(Path, names) if p.exists())]
@@ -244,37 +297,54 @@ def properties(names: Iterable[str]) -> dict[str, str]:
             try:
                 data = tomllib.loads(_text_of(file))
             except tomllib.TOMLDecodeError as e:
-                raise CatalogError(f"{file}: {e}", hint="correct it, or name the files from another folder") from None
+                raise CatalogError(
+                    f"{file}: {e}", hint="correct it, or name the files from another folder"
+                ) from None
             given = data.get("flyway", {})
             given = given.get("placeholders", {}) if isinstance(given, dict) else {}
-            found.update({str(k): str(v) for k, v in given.items()} if isinstance(given, dict) else {})
+            found.update(
+                {str(k): str(v) for k, v in given.items()} if isinstance(given, dict) else {}
+            )
     return found
 
 
 def read(path: Path, values: Mapping[str, str] | None = None) -> Source:
-    """A file as a source; one that is not read has the reason. Raises CatalogError if it cannot be read as text.
+    """A file as a source; one that is not read has the reason.
+
+    Raises CatalogError if it cannot be read as text.
 
     values: of ${placeholders}
     """
     try:
         if path.stat().st_size > MOST_BYTES:
-            raise CatalogError(f"{path} is larger than {MOST_BYTES >> 20} MB", hint="split it, or leave it out with exclude")
+            raise CatalogError(
+                f"{path} is larger than {MOST_BYTES >> 20} MB",
+                hint="split it, or leave it out with exclude",
+            )
         raw = path.read_bytes()
     except OSError as e:
         raise CatalogError(f"cannot read {path}: {e.strerror}") from None
     text = decoded(raw)
     if "{" in text and _statement_of_dbt(text):
-        said = "a dbt model with Jinja in it; `dbt run` or `dbt compile` writes the DDL that dbt sends to target/run"
+        said = (
+            "a dbt model with Jinja in it; `dbt run` or `dbt compile` writes the DDL that dbt sends"
+            " to target/run"
+        )
         return Source("", shown(path), path=path, skipped=said)
     return _filled(text, shown(path), path, values)
 
 
 def gather(
-    names: Iterable[str], exclude: tuple[str, ...] = (), values: Mapping[str, str] | None = None, *, undo: bool = False
+    names: Iterable[str],
+    exclude: tuple[str, ...] = (),
+    values: Mapping[str, str] | None = None,
+    *,
+    undo: bool = False,
 ) -> list[Source]:
     """Sources of the files named: paths, folders (their *.sql), globs, and - for standard input.
 
-    undo: undo scripts of Flyway are no part of the change, as in a folder. Raises CatalogError when a name matches nothing.
+    undo: undo scripts of Flyway are no part of the change, as in a folder. Raises CatalogError when
+          a name matches nothing.
     """
     out: list[Source] = []
     seen: set[Path] = set()
@@ -284,14 +354,27 @@ def gather(
             continue
         path = Path(name)
         if path.is_dir():
-            found = sorted((p for p in path.rglob("*") if p.suffix.lower() in SUFFIXES and p.is_file()), key=order_of)
-            out += [s for s in map(_of_another_tool, sorted(path.rglob("*"))) if s is not None and not _excluded(s.path, exclude)]
+            found = sorted(
+                (p for p in path.rglob("*") if p.suffix.lower() in SUFFIXES and p.is_file()),
+                key=order_of,
+            )
+            out += [
+                s
+                for s in map(_of_another_tool, sorted(path.rglob("*")))
+                if s is not None and not _excluded(s.path, exclude)
+            ]
             if not found and not out:
-                raise CatalogError(f"no SQL file in {path}", hint="files that end in " + ", ".join(SUFFIXES))
+                raise CatalogError(
+                    f"no SQL file in {path}", hint="files that end in " + ", ".join(SUFFIXES)
+                )
         elif path.is_file():
             found = [path]
         elif any(c in name for c in "*?["):
-            found = sorted((p for p in Path().glob(name) if p.is_file()), key=order_of) if not path.is_absolute() else _absolute(path)
+            found = (
+                sorted((p for p in Path().glob(name) if p.is_file()), key=order_of)
+                if not path.is_absolute()
+                else _absolute(path)
+            )
             if not found:
                 raise CatalogError(f"nothing matches {name}")
         else:
@@ -311,7 +394,9 @@ def _excluded(path: Path | None, exclude: tuple[str, ...]) -> bool:
 
 
 def _of_another_tool(path: Path) -> Source | None:
-    """Return a source for a migration file of another tool that is not SQL; it is reported as not read."""
+    """Return a source for a migration file of another tool that is not SQL; it is reported as not
+    read.
+    """
     marks = _OTHERS.get(path.suffix.lower())
     if marks is None or not path.is_file() or path.stat().st_size > MOST_BYTES:
         return None
@@ -342,12 +427,18 @@ def _git(*words: str) -> bytes:
         raise CatalogError("git is not installed", hint="without --diff no git is needed") from None
     if done.returncode:
         said = done.stderr.decode(errors="replace").strip().splitlines()
-        raise CatalogError(f"git diff: {said[0] if said else 'failed'}", hint="is the history fetched? (fetch-depth: 0)")
+        raise CatalogError(
+            f"git diff: {said[0] if said else 'failed'}",
+            hint="is the history fetched? (fetch-depth: 0)",
+        )
     return done.stdout
 
 
 def _ranges(diff: bytes) -> list[tuple[int, int]]:
-    """Line ranges that one file's diff without context speaks of. Its lines begin with +, - or a backslash, whatever they say."""
+    """Line ranges that one file's diff without context speaks of.
+
+    Its lines begin with +, - or a backslash, whatever they say.
+    """
     out = []
     for line in diff.split(b"\n"):
         hunk = _HUNK.match(line)
@@ -359,15 +450,30 @@ def _ranges(diff: bytes) -> list[tuple[int, int]]:
 
 
 def changed(reference: str) -> dict[str, list[tuple[int, int]]]:
-    """Line ranges of files of SQL that differ from a git revision (or a range a..b), by path from here.
+    """Line ranges of files of SQL that differ from a git revision (or a range a..b), by path from
+    here.
 
     Raises CatalogError when git cannot tell.
     """
     if reference.startswith("-"):
         raise CatalogError(f"{reference} is no git revision")
-    asked = ("diff", "--no-color", "--no-ext-diff", "--no-textconv", "--text", "--unified=0", "--relative", "--diff-filter=d")
-    # names as they are, by the same order; in the diff itself they are quoted, and lines of a file may look like them
-    names = [os.fsdecode(name) for name in _git(*asked, "--name-only", "-z", reference, "--", *_PATHS).split(b"\0") if name]
+    asked = (
+        "diff",
+        "--no-color",
+        "--no-ext-diff",
+        "--no-textconv",
+        "--text",
+        "--unified=0",
+        "--relative",
+        "--diff-filter=d",
+    )
+    # names as they are, by the same order; in the diff itself they are quoted, and lines of a file
+    # may look like them
+    names = [
+        os.fsdecode(name)
+        for name in _git(*asked, "--name-only", "-z", reference, "--", *_PATHS).split(b"\0")
+        if name
+    ]
     pieces = (b"\n" + _git(*asked, reference, "--", *_PATHS)).split(b"\ndiff --git ")[1:]
     if len(pieces) != len(names):
         raise CatalogError(f"git diff {reference} changed while it was read", hint="run it again")

@@ -1,4 +1,6 @@
-"""What a check hands round and hands back: statements with their costs, findings with their places, the report."""
+"""What a check hands round and hands back: statements with their costs, findings with their places,
+the report.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ SCHEMA = "gpcatalog.check/1"
 
 
 class LocatedFinding(msgspec.Struct, frozen=True):
-    """A finding with its place; columns and lines count from 1, the end is behind the last character."""
+    """A finding with its place; columns and lines count from 1, the end is behind the last
+    character.
+    """
 
     finding: Finding
     file: str
@@ -37,7 +41,8 @@ class LocatedFinding(msgspec.Struct, frozen=True):
 class Cost(msgspec.Struct, frozen=True):
     """What one statement, or the whole change, adds.
 
-    rows_coordinator, rows_segment: catalog rows on one instance; files_*: on one segment; locks: tables and partitions that one
+    rows_coordinator, rows_segment: catalog rows on one instance; files_*: on one segment; locks:
+        tables and partitions that one
     statement locks at once (of the whole change: the most that one of them does)
     """
 
@@ -54,7 +59,8 @@ class Cost(msgspec.Struct, frozen=True):
 class LockHeld(msgspec.Struct, frozen=True):
     """AccessExclusive on a table of the baseline.
 
-    leaves, bytes: what the table holds, bytes on all segments together (None: not read); rewritten: the statement writes it anew;
+    leaves, bytes: what the table holds, bytes on all segments together (None: not read); rewritten:
+                   the statement writes it anew;
     seconds: how long the statement takes once it has the lock, an estimate
     """
 
@@ -81,7 +87,8 @@ class StatementReport(msgspec.Struct, frozen=True):
 class TableCost(msgspec.Struct, frozen=True):
     """What the change adds to one table, on one instance (rows) or segment (files).
 
-    locked: relations that its largest statement locks; exclusive: a statement takes AccessExclusive on it, and it existed before
+    locked: relations that its largest statement locks; exclusive: a statement takes AccessExclusive
+            on it, and it existed before
     held: with a baseline, each such lock in order
     """
 
@@ -113,26 +120,38 @@ class CheckReport(msgspec.Struct, frozen=True):
     schema: str = SCHEMA
     baseline: dict[str, float] = {}
     tables: tuple[TableCost, ...] = ()  # largest first
-    budgets: dict[str, dict[str, int]] = {}  # upper bounds that are set: of the change, of one table
+    budgets: dict[
+        str, dict[str, int]
+    ] = {}  # upper bounds that are set: of the change, of one table
 
 
 def held_by(effect: Effect, state: SchemaState) -> LockHeld | None:
-    """The lock that a statement holds on a table of the baseline; None where it takes none, or there is no baseline.
+    """The lock that a statement holds on a table of the baseline; None where it takes none, or
+    there is no baseline.
 
-    Seconds are an estimate: of DDL for each relation that is locked, and of writing the fullest segment anew (capacity/seconds.py).
+    Seconds are an estimate: of DDL for each relation that is locked, and of writing the fullest
+    segment anew (capacity/seconds.py).
     """
     size = state.live_size(effect.table) if effect.exclusive and effect.table is not None else None
     if size is None:
         return None
     relations = effect.relations_locked
     if effect.verb in ("add partition", "split partition", "drop partition"):
-        relations = sum(effect.made.values()) + sum(effect.gone.values())  # the others are locked, and left alone
-    seconds: float | None = max(relations, 1) * (DROP_SECONDS if effect.verb in ("drop", "drop partition") else ADD_SECONDS)
+        relations = sum(effect.made.values()) + sum(
+            effect.gone.values()
+        )  # the others are locked, and left alone
+    seconds: float | None = max(relations, 1) * (
+        DROP_SECONDS if effect.verb in ("drop", "drop partition") else ADD_SECONDS
+    )
     if effect.rewritten and effect.verb == "split partition":
         seconds = None  # the size of the one that is split is not known
     elif effect.rewritten:
-        seconds = None if size.segment is None or seconds is None else seconds + size.segment / COPY_RATE
-    return LockHeld(size.leaves, size.total, effect.rewritten, None if seconds is None else round(seconds, 3))
+        seconds = (
+            None if size.segment is None or seconds is None else seconds + size.segment / COPY_RATE
+        )
+    return LockHeld(
+        size.leaves, size.total, effect.rewritten, None if seconds is None else round(seconds, 3)
+    )
 
 
 @dataclass
@@ -227,12 +246,18 @@ def cost_of(effect: Effect, by: Edition) -> Cost:
 
 # statements of a long script have few different costs
 @lru_cache(maxsize=4096)
-def _shared(figures: tuple[int, int, tuple[tuple[str, int], ...], tuple[tuple[str, int], ...], int, int, int, bool]) -> Cost:
+def _shared(
+    figures: tuple[
+        int, int, tuple[tuple[str, int], ...], tuple[tuple[str, int], ...], int, int, int, bool
+    ],
+) -> Cost:
     leaves, relations, coordinator, segment, empty, filled, locks, complete = figures
     return Cost(leaves, relations, dict(coordinator), dict(segment), empty, filled, locks, complete)
 
 
-def over_budget(what: str, budget: Budget, cost: Cost, settings: Settings, base: dict[str, float] | None = None) -> list[Finding]:
+def over_budget(
+    what: str, budget: Budget, cost: Cost, settings: Settings, base: dict[str, float] | None = None
+) -> list[Finding]:
     """A finding for every part of a budget that a cost exceeds."""
     from gpcatalog.model.quantity import count
 
@@ -247,7 +272,8 @@ def over_budget(what: str, budget: Budget, cost: Cost, settings: Settings, base:
             "files",
         ),
         "catalog rows an instance": (
-            max(sum(cost.rows_segment.values()), sum(cost.rows_coordinator.values())) + base.get("rows", 0),
+            max(sum(cost.rows_segment.values()), sum(cost.rows_coordinator.values()))
+            + base.get("rows", 0),
             budget.rows,
             "rows",
         ),
@@ -262,9 +288,16 @@ def over_budget(what: str, budget: Budget, cost: Cost, settings: Settings, base:
                     Confidence.HIGH if cost.complete else Confidence.MEDIUM,
                     f"{what} takes {count(amount)} {name}, the budget is {count(limit)}",
                     f"that is {amount / limit:.1f} × the budget"
-                    + ("" if cost.complete else "; some statements could not be weighed, so it is more"),
+                    + (
+                        ""
+                        if cost.complete
+                        else "; some statements could not be weighed, so it is more"
+                    ),
                     "make coarser partitions, drop what is empty, or raise the budget on purpose",
-                    figures=(Figure("found", amount, unit, "derived"), Figure("budget", limit, unit, "limit")),
+                    figures=(
+                        Figure("found", amount, unit, "derived"),
+                        Figure("budget", limit, unit, "limit"),
+                    ),
                     source="the budget in this project's settings",
                 )
             )

@@ -1,4 +1,6 @@
-"""Check files of DDL before they run: parse every statement, compute its cost, apply the rules and the budgets."""
+"""Check files of DDL before they run: parse every statement, compute its cost, apply the rules and
+the budgets.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,16 @@ from gpcatalog.capacity.generation import generation
 from gpcatalog.check import rules as checks
 from gpcatalog.check.findings import Packer
 from gpcatalog.check.inputs import included
-from gpcatalog.check.report import CheckReport, Ignore, LocatedFinding, RuleContext, StatementReport, cost_of, held_by, over_budget
+from gpcatalog.check.report import (
+    CheckReport,
+    Ignore,
+    LocatedFinding,
+    RuleContext,
+    StatementReport,
+    cost_of,
+    held_by,
+    over_budget,
+)
 from gpcatalog.check.settings import Budget, Settings
 from gpcatalog.check.totals import Spot, Totals
 from gpcatalog.dialect.expressions import RelationName
@@ -38,11 +49,15 @@ from gpcatalog.errors import CatalogError
 from gpcatalog.model.finding import Finding, Severity
 
 _LAST = "internal-error"
-_IGNORE = re.compile(r"--[ \t]*gpcatalog:[ \t]*ignore\b[ \t]*([a-z0-9-]+(?:[ \t]*,[ \t]*[a-z0-9-]+)*)?[ \t]*([^\r\n]*)")
+_IGNORE = re.compile(
+    r"--[ \t]*gpcatalog:[ \t]*ignore\b[ \t]*([a-z0-9-]+(?:[ \t]*,[ \t]*[a-z0-9-]+)*)?["
+    r" \t]*([^\r\n]*)"
+)
 
 
 def server_edition(name: str) -> Edition:
-    """The grammar and cost model that a --server value names: greenplum6, gp7, cloudberry2, postgres17, …
+    """The grammar and cost model that a --server value names: greenplum6, gp7, cloudberry2,
+    postgres17, …
 
     >>> server_edition("greenplum6").name, server_edition("postgres17").name
     ('gp6', 'pg17')
@@ -56,7 +71,9 @@ def cost_edition(one: Edition) -> Edition:
 
 
 class _Ignores:
-    """The ignore comments of a file, given to the statements as they come: the one that contains a comment, or the next."""
+    """The ignore comments of a file, given to the statements as they come: the one that contains a
+    comment, or the next.
+    """
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -64,7 +81,9 @@ class _Ignores:
         self.at = 0
 
     def of(self, piece: Piece, following: Piece | None) -> list[Ignore]:
-        """The comments before the statement `following`, None for the end of the file, that belong to `piece`."""
+        """The comments before the statement `following`, None for the end of the file, that belong
+        to `piece`.
+        """
         found = []
         while self.at < len(self.hits):
             hit = self.hits[self.at]
@@ -115,15 +134,31 @@ def _changes_state(statement: Statement) -> bool:
     if isinstance(statement.tree, exp.Create):
         return statement.tree.args.get("kind") == "INDEX"
     if statement.tree is not None and kind == "AlterTable":
-        actions = [*(statement.tree.args.get("actions") or ()), statement.tree.args.get("move"), statement.tree.args.get("action")]
+        actions = [
+            *(statement.tree.args.get("actions") or ()),
+            statement.tree.args.get("move"),
+            statement.tree.args.get("action"),
+        ]
         return any(type(a).__name__ != "OwnerTo" for a in actions if a is not None)
     if isinstance(statement.tree, exp.Select):
         return "set_config" in statement.text.lower()
-    return kind in HANDLERS and kind not in ("Insert", "Update", "Delete", "Union", "Except", "Intersect", "CreateSequence", "Explain")
+    return kind in HANDLERS and kind not in (
+        "Insert",
+        "Update",
+        "Delete",
+        "Union",
+        "Except",
+        "Intersect",
+        "CreateSequence",
+        "Explain",
+    )
 
 
 def _effect(state: SchemaState, statement: Statement, undone: bool) -> Effect:
-    """Return the effect of a statement. A fault of this program becomes a finding and the run continues."""
+    """Return the effect of a statement.
+
+    A fault of this program becomes a finding and the run continues.
+    """
     if statement.source.undo:
         return Effect()
     if statement.other:
@@ -144,8 +179,14 @@ def _effect(state: SchemaState, statement: Statement, undone: bool) -> Effect:
         return Effect(unknown=[_bug(e)], failed=_bug(e))
     if statement.command == "\\gexec":
         effect.add_unknown("statements run by \\gexec")
-    if (statement.reasons or statement.decisive) and _changes_state(statement) and not (effect.made or effect.gone):
-        state.doubt = state.doubt or (statement.reasons or [f"value of {statement.decisive[0]}"])[-1]
+    if (
+        (statement.reasons or statement.decisive)
+        and _changes_state(statement)
+        and not (effect.made or effect.gone)
+    ):
+        state.doubt = (
+            state.doubt or (statement.reasons or [f"value of {statement.decisive[0]}"])[-1]
+        )
     if effect.made or effect.gone or effect.extra or effect.unknown:
         if state.doubt:
             effect.add_unknown(state.doubt)
@@ -164,11 +205,13 @@ _TRANSACTION = frozenset("begin start savepoint rollback abort commit end prepar
 
 @dataclass
 class _Reader:
-    """Reads files as psql does: included files in their place, as often as they are included, with the variables of one session.
+    """Reads files as psql does: included files in their place, as often as they are included, with
+    the variables of one session.
 
     A file that is named, or found in a folder, and also included is read once only.
 
-    names: files that were read; done: paths of those that were named; included: of the others; values: of ${placeholders}
+    names: files that were read; done: paths of those that were named; included: of the others;
+           values: of ${placeholders}
     """
 
     by: Edition
@@ -179,8 +222,12 @@ class _Reader:
     included: set[Path] = field(default_factory=set)
     read: int = 0  # statements so far
 
-    def pieces(self, source: Source, stack: tuple[Path, ...] = ()) -> Iterator[tuple[Piece | Statement, list[Ignore]]]:
-        """The statements and commands of a file and of those that it includes, each with its ignore comments."""
+    def pieces(
+        self, source: Source, stack: tuple[Path, ...] = ()
+    ) -> Iterator[tuple[Piece | Statement, list[Ignore]]]:
+        """The statements and commands of a file and of those that it includes, each with its ignore
+        comments.
+        """
         own = (source.path.resolve(),) if source.path is not None else ()
         if not stack and own and own[0] in self.done | self.included:
             return
@@ -205,9 +252,17 @@ class _Reader:
             if inner is None:
                 yield piece, []
             elif piece.other:
-                yield _not_read(source, piece.start, piece.end, f"{inner.file}, in another branch of \\if"), []
+                yield (
+                    _not_read(
+                        source, piece.start, piece.end, f"{inner.file}, in another branch of \\if"
+                    ),
+                    [],
+                )
             elif inner.path is not None and inner.path.resolve() in (*stack, *own):
-                yield _not_read(source, piece.start, piece.end, f"{inner.file} would include itself"), []
+                yield (
+                    _not_read(source, piece.start, piece.end, f"{inner.file} would include itself"),
+                    [],
+                )
             elif inner.skipped:
                 yield _not_read(source, piece.start, piece.end, inner.skipped), []
             elif inner.path is None or inner.path.resolve() not in self.done:
@@ -217,14 +272,21 @@ class _Reader:
         self.variables.leave_file(around)
 
     def rolled_back(self, source: Source) -> set[int]:
-        """Numbers of the statements of a file, and those that it includes, that begin what is rolled back later."""
+        """Numbers of the statements of a file, and those that it includes, that begin what is
+        rolled back later.
+        """
         if not _ENDS.search(source.text) and "\\i" not in source.text:
             return set()
-        ahead = _Reader(self.by, self.variables.fresh(), self.values, set(self.done), [], set(self.included))
+        ahead = _Reader(
+            self.by, self.variables.fresh(), self.values, set(self.done), [], set(self.included)
+        )
         found = (
             (at, read(piece, (self.by,)))
             for at, (piece, _) in enumerate(ahead.pieces(source))
-            if isinstance(piece, Piece) and piece.tokens is not None and not piece.other and piece.tokens.kinds[0] in _TRANSACTION
+            if isinstance(piece, Piece)
+            and piece.tokens is not None
+            and not piece.other
+            and piece.tokens.kinds[0] in _TRANSACTION
         )
         return rolled_back(found)
 
@@ -235,7 +297,11 @@ class _Reader:
             self.read += 1
             if self.read % _COLLECT == 0:
                 _free_trees()
-            yield piece if isinstance(piece, Statement) else read(piece, (self.by,)), at in undone, ignores
+            yield (
+                piece if isinstance(piece, Statement) else read(piece, (self.by,)),
+                at in undone,
+                ignores,
+            )
 
 
 def _not_read(source: Source, start: int, end: int, reason: str) -> Statement:
@@ -245,16 +311,21 @@ def _not_read(source: Source, start: int, end: int, reason: str) -> Statement:
 def _bug(error: Exception) -> str:
     """Where the program failed, for a report of it."""
     last = traceback.extract_tb(error.__traceback__)[-1]
-    return f"a bug of gpcatalog: {type(error).__name__} in {last.name} of {last.filename.rsplit('/', 1)[-1]}:{last.lineno}"
+    return (
+        f"a bug of gpcatalog: {type(error).__name__} in {last.name} of"
+        f" {last.filename.rsplit('/', 1)[-1]}:{last.lineno}"
+    )
 
 
 _COLLECT = 500  # statements after which memory of their trees is given back
 
 
 def _free_trees() -> None:
-    """Free the trees of the statements so far. Nodes know their parents: reference counts alone never free them, and the collector looks
-    at old objects ever less often while the report grows. What is alive is set aside, so each run looks at new objects only; a tree that
-    were in use now would stay for good."""
+    """Free the trees of the statements so far.
+
+    Nodes know their parents: reference counts alone never free them, and the collector looks
+    at old objects ever less often while the report grows. What is alive is set aside, so each run
+    looks at new objects only; a tree that were in use now would stay for good."""
     gc.collect()
     gc.freeze()
 
@@ -290,9 +361,17 @@ class _Run:
         every = checks.every()
         for unknown in (*settings.disable, *settings.severity):
             if unknown not in every:
-                raise CatalogError(f"no rule is called {unknown}", hint="`gpcatalog check --rules` lists them")
-        self.rules = {name: check for name, check in every.items() if name not in settings.disable and name != _LAST}
-        self.last = every[_LAST] if _LAST not in settings.disable else None  # it reports failed rules, too
+                raise CatalogError(
+                    f"no rule is called {unknown}", hint="`gpcatalog check --rules` lists them"
+                )
+        self.rules = {
+            name: check
+            for name, check in every.items()
+            if name not in settings.disable and name != _LAST
+        }
+        self.last = (
+            every[_LAST] if _LAST not in settings.disable else None
+        )  # it reports failed rules, too
         self.statements: list[StatementReport] = []
         self.totals = Totals()
         self.found = Packer()
@@ -300,7 +379,9 @@ class _Run:
         self.ignored = 0
         self.number = 0
         self.guarded = False
-        self.optional: dict[int, list[tuple[str, str]]] = {}  # tables that a statement drops if they exist
+        self.optional: dict[
+            int, list[tuple[str, str]]
+        ] = {}  # tables that a statement drops if they exist
         self.recreated: set[int] = set()  # statements of those that make all that they drop
 
     def see(self, statement: Statement, undone: bool, ignores: list[Ignore]) -> None:
@@ -315,10 +396,27 @@ class _Run:
         timeout = _sets_lock_timeout(statement)
         self.guarded = self.guarded if timeout is None else timeout
         if self.changed is not None:
-            first, last = statement.place.line, statement.source.place(max(statement.end - 1, statement.start)).line
-            if not any(a <= last and b >= first for a, b in self.changed.get(statement.source.file, [])):
+            first, last = (
+                statement.place.line,
+                statement.source.place(max(statement.end - 1, statement.start)).line,
+            )
+            if not any(
+                a <= last and b >= first for a, b in self.changed.get(statement.source.file, [])
+            ):
                 return
-        self._find(RuleContext(statement, effect, self.state, self.settings, self.costs, self.number, self.guarded, self.today), ignores)
+        self._find(
+            RuleContext(
+                statement,
+                effect,
+                self.state,
+                self.settings,
+                self.costs,
+                self.number,
+                self.guarded,
+                self.today,
+            ),
+            ignores,
+        )
         self._weigh(statement, effect)
 
     def _find(self, subject: RuleContext, ignores: list[Ignore]) -> None:
@@ -347,7 +445,9 @@ class _Run:
         for ignore in ignores:
             checks.judge_ignore(subject, ignore)
         for finding, start, end in kept + subject.findings:
-            self.found.append(_locate(subject.statement.source, self.settings, finding, start, end, self.number))
+            self.found.append(
+                _locate(subject.statement.source, self.settings, finding, start, end, self.number)
+            )
 
     def _weigh(self, statement: Statement, effect: Effect) -> None:
         """Add what a statement costs."""
@@ -355,15 +455,39 @@ class _Run:
         table = effect.table.title if effect.table is not None else _table_of(statement)
         held = held_by(effect, self.state)
         source = statement.source
-        self.totals.add(table, cost, held, exclusive=effect.exclusive, at=Spot(source, statement.start, statement.end, self.number))
+        self.totals.add(
+            table,
+            cost,
+            held,
+            exclusive=effect.exclusive,
+            at=Spot(source, statement.start, statement.end, self.number),
+        )
         if self.listed:
             kind = type(statement.tree).__name__ if statement.tree is not None else ""
             line, outcome = statement.place.line, statement.outcome.value
-            self.statements.append(StatementReport(self.number, source.file, line, outcome, kind, table, cost, tuple(effect.unknown), held))
+            self.statements.append(
+                StatementReport(
+                    self.number,
+                    source.file,
+                    line,
+                    outcome,
+                    kind,
+                    table,
+                    cost,
+                    tuple(effect.unknown),
+                    held,
+                )
+            )
 
     def end(self) -> None:
-        """Every statement was seen: the state of the tables is not needed any more, and may be freed before the report is made."""
-        self.recreated = {n for n, tables in self.optional.items() if all(self.state.creates(*table) for table in tables)}
+        """Every statement was seen: the state of the tables is not needed any more, and may be
+        freed before the report is made.
+        """
+        self.recreated = {
+            n
+            for n, tables in self.optional.items()
+            if all(self.state.creates(*table) for table in tables)
+        }
         del self.state
 
     def report(self, server: str, names: list[str], baseline: dict[str, float]) -> CheckReport:
@@ -371,7 +495,11 @@ class _Run:
         for one in _whole(self.settings, self.totals, baseline):
             self.found.append(one)
         told = zip(self.found.keys, self.found.statements, strict=True)
-        harmless = {at for at, (key, n) in enumerate(told) if key[-1] == "exclusive-without-lock-timeout" and n in self.recreated}
+        harmless = {
+            at
+            for at, (key, n) in enumerate(told)
+            if key[-1] == "exclusive-without-lock-timeout" and n in self.recreated
+        }
         budgets = {"change": self.settings.change, "table": self.settings.table}
         return CheckReport(
             server,
@@ -387,7 +515,10 @@ class _Run:
             self.ignored,
             baseline=baseline,
             tables=self.totals.tables(),
-            budgets={n: {k: v for k, v in msgspec.structs.asdict(b).items() if v is not None} for n, b in budgets.items()},
+            budgets={
+                n: {k: v for k, v in msgspec.structs.asdict(b).items() if v is not None}
+                for n, b in budgets.items()
+            },
         )
 
 
@@ -404,7 +535,8 @@ def run(
 ) -> CheckReport:
     """Check files in order, as one change.
 
-    changed: only statements that touch these line ranges are judged; the others are still learnt from.
+    changed: only statements that touch these line ranges are judged; the others are still learnt
+             from.
     values: of psql variables and ${placeholders}
     listed: the report has every statement; else only their sums
     """
@@ -412,7 +544,10 @@ def run(
     try:
         zone = ZoneInfo(settings.time_zone)
     except (ZoneInfoNotFoundError, ValueError):
-        raise CatalogError(f"no time zone {settings.time_zone!r}", hint='an IANA name such as "Europe/Berlin" or "UTC"') from None
+        raise CatalogError(
+            f"no time zone {settings.time_zone!r}",
+            hint='an IANA name such as "Europe/Berlin" or "UTC"',
+        ) from None
     state = state or SchemaState(cost_edition(by), zone)
     state.before = set(state.tables)
     names: list[str] = []
@@ -434,16 +569,35 @@ def run(
 
 def _table_of(statement: Statement) -> str:
     """The unknown table that a statement changes."""
-    name = statement.tree.args.get("this") if statement.tree is not None and statement.words[:1] in (("alter",), ("truncate",)) else None
-    return ".".join(part for part in qualified(name) if part) if isinstance(name, exp.Table | RelationName) else ""
+    name = (
+        statement.tree.args.get("this")
+        if statement.tree is not None and statement.words[:1] in (("alter",), ("truncate",))
+        else None
+    )
+    return (
+        ".".join(part for part in qualified(name) if part)
+        if isinstance(name, exp.Table | RelationName)
+        else ""
+    )
 
 
-def _locate(source: Source, settings: Settings, finding: Finding, start: int, end: int, number: int) -> LocatedFinding:
+def _locate(
+    source: Source, settings: Settings, finding: Finding, start: int, end: int, number: int
+) -> LocatedFinding:
     wanted = settings.severity.get(finding.rule)
     if wanted is not None:
         finding = msgspec.structs.replace(finding, severity=Severity[wanted.upper()])
     begin, finish = source.place(start), source.place(max(end, start))
-    return LocatedFinding(finding, source.file, begin.line, begin.column, finish.line, finish.column, source.line(begin.line), number)
+    return LocatedFinding(
+        finding,
+        source.file,
+        begin.line,
+        begin.column,
+        finish.line,
+        finish.column,
+        source.line(begin.line),
+        number,
+    )
 
 
 def _whole(settings: Settings, totals: Totals, baseline: dict[str, float]) -> list[LocatedFinding]:
@@ -456,6 +610,8 @@ def _whole(settings: Settings, totals: Totals, baseline: dict[str, float]) -> li
         wholes.append(("the cluster after the change", settings.total, baseline))
     for what, budget, base in wholes:
         for finding in over_budget(what, budget, totals.cost, settings, base):
-            spot = (totals.most_leaves if "leaves" in finding.title else totals.most_files) or totals.first
+            spot = (
+                totals.most_leaves if "leaves" in finding.title else totals.most_files
+            ) or totals.first
             out.append(_locate(spot.source, settings, finding, spot.start, spot.end, spot.number))
     return out

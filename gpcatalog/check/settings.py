@@ -17,7 +17,10 @@ NotNegative = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class Budget(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Upper bounds; what is left out is not bounded. Files and rows are of one segment (of one host where it says so)."""
+    """Upper bounds; what is left out is not bounded.
+
+    Files and rows are of one segment (of one host where it says so).
+    """
 
     leaves: NotNegative | None = None
     files: NotNegative | None = None
@@ -31,9 +34,12 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     server:    greenplum6, greenplum7, cloudberry2 or postgresNN
     segments, hosts: primaries of the cluster, and hosts they live on
     time_zone: of the session that will run the DDL; ranges of timestamptz depend on it
-    table, change, total: budgets of one table, of the whole change, and of the cluster with a baseline
-    every_parts: partitions that one EVERY may make, and cross_leaves: leaves that levels may multiply to, before it is told
-    lock_slots: relations one statement may lock before it is told (0: Greenplum's defaults, 128 × 250)
+    table, change, total: budgets of one table, of the whole change, and of the cluster with a
+                          baseline
+    every_parts: partitions that one EVERY may make, and cross_leaves: leaves that levels may
+                 multiply to, before it is told
+    lock_slots: relations one statement may lock before it is told (0: Greenplum's defaults, 128 ×
+                250)
     premake_days: how far ahead of today partitions may be made
     filled_columns: files on one segment that one columnar table may come to when filled
     disable, severity: rules switched off, and rules with another severity
@@ -58,7 +64,9 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     fail_on: Literal["info", "notice", "warning", "critical", "never"] = "warning"
 
 
-def _explain(file: Path, prefix: str, error: msgspec.ValidationError, raw: dict[str, object]) -> CatalogError:
+def _explain(
+    file: Path, prefix: str, error: msgspec.ValidationError, raw: dict[str, object]
+) -> CatalogError:
     text = str(error)
     where = re.search(r" - at `\$?\.?([^`]*)`", text)
     said = text[: where.start()] if where else text
@@ -67,13 +75,21 @@ def _explain(file: Path, prefix: str, error: msgspec.ValidationError, raw: dict[
     if unknown:
         key = ".".join(k for k in (key, unknown[1]) if k)
         known = Budget if where and where[1] in ("table", "change", "total") else Settings
-        return CatalogError(f"{file}: {key} is no setting", hint="one of: " + ", ".join(f.name for f in msgspec.structs.fields(known)))
+        return CatalogError(
+            f"{file}: {key} is no setting",
+            hint="one of: " + ", ".join(f.name for f in msgspec.structs.fields(known)),
+        )
     said = said[0].lower() + said[1:]
-    return CatalogError(f"{file}: {key}: {said}", hint="`gpcatalog check --help` and the README tell the settings")
+    return CatalogError(
+        f"{file}: {key}: {said}", hint="`gpcatalog check --help` and the README tell the settings"
+    )
 
 
 def read(file: Path) -> Settings | None:
-    """Settings in a file, or None when it has none. Raises CatalogError naming the key that is wrong."""
+    """Settings in a file, or None when it has none.
+
+    Raises CatalogError naming the key that is wrong.
+    """
     try:
         return loads(file.read_text(encoding="utf-8"), file)
     except (OSError, UnicodeDecodeError) as e:
@@ -92,7 +108,10 @@ def loads(text: str, file: Path) -> Settings | None:
         table = table.get(key) if isinstance(table, dict) else None
     if table is None:
         if file.name == "gpcatalog.toml" and (others := sorted(data)):
-            raise CatalogError(f"{file}: [{others[0]}] is no table of this file", hint="the settings of the check stand in [check]")
+            raise CatalogError(
+                f"{file}: [{others[0]}] is no table of this file",
+                hint="the settings of the check stand in [check]",
+            )
         return None
     if not isinstance(table, dict):
         raise CatalogError(f"{file}: {prefix} must be a table")
@@ -107,7 +126,9 @@ def loads(text: str, file: Path) -> Settings | None:
 
 
 def discover(start: Path) -> tuple[Settings, Path | None]:
-    """Settings of the nearest gpcatalog.toml or pyproject.toml with [tool.gpcatalog.check], from a folder upwards."""
+    """Settings of the nearest gpcatalog.toml or pyproject.toml with [tool.gpcatalog.check], from a
+    folder upwards.
+    """
     for folder in (start, *start.parents):
         for name in ("gpcatalog.toml", "pyproject.toml"):
             file = folder / name

@@ -1,4 +1,6 @@
-"""Sums over the statements of a check, kept up as they come: of the whole change and of each table."""
+"""Sums over the statements of a check, kept up as they come: of the whole change and of each
+table.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ from gpcatalog.dialect.script import Source
 
 
 class Spot(NamedTuple):
-    """Where a statement stands: its file, its first character and the one behind its last, its number in the run."""
+    """Where a statement stands: its file, its first character and the one behind its last, its
+    number in the run.
+    """
 
     source: Source
     start: int
@@ -22,14 +26,28 @@ class Spot(NamedTuple):
 class _Sum:
     """The sum of several costs; of locks, the most that one of them takes."""
 
-    __slots__ = ("complete", "coordinator", "empty", "filled", "last", "leaves", "locks", "relations", "segment", "times")
+    __slots__ = (
+        "complete",
+        "coordinator",
+        "empty",
+        "filled",
+        "last",
+        "leaves",
+        "locks",
+        "relations",
+        "segment",
+        "times",
+    )
 
     def __init__(self) -> None:
         self.coordinator: Counter[str] = Counter()
         self.segment: Counter[str] = Counter()
         self.leaves = self.relations = self.empty = self.filled = self.locks = 0
         self.complete = True
-        self.last: Cost | None = None  # equal costs come one behind the other: they are counted, and added when another comes
+        self.last: Cost | None = (
+            # equal costs come one behind the other: they are counted, and added when another comes
+            None
+        )
         self.times = 0
 
     def add(self, cost: Cost) -> None:
@@ -60,13 +78,32 @@ class _Sum:
         self._settle()
         on_coordinator = {k: v for k, v in self.coordinator.items() if v}
         on_segment = {k: v for k, v in self.segment.items() if v}
-        return Cost(self.leaves, self.relations, on_coordinator, on_segment, self.empty, self.filled, self.locks, self.complete)
+        return Cost(
+            self.leaves,
+            self.relations,
+            on_coordinator,
+            on_segment,
+            self.empty,
+            self.filled,
+            self.locks,
+            self.complete,
+        )
 
 
 class _OfTable:
     """What the change adds to one table, as `TableCost` has it."""
 
-    __slots__ = ("complete", "coordinator", "empty", "exclusive", "filled", "held", "leaves", "locks", "segment")
+    __slots__ = (
+        "complete",
+        "coordinator",
+        "empty",
+        "exclusive",
+        "filled",
+        "held",
+        "leaves",
+        "locks",
+        "segment",
+    )
 
     def __init__(self) -> None:
         self.leaves = self.coordinator = self.segment = self.empty = self.filled = self.locks = 0
@@ -79,7 +116,8 @@ class _OfTable:
 class Totals:
     """The sums of a run.
 
-    first: the first statement; most_leaves, most_files: the one that adds most, None where none adds any
+    first: the first statement; most_leaves, most_files: the one that adds most, None where none
+           adds any
     """
 
     first: Spot | None = None
@@ -90,7 +128,9 @@ class Totals:
     _leaves: int = 0
     _files: int = 0
 
-    def add(self, table: str, cost: Cost, held: LockHeld | None, *, exclusive: bool, at: Spot) -> None:
+    def add(
+        self, table: str, cost: Cost, held: LockHeld | None, *, exclusive: bool, at: Spot
+    ) -> None:
         """Add a statement; table: the name of the one that it changes, "" for none."""
         self._whole.add(cost)
         self.first = self.first or at
@@ -121,10 +161,25 @@ class Totals:
         return self._whole.cost
 
     def tables(self) -> tuple[TableCost, ...]:
-        """The cost of each table, largest first; statements without a table are left out. It can be asked once."""
+        """The cost of each table, largest first; statements without a table are left out.
+
+        It can be asked once.
+        """
         found = []
         while self._by_table:  # each is freed as the report gets it
             name, t = self._by_table.popitem()
             rows = max(t.segment, t.coordinator)
-            found.append(TableCost(name, t.leaves, rows, t.empty, t.filled, t.locks, t.exclusive, t.complete, tuple(t.held or ())))
+            found.append(
+                TableCost(
+                    name,
+                    t.leaves,
+                    rows,
+                    t.empty,
+                    t.filled,
+                    t.locks,
+                    t.exclusive,
+                    t.complete,
+                    tuple(t.held or ()),
+                )
+            )
         return tuple(sorted(found, key=lambda t: (-abs(t.rows), t.table)))

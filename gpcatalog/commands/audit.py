@@ -1,4 +1,6 @@
-"""The command `audit`: from a server, a snapshot or the demo to a judged report of one database or of the whole cluster."""
+"""The command `audit`: from a server, a snapshot or the demo to a judged report of one database or
+of the whole cluster.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpcatalog.commands import options, snapshot_source, streams
-from gpcatalog.commands.options import ColorChoice, Colour, Conninfo, FailOn, Format, LockTimeout, OutputFormat, StatementTimeout, Store
+from gpcatalog.commands.options import (
+    ColorChoice,
+    Colour,
+    Conninfo,
+    FailOn,
+    Format,
+    LockTimeout,
+    OutputFormat,
+    StatementTimeout,
+    Store,
+)
 from gpcatalog.errors import CatalogError, Exit
 
 if TYPE_CHECKING:
@@ -18,20 +30,27 @@ if TYPE_CHECKING:
 
 
 def _older_of(place: Path, snapshot: Snapshot) -> Path | None:
-    """The oldest stored snapshot of the same database, at least an hour older and at most 90 days."""
+    """The oldest stored snapshot of the same database, at least an hour older and at most 90
+    days.
+    """
     from datetime import UTC, timedelta
 
     from gpcatalog.store import series
 
     taken_at = snapshot.header["taken_at"].replace(tzinfo=UTC)
     for stored in series.snapshots(place):
-        if timedelta(hours=1) <= taken_at - stored.taken_at <= timedelta(days=90) and stored.path != snapshot.path:
+        if (
+            timedelta(hours=1) <= taken_at - stored.taken_at <= timedelta(days=90)
+            and stored.path != snapshot.path
+        ):
             return stored.path
     return None
 
 
 def judged(path: Path, only: list[str] | None = None, *, forecast: bool = True) -> Report:
-    """The judged report of one snapshot file, with a forecast where its series has an older one of the same database."""
+    """The judged report of one snapshot file, with a forecast where its series has an older one of
+    the same database.
+    """
     import msgspec
 
     from gpcatalog import rules
@@ -39,7 +58,9 @@ def judged(path: Path, only: list[str] | None = None, *, forecast: bool = True) 
     from gpcatalog.store.snapshot import Snapshot
 
     with Snapshot(path) as snapshot:
-        older_path = _older_of(snapshot_source.series_beside(snapshot), snapshot) if forecast else None
+        older_path = (
+            _older_of(snapshot_source.series_beside(snapshot), snapshot) if forecast else None
+        )
         older = None
         try:
             if older_path is not None:
@@ -47,7 +68,10 @@ def judged(path: Path, only: list[str] | None = None, *, forecast: bool = True) 
                     older = Snapshot(older_path)
                 except CatalogError as e:
                     streams.say(f"gpcatalog: no forecast: {e.message}")
-                if older is not None and older.header["database_oid"] != snapshot.header["database_oid"]:
+                if (
+                    older is not None
+                    and older.header["database_oid"] != snapshot.header["database_oid"]
+                ):
                     older.close()
                     older = None  # dropped and created anew under the same name
             report = build(snapshot, older)
@@ -61,16 +85,41 @@ def audit(
     conninfo: Conninfo = "",
     snapshot: options.SnapshotFile = "",
     demo: options.Demo = False,
-    all_databases: Annotated[bool, typer.Option("--all-databases", help="Audit every database of the cluster, with one verdict.")] = False,
-    save: Annotated[str, typer.Option("--save", metavar="FILE", help="Keep the snapshot in this file.", show_default=False)] = "",
+    all_databases: Annotated[
+        bool,
+        typer.Option(
+            "--all-databases", help="Audit every database of the cluster, with one verdict."
+        ),
+    ] = False,
+    save: Annotated[
+        str,
+        typer.Option(
+            "--save", metavar="FILE", help="Keep the snapshot in this file.", show_default=False
+        ),
+    ] = "",
     store: Store = True,
     maintenance: Annotated[
-        str, typer.Option("--maintenance", metavar="FILE", help="Write the SQL that gives the reclaimable bytes back.", show_default=False)
+        str,
+        typer.Option(
+            "--maintenance",
+            metavar="FILE",
+            help="Write the SQL that gives the reclaimable bytes back.",
+            show_default=False,
+        ),
     ] = "",
     only: Annotated[
-        list[str] | None, typer.Option("--only", metavar="RULE", help="Run this rule only; may be repeated.", show_default=False)
+        list[str] | None,
+        typer.Option(
+            "--only",
+            metavar="RULE",
+            help="Run this rule only; may be repeated.",
+            show_default=False,
+        ),
     ] = None,
-    fail_on: Annotated[FailOn, typer.Option("--fail-on", help="Exit with 1 for findings of this severity or worse.")] = FailOn.NEVER,
+    fail_on: Annotated[
+        FailOn,
+        typer.Option("--fail-on", help="Exit with 1 for findings of this severity or worse."),
+    ] = FailOn.NEVER,
     format: OutputFormat = Format.TEXT,
     color: Colour = ColorChoice.AUTO,
     statement_timeout: StatementTimeout = 120.0,
@@ -78,8 +127,9 @@ def audit(
 ) -> None:
     """Where the catalog stands, why, and what to do.
 
-    Reads the system catalogs of one database on the coordinator and all segments in one pass, stores the snapshot, and
-    reports. It never writes to the server, takes nothing above AccessShareLock and waits for no busy table.
+    Reads the system catalogs of one database on the coordinator and all segments in one pass,
+    stores the snapshot, and reports. It never writes to the server, takes nothing above
+    AccessShareLock and waits for no busy table.
 
     Example: gpcatalog audit "host=mdw dbname=sales"
     """
@@ -91,10 +141,14 @@ def audit(
     limits = options.timeouts(statement_timeout, lock_timeout)
     if all_databases:
         if snapshot or demo or save or maintenance:
-            raise CatalogError("--all-databases goes with a connection only, without --save and --maintenance")
+            raise CatalogError(
+                "--all-databases goes with a connection only, without --save and --maintenance"
+            )
         _audit_all(conninfo, chosen, store, limits, format, color, fail_on)
         return
-    with snapshot_source.snapshot_of(conninfo, snapshot, demo, save=save, store=store, timeouts=limits) as path:
+    with snapshot_source.snapshot_of(
+        conninfo, snapshot, demo, save=save, store=store, timeouts=limits
+    ) as path:
         report = judged(path, chosen)
         if maintenance:
             from gpcatalog.migration.maintenance import script
@@ -113,7 +167,13 @@ def audit(
 
 
 def _audit_all(
-    conninfo: str, only: list[str], store: bool, timeouts: Timeouts, format: Format, color: ColorChoice, fail_on: FailOn
+    conninfo: str,
+    only: list[str],
+    store: bool,
+    timeouts: Timeouts,
+    format: Format,
+    color: ColorChoice,
+    fail_on: FailOn,
 ) -> None:
     from psycopg.conninfo import make_conninfo
 
@@ -126,11 +186,15 @@ def _audit_all(
         try:
             names = [row["database"] for row in session.rows("databases")]
         except ProbeFailed as e:
-            raise CatalogError(f"the databases cannot be listed: {e.reason}", exit_code=Exit.UNREACHABLE) from None
+            raise CatalogError(
+                f"the databases cannot be listed: {e.reason}", exit_code=Exit.UNREACHABLE
+            ) from None
     reports, lost = [], []
     for name in names:
         try:
-            with snapshot_source.snapshot_of(make_conninfo(base, dbname=name), store=store, timeouts=timeouts) as path:
+            with snapshot_source.snapshot_of(
+                make_conninfo(base, dbname=name), store=store, timeouts=timeouts
+            ) as path:
                 reports.append(judged(path, only))
         except CatalogError as e:
             if e.exit_code != Exit.UNREACHABLE:
@@ -138,7 +202,9 @@ def _audit_all(
             lost.append((name, e.message))
     if not reports:
         raise CatalogError(
-            "no database of this cluster could be audited", hint="; ".join(f"{n}: {m}" for n, m in lost), exit_code=Exit.UNREACHABLE
+            "no database of this cluster could be audited",
+            hint="; ".join(f"{n}: {m}" for n, m in lost),
+            exit_code=Exit.UNREACHABLE,
         )
     cluster = combine(reports, lost)
     if format is Format.JSON:

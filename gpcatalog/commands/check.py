@@ -41,50 +41,115 @@ def check(
         list[str] | None,
         typer.Argument(
             metavar="FILES",
-            help="SQL files, folders (*.sql, *.ddl, *.psql, *.pgsql), globs, or - for standard input.",
+            help=(
+                "SQL files, folders (*.sql, *.ddl, *.psql, *.pgsql), globs, or - for standard"
+                " input."
+            ),
             show_default=False,
         ),
     ] = None,
     server: Annotated[
-        str, typer.Option(metavar="NAME", help="greenplum6, greenplum7, cloudberry2 or postgresNN.", show_default="greenplum7")
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="greenplum6, greenplum7, cloudberry2 or postgresNN.",
+            show_default="greenplum7",
+        ),
     ] = "",
-    segments: Annotated[int, typer.Option(metavar="N", help="Primary segments of the cluster.", min=0, show_default="1")] = 0,
-    hosts: Annotated[int, typer.Option(metavar="N", help="Segment hosts.", min=0, show_default="1")] = 0,
+    segments: Annotated[
+        int,
+        typer.Option(metavar="N", help="Primary segments of the cluster.", min=0, show_default="1"),
+    ] = 0,
+    hosts: Annotated[
+        int, typer.Option(metavar="N", help="Segment hosts.", min=0, show_default="1")
+    ] = 0,
     baseline: Annotated[
-        Path | None, typer.Option(metavar="SNAPSHOT", help="Count from this snapshot: new totals, changes to tables it knows.")
+        Path | None,
+        typer.Option(
+            metavar="SNAPSHOT",
+            help="Count from this snapshot: new totals, changes to tables it knows.",
+        ),
     ] = None,
-    diff: Annotated[str, typer.Option(metavar="REF", help="Judge only statements that git says changed since REF (or in A..B).")] = "",
-    output_format: Annotated[CheckFormat, typer.Option("--format", help="Output format.")] = CheckFormat.TEXT,
-    output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write here instead of standard output.")] = None,
+    diff: Annotated[
+        str,
+        typer.Option(
+            metavar="REF",
+            help="Judge only statements that git says changed since REF (or in A..B).",
+        ),
+    ] = "",
+    output_format: Annotated[
+        CheckFormat, typer.Option("--format", help="Output format.")
+    ] = CheckFormat.TEXT,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Write here instead of standard output."
+        ),
+    ] = None,
     config: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Settings; else gpcatalog.toml or pyproject.toml upwards from here.")
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Settings; else gpcatalog.toml or pyproject.toml upwards from here.",
+        ),
     ] = None,
     max_leaves: Annotated[
-        int | None, typer.Option(metavar="N", help="Budget: leaves the whole change may add.", min=0, show_default=False)
+        int | None,
+        typer.Option(
+            metavar="N", help="Budget: leaves the whole change may add.", min=0, show_default=False
+        ),
     ] = None,
     max_files: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Budget: files on a segment, filled, the change may add.", min=0, show_default=False),
+        typer.Option(
+            metavar="N",
+            help="Budget: files on a segment, filled, the change may add.",
+            min=0,
+            show_default=False,
+        ),
     ] = None,
     max_rows: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Budget: catalog rows on an instance the change may add.", min=0, show_default=False),
+        typer.Option(
+            metavar="N",
+            help="Budget: catalog rows on an instance the change may add.",
+            min=0,
+            show_default=False,
+        ),
     ] = None,
     set_: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="Value of a psql variable or ${placeholder}; may be repeated."),
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="Value of a psql variable or ${placeholder}; may be repeated.",
+        ),
     ] = None,
-    disable: Annotated[list[str] | None, typer.Option(metavar="RULE", help="Switch a rule off; may be repeated.")] = None,
-    time_zone: Annotated[str, typer.Option(metavar="ZONE", help="Time zone of the session that will run it.", show_default="UTC")] = "",
-    fail_on: Annotated[FailOn | None, typer.Option(help="Lowest severity that makes the exit code 1.", show_default="warning")] = None,
-    explain: Annotated[bool, typer.Option("--explain", help="Add to each finding how sure it is.")] = False,
-    rules: Annotated[bool, typer.Option("--rules", help="Print every rule's page and stop.")] = False,
+    disable: Annotated[
+        list[str] | None, typer.Option(metavar="RULE", help="Switch a rule off; may be repeated.")
+    ] = None,
+    time_zone: Annotated[
+        str,
+        typer.Option(
+            metavar="ZONE", help="Time zone of the session that will run it.", show_default="UTC"
+        ),
+    ] = "",
+    fail_on: Annotated[
+        FailOn | None,
+        typer.Option(help="Lowest severity that makes the exit code 1.", show_default="warning"),
+    ] = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Add to each finding how sure it is.")
+    ] = False,
+    rules: Annotated[
+        bool, typer.Option("--rules", help="Print every rule's page and stop.")
+    ] = False,
     color: Annotated[ColorChoice, typer.Option(help="When to colour.")] = ColorChoice.AUTO,
 ) -> None:
     """Work out what files of DDL will cost before they run, and hold it against rules and a budget.
 
-    Reads the files (and a snapshot with --baseline); never contacts a server and never changes a file. Exit code 1: findings at
-    or above --fail-on; 2: a file, a setting or the call is wrong.
+    Reads the files (and a snapshot with --baseline); never contacts a server and never changes a
+    file. Exit code 1: findings at or above --fail-on; 2: a file, a setting or the call is wrong.
 
     Example: gpcatalog check migrations/ --server greenplum6 --segments 32 --hosts 4
     """
@@ -93,7 +158,10 @@ def check(
         return
     if not files:
         if not diff:
-            raise CatalogError("no file to check", hint="name files or folders, - for standard input, or give --diff REF")
+            raise CatalogError(
+                "no file to check",
+                hint="name files or folders, - for standard input, or give --diff REF",
+            )
         files = []
     import msgspec
 
@@ -106,7 +174,8 @@ def check(
         settings = read(config)
         if settings is None:
             raise CatalogError(
-                f"{config} has no settings of the check", hint="[check] in gpcatalog.toml, [tool.gpcatalog.check] in pyproject.toml"
+                f"{config} has no settings of the check",
+                hint="[check] in gpcatalog.toml, [tool.gpcatalog.check] in pyproject.toml",
             )
     else:
         settings, _ = discover(Path.cwd())
@@ -129,7 +198,11 @@ def check(
         changes["time_zone"] = time_zone
     if disable:
         changes["disable"] = (*settings.disable, *disable)
-    bounds = {name: value for name, value in (("leaves", max_leaves), ("files", max_files), ("rows", max_rows)) if value is not None}
+    bounds = {
+        name: value
+        for name, value in (("leaves", max_leaves), ("files", max_files), ("rows", max_rows))
+        if value is not None
+    }
     if bounds:
         changes["change"] = msgspec.structs.replace(settings.change, **bounds)
     settings = msgspec.structs.replace(settings, **changes)
@@ -138,9 +211,13 @@ def check(
     for pair in set_ or ():
         name, sign, value = pair.partition("=")
         if any("\ud800" <= c <= "\udfff" for c in pair):
-            raise CatalogError(f"--set {inputs.shown(Path(name))}: the value is not UTF-8", hint="give it in UTF-8")
+            raise CatalogError(
+                f"--set {inputs.shown(Path(name))}: the value is not UTF-8", hint="give it in UTF-8"
+            )
         if not sign or not name:
-            raise CatalogError(f"--set {pair}: no NAME=VALUE", hint="for example --set schema=sales")
+            raise CatalogError(
+                f"--set {pair}: no NAME=VALUE", hint="for example --set schema=sales"
+            )
         values[name] = value
 
     touched = inputs.changed(diff) if diff else None
@@ -151,7 +228,10 @@ def check(
     sources = inputs.gather(files, settings.exclude, values, undo=only_changed)
     if touched is not None:
         spelled: dict[str, list[tuple[int, int]]] = {}
-        for name, ranges in touched.items():  # two names may be spelled alike: the ranges of both count then
+        for (
+            name,
+            ranges,
+        ) in touched.items():  # two names may be spelled alike: the ranges of both count then
             spelled.setdefault(inputs.shown(Path(name)), []).extend(ranges)
         touched = spelled
         here = Path.cwd()
@@ -167,7 +247,9 @@ def check(
 
         from gpcatalog.check.run import cost_edition, server_edition
 
-        state = known.state(cost_edition(server_edition(settings.server)), ZoneInfo(settings.time_zone))
+        state = known.state(
+            cost_edition(server_edition(settings.server)), ZoneInfo(settings.time_zone)
+        )
     report = run(
         sources,
         settings,
@@ -180,14 +262,17 @@ def check(
 
     if only_changed and any(f.finding.rule == "cost-unknown" for f in report.findings):
         streams.say(
-            "gpcatalog: only changed files were read, so tables that earlier files create are not known;"
-            f" name their folder, too: gpcatalog check FOLDER --diff {diff}"
+            "gpcatalog: only changed files were read, so tables that earlier files create are not"
+            f" known; name their folder, too: gpcatalog check FOLDER --diff {diff}"
         )
     if output_format is CheckFormat.TEXT:
         from gpcatalog.emit import check_text
 
         wanted = color is ColorChoice.ALWAYS or (
-            color is ColorChoice.AUTO and output is None and sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+            color is ColorChoice.AUTO
+            and output is None
+            and sys.stdout.isatty()
+            and not os.environ.get("NO_COLOR")
         )
         text = check_text.pieces(report, color=wanted, explain=explain)
     else:
@@ -199,5 +284,7 @@ def check(
         stream.writelines(text)
         stream.flush()
     limit = fail_on.value if fail_on is not None else settings.fail_on
-    if limit != "never" and any(f.finding.severity >= Severity[limit.upper()] for f in report.findings):
+    if limit != "never" and any(
+        f.finding.severity >= Severity[limit.upper()] for f in report.findings
+    ):
         raise typer.Exit(Exit.FINDINGS)

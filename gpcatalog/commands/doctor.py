@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpcatalog.commands import options, streams
-from gpcatalog.commands.options import ColorChoice, Colour, Conninfo, Format, LockTimeout, OutputFormat, StatementTimeout
+from gpcatalog.commands.options import (
+    ColorChoice,
+    Colour,
+    Conninfo,
+    Format,
+    LockTimeout,
+    OutputFormat,
+    StatementTimeout,
+)
 from gpcatalog.errors import CatalogError, Exit
 from gpcatalog.model.names import quote_ident
 
@@ -28,7 +36,10 @@ def _why(session: Session, probe: str, **values: str) -> str:
 
 
 def facts(session: Session) -> Facts:
-    """Ask the server what the sections need to know. Raises ProbeFailed where even that is denied."""
+    """Ask the server what the sections need to know.
+
+    Raises ProbeFailed where even that is denied.
+    """
     from gpcatalog.doctor.result import Facts
 
     greenplum = session.server.greenplum
@@ -44,17 +55,38 @@ def facts(session: Session) -> Facts:
         privileges=session.rows("privileges")[0],
         statements=(
             bool(homes),
-            _why(session, "statements", schema=quote_ident(homes[0]["schema"]), schema_name=homes[0]["schema"]) if homes else "",
+            (
+                _why(
+                    session,
+                    "statements",
+                    schema=quote_ident(homes[0]["schema"]),
+                    schema_name=homes[0]["schema"],
+                )
+                if homes
+                else ""
+            ),
         ),
         partman=(
-            (partman[0]["schema"], _why(session, "partman", schema=partman[0]["schema"], schema_name=partman[0]["schema_name"]))
+            (
+                partman[0]["schema"],
+                _why(
+                    session,
+                    "partman",
+                    schema=partman[0]["schema"],
+                    schema_name=partman[0]["schema_name"],
+                ),
+            )
             if partman
             else ("", "")
         ),
         utility=utility,
         lists=_why(session, "segment_files", oids="0") if greenplum else "",
         monitored=session.monitored,
-        down=sorted(r["content"] for r in session.rows("instances") if r["status"] != "u") if greenplum else (),
+        down=(
+            sorted(r["content"] for r in session.rows("instances") if r["status"] != "u")
+            if greenplum
+            else ()
+        ),
     )
 
 
@@ -86,16 +118,20 @@ def doctor(
     create_role: Annotated[
         str,
         typer.Option(
-            "--create-role", metavar="ROLE", help="Print the SQL of a role that is enough for audits of this server.", show_default=False
+            "--create-role",
+            metavar="ROLE",
+            help="Print the SQL of a role that is enough for audits of this server.",
+            show_default=False,
         ),
     ] = "",
 ) -> None:
     """What this role can see of a server, what reports would lack, and what to grant.
 
-    Asks for privileges and settings only, in a read-only session; it grants nothing and writes nothing. The exit code is 0 where
-    an audit can run, closed sections or not.
+    Asks for privileges and settings only, in a read-only session; it grants nothing and writes
+    nothing. The exit code is 0 where an audit can run, closed sections or not.
 
-    --create-role prints SQL for a superuser to run: a role without superuser that sees all an audit needs. Nothing is run here.
+    --create-role prints SQL for a superuser to run: a role without superuser that sees all an audit
+    needs. Nothing is run here.
 
     Example: gpcatalog doctor "host=mdw dbname=sales user=monitor"
     """
@@ -112,7 +148,10 @@ def doctor(
         try:
             result = examine(session)
         except ProbeFailed as e:
-            raise CatalogError(f"the server does not say what this role may read: {e.reason}", exit_code=Exit.UNREACHABLE) from None
+            raise CatalogError(
+                f"the server does not say what this role may read: {e.reason}",
+                exit_code=Exit.UNREACHABLE,
+            ) from None
     if format is Format.JSON:
         streams.as_json(result)
         return

@@ -1,4 +1,6 @@
-"""The command `estimate`: what tables of a shape, or a table of a live database, cost in each storage."""
+"""The command `estimate`: what tables of a shape, or a table of a live database, cost in each
+storage.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ def levels(text: str) -> tuple[int, ...]:
         raise CatalogError(f"--partitions {text!r} is not like 365 or 12x31", exit_code=Exit.USAGE)
     found = tuple(int(word) for word in words)
     if 0 in found:
-        raise CatalogError(f"--partitions {text!r}: a level has at least 1 partition", exit_code=Exit.USAGE)
+        raise CatalogError(
+            f"--partitions {text!r}: a level has at least 1 partition", exit_code=Exit.USAGE
+        )
     return found
 
 
@@ -46,84 +50,167 @@ def shaped(
     default: bool,
     tables: int,
 ) -> dict[Shape, int]:
-    """Shapes with their number for what the flags say. Raises CatalogError (usage) for what no server has."""
+    """Shapes with their number for what the flags say.
+
+    Raises CatalogError (usage) for what no server has.
+    """
     from gpcatalog.capacity.model import Index, Shape, known, tree
     from gpcatalog.model.storage import Storage
 
     try:
         kind = Storage(storage.lower().replace("-", "_"))
     except ValueError:
-        raise CatalogError(f"no storage is called {storage!r}", hint="one of: heap, ao_row, ao_column", exit_code=Exit.USAGE) from None
+        raise CatalogError(
+            f"no storage is called {storage!r}",
+            hint="one of: heap, ao_row, ao_column",
+            exit_code=Exit.USAGE,
+        ) from None
     if columns < 1:
         raise CatalogError(f"--columns must be 1 or more, not {columns}", exit_code=Exit.USAGE)
     for option, widths in (("--index", indexes), ("--unique", unique)):
         for width in widths:
             if not 1 <= width <= columns:
-                raise CatalogError(f"{option} {width}: an index has 1 to {columns} columns of this table", exit_code=Exit.USAGE)
+                raise CatalogError(
+                    f"{option} {width}: an index has 1 to {columns} columns of this table",
+                    exit_code=Exit.USAGE,
+                )
     made = (*(Index(n) for n in indexes), *(Index(n, constraint=True) for n in unique))
     shape = Shape(kind, columns, toastable, dropped, made)
     known(server, shape)
     if not partitions:
         return {shape: tables}
     defaults = (False,) * (len(partitions) - 1) + (default,)
-    return {relation: n * tables for relation, n in tree(shape, partitions, defaults=defaults).items()}
+    return {
+        relation: n * tables for relation, n in tree(shape, partitions, defaults=defaults).items()
+    }
 
 
 def estimate(
     conninfo: Annotated[
-        str, typer.Argument(metavar="CONNINFO", help="With --table: the database it is in, as psql takes it.", show_default=False)
+        str,
+        typer.Argument(
+            metavar="CONNINFO",
+            help="With --table: the database it is in, as psql takes it.",
+            show_default=False,
+        ),
     ] = "",
     table: Annotated[
         str,
-        typer.Option("--table", metavar="SCHEMA.NAME", help="A table of a live database instead of a shape by flags.", show_default=False),
+        typer.Option(
+            "--table",
+            metavar="SCHEMA.NAME",
+            help="A table of a live database instead of a shape by flags.",
+            show_default=False,
+        ),
     ] = "",
     server: Annotated[
         str,
-        typer.Option("--server", metavar="NAME", help="greenplum6, greenplum7, cloudberry2 or postgresNN.", show_default=False),
+        typer.Option(
+            "--server",
+            metavar="NAME",
+            help="greenplum6, greenplum7, cloudberry2 or postgresNN.",
+            show_default=False,
+        ),
     ] = "",
-    storage: Annotated[str, typer.Option("--storage", metavar="NAME", help="heap, ao_row or ao_column; heap on PostgreSQL.")] = "heap",
-    columns: Annotated[int, typer.Option("--columns", metavar="N", help="Columns of a table.")] = 20,
-    leaves: Annotated[int, typer.Option("--leaves", metavar="N", help="Leaf partitions of a table; 0 for none.", min=0)] = 0,
+    storage: Annotated[
+        str,
+        typer.Option(
+            "--storage", metavar="NAME", help="heap, ao_row or ao_column; heap on PostgreSQL."
+        ),
+    ] = "heap",
+    columns: Annotated[
+        int, typer.Option("--columns", metavar="N", help="Columns of a table.")
+    ] = 20,
+    leaves: Annotated[
+        int,
+        typer.Option(
+            "--leaves", metavar="N", help="Leaf partitions of a table; 0 for none.", min=0
+        ),
+    ] = 0,
     partitions: Annotated[
-        str, typer.Option("--partitions", metavar="NxM", help="Partitions level by level instead of --leaves.", show_default=False)
+        str,
+        typer.Option(
+            "--partitions",
+            metavar="NxM",
+            help="Partitions level by level instead of --leaves.",
+            show_default=False,
+        ),
     ] = "",
-    default: Annotated[bool, typer.Option("--default", help="A default partition besides, on the lowest level.")] = False,
-    tables: Annotated[int, typer.Option("--tables", metavar="N", help="How many such tables.", min=1)] = 1,
+    default: Annotated[
+        bool, typer.Option("--default", help="A default partition besides, on the lowest level.")
+    ] = False,
+    tables: Annotated[
+        int, typer.Option("--tables", metavar="N", help="How many such tables.", min=1)
+    ] = 1,
     toast: Annotated[
-        bool, typer.Option("--toast/--no-toast", help="Whether a column calls for a TOAST relation (text, numeric, …).")
+        bool,
+        typer.Option(
+            "--toast/--no-toast",
+            help="Whether a column calls for a TOAST relation (text, numeric, …).",
+        ),
     ] = True,
-    dropped: Annotated[int, typer.Option("--dropped", metavar="N", help="Columns dropped since the table was made.", min=0)] = 0,
+    dropped: Annotated[
+        int,
+        typer.Option(
+            "--dropped", metavar="N", help="Columns dropped since the table was made.", min=0
+        ),
+    ] = 0,
     index: Annotated[
         list[int] | None,
-        typer.Option("--index", metavar="COLUMNS", help="An index of so many columns; may be repeated.", show_default=False),
+        typer.Option(
+            "--index",
+            metavar="COLUMNS",
+            help="An index of so many columns; may be repeated.",
+            show_default=False,
+        ),
     ] = None,
     unique: Annotated[
         list[int] | None,
-        typer.Option("--unique", metavar="COLUMNS", help="A primary key or unique constraint; may be repeated.", show_default=False),
+        typer.Option(
+            "--unique",
+            metavar="COLUMNS",
+            help="A primary key or unique constraint; may be repeated.",
+            show_default=False,
+        ),
     ] = None,
-    segments: Annotated[int, typer.Option("--segments", metavar="N", help="Primary segments of the cluster.", min=0)] = 0,
+    segments: Annotated[
+        int, typer.Option("--segments", metavar="N", help="Primary segments of the cluster.", min=0)
+    ] = 0,
     mirrors: Annotated[bool, typer.Option("--mirrors", help="Every segment has a mirror.")] = False,
     hosts: Annotated[
-        int | None, typer.Option("--hosts", metavar="N", help="Segment hosts, for files a host.", min=1, show_default=False)
+        int | None,
+        typer.Option(
+            "--hosts",
+            metavar="N",
+            help="Segment hosts, for files a host.",
+            min=1,
+            show_default=False,
+        ),
     ] = None,
     unlink_rate: Annotated[
         Path | None,
         typer.Option(
             "--unlink-rate",
             metavar="PATH",
-            help="Measure how fast files are made and removed in this directory: up to 20,000 small files, removed again.",
+            help=(
+                "Measure how fast files are made and removed in this directory: up to 20,000 small"
+                " files, removed again."
+            ),
             show_default=False,
         ),
     ] = None,
     format: OutputFormat = Format.TEXT,
     color: Colour = ColorChoice.AUTO,
 ) -> None:
-    """What tables cost: catalog rows, bytes, files and locks, in the storage asked for and in the others.
+    """What tables cost: catalog rows, bytes, files and locks, in the storage asked for and in the
+    others.
 
-    Computes from a shape given by flags, or reads the catalog of a live database for one table. It never writes to a server;
+    Computes from a shape given by flags, or reads the catalog of a live database for one table. It
+    never writes to a server;
     --unlink-rate makes and removes files of its own in the directory named.
 
-    Example: gpcatalog estimate --server greenplum6 --storage ao_column --columns 100 --leaves 1000 --segments 32
+    Example: gpcatalog estimate --server greenplum6 --storage ao_column --columns 100 --leaves 1000
+             --segments 32
     """
     from gpcatalog.capacity.estimate import estimate as estimated
     from gpcatalog.capacity.generation import generation
@@ -132,7 +219,11 @@ def estimate(
         result = _live(conninfo, table, hosts, unlink_rate)
     else:
         if not server:
-            raise CatalogError("which server?", hint="--server greenplum6, or a connection and --table", exit_code=Exit.USAGE)
+            raise CatalogError(
+                "which server?",
+                hint="--server greenplum6, or a connection and --table",
+                exit_code=Exit.USAGE,
+            )
         if leaves and partitions:
             raise CatalogError("give --leaves or --partitions, not both", exit_code=Exit.USAGE)
         parts = levels(partitions) or ((leaves,) if leaves else ())
@@ -187,19 +278,29 @@ def _live(conninfo: str, table: str, hosts: int | None, unlink_rate: Path | None
     from gpcatalog.probes.target import as_conninfo
 
     if not table:
-        raise CatalogError("which table?", hint="--table schema.name, or a shape by flags and no connection", exit_code=Exit.USAGE)
+        raise CatalogError(
+            "which table?",
+            hint="--table schema.name, or a shape by flags and no connection",
+            exit_code=Exit.USAGE,
+        )
     split_name(table)  # reports a mistyped name before it connects
     with connect(as_conninfo(conninfo)) as session:
         found = tables.named(session, table)
         oid = found.oid
         try:
-            relations = session.query(f"SELECT * FROM ({probe('relations', session.server).statement()}) r WHERE %s IN (oid, root)", [oid])
+            relations = session.query(
+                f"SELECT * FROM ({probe('relations', session.server).statement()}) r WHERE %s IN"
+                " (oid, root)",
+                [oid],
+            )
             columns = session.query(probe("table_columns", session.server).statement(), [oid])
             indexes = session.query(probe("table_indexes", session.server).statement(), [oid])
             checks = session.query(probe("table_checks", session.server).statement(), [oid])
             instances = session.rows("instances") if session.server.greenplum else []
         except ProbeFailed as e:
-            raise CatalogError(f"cannot read {table}: {e.reason}", exit_code=Exit.UNREACHABLE) from None
+            raise CatalogError(
+                f"cannot read {table}: {e.reason}", exit_code=Exit.UNREACHABLE
+            ) from None
         generation = session.server.generation
     primaries = [x for x in instances if x["role"] == "p" and x["content"] >= 0]
     return estimated(

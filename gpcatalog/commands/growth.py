@@ -30,20 +30,34 @@ def growth(
         str,
         typer.Argument(
             metavar="CONNINFO",
-            help="Whose series: as psql takes it. Only its host, port and database count; nothing is contacted.",
+            help=(
+                "Whose series: as psql takes it. Only its host, port and database count; nothing is"
+                " contacted."
+            ),
             show_default=False,
         ),
     ] = "",
     folder: Annotated[
-        Path | None, typer.Option("--folder", metavar="FOLDER", help="Snapshots of this folder instead.", show_default=False)
+        Path | None,
+        typer.Option(
+            "--folder",
+            metavar="FOLDER",
+            help="Snapshots of this folder instead.",
+            show_default=False,
+        ),
     ] = None,
-    days: Annotated[float, typer.Option("--days", help="How far to look back from the newest snapshot.", min=0.01)] = 90.0,
+    days: Annotated[
+        float,
+        typer.Option("--days", help="How far to look back from the newest snapshot.", min=0.01),
+    ] = 90.0,
     format: OutputFormat = Format.TEXT,
     color: Colour = ColorChoice.AUTO,
 ) -> None:
-    """What grew between the snapshots of a series, on which segment, through which tables, and when limits will be reached.
+    """What grew between the snapshots of a series, on which segment, through which tables, and when
+    limits will be reached.
 
-    Reads stored snapshots only; no server is contacted. A forecast needs five snapshots over more than a day.
+    Reads stored snapshots only; no server is contacted. A forecast needs five snapshots over more
+    than a day.
 
     Example: gpcatalog growth "host=mdw dbname=sales"
     """

@@ -12,7 +12,10 @@ from gpcatalog.errors import CatalogError
 
 
 def rules(
-    id: Annotated[str, typer.Argument(metavar="ID", help="A rule; without it all are listed.", show_default=False)] = "",
+    id: Annotated[
+        str,
+        typer.Argument(metavar="ID", help="A rule; without it all are listed.", show_default=False),
+    ] = "",
     color: Colour = ColorChoice.AUTO,
 ) -> None:
     """List the rules, or print one rule's page.
@@ -42,11 +45,18 @@ def rules(
 
 
 def probes(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A probe; without it all are listed.", show_default=False)] = "",
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME", help="A probe; without it all are listed.", show_default=False
+        ),
+    ] = "",
     conninfo: Annotated[
         str,
         typer.Option(
-            "--server", metavar="CONNINFO|NAME", help="The server to write for: a connection, or greenplum6, greenplum7, postgres15 …"
+            "--server",
+            metavar="CONNINFO|NAME",
+            help="The server to write for: a connection, or greenplum6, greenplum7, postgres15 …",
         ),
     ] = "greenplum6",
     color: Colour = ColorChoice.AUTO,
@@ -68,7 +78,10 @@ def probes(
             server = session.server
     if name:
         found = library.probe(name, server)
-        streams.out(f"-- {found.origin}/{found.name}.sql, for {server.product} {server.version}\n{found.sql.rstrip()}\n")
+        streams.out(
+            f"-- {found.origin}/{found.name}.sql, for {server.product}"
+            f" {server.version}\n{found.sql.rstrip()}\n"
+        )
         return
     rows = []
     for each in library.names(server):
@@ -78,7 +91,12 @@ def probes(
 
 
 def schema(
-    name: Annotated[str, typer.Argument(metavar="audit|cluster|doctor|estimate|growth|latency|plan", help="Which output.")] = "audit",
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="audit|cluster|doctor|estimate|growth|latency|plan", help="Which output."
+        ),
+    ] = "audit",
 ) -> None:
     """Print the JSON Schema of a `--format json` output.
 

@@ -13,7 +13,12 @@ from gpcatalog.commands import streams
 def lab(
     folder: Annotated[
         Path | None,
-        typer.Option("--folder", metavar="FOLDER", help="Keep the server's data here instead of removing it.", show_default=False),
+        typer.Option(
+            "--folder",
+            metavar="FOLDER",
+            help="Keep the server's data here instead of removing it.",
+            show_default=False,
+        ),
     ] = None,
 ) -> None:
     """Keep a private PostgreSQL with the demo's bad catalog running, for playing, until Ctrl-C.

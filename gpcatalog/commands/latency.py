@@ -1,4 +1,6 @@
-"""The command `latency`: how long the catalog makes people wait, measured without and, only when asked, with DDL of its own."""
+"""The command `latency`: how long the catalog makes people wait, measured without and, only when
+asked, with DDL of its own.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,14 @@ class LeafStorage(StrEnum):
     AO_COLUMN = "ao_column"
 
 
-def predicted(generation: str, subjects: Sequence[ProbeTable], rounds: int, contents: Sequence[int], *, owned: bool) -> list[Left]:
+def predicted(
+    generation: str,
+    subjects: Sequence[ProbeTable],
+    rounds: int,
+    contents: Sequence[int],
+    *,
+    owned: bool,
+) -> list[Left]:
     """What the probe will leave on each instance, not yet counted."""
     from gpcatalog.capacity.footprint import footprint
     from gpcatalog.capacity.model import Instance
@@ -63,13 +72,26 @@ def _forecast_line(left: Sequence[Left], rounds: int) -> str:
 
     parts = []
     for one in (*left[:1], *{o.predicted_total: o for o in left[1:]}.values()):
-        who = "the coordinator" if one.content == -1 and len(left) > 1 else "the server" if one.content == -1 else "each segment"
-        parts.append(f"{count(one.predicted_total)} dead rows (about {size(one.predicted_bytes)}) on {who}")
+        who = (
+            "the coordinator"
+            if one.content == -1 and len(left) > 1
+            else "the server"
+            if one.content == -1
+            else "each segment"
+        )
+        parts.append(
+            f"{count(one.predicted_total)} dead rows (about {size(one.predicted_bytes)}) on {who}"
+        )
     return f"{rounds} rounds of rolled-back DDL will leave {', '.join(parts)} in the catalogs"
 
 
 def _active(
-    session: Session, conninfo: str, subjects: Sequence[ProbeTable], rounds: int, lock_timeout: float, statement_timeout: float
+    session: Session,
+    conninfo: str,
+    subjects: Sequence[ProbeTable],
+    rounds: int,
+    lock_timeout: float,
+    statement_timeout: float,
 ) -> tuple[ProbeResult, list[Left]]:
     import msgspec
 
@@ -81,7 +103,12 @@ def _active(
     before = predicted(generation, subjects, rounds, contents, owned=owned)
     streams.say(_forecast_line(before, rounds))
     done = probe.active(
-        session, conninfo, subjects, rounds=rounds, statement_ms=round(statement_timeout * 1000), lock_ms=round(lock_timeout * 1000)
+        session,
+        conninfo,
+        subjects,
+        rounds=rounds,
+        statement_ms=round(statement_timeout * 1000),
+        lock_ms=round(lock_timeout * 1000),
     )
     after = []
     for one in predicted(generation, subjects, done.rounds, contents, owned=owned):
@@ -137,10 +164,14 @@ def _emit(
         head = snapshot.header
         timings = timings_of(snapshot)
         found = _curves(snapshot, timings)
-        partitions = snapshot.one("SELECT coalesce(sum(CASE WHEN kind = 'table' THEN 1 ELSE leaves END), 0) AS n FROM root_total")["n"]
+        partitions = snapshot.one(
+            "SELECT coalesce(sum(CASE WHEN kind = 'table' THEN 1 ELSE leaves END), 0) AS n FROM"
+            " root_total"
+        )["n"]
         lost = snapshot.rows(
-            "SELECT probe, status || ': ' || coalesce(reason, '') AS reason FROM coverage WHERE status <> 'read' AND (probe LIKE 'plan %'"
-            " OR probe IN ('plan', 'scan_class', 'scan_class_dispatched', 'describe', 'connect', 'ddl_activity', 'statements'))"
+            "SELECT probe, status || ': ' || coalesce(reason, '') AS reason FROM coverage WHERE"
+            " status <> 'read' AND (probe LIKE 'plan %' OR probe IN ('plan', 'scan_class',"
+            " 'scan_class_dispatched', 'describe', 'connect', 'ddl_activity', 'statements'))"
         )
         result = Latency(
             product=head["product"],
@@ -157,7 +188,10 @@ def _emit(
             left=tuple(left),
             stopped=done.stopped if done else "",
             curves=found,
-            not_read=(*((r["probe"], r["reason"]) for r in lost), *([("server_log", log.reason)] if log and log.reason else [])),
+            not_read=(
+                *((r["probe"], r["reason"]) for r in lost),
+                *([("server_log", log.reason)] if log and log.reason else []),
+            ),
             log_hours=log.hours if log else None,
             log_settings=log.settings if log else "",
         )
@@ -170,18 +204,25 @@ def _emit(
         latency_text.show(result, out)
         if calibrate:
             growth_text.curves(result.curves, out)
-    if calibrate and not any(c.slope is not None for c in found):  # said last: what was measured is not lost
+    if calibrate and not any(
+        c.slope is not None for c in found
+    ):  # said last: what was measured is not lost
         sys.stdout.flush()
         most = max((len({x for x, _ in c.points}) for c in found), default=0)
         raise CatalogError(
             f"too few points to calibrate: {most} different numbers of leaves, 3 are needed",
-            hint="take snapshots while the number of leaves changes: `gpcatalog snapshot take`, one a day",
+            hint=(
+                "take snapshots while the number of leaves changes: `gpcatalog snapshot take`, one"
+                " a day"
+            ),
         )
 
 
 @dataclass
 class Log:
-    """What the server's log said of its last hours; reason: why it could not be read, empty when it was."""
+    """What the server's log said of its last hours; reason: why it could not be read, empty when it
+    was.
+    """
 
     hours: float
     timings: list[Timing]
@@ -203,22 +244,46 @@ def latency(
     conninfo: Conninfo = "",
     snapshot: SnapshotFile = "",
     allow_ddl: Annotated[
-        bool, typer.Option("--allow-ddl", help="Also create, alter and drop tables of its own, always rolled back; dead catalog rows stay.")
+        bool,
+        typer.Option(
+            "--allow-ddl",
+            help=(
+                "Also create, alter and drop tables of its own, always rolled back; dead catalog"
+                " rows stay."
+            ),
+        ),
     ] = False,
-    rounds: Annotated[int, typer.Option("--rounds", help="Rounds of the active probe.", min=1, max=1000)] = 5,
-    leaves: Annotated[int, typer.Option("--leaves", help="Leaves of its partitioned table; 0: none.", min=0, max=20000)] = 100,
+    rounds: Annotated[
+        int, typer.Option("--rounds", help="Rounds of the active probe.", min=1, max=1000)
+    ] = 5,
+    leaves: Annotated[
+        int,
+        typer.Option(
+            "--leaves", help="Leaves of its partitioned table; 0: none.", min=0, max=20000
+        ),
+    ] = 100,
     storage: Annotated[
-        LeafStorage | None, typer.Option("--storage", help="Storage of that table; ao_column where there is.", show_default=False)
+        LeafStorage | None,
+        typer.Option(
+            "--storage", help="Storage of that table; ao_column where there is.", show_default=False
+        ),
     ] = None,
     calibrate: Annotated[
-        bool, typer.Option("--calibrate", help="Fit this server's slope over the series and show it beside the published one.")
+        bool,
+        typer.Option(
+            "--calibrate",
+            help="Fit this server's slope over the series and show it beside the published one.",
+        ),
     ] = False,
     server_log: Annotated[
         float | None,
         typer.Option(
             "--server-log",
             metavar="HOURS",
-            help="Also read DDL, lock waits and cancellations of the last HOURS from Greenplum's log; all log files are read for it.",
+            help=(
+                "Also read DDL, lock waits and cancellations of the last HOURS from Greenplum's"
+                " log; all log files are read for it."
+            ),
             min=0.01,
             max=24 * 366,
             show_default=False,
@@ -229,7 +294,10 @@ def latency(
         typer.Option(
             "--plan",
             metavar="TABLE",
-            help="Also measure how long the server plans a query on this table; may be repeated. Not as a superuser.",
+            help=(
+                "Also measure how long the server plans a query on this table; may be repeated. Not"
+                " as a superuser."
+            ),
             show_default=False,
         ),
     ] = None,
@@ -239,15 +307,18 @@ def latency(
     statement_timeout: StatementTimeout = 60.0,
     lock_timeout: LockTimeout = 1.0,
 ) -> None:
-    """How long the catalog makes people wait, and which statements would not find enough lock slots.
+    """How long the catalog makes people wait, and which statements would not find enough lock
+    slots.
 
-    Takes a snapshot as an audit does: connect, catalog scans, DDL that others run. It writes nothing, unless --allow-ddl is given:
-    then tables of its own are created, altered and dropped in transactions that are always rolled back. What that leaves dead in the
-    catalogs is said before and counted afterwards.
+    Takes a snapshot as an audit does: connect, catalog scans, DDL that others run. It writes
+    nothing, unless --allow-ddl is given: then tables of its own are created, altered and dropped in
+    transactions that are always rolled back. What that leaves dead in the catalogs is said before
+    and counted afterwards.
 
-    --plan runs EXPLAIN on a table. The planner evaluates expressions of indexes, constraints and policies, and so functions of the
-    table's owner. gpcatalog refuses it for superusers, for roles that can run programs or read files on the server, and on tables
-    that reach a user-defined function.
+    --plan runs EXPLAIN on a table. The planner evaluates expressions of indexes, constraints and
+    policies, and so functions of the table's owner. gpcatalog refuses it for superusers, for roles
+    that can run programs or read files on the server, and on tables that reach a user-defined
+    function.
 
     Example: gpcatalog latency "host=mdw dbname=sales" --calibrate
     """
@@ -255,7 +326,9 @@ def latency(
         from gpcatalog.store import series
 
         if conninfo or allow_ddl or plan or server_log is not None:
-            raise CatalogError("--snapshot goes without a connection, without --allow-ddl, --plan and --server-log")
+            raise CatalogError(
+                "--snapshot goes without a connection, without --allow-ddl, --plan and --server-log"
+            )
         _emit(series.find(snapshot), (), None, (), calibrate, format, color)
         return
     from gpcatalog.capacity.footprint import subjects as subjects_of
@@ -279,17 +352,24 @@ def latency(
         done: ProbeResult | None = None
         left: list[Left] = []
         if allow_ddl:
-            chosen = subjects_of(session.server.generation, leaves=leaves, storage=Storage(storage.value) if storage else None)
+            chosen = subjects_of(
+                session.server.generation,
+                leaves=leaves,
+                storage=Storage(storage.value) if storage else None,
+            )
             try:
                 probe.refuse(session, allow_ddl, chosen)
             except ProbeFailed as e:
-                raise CatalogError(f"the server's settings cannot be read: {e.reason}", exit_code=Exit.REFUSED) from None
+                raise CatalogError(
+                    f"the server's settings cannot be read: {e.reason}", exit_code=Exit.REFUSED
+                ) from None
             done, left = _active(session, meant, chosen, rounds, lock_timeout, statement_timeout)
         log = None
         if server_log is not None:
             if not session.server.greenplum:
                 raise CatalogError(
-                    f"{session.server.product} shows its log in no view: --server-log is for Greenplum",
+                    f"{session.server.product} shows its log in no view: --server-log is for"
+                    " Greenplum",
                     hint="pg_stat_statements, where it is installed, is read without asking",
                 )
             log = _log(session, server_log)
@@ -299,7 +379,13 @@ def latency(
             activity = ()
         with snapshot_source.place_for(session, store=store) as path:
             measured = [*(done.timings if done else ()), *(log.timings if log else ())]
-            collect(session, path, timings=measured, plan=[table.oid for table in planned], definitions=store)
+            collect(
+                session,
+                path,
+                timings=measured,
+                plan=[table.oid for table in planned],
+                definitions=store,
+            )
             if store:
                 streams.kept.append(str(path))
             _emit(path, activity, done, left, calibrate, format, color, log)

@@ -48,21 +48,49 @@ Conninfo = Annotated[
     str,
     typer.Argument(
         metavar="CONNINFO",
-        help='As psql takes it: a database name, "host=… port=… dbname=…" or postgresql://…; PG* variables, .pgpass and services count.',
+        help=(
+            'As psql takes it: a database name, "host=… port=… dbname=…" or postgresql://…; PG*'
+            " variables, .pgpass and services count."
+        ),
         show_default=False,
     ),
 ]
 SnapshotFile = Annotated[
-    str, typer.Option("--snapshot", metavar="FILE", help="Use this snapshot; no server is contacted.", show_default=False)
+    str,
+    typer.Option(
+        "--snapshot",
+        metavar="FILE",
+        help="Use this snapshot; no server is contacted.",
+        show_default=False,
+    ),
 ]
 Folder = Annotated[
     Path | None,
-    typer.Option("--folder", metavar="FOLDER", help="The series of this folder instead of a connection's.", show_default=False),
+    typer.Option(
+        "--folder",
+        metavar="FOLDER",
+        help="The series of this folder instead of a connection's.",
+        show_default=False,
+    ),
 ]
-Demo = Annotated[bool, typer.Option("--demo", help="On a private PostgreSQL filled with a bad catalog; it is removed afterwards.")]
-Store = Annotated[bool, typer.Option("--store/--no-store", help="Keep a new snapshot in the series of this database.")]
-StatementTimeout = Annotated[float, typer.Option(metavar="SECONDS", help="Longest that one statement may take.", min=0.1)]
-LockTimeout = Annotated[float, typer.Option(metavar="SECONDS", help="Longest that a statement may wait for a lock.", min=0.01)]
+Demo = Annotated[
+    bool,
+    typer.Option(
+        "--demo",
+        help="On a private PostgreSQL filled with a bad catalog; it is removed afterwards.",
+    ),
+]
+Store = Annotated[
+    bool,
+    typer.Option("--store/--no-store", help="Keep a new snapshot in the series of this database."),
+]
+StatementTimeout = Annotated[
+    float, typer.Option(metavar="SECONDS", help="Longest that one statement may take.", min=0.1)
+]
+LockTimeout = Annotated[
+    float,
+    typer.Option(metavar="SECONDS", help="Longest that a statement may wait for a lock.", min=0.01),
+]
 OutputFormat = Annotated[Format, typer.Option("--format", help="Output format.")]
 Colour = Annotated[ColorChoice, typer.Option("--color", help="When to colour.")]
 

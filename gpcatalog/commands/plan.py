@@ -1,4 +1,6 @@
-"""The command `gpcatalog plan`: from a server or a snapshot to a plan on the terminal or in a file."""
+"""The command `gpcatalog plan`: from a server or a snapshot to a plan on the terminal or in a
+file.
+"""
 
 from __future__ import annotations
 
@@ -26,10 +28,15 @@ def _root_named(planned: PlanResult, name: str) -> Root:
     if len(found) == 1:
         return found[0]
     if found:
-        raise CatalogError(f"{name} is in several schemas", hint="say " + " or ".join(f"{r.schema}.{r.name}" for r in found[:5]))
+        raise CatalogError(
+            f"{name} is in several schemas",
+            hint="say " + " or ".join(f"{r.schema}.{r.name}" for r in found[:5]),
+        )
     import difflib
 
-    near = difflib.get_close_matches(name, [f"{r.schema}.{r.name}" for r in roots] + [r.name for r in roots], n=3)
+    near = difflib.get_close_matches(
+        name, [f"{r.schema}.{r.name}" for r in roots] + [r.name for r in roots], n=3
+    )
     raise CatalogError(
         f"no partitioned table is called {name!r} in this snapshot",
         hint=f"perhaps {', '.join(near)}" if near else "the plan's text lists them",
@@ -44,13 +51,18 @@ def run(
     overrides: dict[str, object],
     rate: str,
 ) -> PlanResult:
-    """Plan one open snapshot under a policy file and the limits of the call. Raises CatalogError."""
+    """Plan one open snapshot under a policy file and the limits of the call.
+
+    Raises CatalogError.
+    """
     import msgspec
 
     from gpcatalog.planner import planning, policy, workload
 
     rules = policy.read(policy_file) if policy_file else policy.Policy()
-    limits = msgspec.structs.replace(rules.limits, **{k: v for k, v in overrides.items() if v is not None and v != ""})
+    limits = msgspec.structs.replace(
+        rules.limits, **{k: v for k, v in overrides.items() if v is not None and v != ""}
+    )
     policy.check_limits(limits)
     request = planning.Request(limits)
     if rate:
@@ -72,7 +84,10 @@ def plan(
     policy: Annotated[
         str,
         typer.Option(
-            "--policy", metavar="FILE", help="Wishes by table: grains by age, keep, storage, hot days (toml).", show_default=False
+            "--policy",
+            metavar="FILE",
+            help="Wishes by table: grains by age, keep, storage, hot days (toml).",
+            show_default=False,
         ),
     ] = "",
     workload: Annotated[
@@ -80,49 +95,108 @@ def plan(
         typer.Option(
             "--workload",
             metavar="FILE",
-            help="Queries that tell what is read together: a file of SQL, or pg_stat_statements as CSV.",
+            help=(
+                "Queries that tell what is read together: a file of SQL, or pg_stat_statements as"
+                " CSV."
+            ),
             show_default=False,
         ),
     ] = "",
     target_leaves: Annotated[
         int | None,
-        typer.Option("--target-leaves", metavar="N", help="Leaves and plain tables at most, afterwards.", min=0, show_default=False),
+        typer.Option(
+            "--target-leaves",
+            metavar="N",
+            help="Leaves and plain tables at most, afterwards.",
+            min=0,
+            show_default=False,
+        ),
     ] = None,
     target_files: Annotated[
-        int | None, typer.Option("--target-files", metavar="N", help="Files on one segment at most, afterwards.", min=0, show_default=False)
+        int | None,
+        typer.Option(
+            "--target-files",
+            metavar="N",
+            help="Files on one segment at most, afterwards.",
+            min=0,
+            show_default=False,
+        ),
     ] = None,
     max_rewrite: Annotated[
-        str, typer.Option("--max-rewrite", metavar="SIZE", help="Bytes rewritten at most, such as 2TB.", show_default=False)
+        str,
+        typer.Option(
+            "--max-rewrite",
+            metavar="SIZE",
+            help="Bytes rewritten at most, such as 2TB.",
+            show_default=False,
+        ),
     ] = "",
     window: Annotated[
-        str, typer.Option("--window", metavar="TIME", help="Time that all steps may take, such as 6h.", show_default=False)
+        str,
+        typer.Option(
+            "--window",
+            metavar="TIME",
+            help="Time that all steps may take, such as 6h.",
+            show_default=False,
+        ),
     ] = "",
     max_lock: Annotated[
         int | None,
         typer.Option(
-            "--max-lock", metavar="N", help="Locks that one step may hold; default half the lock table.", min=1, show_default=False
+            "--max-lock",
+            metavar="N",
+            help="Locks that one step may hold; default half the lock table.",
+            min=1,
+            show_default=False,
         ),
     ] = None,
     headroom: Annotated[
-        str, typer.Option("--headroom", metavar="SIZE", help="Free bytes on the fullest segment: no step copies more.", show_default=False)
+        str,
+        typer.Option(
+            "--headroom",
+            metavar="SIZE",
+            help="Free bytes on the fullest segment: no step copies more.",
+            show_default=False,
+        ),
     ] = "",
     rate: Annotated[
         str,
-        typer.Option("--rate", metavar="SIZE", help="Bytes a second that one segment copies; default 50MB, assumed.", show_default=False),
+        typer.Option(
+            "--rate",
+            metavar="SIZE",
+            help="Bytes a second that one segment copies; default 50MB, assumed.",
+            show_default=False,
+        ),
     ] = "",
     explain: Annotated[
-        str, typer.Option("--explain", metavar="TABLE", help="Draw the grouping of one table and say why.", show_default=False)
+        str,
+        typer.Option(
+            "--explain",
+            metavar="TABLE",
+            help="Draw the grouping of one table and say why.",
+            show_default=False,
+        ),
     ] = "",
-    format: Annotated[Format, typer.Option("--format", help="Output format; json is the plan file.")] = Format.TEXT,
-    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="Write to this file.", show_default=False)] = "",
+    format: Annotated[
+        Format, typer.Option("--format", help="Output format; json is the plan file.")
+    ] = Format.TEXT,
+    output: Annotated[
+        str,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Write to this file.", show_default=False
+        ),
+    ] = "",
     color: Colour = ColorChoice.AUTO,
 ) -> None:
-    """Which partitions to merge, convert and drop, under one budget, with the gain and the price of every step.
+    """Which partitions to merge, convert and drop, under one budget, with the gain and the price of
+    every step.
 
-    Reads a snapshot, or takes one with a read-only session. It never changes anything: `gpcatalog migrate` writes the SQL.
-    Without a target it goes as far as the weights of the policy say it pays; with one it does no more than the target asks.
+    Reads a snapshot, or takes one with a read-only session. It never changes anything: `gpcatalog
+    migrate` writes the SQL. Without a target it goes as far as the weights of the policy say it
+    pays; with one it does no more than the target asks.
 
-    Example: gpcatalog plan "host=mdw dbname=sales" --target-leaves 300000 --format json -o plan.json
+    Example: gpcatalog plan "host=mdw dbname=sales" --target-leaves 300000 --format json -o
+             plan.json
     """
     from gpcatalog.store.snapshot import Snapshot
 
@@ -134,15 +208,26 @@ def plan(
         "max_lock": max_lock,
         "headroom": headroom,
     }
-    with snapshot_source.snapshot_of(conninfo, snapshot, demo, store=False) as path, Snapshot(path) as opened:
-        planned = run(opened, policy_file=Path(policy) if policy else None, workload_file=workload, overrides=overrides, rate=rate)
+    with (
+        snapshot_source.snapshot_of(conninfo, snapshot, demo, store=False) as path,
+        Snapshot(path) as opened,
+    ):
+        planned = run(
+            opened,
+            policy_file=Path(policy) if policy else None,
+            workload_file=workload,
+            overrides=overrides,
+            rate=rate,
+        )
         streams.progress_done()
         root = _root_named(planned, explain) if explain else None
         with streams.destination(output) as stream:
             if format is Format.JSON:
                 from gpcatalog.emit import plan_json
 
-                plan_json.write(planned.plan, planned.tables({root.index} if root else None), stream.write)
+                plan_json.write(
+                    planned.plan, planned.tables({root.index} if root else None), stream.write
+                )
                 return
             from gpcatalog.emit import plan_text
 
@@ -151,8 +236,12 @@ def plan(
                 out.file = stream
                 out.no_color = True
             if root is None:
-                plan_text.show(planned.plan, planned.table_plans, planned.left(), planned.losses(), out)
+                plan_text.show(
+                    planned.plan, planned.table_plans, planned.left(), planned.losses(), out
+                )
             else:
                 from gpcatalog.planner.explain import Explainer
 
-                plan_text.explain(next(iter(planned.tables({root.index}))), Explainer(planned, root).rows(), out)
+                plan_text.explain(
+                    next(iter(planned.tables({root.index}))), Explainer(planned, root).rows(), out
+                )

@@ -1,4 +1,6 @@
-"""The commands `report` and `metrics`: a page to look at, and text for a scrape, both from stored snapshots or a new one."""
+"""The commands `report` and `metrics`: a page to look at, and text for a scrape, both from stored
+snapshots or a new one.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ if TYPE_CHECKING:
 
 
 @contextlib.contextmanager
-def _snapshot(conninfo: str, snapshot: str, folder: Path | None, store: bool) -> Iterator[tuple[Path, Path]]:
+def _snapshot(
+    conninfo: str, snapshot: str, folder: Path | None, store: bool
+) -> Iterator[tuple[Path, Path]]:
     """The snapshot file meant, and the folder of its series."""
     from gpcatalog.store.snapshot import Snapshot
 
@@ -69,22 +73,35 @@ def _outlook(snapshot: Snapshot, rules: Path | None) -> Outlook:
 def report(
     conninfo: Conninfo = "",
     html: Annotated[
-        Path | None, typer.Option("--html", metavar="FILE", help="Where to write the page; - for standard output.", show_default=False)
+        Path | None,
+        typer.Option(
+            "--html",
+            metavar="FILE",
+            help="Where to write the page; - for standard output.",
+            show_default=False,
+        ),
     ] = None,
     snapshot: SnapshotFile = "",
     folder: Folder = None,
-    days: Annotated[float, typer.Option("--days", help="How far back the series goes.", min=0.01)] = 365.0,
+    days: Annotated[
+        float, typer.Option("--days", help="How far back the series goes.", min=0.01)
+    ] = 365.0,
     store: Store = True,
     policy: Annotated[
         Path | None,
         typer.Option(
-            "--policy", metavar="FILE", help="Wishes by table for the page's plan, as `gpcatalog plan` takes them.", show_default=False
+            "--policy",
+            metavar="FILE",
+            help="Wishes by table for the page's plan, as `gpcatalog plan` takes them.",
+            show_default=False,
         ),
     ] = None,
 ) -> None:
-    """One self-contained HTML page: verdict first, then charts, a plan and tables; opens offline, prints, fits a phone.
+    """One self-contained HTML page: verdict first, then charts, a plan and tables; opens offline,
+    prints, fits a phone.
 
-    Reads what an audit reads, or stored snapshots only. It never writes to a server; the page loads nothing from anywhere.
+    Reads what an audit reads, or stored snapshots only. It never writes to a server; the page loads
+    nothing from anywhere.
 
     Example: gpcatalog report "host=mdw dbname=sales" --html sales.html
     """
@@ -117,15 +134,27 @@ def metrics(
     snapshot: SnapshotFile = "",
     folder: Folder = None,
     top: Annotated[
-        int, typer.Option("--top", help="Tables with series of their own: those that own most catalog rows.", min=0, max=100)
+        int,
+        typer.Option(
+            "--top",
+            help="Tables with series of their own: those that own most catalog rows.",
+            min=0,
+            max=100,
+        ),
     ] = 10,
     to: Annotated[
         Path | None,
-        typer.Option("--to", metavar="FILE", help="Write this file, whole or not at all: for a textfile collector.", show_default=False),
+        typer.Option(
+            "--to",
+            metavar="FILE",
+            help="Write this file, whole or not at all: for a textfile collector.",
+            show_default=False,
+        ),
     ] = None,
     store: Store = False,
 ) -> None:
-    """OpenMetrics text: per instance and catalog, totals by storage, verdicts, findings; never a series a leaf.
+    """OpenMetrics text: per instance and catalog, totals by storage, verdicts, findings; never a
+    series a leaf.
 
     Reads what an audit reads, or a stored snapshot. It never writes to a server.
 

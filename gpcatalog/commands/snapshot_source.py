@@ -33,7 +33,9 @@ def series_beside(snapshot: Snapshot) -> Path:
 
 @contextlib.contextmanager
 def place_for(session: Session, *, store: bool, save: str = "") -> Iterator[Path]:
-    """Where a new snapshot of the session's database goes: `save`, its series, or a folder that is removed at the end."""
+    """Where a new snapshot of the session's database goes: `save`, its series, or a folder that is
+    removed at the end.
+    """
     import tempfile
     from datetime import UTC, datetime
 
@@ -53,19 +55,31 @@ def _name_a_lesser_role(session: Session) -> None:
     """Tell a superuser, when the command has succeeded, how to get a role that is enough."""
     if session.facts["superuser"]:
         role = session.facts["role"]
-        advice.append(f"connected as superuser {role}; a lesser role is enough: gpcatalog doctor --create-role NAME prints its SQL")
+        advice.append(
+            f"connected as superuser {role}; a lesser role is enough: gpcatalog doctor"
+            " --create-role NAME prints its SQL"
+        )
 
 
 @contextlib.contextmanager
 def snapshot_of(
-    conninfo: str, snapshot: str = "", demo: bool = False, *, save: str = "", store: bool = True, timeouts: Timeouts | None = None
+    conninfo: str,
+    snapshot: str = "",
+    demo: bool = False,
+    *,
+    save: str = "",
+    store: bool = True,
+    timeouts: Timeouts | None = None,
 ) -> Iterator[Path]:
-    """The snapshot file that a command is to think about: the one named, or a new one of a server or of the demo.
+    """The snapshot file that a command is to think about: the one named, or a new one of a server
+    or of the demo.
 
     Raises CatalogError (2) when more than one is named, (3) when the server cannot be read.
     """
     if sum((bool(conninfo), bool(snapshot), demo)) > 1:
-        raise CatalogError("give one of CONNINFO and --snapshot (or --demo, where there is one), not several")
+        raise CatalogError(
+            "give one of CONNINFO and --snapshot (or --demo, where there is one), not several"
+        )
     if snapshot:
         from gpcatalog.store import series
         from gpcatalog.store.snapshot import believed
@@ -98,7 +112,8 @@ def snapshot_of(
 
 
 def files_of(conninfo: str, folder: Path | None) -> list[Path]:
-    """Snapshot files of the series meant: a folder, a connection's series, or the only series there is.
+    """Snapshot files of the series meant: a folder, a connection's series, or the only series there
+    is.
 
     Raises CatalogError (2) when there is none, or more than one to choose from.
     """
@@ -119,12 +134,21 @@ def files_of(conninfo: str, folder: Path | None) -> list[Path]:
         place = series.folder(where.host or "local", where.port, where.database)
         found = [stored.path for stored in series.snapshots(place)]
         if not found:
-            raise CatalogError(f"no snapshot of {where.database} is stored in {place}", hint="`gpcatalog snapshot list` shows what is")
+            raise CatalogError(
+                f"no snapshot of {where.database} is stored in {place}",
+                hint="`gpcatalog snapshot list` shows what is",
+            )
         return found
     places = {stored.path.parent for stored in series.snapshots()}
     if len(places) == 1:
         return [stored.path for stored in series.snapshots(places.pop())]
     if not places:
-        raise CatalogError("no snapshot is stored", hint="`gpcatalog snapshot take` takes one; one a day makes a series")
+        raise CatalogError(
+            "no snapshot is stored",
+            hint="`gpcatalog snapshot take` takes one; one a day makes a series",
+        )
     names = ", ".join(sorted(f"{p.parent.name} {p.name}" for p in places)[:6])
-    raise CatalogError(f"{len(places)} series are stored: {names}", hint="name one by its connection or with --folder")
+    raise CatalogError(
+        f"{len(places)} series are stored: {names}",
+        hint="name one by its connection or with --folder",
+    )

@@ -1,4 +1,6 @@
-"""Where a command's words go: results to standard output, progress and messages to standard error, files whole or not at all."""
+"""Where a command's words go: results to standard output, progress and messages to standard error,
+files whole or not at all.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ if TYPE_CHECKING:
     from gpcatalog.emit.terminal import Console
 
 
-advice: list[str] = []  # lines for standard error once the command has succeeded: a failure is one message
+advice: list[
+    str
+] = []  # lines for standard error once the command has succeeded: a failure is one message
 kept: list[str] = []  # files that this run wrote whole: what an interruption does not take back
 
 
@@ -59,7 +63,10 @@ def console(color: ColorChoice) -> Console:
 
 @contextlib.contextmanager
 def writing(path: Path) -> Iterator[TextIO]:
-    """A stream into a file that appears whole or not at all, readable as the umask says. Raises CatalogError."""
+    """A stream into a file that appears whole or not at all, readable as the umask says.
+
+    Raises CatalogError.
+    """
     draft = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
         with draft.open("w", encoding="utf-8") as stream:
@@ -67,7 +74,9 @@ def writing(path: Path) -> Iterator[TextIO]:
         os.replace(draft, path)
         kept.append(str(path))
     except OSError as e:
-        raise CatalogError(f"cannot write {path}: {e.strerror or e}", hint="what was there before is untouched") from None
+        raise CatalogError(
+            f"cannot write {path}: {e.strerror or e}", hint="what was there before is untouched"
+        ) from None
     finally:
         with contextlib.suppress(OSError):
             draft.unlink(missing_ok=True)

@@ -1,1 +1,3 @@
-"""The grammar of Greenplum and PostgreSQL: statements are read into sqlglot nodes and written back; the sqlglot dialect `greenplum`."""
+"""The grammar of Greenplum and PostgreSQL: statements are read into sqlglot nodes and written back;
+the sqlglot dialect `greenplum`.
+"""

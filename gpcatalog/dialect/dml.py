@@ -64,7 +64,11 @@ class Changes(Queries):
                 raise self.miss("user")
             self.expect("value")
             args["overriding"] = who.upper()
-        if self.kinds[self.i] == "default" and self.peek(1) == "values" and not isinstance(table, exp.Schema):
+        if (
+            self.kinds[self.i] == "default"
+            and self.peek(1) == "values"
+            and not isinstance(table, exp.Schema)
+        ):
             self.i += 2
             args["default"] = True
         else:
@@ -124,7 +128,9 @@ class Changes(Queries):
         if self.kinds[self.i] == "using" and self.say.old:
             self.i += 1
             args["opclass"] = self.any_name()
-        elif self.kinds[self.i] in self.say.column and not (self.kinds[self.i] == "nulls" and self.peek(1) in ("first", "last")):
+        elif self.kinds[self.i] in self.say.column and not (
+            self.kinds[self.i] == "nulls" and self.peek(1) in ("first", "last")
+        ):
             args["opclass"] = self.any_name()
             if self.edition.base >= 13 and self.kinds[self.i] == "(":
                 args["options"] = self.reloptions()
@@ -152,7 +158,9 @@ class Changes(Queries):
                 self.i += 1
                 values = self.expr_list()
                 self.expect(")")
-                return gx.SetColumns(columns=columns, this=gx.RowValue(expressions=values), wrapped=True)
+                return gx.SetColumns(
+                    columns=columns, this=gx.RowValue(expressions=values), wrapped=True
+                )
             return gx.SetColumns(columns=columns, this=self.expr(), wrapped=True)
         column = self._target_column()
         self.expect("=")
@@ -161,7 +169,9 @@ class Changes(Queries):
     def _aliased(self) -> exp.Expression:
         relation = self.relation()
         alias = None
-        if self.accept("as") or (self.kinds[self.i] in self.say.column and self.kinds[self.i] != "set"):
+        if self.accept("as") or (
+            self.kinds[self.i] in self.say.column and self.kinds[self.i] != "set"
+        ):
             alias = exp.TableAlias(this=self.name())
         if alias is None:
             return relation

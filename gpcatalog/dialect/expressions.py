@@ -1,4 +1,6 @@
-"""Tree nodes for what sqlglot has no class for: distribution, partitions, encodings, external tables, PostgreSQL's odd corners."""
+"""Tree nodes for what sqlglot has no class for: distribution, partitions, encodings, external
+tables, PostgreSQL's odd corners.
+"""
 
 # ruff: noqa: RUF012 - arg_types is how sqlglot declares a node
 from __future__ import annotations
@@ -16,7 +18,7 @@ class Node(exp.Expression):
         return str(super().sql(dialect or "greenplum", **opts))
 
 
-# --- table properties -------------------------------------------------------------------------------------------------
+# --- table properties -----------------------------------------------------------------------------
 
 
 class StorageOptions(exp.Property):
@@ -39,7 +41,13 @@ class StorageOption(Node):
     def setting(self) -> str:
         """The value as lower-case text; an option without one is switched on."""
         value = self.args.get("value")
-        return "true" if value is None else str(value if isinstance(value, str) else value.name or value.sql("greenplum")).lower()
+        return (
+            "true"
+            if value is None
+            else str(
+                value if isinstance(value, str) else value.name or value.sql("greenplum")
+            ).lower()
+        )
 
 
 class OidsProperty(exp.Property):
@@ -127,7 +135,8 @@ class BoundDefault(Node):
 class PartitionDefinition(Node):
     """One element of a classic partition list.
 
-    role: "PARTITION", "SUBPARTITION" or "" when unnamed; default: True for DEFAULT …; bound: PartitionValues or PartitionRange.
+    role: "PARTITION", "SUBPARTITION" or "" when unnamed; default: True for DEFAULT …; bound:
+          PartitionValues or PartitionRange.
     """
 
     arg_types = {
@@ -227,7 +236,14 @@ class KeyConstraint(Node, exp.ColumnConstraintKind):
 class ReferencesConstraint(Node, exp.ColumnConstraintKind):
     """[FOREIGN KEY (…)] REFERENCES table (…) MATCH … ON …"""
 
-    arg_types = {"columns": False, "this": True, "expressions": False, "match": False, "actions": False, "period": False}
+    arg_types = {
+        "columns": False,
+        "this": True,
+        "expressions": False,
+        "match": False,
+        "actions": False,
+        "period": False,
+    }
 
 
 class ReferenceAction(Node):
@@ -282,10 +298,17 @@ class LikeClause(Node):
 class IndexElement(Node):
     """A column or expression of an index, with collation, operator class and order."""
 
-    arg_types = {"this": True, "collate": False, "opclass": False, "options": False, "order": False, "nulls": False}
+    arg_types = {
+        "this": True,
+        "collate": False,
+        "opclass": False,
+        "options": False,
+        "order": False,
+        "nulls": False,
+    }
 
 
-# --- names, types, expressions ----------------------------------------------------------------------------------------
+# --- names, types, expressions --------------------------------------------------------------------
 
 
 class RelationName(Node):
@@ -311,13 +334,17 @@ class Operator(Node):
 
 
 class OperatorCall(Node, exp.Condition):
-    """left op right for operators sqlglot has no class for; prefix without left, postfix without right."""
+    """left op right for operators sqlglot has no class for; prefix without left, postfix without
+    right.
+    """
 
     arg_types = {"this": False, "operator": True, "expression": False}
 
 
 class Predicate(Node, exp.Condition):
-    """Keyword predicates: IS NULL, LIKE … ESCAPE, BETWEEN SYMMETRIC, OVERLAPS, AT TIME ZONE, COLLATE, …"""
+    """Keyword predicates: IS NULL, LIKE … ESCAPE, BETWEEN SYMMETRIC, OVERLAPS, AT TIME ZONE,
+    COLLATE, …
+    """
 
     arg_types = {"this": False, "words": True, "expressions": False, "joiner": False}
 
@@ -331,7 +358,13 @@ class SubqueryComparison(Node, exp.Condition):
 class FunctionCall(Node, exp.Condition):
     """name(arguments), with what PostgreSQL allows between and behind."""
 
-    arg_types = {"this": True, "expressions": False, "quantifier": False, "order": False, "star": False}
+    arg_types = {
+        "this": True,
+        "expressions": False,
+        "quantifier": False,
+        "order": False,
+        "star": False,
+    }
 
     @property
     def name(self) -> str:
@@ -350,7 +383,9 @@ class VariadicArgument(Node):
 
 
 class SpecialCall(Node, exp.Condition):
-    """Functions with a grammar of their own: EXTRACT, OVERLAY, TRIM, XMLELEMENT, CAST, …; parts: words and nodes in order."""
+    """Functions with a grammar of their own: EXTRACT, OVERLAY, TRIM, XMLELEMENT, CAST, …; parts:
+    words and nodes in order.
+    """
 
     arg_types = {"this": True, "expressions": False}
 
@@ -397,7 +432,7 @@ class DefaultValue(Node, exp.Condition):
     arg_types = {}
 
 
-# --- queries ----------------------------------------------------------------------------------------------------------
+# --- queries --------------------------------------------------------------------------------------
 
 
 class TableQuery(Node, exp.Query):
@@ -407,7 +442,9 @@ class TableQuery(Node, exp.Query):
 
 
 class FromItem(Node):
-    """An item of FROM that is more than a table or subquery with an alias: LATERAL, functions, TABLESAMPLE, column definitions."""
+    """An item of FROM that is more than a table or subquery with an alias: LATERAL, functions,
+    TABLESAMPLE, column definitions.
+    """
 
     arg_types = {
         "this": True,
@@ -537,7 +574,7 @@ class MergeRows(Node):
     arg_types = {"expressions": True, "with_": False}
 
 
-# --- further properties and bodies of CREATE ---------------------------------------------------------------------------
+# --- further properties and bodies of CREATE ------------------------------------------------------
 
 
 class RecursiveView(exp.Property):

@@ -1,4 +1,6 @@
-"""Functions and constants that have a grammar of their own: CASE, CAST, EXTRACT, XML and JSON functions."""
+"""Functions and constants that have a grammar of their own: CASE, CAST, EXTRACT, XML and JSON
+functions.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ class Calls(Terms):
             if self.kinds[self.i] == "is" and self.edition.greenplum:
                 self.i += 1
                 self.expect("not", "distinct", "from")
-                condition: exp.Expression = gx.Predicate(words="IS NOT DISTINCT FROM", expressions=[self.expr()])
+                condition: exp.Expression = gx.Predicate(
+                    words="IS NOT DISTINCT FROM", expressions=[self.expr()]
+                )
             else:
                 condition = self.expr()
             self.expect("then")
@@ -152,7 +156,11 @@ class Calls(Terms):
         return gx.SpecialCall(this="COLLATION FOR", expressions=[value])
 
     def _parts(self, *parts: exp.Expression | str | None) -> list[exp.Expression]:
-        return [gx.Words(this=part) if isinstance(part, str) else part for part in parts if part is not None]
+        return [
+            gx.Words(this=part) if isinstance(part, str) else part
+            for part in parts
+            if part is not None
+        ]
 
     def _extract(self) -> exp.Expression | None:
         if not self._opens():
@@ -182,7 +190,9 @@ class Calls(Terms):
             while self.accept(","):
                 arguments.append(self.expr())
             self.expect(")")
-            return gx.FunctionCall(this=exp.Identifier(this="overlay", quoted=False), expressions=arguments)
+            return gx.FunctionCall(
+                this=exp.Identifier(this="overlay", quoted=False), expressions=arguments
+            )
         self.expect("placing")
         parts.append(self.expr())
         self.expect("from")
@@ -228,7 +238,9 @@ class Calls(Terms):
         while self.accept(","):
             parts.append(self.expr())
         self.expect(")")
-        return gx.FunctionCall(this=exp.Identifier(this="substring", quoted=False), expressions=parts)
+        return gx.FunctionCall(
+            this=exp.Identifier(this="substring", quoted=False), expressions=parts
+        )
 
     def _trim(self) -> exp.Expression | None:
         if not self._opens():
@@ -314,7 +326,9 @@ class Calls(Terms):
                     parts += self._parts(", STANDALONE YES")
                 else:
                     self.expect("no")
-                    parts += self._parts(", STANDALONE NO VALUE" if self.accept("value") else ", STANDALONE NO")
+                    parts += self._parts(
+                        ", STANDALONE NO VALUE" if self.accept("value") else ", STANDALONE NO"
+                    )
         else:
             kind = self.accept_any("document", "content")
             if not kind:
@@ -338,7 +352,9 @@ class Calls(Terms):
         return parts + self._parts(self._by_ref())
 
     def _by_ref(self) -> str | None:
-        if self.kinds[self.i] == "by" and (self.peek(1) == "ref" or (self.peek(1) == "value" and not self.say.old)):
+        if self.kinds[self.i] == "by" and (
+            self.peek(1) == "ref" or (self.peek(1) == "value" and not self.say.old)
+        ):
             self.i += 2
             return "BY " + self.kinds[self.i - 1].upper()
         return None
@@ -431,7 +447,13 @@ class Calls(Terms):
                 parts = self._json_pair()
                 while word == "json_object" and self.accept(","):
                     parts += self._parts(",") + self._json_pair()
-            elif word == "json_array" and self.kinds[self.i] in ("select", "with", "values", "table", "("):
+            elif word == "json_array" and self.kinds[self.i] in (
+                "select",
+                "with",
+                "values",
+                "table",
+                "(",
+            ):
                 at = self.i
                 try:
                     parts = [self.select(), *self._json_format()]
@@ -541,7 +563,9 @@ class Calls(Terms):
             how = self.accept_any("conditional", "unconditional") if word == "with" else ""
             array = self.accept("array")
             self.expect("wrapper")
-            parts += self._parts(" ".join(w for w in (word, how, "array" if array else "", "wrapper") if w).upper())
+            parts += self._parts(
+                " ".join(w for w in (word, how, "array" if array else "", "wrapper") if w).upper()
+            )
         quotes = self.accept_any("keep", "omit")
         if quotes:
             self.expect("quotes")
@@ -586,8 +610,23 @@ Terms.special.update(
     {
         **dict.fromkeys(("null", "true", "false"), Calls._constant),
         **dict.fromkeys(NILADIC, Calls._niladic),
-        **dict.fromkeys(("coalesce", "greatest", "least", "nullif", "grouping", "group_id", "median"), Calls._plain),
-        **dict.fromkeys(("xmlconcat", "xmlelement", "xmlexists", "xmlforest", "xmlparse", "xmlpi", "xmlroot", "xmlserialize"), Calls._xml),
+        **dict.fromkeys(
+            ("coalesce", "greatest", "least", "nullif", "grouping", "group_id", "median"),
+            Calls._plain,
+        ),
+        **dict.fromkeys(
+            (
+                "xmlconcat",
+                "xmlelement",
+                "xmlexists",
+                "xmlforest",
+                "xmlparse",
+                "xmlpi",
+                "xmlroot",
+                "xmlserialize",
+            ),
+            Calls._xml,
+        ),
         "case": Calls._case,
         "cast": Calls._cast,
         "treat": Calls._cast,
@@ -603,8 +642,12 @@ Terms.special.update(
         "trim": Calls._trim,
         "table": Calls._scattered,
         "normalize": Calls._normalize,
-        **dict.fromkeys(("json_object", "json_array", "json_objectagg", "json_arrayagg"), Calls._json_new),
-        **dict.fromkeys(("json", "json_scalar", "json_serialize", "merge_action"), Calls._json_plain),
+        **dict.fromkeys(
+            ("json_object", "json_array", "json_objectagg", "json_arrayagg"), Calls._json_new
+        ),
+        **dict.fromkeys(
+            ("json", "json_scalar", "json_serialize", "merge_action"), Calls._json_plain
+        ),
         **dict.fromkeys(("json_exists", "json_query", "json_value"), Calls._json_query),
     }
 )

@@ -19,7 +19,9 @@ from gpcatalog.dialect.version import Edition
 from gpcatalog.dialect.vocabulary import Vocabulary
 
 NODES: dict[str, type[exp.Expression]] = {
-    name: value for name, value in vars(gx).items() if isinstance(value, type) and issubclass(value, exp.Expression)
+    name: value
+    for name, value in vars(gx).items()
+    if isinstance(value, type) and issubclass(value, exp.Expression)
 }
 _PARTS = Synopses(statements.PARTS, NODES, gx.Node)
 _STATEMENTS = Synopses(statements.STATEMENTS, NODES, gx.Node)
@@ -28,7 +30,10 @@ _PARTS.definitions.update(_STATEMENTS.definitions)
 _PARTS.words.update(_STATEMENTS.words)
 SYNOPSES = _PARTS
 
-for _name, _node in NODES.items():  # classes that the synopses made are importable like those written out
+for (
+    _name,
+    _node,
+) in NODES.items():  # classes that the synopses made are importable like those written out
     setattr(gx, _name, _node)
 
 _MORE_WORDS = frozenset(
@@ -37,9 +42,13 @@ _MORE_WORDS = frozenset(
 )
 WORDS = frozenset(keywords.EVERY | SYNOPSES.words | _MORE_WORDS)
 _PRIMITIVES = {
-    name: value for cls in reversed(Tables.__mro__) for name, value in vars(cls).items() if callable(value) and not name.startswith("_")
+    name: value
+    for cls in reversed(Tables.__mro__)
+    for name, value in vars(cls).items()
+    if callable(value) and not name.startswith("_")
 }
-# definition and reloptions exist both as primitives that hand on a list and as synopses that make a node
+# definition and reloptions exist both as primitives that hand on a list and as synopses that make a
+# node
 for _shadowed in ("definition", "alias", "select_rest"):
     _PRIMITIVES.pop(_shadowed, None)
 
@@ -62,18 +71,26 @@ _CREATES = frozenset(
 
 
 class SyntaxFault(Exception):
-    """A statement no edition tried could read: where it stopped, and what could have stood there."""
+    """A statement no edition tried could read: where it stopped, and what could have stood
+    there.
+    """
 
-    def __init__(self, offset: int, found: str, expected: tuple[str, ...], message: str = "") -> None:
+    def __init__(
+        self, offset: int, found: str, expected: tuple[str, ...], message: str = ""
+    ) -> None:
         self.offset = offset
         self.found = found
         self.expected = expected
-        self.message = message or ("syntax error at end of input" if not found else f'syntax error at or near "{found}"')
+        self.message = message or (
+            "syntax error at end of input" if not found else f'syntax error at or near "{found}"'
+        )
         super().__init__(self.message)
 
 
 def _leads(body: Choice, depth: int, holds: Callable[[str], bool]) -> set[tuple[str, ...]]:
-    """The first words that a body can begin with in an edition; a shorter tuple means: anything after."""
+    """The first words that a body can begin with in an edition; a shorter tuple means: anything
+    after.
+    """
     out: set[tuple[str, ...]] = set()
     for branch in body.branches:
         if not branch.guard or holds(branch.guard):
@@ -81,7 +98,9 @@ def _leads(body: Choice, depth: int, holds: Callable[[str], bool]) -> set[tuple[
     return out
 
 
-def _branch_leads(branch: Sequence, depth: int, holds: Callable[[str], bool]) -> set[tuple[str, ...]]:
+def _branch_leads(
+    branch: Sequence, depth: int, holds: Callable[[str], bool]
+) -> set[tuple[str, ...]]:
     heads: set[tuple[str, ...]] = {()}
     closed: set[tuple[str, ...]] = set()
     for item in branch.items:
@@ -96,7 +115,9 @@ def _branch_leads(branch: Sequence, depth: int, holds: Callable[[str], bool]) ->
             else:
                 if item.optional:
                     following.add(head)
-                following |= {(*head, *lead)[:depth] for lead in _leads(item, depth - len(head), holds)}
+                following |= {
+                    (*head, *lead)[:depth] for lead in _leads(item, depth - len(head), holds)
+                }
         heads = {h for h in following if "*" not in h}
         closed |= {h for h in following if "*" in h}
         if not heads:
@@ -116,11 +137,19 @@ class Grammar:
         for name in _STATEMENTS.definitions:
             definition = SYNOPSES.definitions[name]
             leads = _leads(definition.body, 2, edition.holds)
-            if name in ("extension_update", "extension_member", "extension_option", "fdw_option", "force_word"):
+            if name in (
+                "extension_update",
+                "extension_member",
+                "extension_option",
+                "fdw_option",
+                "force_word",
+            ):
                 continue
             if name in ("function_ref_one", "grant_option", "do_part", "cursor_option"):
                 continue
-            for lead in sorted(leads):  # whatever the order of a set is today, messages stay the same
+            for lead in sorted(
+                leads
+            ):  # whatever the order of a set is today, messages stay the same
                 if len(lead) == 2 and lead[1] != "*":
                     names = self.by_pair.setdefault((lead[0], lead[1]), [])
                 elif lead and lead[0] != "*":
@@ -208,12 +237,21 @@ def _refusal(node: exp.Expression) -> str:
     args = node.args
     if name == "CreateTrigger":
         events = [args["event"], *(e.this for e in args.get("events") or ())]
-        kinds = [next(str(v).split()[0] for k, v in e.args.items() if k.startswith("form")) for e in events]
+        kinds = [
+            next(str(v).split()[0] for k, v in e.args.items() if k.startswith("form"))
+            for e in events
+        ]
         return "each trigger event once" if len(set(kinds)) < len(kinds) else ""
     if name == "CreateFunction" and args.get("columns"):
         modes = [a.this.args.get(k) for a in args.get("args") or () for k in ("mode", "mode_after")]
-        return "no OUT argument beside RETURNS TABLE" if any(m and "OUT" in m for m in modes) else ""
-    if name == "Copy" and args.get("where") is not None and not any(v == "FROM" for v in args.values()):
+        return (
+            "no OUT argument beside RETURNS TABLE" if any(m and "OUT" in m for m in modes) else ""
+        )
+    if (
+        name == "Copy"
+        and args.get("where") is not None
+        and not any(v == "FROM" for v in args.values())
+    ):
         return "no WHERE with COPY TO"
     if name == "DeclareCursor" and args["query"].find(gx.IntoTarget):
         return "no INTO in this query"

@@ -1,4 +1,6 @@
-"""The sqlglot dialect `greenplum`: Greenplum 6, 7 and kin and PostgreSQL 12-19, strict where the server is strict."""
+"""The sqlglot dialect `greenplum`: Greenplum 6, 7 and kin and PostgreSQL 12-19, strict where the
+server is strict.
+"""
 
 from __future__ import annotations
 
@@ -26,12 +28,20 @@ if "sqlglotc" in sys.modules:  # pragma: no cover - the compiled classes cannot 
         hint="uninstall sqlglotc, or sqlglot[c], in this environment",
     )
 
-# a version alone: those of the products do not overlap, PostgreSQL's begin at 12 and end at the newest known
-_VERSIONS = {"2": "cb2", "5": "gp6", "6": "gp6", "7": "gp7", **{str(n): f"pg{n}" for n in range(12, edition(ANY[-1]).base + 1)}}
+# a version alone: those of the products do not overlap, PostgreSQL's begin at 12 and end at the
+# newest known
+_VERSIONS = {
+    "2": "cb2",
+    "5": "gp6",
+    "6": "gp6",
+    "7": "gp7",
+    **{str(n): f"pg{n}" for n in range(12, edition(ANY[-1]).base + 1)},
+}
 
 
 def editions(version: object = None) -> tuple[Edition, ...]:
-    """The editions that a setting names ("6", "7", "gp6", "cb2", "17"), or all of them in order of trial.
+    """The editions that a setting names ("6", "7", "gp6", "cb2", "17"), or all of them in order of
+    trial.
 
     >>> [e.name for e in editions("6")], [e.name for e in editions()]
     (['gp6'], ['gp7', 'gp6', 'pg19'])
@@ -41,12 +51,16 @@ def editions(version: object = None) -> tuple[Edition, ...]:
     name = str(version).split(".")[0]
     found = _VERSIONS.get(name) or generation_named(name)
     if found is None:
-        raise CatalogError(f"no grammar for version {version}", hint='say "6", "7", "gp6", "gp7", "cb2" or "pgNN"')
+        raise CatalogError(
+            f"no grammar for version {version}", hint='say "6", "7", "gp6", "gp7", "cb2" or "pgNN"'
+        )
     return (edition(found),)
 
 
 def read_statement(tokens: Tokens, wanted: tuple[Edition, ...]) -> tuple[exp.Expression, Edition]:
-    """Tree of one statement by the first edition that takes it; raises the SyntaxFault that came furthest."""
+    """Tree of one statement by the first edition that takes it; raises the SyntaxFault that came
+    furthest.
+    """
     furthest = None
     for each in wanted:
         tree, reader = grammar(each).read(tokens)
@@ -88,7 +102,9 @@ def _as_parse_error(sql: str, found: SyntaxFault) -> ParseError:
     )
 
 
-_PROPERTIES = [node for node in vars(gx).values() if isinstance(node, type) and issubclass(node, exp.Property)]
+_PROPERTIES = [
+    node for node in vars(gx).values() if isinstance(node, type) and issubclass(node, exp.Property)
+]
 
 
 class _Faithful(PostgresGenerator):
@@ -102,7 +118,9 @@ class _Faithful(PostgresGenerator):
 
 
 def _tell_other_dialects() -> None:
-    """Let sqlglot's other generators leave out our properties with a warning, as they do with properties they know of."""
+    """Let sqlglot's other generators leave out our properties with a warning, as they do with
+    properties they know of.
+    """
     pending: list[type[Generator]] = [Generator]
     while pending:
         one = pending.pop()
@@ -114,15 +132,17 @@ def _tell_other_dialects() -> None:
 class Greenplum(Postgres):
     """PostgreSQL with Greenplum's DDL.
 
-    `read="greenplum"` takes what any supported server takes; `read="greenplum, version=6"` only what that one does
-    (2 Cloudberry, 6 and 7 Greenplum, 12 … 19 PostgreSQL).
+    `read="greenplum"` takes what any supported server takes; `read="greenplum, version=6"` only
+    what that one does (2 Cloudberry, 6 and 7 Greenplum, 12 … 19 PostgreSQL).
     """
 
     class Tokenizer(Postgres.Tokenizer):
         """sqlglot's own; this dialect's parser reads the text with the server's rules instead."""
 
     class Parser(PostgresParser):
-        """Reads whole statements by the grammar; fragments (`into=`) by sqlglot's PostgreSQL parser."""
+        """Reads whole statements by the grammar; fragments (`into=`) by sqlglot's PostgreSQL
+        parser.
+        """
 
         def parse(self, raw_tokens: Any, sql: str) -> list[exp.Expr | None]:
             """Every statement of the text."""
@@ -130,7 +150,9 @@ class Greenplum(Postgres):
             return found
 
     class Generator(PostgresGenerator):
-        """Writes what the server reads back as the same tree; trees of other dialects go sqlglot's PostgreSQL way."""
+        """Writes what the server reads back as the same tree; trees of other dialects go sqlglot's
+        PostgreSQL way.
+        """
 
         TRANSFORMS = {  # noqa: RUF012
             **PostgresGenerator.TRANSFORMS,
@@ -146,14 +168,25 @@ class Greenplum(Postgres):
         def generate(self, expression: exp.Expr, copy: bool = True) -> str:
             """SQL text."""
             if expression.root().meta.get("greenplum"):
-                faithful = _Faithful(dialect=self.dialect, pretty=self.pretty, identify=self.identify, comments=self.comments)
+                faithful = _Faithful(
+                    dialect=self.dialect,
+                    pretty=self.pretty,
+                    identify=self.identify,
+                    comments=self.comments,
+                )
                 return faithful.plain(expression)
             return super().generate(expression, copy=copy)
 
     def parse(self, sql: str, **opts: Any) -> list[exp.Expr | None]:
-        """Trees of the statements in `sql`; raises sqlglot's ParseError with line, column and what was expected."""
+        """Trees of the statements in `sql`; raises sqlglot's ParseError with line, column and what
+        was expected.
+        """
         try:
-            return [*read_all(sql, editions(None if self.version[0] == sys.maxsize else self.version[0]))]
+            return [
+                *read_all(
+                    sql, editions(None if self.version[0] == sys.maxsize else self.version[0])
+                )
+            ]
         except SyntaxFault as found:
             # whatever the error level: half a tree would be taken for a whole one
             raise _as_parse_error(sql, found) from None

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-# Taken from live servers: pg_get_keywords() gives the class, Parse messages whether a word may be a label without AS.
-# U unreserved, C may name a column, T may name a type or function, R reserved; lower case: refused as a label without AS.
+# Taken from live servers: pg_get_keywords() gives the class, Parse messages whether a word may be a
+# label without AS.
+# U unreserved, C may name a column, T may name a type or function, R reserved; lower case: refused
+# as a label without AS.
 _WORDS = {
     "gp6": {
-        "U": """
+        "U": (
+            """
             abort absolute access action active add admin after aggregate also alter assertion assignment at backward before begin
             by cache called cascade cascaded chain characteristics checkpoint class close cluster comment commit committed
             concurrency connection constraints contains content conversion copy cost cpu_rate_limit cpuset createexttable csv cube
@@ -24,41 +27,55 @@ _WORDS = {
             strict subpartition sysid system tablespace temp template temporary threshold ties transaction trigger truncate
             trusted type uncommitted unencrypted unknown unlisten until update vacuum valid validator value version view volatile
             work write zone
-        """,
-        "u": """
+        """
+        ),
+        "u": (
+            """
             always attribute catalog comments configuration continue current data day deny dictionary discard document dxl event
             expand extension family filter fullscan functions hour identity ignore initplan inline label lc_collate lc_ctype
             leakproof mapping materialized minute month nocreateexttable off ordered ordinality over parser passing plans program
             randomly readable reads recursive ref refresh reject replica replicated retrieve rootpartition second sequences server
             snapshot standalone strip tables text types unlogged validate validation varying views web whitespace within without
             wrapper writable xml year yes
-        """,
-        "C": """
+        """
+        ),
+        "C": (
+            """
             bigint bit boolean coalesce dec decimal exists extract float greatest group_id grouping inout int integer interval
             least national nchar none nullif numeric out overlay position precision real rollup row setof sets smallint substring
             time timestamp treat trim values varchar
-        """,
-        "c": """
+        """
+        ),
+        "c": (
+            """
             between char character median xmlattributes xmlconcat xmlelement xmlexists xmlforest xmlparse xmlpi xmlroot
             xmlserialize
-        """,
-        "T": """
+        """
+        ),
+        "T": (
+            """
             authorization binary freeze isnull notnull outer verbose
-        """,
-        "t": """
+        """
+        ),
+        "t": (
+            """
             collation concurrently cross current_schema full ilike inner is join left like natural overlaps right similar
-        """,
-        "r": """
+        """
+        ),
+        "r": (
+            """
             all analyse analyze and any array as asc asymmetric both case cast check collate column constraint create
             current_catalog current_date current_role current_time current_timestamp current_user decode default deferrable desc
             distinct distributed do else end except exclude false fetch following for foreign from grant group having in initially
             intersect into lateral leading limit localtime localtimestamp not null offset on only or order partition placing
             preceding primary references returning scatter select session_user some symmetric table then to trailing true
             unbounded union unique user using variadic when where window with
-        """,
+        """
+        ),
     },
     "gp7": {
-        "U": """
+        "U": (
+            """
             abort absolute access action active add admin after aggregate also alter am assertion assignment at attach backward
             before begin by cache call called cascade cascaded chain characteristics checkpoint class close cluster columns
             comment commit committed concurrency connection constraints contains content conversion coordinator copy cost
@@ -78,41 +95,55 @@ _WORDS = {
             system tablespace temp template temporary threshold ties transaction transform trigger truncate trusted type
             uncommitted unencrypted unknown unlisten until update vacuum valid validator value version view volatile work write
             zone
-        """,
-        "u": """
+        """
+        ),
+        "u": (
+            """
             always attribute catalog comments configuration conflict continue current data day deny dictionary discard document
             dxl event expand extension family filter fullscan functions hour identity ignore initplan inline io_limit label
             leakproof mapping materialized minute month nocreateexttable off ordered ordinality over parser passing plans program
             randomly readable reads recursive ref refresh reject replica replicated rootpartition second sequences server skip
             snapshot standalone strip subscription tables text types unlogged validate validation varying views web whitespace
             within without wrapper writable xml year yes
-        """,
-        "C": """
+        """
+        ),
+        "C": (
+            """
             bigint bit boolean coalesce dec decimal exists extract float greatest grouping inout int integer interval least
             national nchar none nullif numeric out overlay position precision real row setof smallint substring time timestamp
             treat trim values varchar
-        """,
-        "c": """
+        """
+        ),
+        "c": (
+            """
             between char character group_id median xmlattributes xmlconcat xmlelement xmlexists xmlforest xmlnamespaces xmlparse
             xmlpi xmlroot xmlserialize xmltable
-        """,
-        "T": """
+        """
+        ),
+        "T": (
+            """
             ao_aux_only authorization binary freeze isnull notnull outer tablesample verbose
-        """,
-        "t": """
+        """
+        ),
+        "t": (
+            """
             collation concurrently cross current_schema full ilike inner is join left like natural overlaps right similar
-        """,
-        "r": """
+        """
+        ),
+        "r": (
+            """
             all analyse analyze and any array as asc asymmetric both case cast check collate column constraint create
             current_catalog current_date current_role current_time current_timestamp current_user decode default deferrable desc
             distinct distributed do else end except exclude false fetch following for foreign from grant group having in initially
             intersect into lateral leading limit localtime localtimestamp not null offset on only or order partition placing
             preceding primary references returning scatter select session_user some symmetric table then to trailing true
             unbounded union unique user using variadic when where window with
-        """,
+        """
+        ),
     },
     "pg15": {
-        "U": """
+        "U": (
+            """
             abort absolute access action add admin after aggregate also alter always asensitive assertion assignment at atomic
             attach attribute backward before begin breadth by cache call called cascade cascaded catalog chain characteristics
             checkpoint class close cluster columns comment comments commit committed compression configuration conflict connection
@@ -133,39 +164,55 @@ _WORDS = {
             system tables tablespace temp template temporary text ties transaction transform trigger truncate trusted type types
             uescape unbounded uncommitted unencrypted unknown unlisten unlogged until update vacuum valid validate validator value
             version view views volatile whitespace work wrapper write xml yes zone
-        """,
-        "u": """
+        """
+        ),
+        "u": (
+            """
             day filter hour minute month over second varying within without year
-        """,
-        "C": """
+        """
+        ),
+        "C": (
+            """
             between bigint bit boolean coalesce dec decimal exists extract float greatest grouping inout int integer interval
             least national nchar none normalize nullif numeric out overlay position real row setof smallint substring time
             timestamp treat trim values varchar xmlattributes xmlconcat xmlelement xmlexists xmlforest xmlnamespaces xmlparse
             xmlpi xmlroot xmlserialize xmltable
-        """,
-        "c": """
+        """
+        ),
+        "c": (
+            """
             char character precision
-        """,
-        "T": """
+        """
+        ),
+        "T": (
+            """
             authorization binary collation concurrently cross current_schema freeze full ilike inner is join left like
             natural outer right similar tablesample verbose
-        """,
-        "t": """
+        """
+        ),
+        "t": (
+            """
             overlaps isnull notnull
-        """,
-        "R": """
+        """
+        ),
+        "R": (
+            """
             all analyse analyze and any asc asymmetric both case cast check collate column constraint current_catalog current_date
             current_role current_time current_timestamp current_user default deferrable desc distinct do else end false foreign in
             initially lateral leading localtime localtimestamp not null only or placing primary references select session_user
             some symmetric table then trailing true unique user using variadic when
-        """,
-        "r": """
+        """
+        ),
+        "r": (
+            """
             array as create except fetch for from grant group having intersect into limit offset on order returning to union where
             window with
-        """,
+        """
+        ),
     },
     "pg18": {
-        "U": """
+        "U": (
+            """
             abort absent absolute access action add admin after aggregate also alter always asensitive assertion assignment at
             atomic attach attribute backward before begin breadth by cache call called cascade cascaded catalog chain
             characteristics checkpoint class close cluster columns comment comments commit committed compression conditional
@@ -188,41 +235,57 @@ _WORDS = {
             transaction transform trigger truncate trusted type types uescape unbounded uncommitted unconditional unencrypted
             unknown unlisten unlogged until update vacuum valid validate validator value version view views virtual volatile
             whitespace work wrapper write xml yes zone
-        """,
-        "u": """
+        """
+        ),
+        "u": (
+            """
             day filter hour minute month over second varying within without year
-        """,
-        "C": """
+        """
+        ),
+        "C": (
+            """
             between bigint bit boolean coalesce dec decimal exists extract float greatest grouping inout int integer interval json
             json_array json_arrayagg json_exists json_object json_objectagg json_query json_scalar json_serialize json_table
             json_value least merge_action national nchar none normalize nullif numeric out overlay position real row setof
             smallint substring time timestamp treat trim values varchar xmlattributes xmlconcat xmlelement xmlexists xmlforest
             xmlnamespaces xmlparse xmlpi xmlroot xmlserialize xmltable
-        """,
-        "c": """
+        """
+        ),
+        "c": (
+            """
             char character precision
-        """,
-        "T": """
+        """
+        ),
+        "T": (
+            """
             authorization binary collation concurrently cross current_schema freeze full ilike inner is join left like
             natural outer right similar tablesample verbose
-        """,
-        "t": """
+        """
+        ),
+        "t": (
+            """
             overlaps isnull notnull
-        """,
-        "R": """
+        """
+        ),
+        "R": (
+            """
             all analyse analyze and any asc asymmetric both case cast check collate column constraint current_catalog current_date
             current_role current_time current_timestamp current_user default deferrable desc distinct do else end false foreign in
             initially lateral leading localtime localtimestamp not null only or placing primary references select session_user
             some symmetric system_user table then trailing true unique user using variadic when
-        """,
-        "r": """
+        """
+        ),
+        "r": (
+            """
             array as create except fetch for from grant group having intersect into limit offset on order returning to union where
             window with
-        """,
+        """
+        ),
     },
 }
 
-# Releases told by what differs from another's: that one, words it has and this has not, words only this has.
+# Releases told by what differs from another's: that one, words it has and this has not, words only
+# this has.
 _DERIVED: dict[str, tuple[str, str, dict[str, str]]] = {
     "pg12": (
         "pg13",
@@ -263,8 +326,14 @@ def classes(generation: str) -> dict[str, str]:
         found = {word: letter for word, letter in classes(near).items() if word not in gone.split()}
         found.update({word: letter for letter, words in new.items() for word in words.split()})
     else:
-        found = {word: letter for letter, words in _WORDS[generation].items() for word in words.split()}
-    return {word: letter.lower() for word, letter in found.items()} if generation in _NO_BARE_LABELS else found
+        found = {
+            word: letter for letter, words in _WORDS[generation].items() for word in words.split()
+        }
+    return (
+        {word: letter.lower() for word, letter in found.items()}
+        if generation in _NO_BARE_LABELS
+        else found
+    )
 
 
 def partition_names_refused(generation: str) -> frozenset[str]:

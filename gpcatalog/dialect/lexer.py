@@ -1,12 +1,31 @@
-"""SQL text cut into tokens exactly as the server's scanner does, with offsets; psql's variables when reading a script."""
+"""SQL text cut into tokens exactly as the server's scanner does, with offsets; psql's variables
+when reading a script.
+"""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
 
-# Kinds are the lower-case word for every word the grammar knows, the text itself for punctuation, and these for the rest:
-IDENT, QIDENT, SCONST, ESCONST, USCONST, NCONST, DOLLAR, BCONST, XCONST, ICONST, FCONST, PARAM, OP, PSQLVAR, END = (
+# Kinds are the lower-case word for every word the grammar knows, the text itself for punctuation,
+# and these for the rest:
+(
+    IDENT,
+    QIDENT,
+    SCONST,
+    ESCONST,
+    USCONST,
+    NCONST,
+    DOLLAR,
+    BCONST,
+    XCONST,
+    ICONST,
+    FCONST,
+    PARAM,
+    OP,
+    PSQLVAR,
+    END,
+) = (
     "IDENT",
     "QIDENT",
     "SCONST",
@@ -43,10 +62,14 @@ _BODY = re.compile(r"[^']*(?:''[^']*)*'")
 _ESCAPED_BODY = re.compile(r"[^'\\]*(?:(?:''|\\.)[^'\\]*)*'", re.DOTALL)
 _QUOTED_BODY = re.compile(r'[^"]*(?:""[^"]*)*"')
 # 'a' <newline> 'b' is one constant
-_CONTINUED = re.compile(r"(?:[ \t\f\v]|--[^\n\r]*(?=[\n\r]))*[\n\r](?:[ \t\n\r\f\v]|--[^\n\r]*(?=[\n\r]))*'")
+_CONTINUED = re.compile(
+    r"(?:[ \t\f\v]|--[^\n\r]*(?=[\n\r]))*[\n\r](?:[ \t\n\r\f\v]|--[^\n\r]*(?=[\n\r]))*'"
+)
 _UESCAPE = re.compile(r"\s+uescape\s+'(.)'", re.IGNORECASE | re.DOTALL)
 _COMMENT_EDGE = re.compile(r"/\*|\*/")
-_VARIABLE = re.compile(r""":(?:[A-Za-z_0-9\x80-\U0010ffff]+|'[A-Za-z_0-9]+'|"[A-Za-z_0-9]+"|\{\?[A-Za-z_0-9]+\})""")
+_VARIABLE = re.compile(
+    r""":(?:[A-Za-z_0-9\x80-\U0010ffff]+|'[A-Za-z_0-9]+'|"[A-Za-z_0-9]+"|\{\?[A-Za-z_0-9]+\})"""
+)
 _LETTERS = re.compile(rf"[{_LETTER}]")
 _NUMBER_16 = re.compile(
     r"0[xX](?:_?[0-9A-Fa-f])+|0[oO](?:_?[0-7])+|0[bB](?:_?[01])+"
@@ -68,7 +91,9 @@ class LexError(Exception):
 
 @dataclass
 class Tokens:
-    """One statement's tokens as parallel lists, closed by an END token; offsets are into the whole text."""
+    """One statement's tokens as parallel lists, closed by an END token; offsets are into the whole
+    text.
+    """
 
     text: str
     kinds: list[str] = field(default_factory=list)
@@ -77,7 +102,9 @@ class Tokens:
     ends: list[int] = field(default_factory=list)
     backslash: int = -1  # where a psql meta-command interrupted, or -1
     semicolon: bool = False  # closed by a semicolon
-    glued: list[int] = field(default_factory=list)  # numbers that a letter follows at once: releases differ about them
+    glued: list[int] = field(
+        default_factory=list
+    )  # numbers that a letter follows at once: releases differ about them
 
     def __len__(self) -> int:
         return len(self.kinds)
@@ -102,7 +129,9 @@ def block_comment_end(text: str, start: int) -> int:
 
 
 def _string(text: str, start: int, body_at: int, escaped: bool) -> tuple[str, int]:
-    """Raw body (quotes still doubled) of a string constant with its continuations, and the offset after it."""
+    """Raw body (quotes still doubled) of a string constant with its continuations, and the offset
+    after it.
+    """
     pattern = _ESCAPED_BODY if escaped else _BODY
     body = pattern.match(text, body_at)
     if body is None:
@@ -121,8 +150,9 @@ def _string(text: str, start: int, body_at: int, escaped: bool) -> tuple[str, in
 def scan(text: str, at: int, words: frozenset[str], *, script: bool = False) -> tuple[Tokens, int]:
     """Tokens of the statement that begins at `at`, up to its semicolon, and the offset after it.
 
-    In a script, psql's rules hold besides: no cut inside parentheses, a backslash interrupts, `:name` is a variable, and the
-    body of a SQL-standard function (BEGIN ATOMIC … END) holds semicolons.
+    In a script, psql's rules hold besides: no cut inside parentheses, a backslash interrupts,
+    `:name` is a variable, and the body of a SQL-standard function (BEGIN ATOMIC … END) holds
+    semicolons.
     """
     out = Tokens(text)
     kinds, values, starts, ends = out.kinds, out.values, out.starts, out.ends
@@ -209,7 +239,9 @@ def scan(text: str, at: int, words: frozenset[str], *, script: bool = False) -> 
                     escape, end = chosen.group(1), chosen.end()
                     if escape in "'\"+" or escape.isspace() or escape in "0123456789abcdefABCDEF":
                         raise LexError("invalid Unicode escape character", chosen.start(1))
-                value = decode_unicode(raw if kind == QIDENT else raw.replace("''", "'"), escape, at)
+                value = decode_unicode(
+                    raw if kind == QIDENT else raw.replace("''", "'"), escape, at
+                )
         elif group == "number":
             kind = ICONST if value.isdigit() and _small(value) else FCONST
             if _LETTERS.match(text, end):
@@ -247,7 +279,10 @@ def scan(text: str, at: int, words: frozenset[str], *, script: bool = False) -> 
 
 
 def separated(tokens: Tokens, base: int) -> Tokens:
-    """The tokens as PostgreSQL 15 (no letter behind a number) or 16 (0x1F, 1_000) cuts them. Raises LexError as they do."""
+    """The tokens as PostgreSQL 15 (no letter behind a number) or 16 (0x1F, 1_000) cuts them.
+
+    Raises LexError as they do.
+    """
     out = Tokens(tokens.text, semicolon=tokens.semicolon, backslash=tokens.backslash)
     text, number = tokens.text, 0
     glued = set(tokens.glued)
@@ -260,14 +295,21 @@ def separated(tokens: Tokens, base: int) -> Tokens:
             if whole is not None:
                 end = whole.end()
             if _LETTERS.match(text, end):
-                raise LexError(f"trailing junk after {'parameter' if kind == PARAM else 'numeric literal'}", start)
+                raise LexError(
+                    f"trailing junk after {'parameter' if kind == PARAM else 'numeric literal'}",
+                    start,
+                )
             if whole is not None:
                 value = whole[0]
                 plain = value.replace("_", "").lower()
                 radix = {"0x": 16, "0o": 8, "0b": 2}.get(plain[:2], 10)
                 digits = plain if radix == 10 else plain[2:]
                 integer = radix != 10 or digits.isdigit()
-                kind = ICONST if integer and len(digits) < 40 and int(digits, radix) <= 2147483647 else FCONST
+                kind = (
+                    ICONST
+                    if integer and len(digits) < 40 and int(digits, radix) <= 2147483647
+                    else FCONST
+                )
                 while number < len(tokens.kinds) - 1 and tokens.starts[number] < end:
                     number += 1
         out.kinds.append(kind)
@@ -297,7 +339,9 @@ def _check_surrogates(raw: str, offset: int) -> None:
 
 
 def _operator(run: str, at: int) -> tuple[str, int]:
-    """The operator at the head of a run of operator characters: comments end it, a trailing sign may not belong to it."""
+    """The operator at the head of a run of operator characters: comments end it, a trailing sign
+    may not belong to it.
+    """
     for mark in ("/*", "--"):
         cut = run.find(mark)
         if cut > 0:

@@ -64,7 +64,9 @@ TYPE_WORDS = frozenset(
 
 
 class Names(Reader):
-    """Primitives of the grammar; each reads at the cursor and hands back a node, or raises Mismatch."""
+    """Primitives of the grammar; each reads at the cursor and hands back a node, or raises
+    Mismatch.
+    """
 
     __slots__ = ("edition", "say")
 
@@ -102,7 +104,8 @@ class Names(Reader):
     def role(self) -> exp.Identifier:
         """RoleSpec."""
         if self.edition.base >= 10 and (
-            self.kinds[self.i] in ("current_user", "session_user") or (self.kinds[self.i] == "current_role" and self.edition.base >= 14)
+            self.kinds[self.i] in ("current_user", "session_user")
+            or (self.kinds[self.i] == "current_role" and self.edition.base >= 14)
         ):
             self.i += 1
             return exp.Identifier(this=self.values[self.i - 1], quoted=False)
@@ -120,7 +123,10 @@ class Names(Reader):
 
     def ident(self) -> exp.Identifier:
         """A word that is no keyword."""
-        if self.kinds[self.i] not in (IDENT, QIDENT, PSQLVAR) and self.kinds[self.i] in self.edition.classes:
+        if (
+            self.kinds[self.i] not in (IDENT, QIDENT, PSQLVAR)
+            and self.kinds[self.i] in self.edition.classes
+        ):
             raise self.miss("a name")
         return self._word(self.say.label, "a name")
 
@@ -300,7 +306,9 @@ class Names(Reader):
                 self.i += 1
                 values = None if self.kinds[self.i] == "]" else [self.integer()]
                 self.expect("]")
-                node = exp.DataType(this=DType.ARRAY, expressions=[node], nested=True, values=values)
+                node = exp.DataType(
+                    this=DType.ARRAY, expressions=[node], nested=True, values=values
+                )
         return gx.SetOf(this=node) if setof else node
 
     def func_type(self) -> exp.Expression:
@@ -358,7 +366,12 @@ class Names(Reader):
             return text + self._second()
         if self.kinds[self.i] == "to" and self.peek(1) in INTERVAL_FIELDS:
             last = self.peek(1)
-            allowed = {"year": ("month",), "day": ("hour", "minute", "second"), "hour": ("minute", "second"), "minute": ("second",)}
+            allowed = {
+                "year": ("month",),
+                "day": ("hour", "minute", "second"),
+                "hour": ("minute", "second"),
+                "minute": ("second",),
+            }
             if last not in allowed.get(first, ()):
                 self.i += 1
                 raise self.miss("an interval field")
@@ -382,14 +395,20 @@ class Names(Reader):
         kind = self.kinds[start]
         following = self.kinds[start + 1] if kind != END else END
         free = kind in self.say.function
-        if (kind in TYPE_WORDS or (kind == "json" and not free)) and not (following == "." and free):
+        if (kind in TYPE_WORDS or (kind == "json" and not free)) and not (
+            following == "." and free
+        ):
             if kind in ("int", "integer", "smallint", "bigint", "real", "boolean"):
                 self.i += 1
                 return exp.DataType(this=SIMPLE_TYPES[kind])
             if kind == "float":
                 self.i += 1
                 length = self._length()
-                return exp.DataType(this=DType.FLOAT, expressions=length) if length else exp.DataType(this=DType.DOUBLE)
+                return (
+                    exp.DataType(this=DType.FLOAT, expressions=length)
+                    if length
+                    else exp.DataType(this=DType.DOUBLE)
+                )
             if kind == "double":
                 if following == "precision":
                     self.i += 2
@@ -401,13 +420,21 @@ class Names(Reader):
                 self.i += 1
                 varying = self.accept("varying")
                 word = exp.Identifier(this="bit varying" if varying else "bit", quoted=False)
-                return exp.DataType(this=DType.USERDEFINED, kind=word, expressions=self._modifiers())
+                return exp.DataType(
+                    this=DType.USERDEFINED, kind=word, expressions=self._modifiers()
+                )
             elif kind in ("timestamp", "time"):
                 self.i += 1
                 length = self._length()
                 zoned = self._zone()
-                types = (DType.TIMESTAMPTZ if zoned else DType.TIMESTAMP) if kind == "timestamp" else None
-                return exp.DataType(this=types or (DType.TIMETZ if zoned else DType.TIME), expressions=length)
+                types = (
+                    (DType.TIMESTAMPTZ if zoned else DType.TIMESTAMP)
+                    if kind == "timestamp"
+                    else None
+                )
+                return exp.DataType(
+                    this=types or (DType.TIMETZ if zoned else DType.TIME), expressions=length
+                )
             elif kind == "interval":
                 self.i += 1
                 return self._interval_type()
@@ -423,12 +450,16 @@ class Names(Reader):
             length = self._length()
             fields = self.interval_fields() if self.say.old else ""
             if fields:
-                word = exp.Identifier(this=f"interval({length[0].name if length else ''}) {fields}", quoted=False)
+                word = exp.Identifier(
+                    this=f"interval({length[0].name if length else ''}) {fields}", quoted=False
+                )
                 return exp.DataType(this=DType.USERDEFINED, kind=word)
             return exp.DataType(this=DType.INTERVAL, expressions=length)
         fields = self.interval_fields()
         if fields:
-            return exp.DataType(this=DType.USERDEFINED, kind=exp.Identifier(this=f"interval {fields}", quoted=False))
+            return exp.DataType(
+                this=DType.USERDEFINED, kind=exp.Identifier(this=f"interval {fields}", quoted=False)
+            )
         return exp.DataType(this=DType.INTERVAL)
 
     def _character(self) -> exp.DataType:

@@ -51,7 +51,12 @@ class Queries(TableFunctions):
     def window(self) -> exp.Expression:
         self.expect("(")
         args: dict[str, Any] = {}
-        if self.kinds[self.i] in self.say.column and self.kinds[self.i] not in ("range", "rows", "groups", "partition"):
+        if self.kinds[self.i] in self.say.column and self.kinds[self.i] not in (
+            "range",
+            "rows",
+            "groups",
+            "partition",
+        ):
             args["base"] = self.name()
         if self.kinds[self.i] == "partition" and self.peek(1) == "by":
             self.i += 2
@@ -64,7 +69,9 @@ class Queries(TableFunctions):
                 args["partition"] = self.expr_list()
         if self.kinds[self.i] == "order":
             args["order"] = self.order_by()
-        unit = self.accept_any("range", "rows") or ("groups" if self.edition.base >= 11 and self.accept("groups") else "")
+        unit = self.accept_any("range", "rows") or (
+            "groups" if self.edition.base >= 11 and self.accept("groups") else ""
+        )
         if unit:
             parts = self._parts(unit.upper())
             if self.accept("between"):
@@ -135,7 +142,9 @@ class Queries(TableFunctions):
                 search=self._search() if self.kinds[self.i] == "search" else None,
                 cycle=self._cycle() if self.kinds[self.i] == "cycle" else None,
             )
-        return exp.CTE(this=body, alias=exp.TableAlias(this=name, columns=columns), materialized=materialized)
+        return exp.CTE(
+            this=body, alias=exp.TableAlias(this=name, columns=columns), materialized=materialized
+        )
 
     def _search(self) -> exp.Expression:
         """SEARCH {DEPTH | BREADTH} FIRST BY column, … SET name"""
@@ -148,7 +157,11 @@ class Queries(TableFunctions):
         while self.accept(","):
             columns.append(self.name())
         self.expect("set")
-        return gx.WordRun(expressions=self._parts(f"SEARCH {way.upper()} FIRST BY", *self._commas([*columns]), "SET", self.name()))
+        return gx.WordRun(
+            expressions=self._parts(
+                f"SEARCH {way.upper()} FIRST BY", *self._commas([*columns]), "SET", self.name()
+            )
+        )
 
     def _cycle(self) -> exp.Expression:
         """CYCLE column, … SET name [TO value DEFAULT value] USING name"""
@@ -179,7 +192,11 @@ class Queries(TableFunctions):
         if self.kinds[i] == "with":
             with_ = self.with_clause()
             kind = self.kinds[self.i]
-            node = self.change() if kind in ("insert", "update", "delete", "merge") else self._select_rest()
+            node = (
+                self.change()
+                if kind in ("insert", "update", "delete", "merge")
+                else self._select_rest()
+            )
             node.set("with_", with_)
             return node
         if self.kinds[i] in ("insert", "update", "delete", "merge"):
@@ -209,7 +226,11 @@ class Queries(TableFunctions):
                 limits.append(self._limit(kind))
                 seen.add(group)
                 seen.add("limits")
-            elif kind == "for" and self.peek(1) in ("update", "share", "no", "key", "read") and not locks:
+            elif (
+                kind == "for"
+                and self.peek(1) in ("update", "share", "no", "key", "read")
+                and not locks
+            ):
                 while self.kinds[self.i] == "for":
                     locks.append(self._lock())
                 seen.add("locks")
@@ -557,7 +578,11 @@ class Queries(TableFunctions):
                 raise self.miss("a query in parentheses")
             self.i += 1
             inner, joins = self._table_ref()
-            if not joins and not (isinstance(inner, gx.JoinedTable) and inner.args.get("parens") and not inner.args.get("alias")):
+            if not joins and not (
+                isinstance(inner, gx.JoinedTable)
+                and inner.args.get("parens")
+                and not inner.args.get("alias")
+            ):
                 raise self.miss("join")
             self.expect(")")
             return gx.JoinedTable(this=inner, joins=joins, parens=True, alias=self.alias())
@@ -604,7 +629,11 @@ class Queries(TableFunctions):
             return False
         if kind in NILADIC and kind in self.edition.classes and self.kinds[i + 1] != ".":
             return True
-        if kind in ("cast", "collation") and kind in self.special and self.kinds[i + 1] in ("(", "for"):
+        if (
+            kind in ("cast", "collation")
+            and kind in self.special
+            and self.kinds[i + 1] in ("(", "for")
+        ):
             return True
         while self.kinds[i + 1] == "." and self.kinds[i + 2] in self.say.label:
             i += 2

@@ -1,4 +1,6 @@
-"""A cursor over one statement's tokens that remembers how far it came and what it expected there."""
+"""A cursor over one statement's tokens that remembers how far it came and what it expected
+there.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,18 @@ class Mismatch(Exception):
 class Reader:
     """Position, tokens, and the furthest failure."""
 
-    __slots__ = ("ends", "far", "i", "kinds", "no_select", "starts", "text", "tokens", "values", "wanted")
+    __slots__ = (
+        "ends",
+        "far",
+        "i",
+        "kinds",
+        "no_select",
+        "starts",
+        "text",
+        "tokens",
+        "values",
+        "wanted",
+    )
 
     def __init__(self, tokens: Tokens) -> None:
         self.tokens = tokens
@@ -24,7 +37,8 @@ class Reader:
         self.i = 0
         self.far = 0
         self.wanted: dict[str, None] = {}
-        # parentheses already tried as a subquery in vain: without this memory, nesting costs two to the depth
+        # parentheses already tried as a subquery in vain: without this memory, nesting costs two to
+        # the depth
         self.no_select: set[int] = set()
 
     def note(self, what: str) -> None:

@@ -104,7 +104,11 @@ class Terms(Names):
             if level == barred:
                 raise self.miss("an operator of another level")  # a < b < c: non-associative
             node = _NODES.get(kind)
-            if kind == "is" and b and self.peek(1 + (self.peek(1) == "not")) not in ("distinct", "of", "document"):
+            if (
+                kind == "is"
+                and b
+                and self.peek(1 + (self.peek(1) == "not")) not in ("distinct", "of", "document")
+            ):
                 raise self.miss("distinct")
             if node is not None or kind in (OP, "operator", "=>"):
                 before = self.i
@@ -117,8 +121,11 @@ class Terms(Names):
                     operator = None
                 else:
                     operator = self.wrapped_operator() if kind == "operator" else self.any_op()
-                    # NOT binds looser than a postfix operator, so the server never reads it as the right side
-                    if self.edition.base < 14 and (kinds[self.i] not in self.say.starts or kinds[self.i] == "not"):
+                    # NOT binds looser than a postfix operator, so the server never reads it as the
+                    # right side
+                    if self.edition.base < 14 and (
+                        kinds[self.i] not in self.say.starts or kinds[self.i] == "not"
+                    ):
                         left = gx.OperatorCall(this=left, operator=operator)
                         barred = 99
                         continue
@@ -132,7 +139,11 @@ class Terms(Names):
                             left = gx.OperatorCall(this=left, operator=operator)
                             continue
                     raise
-                left = node(this=left, expression=right) if node else gx.OperatorCall(this=left, operator=operator, expression=right)
+                left = (
+                    node(this=left, expression=right)
+                    if node
+                    else gx.OperatorCall(this=left, operator=operator, expression=right)
+                )
                 barred = level if association == "n" else 99
                 continue
             barred = 99
@@ -156,7 +167,9 @@ class Terms(Names):
                 if self.peek(1) != "time" or self.peek(2) != "zone":
                     return left
                 self.i += 3
-                left = gx.Predicate(this=left, words="AT TIME ZONE", expressions=[self.expr(level + 1, b)])
+                left = gx.Predicate(
+                    this=left, words="AT TIME ZONE", expressions=[self.expr(level + 1, b)]
+                )
             else:
                 if self._quantified(kind):
                     left = self._subquery_comparison(left)
@@ -200,7 +213,9 @@ class Terms(Names):
             self.expect("(")
             inner = exp.Paren(this=self.expr())
             self.expect(")")
-        return gx.SubqueryComparison(this=left, operator=operator, quantifier=quantifier, expression=inner)
+        return gx.SubqueryComparison(
+            this=left, operator=operator, quantifier=quantifier, expression=inner
+        )
 
     def _is(self, left: exp.Expression, level: int, b: bool) -> tuple[exp.Expression, bool]:
         self.i += 1
@@ -212,7 +227,10 @@ class Terms(Names):
             self.i += 1
             self.expect("from")
             right = self.expr(level + 1, b)
-            return gx.Predicate(this=left, words=words + " DISTINCT FROM", expressions=[right]), False
+            return (
+                gx.Predicate(this=left, words=words + " DISTINCT FROM", expressions=[right]),
+                False,
+            )
         if kind == "of" and self.edition.base < 14:
             self.i += 1
             self.expect("(")
@@ -220,7 +238,12 @@ class Terms(Names):
             while self.accept(","):
                 types.append(self.typename())
             self.expect(")")
-            return gx.Predicate(this=left, words=words + " OF", expressions=[gx.RowValue(expressions=types)]), True
+            return (
+                gx.Predicate(
+                    this=left, words=words + " OF", expressions=[gx.RowValue(expressions=types)]
+                ),
+                True,
+            )
         simple = ["document"] if b else ["null", "true", "false", "unknown", "document"]
         if kind in simple:
             self.i += 1
@@ -231,7 +254,12 @@ class Terms(Names):
             form = self.accept_any("nfc", "nfd", "nfkc", "nfkd")
             if form or kind == "normalized":
                 self.expect("normalized")
-                return gx.Predicate(this=left, words=f"{words} {form.upper()} NORMALIZED".replace("  ", " ")), True
+                return (
+                    gx.Predicate(
+                        this=left, words=f"{words} {form.upper()} NORMALIZED".replace("  ", " ")
+                    ),
+                    True,
+                )
         if self.edition.base >= 16 and kind == "json" and not b:
             self.i += 1
             more = self.accept_any("value", "array", "object", "scalar")
@@ -240,23 +268,34 @@ class Terms(Names):
                 unique = f" {self.kinds[self.i].upper()} UNIQUE KEYS"
                 self.i += 2
                 self.accept("keys")
-            return gx.Predicate(this=left, words=f"{words} JSON{' ' + more.upper() if more else ''}{unique}"), True
+            return (
+                gx.Predicate(
+                    this=left, words=f"{words} JSON{' ' + more.upper() if more else ''}{unique}"
+                ),
+                True,
+            )
         for each in (*simple, "distinct"):
             self.note(each)
         raise Mismatch
 
-    def _matching(self, left: exp.Expression, negation: str, level: int) -> tuple[exp.Expression, bool]:
+    def _matching(
+        self, left: exp.Expression, negation: str, level: int
+    ) -> tuple[exp.Expression, bool]:
         kind = self.kinds[self.i]
         self.i += 1
         if kind == "in":
             inner = self.query_in_parens()
             if inner is not None:
-                node: exp.Expression = gx.Predicate(this=left, words=negation + "IN", expressions=[inner])
+                node: exp.Expression = gx.Predicate(
+                    this=left, words=negation + "IN", expressions=[inner]
+                )
             else:
                 self.expect("(")
                 values = self.expr_list()
                 self.expect(")")
-                node = gx.Predicate(this=left, words=negation + "IN", expressions=[gx.RowValue(expressions=values)])
+                node = gx.Predicate(
+                    this=left, words=negation + "IN", expressions=[gx.RowValue(expressions=values)]
+                )
             return node, True
         if kind == "between":
             words = negation + "BETWEEN"
@@ -265,7 +304,10 @@ class Terms(Names):
             low = self.b_expr()
             self.expect("and")
             high = self.b_expr() if self.say.old else self.expr(level + 1)
-            return gx.Predicate(this=left, words=words, expressions=[low, high], joiner="AND"), self.say.old
+            return (
+                gx.Predicate(this=left, words=words, expressions=[low, high], joiner="AND"),
+                self.say.old,
+            )
         words = negation + kind.upper()
         if kind == "similar":
             self.expect("to")
@@ -274,7 +316,15 @@ class Terms(Names):
         found = [pattern]
         if self.accept("escape"):
             found.append(self.expr(level + 1))
-        return gx.Predicate(this=left, words=words, expressions=found, joiner="ESCAPE" if len(found) > 1 else None), False
+        return (
+            gx.Predicate(
+                this=left,
+                words=words,
+                expressions=found,
+                joiner="ESCAPE" if len(found) > 1 else None,
+            ),
+            False,
+        )
 
     def _prefix(self, b: bool) -> exp.Expression:
         kind = self.kinds[self.i]
@@ -292,8 +342,17 @@ class Terms(Names):
             if kind == "operator" and self.peek(1) != "(":
                 return self._primary()
             operator = self.wrapped_operator() if kind == "operator" else self.any_op()
-            return gx.OperatorCall(operator=operator, expression=self.expr(self.say.levels[OP][0] + 1, b))
-        if kind == "default" and not b and (self.edition.base >= 10 or self.peek(1) in (",", ")", END, "where", "from", "returning")):
+            return gx.OperatorCall(
+                operator=operator, expression=self.expr(self.say.levels[OP][0] + 1, b)
+            )
+        if (
+            kind == "default"
+            and not b
+            and (
+                self.edition.base >= 10
+                or self.peek(1) in (",", ")", END, "where", "from", "returning")
+            )
+        ):
             self.i += 1
             return gx.DefaultValue()
         if kind == "unique" and not b:
@@ -320,7 +379,11 @@ class Terms(Names):
             kind = self.kinds[self.i]
             if kind == ".":
                 self.i += 1
-                node = exp.Dot(this=node, expression=exp.Star()) if self.accept("*") else exp.Dot(this=node, expression=self.label())
+                node = (
+                    exp.Dot(this=node, expression=exp.Star())
+                    if self.accept("*")
+                    else exp.Dot(this=node, expression=self.label())
+                )
             elif kind == "[":
                 node = self._subscript(node)
             else:
@@ -370,7 +433,11 @@ class Terms(Names):
             return self.string()
         if kind in (BCONST, XCONST):
             self.i = i + 1
-            return exp.BitString(this=self.values[i]) if kind == BCONST else exp.HexString(this=self.values[i])
+            return (
+                exp.BitString(this=self.values[i])
+                if kind == BCONST
+                else exp.HexString(this=self.values[i])
+            )
         if kind == NCONST:
             self.i = i + 1
             return exp.National(this=self.values[i])
@@ -380,7 +447,9 @@ class Terms(Names):
         raise self.miss("an expression")
 
     def _typed_literal(self) -> exp.Expression | None:
-        """A constant like timestamp '…' or interval '1' year; None when the word is a column or a function here."""
+        """A constant like timestamp '…' or interval '1' year; None when the word is a column or a
+        function here.
+        """
         start, far, wanted = self.i, self.far, self.wanted.copy()
         try:
             if self.kinds[start] == "interval":
@@ -436,10 +505,14 @@ class Terms(Names):
                 node = parts[0]
                 for part in parts[1:]:
                     node = exp.Dot(this=node, expression=part)
-                return gx.TypedLiteral(this=self.string(), to=exp.DataType(this=DType.USERDEFINED, kind=node))
+                return gx.TypedLiteral(
+                    this=self.string(), to=exp.DataType(this=DType.USERDEFINED, kind=node)
+                )
         names: list[exp.Expression] = [*parts, exp.Star()] if star else [*parts]
         if len(names) <= 4:
-            column: exp.Expression = exp.Column(**dict(zip(("this", "table", "db", "catalog"), reversed(names), strict=False)))
+            column: exp.Expression = exp.Column(
+                **dict(zip(("this", "table", "db", "catalog"), reversed(names), strict=False))
+            )
         else:
             column = names[0]
             for name in names[1:]:
@@ -464,7 +537,17 @@ class Terms(Names):
         """func_expr_windowless: a call without OVER, or a function with its own grammar."""
         kind = self.kinds[self.i]
         special = self.special.get(kind)
-        if special is not None and kind not in ("case", "exists", "array", "row", "grouping", "group_id", "null", "true", "false"):
+        if special is not None and kind not in (
+            "case",
+            "exists",
+            "array",
+            "row",
+            "grouping",
+            "group_id",
+            "null",
+            "true",
+            "false",
+        ):
             found = special(self)
             if found is not None:
                 return found
@@ -497,7 +580,9 @@ class Terms(Names):
             self.expect("where")
             args["filter"] = exp.Where(this=self.expr())
             self.expect(")")
-        if self.kinds[self.i] == "over" and (self.peek(1) == "(" or self.peek(1) in self.say.column):
+        if self.kinds[self.i] == "over" and (
+            self.peek(1) == "(" or self.peek(1) in self.say.column
+        ):
             self.i += 1
             args["over"] = self.window() if self.kinds[self.i] == "(" else self.name()
         return gx.WindowCall(this=node, **args) if args else node
@@ -508,7 +593,11 @@ class Terms(Names):
             return gx.FunctionCall(this=name)
         if self.kinds[self.i] == "*" and self.peek(1) == ")":
             self.i += 2
-            if isinstance(name, exp.Identifier) and name.this.lower() == "count" and not name.args["quoted"]:
+            if (
+                isinstance(name, exp.Identifier)
+                and name.this.lower() == "count"
+                and not name.args["quoted"]
+            ):
                 return exp.Count(this=exp.Star())
             return gx.FunctionCall(this=name, star=True)
         quantifier = self.accept_any("all", "distinct")
@@ -517,14 +606,28 @@ class Terms(Names):
             arguments.append(self._argument(not quantifier))
         names = [a.this.this.lower() for a in arguments if isinstance(a, gx.NamedArgument)]
         if names and (
-            len(set(names)) < len(names) or not all(isinstance(a, gx.NamedArgument | gx.VariadicArgument) for a in arguments[-len(names) :])
+            len(set(names)) < len(names)
+            or not all(
+                isinstance(a, gx.NamedArgument | gx.VariadicArgument)
+                for a in arguments[-len(names) :]
+            )
         ):
             raise self.miss("each name once, after the positional arguments")
         order = self.order_by() if self.kinds[self.i] == "order" else None
         self.expect(")")
-        if not quantifier and order is None and not names and isinstance(name, exp.Identifier) and not name.args["quoted"]:
-            return exp.Anonymous(this=name.this, expressions=arguments)  # what every dialect of sqlglot can write
-        return gx.FunctionCall(this=name, expressions=arguments, quantifier=quantifier.upper() or None, order=order)
+        if (
+            not quantifier
+            and order is None
+            and not names
+            and isinstance(name, exp.Identifier)
+            and not name.args["quoted"]
+        ):
+            return exp.Anonymous(
+                this=name.this, expressions=arguments
+            )  # what every dialect of sqlglot can write
+        return gx.FunctionCall(
+            this=name, expressions=arguments, quantifier=quantifier.upper() or None, order=order
+        )
 
     def _argument(self, variadic: bool) -> exp.Expression:
         if variadic and self.kinds[self.i] == "variadic":
@@ -535,7 +638,9 @@ class Terms(Names):
                 # GP6 reads => as a plain operator
                 name = exp.Column(this=self.name())
                 self.i += 1
-                return gx.OperatorCall(this=name, operator=gx.Operator(this="=>"), expression=self.expr(12))
+                return gx.OperatorCall(
+                    this=name, operator=gx.Operator(this="=>"), expression=self.expr(12)
+                )
             name_ = self.function_word()
             op = self.kinds[self.i]
             self.i += 1

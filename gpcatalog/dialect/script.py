@@ -1,4 +1,6 @@
-"""A file of SQL cut into statements with their places: psql commands, COPY data, dollar quotes and comments are understood."""
+"""A file of SQL cut into statements with their places: psql commands, COPY data, dollar quotes and
+comments are understood.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,15 @@ from sqlglot import exp
 
 from gpcatalog.dialect.grammar import WORDS, SyntaxFault, grammar
 from gpcatalog.dialect.lexer import IDENT, PSQLVAR, LexError, Tokens, scan
-from gpcatalog.dialect.variables import Branch, Expansion, Variables, fill, in_name, name_of, without
+from gpcatalog.dialect.variables import (
+    Branch,
+    Expansion,
+    Variables,
+    fill,
+    in_name,
+    name_of,
+    without,
+)
 from gpcatalog.dialect.version import Edition
 
 _COPY_END = re.compile(r"^\\\.[ \t]*\r?$", re.MULTILINE)
@@ -71,7 +81,9 @@ class Source:
         self.undo = False  # an undo script of Flyway: read, but no part of the change
         self._original = text
         self._moved: list[tuple[int, int, int, int]] = []
-        self.missing: list[tuple[int, int, str]] = []  # placeholders without a value: begin, end, name
+        self.missing: list[
+            tuple[int, int, str]
+        ] = []  # placeholders without a value: begin, end, name
         if "${" in text:
             text, self._moved, self.missing = fill(text, values or {})
         self.text = text
@@ -115,7 +127,9 @@ class Piece:
     tokens: Tokens | None
     error: SyntaxFault | None = None
     command: str = ""  # of psql: what sends the statement, or, without tokens, a command of its own
-    expanded: Expansion | None = None  # with the values of its variables; the tokens are those of this text
+    expanded: Expansion | None = (
+        None  # with the values of its variables; the tokens are those of this text
+    )
     missing: tuple[str, ...] = ()  # variables and placeholders without a value
     decisive: tuple[str, ...] = ()  # of these those that are more than part of a name
     reasons: tuple[str, ...] = ()  # why it is not known whether it runs
@@ -129,8 +143,10 @@ class Statement:
     tree:    its typed tree, or None
     edition: the grammar that read it
     fault:   where and why it is no SQL, or why it was not understood
-    missing: variables and placeholders without a value; decisive: those that are more than part of a name
-    reasons: why it is not known whether it runs; other: it may run in the place of a statement before it
+    missing: variables and placeholders without a value; decisive: those that are more than part of
+             a name
+    reasons: why it is not known whether it runs; other: it may run in the place of a statement
+             before it
     """
 
     source: Source
@@ -159,7 +175,9 @@ class Statement:
 
 
 def _copy_data(text: str, at: int) -> int:
-    """Offset after the data block of COPY … FROM STDIN; the block ends at a line with a backslash and a full stop."""
+    """Offset after the data block of COPY … FROM STDIN; the block ends at a line with a backslash
+    and a full stop.
+    """
     line_end = _LINE.match(text, at)
     assert line_end is not None
     found = _COPY_END.search(text, line_end.end())
@@ -197,15 +215,21 @@ def _join(first: Tokens | None, more: Tokens) -> Tokens:
 
 
 def _recover(text: str, offset: int) -> int:
-    """Where to go on after text that is no token: behind the next semicolon that ends a line, or behind everything."""
+    """Where to go on after text that is no token: behind the next semicolon that ends a line, or
+    behind everything.
+    """
     found = re.compile(r";[ \t]*(?:\r?\n|\Z)").search(text, offset)
     return found.end() if found else len(text)
 
 
-def split(source: Source, *, commands: bool = False, variables: Variables | None = None) -> Iterator[Piece]:
-    """The statements of a script, without COPY data; with psql's own commands between them where these are asked for.
+def split(
+    source: Source, *, commands: bool = False, variables: Variables | None = None
+) -> Iterator[Piece]:
+    """The statements of a script, without COPY data; with psql's own commands between them where
+    these are asked for.
 
-    variables: those of the session, which \\set in the script changes; branches of \\if that do not run are left out
+    variables: those of the session, which \\set in the script changes; branches of \\if that do not
+               run are left out
     """
     text, at = source.text, 0
     if text.startswith("\ufeff"):
@@ -222,7 +246,11 @@ def split(source: Source, *, commands: bool = False, variables: Variables | None
                 at = max(edge.start() if edge is not None else len(text), begin + 1)
                 continue
             at = max(_recover(text, error.offset), begin + 1)
-            start = pending.starts[0] if pending is not None and len(pending) > 1 else _skip_space(text, begin)
+            start = (
+                pending.starts[0]
+                if pending is not None and len(pending) > 1
+                else _skip_space(text, begin)
+            )
             yield Piece(source, start, at, None, SyntaxFault(error.offset, "", (), error.message))
             pending = None
             continue
@@ -231,7 +259,11 @@ def split(source: Source, *, commands: bool = False, variables: Variables | None
         if session.skipping:
             if interrupted < 0:
                 continue
-            tokens = pending if pending is not None else Tokens(text, ["END"], [""], [interrupted], [interrupted])
+            tokens = (
+                pending
+                if pending is not None
+                else Tokens(text, ["END"], [""], [interrupted], [interrupted])
+            )
         else:
             tokens = _join(pending, tokens)
         pending = None
@@ -278,10 +310,22 @@ def _pieces(source: Source, tokens: Tokens, session: Variables, sent: str) -> It
     other = session.branch is Branch.OTHER
     reasons = tuple(session.reasons)
     expanded, missing = session.expand(tokens) if PSQLVAR in tokens.kinds else (None, set())
-    lacking = (*sorted(missing), *source.missing_in(start, end)) if missing or source.missing else ()
+    lacking = (
+        (*sorted(missing), *source.missing_in(start, end)) if missing or source.missing else ()
+    )
     if expanded is None:
         decisive = _decisive(source, tokens, missing) if lacking else ()
-        yield Piece(source, start, end, tokens, command=sent, missing=lacking, decisive=decisive, reasons=reasons, other=other)
+        yield Piece(
+            source,
+            start,
+            end,
+            tokens,
+            command=sent,
+            missing=lacking,
+            decisive=decisive,
+            reasons=reasons,
+            other=other,
+        )
         return
     at = 0
     while at < len(expanded.text):
@@ -289,27 +333,48 @@ def _pieces(source: Source, tokens: Tokens, session: Variables, sent: str) -> It
             inner, at = scan(expanded.text, at, WORDS, script=True)
         except LexError as error:
             fault = SyntaxFault(expanded.origin(error.offset), "", (), error.message)
-            yield Piece(source, start, end, None, fault, missing=lacking, reasons=reasons, other=other)
+            yield Piece(
+                source, start, end, None, fault, missing=lacking, reasons=reasons, other=other
+            )
             return
         if len(inner) > 1:
-            first, last = expanded.origin(inner.starts[0]), expanded.origin(inner.ends[-2], end=True)
+            first, last = (
+                expanded.origin(inner.starts[0]),
+                expanded.origin(inner.ends[-2], end=True),
+            )
             decisive = _decisive(source, inner, missing, expanded) if lacking else ()
-            yield Piece(source, first, last, inner, None, sent, expanded, lacking, decisive, reasons, other)
+            yield Piece(
+                source, first, last, inner, None, sent, expanded, lacking, decisive, reasons, other
+            )
         if inner.backslash >= 0:
             return
 
 
-def _decisive(source: Source, tokens: Tokens, missing: set[str], text: Expansion | None = None) -> tuple[str, ...]:
-    """Names of the variables and placeholders without a value that are more than a schema or part of a name."""
+def _decisive(
+    source: Source, tokens: Tokens, missing: set[str], text: Expansion | None = None
+) -> tuple[str, ...]:
+    """Names of the variables and placeholders without a value that are more than a schema or part
+    of a name.
+    """
     found = []
-    for n, (kind, value, start, end) in enumerate(zip(tokens.kinds, tokens.values, tokens.starts, tokens.ends, strict=True)):
-        first, last = (start, end) if text is None else (text.origin(start), text.origin(end, end=True))
+    for n, (kind, value, start, end) in enumerate(
+        zip(tokens.kinds, tokens.values, tokens.starts, tokens.ends, strict=True)
+    ):
+        first, last = (
+            (start, end) if text is None else (text.origin(start), text.origin(end, end=True))
+        )
         names = (
-            [name_of(value)] if kind == PSQLVAR and name_of(value) in missing else source.missing_in(first, last) if source.missing else []
+            [name_of(value)]
+            if kind == PSQLVAR and name_of(value) in missing
+            else source.missing_in(first, last)
+            if source.missing
+            else []
         )
         if not names:
             continue
-        part = kind == IDENT and end - start > sum(b - a for a, b, _ in source.places_in(first, last))
+        part = kind == IDENT and end - start > sum(
+            b - a for a, b, _ in source.places_in(first, last)
+        )
         dotted = "." in (tokens.kinds[n + 1], tokens.kinds[n - 1] if n else "")
         if not (dotted or part or (kind == PSQLVAR and in_name(tokens, n))):
             found += names
@@ -325,15 +390,26 @@ def _skip_space(text: str, at: int) -> int:
 def read(piece: Piece, wanted: tuple[Edition, ...]) -> Statement:
     """A statement read by the first of the editions that takes it.
 
-    What a whole grammar does not take is an error. In the others a statement that begins as none there does is not understood.
+    What a whole grammar does not take is an error. In the others a statement that begins as none
+    there does is not understood.
     """
     from gpcatalog.dialect.greenplum import read_statement
 
     start, end = piece.start, piece.end
     if piece.tokens is None and piece.error is None:
-        return Statement(piece.source, start, end, Outcome.COMMAND, command=piece.command, other=piece.other)
+        return Statement(
+            piece.source, start, end, Outcome.COMMAND, command=piece.command, other=piece.other
+        )
     if piece.tokens is None:
-        return Statement(piece.source, start, end, Outcome.ERROR, fault=piece.error, reasons=piece.reasons, other=piece.other)
+        return Statement(
+            piece.source,
+            start,
+            end,
+            Outcome.ERROR,
+            fault=piece.error,
+            reasons=piece.reasons,
+            other=piece.other,
+        )
     words = tuple(piece.tokens.kinds[:2])
     found: SyntaxFault | None = None
     tree, by = None, None
@@ -371,7 +447,9 @@ def read(piece: Piece, wanted: tuple[Edition, ...]) -> Statement:
 
 
 def _readings(piece: Piece) -> Iterator[tuple[Tokens, Expansion | None]]:
-    """The statement as it is, and without the variables that have no value: a clause is often one."""
+    """The statement as it is, and without the variables that have no value: a clause is often
+    one.
+    """
     assert piece.tokens is not None
     yield piece.tokens, piece.expanded
     if not piece.missing:
@@ -379,17 +457,29 @@ def _readings(piece: Piece) -> Iterator[tuple[Tokens, Expansion | None]]:
     unknown = set(piece.missing)
     tokens = piece.tokens
     # placeholders became words
-    places = {start for start, _, _ in piece.source.places_in(piece.start, piece.end)} if piece.expanded is None else set()
+    places = (
+        {start for start, _, _ in piece.source.places_in(piece.start, piece.end)}
+        if piece.expanded is None
+        else set()
+    )
     dropped = Tokens(
         tokens.text,
-        [PSQLVAR if start in places else kind for kind, start in zip(tokens.kinds, tokens.starts, strict=True)],
-        [f":{piece.missing[0]}" if start in places else value for value, start in zip(tokens.values, tokens.starts, strict=True)],
+        [
+            PSQLVAR if start in places else kind
+            for kind, start in zip(tokens.kinds, tokens.starts, strict=True)
+        ],
+        [
+            f":{piece.missing[0]}" if start in places else value
+            for value, start in zip(tokens.values, tokens.starts, strict=True)
+        ],
         tokens.starts,
         tokens.ends,
     )
     text = without(dropped, unknown)
     if piece.expanded is not None:
-        text.origins = [(piece.expanded.origin(a), piece.expanded.origin(b, end=True)) for a, b in text.origins]
+        text.origins = [
+            (piece.expanded.origin(a), piece.expanded.origin(b, end=True)) for a, b in text.origins
+        ]
     try:
         yield scan(text.text, 0, WORDS, script=True)[0], text
     except LexError:
@@ -397,7 +487,11 @@ def _readings(piece: Piece) -> Iterator[tuple[Tokens, Expansion | None]]:
 
 
 def _moved(fault: SyntaxFault, text: Expansion | None) -> SyntaxFault:
-    return fault if text is None else SyntaxFault(text.origin(fault.offset), fault.found, fault.expected, fault.message)
+    return (
+        fault
+        if text is None
+        else SyntaxFault(text.origin(fault.offset), fault.found, fault.expected, fault.message)
+    )
 
 
 def _place(tree: exp.Expression, text: Expansion | None) -> None:
@@ -407,12 +501,21 @@ def _place(tree: exp.Expression, text: Expansion | None) -> None:
     for node in tree.walk():
         meta = node._meta
         if meta and "start" in meta:
-            meta["start"], meta["end"] = text.origin(meta["start"]), text.origin(meta["end"], end=True)
+            meta["start"], meta["end"] = (
+                text.origin(meta["start"]),
+                text.origin(meta["end"], end=True),
+            )
 
 
 def statements(
-    source: Source, wanted: tuple[Edition, ...], *, commands: bool = False, variables: Variables | None = None
+    source: Source,
+    wanted: tuple[Edition, ...],
+    *,
+    commands: bool = False,
+    variables: Variables | None = None,
 ) -> Iterator[Statement]:
-    """Every statement of a script, read; with psql's own commands between them where these are asked for."""
+    """Every statement of a script, read; with psql's own commands between them where these are
+    asked for.
+    """
     for piece in split(source, commands=commands, variables=variables):
         yield read(piece, wanted)

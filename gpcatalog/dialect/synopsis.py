@@ -1,15 +1,17 @@
-"""Synopses: a grammar written as the manual writes it, read both ways: text to tree and tree to text.
+"""Synopses: a grammar written as the manual writes it, read both ways: text to tree and tree to
+text.
 
 A rule is `name:Class = body`, continued on indented lines. In a body
 
     WORD           a keyword               '('            punctuation
-    ref            a rule or a primitive, kept in the node under its own name; `label:ref` under another
-    ref*  ref+     repeated                ref,+  ref,*   a comma-separated list
-    [ a b ]        optional                ( a | b )      one of
-    @guard a b     only in editions for which the guard holds (as the first item of a branch)
+    ref            a rule or a primitive, kept in the node under its own name; `label:ref` under
+    another ref*  ref+     repeated                ref,+  ref,*   a comma-separated list [ a b ]
+    optional                ( a | b )      one of @guard a b     only in editions for which the
+    guard holds (as the first item of a branch)
 
-Optional groups and choices that hold nothing but keywords leave a mark in the node (`label:[ IF EXISTS ]`, or a name made of
-the words), so that the same line can write the node again. A rule headed `~name` makes no node: it hands on its choice.
+Optional groups and choices that hold nothing but keywords leave a mark in the node (`label:[ IF
+EXISTS ]`, or a name made of the words), so that the same line can write the node again. A rule
+headed `~name` makes no node: it hands on its choice.
 """
 
 from __future__ import annotations
@@ -73,9 +75,12 @@ class Sequence:
     mark: str = ""
 
     def captures(self) -> bool:
-        """True when something in it is always kept in the node, so its presence can be seen there."""
+        """True when something in it is always kept in the node, so its presence can be seen
+        there.
+        """
         return any(
-            (isinstance(i, Ref) and i.many in ("", "+", ",+")) or (isinstance(i, Choice) and i.marked and not i.optional)
+            (isinstance(i, Ref) and i.many in ("", "+", ",+"))
+            or (isinstance(i, Choice) and i.marked and not i.optional)
             for i in self.items
         )
 
@@ -139,13 +144,19 @@ def _label(body: Choice, taken: dict[str, int]) -> None:
                     assert isinstance(ref, Ref)
                     ref.label = item.label
                 continue
-            plain = all(not any(isinstance(i, Ref | Choice) for i in b.items) for b in item.branches)
+            plain = all(
+                not any(isinstance(i, Ref | Choice) for i in b.items) for b in item.branches
+            )
             if item.optional and len(item.branches) == 1:
                 item.marked = not item.branches[0].captures()
             else:
                 item.marked = not all(_bare(b) for b in item.branches) or plain
             if item.marked and not item.label:
-                stem = "_".join(item.branches[0].words().lower().split()) if len(item.branches) == 1 or plain else "form"
+                stem = (
+                    "_".join(item.branches[0].words().lower().split())
+                    if len(item.branches) == 1 or plain
+                    else "form"
+                )
                 stem = stem or "form"
                 taken[stem] = taken.get(stem, 0) + 1
                 item.label = stem if taken[stem] == 1 else f"{stem}_{taken[stem]}"
@@ -164,10 +175,16 @@ def _references(body: Choice) -> set[str]:
 
 
 def _mark(choice: Choice) -> None:
-    """What each branch leaves in the node: its words, with its number where two branches have the same."""
+    """What each branch leaves in the node: its words, with its number where two branches have the
+    same.
+    """
     words = [branch.words() for branch in choice.branches]
     for number, branch in enumerate(choice.branches):
-        branch.mark = words[number] if words[number] and words.count(words[number]) == 1 else f"{words[number]}/{number}"
+        branch.mark = (
+            words[number]
+            if words[number] and words.count(words[number]) == 1
+            else f"{words[number]}/{number}"
+        )
 
 
 def _camel(name: str) -> str:
@@ -188,14 +205,18 @@ def _arguments(body: Choice, into: dict[str, bool]) -> None:
 class Synopses:
     """A grammar: definitions by name, compiled for one edition at a time."""
 
-    def __init__(self, text: str, classes: dict[str, type[exp.Expression]], base: type[exp.Expression]) -> None:
+    def __init__(
+        self, text: str, classes: dict[str, type[exp.Expression]], base: type[exp.Expression]
+    ) -> None:
         self.definitions: dict[str, Definition] = {}
         self.words: set[str] = set()
         text = re.sub(r"^#.*$", "", text, flags=re.MULTILINE)
         heads = list(_HEAD.finditer(text))
         for head, following in zip(heads, [*heads[1:], None], strict=True):
             silent, name, class_name = head.groups()
-            body = _read_body(text[head.end() : following.start() if following else len(text)], name)
+            body = _read_body(
+                text[head.end() : following.start() if following else len(text)], name
+            )
             # a mark never takes the name of something the rule keeps
             taken: dict[str, int] = dict.fromkeys(_references(body), 1)
             node = None
@@ -203,7 +224,9 @@ class Synopses:
                 for branch in body.branches:
                     for item in branch.items:
                         if isinstance(item, Choice):
-                            raise SyntaxError(f"rule {name}: a rule that makes no node holds plain branches only")
+                            raise SyntaxError(
+                                f"rule {name}: a rule that makes no node holds plain branches only"
+                            )
             else:
                 top = Choice([Sequence([body])]) if len(body.branches) > 1 else body
                 if len(body.branches) > 1:
@@ -216,7 +239,11 @@ class Synopses:
                 if node is None:
                     arguments: dict[str, bool] = {}
                     _arguments(body, arguments)
-                    node = type(class_name, (base,), {"arg_types": arguments, "__module__": base.__module__, "__doc__": ""})
+                    node = type(
+                        class_name,
+                        (base,),
+                        {"arg_types": arguments, "__module__": base.__module__, "__doc__": ""},
+                    )
                     classes[class_name] = node
             self.definitions[name] = Definition(name, body, node)
             self._collect(body)
@@ -244,7 +271,9 @@ def _nothing(p: Reader, kept: dict[str, Any]) -> bool:
 class CompiledGrammar:
     """The rules of one edition, compiled when first used."""
 
-    def __init__(self, synopses: Synopses, primitives: dict[str, Rule], holds: Callable[[str], bool]) -> None:
+    def __init__(
+        self, synopses: Synopses, primitives: dict[str, Rule], holds: Callable[[str], bool]
+    ) -> None:
         self.synopses = synopses
         self.primitives = primitives
         self.holds = holds
@@ -447,7 +476,9 @@ def join(parts: list[str]) -> str:
     return "".join(out)
 
 
-def _write_sequence(sequence: Sequence, args: dict[str, Any], sql: Callable[[Any], str], parts: list[str]) -> None:
+def _write_sequence(
+    sequence: Sequence, args: dict[str, Any], sql: Callable[[Any], str], parts: list[str]
+) -> None:
     for item in sequence.items:
         if isinstance(item, Word):
             parts.append(item.text)
@@ -466,7 +497,9 @@ def _write_sequence(sequence: Sequence, args: dict[str, Any], sql: Callable[[Any
             _write_choice(item, args, sql, parts)
 
 
-def _write_choice(choice: Choice, args: dict[str, Any], sql: Callable[[Any], str], parts: list[str]) -> None:
+def _write_choice(
+    choice: Choice, args: dict[str, Any], sql: Callable[[Any], str], parts: list[str]
+) -> None:
     if choice.marked:
         mark = args.get(choice.label)
         if not mark:

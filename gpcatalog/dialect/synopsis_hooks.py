@@ -1,4 +1,6 @@
-"""Parts of statements that synopses name and that are read by hand: words, options, definitions, schema elements."""
+"""Parts of statements that synopses name and that are read by hand: words, options, definitions,
+schema elements.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ from gpcatalog.dialect.vocabulary import STRINGS, Vocabulary
 
 
 class SynopsisHooks(Changes):
-    """Queries and DML plus what synopses ask for by name; `rules` are the compiled synopses of the same edition."""
+    """Queries and DML plus what synopses ask for by name; `rules` are the compiled synopses of the
+    same edition.
+    """
 
     __slots__ = ("rules",)
 
@@ -24,7 +28,9 @@ class SynopsisHooks(Changes):
 
         def create(self) -> exp.Expression: ...
 
-    def __init__(self, tokens: Tokens, edition: Edition, vocabulary: Vocabulary, rules: CompiledGrammar) -> None:
+    def __init__(
+        self, tokens: Tokens, edition: Edition, vocabulary: Vocabulary, rules: CompiledGrammar
+    ) -> None:
         super().__init__(tokens, edition, vocabulary)
         self.rules = rules
 
@@ -48,7 +54,9 @@ class SynopsisHooks(Changes):
         return self._word(self.say.unreserved, "a name")
 
     def default_partition(self) -> str:
-        """DEFAULT PARTITION, when no name follows: the server takes any word there for one, and refuses it."""
+        """DEFAULT PARTITION, when no name follows: the server takes any word there for one, and
+        refuses it.
+        """
         if self.kinds[self.i] != "default" or self.peek(1) != "partition":
             raise self.miss("default")
         after = self.peek(2)
@@ -268,7 +276,11 @@ class SynopsisHooks(Changes):
             return self.number()
         if kind in ("+", "-", "*", "/", "%", "^", "<", ">", "=", "<=", ">=", "<>", OP, "operator"):
             return self.any_op()
-        if kind in self.say.reserved or kind == "none" or (kind == "row" and self.edition.greenplum):
+        if (
+            kind in self.say.reserved
+            or kind == "none"
+            or (kind == "row" and self.edition.greenplum)
+        ):
             self.i += 1
             return exp.Identifier(this=self.values[self.i - 1], quoted=False)
         return self.func_type()

@@ -1,4 +1,6 @@
-"""What stands inside CREATE TABLE and behind it: partition values, columns, constraints, storage options."""
+"""What stands inside CREATE TABLE and behind it: partition values, columns, constraints, storage
+options.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +13,13 @@ from gpcatalog.dialect.reader import Mismatch
 from gpcatalog.dialect.synopsis_hooks import SynopsisHooks
 
 _LIKE_OPTIONS_OLD = frozenset("defaults constraints indexes storage comments all".split())
-_LIKE_OPTIONS_GP = frozenset("comments constraints defaults identity generated indexes statistics storage encoding relopt am all".split())
-_LIKE_OPTIONS_PG = frozenset("comments compression constraints defaults identity generated indexes statistics storage all".split())
+_LIKE_OPTIONS_GP = frozenset(
+    "comments constraints defaults identity generated indexes statistics storage encoding relopt"
+    " am all".split()
+)
+_LIKE_OPTIONS_PG = frozenset(
+    "comments compression constraints defaults identity generated indexes statistics storage all".split()
+)
 _ATTRIBUTES = (
     ("not", "deferrable"),
     ("deferrable",),
@@ -170,9 +177,21 @@ class TableElements(SynopsisHooks):
             return exp.ColumnConstraint(kind=exp.CollateColumnConstraint(this=self.any_name()))
         found = self._column_constraint_kind()
         if found is None:
-            attribute = self._attribute(_ATTRIBUTES if self.edition.base < 18 else (*_ATTRIBUTES, *_ATTRIBUTES_18))
+            attribute = self._attribute(
+                _ATTRIBUTES if self.edition.base < 18 else (*_ATTRIBUTES, *_ATTRIBUTES_18)
+            )
             if attribute is None:
-                for each in ("not", "null", "unique", "primary", "check", "default", "references", "collate", "constraint"):
+                for each in (
+                    "not",
+                    "null",
+                    "unique",
+                    "primary",
+                    "check",
+                    "default",
+                    "references",
+                    "collate",
+                    "constraint",
+                ):
                     self.note(each)
                 raise Mismatch
             found = attribute
@@ -216,7 +235,11 @@ class TableElements(SynopsisHooks):
                 self.expect("distinct")
             self._key_storage(args)
             if not args:
-                return exp.PrimaryKeyColumnConstraint() if kind == "primary" else exp.UniqueColumnConstraint()
+                return (
+                    exp.PrimaryKeyColumnConstraint()
+                    if kind == "primary"
+                    else exp.UniqueColumnConstraint()
+                )
             return gx.KeyConstraint(kind="PRIMARY KEY" if kind == "primary" else "UNIQUE", **args)
         if kind == "references":
             return self._references(None)
@@ -247,7 +270,11 @@ class TableElements(SynopsisHooks):
         if self.kinds[self.i] == "with" and self.peek(1) == "(":
             self.i += 1
             args["definition"] = self.definition()
-        if self.kinds[self.i] == "using" and self.peek(1) == "index" and self.peek(2) == "tablespace":
+        if (
+            self.kinds[self.i] == "using"
+            and self.peek(1) == "index"
+            and self.peek(2) == "tablespace"
+        ):
             self.i += 3
             args["tablespace"] = self.name()
 
@@ -256,7 +283,11 @@ class TableElements(SynopsisHooks):
         self.expect("(")
         found: list[exp.Expression] = [self.name()]
         while self.accept(","):
-            if self.edition.base >= 18 and self.kinds[self.i] == "period" and self.peek(1) in self.say.column:
+            if (
+                self.edition.base >= 18
+                and self.kinds[self.i] == "period"
+                and self.peek(1) in self.say.column
+            ):
                 self.i += 1
                 found.append(gx.PeriodColumn(this=self.name()))
                 break
@@ -277,7 +308,11 @@ class TableElements(SynopsisHooks):
             args["match"] = which.upper()
         actions: list[exp.Expression] = []
         seen: set[str] = set()
-        while self.kinds[self.i] == "on" and self.peek(1) in ("update", "delete") and self.peek(1) not in seen:
+        while (
+            self.kinds[self.i] == "on"
+            and self.peek(1) in ("update", "delete")
+            and self.peek(1) not in seen
+        ):
             event = self.peek(1)
             seen.add(event)
             self.i += 2
@@ -288,7 +323,9 @@ class TableElements(SynopsisHooks):
                     if self.edition.base >= 15 and words[0] == "set" and self.kinds[self.i] == "(":
                         listed = self._name_list()
                     action = " ".join(words).upper()
-                    actions.append(gx.ReferenceAction(event=event.upper(), action=action, expressions=listed))
+                    actions.append(
+                        gx.ReferenceAction(event=event.upper(), action=action, expressions=listed)
+                    )
                     break
             else:
                 raise self.miss("cascade")
@@ -334,7 +371,11 @@ class TableElements(SynopsisHooks):
             columns = [self.name()]
             while self.accept(","):
                 columns.append(self.name())
-            if self.edition.base >= 18 and self.kinds[self.i] == "without" and self.peek(1) == "overlaps":
+            if (
+                self.edition.base >= 18
+                and self.kinds[self.i] == "without"
+                and self.peek(1) == "overlaps"
+            ):
                 self.i += 2
                 args["overlaps"] = True
             self.expect(")")
@@ -391,13 +432,21 @@ class TableElements(SynopsisHooks):
                 raise self.miss("with")
             constraints: list[exp.Expression] = []
             self._column_constraints(constraints)
-            return exp.ColumnDef(this=name, constraints=constraints, with_options=with_options or None)
+            return exp.ColumnDef(
+                this=name, constraints=constraints, with_options=with_options or None
+            )
         if kind == "like":
             start = self.i
             self.i += 1
             table = self.table_name()
             options: list[str] = []
-            allowed = _LIKE_OPTIONS_OLD if self.say.old else _LIKE_OPTIONS_GP if self.edition.greenplum else _LIKE_OPTIONS_PG
+            allowed = (
+                _LIKE_OPTIONS_OLD
+                if self.say.old
+                else _LIKE_OPTIONS_GP
+                if self.edition.greenplum
+                else _LIKE_OPTIONS_PG
+            )
             while self.kinds[self.i] in ("including", "excluding"):
                 word = self.kinds[self.i]
                 self.i += 1
@@ -409,7 +458,8 @@ class TableElements(SynopsisHooks):
             node.meta["start"], node.meta["end"] = self.starts[start], self.ends[self.i - 1]
             return node
         if self.edition.greenplum and (
-            (kind == "column" and self.peek(2) == "encoding") or (kind == "default" and self.peek(1) == "column")
+            (kind == "column" and self.peek(2) == "encoding")
+            or (kind == "default" and self.peek(1) == "column")
         ):
             return self.of("column_encoding")  # type: ignore[no-any-return]
         return self.column_definition()

@@ -1,4 +1,6 @@
-"""CREATE in all its forms that hold columns or a query, read into sqlglot's own Create, Schema and ColumnDef."""
+"""CREATE in all its forms that hold columns or a query, read into sqlglot's own Create, Schema and
+ColumnDef.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,9 @@ class Tables(TableElements):
         start = self.i
         try:
             word = self.temp_word()
-            properties.append(exp.UnloggedProperty() if word == "UNLOGGED" else exp.TemporaryProperty())
+            properties.append(
+                exp.UnloggedProperty() if word == "UNLOGGED" else exp.TemporaryProperty()
+            )
         except Mismatch:
             self.i = start
         if self.kinds[self.i] == "materialized" and not replace:
@@ -108,7 +112,11 @@ class Tables(TableElements):
             self.note("distributed")
 
     def _partitioning(self, properties: list[exp.Expression]) -> bool:
-        if self.kinds[self.i] == "partition" and self.peek(1) == "by" and (self.edition.base >= 10 or self.edition.greenplum):
+        if (
+            self.kinds[self.i] == "partition"
+            and self.peek(1) == "by"
+            and (self.edition.base >= 10 or self.edition.greenplum)
+        ):
             properties.append(self.of("partition_by"))
             return True
         self.note("partition")
@@ -131,7 +139,9 @@ class Tables(TableElements):
             parent = self.table_name()
             if self.kinds[self.i] == "(":
                 this = exp.Schema(this=name, expressions=self._elements(typed=True))
-            properties.append(exp.PartitionedOfProperty(this=parent, expression=self.of("partition_bound")))
+            properties.append(
+                exp.PartitionedOfProperty(this=parent, expression=self.of("partition_bound"))
+            )
             self._table_tail(properties, distribution=False)
         elif kind == "(":
             start = self.i
@@ -153,7 +163,11 @@ class Tables(TableElements):
             if found is None:
                 raise self.miss("(")
             return found
-        return exp.Create(this=this, properties=exp.Properties(expressions=properties) if properties else None, **args)
+        return exp.Create(
+            this=this,
+            properties=exp.Properties(expressions=properties) if properties else None,
+            **args,
+        )
 
     def _table_tail(self, properties: list[exp.Expression], distribution: bool = True) -> None:
         partitioned = self._partitioning(properties) if self.edition.base >= 10 else False
@@ -166,7 +180,9 @@ class Tables(TableElements):
         if not partitioned and self.edition.greenplum:
             self._partitioning(properties)
 
-    def _maybe_ctas(self, name: exp.Table, properties: list[exp.Expression], args: dict[str, Any]) -> exp.Expression | None:
+    def _maybe_ctas(
+        self, name: exp.Table, properties: list[exp.Expression], args: dict[str, Any]
+    ) -> exp.Expression | None:
         """CREATE TABLE name [(columns)] … AS query, or None when this is no CTAS."""
         this: exp.Expression = name
         mine = list(properties)
@@ -195,7 +211,12 @@ class Tables(TableElements):
                 self._distribution(mine)
                 if self.edition.greenplum:
                     self._partitioning(mine)
-        return exp.Create(this=this, expression=query, properties=exp.Properties(expressions=mine) if mine else None, **args)
+        return exp.Create(
+            this=this,
+            expression=query,
+            properties=exp.Properties(expressions=mine) if mine else None,
+            **args,
+        )
 
     def _with_data(self, properties: list[exp.Expression]) -> None:
         if self.kinds[self.i] == "with" and self.peek(1) == "data":
@@ -291,8 +312,16 @@ class Tables(TableElements):
             args["tablespace"] = self.name()
         if self.accept("where"):
             args["where"] = self.expr()
-        index = exp.Index(this=name, table=table, unique=unique or None, params=gx.IndexBody(**args))
-        return exp.Create(this=index, kind="INDEX", unique=unique or None, concurrently=concurrently or None, exists=exists or None)
+        index = exp.Index(
+            this=name, table=table, unique=unique or None, params=gx.IndexBody(**args)
+        )
+        return exp.Create(
+            this=index,
+            kind="INDEX",
+            unique=unique or None,
+            concurrently=concurrently or None,
+            exists=exists or None,
+        )
 
     def _create_external(self) -> exp.Expression:
         properties: list[exp.Expression] = []
@@ -303,7 +332,9 @@ class Tables(TableElements):
         start = self.i
         try:
             temp = self.temp_word()
-            properties.append(exp.UnloggedProperty() if temp == "UNLOGGED" else exp.TemporaryProperty())
+            properties.append(
+                exp.UnloggedProperty() if temp == "UNLOGGED" else exp.TemporaryProperty()
+            )
         except Mismatch:
             self.i = start
         self.expect("table")
@@ -316,7 +347,9 @@ class Tables(TableElements):
                     elements.append(self._table_element(False))
                 else:
                     column = self.name()
-                    elements.append(exp.ColumnDef(this=column, kind=self.typename(), constraints=[]))
+                    elements.append(
+                        exp.ColumnDef(this=column, kind=self.typename(), constraints=[])
+                    )
                 if not self.accept(","):
                     break
         self.expect(")")
@@ -324,7 +357,10 @@ class Tables(TableElements):
         if word == "writable" and source.args.get("on") and source.args.get("command") is not None:
             raise self.miss("no ON clause for a writable table that runs a command")
         self.expect("format")
-        properties += [source, gx.ExternalFormat(this=self.string(), options=self.maybe("format_options"))]
+        properties += [
+            source,
+            gx.ExternalFormat(this=self.string(), options=self.maybe("format_options")),
+        ]
         if self.kinds[self.i] == "options":
             properties.append(self.of("external_options"))
         while self.kinds[self.i] == "encoding":
@@ -348,7 +384,9 @@ class Tables(TableElements):
             parent = self.table_name()
             if self.kinds[self.i] == "(":
                 this = exp.Schema(this=name, expressions=self._elements(typed=True))
-            properties.append(exp.PartitionedOfProperty(this=parent, expression=self.of("partition_bound")))
+            properties.append(
+                exp.PartitionedOfProperty(this=parent, expression=self.of("partition_bound"))
+            )
             inside = False
         else:
             this = exp.Schema(this=name, expressions=self._elements())

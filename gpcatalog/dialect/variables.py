@@ -14,7 +14,9 @@ from enum import Enum
 
 from gpcatalog.dialect.lexer import END, IDENT, PSQLVAR, QIDENT, Tokens
 
-_IN_TEXT = re.compile(r""":(?:\{\?(?P<test>\w+)\}|(?P<plain>\w+)|'(?P<literal>\w+)'|"(?P<identifier>\w+)")""")
+_IN_TEXT = re.compile(
+    r""":(?:\{\?(?P<test>\w+)\}|(?P<plain>\w+)|'(?P<literal>\w+)'|"(?P<identifier>\w+)")"""
+)
 _COMMAND = re.compile(r"\\(\w+)\s*(.*)", re.DOTALL)
 # pieces of the words of a psql command: spaces, '…', `…`, "…", a variable, anything else
 _PIECE = re.compile(
@@ -32,7 +34,9 @@ _OF_PSQL = frozenset(
     SQLSTATE USER VERBOSITY VERSION VERSION_NAME VERSION_NUM""".split()
 )
 _TRUE, _FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
-_LARGEST = 1 << 20  # characters of one expanded value: no clause is longer, and variables that hold variables grow fast
+_LARGEST = (
+    1 << 20
+)  # characters of one expanded value: no clause is longer, and variables that hold variables grow fast
 
 
 def name_of(variable: str) -> str:
@@ -99,7 +103,9 @@ class Variables:
     # --- commands ---
 
     def command(self, text: str, sent: Tokens | None = None) -> bool:
-        r"""Follow \set, \unset, \gset, \prompt, \getenv, \if, \elif, \else and \endif; returns whether the command was one of \if's."""
+        r"""Follow \set, \unset, \gset, \prompt, \getenv, \if, \elif, \else and \endif; returns
+        whether the command was one of \if's.
+        """
         found = _COMMAND.match(text.strip())
         if found is None:
             return False
@@ -135,7 +141,9 @@ class Variables:
         self.values[name] = value
 
     def _from_query(self, prefix: str, sent: Tokens) -> None:
-        r"""\gset: the columns of a query become variables; with a star or a quoted name any variable may have changed."""
+        r"""\gset: the columns of a query become variables; with a star or a quoted name any
+        variable may have changed.
+        """
         if "*" in sent.kinds or QIDENT in sent.kinds:
             self.values = dict.fromkeys(self.values)
         for kind, word in zip(sent.kinds, sent.values, strict=True):
@@ -143,7 +151,9 @@ class Variables:
                 self.values[prefix + word.lower()] = None
 
     def _words(self, text: str) -> str | None:
-        r"""The words of a psql command, joined as \set joins them; None if a value is not known (backticks, a variable without one)."""
+        r"""The words of a psql command, joined as \set joins them; None if a value is not known
+        (backticks, a variable without one).
+        """
         found = []
         for piece in _PIECE.finditer(text):
             kind = piece.lastgroup
@@ -179,7 +189,14 @@ class Variables:
             elif last.maybe:
                 value = True if name == "else" else self._truth(condition)
                 taken = value is True  # if no branch before it ran, this one does
-                self._enter(_If(Branch.SKIPPED if value is False else Branch.OTHER, taken, last.reason, maybe=True))
+                self._enter(
+                    _If(
+                        Branch.SKIPPED if value is False else Branch.OTHER,
+                        taken,
+                        last.reason,
+                        maybe=True,
+                    )
+                )
             elif name == "else":
                 self._enter(_If(Branch.RUNS, taken=True))
             else:
@@ -188,7 +205,9 @@ class Variables:
     def _decide(self, condition: str) -> _If:
         value = self._truth(condition)
         if value is None:
-            return _If(Branch.FIRST, taken=False, reason=f"whether \\if {condition} is true", maybe=True)
+            return _If(
+                Branch.FIRST, taken=False, reason=f"whether \\if {condition} is true", maybe=True
+            )
         return _If(Branch.RUNS if value else Branch.SKIPPED, taken=value)
 
     def _truth(self, condition: str) -> bool | None:
@@ -205,7 +224,14 @@ class Variables:
         around, self.open = self.open, []
         if around and around[-1].whole is not Branch.RUNS:
             whole = around[-1].whole
-            self.open = [_If(whole, taken=True, reason=next((one.reason for one in around if one.reason), ""), whole=whole)]
+            self.open = [
+                _If(
+                    whole,
+                    taken=True,
+                    reason=next((one.reason for one in around if one.reason), ""),
+                    whole=whole,
+                )
+            ]
         return around
 
     def leave_file(self, around: list[_If]) -> None:
@@ -214,7 +240,9 @@ class Variables:
 
     def _enter(self, one: _If) -> None:
         kinds = (self.branch, one.branch)
-        one.whole = next((b for b in (Branch.SKIPPED, Branch.OTHER, Branch.FIRST) if b in kinds), Branch.RUNS)
+        one.whole = next(
+            (b for b in (Branch.SKIPPED, Branch.OTHER, Branch.FIRST) if b in kinds), Branch.RUNS
+        )
         self.open.append(one)
 
     @property
@@ -230,7 +258,11 @@ class Variables:
     @property
     def reasons(self) -> list[str]:
         r"""The conditions of \if that are not known here."""
-        return [one.reason for one in self.open if one.reason] if self.branch in (Branch.FIRST, Branch.OTHER) else []
+        return (
+            [one.reason for one in self.open if one.reason]
+            if self.branch in (Branch.FIRST, Branch.OTHER)
+            else []
+        )
 
     # --- text ---
 
@@ -272,19 +304,35 @@ class Variables:
         return re.sub(r"(?<!:)" + _IN_TEXT.pattern, value, text), unknown
 
     def expand(self, tokens: Tokens) -> tuple[Expansion | None, set[str]]:
-        """The statement with the values of its variables, None if none has a value; and the names of those without one."""
-        used = {name_of(v) for k, v in zip(tokens.kinds, tokens.values, strict=True) if k == PSQLVAR}
+        """The statement with the values of its variables, None if none has a value; and the
+        names of those without one.
+        """
+        used = {
+            name_of(v) for k, v in zip(tokens.kinds, tokens.values, strict=True) if k == PSQLVAR
+        }
         if not used:
             return None, used
-        if not any(v.startswith(":{") or self.values.get(name_of(v)) is not None for v in tokens.values if v.startswith(":")):
+        if not any(
+            v.startswith(":{") or self.values.get(name_of(v)) is not None
+            for v in tokens.values
+            if v.startswith(":")
+        ):
             return None, used
-        return _joined(tokens, lambda n: self.substitute(tokens.values[n])[0] if tokens.kinds[n] == PSQLVAR else None), {
-            name for v, k in zip(tokens.values, tokens.kinds, strict=True) if k == PSQLVAR for name in self.substitute(v)[1]
+        return _joined(
+            tokens,
+            lambda n: self.substitute(tokens.values[n])[0] if tokens.kinds[n] == PSQLVAR else None,
+        ), {
+            name
+            for v, k in zip(tokens.values, tokens.kinds, strict=True)
+            if k == PSQLVAR
+            for name in self.substitute(v)[1]
         }
 
 
 def without(tokens: Tokens, unknown: set[str]) -> Expansion:
-    """The statement without the variables of these names; in a name, a word stands for the value."""
+    """The statement without the variables of these names; in a name, a word stands for the
+    value.
+    """
 
     def replaced(n: int) -> str | None:
         if tokens.kinds[n] != PSQLVAR or name_of(tokens.values[n]) not in unknown:
@@ -295,7 +343,9 @@ def without(tokens: Tokens, unknown: set[str]) -> Expansion:
 
 
 def in_name(tokens: Tokens, n: int) -> bool:
-    """Whether a variable is a schema or a part of a name: next to a dot, or joined to an identifier."""
+    """Whether a variable is a schema or a part of a name: next to a dot, or joined to an
+    identifier.
+    """
     if "." in (tokens.kinds[n + 1], tokens.kinds[n - 1] if n else ""):
         return True
     before = bool(n) and tokens.ends[n - 1] == tokens.starts[n] and tokens.kinds[n - 1] == IDENT
@@ -311,12 +361,16 @@ def _unescaped(found: re.Match[str]) -> str:
 
 
 def _joined(tokens: Tokens, replaced: Callable[[int], str | None]) -> Expansion:
-    """The text of a statement; replaced: the new text of a token by its number, None if it stays."""
+    """The text of a statement; replaced: the new text of a token by its number, None if it
+    stays.
+    """
     pieces: list[str] = []
     starts: list[int] = []
     origins: list[tuple[int, int]] = []
     length = 0
-    for n, (kind, start, end) in enumerate(zip(tokens.kinds, tokens.starts, tokens.ends, strict=True)):
+    for n, (kind, start, end) in enumerate(
+        zip(tokens.kinds, tokens.starts, tokens.ends, strict=True)
+    ):
         if kind == END:
             break
         gap = " " if n and start > tokens.ends[n - 1] else ""
@@ -334,7 +388,9 @@ def _joined(tokens: Tokens, replaced: Callable[[int], str | None]) -> Expansion:
 PLACEHOLDER = re.compile(r"\$\{([A-Za-z0-9_.:-]+)\}")
 
 
-def fill(text: str, values: Mapping[str, str]) -> tuple[str, list[tuple[int, int, int, int]], list[tuple[int, int, str]]]:
+def fill(
+    text: str, values: Mapping[str, str]
+) -> tuple[str, list[tuple[int, int, int, int]], list[tuple[int, int, str]]]:
     """Put values in the place of ${name}, as Flyway and Liquibase do; one without a value becomes a word of the same length.
 
     Returns the text, what moved (begin and end in the new text, begin and end in the old), and the places in the new text of the
@@ -344,7 +400,9 @@ def fill(text: str, values: Mapping[str, str]) -> tuple[str, list[tuple[int, int
     'create table __schema_.t_1 (a int)'
     """
     # a value with a placeholder in it, such as a variable of the environment, is not known
-    known = {name.lower(): value for name, value in values.items() if PLACEHOLDER.search(value) is None}
+    known = {
+        name.lower(): value for name, value in values.items() if PLACEHOLDER.search(value) is None
+    }
     pieces: list[str] = []
     moved: list[tuple[int, int, int, int]] = []
     missing: list[tuple[int, int, str]] = []

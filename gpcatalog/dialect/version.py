@@ -10,7 +10,9 @@ from gpcatalog.dialect import keywords
 
 @dataclass(frozen=True)
 class Edition:
-    """One generation's grammar: "gp6", "gp7", "cb2" or "pgNN" and the PostgreSQL release it rests on."""
+    """One generation's grammar: "gp6", "gp7", "cb2" or "pgNN" and the PostgreSQL release it rests
+    on.
+    """
 
     name: str
     base: int
@@ -28,12 +30,16 @@ class Edition:
 
     @property
     def whole(self) -> bool:
-        """True where the grammar was held against the server itself, statement by statement: nothing is missing in it."""
+        """True where the grammar was held against the server itself, statement by statement:
+        nothing is missing in it.
+        """
         return self.name in ("gp6", "gp7")
 
     @property
     def classic(self) -> bool:
-        """True where partitions are the server's own classic ones, with no declarative syntax beneath (Greenplum 6)."""
+        """True where partitions are the server's own classic ones, with no declarative syntax
+        beneath (Greenplum 6).
+        """
         return self.greenplum and self.base < 12
 
     @property
@@ -43,7 +49,8 @@ class Edition:
         return f"pg{min(max(self.base, 12), 18)}"
 
     def holds(self, guard: str) -> bool:
-        """Whether a synopsis' guard holds: gp, gp6, gp7 (and kin), pg, v14 (that release or later), !… (not).
+        """Whether a synopsis' guard holds: gp, gp6, gp7 (and kin), pg, v14 (that release or later),
+        !… (not).
 
         >>> edition("gp7").holds("gp7"), edition("gp7").holds("v13"), edition("pg17").holds("!gp")
         (True, False, True)
@@ -60,7 +67,9 @@ class Edition:
         }[guard]
 
 
-_EDITIONS = {e.name: e for e in (Edition("gp6", 9, True), Edition("gp7", 12, True), Edition("cb2", 14, True))}
+_EDITIONS = {
+    e.name: e for e in (Edition("gp6", 9, True), Edition("gp7", 12, True), Edition("cb2", 14, True))
+}
 
 
 def edition(name: str) -> Edition:

@@ -88,7 +88,11 @@ class Vocabulary:
         refused = {w for w, c in classes.items() if c.islower()}
 
         def but(letters: str) -> frozenset[str]:
-            return frozenset(w for w in words if classes.get(w, "U").upper() not in letters) | {IDENT, QIDENT, PSQLVAR}
+            return frozenset(w for w in words if classes.get(w, "U").upper() not in letters) | {
+                IDENT,
+                QIDENT,
+                PSQLVAR,
+            }
 
         self.words = words
         self.column = but("TR")
@@ -105,5 +109,20 @@ class Vocabulary:
             self.column
             | self.function
             | _RESERVED_STARTS
-            | {SCONST, ESCONST, USCONST, NCONST, DOLLAR, BCONST, XCONST, ICONST, FCONST, PARAM, OP, "(", "+", "-"}
+            | {
+                SCONST,
+                ESCONST,
+                USCONST,
+                NCONST,
+                DOLLAR,
+                BCONST,
+                XCONST,
+                ICONST,
+                FCONST,
+                PARAM,
+                OP,
+                "(",
+                "+",
+                "-",
+            }
         )

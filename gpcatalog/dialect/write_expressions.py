@@ -88,13 +88,19 @@ def write_alias(g: Any, e: exp.TableAlias) -> str:
 
 
 def write_table(g: Any, e: exp.Table) -> str:
-    out = ".".join(text(g, p) for p in (e.args.get("catalog"), e.args.get("db"), e.args.get("this")) if p)
+    out = ".".join(
+        text(g, p) for p in (e.args.get("catalog"), e.args.get("db"), e.args.get("this")) if p
+    )
     alias = e.args.get("alias")
     return f"{out} AS {write_alias(g, alias)}" if alias else out
 
 
 def write_column(g: Any, e: exp.Column) -> str:
-    return ".".join(text(g, p) for p in (e.args.get("catalog"), e.args.get("db"), e.args.get("table"), e.this) if p)
+    return ".".join(
+        text(g, p)
+        for p in (e.args.get("catalog"), e.args.get("db"), e.args.get("table"), e.this)
+        if p
+    )
 
 
 def write_relation(g: Any, e: gx.RelationName) -> str:

@@ -27,7 +27,16 @@ def write_sort_key(g: Any, e: gx.SortKey) -> str:
 def write_limit_clause(g: Any, e: gx.LimitClause) -> str:
     kind, value, rows = e.args["kind"], e.args.get("this"), e.args.get("rows")
     if kind == "FETCH":
-        return " ".join(p for p in ("FETCH FIRST", text(g, value) if value is not None else "", "ROWS", rows or "ONLY") if p)
+        return " ".join(
+            p
+            for p in (
+                "FETCH FIRST",
+                text(g, value) if value is not None else "",
+                "ROWS",
+                rows or "ONLY",
+            )
+            if p
+        )
     return " ".join(p for p in (kind, text(g, value) if value is not None else "", rows or "") if p)
 
 
@@ -56,7 +65,9 @@ def write_with(g: Any, e: exp.Expression) -> str:
     with_ = e.args.get("with_")
     if with_ is None:
         return ""
-    return f"WITH {'RECURSIVE ' if with_.args.get('recursive') else ''}{listed(g, with_.expressions)} "
+    return (
+        f"WITH {'RECURSIVE ' if with_.args.get('recursive') else ''}{listed(g, with_.expressions)} "
+    )
 
 
 def write_cte(g: Any, e: exp.CTE) -> str:
@@ -108,7 +119,10 @@ def _select(g: Any, e: exp.Select) -> str:
         out.append(text(g, args["where"]))
     group = args.get("group")
     if group is not None:
-        out.append(f"GROUP BY {group.args['all'] + ' ' if group.args.get('all') else ''}{listed(g, group.expressions)}")
+        out.append(
+            "GROUP BY"
+            f" {group.args['all'] + ' ' if group.args.get('all') else ''}{listed(g, group.expressions)}"
+        )
     if args.get("having") is not None:
         out.append(f"HAVING {text(g, args['having'].this)}")
     if args.get("windows"):
@@ -117,14 +131,31 @@ def _select(g: Any, e: exp.Select) -> str:
 
 
 _FOREIGN_SELECT = frozenset(
-    ("qualify", "laterals", "pivots", "hint", "kind", "operation_modifiers", "connect", "match", "sample", "sort", "cluster", "exclude")
+    (
+        "qualify",
+        "laterals",
+        "pivots",
+        "hint",
+        "kind",
+        "operation_modifiers",
+        "connect",
+        "match",
+        "sample",
+        "sort",
+        "cluster",
+        "exclude",
+    )
 )
 
 
 def select(g: Any, e: exp.Select) -> str:
     """A query of this dialect's shape; trees of other dialects go sqlglot's way."""
     limit = e.args.get("limit")
-    if any(e.args.get(k) for k in _FOREIGN_SELECT) or (limit is not None and not isinstance(limit, list)) or e.args.get("offset"):
+    if (
+        any(e.args.get(k) for k in _FOREIGN_SELECT)
+        or (limit is not None and not isinstance(limit, list))
+        or e.args.get("offset")
+    ):
         return str(g.select_sql(e))
     return _select(g, e)
 
@@ -132,7 +163,10 @@ def select(g: Any, e: exp.Select) -> str:
 def write_set_operation(word: str) -> Writer:
     def writer(g: Any, e: exp.SetOperation) -> str:
         every = "" if e.args.get("distinct") else " ALL"
-        return f"{write_with(g, e)}{text(g, e.this)} {word}{every} {text(g, e.expression)}{write_tail(g, e)}"
+        return (
+            f"{write_with(g, e)}{text(g, e.this)} {word}{every}"
+            f" {text(g, e.expression)}{write_tail(g, e)}"
+        )
 
     return writer
 
@@ -165,20 +199,37 @@ def write_from_item(g: Any, e: gx.FromItem) -> str:
 
 def write_sampling(g: Any, e: gx.TableSampling) -> str:
     seed = e.args.get("seed")
-    return f"TABLESAMPLE {text(g, e.this)} ({listed(g, e.expressions)})" + (f" REPEATABLE ({text(g, seed)})" if seed is not None else "")
+    return f"TABLESAMPLE {text(g, e.this)} ({listed(g, e.expressions)})" + (
+        f" REPEATABLE ({text(g, seed)})" if seed is not None else ""
+    )
 
 
 def write_scattered(g: Any, e: gx.ScatteredQuery) -> str:
-    tail = " SCATTER RANDOMLY" if e.args.get("randomly") else f" SCATTER BY {listed(g, e.expressions)}" if e.expressions else ""
+    tail = (
+        " SCATTER RANDOMLY"
+        if e.args.get("randomly")
+        else f" SCATTER BY {listed(g, e.expressions)}"
+        if e.expressions
+        else ""
+    )
     return f"TABLE({text(g, e.this)}{tail})"
 
 
 def write_insert(g: Any, e: exp.Insert) -> str:
     args = e.args
-    if "default" not in args and "conflict" in args and not isinstance(args["conflict"], gx.WindowFrame) and args["conflict"] is not None:
+    if (
+        "default" not in args
+        and "conflict" in args
+        and not isinstance(args["conflict"], gx.WindowFrame)
+        and args["conflict"] is not None
+    ):
         return str(g.insert_sql(e))
     target = e.this
-    target_sql = f"{text(g, target.this)} ({listed(g, target.expressions)})" if isinstance(target, exp.Schema) else text(g, target)
+    target_sql = (
+        f"{text(g, target.this)} ({listed(g, target.expressions)})"
+        if isinstance(target, exp.Schema)
+        else text(g, target)
+    )
     out = [f"{write_with(g, e)}INSERT INTO {target_sql}"]
     if args.get("overriding"):
         out.append(f"OVERRIDING {args['overriding']} VALUE")
@@ -218,7 +269,11 @@ def write_delete(g: Any, e: exp.Delete) -> str:
 
 def write_set_columns(g: Any, e: gx.SetColumns) -> str:
     columns = listed(g, e.args["columns"])
-    return f"({columns}) = {text(g, e.this)}" if e.args.get("wrapped") else f"{columns} = {text(g, e.this)}"
+    return (
+        f"({columns}) = {text(g, e.this)}"
+        if e.args.get("wrapped")
+        else f"{columns} = {text(g, e.this)}"
+    )
 
 
 def write_into(g: Any, e: gx.IntoTarget) -> str:
@@ -230,4 +285,4 @@ def write_grouping(g: Any, e: gx.GroupingItem) -> str:
     return f"{e.this} ({listed(g, e.expressions)})".strip() if e.this else "()"
 
 
-# --- tables -----------------------------------------------------------------------------------------------------------
+# --- tables ---------------------------------------------------------------------------------------

@@ -58,9 +58,15 @@ def write_key(g: Any, e: gx.KeyConstraint) -> str:
     if args.get("nulls"):
         out.append(f"NULLS {args['nulls']}")
     if args.get("index") is not None:
-        return " ".join([*out, text(g, args["index"])] if out[0] == "NOT NULL" else [*out, "USING INDEX", text(g, args["index"])])
+        return " ".join(
+            [*out, text(g, args["index"])]
+            if out[0] == "NOT NULL"
+            else [*out, "USING INDEX", text(g, args["index"])]
+        )
     if e.expressions:
-        out.append(f"({listed(g, e.expressions)}{' WITHOUT OVERLAPS' if args.get('overlaps') else ''})")
+        out.append(
+            f"({listed(g, e.expressions)}{' WITHOUT OVERLAPS' if args.get('overlaps') else ''})"
+        )
     if args.get("include"):
         out.append(f"INCLUDE ({listed(g, args['include'])})")
     out += _key_tail(g, args)
@@ -111,8 +117,13 @@ def write_generated(g: Any, e: gx.GeneratedConstraint) -> str:
     args = e.args
     if args.get("identity"):
         options = args.get("options")
-        return f"GENERATED {args['when']} AS IDENTITY{' ' + text(g, options) if options is not None else ''}"
-    return f"GENERATED {args['when']} AS ({text(g, e.this)}){' STORED' if args.get('stored') else ''}"
+        return (
+            f"GENERATED {args['when']} AS"
+            f" IDENTITY{' ' + text(g, options) if options is not None else ''}"
+        )
+    return (
+        f"GENERATED {args['when']} AS ({text(g, e.this)}){' STORED' if args.get('stored') else ''}"
+    )
 
 
 def write_table_constraint(g: Any, e: gx.TableConstraint) -> str:
@@ -180,13 +191,23 @@ _OURS = (
 
 def _ours(e: exp.Create) -> bool:
     kind = e.args.get("kind")
-    if kind not in ("TABLE", "VIEW", "MATERIALIZED VIEW", "INDEX", "EXTERNAL TABLE", "FOREIGN TABLE"):
+    if kind not in (
+        "TABLE",
+        "VIEW",
+        "MATERIALIZED VIEW",
+        "INDEX",
+        "EXTERNAL TABLE",
+        "FOREIGN TABLE",
+    ):
         return False
     if kind == "INDEX" and not isinstance(e.this.args.get("params"), gx.IndexBody):
         return False
     properties = e.args.get("properties")
     return properties is None or all(
-        isinstance(p, _OURS) or type(p).__module__ == gx.__name__ or isinstance(p, gx.StorageOptions) for p in properties.expressions
+        isinstance(p, _OURS)
+        or type(p).__module__ == gx.__name__
+        or isinstance(p, gx.StorageOptions)
+        for p in properties.expressions
     )
 
 
@@ -204,7 +225,12 @@ def create(g: Any, e: exp.Create) -> str:
         out += ["UNIQUE"] if args.get("unique") else []
         out += ["INDEX"] + (["CONCURRENTLY"] if args.get("concurrently") else [])
         name = index.args.get("this")
-        out.append(exists + (text(g, name) + " " if name is not None else "") + "ON " + text(g, index.args["table"]))
+        out.append(
+            exists
+            + (text(g, name) + " " if name is not None else "")
+            + "ON "
+            + text(g, index.args["table"])
+        )
         out.append(text(g, index.args["params"]))
         return " ".join(out)
     if args.get("replace"):
@@ -241,7 +267,14 @@ def create(g: Any, e: exp.Create) -> str:
     if bound:
         out.append(bound)
     after_query = (exp.DistributedByProperty, gx.PartitionBy, gx.WithData)
-    skipped = (exp.UnloggedProperty, exp.TemporaryProperty, gx.RecursiveView, gx.ExternalKind, gx.OfType, exp.PartitionedOfProperty)
+    skipped = (
+        exp.UnloggedProperty,
+        exp.TemporaryProperty,
+        gx.RecursiveView,
+        gx.ExternalKind,
+        gx.OfType,
+        exp.PartitionedOfProperty,
+    )
     for p in properties:
         if isinstance(p, skipped):
             continue

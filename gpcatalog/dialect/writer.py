@@ -1,4 +1,6 @@
-"""Trees written as SQL that the server reads back as the same tree: the writer of every kind of node."""
+"""Trees written as SQL that the server reads back as the same tree: the writer of every kind of
+node.
+"""
 
 from __future__ import annotations
 
@@ -87,7 +89,9 @@ def _simple(template: str) -> Writer:
     """A writer from a template: {this}, {expressions}."""
 
     def writer(g: Any, e: exp.Expression) -> str:
-        return template.format(this=text(g, e.args.get("this") or ""), expressions=listed(g, e.args.get("expressions")))
+        return template.format(
+            this=text(g, e.args.get("this") or ""), expressions=listed(g, e.args.get("expressions"))
+        )
 
     return writer
 
@@ -136,7 +140,11 @@ WRITERS: dict[type[exp.Expression], Writer] = {
     exp.Case: write_case,
     exp.DataType: write_datatype,
     exp.DataTypeParam: lambda g, e: text(g, e.this),
-    exp.Order: lambda g, e: f"ORDER BY {listed(g, e.expressions)}" if isinstance(e.expressions[0], gx.SortKey) else g.order_sql(e).strip(),
+    exp.Order: lambda g, e: (
+        f"ORDER BY {listed(g, e.expressions)}"
+        if isinstance(e.expressions[0], gx.SortKey)
+        else g.order_sql(e).strip()
+    ),
     exp.Where: _simple("WHERE {this}"),
     exp.Select: select,
     exp.Union: write_set_operation("UNION"),
@@ -170,7 +178,10 @@ WRITERS: dict[type[exp.Expression], Writer] = {
     gx.Operator: write_operator,
     gx.OperatorCall: write_operator_call,
     gx.Predicate: write_predicate,
-    gx.SubqueryComparison: lambda g, e: f"{text(g, e.this)} {text(g, e.args['operator'])} {e.args['quantifier']} {text(g, e.expression)}",
+    gx.SubqueryComparison: lambda g, e: (
+        f"{text(g, e.this)} {text(g, e.args['operator'])} {e.args['quantifier']}"
+        f" {text(g, e.expression)}"
+    ),
     gx.FunctionCall: write_call,
     exp.Anonymous: lambda g, e: f"{text(g, e.this)}({listed(g, e.expressions)})",
     exp.Count: lambda g, e: f"count({text(g, e.this)})",
@@ -179,18 +190,24 @@ WRITERS: dict[type[exp.Expression], Writer] = {
     gx.VariadicArgument: _simple("VARIADIC {this}"),
     gx.TypedLiteral: write_typed_literal,
     gx.Subscript: write_subscript,
-    gx.RowValue: lambda g, e: ("ROW" if e.args.get("explicit") else "") + f"({listed(g, e.expressions)})",
+    gx.RowValue: lambda g, e: (
+        ("ROW" if e.args.get("explicit") else "") + f"({listed(g, e.expressions)})"
+    ),
     gx.ArrayValue: write_array,
     gx.CurrentOf: _simple("CURRENT OF {this}"),
     gx.DefaultValue: lambda g, e: "DEFAULT",
     gx.SetOf: _simple("SETOF {this}"),
-    gx.ColumnType: lambda g, e: ("SETOF " if e.args.get("setof") else "") + text(g, e.this) + "%TYPE",
+    gx.ColumnType: lambda g, e: (
+        ("SETOF " if e.args.get("setof") else "") + text(g, e.this) + "%TYPE"
+    ),
     gx.WindowCall: write_window_call,
     gx.WindowDefinition: write_window,
     gx.WindowFrame: lambda g, e: parts(g, e.expressions),
     gx.WordRun: lambda g, e: parts(g, e.expressions),
     gx.NamedJoin: lambda g, e: f"{write_join(g, e)} AS {text(g, e.args['alias'])}",
-    gx.WatchedCTE: lambda g, e: " ".join([write_cte(g, e), *(text(g, e.args[k]) for k in ("search", "cycle") if e.args.get(k))]),
+    gx.WatchedCTE: lambda g, e: " ".join(
+        [write_cte(g, e), *(text(g, e.args[k]) for k in ("search", "cycle") if e.args.get(k))]
+    ),
     gx.Words: lambda g, e: str(e.this),
     gx.SortKey: write_sort_key,
     gx.LimitClause: write_limit_clause,
@@ -200,7 +217,10 @@ WRITERS: dict[type[exp.Expression], Writer] = {
     gx.JoinedTable: write_joined,
     gx.TableSampling: write_sampling,
     gx.RowsFrom: _simple("ROWS FROM ({expressions})"),
-    gx.RowsFromItem: lambda g, e: text(g, e.this) + (f" AS ({listed(g, e.args['definitions'])})" if e.args.get("definitions") else ""),
+    gx.RowsFromItem: lambda g, e: (
+        text(g, e.this)
+        + (f" AS ({listed(g, e.args['definitions'])})" if e.args.get("definitions") else "")
+    ),
     gx.TypedName: lambda g, e: (
         f"{text(g, e.this)} {text(g, e.args['kind'])}"
         + (f" COLLATE {text(g, e.args['collate'])}" if e.args.get("collate") is not None else "")
@@ -223,7 +243,9 @@ WRITERS: dict[type[exp.Expression], Writer] = {
     gx.ConstraintAttribute: _simple("{this}"),
     gx.AttributeSpec: lambda g, e: " ".join(text(g, a) for a in e.expressions),
     gx.EncodingConstraint: _simple("ENCODING {this}"),
-    gx.CheckConstraint: lambda g, e: f"CHECK ({text(g, e.this)})" + (" NO INHERIT" if e.args.get("no_inherit") else ""),
+    gx.CheckConstraint: lambda g, e: (
+        f"CHECK ({text(g, e.this)})" + (" NO INHERIT" if e.args.get("no_inherit") else "")
+    ),
     gx.KeyConstraint: write_key,
     gx.ReferencesConstraint: write_references,
     gx.ExcludeConstraint: write_exclude,

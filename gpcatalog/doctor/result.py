@@ -1,4 +1,7 @@
-"""What `gpcatalog doctor` says, and how it comes to it: facts in, sections with their grants out. No server is asked here."""
+"""What `gpcatalog doctor` says, and how it comes to it: facts in, sections with their grants out.
+
+No server is asked here.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,8 @@ from gpcatalog.model.names import printable, quote_ident, quote_literal
 from gpcatalog.model.server import Server
 
 SCHEMA = "gpcatalog.doctor/1"
-# catalogs whose rows an audit would count and measure; the others that are denied hold secrets or next to nothing
+# catalogs whose rows an audit would count and measure; the others that are denied hold secrets or
+# next to nothing
 _WORTH = ("pg_statistic",)
 _FEW = 5  # free connections below which an audit, which uses up to three, may find none
 
@@ -21,7 +25,8 @@ class Section(msgspec.Struct, frozen=True):
     """One part of what the program reads.
 
     name:  of the part; open: whether this role gets all of it
-    why:   what stands in the way, or what was seen; lost: what reports lack without it, "" when open
+    why:   what stands in the way, or what was seen; lost: what reports lack without it, "" when
+           open
     grant: SQL statements that a superuser would run to open it; empty when none would
     """
 
@@ -54,8 +59,10 @@ class Facts(msgspec.Struct, frozen=True):
     """What the server was asked.
 
     privileges:  the row of the probe of that name
-    statements:  whether pg_stat_statements is installed, and why it could not be read ("" when it could)
-    partman:     schema of pg_partman ("" when it is not there), and why its configuration could not be read
+    statements:  whether pg_stat_statements is installed, and why it could not be read ("" when it
+                 could)
+    partman:     schema of pg_partman ("" when it is not there), and why its configuration could not
+                 be read
     utility:     whether the entry instance takes a session of its own; None on PostgreSQL
     lists:       why the segment file lists cannot be read, "" when they can
     down:        content ids of instances that are down
@@ -72,24 +79,44 @@ class Facts(msgspec.Struct, frozen=True):
 
 
 def create_role(server: Server, database: str, role: str, body: str) -> str:
-    """Return the SQL of a role that reads all that an audit of this server needs, and is no superuser.
+    """Return the SQL of a role that reads all that an audit of this server needs, and is no
+    superuser.
 
-    body: the part monitor_role of the server's SQL. Raises CatalogError (2) for a name that cannot stand in the script.
+    body: the part monitor_role of the server's SQL. Raises CatalogError (2) for a name that cannot
+          stand in the script.
     """
     if not role.strip() or "\x00" in role or "$gpcatalog$" in role:
-        raise CatalogError(f"{role!r} is not a name for a role", hint="choose letters, digits and underscores")
+        raise CatalogError(
+            f"{role!r} is not a name for a role", hint="choose letters, digits and underscores"
+        )
     lines = [
-        f"Role {printable(role)} for gpcatalog on {server.product} {server.version}: reads what an audit needs, and is no superuser.",
-        "It reads system catalogs, statistics, and names, sizes and times of files. It reads no user table, no text of a query",
+        (
+            f"Role {printable(role)} for gpcatalog on {server.product} {server.version}: reads what"
+            " an audit needs, and is no superuser."
+        ),
+        (
+            "It reads system catalogs, statistics, and names, sizes and times of files. It reads no"
+            " user table, no text of a query"
+        ),
         "and no sample value of a column.",
         "",
-        f"Run it as superuser in every database to be audited; this one is for {printable(database)}:",
+        (
+            "Run it as superuser in every database to be audited; this one is for"
+            f" {printable(database)}:"
+        ),
         "    psql -X -v ON_ERROR_STOP=1 -f FILE",
-        "Give the role a password or a line in pg_hba.conf. Running the file again changes nothing.",
+        (
+            "Give the role a password or a line in pg_hba.conf. Running the file again changes"
+            " nothing."
+        ),
         "To remove it: DROP SCHEMA gpcatalog_monitor CASCADE, then DROP OWNED BY and DROP ROLE.",
     ]
     head = "".join(f"-- {line}".rstrip() + "\n" for line in lines)
-    values = {"role": quote_ident(role), "role_literal": quote_literal(role), "database": quote_ident(database)}
+    values = {
+        "role": quote_ident(role),
+        "role_literal": quote_literal(role),
+        "database": quote_ident(database),
+    }
     for name, value in values.items():
         body = body.replace("{" + name + "}", value)
     return f"{head}\n{body}"
@@ -104,38 +131,81 @@ def sections(server: Server, role: str, superuser: bool, facts: Facts) -> tuple[
     classic = server.classic_partitions
     has = facts.privileges
     found = [Section("catalogs, tables, partitions, keys, limits", True, "CONNECT is enough")]
-    functions = (("pg_ls_dir(text)", has["list_directories"]), ("pg_stat_file(text, boolean)", has["stat_files"]))
+    functions = (
+        ("pg_ls_dir(text)", has["list_directories"]),
+        ("pg_stat_file(text, boolean)", has["stat_files"]),
+    )
     missing = [] if classic and facts.monitored else [name for name, open in functions if not open]
-    open_by = "superuser" if superuser else "schema gpcatalog_monitor" if classic else "EXECUTE on pg_ls_dir and pg_stat_file"
+    open_by = (
+        "superuser"
+        if superuser
+        else "schema gpcatalog_monitor"
+        if classic
+        else "EXECUTE on pg_ls_dir and pg_stat_file"
+    )
     found.append(
         Section("files and their bytes", True, open_by)
         if not missing
         else Section(
             "files and their bytes",
             False,
-            "Greenplum 6 lists directories for superusers only; see --create-role" if classic else f"no EXECUTE on {' and '.join(missing)}",
+            (
+                "Greenplum 6 lists directories for superusers only; see --create-role"
+                if classic
+                else f"no EXECUTE on {' and '.join(missing)}"
+            ),
             "zero-size files, forks, orphans and the bytes of heap tables; "
-            + ("empty leaves are told by segment file lists" if server.greenplum else "empty leaves are estimated from statistics"),
-            () if classic else tuple(f"GRANT EXECUTE ON FUNCTION pg_catalog.{name} TO {to};" for name in missing),
+            + (
+                "empty leaves are told by segment file lists"
+                if server.greenplum
+                else "empty leaves are estimated from statistics"
+            ),
+            (
+                ()
+                if classic
+                else tuple(
+                    f"GRANT EXECUTE ON FUNCTION pg_catalog.{name} TO {to};" for name in missing
+                )
+            ),
         )
     )
-    denied = [name for name in str(has["denied_catalogs"]).split() if name in _WORTH and not facts.monitored]
+    denied = [
+        name
+        for name in str(has["denied_catalogs"]).split()
+        if name in _WORTH and not facts.monitored
+    ]
     found.append(
         Section(
             "size of pg_statistic",
             not denied,
-            "no SELECT on pg_statistic" if denied else "schema gpcatalog_monitor" if facts.monitored else "SELECT on the catalog",
+            (
+                "no SELECT on pg_statistic"
+                if denied
+                else "schema gpcatalog_monitor"
+                if facts.monitored
+                else "SELECT on the catalog"
+            ),
             "its rows and reclaimable bytes" if denied else "",
-            tuple(f"GRANT SELECT ON pg_catalog.{name} TO {to}; -- it holds sample values of every column" for name in denied),
+            tuple(
+                f"GRANT SELECT ON pg_catalog.{name} TO {to}; -- it holds sample values of every"
+                " column"
+                for name in denied
+            ),
         )
     )
     found.append(
-        Section("other roles' sessions", True, open_by if superuser or classic else "pg_read_all_stats")
+        Section(
+            "other roles' sessions", True, open_by if superuser or classic else "pg_read_all_stats"
+        )
         if has["all_sessions"] or (classic and facts.monitored)
         else Section(
             "other roles' sessions",
             False,
-            "Greenplum 6 shows them to superusers only; see --create-role" if classic else "not a member of pg_read_all_stats",
+            (
+                "Greenplum 6 shows them to superusers only; see --create-role"
+                if classic
+                else "not a member of pg_read_all_stats"
+            ),
             "who holds old transactions and waits for DDL",
             () if classic else (f"GRANT pg_read_all_stats TO {to};",),
         )
@@ -146,7 +216,12 @@ def sections(server: Server, role: str, superuser: bool, facts: Facts) -> tuple[
                 "segment file lists",
                 not facts.lists,
                 facts.lists or "gp_toolkit answers",
-                "files of append-optimized tables as the catalog has them, held against the directories" if facts.lists else "",
+                (
+                    "files of append-optimized tables as the catalog has them, held against the"
+                    " directories"
+                    if facts.lists
+                    else ""
+                ),
                 (f"GRANT USAGE ON SCHEMA gp_toolkit TO {to};",) if "schema" in facts.lists else (),
             )
         )
@@ -154,8 +229,19 @@ def sections(server: Server, role: str, superuser: bool, facts: Facts) -> tuple[
             Section(
                 "the coordinator beside the segments",
                 bool(facts.utility),
-                "a session in utility mode opens" if facts.utility else "the coordinator refuses sessions in utility mode",
-                "" if facts.utility else "nothing: the coordinator is asked by dispatched statements, which takes longer",
+                (
+                    "a session in utility mode opens"
+                    if facts.utility
+                    else "the coordinator refuses sessions in utility mode"
+                ),
+                (
+                    ""
+                    if facts.utility
+                    else (
+                        "nothing: the coordinator is asked by dispatched statements, which takes"
+                        " longer"
+                    )
+                ),
             )
         )
     installed, why = facts.statements
@@ -163,9 +249,23 @@ def sections(server: Server, role: str, superuser: bool, facts: Facts) -> tuple[
         Section(
             "DDL that pg_stat_statements counted",
             installed and not why,
-            why or ("the extension answers" if installed else "the extension is not installed in this database"),
+            why
+            or (
+                "the extension answers"
+                if installed
+                else "the extension is not installed in this database"
+            ),
             "" if installed and not why else "how long DDL took before",
-            () if installed else ("CREATE EXTENSION pg_stat_statements; -- it must be in shared_preload_libraries",),
+            (
+                ()
+                if installed
+                else (
+                    (
+                        "CREATE EXTENSION pg_stat_statements; -- it must be in"
+                        " shared_preload_libraries"
+                    ),
+                )
+            ),
         )
     )
     schema, why = facts.partman
@@ -176,7 +276,14 @@ def sections(server: Server, role: str, superuser: bool, facts: Facts) -> tuple[
                 not why,
                 why or "SELECT on part_config",
                 "plans that pg_partman follows" if why else "",
-                (f"GRANT USAGE ON SCHEMA {schema} TO {to};", f"GRANT SELECT ON {schema}.part_config TO {to};") if why else (),
+                (
+                    (
+                        f"GRANT USAGE ON SCHEMA {schema} TO {to};",
+                        f"GRANT SELECT ON {schema}.part_config TO {to};",
+                    )
+                    if why
+                    else ()
+                ),
             )
         )
     return tuple(found)
@@ -185,17 +292,29 @@ def sections(server: Server, role: str, superuser: bool, facts: Facts) -> tuple[
 def notes(server: Server, standby: bool, superuser: bool, facts: Facts) -> tuple[str, ...]:
     """What is worth knowing before an audit of this server."""
     has = facts.privileges
-    free = int(has["max_connections"]) - int(has["sessions"]) - (0 if superuser else int(has["reserved"]))
+    free = (
+        int(has["max_connections"])
+        - int(has["sessions"])
+        - (0 if superuser else int(has["reserved"]))
+    )
     said = [
-        f"in force: statement_timeout {has['statement_timeout']}, lock_timeout {has['lock_timeout']},"
-        f" default_transaction_read_only {has['read_only']}",
-        f"{free} of {has['max_connections']} connections are free for this role, an audit uses up to 3"
-        + (": too few" if free < _FEW else ""),
+        (
+            f"in force: statement_timeout {has['statement_timeout']}, lock_timeout"
+            f" {has['lock_timeout']}, default_transaction_read_only {has['read_only']}"
+        ),
+        f"{free} of {has['max_connections']} connections are free for this role, an audit uses up"
+        " to 3" + (": too few" if free < _FEW else ""),
     ]
     if standby:
         said.append("this is a standby: sizes are its own, and the active DDL probe is refused")
     if facts.down:
-        said.append(f"down: segment {', '.join(str(c) for c in facts.down)}; an audit cannot read the segments until they are up")
+        said.append(
+            f"down: segment {', '.join(str(c) for c in facts.down)}; an audit cannot read the"
+            " segments until they are up"
+        )
     if superuser:
-        said.append("an audit does not need a superuser: `gpcatalog doctor --create-role NAME` prints a role that is enough")
+        said.append(
+            "an audit does not need a superuser: `gpcatalog doctor --create-role NAME` prints a"
+            " role that is enough"
+        )
     return tuple(said)

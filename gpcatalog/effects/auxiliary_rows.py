@@ -1,4 +1,7 @@
-"""Catalog rows that belong to no table's shape: sequences, foreign keys. Counted on live servers (tests/ddl/test_matrix.py)."""
+"""Catalog rows that belong to no table's shape: sequences, foreign keys.
+
+Counted on live servers (tests/ddl/test_matrix.py).
+"""
 
 from __future__ import annotations
 
@@ -31,5 +34,7 @@ def owned(edition: Edition, instance: Instance) -> Counter[str]:
 
 
 def foreign_key(columns: int) -> Counter[str]:
-    """A foreign key between tables without partitions: four triggers, and what it and they depend on."""
+    """A foreign key between tables without partitions: four triggers, and what it and they depend
+    on.
+    """
     return Counter({"pg_constraint": 1, "pg_trigger": 4, "pg_depend": 2 * columns + 5})

@@ -1,4 +1,6 @@
-"""What a snapshot knows that a check can build on: the server, its instances, its objects as a schema state, the totals."""
+"""What a snapshot knows that a check can build on: the server, its instances, its objects as a
+schema state, the totals.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,19 @@ from gpcatalog.capacity.toast import toastable
 from gpcatalog.dialect.script import Source, statements
 from gpcatalog.dialect.version import Edition
 from gpcatalog.effects.live_catalog import BaselineError
-from gpcatalog.effects.relations import Check, Column, ForeignKey, Key, Level, Odd, Partition, Size, Table, View, like_of
+from gpcatalog.effects.relations import (
+    Check,
+    Column,
+    ForeignKey,
+    Key,
+    Level,
+    Odd,
+    Partition,
+    Size,
+    Table,
+    View,
+    like_of,
+)
 from gpcatalog.effects.schema_state import SchemaState
 from gpcatalog.effects.session import SETTINGS
 from gpcatalog.effects.types import DefinedType, Types
@@ -32,12 +46,13 @@ from gpcatalog.model.storage import Storage
 from gpcatalog.store.snapshot import Snapshot
 
 _PLACES = {"root": Place.ROOT, "intermediate": Place.INTERMEDIATE, "leaf": Place.LEAF}
-# other sessions' temporary tables are nobody's business, external and foreign tables are kept as views are
+# other sessions' temporary tables are nobody's business, external and foreign tables are kept as
+# views are
 _READABLE = "storage NOT IN ('external', 'foreign') AND persistence IS DISTINCT FROM 't'"
 _ELSEWHERE = (Storage.EXTERNAL, Storage.FOREIGN)
 
 
-# --- JSON of the facts in a snapshot (sql/any/definitions*.sql) ---------------------------------------------------------------------
+# --- JSON of the facts in a snapshot (sql/any/definitions*.sql) -----------------------------------
 
 
 Number = Annotated[int, msgspec.Meta(ge=0, le=1600)]  # of columns
@@ -102,39 +117,61 @@ class Facts:
     of: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
 
     def read(self, what: str, kind: type[Any]) -> Iterator[tuple[str, Any]]:
-        """Name and detail of each fact of a kind. Raises msgspec.DecodeError where it is not what the probes write."""
-        return ((name, msgspec.json.decode(detail, type=kind)) for name, detail in self.of.get(what, ()))
+        """Name and detail of each fact of a kind.
+
+        Raises msgspec.DecodeError where it is not what the probes write.
+        """
+        return (
+            (name, msgspec.json.decode(detail, type=kind)) for name, detail in self.of.get(what, ())
+        )
 
 
 class Baseline:
-    """A snapshot, opened for as long as the check runs; tables are read from it when a statement names them.
+    """A snapshot, opened for as long as the check runs; tables are read from it when a statement
+    names them.
 
-    generation, segments (primaries) and hosts of the cluster; lock_slots; totals: leaves, catalog rows of the fullest instance, files
+    generation, segments (primaries) and hosts of the cluster; lock_slots; totals: leaves, catalog
+    rows of the fullest instance, files
     """
 
     def __init__(self, path: Path) -> None:
-        """Open a snapshot. Raises CatalogError if the file is no snapshot, or only totals were kept in it."""
+        """Open a snapshot.
+
+        Raises CatalogError if the file is no snapshot, or only totals were kept in it.
+        """
         self.path = path
         self.snapshot = Snapshot(path)
         self._edition: Edition | None = None
         self._tables: dict[tuple[str, str], int] | None = None
-        self._pointing: dict[tuple[str, str, str], list[tuple[str, str]]] | None = None  # (what, schema, name) → tables
+        self._pointing: dict[tuple[str, str, str], list[tuple[str, str]]] | None = (
+            None  # (what, schema, name) → tables
+        )
         header = self.snapshot.header
         if header.get("grain") not in (None, "leaf"):
-            raise CatalogError(f"{path} keeps totals only", hint="a pruned snapshot cannot be a baseline; take a fresh one")
+            raise CatalogError(
+                f"{path} keeps totals only",
+                hint="a pruned snapshot cannot be a baseline; take a fresh one",
+            )
         self.generation = str(header["generation"])
-        instances = self.snapshot.rows("SELECT DISTINCT content, hostname FROM instance WHERE role = 'p' OR role IS NULL")
+        instances = self.snapshot.rows(
+            "SELECT DISTINCT content, hostname FROM instance WHERE role = 'p' OR role IS NULL"
+        )
         segments = [i for i in instances if int(i["content"]) >= 0]
         self.segments = max(1, len(segments))
         self.hosts = max(1, len({str(i["hostname"]) for i in segments}))
         found = self.snapshot.rows("SELECT name, setting, source FROM setting")
         settings = {str(s["name"]): str(s["setting"]) for s in found}
         self.lock_slots = 0
-        limits = [settings.get(f"max_{what}", "") for what in ("locks_per_transaction", "connections", "prepared_transactions")]
+        limits = [
+            settings.get(f"max_{what}", "")
+            for what in ("locks_per_transaction", "connections", "prepared_transactions")
+        ]
         if all(text.isdigit() for text in limits):
             self.lock_slots = lock_slots(*map(int, limits))
         self.settings = {
-            str(s["name"]): str(s["setting"]) for s in found if s["name"] in SETTINGS and s["source"] not in ("default", "client")
+            str(s["name"]): str(s["setting"])
+            for s in found
+            if s["name"] in SETTINGS and s["source"] not in ("default", "client")
         }
         self.totals = self._totals()
 
@@ -145,8 +182,9 @@ class Baseline:
     def _totals(self) -> dict[str, float]:
         files = leaves = 0
         for row in self.snapshot.rows(
-            'SELECT kind, storage, level, "columns", toast, indexes, index_columns, is_default, count(*) AS number, '
-            "count(*) FILTER (WHERE filled) AS filled FROM relation GROUP BY ALL"
+            'SELECT kind, storage, level, "columns", toast, indexes, index_columns, is_default,'
+            " count(*) AS number, count(*) FILTER (WHERE filled) AS filled FROM relation GROUP"
+            " BY ALL"
         ):
             number, filled = int(row["number"]), int(row["filled"] or 0)
             leaves += number if row["kind"] in ("leaf", "table") else 0
@@ -156,10 +194,19 @@ class Baseline:
                 files += filled * model.relation_files(self.generation, shape, FILLED)
             except (ValueError, CatalogError):
                 continue  # external and foreign tables keep nothing here
-        bare = "SELECT count(*) AS n FROM relation r WHERE kind = 'root' AND NOT EXISTS (SELECT 1 FROM relation c WHERE c.parent = r.oid)"
+        bare = (
+            "SELECT count(*) AS n FROM relation r WHERE kind = 'root' AND NOT EXISTS (SELECT 1 FROM"
+            " relation c WHERE c.parent = r.oid)"
+        )
         leaves += int(self.snapshot.one(bare)["n"])
-        rows = self.snapshot.rows('SELECT content, sum("rows") AS number FROM catalog GROUP BY content')
-        return {"leaves": float(leaves), "rows": float(max((r["number"] or 0 for r in rows), default=0)), "files": float(files)}
+        rows = self.snapshot.rows(
+            'SELECT content, sum("rows") AS number FROM catalog GROUP BY content'
+        )
+        return {
+            "leaves": float(leaves),
+            "rows": float(max((r["number"] or 0 for r in rows), default=0)),
+            "files": float(files),
+        }
 
     # --- a schema state ---
 
@@ -181,23 +228,39 @@ class Baseline:
                 else:
                     made = msgspec.json.decode(detail, type=_Type)
                     found = DefinedType(made.stored_as, -1, made.columns, made.schema)
-                    if (other := state.types.made.get(name)) is not None or Types().resolved(name, -1)[0]:
-                        # another type has the name: which one is meant is not known, unless both are alike
+                    if (other := state.types.made.get(name)) is not None or Types().resolved(
+                        name, -1
+                    )[0]:
+                        # another type has the name: which one is meant is not known, unless both
+                        # are alike
                         alike = toastable(name) == toastable(found.base)
                         if other is not None:
                             alike = other.base == found.base and other.columns == found.columns
-                        found = DefinedType(found.base, -1, found.columns, "") if alike else DefinedType("", -1, None)
+                        found = (
+                            DefinedType(found.base, -1, found.columns, "")
+                            if alike
+                            else DefinedType("", -1, None)
+                        )
                     state.types.made[name] = found
-            for row in self._rows("SELECT r.\"schema\", r.name, r.\"columns\" FROM relation r WHERE r.storage IN ('external', 'foreign')"):
+            for row in self._rows(
+                'SELECT r."schema", r.name, r."columns" FROM relation r WHERE r.storage IN'
+                " ('external', 'foreign')"
+            ):
                 # with ctid, tableoid and the four of transactions; Greenplum: gp_segment_id
                 number = int(row["columns"]) + 6 + edition.greenplum
-                state.views[str(row["schema"]), str(row["name"])] = View(number, frozenset(), rule=False)
+                state.views[str(row["schema"]), str(row["name"])] = View(
+                    number, frozenset(), rule=False
+                )
         except msgspec.DecodeError as e:
             raise self._damaged(e) from None
         return state
 
     def _facts(self, condition: str, parameters: tuple[object, ...] = ()) -> list[dict[str, Any]]:
-        return self._rows(f"SELECT oid, what, name, detail FROM definition WHERE {condition} ORDER BY oid, what, name", parameters)
+        return self._rows(
+            f"SELECT oid, what, name, detail FROM definition WHERE {condition} ORDER BY oid, what,"
+            " name",
+            parameters,
+        )
 
     def _rows(self, statement: str, parameters: tuple[object, ...] = ()) -> list[dict[str, Any]]:
         try:
@@ -206,13 +269,23 @@ class Baseline:
             raise BaselineError(e.message, hint=e.hint) from None
 
     def _damaged(self, error: Exception) -> BaselineError:
-        return BaselineError(f"{self.path}: a definition holds {error}", hint="the file is damaged; take a new snapshot")
+        return BaselineError(
+            f"{self.path}: a definition holds {error}",
+            hint="the file is damaged; take a new snapshot",
+        )
 
     def _oids(self) -> dict[tuple[str, str], int]:
-        """Oids of the tables that are no partitions, by schema and name: names are packed in the file, and looked through once."""
+        """Oids of the tables that are no partitions, by schema and name: names are packed in the
+        file, and looked through once.
+        """
         if self._tables is None:
-            found = self._rows(f"SELECT oid, \"schema\", name FROM relation WHERE kind IN ('root', 'table') AND {_READABLE}")
-            self._tables = {(str(row["schema"]), str(row["name"])): int(row["oid"]) for row in found}
+            found = self._rows(
+                "SELECT oid, \"schema\", name FROM relation WHERE kind IN ('root', 'table') AND"
+                f" {_READABLE}"
+            )
+            self._tables = {
+                (str(row["schema"]), str(row["name"])): int(row["oid"]) for row in found
+            }
             self._rows(
                 'CREATE TEMP TABLE partition_name AS SELECT "schema", name, root FROM relation'
                 f" WHERE kind NOT IN ('root', 'table') AND {_READABLE}"
@@ -222,12 +295,22 @@ class Baseline:
     def schemas_of(self, name: str) -> list[str]:
         """Schemas that have a table or partition of that name."""
         found = {schema for schema, plain in self._oids() if plain == name}
-        return sorted(found | {str(row["schema"]) for row in self._rows('SELECT "schema" FROM partition_name WHERE name = ?', (name,))})
+        return sorted(
+            found
+            | {
+                str(row["schema"])
+                for row in self._rows('SELECT "schema" FROM partition_name WHERE name = ?', (name,))
+            }
+        )
 
     def tables_in(self, schema: str) -> list[str]:
-        """Names of the tables and partitions in a schema, without the partitions of tables in it."""
+        """Names of the tables and partitions in a schema, without the partitions of tables in
+        it.
+        """
         own = {oid: name for (there, name), oid in self._oids().items() if there == schema}
-        rows = self._rows('SELECT name, root FROM partition_name WHERE "schema" = ? ORDER BY name', (schema,))
+        rows = self._rows(
+            'SELECT name, root FROM partition_name WHERE "schema" = ? ORDER BY name', (schema,)
+        )
         return [*own.values(), *(str(row["name"]) for row in rows if int(row["root"]) not in own)]
 
     def owner_of_index(self, name: str) -> list[tuple[str, str]]:
@@ -245,15 +328,21 @@ class Baseline:
     def reading_schema(self, schema: str) -> list[tuple[str, str]]:
         """Materialized views that read a relation of that schema, as (schema, name)."""
         self._to("reads", schema, "")
-        return [view for (what, there, _), views in (self._pointing or {}).items() if (what, there) == ("reads", schema) for view in views]
+        return [
+            view
+            for (what, there, _), views in (self._pointing or {}).items()
+            if (what, there) == ("reads", schema)
+            for view in views
+        ]
 
     def _to(self, what: str, schema: str, name: str) -> list[tuple[str, str]]:
         """Tables with a fact that points to that table."""
         if self._pointing is None:
             self._pointing = {}
             for row in self._rows(
-                'SELECT d.what, d.name, d.detail, r."schema", r.name AS own FROM definition d JOIN relation r ON r.oid = d.oid'
-                " WHERE d.what IN ('foreign key', 'parent', 'reads') ORDER BY r.oid"
+                'SELECT d.what, d.name, d.detail, r."schema", r.name AS own FROM definition d'
+                " JOIN relation r ON r.oid = d.oid WHERE d.what IN ('foreign key', 'parent',"
+                " 'reads') ORDER BY r.oid"
             ):
                 try:
                     told = msgspec.json.decode(str(row["detail"]), type=_Pointing)
@@ -264,13 +353,17 @@ class Baseline:
         return self._pointing.get((what, schema, name), [])
 
     def _named(self, oids: str, *parameters: str) -> list[tuple[str, str]]:
-        found = self._rows(f'SELECT "schema", name FROM relation WHERE oid IN ({oids}) ORDER BY oid', parameters)
+        found = self._rows(
+            f'SELECT "schema", name FROM relation WHERE oid IN ({oids}) ORDER BY oid', parameters
+        )
         return [(str(row["schema"]), str(row["name"])) for row in found]
 
     def root_of(self, schema: str, name: str) -> tuple[str, str] | None:
         """Of a partition: (schema, name) of its table; None if there is no such partition."""
         self._oids()
-        roots = self._rows('SELECT root FROM partition_name WHERE "schema" = ? AND name = ?', (schema, name))
+        roots = self._rows(
+            'SELECT root FROM partition_name WHERE "schema" = ? AND name = ?', (schema, name)
+        )
         if len(roots) != 1:
             return None
         found = self._rows('SELECT "schema", name FROM relation WHERE oid = ?', (roots[0]["root"],))
@@ -284,14 +377,26 @@ class Baseline:
             return None
         found = self._rows("SELECT * FROM relation WHERE oid = ?", (oid,))
         reader = _Reader(self._edition, found[0])
-        reader.keys = self._rows("SELECT * FROM partition_key WHERE root = ? ORDER BY level", (oid,))
+        reader.keys = self._rows(
+            "SELECT * FROM partition_key WHERE root = ? ORDER BY level", (oid,)
+        )
         if found[0]["kind"] == "root":
-            reader.below = self._rows("SELECT * FROM relation WHERE root = ? AND oid <> root ORDER BY level, oid", (oid,))
+            reader.below = self._rows(
+                "SELECT * FROM relation WHERE root = ? AND oid <> root ORDER BY level, oid", (oid,)
+            )
         for row in self._facts(
-            "oid = ? OR (what = 'index' AND oid IN (SELECT oid FROM relation WHERE root = ? AND oid <> root))", (oid, oid)
+            "oid = ? OR (what = 'index' AND oid IN (SELECT oid FROM relation WHERE root = ? AND oid"
+            " <> root))",
+            (oid, oid),
         ):
-            facts = reader.facts if row["oid"] == oid else reader.facts_below.setdefault(int(row["oid"]), Facts())
-            facts.of.setdefault(str(row["what"]), []).append((str(row["name"]), row["detail"] if row["detail"] is not None else ""))
+            facts = (
+                reader.facts
+                if row["oid"] == oid
+                else reader.facts_below.setdefault(int(row["oid"]), Facts())
+            )
+            facts.of.setdefault(str(row["what"]), []).append(
+                (str(row["name"]), row["detail"] if row["detail"] is not None else "")
+            )
         try:
             return reader.table()
         except (msgspec.DecodeError, ValueError, LookupError) as e:
@@ -301,12 +406,25 @@ class Baseline:
 def _shape(row: dict[str, Any]) -> Shape:
     """The shape of a relation as far as its row tells, for its files."""
     indexes, index_columns = int(row["indexes"] or 0), int(row["index_columns"] or 0)
-    each = [index_columns // indexes + (1 if i < index_columns % indexes else 0) for i in range(indexes)] if indexes else []
+    each = (
+        [
+            index_columns // indexes + (1 if i < index_columns % indexes else 0)
+            for i in range(indexes)
+        ]
+        if indexes
+        else []
+    )
     place = _PLACES.get(str(row["kind"]), Place.PLAIN)
     storage = Storage(row["storage"])
     if storage is Storage.NONE and place.parent:
         storage = Storage.HEAP  # stores nothing, and has a heap's rows
-    return Shape(storage, min(int(row["columns"]), 1600), toastable=bool(row["toast"]), indexes=tuple(Index(n) for n in each), place=place)
+    return Shape(
+        storage,
+        min(int(row["columns"]), 1600),
+        toastable=bool(row["toast"]),
+        indexes=tuple(Index(n) for n in each),
+        place=place,
+    )
 
 
 @dataclass
@@ -327,7 +445,12 @@ class _Reader:
         """The table. Raises msgspec.DecodeError."""
         row = self.root
         storage = Storage(row["storage"])
-        table = Table(str(row["schema"]), str(row["name"]), Storage.HEAP if storage is Storage.NONE else storage, oid=int(row["oid"]))
+        table = Table(
+            str(row["schema"]),
+            str(row["name"]),
+            Storage.HEAP if storage is Storage.NONE else storage,
+            oid=int(row["oid"]),
+        )
         table.partitioned = row["kind"] == "root"
         table.unlogged = row["persistence"] == "u"
         table.size = _size(row)
@@ -336,10 +459,18 @@ class _Reader:
         gen = generation(self.edition.name)
         if table.storage not in gen.storages:
             table.uncounted = f"access method of {table.title}"
-        stored = [r for r in (row, *self.below) if r["storage"] in (Storage.AO_ROW, Storage.AO_COLUMN) and r["kind"] in ("leaf", "table")]
+        stored = [
+            r
+            for r in (row, *self.below)
+            if r["storage"] in (Storage.AO_ROW, Storage.AO_COLUMN)
+            and r["kind"] in ("leaf", "table")
+        ]
         table.directory = bool(stored) and all(r["block_directory"] for r in stored)
         self._toast(table)
-        table.levels = [Level(str(k["strategy"]).lower(), tuple(str(k["key"] or "").split(", "))) for k in self.keys]
+        table.levels = [
+            Level(str(k["strategy"]).lower(), tuple(str(k["key"] or "").split(", ")))
+            for k in self.keys
+        ]
         self._templates(table)
         if table.partitioned:
             self._partitions(table)
@@ -353,7 +484,9 @@ class _Reader:
             return
         told = found[0]
         gen = generation(self.edition.name)
-        for name, kind, typmod, not_null, default, local, sequences, plain, generated in told.columns or ():
+        for name, kind, typmod, not_null, default, local, sequences, plain, generated in (
+            told.columns or ()
+        ):
             serial = "identity" if "identity" in sequences else sequences.split(",")[0]
             if "," in sequences:
                 table.uncounted = f"sequences of {table.title}"
@@ -380,25 +513,43 @@ class _Reader:
 
     def _constraints(self, table: Table) -> None:
         table.indexes = [_key(name, told) for name, told in self.facts.read("index", _Index)]
-        table.checks = [Check(name, frozenset(told.columns or ())) for name, told in self.facts.read("check", _Constraint)]
+        table.checks = [
+            Check(name, frozenset(told.columns or ()))
+            for name, told in self.facts.read("check", _Constraint)
+        ]
         table.foreign = [
             ForeignKey(name, tuple(told.columns or ()), (told.schema or "", told.table or ""))
             for name, told in self.facts.read("foreign key", _Constraint)
         ]
-        table.inherits = tuple((told.schema, name) for name, told in self.facts.read("parent", _Placed))
-        if reads := frozenset((told.schema, name) for name, told in self.facts.read("reads", _Placed)):
+        table.inherits = tuple(
+            (told.schema, name) for name, told in self.facts.read("parent", _Placed)
+        )
+        if reads := frozenset(
+            (told.schema, name) for name, told in self.facts.read("reads", _Placed)
+        ):
             table.kind, table.reads = "MATERIALIZED VIEW", reads
 
     def _toast(self, table: Table) -> None:
-        """Whether it has a TOAST relation that its columns do not call for, or the other way round."""
+        """Whether it has a TOAST relation that its columns do not call for, or the other way
+        round.
+        """
         gen = generation(self.edition.name)
         stored = gen.root_is_table or not table.partitioned
         if not stored or not table.known:
             return
-        calls, has = table.needs_toast(self.edition) and table.storage in gen.toast, bool(self.root["toast"])
+        calls, has = (
+            table.needs_toast(self.edition) and table.storage in gen.toast,
+            bool(self.root["toast"]),
+        )
         if has and not calls:
             table.toasted, table.toasted_at = True, table.dropped
-        elif calls and not has and self.edition.greenplum and not self.edition.classic and table.storage is Storage.HEAP:
+        elif (
+            calls
+            and not has
+            and self.edition.greenplum
+            and not self.edition.classic
+            and table.storage is Storage.HEAP
+        ):
             table.toast_missing = True
         elif calls and not has:
             table.uncounted = f"TOAST relation of {table.title}"
@@ -414,8 +565,14 @@ class _Reader:
                 level.doubt = f"subpartition template of {table.title}"
 
     def _template(self, level: int) -> list[exp.Expression]:
-        """Elements of the template of a level; none where there is none, or where it is not understood."""
-        told = [detail for name, detail in self.facts.of.get("template", ()) if int(name.split()[0]) == level]
+        """Elements of the template of a level; none where there is none, or where it is not
+        understood.
+        """
+        told = [
+            detail
+            for name, detail in self.facts.of.get("template", ())
+            if int(name.split()[0]) == level
+        ]
         if not told:
             return []
         if self.edition.classic:
@@ -426,8 +583,15 @@ class _Reader:
             return []
         for element, method in zip(elements, found.methods, strict=True):
             if method != "<>":
-                words = {"ao_column": "appendonly=true, orientation=column", "ao_row": "appendonly=true", "heap": "appendonly=false"}
-                (like,) = self._elements(f"SUBPARTITION TEMPLATE (SUBPARTITION x VALUES (1) WITH ({words.get(method, '')}))") or (element,)
+                words = {
+                    "ao_column": "appendonly=true, orientation=column",
+                    "ao_row": "appendonly=true",
+                    "heap": "appendonly=false",
+                }
+                (like,) = self._elements(
+                    "SUBPARTITION TEMPLATE (SUBPARTITION x VALUES (1) WITH"
+                    f" ({words.get(method, '')}))"
+                ) or (element,)
                 if like is element:
                     return []
                 element.set("options", like.args["options"])
@@ -435,7 +599,12 @@ class _Reader:
 
     def _elements(self, text: str) -> list[exp.Expression]:
         trees = [s.tree for s in statements(Source(f"ALTER TABLE x SET {text}"), (self.edition,))]
-        actions = [action for tree in trees if tree is not None for action in tree.args.get("actions") or ()]
+        actions = [
+            action
+            for tree in trees
+            if tree is not None
+            for action in tree.args.get("actions") or ()
+        ]
         return list(actions[0].args.get("partitions") or ()) if len(actions) == 1 else []
 
     def _partitions(self, table: Table) -> None:
@@ -477,9 +646,15 @@ class _Reader:
             return
         shape = table.part_shape(self.edition, part)
         stored = gen.root_is_table or kind is Place.LEAF
-        own = [_key(name, told) for name, told in self.facts_below.get(part.oid, Facts()).read("index", _Index) if told.of is None]
+        own = [
+            _key(name, told)
+            for name, told in self.facts_below.get(part.oid, Facts()).read("index", _Index)
+            if told.of is None
+        ]
         toast = int(row["toast"]) - int(shape.toastable and part.storage in gen.toast and stored)
-        directory = int(row["block_directory"]) - int(part.storage.append_optimized and stored and bool(table.indexes or table.directory))
+        directory = int(row["block_directory"]) - int(
+            part.storage.append_optimized and stored and bool(table.indexes or table.directory)
+        )
         indexes = int(row["indexes"]) - len(table.indexes)
         if toast:
             table.toast_doubt = f"TOAST relation of {part.name}"
@@ -502,7 +677,11 @@ def _size(row: dict[str, Any]) -> Size:
     if not leaf and row["bytes"] is None:
         return Size(0, 0, 0)
     most = row["max_segment_bytes"]
-    return Size(int(leaf), None if row["bytes"] is None else int(row["bytes"]), None if most is None else int(most))
+    return Size(
+        int(leaf),
+        None if row["bytes"] is None else int(row["bytes"]),
+        None if most is None else int(most),
+    )
 
 
 def _key(name: str, told: _Index) -> Key:
@@ -512,7 +691,11 @@ def _key(name: str, told: _Index) -> Key:
     if told.constraint in ("p", "u"):
         keys = simple[: len(simple) - told.included]
         like = f"{'primary key' if told.constraint == 'p' else 'unique'} {keys} {told.included}"
-    elif told.plain and not told.included and told.method in ("btree", "bitmap", "hash", "gin", "gist", "brin"):
+    elif (
+        told.plain
+        and not told.included
+        and told.method in ("btree", "bitmap", "hash", "gin", "gist", "brin")
+    ):
         like = like_of(simple, told.unique, told.method)
     else:
         like = f"? {name}"

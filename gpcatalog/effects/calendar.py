@@ -1,4 +1,6 @@
-"""Values of partition bounds and the steps between them, as the server computes them: months, time zones, numbers."""
+"""Values of partition bounds and the steps between them, as the server computes them: months, time
+zones, numbers.
+"""
 
 from __future__ import annotations
 
@@ -73,7 +75,11 @@ def step(text: str, fields: str = "") -> Step:
         piece = None if clock else _PIECE.match(rest, at)
         if clock:
             sign = -1 if clock[1] == "-" else 1
-            micros += sign * (int(clock[2]) * 3600 + int(clock[3]) * 60 + Decimal(clock[4] or 0)) * 1_000_000
+            micros += (
+                sign
+                * (int(clock[2]) * 3600 + int(clock[3]) * 60 + Decimal(clock[4] or 0))
+                * 1_000_000
+            )
             at = clock.end()
         elif piece and piece[2] in _UNITS:
             unit = _UNITS[piece[2]]
@@ -98,7 +104,8 @@ def step(text: str, fields: str = "") -> Step:
 
 _DATE = re.compile(r"(\d{4})[-/.]?(\d{1,2})[-/.]?(\d{1,2})\Z")
 _STAMP = re.compile(
-    r"(\d{4})-(\d{1,2})-(\d{1,2})(?:[ T](\d{1,2}):(\d{2})(?::(\d{2})(?:\.(\d{1,6}))?)?)?\s*(Z|UTC|[+-]\d{1,2}(?::?\d{2})?)?\Z",
+    r"(\d{4})-(\d{1,2})-(\d{1,2})(?:["
+    r" T](\d{1,2}):(\d{2})(?::(\d{2})(?:\.(\d{1,6}))?)?)?\s*(Z|UTC|[+-]\d{1,2}(?::?\d{2})?)?\Z",
     re.IGNORECASE,
 )
 
@@ -132,19 +139,34 @@ def _as_stamp(text: str, zone: ZoneInfo | None) -> datetime:
             offset = timedelta()
         else:
             digits = mark[1:].replace(":", "")
-            offset = timedelta(hours=int(digits[:2]), minutes=int(digits[2:] or 0)) * (-1 if mark[0] == "-" else 1)
+            offset = timedelta(hours=int(digits[:2]), minutes=int(digits[2:] or 0)) * (
+                -1 if mark[0] == "-" else 1
+            )
         return (stamp.replace(tzinfo=UTC) - offset).astimezone(zone)
     return stamp.replace(tzinfo=zone)
 
 
 def kind_of(type_name: str) -> str:
-    """How values of a type are ordered: "integer", "numeric", "date", "timestamp", "timestamptz" or "text".
+    """How values of a type are ordered: "integer", "numeric", "date", "timestamp", "timestamptz" or
+    "text".
 
     >>> kind_of("INTEGER"), kind_of("TIMESTAMP(0) WITH TIME ZONE"), kind_of("CHARACTER VARYING(3)")
     ('integer', 'timestamptz', 'text')
     """
     name = re.sub(r"\s*\([^)]*\)", "", type_name).strip().lower()
-    if name in ("integer", "bigint", "smallint", "int", "int2", "int4", "int8", "serial", "bigserial", "smallserial", "oid"):
+    if name in (
+        "integer",
+        "bigint",
+        "smallint",
+        "int",
+        "int2",
+        "int4",
+        "int8",
+        "serial",
+        "bigserial",
+        "smallserial",
+        "oid",
+    ):
         return "integer"
     if name in ("numeric", "decimal", "real", "double precision", "float4", "float8"):
         return "numeric"
@@ -158,7 +180,9 @@ def kind_of(type_name: str) -> str:
 
 
 def raw(node: exp.Expression) -> tuple[str, str, str]:
-    """A constant's text, the type it says it is of ("" when it says none) and interval fields; raises Unknown."""
+    """A constant's text, the type it says it is of ("" when it says none) and interval fields;
+    raises Unknown.
+    """
     if isinstance(node, exp.Paren):
         return raw(node.this)
     if isinstance(node, exp.Neg):
@@ -220,7 +244,15 @@ def stride(node: exp.Expression, kind: str) -> Step | Decimal:
         raise Unknown(f"number as the step of a {kind}")
     if said == "" and re.fullmatch(r"[+-]?\d+", text.strip()):
         raise Unknown(f"step {text!r}")
-    return step(text, fields or (said.upper().removeprefix("INTERVAL").strip() if said.upper().startswith("INTERVAL ") else ""))
+    return step(
+        text,
+        fields
+        or (
+            said.upper().removeprefix("INTERVAL").strip()
+            if said.upper().startswith("INTERVAL ")
+            else ""
+        ),
+    )
 
 
 _LAST = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
@@ -248,14 +280,17 @@ def add(at: Value, by: Step | Decimal) -> Value:
             raise Unknown("number added to a time")
         if isinstance(at, datetime):
             moved = _add_months(at, by.months) if by.months else at
-            if by.days:  # adding nothing would still forget which of two equal wall clock times is meant (fold)
+            # adding nothing would still forget which of two equal wall clock times is meant (fold)
+            if by.days:
                 moved = moved + timedelta(days=by.days)
             assert isinstance(moved, datetime)
             if by.micros:
                 if moved.tzinfo is None:
                     moved += timedelta(microseconds=by.micros)
                 else:  # hours pass on the clock of the world, days and months on that of the wall
-                    moved = (moved.astimezone(UTC) + timedelta(microseconds=by.micros)).astimezone(moved.tzinfo)
+                    moved = (moved.astimezone(UTC) + timedelta(microseconds=by.micros)).astimezone(
+                        moved.tzinfo
+                    )
             return moved
         if isinstance(at, date):
             moved_ = _add_months(at, by.months) if by.months else at
@@ -285,12 +320,21 @@ def _following(at: Value) -> Value:
 
 
 def ranges(
-    start: Value, end: Value, by: Step | Decimal, *, classic: bool, closed: bool = False, open_start: bool = False
+    start: Value,
+    end: Value,
+    by: Step | Decimal,
+    *,
+    classic: bool,
+    closed: bool = False,
+    open_start: bool = False,
 ) -> Iterator[tuple[Value, Value, bool]]:
-    """The ranges that START, END and EVERY make: lower, upper and whether the upper is part of it; the last is cut at END.
+    """The ranges that START, END and EVERY make: lower, upper and whether the upper is part of it;
+    the last is cut at END.
 
-    classic: Greenplum 6 counts multiples of the step from START and keeps INCLUSIVE as a mark of the last range;
-    Greenplum 7 goes from range to range and moves an INCLUSIVE END (EXCLUSIVE START) to the value behind it.
+    classic: Greenplum 6 counts multiples of the step from START and keeps INCLUSIVE as a mark of
+             the last range;
+    Greenplum 7 goes from range to range and moves an INCLUSIVE END (EXCLUSIVE START) to the value
+    behind it.
 
     >>> [(a, b) for a, b, _ in ranges(1, 10, Decimal(3), classic=True, closed=True)]
     [(1, 4), (4, 7), (7, 10)]
@@ -311,7 +355,12 @@ def ranges(
             raise Unknown(f"more than {MOST:,} partitions")
         if classic:
             following = add(
-                start, by * number if isinstance(by, Decimal) else Step(by.months * number, by.days * number, by.micros * number)
+                start,
+                (
+                    by * number
+                    if isinstance(by, Decimal)
+                    else Step(by.months * number, by.days * number, by.micros * number)
+                ),
             )
         else:
             following = add(at, by)

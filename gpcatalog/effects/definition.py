@@ -1,4 +1,6 @@
-"""CREATE TABLE's elements and indexes' bodies as columns, keys, checks and foreign keys, with the names the server gives them."""
+"""CREATE TABLE's elements and indexes' bodies as columns, keys, checks and foreign keys, with the
+names the server gives them.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,18 @@ from gpcatalog.capacity.model import Instance
 from gpcatalog.dialect import expressions as gx
 from gpcatalog.dialect.version import Edition
 from gpcatalog.effects.expansion import SERIAL, catalog_type
-from gpcatalog.effects.relations import Check, Column, ForeignKey, Key, Table, View, fold, object_name, qualified, shared
+from gpcatalog.effects.relations import (
+    Check,
+    Column,
+    ForeignKey,
+    Key,
+    Table,
+    View,
+    fold,
+    object_name,
+    qualified,
+    shared,
+)
 from gpcatalog.effects.types import Types
 
 
@@ -26,7 +39,9 @@ class Known(Protocol):
     types: Types
     views: dict[tuple[str, str], View]
 
-    def known_name(self, name: exp.Expression, known: Collection[tuple[str, str]]) -> tuple[str, str]:
+    def known_name(
+        self, name: exp.Expression, known: Collection[tuple[str, str]]
+    ) -> tuple[str, str]:
         """(schema, name) under which an object is known."""
         ...
 
@@ -44,7 +59,13 @@ def reads(node: exp.Expression | None, table: Table) -> frozenset[str]:
     if node is None:
         return _same(frozenset())
     names = {c.name for c in table.columns}
-    return _same(frozenset(fold(c.this) for c in node.find_all(exp.Column) if isinstance(c.this, exp.Identifier) and fold(c.this) in names))
+    return _same(
+        frozenset(
+            fold(c.this)
+            for c in node.find_all(exp.Column)
+            if isinstance(c.this, exp.Identifier) and fold(c.this) in names
+        )
+    )
 
 
 @lru_cache(maxsize=65536)
@@ -65,19 +86,44 @@ def _unused(taken: set[str], first: str, second: str, label: str) -> str:
 
 def constraint_names(table: Table) -> set[str]:
     """Names of its constraints."""
-    return {k.name for k in table.indexes if k.constraint} | {c.name for c in table.checks} | {f.name for f in table.foreign}
+    return (
+        {k.name for k in table.indexes if k.constraint}
+        | {c.name for c in table.checks}
+        | {f.name for f in table.foreign}
+    )
 
 
-def add_key(table: Table, given: exp.Expression | None, columns: tuple[str, ...], primary: bool, included: int = 0) -> None:
+def add_key(
+    table: Table,
+    given: exp.Expression | None,
+    columns: tuple[str, ...],
+    primary: bool,
+    included: int = 0,
+) -> None:
     """A primary key or unique constraint."""
     name = fold(given)
     if not name:
         taken = {k.name for k in table.indexes}
-        name = _unused(taken, table.name, "", "pkey") if primary else _unused(taken, table.name, "_".join(columns), "key")
+        name = (
+            _unused(taken, table.name, "", "pkey")
+            if primary
+            else _unused(taken, table.name, "_".join(columns), "key")
+        )
     like = f"{'primary key' if primary else 'unique'} {columns} {included}"
-    table.indexes.append(Key(name, len(columns) + included, columns, constraint=True, like=like, label="_".join(columns)))
+    table.indexes.append(
+        Key(
+            name,
+            len(columns) + included,
+            columns,
+            constraint=True,
+            like=like,
+            label="_".join(columns),
+        )
+    )
     if primary:
-        table.columns = [replace(c, not_null=True) if c.name in columns else c for c in table.columns]
+        table.columns = [
+            replace(c, not_null=True) if c.name in columns else c for c in table.columns
+        ]
 
 
 def _add_exclusion(table: Table, given: exp.Expression | None, kind: exp.Expression) -> None:
@@ -85,11 +131,24 @@ def _add_exclusion(table: Table, given: exp.Expression | None, kind: exp.Express
     elements = [element.this.this for element in kind.expressions]
     simple = [fold(e.this) for e in elements if isinstance(e, exp.Column) and not e.table]
     labels = [
-        fold(e.this) if isinstance(e, exp.Column) else str(e.this).lower() if isinstance(e, exp.Anonymous) else "expr" for e in elements
+        (
+            fold(e.this)
+            if isinstance(e, exp.Column)
+            else str(e.this).lower()
+            if isinstance(e, exp.Anonymous)
+            else "expr"
+        )
+        for e in elements
     ]
-    included = [fold(c if isinstance(c, exp.Identifier) else c.this) for c in kind.args.get("include") or ()]
-    read: frozenset[str] = frozenset().union(*(reads(e, table) for e in elements if not isinstance(e, exp.Column)))
-    name = fold(given) or _unused({k.name for k in table.indexes}, table.name, "_".join(labels), "excl")
+    included = [
+        fold(c if isinstance(c, exp.Identifier) else c.this) for c in kind.args.get("include") or ()
+    ]
+    read: frozenset[str] = frozenset().union(
+        *(reads(e, table) for e in elements if not isinstance(e, exp.Column))
+    )
+    name = fold(given) or _unused(
+        {k.name for k in table.indexes}, table.name, "_".join(labels), "excl"
+    )
     table.indexes.append(
         Key(
             name,
@@ -104,15 +163,24 @@ def _add_exclusion(table: Table, given: exp.Expression | None, kind: exp.Express
     )
 
 
-def add_check(table: Table, given: exp.Expression | None, value: exp.Expression | None, column: str = "") -> None:
+def add_check(
+    table: Table, given: exp.Expression | None, value: exp.Expression | None, column: str = ""
+) -> None:
     """A CHECK constraint; `column` is the one it stands behind."""
     read = reads(value, table)
     only = column or (next(iter(read)) if len(read) == 1 else "")
-    table.checks.append(Check(fold(given) or _unused(constraint_names(table), table.name, only, "check"), read))
+    table.checks.append(
+        Check(fold(given) or _unused(constraint_names(table), table.name, only, "check"), read)
+    )
 
 
 def add_foreign(
-    state: Known, table: Table, given: exp.Expression | None, columns: tuple[str, ...], target: exp.Expression, unknown: list[str]
+    state: Known,
+    table: Table,
+    given: exp.Expression | None,
+    columns: tuple[str, ...],
+    target: exp.Expression,
+    unknown: list[str],
 ) -> None:
     """A foreign key."""
     label = columns[0] if state.edition.base < 12 else "_".join(columns)
@@ -133,21 +201,41 @@ def default_names(value: exp.Expression) -> int:
     return found
 
 
-# functions that give another value for every row: a column added with them as default is written out at once
-_VOLATILE = frozenset(("nextval", "random", "clock_timestamp", "timeofday", "gen_random_uuid", "uuid_generate_v1", "uuid_generate_v4"))
+# functions that give another value for every row: a column added with them as default is written
+# out at once
+_VOLATILE = frozenset(
+    (
+        "nextval",
+        "random",
+        "clock_timestamp",
+        "timeofday",
+        "gen_random_uuid",
+        "uuid_generate_v1",
+        "uuid_generate_v4",
+    )
+)
 
 
 def volatile(element: exp.Expression) -> bool:
     """Whether a column's default has another value for every row."""
     calls = element.find_all(exp.Anonymous, gx.FunctionCall)
-    return any((call.this if isinstance(call.this, str) else fold(call.this)).lower() in _VOLATILE for call in calls)
+    return any(
+        (call.this if isinstance(call.this, str) else fold(call.this)).lower() in _VOLATILE
+        for call in calls
+    )
 
 
 def column(state: Known, table: Table, element: exp.ColumnDef, unknown: list[str]) -> Column | None:
-    """One column with its constraints, which are added to the table; None for options of a column that comes from elsewhere."""
+    """One column with its constraints, which are added to the table; None for options of a column
+    that comes from elsewhere.
+    """
     kind = element.args.get("kind")
     name = fold(element.this)
-    at = next((n for n, c in enumerate(table.columns) if c.name == name), -1) if kind is None else len(table.columns)
+    at = (
+        next((n for n, c in enumerate(table.columns) if c.name == name), -1)
+        if kind is None
+        else len(table.columns)
+    )
     if at < 0:
         return None
     if kind is None:  # what a partition says of a column that it has from its table
@@ -155,21 +243,42 @@ def column(state: Known, table: Table, element: exp.ColumnDef, unknown: list[str
     else:
         type_name, typmod = state.types.resolved(*catalog_type(kind))
         serial = isinstance(kind, exp.DataType) and kind.this in SERIAL
-        made = Column(name, type_name, typmod, not_null=serial, default=serial, serial="serial" if serial else "", named=int(serial))
+        made = Column(
+            name,
+            type_name,
+            typmod,
+            not_null=serial,
+            default=serial,
+            serial="serial" if serial else "",
+            named=int(serial),
+        )
         table.columns.append(made)  # constraints behind it may read it
     later: list[tuple[exp.Expression | None, exp.Expression]] = []
     for constraint in element.args.get("constraints") or ():
-        found = constraint.args.get("kind") if isinstance(constraint, exp.ColumnConstraint) else constraint
-        given = constraint.args.get("this") if isinstance(constraint, exp.ColumnConstraint) else None
+        found = (
+            constraint.args.get("kind")
+            if isinstance(constraint, exp.ColumnConstraint)
+            else constraint
+        )
+        given = (
+            constraint.args.get("this") if isinstance(constraint, exp.ColumnConstraint) else None
+        )
         if isinstance(found, exp.NotNullColumnConstraint):
             made = replace(made, not_null=made.not_null or not found.args.get("allow_null"))
         elif isinstance(found, exp.DefaultColumnConstraint):
-            made = replace(made, default=not isinstance(found.this, exp.Null), named=default_names(found.this))
+            made = replace(
+                made, default=not isinstance(found.this, exp.Null), named=default_names(found.this)
+            )
         elif isinstance(found, gx.GeneratedConstraint):
             if found.args.get("identity"):
                 made = replace(made, serial="identity", not_null=True)
             else:
-                made = replace(made, default=True, named=len(reads(found.this, table)), generated=reads(found.this, table))
+                made = replace(
+                    made,
+                    default=True,
+                    named=len(reads(found.this, table)),
+                    generated=reads(found.this, table),
+                )
         elif isinstance(found, gx.ColumnStorage):
             if found.args.get("kind") == "STORAGE":
                 made = replace(made, plain=fold(found.this) == "plain")
@@ -192,16 +301,29 @@ def column(state: Known, table: Table, element: exp.ColumnDef, unknown: list[str
 def constraint(state: Known, table: Table, element: exp.Expression, unknown: list[str]) -> None:
     """A table constraint."""
     kind, given = element.args["kind"], element.args.get("this")
-    if isinstance(kind, gx.KeyConstraint) and kind.expressions and kind.args.get("kind") != "NOT NULL":
+    if (
+        isinstance(kind, gx.KeyConstraint)
+        and kind.expressions
+        and kind.args.get("kind") != "NOT NULL"
+    ):
         columns = tuple(fold(c) for c in kind.expressions)
-        add_key(table, given, columns, kind.args["kind"] == "PRIMARY KEY", len(kind.args.get("include") or ()))
+        add_key(
+            table,
+            given,
+            columns,
+            kind.args["kind"] == "PRIMARY KEY",
+            len(kind.args.get("include") or ()),
+        )
     elif isinstance(kind, gx.KeyConstraint) and kind.args.get("kind") == "NOT NULL":
         name = fold(kind.args.get("index"))
         table.columns = [replace(c, not_null=True) if c.name == name else c for c in table.columns]
     elif isinstance(kind, gx.CheckConstraint):
         add_check(table, given, kind.this)
     elif isinstance(kind, gx.ReferencesConstraint):
-        columns = tuple(fold(c if isinstance(c, exp.Identifier) else c.this) for c in kind.args.get("columns") or ())
+        columns = tuple(
+            fold(c if isinstance(c, exp.Identifier) else c.this)
+            for c in kind.args.get("columns") or ()
+        )
         add_foreign(state, table, given, columns, kind.this, unknown)
     elif isinstance(kind, gx.ExcludeConstraint):
         _add_exclusion(table, given, kind)
@@ -209,11 +331,15 @@ def constraint(state: Known, table: Table, element: exp.Expression, unknown: lis
         unknown.append("constraint USING INDEX")
 
 
-def define(state: Known, table: Table, elements: Iterable[exp.Expression], parents: Iterable[Table] = ()) -> None:
+def define(
+    state: Known, table: Table, elements: Iterable[exp.Expression], parents: Iterable[Table] = ()
+) -> None:
     """Columns and constraints of CREATE TABLE; what is unknown is added to `table.unknown`."""
     for parent in parents:  # INHERITS: columns of the same name become one
         have = {c.name for c in table.columns}
-        table.columns += [replace(c, serial="", local=False) for c in parent.columns if c.name not in have]
+        table.columns += [
+            replace(c, serial="", local=False) for c in parent.columns if c.name not in have
+        ]
         table.checks += [c for c in parent.checks if c.name not in {x.name for x in table.checks}]
     inherited = {c.name: c for c in table.columns}
     constraints: list[exp.Expression] = []
@@ -241,8 +367,15 @@ def define(state: Known, table: Table, elements: Iterable[exp.Expression], paren
 def _like(state: Known, table: Table, element: exp.Expression) -> None:
     source = state.source(element.this)
     view = state.views.get(state.known_name(element.this, state.views))
-    if source is None and view is not None and view.output is not None and all(c.type for c in view.output):
-        have = {c.name for c in table.columns}  # of a view names and types are taken over, there is nothing else
+    if (
+        source is None
+        and view is not None
+        and view.output is not None
+        and all(c.type for c in view.output)
+    ):
+        have = {
+            c.name for c in table.columns
+        }  # of a view names and types are taken over, there is nothing else
         table.columns += [c for c in view.output if c.name not in have]
         return
     if source is None or not source.known:
@@ -260,7 +393,9 @@ def _like(state: Known, table: Table, element: exp.Expression) -> None:
         if c.name in have:
             continue
         # from PostgreSQL 17 on, partitions share the identity columns of their table
-        identity = (c.serial == "identity" or (c.identity and state.edition.base >= 17)) and wanted("IDENTITY")
+        identity = (c.serial == "identity" or (c.identity and state.edition.base >= 17)) and wanted(
+            "IDENTITY"
+        )
         defaults = wanted("DEFAULTS")
         table.columns.append(
             replace(
@@ -279,12 +414,18 @@ def _like(state: Known, table: Table, element: exp.Expression) -> None:
         for key in source.indexes:
             primary = key.name == object_name(source.name, "", "pkey")
             taken = {k.name for k in table.indexes}
-            label = ("", "pkey") if primary else ("_".join(key.simple) or "expr", "key" if key.constraint else "idx")
+            label = (
+                ("", "pkey")
+                if primary
+                else ("_".join(key.simple) or "expr", "key" if key.constraint else "idx")
+            )
             table.indexes.append(replace(key, name=_unused(taken, table.name, *label), of=""))
     if wanted("CONSTRAINTS") and source.checks:
         table.checks += source.checks
         if state.edition.greenplum and not state.edition.classic:  # they are added behind CREATE
-            table.extra.setdefault(Instance.COORDINATOR.value, Counter())["pg_stat_last_operation"] += 1
+            table.extra.setdefault(Instance.COORDINATOR.value, Counter())[
+                "pg_stat_last_operation"
+            ] += 1
 
 
 def index_key(table: Table, name: str, body: exp.Expression, *, unique: bool = False) -> Key:

@@ -1,4 +1,6 @@
-"""The effect of one statement: relations created and dropped, locks, and what is unknown about it."""
+"""The effect of one statement: relations created and dropped, locks, and what is unknown about
+it.
+"""
 
 from __future__ import annotations
 
@@ -29,13 +31,15 @@ def _files(server: str, shape: Shape, filled: bool, instance: Instance) -> int:
 class Effect:
     """What one statement does.
 
-    verb:     "create", "drop", "add partition", "drop partition", "index", "alter", "truncate" or "" for no effect on tables
+    verb:     "create", "drop", "add partition", "drop partition", "index", "alter", "truncate" or
+              "" for no effect on tables
     made, gone: relations that appear and disappear, as shapes with their number
     leaves:   leaves made minus leaves gone
     exclusive: it takes AccessExclusive on a table that was there before the script
     may_exist: unknown tables of a DROP … IF EXISTS; it takes AccessExclusive on those that exist
     relations_locked: relations it locks on one instance, counted or None
-    unknown:  what is unknown about leaves, relations, columns or files; the figures are then a lower bound
+    unknown:  what is unknown about leaves, relations, columns or files; the figures are then a
+              lower bound
     minor:    what is unknown about rows of other catalogs only, such as pg_depend
     """
 
@@ -54,9 +58,13 @@ class Effect:
     minor: list[str] = field(default_factory=list)
     actions: list[exp.Expression] = field(default_factory=list)
     index: exp.Expression | None = None
-    extra: dict[Instance, Counter[str]] = field(default_factory=dict)  # rows that no shape accounts for
+    extra: dict[Instance, Counter[str]] = field(
+        default_factory=dict
+    )  # rows that no shape accounts for
     failed: str = ""  # a fault of this program that prevented the count
-    other_files: int = 0  # files that no shape explains, on every instance: of sequences, of block directories without an index
+    # files that no shape explains, on every instance: of sequences, of block directories without an
+    # index
+    other_files: int = 0
 
     def rows(self, edition: Edition, instance: Instance) -> Counter[str]:
         """Catalog rows that appear (and, negative, disappear) on an instance."""
@@ -68,8 +76,12 @@ class Effect:
         out.update(self.extra.get(instance, {}))
         return Counter({k: v for k, v in out.items() if v})
 
-    def files(self, edition: Edition, *, filled: bool = False, instance: Instance = Instance.SEGMENT) -> int:
-        """Files that appear on one segment (or the coordinator), tables empty or filled by one writer."""
+    def files(
+        self, edition: Edition, *, filled: bool = False, instance: Instance = Instance.SEGMENT
+    ) -> int:
+        """Files that appear on one segment (or the coordinator), tables empty or filled by one
+        writer.
+        """
         return self.other_files + sum(
             # rows go to leaves: parents stay empty where they are tables at all
             sign * _files(edition.name, shape, filled and not shape.place.parent, instance) * number

@@ -1,4 +1,6 @@
-"""What a statement makes: partition trees spelled out as the server does, with names, bounds and storage of every relation."""
+"""What a statement makes: partition trees spelled out as the server does, with names, bounds and
+storage of every relation.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ from gpcatalog.effects.relations import Level, Partition, Table, child_name, fol
 from gpcatalog.model.names import cut
 from gpcatalog.model.storage import Storage
 
-# --- columns ----------------------------------------------------------------------------------------------------------
+# --- columns --------------------------------------------------------------------------------------
 
 _CATALOG_NAMES = {
     exp.DType.INT: "int4",
@@ -65,12 +67,16 @@ def catalog_type(kind: exp.Expression) -> tuple[str, int]:
     name = _CATALOG_NAMES.get(kind.this)
     if name is None:
         said = kind.args.get("kind")
-        text = said.sql("greenplum").lower() if isinstance(said, exp.Expression) else str(said).lower()
+        text = (
+            said.sql("greenplum").lower() if isinstance(said, exp.Expression) else str(said).lower()
+        )
         if text == '"char"':
             return "char", -1  # one byte; without quotes it is another type
         text = text.rsplit(".", 1)[-1].strip('"')
         if text in ("bit", "bit varying", "varbit"):
-            return ("bit" if text == "bit" else "varbit"), numbers[0] if numbers else (1 if text == "bit" else -1)
+            return ("bit" if text == "bit" else "varbit"), (
+                numbers[0] if numbers else (1 if text == "bit" else -1)
+            )
         if text in ("varchar", "bpchar", "numeric", "char"):
             name = {"char": "bpchar"}.get(text, text)
         else:
@@ -86,13 +92,18 @@ def catalog_type(kind: exp.Expression) -> tuple[str, int]:
     return name, -1
 
 
-def storage_of(options: dict[str, str], method: str, fallback: Storage, edition: Edition) -> Storage:
+def storage_of(
+    options: dict[str, str], method: str, fallback: Storage, edition: Edition
+) -> Storage:
     """Storage that WITH options and USING ask for; `fallback` where they say nothing.
 
-    An appendonly without orientation is row-oriented. Options that say nothing of storage leave Greenplum 6 at heap.
+    An appendonly without orientation is row-oriented. Options that say nothing of storage leave
+    Greenplum 6 at heap.
     """
     if method:
-        return {"ao_row": Storage.AO_ROW, "ao_column": Storage.AO_COLUMN, "heap": Storage.HEAP}.get(method, Storage.OTHER)
+        return {"ao_row": Storage.AO_ROW, "ao_column": Storage.AO_COLUMN, "heap": Storage.HEAP}.get(
+            method, Storage.OTHER
+        )
     if not edition.greenplum:
         return Storage.HEAP
     said = options.get("appendonly", options.get("appendoptimized"))
@@ -110,13 +121,20 @@ def options_of(node: exp.Expression | None) -> dict[str, str]:
     return {o.option: o.setting for o in node.expressions if isinstance(o, gx.StorageOption)}
 
 
-# --- partitions -------------------------------------------------------------------------------------------------------
+# --- partitions -----------------------------------------------------------------------------------
 
 
 def _range_parts(
-    element: exp.Expression, bound: gx.PartitionRange, kind: str, zone: ZoneInfo, classic: bool, top: int | None = None
+    element: exp.Expression,
+    bound: gx.PartitionRange,
+    kind: str,
+    zone: ZoneInfo,
+    classic: bool,
+    top: int | None = None,
 ) -> Iterator[tuple[str, object, object, bool]]:
-    """(name, lower, upper, closed) of what one range element makes; top: the largest value of an integer key."""
+    """(name, lower, upper, closed) of what one range element makes; top: the largest value of an
+    integer key.
+    """
     start, end, every = bound.args.get("start"), bound.args.get("end"), bound.args.get("every")
     name = fold(element.args.get("this"))
     if every is None:
@@ -146,13 +164,17 @@ def _range_parts(
     if inclusive and not classic and top is not None and high == top:
         inclusive = False  # nothing lies behind it: the last partition ends at MAXVALUE
     exclusive_start = start.args.get("inclusive") == "EXCLUSIVE"
-    parts = calendar.ranges(low, high, by, classic=classic, closed=inclusive, open_start=exclusive_start)
+    parts = calendar.ranges(
+        low, high, by, classic=classic, closed=inclusive, open_start=exclusive_start
+    )
     for number, (a, b, closed) in enumerate(parts, 1):
         yield (f"{name}_{number}" if name else ""), a, b, closed
 
 
 def _tablename(element: exp.Expression) -> str:
-    """The name that WITH (tablename='…') gives a partition's relation, as pg_dump writes it; "" without one."""
+    """The name that WITH (tablename='…') gives a partition's relation, as pg_dump writes it; ""
+    without one.
+    """
     options = element.args.get("options")
     for option in options.expressions if options is not None else ():
         if isinstance(option, gx.StorageOption) and option.option == "tablename":
@@ -200,10 +222,18 @@ class PartitionExpander:
         options = element.args.get("options")
         if options is None or set(options_of(options)) == {"tablename"}:
             return above
-        return storage_of(options_of(options), "", Storage.HEAP if self.edition.classic else above, self.edition)
+        return storage_of(
+            options_of(options), "", Storage.HEAP if self.edition.classic else above, self.edition
+        )
 
     def level(
-        self, elements: Sequence[exp.Expression], level: int, parent: str, above: Storage, bounds: int, first: int = 1
+        self,
+        elements: Sequence[exp.Expression],
+        level: int,
+        parent: str,
+        above: Storage,
+        bounds: int,
+        first: int = 1,
     ) -> list[Partition]:
         """The partitions that a list of elements makes at a level, with their children."""
         real = [e for e in elements if e.args.get("encoding") is None]
@@ -224,12 +254,24 @@ class PartitionExpander:
                 # as old dumps have it: the relation has this name, and EVERY is only remembered
                 whole = bound.copy()
                 whole.set("every", None)
-                made = [*_range_parts(element, whole, self.kind(level), self.zone, classic, self.top(level))]
+                made = [
+                    *_range_parts(
+                        element, whole, self.kind(level), self.zone, classic, self.top(level)
+                    )
+                ]
             elif isinstance(bound, gx.PartitionRange):
-                made = [*_range_parts(element, bound, self.kind(level), self.zone, classic, self.top(level))]
+                made = [
+                    *_range_parts(
+                        element, bound, self.kind(level), self.zone, classic, self.top(level)
+                    )
+                ]
             else:
                 made = [(fold(element.args.get("this")), None, None, False)]
-            listed = tuple(v.sql("greenplum") for v in bound.expressions) if isinstance(bound, gx.PartitionValues) else ()
+            listed = (
+                tuple(v.sql("greenplum") for v in bound.expressions)
+                if isinstance(bound, gx.PartitionValues)
+                else ()
+            )
             for name, lower, upper, closed in made:
                 number += 1
                 self.made += 1
@@ -238,7 +280,17 @@ class PartitionExpander:
                 relation = named or child_name(parent, level + 1, name or str(number))
                 mine = bounds + (not default)
                 part = Partition(
-                    relation, name, default, storage, mine, lower, upper, closed, listed, born=self.table.dropped, node=element
+                    relation,
+                    name,
+                    default,
+                    storage,
+                    mine,
+                    lower,
+                    upper,
+                    closed,
+                    listed,
+                    born=self.table.dropped,
+                    node=element,
                 )
                 if level + 1 < len(self.table.levels):
                     explicit = element.args.get("partitions")
@@ -258,7 +310,13 @@ def levels_of(by: exp.Expression) -> list[Level]:
         kind = node.args.get("kind")
         strategy = (kind if isinstance(kind, str) else fold(kind)).lower()
         keys = tuple(
-            fold(k) if isinstance(k, exp.Identifier) else fold(k.this.this) if isinstance(k.this, exp.Column) else ""
+            (
+                fold(k)
+                if isinstance(k, exp.Identifier)
+                else fold(k.this.this)
+                if isinstance(k.this, exp.Column)
+                else ""
+            )
             for k in node.expressions
         )
         out.append(Level(strategy, keys, node.args.get("template")))
@@ -277,7 +335,12 @@ def template_sizes(edition: Edition, table: Table, zone: ZoneInfo) -> None:
             if element.args.get("encoding") is not None:
                 continue
             level.template_parts += (
-                sum(1 for _ in _range_parts(element, bound, grower.kind(number), zone, edition.classic))
+                sum(
+                    1
+                    for _ in _range_parts(
+                        element, bound, grower.kind(number), zone, edition.classic
+                    )
+                )
                 if every and isinstance(bound, gx.PartitionRange)
                 else 1
             )

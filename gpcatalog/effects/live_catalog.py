@@ -15,14 +15,19 @@ class BaselineError(CatalogError):
 
 
 class LiveCatalog(Protocol):
-    """What a baseline tells of tables that exist; names are those of the server before the script. Methods raise BaselineError."""
+    """What a baseline tells of tables that exist; names are those of the server before the script.
+
+    Methods raise BaselineError.
+    """
 
     def schemas_of(self, name: str) -> list[str]:
         """Schemas that have a table or partition of that name."""
         ...
 
     def tables_in(self, schema: str) -> list[str]:
-        """Names of the tables and partitions in a schema, without the partitions of tables in it."""
+        """Names of the tables and partitions in a schema, without the partitions of tables in
+        it.
+        """
         ...
 
     def table(self, schema: str, name: str) -> Table | None:

@@ -14,14 +14,23 @@ from gpcatalog.effects.relations import Partition, fold
 from gpcatalog.model.bounds import BoundKind, Term, TermKind, parse
 
 
-def locate(siblings: Sequence[Partition], action: exp.Expression, kind: str, zone: ZoneInfo) -> Partition | None:
+def locate(
+    siblings: Sequence[Partition], action: exp.Expression, kind: str, zone: ZoneInfo
+) -> Partition | None:
     """The one of `siblings` that an action names, or None where there is none.
 
-    kind: how the key is ordered, as `Grower.kind` tells. Raises Unknown where the text does not tell.
+    kind: how the key is ordered, as `Grower.kind` tells. Raises Unknown where the text does not
+          tell.
     """
     target = action.args.get("target") or action.args.get("ref") or action.args.get("this")
-    ref = target.args.get("ref") if target is not None and target.args.get("ref") is not None else target
-    if "DEFAULT" in str(action.args.get("form", "")) or (target is not None and target.args.get("default") is not None):
+    ref = (
+        target.args.get("ref")
+        if target is not None and target.args.get("ref") is not None
+        else target
+    )
+    if "DEFAULT" in str(action.args.get("form", "")) or (
+        target is not None and target.args.get("default") is not None
+    ):
         return next((p for p in siblings if p.default), None)
     if ref is None:
         raise Unknown("partition not identified")
@@ -44,7 +53,9 @@ def locate(siblings: Sequence[Partition], action: exp.Expression, kind: str, zon
     return next((p for p in siblings if p.partition == name), None)
 
 
-def _holding(siblings: Sequence[Partition], values: list[exp.Expression], kind: str, zone: ZoneInfo) -> Partition | None:
+def _holding(
+    siblings: Sequence[Partition], values: list[exp.Expression], kind: str, zone: ZoneInfo
+) -> Partition | None:
     """The partition that a row with that key goes to."""
     if len(values) != 1:
         raise Unknown("partition FOR several values")
@@ -59,7 +70,9 @@ def _holding(siblings: Sequence[Partition], values: list[exp.Expression], kind: 
     return hit or next((p for p in siblings if p.default), None)
 
 
-def _listing(siblings: Sequence[Partition], value: exp.Expression, kind: str, zone: ZoneInfo) -> Partition | None:
+def _listing(
+    siblings: Sequence[Partition], value: exp.Expression, kind: str, zone: ZoneInfo
+) -> Partition | None:
     """The partition that lists a value, as its text or as a value of the key's type."""
     wanted = _plain(value)
     for part in siblings:
@@ -74,7 +87,10 @@ def _listing(siblings: Sequence[Partition], value: exp.Expression, kind: str, zo
         if not part.listed and not part.default:
             raise Unknown("partition with unknown bounds")
         for text in part.listed:
-            if text != "NULL" and calendar.value(exp.Literal.string(_plain_text(text)), kind, zone) == sought:
+            if (
+                text != "NULL"
+                and calendar.value(exp.Literal.string(_plain_text(text)), kind, zone) == sought
+            ):
                 return part
     return None
 
@@ -82,13 +98,26 @@ def _listing(siblings: Sequence[Partition], value: exp.Expression, kind: str, zo
 def _read_bounds(siblings: Sequence[Partition], kind: str, zone: ZoneInfo) -> None:
     """Read the bounds of partitions that have them as the server spells them."""
     for part in siblings:
-        if not part.bound or part.default or part.lower is not None or part.upper is not None or part.listed:
+        if (
+            not part.bound
+            or part.default
+            or part.lower is not None
+            or part.upper is not None
+            or part.listed
+        ):
             continue
         bound = parse(part.bound)
         if bound.kind is BoundKind.LIST:
-            part.listed = tuple("NULL" if v.kind is TermKind.NULL else "'" + v.value.replace("'", "''") + "'" for v in bound.values)
+            part.listed = tuple(
+                "NULL" if v.kind is TermKind.NULL else "'" + v.value.replace("'", "''") + "'"
+                for v in bound.values
+            )
         elif bound.kind is BoundKind.RANGE:
-            part.lower, part.upper, part.closed = _end(bound.lower, kind, zone), _end(bound.upper, kind, zone), bound.upper_inclusive
+            part.lower, part.upper, part.closed = (
+                _end(bound.lower, kind, zone),
+                _end(bound.upper, kind, zone),
+                bound.upper_inclusive,
+            )
             if not bound.lower_inclusive:
                 part.lower = bound.text  # such bounds are not compared
         else:
@@ -97,7 +126,9 @@ def _read_bounds(siblings: Sequence[Partition], kind: str, zone: ZoneInfo) -> No
 
 def _end(terms: tuple[Term, ...] | None, kind: str, zone: ZoneInfo) -> object:
     """The value of one end of a range; None where it is open, text where it is not understood."""
-    if terms is None or (len(terms) == 1 and terms[0].kind in (TermKind.MINVALUE, TermKind.MAXVALUE)):
+    if terms is None or (
+        len(terms) == 1 and terms[0].kind in (TermKind.MINVALUE, TermKind.MAXVALUE)
+    ):
         return None
     if len(terms) != 1 or terms[0].kind is not TermKind.VALUE:
         return ", ".join(term.sql for term in terms)
@@ -130,4 +161,8 @@ def _plain(node: exp.Expression) -> str:
 
 def _plain_text(written: str) -> str:
     """The text of a listed value, written 'a' or 1."""
-    return written[1:-1].replace("''", "'") if written.startswith("'") and written.endswith("'") else written
+    return (
+        written[1:-1].replace("''", "'")
+        if written.startswith("'") and written.endswith("'")
+        else written
+    )

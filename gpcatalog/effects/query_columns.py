@@ -1,4 +1,6 @@
-"""Columns that a query gives, as far as its text and the tables known tell: names, and types where no function hides them."""
+"""Columns that a query gives, as far as its text and the tables known tell: names, and types where
+no function hides them.
+"""
 
 from __future__ import annotations
 
@@ -27,10 +29,26 @@ _NILADIC = {
     "LOCALTIME": "time",
 }
 _FUNCTIONS = {
-    **dict.fromkeys(("now", "clock_timestamp", "statement_timestamp", "transaction_timestamp", "to_timestamp"), "timestamptz"),
+    **dict.fromkeys(
+        ("now", "clock_timestamp", "statement_timestamp", "transaction_timestamp", "to_timestamp"),
+        "timestamptz",
+    ),
     **dict.fromkeys(("count", "row_number", "rank", "dense_rank", "nextval"), "int8"),
     **dict.fromkeys(
-        ("lower", "upper", "to_char", "md5", "concat", "replace", "btrim", "ltrim", "rtrim", "string_agg", "split_part"), "text"
+        (
+            "lower",
+            "upper",
+            "to_char",
+            "md5",
+            "concat",
+            "replace",
+            "btrim",
+            "ltrim",
+            "rtrim",
+            "string_agg",
+            "split_part",
+        ),
+        "text",
     ),
     **dict.fromkeys(("length", "char_length", "octet_length", "strpos"), "int4"),
     "to_date": "date",
@@ -38,8 +56,18 @@ _FUNCTIONS = {
 }
 
 _SUMS = {  # by the type of the argument
-    "sum": {"int2": "int8", "int4": "int8", "int8": "numeric"} | {t: t for t in ("numeric", "float4", "float8", "interval", "money")},
-    "avg": dict.fromkeys((*_INTEGERS, "numeric"), "numeric") | {"float4": "float8", "float8": "float8", "interval": "interval"},
+    "sum": (
+        {"int2": "int8", "int4": "int8", "int8": "numeric"}
+        | {t: t for t in ("numeric", "float4", "float8", "interval", "money")}
+    ),
+    "avg": (
+        dict.fromkeys((*_INTEGERS, "numeric"), "numeric")
+        | {
+            "float4": "float8",
+            "float8": "float8",
+            "interval": "interval",
+        }
+    ),
 }
 
 
@@ -51,12 +79,16 @@ def width(state: SchemaState, query: exp.Expression) -> int | None:
         pass
     while isinstance(query, exp.Union | exp.Except | exp.Intersect | exp.Subquery):
         query = query.this
-    if not isinstance(query, exp.Select) or any(isinstance(t, exp.Star) or t.find(exp.Star) for t in query.expressions):
+    if not isinstance(query, exp.Select) or any(
+        isinstance(t, exp.Star) or t.find(exp.Star) for t in query.expressions
+    ):
         return None
     return len(query.expressions)
 
 
-def columns_of(state: SchemaState, query: exp.Expression, outer: Scope | None = None) -> list[Column]:
+def columns_of(
+    state: SchemaState, query: exp.Expression, outer: Scope | None = None
+) -> list[Column]:
     """Columns of a query; an unknown type is "". Raises Unknown if even their number is unknown."""
     with_ = query.args.get("with_")
     known: Scope = dict(outer or {})
@@ -69,13 +101,23 @@ def columns_of(state: SchemaState, query: exp.Expression, outer: Scope | None = 
     if isinstance(query, exp.Subquery):
         return columns_of(state, query.this, known)
     if isinstance(query, exp.Union | exp.Except | exp.Intersect):
-        left, right = columns_of(state, query.this, known), columns_of(state, query.expression, known)
+        left, right = (
+            columns_of(state, query.this, known),
+            columns_of(state, query.expression, known),
+        )
         return [
-            a if i < len(right) and (a.type, a.typmod) == (right[i].type, right[i].typmod) else Column(a.name, "")
+            (
+                a
+                if i < len(right) and (a.type, a.typmod) == (right[i].type, right[i].typmod)
+                else Column(a.name, "")
+            )
             for i, a in enumerate(left)
         ]
     if isinstance(query, exp.Values):
-        return [replace(_typed(state, value, {}), name=f"column{i}") for i, value in enumerate(query.expressions[0].expressions, 1)]
+        return [
+            replace(_typed(state, value, {}), name=f"column{i}")
+            for i, value in enumerate(query.expressions[0].expressions, 1)
+        ]
     if isinstance(query, gx.TableQuery):
         return _table(state, query.this, known)
     if not isinstance(query, exp.Select):
@@ -117,7 +159,11 @@ def _table(state: SchemaState, node: exp.Expression, known: Scope) -> list[Colum
     if name in known and not bare.args.get("db"):
         return known[name]
     table = state.source(bare) if isinstance(bare, exp.Table) else None
-    view = state.views.get(state.known_name(bare, state.views)) if isinstance(bare, exp.Table) else None
+    view = (
+        state.views.get(state.known_name(bare, state.views))
+        if isinstance(bare, exp.Table)
+        else None
+    )
     if view is not None and view.output is not None and table is None:
         return list(view.output)
     if table is None or not table.known or view is not None:
@@ -125,8 +171,12 @@ def _table(state: SchemaState, node: exp.Expression, known: Scope) -> list[Colum
     return table.columns
 
 
-def _scope(state: SchemaState, query: exp.Select, known: Scope) -> tuple[Scope, list[list[Column] | None]]:
-    """Columns by the name of the item in FROM that has them, and of each item between commas; None for one that is unknown."""
+def _scope(
+    state: SchemaState, query: exp.Select, known: Scope
+) -> tuple[Scope, list[list[Column] | None]]:
+    """Columns by the name of the item in FROM that has them, and of each item between commas; None
+    for one that is unknown.
+    """
     scope: Scope = {}
     from_ = query.args.get("from_")
     items = [_item(state, from_.this, known, scope)] if from_ is not None else []
@@ -139,8 +189,12 @@ def _scope(state: SchemaState, query: exp.Select, known: Scope) -> tuple[Scope, 
     return scope, items
 
 
-def _item(state: SchemaState, node: exp.Expression, known: Scope, scope: Scope) -> list[Column] | None:
-    """Columns of an item in FROM, which is added to the scope under its name; None if they are unknown."""
+def _item(
+    state: SchemaState, node: exp.Expression, known: Scope, scope: Scope
+) -> list[Column] | None:
+    """Columns of an item in FROM, which is added to the scope under its name; None if they are
+    unknown.
+    """
     name, given = _alias(node.args.get("alias"))
     if isinstance(node, gx.JoinedTable):
         columns = _item(state, node.this, known, scope)
@@ -167,7 +221,8 @@ def _item(state: SchemaState, node: exp.Expression, known: Scope, scope: Scope) 
 class Result(NamedTuple):
     """What a function of the script gives.
 
-    columns: of RETURNS TABLE and OUT parameters, or the one of a plain type, whose name is "" where the call decides
+    columns: of RETURNS TABLE and OUT parameters, or the one of a plain type, whose name is "" where
+             the call decides
     table:   (schema, name) of the table or view whose row type it gives, else None
     record:  it gives records whose columns the call tells
     """
@@ -197,13 +252,18 @@ def result_of(state: SchemaState, tree: exp.Expression) -> Result | None:
         columns.append(Column(name, plain, typmod))
     if len(columns) == 1 and not columns[0].name:
         said = found[0][1].args.get("kind")
-        parts = said.sql("greenplum").split(".") if isinstance(said, exp.Dot | exp.Identifier) else []
+        parts = (
+            said.sql("greenplum").split(".") if isinstance(said, exp.Dot | exp.Identifier) else []
+        )
         path = [part.strip('"') if part.startswith('"') else part.lower() for part in parts]
         if columns[0].type == "record":
             return Result(record=True)
         if 0 < len(path) < 3:
             key = (path[0] if len(path) == 2 else "", path[-1])
-            if state.named(*key) is not None or state.known_name(_table_named(*key), state.views) in state.views:
+            if (
+                state.named(*key) is not None
+                or state.known_name(_table_named(*key), state.views) in state.views
+            ):
                 return Result(table=key)
             if path[-1] not in state.types.made or state.types.made[path[-1]].columns is not None:
                 return None  # a type of another script, or a composite one
@@ -211,11 +271,16 @@ def result_of(state: SchemaState, tree: exp.Expression) -> Result | None:
 
 
 def _table_named(schema: str, name: str) -> exp.Table:
-    return exp.Table(this=exp.to_identifier(name, quoted=True), db=exp.to_identifier(schema, quoted=True) if schema else None)
+    return exp.Table(
+        this=exp.to_identifier(name, quoted=True),
+        db=exp.to_identifier(schema, quoted=True) if schema else None,
+    )
 
 
 def _call(state: SchemaState, item: exp.Expression, alias: str) -> tuple[list[Column] | None, str]:
-    """The columns of a function call in FROM, None if they are unknown, and the name of the item."""
+    """The columns of a function call in FROM, None if they are unknown, and the name of the
+    item.
+    """
     node = item.this
     if not isinstance(node, exp.Anonymous | gx.FunctionCall):
         return None, alias
@@ -224,11 +289,18 @@ def _call(state: SchemaState, item: exp.Expression, alias: str) -> tuple[list[Co
     name = name if '"' in plain else name.lower()
     columns: list[Column] | None = None
     if item.args.get("definitions"):
-        columns = [Column(fold(d.this), *catalog_type(d.args["kind"])) for d in item.args["definitions"]]
+        columns = [
+            Column(fold(d.this), *catalog_type(d.args["kind"])) for d in item.args["definitions"]
+        ]
     elif name in state.routines:
         columns = _result(state, name, alias or name)
     elif plain.lower().removeprefix("pg_catalog.") == "generate_series":
-        columns = [Column(alias or name, _series([_typed(state, value, {}).type for value in node.expressions]))]
+        columns = [
+            Column(
+                alias or name,
+                _series([_typed(state, value, {}).type for value in node.expressions]),
+            )
+        ]
     if columns is not None and item.args.get("ordinality"):
         columns = [*columns, Column("ordinality", "int8")]
     return columns, alias or name
@@ -251,10 +323,16 @@ def _series(types: list[str]) -> str:
     """The type that generate_series() gives for arguments of these types; "" if it is unknown."""
     if types and all(t in _INTEGERS for t in types):
         return "int8" if "int8" in types else "int4"
-    return types[0] if types[:1] == types[1:2] and types[:1] in (["timestamp"], ["timestamptz"]) else ""
+    return (
+        types[0]
+        if types[:1] == types[1:2] and types[:1] in (["timestamp"], ["timestamptz"])
+        else ""
+    )
 
 
-def _joined(left: list[Column] | None, right: list[Column] | None, join: exp.Expression) -> list[Column] | None:
+def _joined(
+    left: list[Column] | None, right: list[Column] | None, join: exp.Expression
+) -> list[Column] | None:
     """Columns of a join: those of USING or NATURAL once and first."""
     if left is None or right is None:
         return None
@@ -264,7 +342,10 @@ def _joined(left: list[Column] | None, right: list[Column] | None, join: exp.Exp
     side = str(join.args.get("side") or "")
     merged = []
     for name in names:
-        one, two = (next((c for c in columns if c.name == name), Column(name, "")) for columns in (left, right))
+        one, two = (
+            next((c for c in columns if c.name == name), Column(name, ""))
+            for columns in (left, right)
+        )
         if side == "FULL" and (one.type, one.typmod) != (two.type, two.typmod):
             one = Column(name, "")
         merged.append(two if side == "RIGHT" else one)
@@ -283,10 +364,20 @@ def _arithmetic(node: exp.Expression, left: str, right: str) -> str:
     if left in _INTEGERS and right in _INTEGERS:
         return max(left, right, key=_INTEGERS.index)
     if not left or not right or isinstance(node, exp.Mod):
-        return "numeric" if {left, right} <= {"numeric", *_INTEGERS} and "numeric" in (left, right) else ""
+        return (
+            "numeric"
+            if {left, right} <= {"numeric", *_INTEGERS} and "numeric" in (left, right)
+            else ""
+        )
     numbers = {"numeric", "float4", "float8", *_INTEGERS}
     if left in numbers and right in numbers:
-        return "numeric" if not {left, right} & {"float4", "float8"} else "float4" if left == right == "float4" else "float8"
+        return (
+            "numeric"
+            if not {left, right} & {"float4", "float8"}
+            else "float4"
+            if left == right == "float4"
+            else "float8"
+        )
     if left == right == "interval" and isinstance(node, exp.Add | exp.Sub):
         return "interval"
     if left == "interval" and right in numbers and isinstance(node, exp.Mul | exp.Div):
@@ -315,7 +406,9 @@ def _typed(state: SchemaState, node: exp.Expression, scope: Scope) -> Column:
         name, owner = fold(node.this), fold(node.args.get("table"))
         places = [scope[owner]] if owner in scope else list(scope.values()) if not owner else []
         hits = [c for columns in places for c in columns if c.name == name]
-        same = len({(c.type, c.typmod) for c in hits}) == 1  # a column that a join merged is there twice
+        same = (
+            len({(c.type, c.typmod) for c in hits}) == 1
+        )  # a column that a join merged is there twice
         return hits[0] if hits and same else Column(name, "")
     if isinstance(node, exp.Cast):
         kind, typmod = catalog_type(node.args["to"])
@@ -328,11 +421,27 @@ def _typed(state: SchemaState, node: exp.Expression, scope: Scope) -> Column:
         if not node.is_string:
             text = str(node.this)
             if text.isdigit():
-                return Column("?column?", "int4" if int(text) < 2**31 else "int8" if int(text) < 2**63 else "numeric")
+                return Column(
+                    "?column?",
+                    "int4" if int(text) < 2**31 else "int8" if int(text) < 2**63 else "numeric",
+                )
             return Column("?column?", "numeric")
         # until PostgreSQL 10 a bare string stayed of the type unknown
         return Column("?column?", "" if state.edition.base < 10 else "text")
-    if isinstance(node, exp.Boolean | exp.Not | exp.And | exp.Or | exp.EQ | exp.NEQ | exp.LT | exp.GT | exp.LTE | exp.GTE | exp.Is):
+    if isinstance(
+        node,
+        exp.Boolean
+        | exp.Not
+        | exp.And
+        | exp.Or
+        | exp.EQ
+        | exp.NEQ
+        | exp.LT
+        | exp.GT
+        | exp.LTE
+        | exp.GTE
+        | exp.Is,
+    ):
         return Column("bool" if isinstance(node, exp.Boolean) else "?column?", "bool")
     if isinstance(node, exp.Count):
         return Column("count", "int8")
@@ -342,21 +451,37 @@ def _typed(state: SchemaState, node: exp.Expression, scope: Scope) -> Column:
         word = str(node.this).upper()
         return Column(word.lower(), _NILADIC.get(word, ""))
     if isinstance(node, exp.Add | exp.Sub | exp.Mul | exp.Mod | exp.Div):
-        left, right = _typed(state, node.this, scope).type, _typed(state, node.expression, scope).type
+        left, right = (
+            _typed(state, node.this, scope).type,
+            _typed(state, node.expression, scope).type,
+        )
         return Column("?column?", _arithmetic(node, left, right))
     if isinstance(node, exp.Neg):
         return Column("?column?", _typed(state, node.this, scope).type)
     if isinstance(node, gx.ArrayValue) and not node.args.get("query"):
-        each = {"" if isinstance(value, gx.ArrayValue) else _typed(state, value, scope).type for value in node.expressions}
+        each = {
+            "" if isinstance(value, gx.ArrayValue) else _typed(state, value, scope).type
+            for value in node.expressions
+        }
         kind = each.pop() if len(each) == 1 else ""
         return Column("array", "_array" if kind else "")
-    if isinstance(node, gx.OperatorCall) and node.args.get("operator") is not None and node.args["operator"].this == "||":
-        sides = {_typed(state, side, scope).type for side in (node.args.get("this"), node.args.get("expression")) if side is not None}
+    if (
+        isinstance(node, gx.OperatorCall)
+        and node.args.get("operator") is not None
+        and node.args["operator"].this == "||"
+    ):
+        sides = {
+            _typed(state, side, scope).type
+            for side in (node.args.get("this"), node.args.get("expression"))
+            if side is not None
+        }
         return Column("?column?", "text" if sides & _TEXTS else "")
     if isinstance(node, exp.Anonymous | gx.FunctionCall):
         name = str(node.this.this if isinstance(node.this, exp.Identifier) else node.this).lower()
         if name in ("coalesce", "greatest", "least", "max", "min"):
-            types = {(c.type, c.typmod) for c in (_typed(state, a, scope) for a in node.expressions)}
+            types = {
+                (c.type, c.typmod) for c in (_typed(state, a, scope) for a in node.expressions)
+            }
             if len(types) == 1:
                 kind, typmod = next(iter(types))
                 return Column(name, kind, typmod if name == "coalesce" else -1)
@@ -366,11 +491,18 @@ def _typed(state: SchemaState, node: exp.Expression, scope: Scope) -> Column:
             return Column(name, _SUMS[name].get(_typed(state, node.expressions[0], scope).type, ""))
         if plain in state.routines:
             result = state.results.get(plain)
-            one = result.columns[0] if result is not None and len(result.columns) == 1 else Column("", "")
+            one = (
+                result.columns[0]
+                if result is not None and len(result.columns) == 1
+                else Column("", "")
+            )
             return Column(plain, one.type, one.typmod)
         return Column(plain, _FUNCTIONS.get(name, ""))
     if isinstance(node, exp.Case):
-        types = {(c.type, c.typmod) for c in (_typed(state, b.args["true"], scope) for b in node.args["ifs"])}
+        types = {
+            (c.type, c.typmod)
+            for c in (_typed(state, b.args["true"], scope) for b in node.args["ifs"])
+        }
         if node.args.get("default") is not None and not isinstance(node.args["default"], exp.Null):
             last = _typed(state, node.args["default"], scope)
             types.add((last.type, last.typmod))

@@ -1,4 +1,6 @@
-"""Tables as a script leaves them: columns, keys, indexes, sequences, partitions, and what each costs beyond its shape."""
+"""Tables as a script leaves them: columns, keys, indexes, sequences, partitions, and what each
+costs beyond its shape.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,12 @@ from sys import intern
 
 from sqlglot import exp
 
-from gpcatalog.capacity.generation import BITMAP_MORE_COLUMNS, BLOCK_DIRECTORY_COLUMNS, BLOCK_DIRECTORY_INDEX_COLUMNS, generation
+from gpcatalog.capacity.generation import (
+    BITMAP_MORE_COLUMNS,
+    BLOCK_DIRECTORY_COLUMNS,
+    BLOCK_DIRECTORY_INDEX_COLUMNS,
+    generation,
+)
 from gpcatalog.capacity.model import Index, Instance, Place, Shape, relation_rows
 from gpcatalog.capacity.toast import needs_toast
 from gpcatalog.dialect import expressions as gx
@@ -26,7 +33,9 @@ def fold(name: exp.Expression | None) -> str:
         return ""
     text = str(name.this) if isinstance(name, exp.Identifier) else name.name
     quoted = isinstance(name, exp.Identifier) and name.args.get("quoted")
-    return intern(cut(text if quoted else text.lower()))  # names of columns recur from table to table
+    return intern(
+        cut(text if quoted else text.lower())
+    )  # names of columns recur from table to table
 
 
 def qualified(table: exp.Expression) -> tuple[str, str]:
@@ -37,7 +46,8 @@ def qualified(table: exp.Expression) -> tuple[str, str]:
 
 
 def child_name(parent: str, level: int, partition: str) -> str:
-    """Name of the relation behind a partition: parent_LEVEL_prt_partition, the parent's part cut so that 63 bytes hold it.
+    """Name of the relation behind a partition: parent_LEVEL_prt_partition, the parent's part cut so
+    that 63 bytes hold it.
 
     >>> child_name("sales", 1, "p1"), len(child_name("s" * 63, 1, "p1"))
     ('sales_1_prt_p1', 63)
@@ -46,7 +56,8 @@ def child_name(parent: str, level: int, partition: str) -> str:
 
 
 def object_name(first: str, second: str, label: str) -> str:
-    """first_second_label as the server makes it: the longer of the first two is cut until 63 bytes hold all.
+    """first_second_label as the server makes it: the longer of the first two is cut until 63 bytes
+    hold all.
 
     >>> object_name("t", "", "pkey"), len(object_name("t" * 60, "c" * 60, "idx"))
     ('t_pkey', 63)
@@ -65,7 +76,8 @@ def object_name(first: str, second: str, label: str) -> str:
 class Column:
     """A column: its type as the catalogs name it ("" if unknown), typmod, and what hangs on it.
 
-    serial: "serial" or "identity" where it owns a sequence; named: objects that its default names, such as a sequence
+    serial: "serial" or "identity" where it owns a sequence; named: objects that its default names,
+            such as a sequence
     """
 
     name: str
@@ -78,11 +90,15 @@ class Column:
     local: bool = True  # the table's own, not only its parents'
     generated: frozenset[str] = frozenset()  # columns that GENERATED ALWAYS AS (expression) reads
     plain: bool = False  # SET STORAGE PLAIN
-    identity: bool = False  # of a partition: an identity column of its table, which owns the sequence
+    identity: bool = (
+        False  # of a partition: an identity column of its table, which owns the sequence
+    )
 
     def of_partition(self) -> Column:
         """The same column of a partition."""
-        return replace(self, serial="", local=False, identity=self.identity or self.serial == "identity")
+        return replace(
+            self, serial="", local=False, identity=self.identity or self.serial == "identity"
+        )
 
 
 @lru_cache(maxsize=65536)
@@ -97,7 +113,10 @@ def like_of(columns: Iterable[str], unique: bool, method: str = "btree") -> str:
     >>> like_of(["a", "B"], True), like_of(["a"], False, "bitmap")
     ('True(a, "B")', 'FalseUSING bitmap (a)')
     """
-    names = ", ".join(exp.to_identifier(c, quoted=not (c.isidentifier() and c == c.lower())).sql("postgres") for c in columns)
+    names = ", ".join(
+        exp.to_identifier(c, quoted=not (c.isidentifier() and c == c.lower())).sql("postgres")
+        for c in columns
+    )
     return f"{unique}{'' if method == 'btree' else f'USING {method} '}({names})"
 
 
@@ -111,7 +130,8 @@ class Key:
     bitmap:      Greenplum: it is a bitmap index
     of:          of a partition: the name of the table's index that it belongs to
     label:       its columns in the names that the server makes
-    like:        what an index has to say alike to be taken over as one of a partition: uniqueness, method, columns, predicate
+    like:        what an index has to say alike to be taken over as one of a partition: uniqueness,
+                 method, columns, predicate
     """
 
     name: str
@@ -126,7 +146,9 @@ class Key:
     label: str = ""
 
     def renamed(self, old: str, new: str) -> Key:
-        """The index after a column got another name; one that names it is like no other from here on."""
+        """The index after a column got another name; one that names it is like no other from here
+        on.
+        """
         if old not in self.reads:
             return self
 
@@ -135,12 +157,24 @@ class Key:
 
         simple = tuple(new if n == old else n for n in self.simple)
         plain = (
-            len(simple) == self.columns and not self.predicate and self.like in (like_of(self.simple, True), like_of(self.simple, False))
+            len(simple) == self.columns
+            and not self.predicate
+            and self.like in (like_of(self.simple, True), like_of(self.simple, False))
         )
-        like = like_of(simple, self.like.startswith("True")) if plain else self.like.replace(f"'{old}'", f"'{new}'")
+        like = (
+            like_of(simple, self.like.startswith("True"))
+            if plain
+            else self.like.replace(f"'{old}'", f"'{new}'")
+        )
         if not plain and not self.constraint:
             like = f"? {self.name} {self.like}"
-        return replace(self, simple=simple, expressions=names(self.expressions), predicate=names(self.predicate), like=like)
+        return replace(
+            self,
+            simple=simple,
+            expressions=names(self.expressions),
+            predicate=names(self.predicate),
+            like=like,
+        )
 
     def fits(self, own: Key) -> bool:
         """Whether an index that a partition has can become part of this one of its table."""
@@ -150,14 +184,20 @@ class Key:
             return True
         if self.constraint or not own.constraint or len(own.simple) != own.columns:
             return False
-        return own.like.startswith(("primary key", "unique")) and self.like == like_of(own.simple, True)
+        return own.like.startswith(("primary key", "unique")) and self.like == like_of(
+            own.simple, True
+        )
 
     def for_partition(self, table: Table) -> Key:
         """The same index on a partition, with the name that the server gives it."""
-        suffix = ("pkey" if self.like.startswith("primary key") else "key") if self.constraint else "idx"
+        suffix = (
+            ("pkey" if self.like.startswith("primary key") else "key") if self.constraint else "idx"
+        )
         name, taken, number = "", {k.name for k in table.indexes}, 0
         while not name or name in taken:
-            name = object_name(table.name, "" if suffix == "pkey" else self.label, f"{suffix}{number or ''}")
+            name = object_name(
+                table.name, "" if suffix == "pkey" else self.label, f"{suffix}{number or ''}"
+            )
             number += 1
         return replace(self, name=name, of=self.of or self.name)
 
@@ -174,7 +214,8 @@ class Key:
     def depends(self, edition: Edition) -> int:
         """Rows of pg_depend besides the one a column that its shape has.
 
-        Expressions and predicate depend on each column they read; where no simple column is indexed, the index on the table.
+        Expressions and predicate depend on each column they read; where no simple column is
+        indexed, the index on the table.
         """
         simple = len(set(self.simple)) if edition.base >= 14 else len(self.simple)
         return (simple or 1) + len(self.expressions) + len(self.predicate) - self.columns
@@ -189,7 +230,9 @@ class Check:
 
     @property
     def depends(self) -> int:
-        """Rows of pg_depend besides the two that its shape has: two a column, one where it reads none."""
+        """Rows of pg_depend besides the two that its shape has: two a column, one where it reads
+        none.
+        """
         return 2 * len(self.reads) - 2 if self.reads else -1
 
 
@@ -204,9 +247,11 @@ class ForeignKey:
 
 @dataclass(frozen=True, slots=True)
 class Odd:
-    """Rows of pg_class and pg_attribute, and files, that a partition has beyond what its table says.
+    """Rows of pg_class and pg_attribute, and files, that a partition has beyond what its table
+    says.
 
-    keys: its own indexes, whose rows and files are among these; directory: it has a block directory, whose rows and files `odd_rows` and
+    keys: its own indexes, whose rows and files are among these; directory: it has a block
+          directory, whose rows and files `odd_rows` and
     `odd_files` add
     """
 
@@ -220,7 +265,11 @@ class Odd:
         """One index more."""
         rows, columns, files = index_rows(server, (key,))
         return replace(
-            self, classes=self.classes + rows, attributes=self.attributes + columns, files=self.files + files, keys=(*self.keys, key)
+            self,
+            classes=self.classes + rows,
+            attributes=self.attributes + columns,
+            files=self.files + files,
+            keys=(*self.keys, key),
         )
 
     def without_like(self, server: str, key: Key) -> Odd:
@@ -232,12 +281,20 @@ class Odd:
         """One index less; the block directory stays."""
         rows, columns, files = index_rows(server, (key,))
         kept = tuple(k for k in self.keys if k is not key)
-        return replace(self, classes=self.classes - rows, attributes=self.attributes - columns, files=self.files - files, keys=kept)
+        return replace(
+            self,
+            classes=self.classes - rows,
+            attributes=self.attributes - columns,
+            files=self.files - files,
+            keys=kept,
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """What a table of a baseline holds: leaves, bytes on all segments together, bytes on its fullest segments; None where not read."""
+    """What a table of a baseline holds: leaves, bytes on all segments together, bytes on its
+    fullest segments; None where not read.
+    """
 
     leaves: int
     total: int | None
@@ -245,7 +302,9 @@ class Size:
 
     def __add__(self, other: Size) -> Size:
         total = None if self.total is None or other.total is None else self.total + other.total
-        segment = None if self.segment is None or other.segment is None else self.segment + other.segment
+        segment = (
+            None if self.segment is None or other.segment is None else self.segment + other.segment
+        )
         return Size(self.leaves + other.leaves, total, segment)
 
 
@@ -253,7 +312,8 @@ class Size:
 class Partition:
     """A partition's relation, with those below it.
 
-    bound: as the server spells it, of a partition of a baseline; `locate` reads it into lower, upper, closed and listed
+    bound: as the server spells it, of a partition of a baseline; `locate` reads it into lower,
+           upper, closed and listed
     """
 
     name: str
@@ -313,14 +373,19 @@ class Table:
     columns: list[Column] = field(default_factory=list)
     dropped: int = 0
     toasted: bool = False  # it has TOAST that no column calls for any more: DROP COLUMN leaves it
-    directory: bool = False  # append-optimized with an index once: the block directory stays when the last one goes
+    # append-optimized with an index once: the block directory stays when the last one goes
+    directory: bool = False
     indexes: list[Key] = field(default_factory=list)
     checks: list[Check] = field(default_factory=list)
     foreign: list[ForeignKey] = field(default_factory=list)
     inherits: tuple[tuple[str, str], ...] = ()  # INHERITS: (schema, name)
-    array_kept: bool = False  # a leaf that was attached keeps its array type; one that was made as a leaf has none
+    array_kept: bool = (
+        False  # a leaf that was attached keeps its array type; one that was made as a leaf has none
+    )
     array_missing: bool = False
-    own_children: list[tuple[str, str]] = field(default_factory=list)  # partitions that are tables of their own here
+    own_children: list[tuple[str, str]] = field(
+        default_factory=list
+    )  # partitions that are tables of their own here
     inherited: bool = False  # another table INHERITS from it
     doubt: str = ""  # what is unknown about its files or rows since it was created
     made_alone: bool = True  # False: its sequences and keys came by ALTER
@@ -330,14 +395,22 @@ class Table:
     distribution_keys: tuple[str, ...] = ()
     temporary: bool = False
     dropped_at_commit: bool = False
-    owned: list[tuple[str, str]] = field(default_factory=list)  # sequences that go with it: OWNED BY
-    reads: frozenset[tuple[str, str]] = frozenset()  # of a materialized view: the relations it reads, as (schema, name)
+    owned: list[tuple[str, str]] = field(
+        default_factory=list
+    )  # sequences that go with it: OWNED BY
+    reads: frozenset[tuple[str, str]] = (
+        frozenset()
+    )  # of a materialized view: the relations it reads, as (schema, name)
     uncounted: str = ""  # why it is not known which partitions it has
-    toasted_at: int = 0  # columns it had dropped when it kept a TOAST relation that its columns no longer call for
+    # columns it had dropped when it kept a TOAST relation that its columns no longer call for
+    toasted_at: int = 0
     like_storage: Storage | None = None  # of the table that LIKE takes it over from
-    only: list[Key] = field(default_factory=list)  # indexes that its partitions do not have: made with ON ONLY
+    only: list[Key] = field(
+        default_factory=list
+    )  # indexes that its partitions do not have: made with ON ONLY
     oids: bool = False  # Greenplum 6: WITH OIDS
-    toast_missing: bool = False  # Greenplum 7: it was column-oriented; the next ALTER TABLE creates the TOAST relation
+    # Greenplum 7: it was column-oriented; the next ALTER TABLE creates the TOAST relation
+    toast_missing: bool = False
     parent: tuple[str, str] | None = None  # PARTITION OF: (schema, name)
     kind: str = "TABLE"
     known: bool = True
@@ -346,10 +419,14 @@ class Table:
     partitioned: bool = False
     unlogged: bool = False
     odd_parts: bool = False  # some partitions are odd
-    toast_doubt: str = ""  # a partition of it has a TOAST relation, or has none, whatever its columns call for
+    toast_doubt: str = (
+        ""  # a partition of it has a TOAST relation, or has none, whatever its columns call for
+    )
     size: Size | None = None  # of a baseline's table alone, without its partitions
     extra_files: int = 0  # files of its own that no shape explains
-    extra: dict[str, Counter[str]] = field(default_factory=dict)  # rows of its own that no shape explains, by instance
+    extra: dict[str, Counter[str]] = field(
+        default_factory=dict
+    )  # rows of its own that no shape explains, by instance
     oid: int = 0  # a baseline's
     widest: int = 0  # partitions of its widest level, as far as `counted` was told
     _numbers: tuple[int, int] | None = None
@@ -380,7 +457,9 @@ class Table:
     @property
     def unknown_definition(self) -> str:
         """Why its definition is unknown."""
-        return self.unknown[0] if self.oid and self.unknown else f"unknown definition of {self.title}"
+        return (
+            self.unknown[0] if self.oid and self.unknown else f"unknown definition of {self.title}"
+        )
 
     def relations(self) -> Iterator[Partition]:
         """Every partition at every level."""
@@ -389,7 +468,9 @@ class Table:
 
     @property
     def numbers(self) -> tuple[int, int]:
-        """Partitions at every level, and those of them that hold rows: counted once, then kept up by `counted`."""
+        """Partitions at every level, and those of them that hold rows: counted once, then kept up
+        by `counted`.
+        """
         if self._numbers is None:
             self._numbers = _numbers(self.parts)
         return self._numbers
@@ -401,7 +482,12 @@ class Table:
         elif self._numbers is not None:
             relations, leaves = _numbers(parts)
             self._numbers = self._numbers[0] + sign * relations, self._numbers[1] + sign * leaves
-        self.widest = max(self.widest, len(self.parts), *(len(p.children) for part in parts for p in part.walk()), 0)
+        self.widest = max(
+            self.widest,
+            len(self.parts),
+            *(len(p.children) for part in parts for p in part.walk()),
+            0,
+        )
 
     def leaves(self) -> list[Partition]:
         """Partitions that hold rows."""
@@ -412,7 +498,9 @@ class Table:
         if self.toast_missing:
             return False
         # a column that is stored PLAIN is never stored elsewhere, as one of a fixed length
-        return self.toasted or needs_toast(edition.name, [("name", -1) if c.plain else (c.type, c.typmod) for c in self.columns])
+        return self.toasted or needs_toast(
+            edition.name, [("name", -1) if c.plain else (c.type, c.typmod) for c in self.columns]
+        )
 
     def shape(self, edition: Edition, storage: Storage) -> Shape:
         """Costs of one of its relations, wherever it stands."""
@@ -447,21 +535,33 @@ class Table:
         found[root] += 1
         return found
 
-    def shapes_of(self, parts: Sequence[Partition], edition: Edition, depth: int = 1) -> Counter[Shape]:
+    def shapes_of(
+        self, parts: Sequence[Partition], edition: Edition, depth: int = 1
+    ) -> Counter[Shape]:
         """Some of its partitions, which lie at that depth, with those below them."""
         found: Counter[Shape] = Counter()
         keys = [len(level.keys) for level in self.levels]
         by_storage: dict[tuple[Storage, int, bool], Shape] = {}
         seen: Counter[tuple[Storage, int, bool, Place, int, int]] = Counter()
         for level, part in _with_depth(parts, depth):
-            place = Place.INTERMEDIATE if part.children or (level < len(self.levels) and not part.leaf) else Place.LEAF
-            key = (keys[level] if level < len(keys) else 1) if not edition.classic and place is Place.INTERMEDIATE else keys[level - 1]
+            place = (
+                Place.INTERMEDIATE
+                if part.children or (level < len(self.levels) and not part.leaf)
+                else Place.LEAF
+            )
+            key = (
+                (keys[level] if level < len(keys) else 1)
+                if not edition.classic and place is Place.INTERMEDIATE
+                else keys[level - 1]
+            )
             unlogged = self.unlogged if part.unlogged is None else part.unlogged
             seen[part.storage, part.born, unlogged, place, part.bounds, key] += 1
         for (storage, born, unlogged, place, bounds, key), number in seen.items():
             base = by_storage.get((storage, born, unlogged))
             if base is None:
-                base = self._later(replace(self.shape(edition, storage), unlogged=unlogged), edition, born)
+                base = self._later(
+                    replace(self.shape(edition, storage), unlogged=unlogged), edition, born
+                )
             by_storage[storage, born, unlogged] = base
             found[replace(base, place=place, bounds=bounds, key_columns=key)] += number
         return found
@@ -480,7 +580,11 @@ class Table:
         """Rows that these partitions and those below have beyond their shapes."""
         rows: Counter[str] = Counter()
         if self.odd_parts:
-            columns = BLOCK_DIRECTORY_COLUMNS + generation(edition.name).heap_system_columns + BLOCK_DIRECTORY_INDEX_COLUMNS
+            columns = (
+                BLOCK_DIRECTORY_COLUMNS
+                + generation(edition.name).heap_system_columns
+                + BLOCK_DIRECTORY_INDEX_COLUMNS
+            )
             for one in (one for part in parts for one in part.walk()):
                 directory = self._lone_directory(one)
                 rows["pg_class"] += one.odd.classes + 2 * directory
@@ -491,7 +595,9 @@ class Table:
         """Files that these partitions and those below have beyond their shapes."""
         if not self.odd_parts:
             return 0
-        return sum(one.odd.files + 2 * self._lone_directory(one) for part in parts for one in part.walk())
+        return sum(
+            one.odd.files + 2 * self._lone_directory(one) for part in parts for one in part.walk()
+        )
 
     def _lone_directory(self, part: Partition) -> bool:
         """Whether a partition has a block directory that its shape does not have."""
@@ -507,12 +613,19 @@ class Table:
         if not born:
             return shape
         if self.toasted and born >= self.toasted_at:
-            shape = replace(shape, toastable=needs_toast(edition.name, [(c.type, c.typmod) for c in self.columns]))
+            shape = replace(
+                shape,
+                toastable=needs_toast(edition.name, [(c.type, c.typmod) for c in self.columns]),
+            )
         return replace(shape, dropped=max(0, shape.dropped - born))
 
     def each(self, edition: Edition) -> Counter[str]:
-        """Rows of each of its relations beyond its shape: dependencies of index expressions, checks and defaults."""
-        depends = sum(key.depends(edition) for key in self.indexes) + sum(check.depends for check in self.checks)
+        """Rows of each of its relations beyond its shape: dependencies of index expressions, checks
+        and defaults.
+        """
+        depends = sum(key.depends(edition) for key in self.indexes) + sum(
+            check.depends for check in self.checks
+        )
         depends += sum(column.named for column in self.columns)
         rows = Counter({"pg_depend": depends}) if depends else Counter()
         if self.oids:
@@ -528,7 +641,12 @@ class Table:
                 rows.update(auxiliary_rows.owned(edition, instance))
         for key in self.foreign:
             rows.update(auxiliary_rows.foreign_key(len(key.columns)))
-        if self.foreign and self.made_alone and edition.greenplum and instance is Instance.COORDINATOR:
+        if (
+            self.foreign
+            and self.made_alone
+            and edition.greenplum
+            and instance is Instance.COORDINATOR
+        ):
             rows["pg_stat_last_operation"] += 1  # its keys are added behind CREATE
         if self.inherits:
             rows["pg_inherits"] += len(self.inherits)
@@ -549,10 +667,17 @@ class Table:
             rows[catalog] += n * number
         for storage, n in self._bare_directories(edition).items():
             bare = self.shape(edition, storage)
-            with_index = relation_rows(edition.name, replace(bare, indexes=(Index(1),)), Instance.SEGMENT)
+            with_index = relation_rows(
+                edition.name, replace(bare, indexes=(Index(1),)), Instance.SEGMENT
+            )
             without = relation_rows(edition.name, bare, Instance.SEGMENT)
             for catalog in with_index:
-                own = catalog in ("pg_class", "pg_index", "pg_attribute", "pg_depend")  # the index itself
+                own = catalog in (
+                    "pg_class",
+                    "pg_index",
+                    "pg_attribute",
+                    "pg_depend",
+                )  # the index itself
                 if catalog != "pg_stat_last_operation":
                     rows[catalog] += n * (with_index[catalog] - without.get(catalog, 0) - own)
         return rows
@@ -567,9 +692,13 @@ class Table:
         return Counter({storage: n for storage, n in found.items() if storage.append_optimized})
 
     def other_files(self, edition: Edition) -> int:
-        """Files that no shape explains: of the sequences it owns, of block directories without an index."""
+        """Files that no shape explains: of the sequences it owns, of block directories without an
+        index.
+        """
         each = 1 + (self.unlogged and edition.base >= 15)  # a sequence is unlogged with its table
-        own = each * sum(bool(column.serial) for column in self.columns) + 2 * sum(self._bare_directories(edition).values())
+        own = each * sum(bool(column.serial) for column in self.columns) + 2 * sum(
+            self._bare_directories(edition).values()
+        )
         return own + self.extra_files + self.odd_files(self.parts)
 
 
@@ -579,7 +708,12 @@ def index_rows(server: str, keys: Iterable[Key]) -> tuple[int, int, int]:
     found = list(keys)
     bitmaps = [key for key in found if key.bitmap]  # each has a table of its values, with an index
     rows = len(found) + 2 * len(bitmaps)
-    return rows, sum(k.columns for k in found) + sum(2 * k.columns + BITMAP_MORE_COLUMNS + aux for k in bitmaps), rows
+    return (
+        rows,
+        sum(k.columns for k in found)
+        + sum(2 * k.columns + BITMAP_MORE_COLUMNS + aux for k in bitmaps),
+        rows,
+    )
 
 
 def _numbers(parts: Sequence[Partition]) -> tuple[int, int]:
@@ -601,7 +735,8 @@ def _with_depth(parts: Sequence[Partition], depth: int = 1) -> Iterator[tuple[in
 class View:
     """A view, or an external or foreign table.
 
-    columns: its rows of pg_attribute, None if they could not be counted; reads: what it reads, as (schema, name)
+    columns: its rows of pg_attribute, None if they could not be counted; reads: what it reads, as
+             (schema, name)
     output:  what a query of it gives, with "" for unknown types; None if that is unknown
     """
 

@@ -1,4 +1,6 @@
-"""The schema state of a script: its tables, and the effect of each statement on catalogs, files and locks."""
+"""The schema state of a script: its tables, and the effect of each statement on catalogs, files and
+locks.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +21,25 @@ from gpcatalog.effects import auxiliary_rows
 from gpcatalog.effects.calendar import Unknown
 from gpcatalog.effects.effect import Effect
 from gpcatalog.effects.handlers.nodes import cascades
-from gpcatalog.effects.handlers.registry import HANDLERS, MINOR, NO_EFFECT, NOT_COUNTED, UNLESS_CASCADE
+from gpcatalog.effects.handlers.registry import (
+    HANDLERS,
+    MINOR,
+    NO_EFFECT,
+    NOT_COUNTED,
+    UNLESS_CASCADE,
+)
 from gpcatalog.effects.live_catalog import LiveCatalog
-from gpcatalog.effects.relations import Key, Partition, Size, Table, View, fold, index_rows, object_name, qualified
+from gpcatalog.effects.relations import (
+    Key,
+    Partition,
+    Size,
+    Table,
+    View,
+    fold,
+    index_rows,
+    object_name,
+    qualified,
+)
 from gpcatalog.effects.session import Defaults, commits, reverse
 from gpcatalog.effects.types import Types
 from gpcatalog.errors import CatalogError
@@ -52,7 +70,8 @@ class _Mark:
 
 
 def _path_to(parts: list[Partition], name: str, schema: str, default: str) -> list[Partition]:
-    """The partitions from one of `parts` down to that of the schema and name; empty if there is none.
+    """The partitions from one of `parts` down to that of the schema and name; empty if there is
+    none.
 
     default: the schema of partitions that have none of their own
     """
@@ -67,35 +86,55 @@ def _path_to(parts: list[Partition], name: str, schema: str, default: str) -> li
 class SchemaState:
     """Tables by name, as known from the script and a baseline."""
 
-    def __init__(self, edition: Edition, zone: ZoneInfo, existing: LiveCatalog | None = None) -> None:
+    def __init__(
+        self, edition: Edition, zone: ZoneInfo, existing: LiveCatalog | None = None
+    ) -> None:
         self.edition = edition
         self.existing = existing  # tables of a baseline, read when a statement names them
-        self.recalled: set[tuple[str, str]] = set()  # names of those that were read, and those that it does not have
-        self.renamed_schemas: dict[str, str] = {}  # of a baseline: new name → old one; "" for one that is gone
-        self.code_words: dict[str, str] = {}  # words of code that ran and is not read, with the reason
+        self.recalled: set[tuple[str, str]] = (
+            set()
+        )  # names of those that were read, and those that it does not have
+        self.renamed_schemas: dict[
+            str, str
+        ] = {}  # of a baseline: new name → old one; "" for one that is gone
+        self.code_words: dict[
+            str, str
+        ] = {}  # words of code that ran and is not read, with the reason
         self.zone = zone
         self.tables: dict[tuple[str, str], Table] = {}
-        self.leaf_of: dict[tuple[str, str], tuple[str, str]] = {}  # (schema, name) of a partition → of its table
+        self.leaf_of: dict[
+            tuple[str, str], tuple[str, str]
+        ] = {}  # (schema, name) of a partition → of its table
         self.sequences: set[tuple[str, str]] = set()
         self.unlogged_sequences: set[tuple[str, str]] = set()
         self.owned_once: set[tuple[str, str]] = set()  # sequences that a table owns or has owned
-        self.disowned: set[str] = set()  # names of sequences of columns whose owner may have changed
+        self.disowned: set[str] = (
+            set()
+        )  # names of sequences of columns whose owner may have changed
         self.schemas: set[str] = set()  # that the script creates
         self.schemas_unknown: set[str] = set()  # that may have held objects before
         self.types = Types()
         self.schemas_with_code: set[str] = set()  # of a baseline: they hold functions or operators
-        self.routines: dict[str, bool] = {}  # functions that the script makes, and whether their text may hold DDL
+        self.routines: dict[
+            str, bool
+        ] = {}  # functions that the script makes, and whether their text may hold DDL
         self.bodies: dict[str, str] = {}  # the text of those
-        self.results: dict[str, Result | None] = {}  # what functions of the script give; None: several of one name, or unknown
+        self.results: dict[
+            str, Result | None
+        ] = {}  # what functions of the script give; None: several of one name, or unknown
         self.doubt = ""  # what made the state of tables and settings unknown
         self.opaque = False  # something ran whose text is not read
         self.views: dict[tuple[str, str], View] = {}  # and external and foreign tables
         self.before: set[tuple[str, str]] = set()  # known before the script began
-        self.created: dict[str, tuple[str, ...]] = {}  # schemas of the tables that the script has created, by name
+        self.created: dict[
+            str, tuple[str, ...]
+        ] = {}  # schemas of the tables that the script has created, by name
         self._by_name: dict[str, list[Table]] | None = None
         self._indexed = 0
         self.defaults = Defaults()
-        self.outer_defaults: Defaults | None = None  # the settings behind those of SET LOCAL, while a transaction is open
+        self.outer_defaults: Defaults | None = (
+            None  # the settings behind those of SET LOCAL, while a transaction is open
+        )
         self.in_transaction = False
         self._marks: list[_Mark] = []
         self.at_commit: list[tuple[str, str]] = []  # tables ON COMMIT DROP
@@ -128,13 +167,19 @@ class SchemaState:
             self._by_name, self._indexed = {}, len(self.tables)
             for one in self.tables.values():
                 self._by_name.setdefault(one.name, []).append(one)
-        same = [t for t in self._by_name.get(name, ()) if not schema or not t.schema or t.schema == schema]
+        same = [
+            t
+            for t in self._by_name.get(name, ())
+            if not schema or not t.schema or t.schema == schema
+        ]
         if self.existing is not None and not schema:  # its schemas are known: nothing is guessed
             same = [t for t in same if t.schema in ("", "public")]
         return same[0] if len(same) == 1 else None
 
     def may_exist(self, schema: str, name: str) -> bool:
-        """Whether the baseline has a table or partition of that name that is not known here: it could not be read, or not be told apart."""
+        """Whether the baseline has a table or partition of that name that is not known here: it
+        could not be read, or not be told apart.
+        """
         if self.existing is None:
             return False
         schemas = [schema] if schema else self.defaults.path or ["public"]
@@ -146,7 +191,9 @@ class SchemaState:
         )
 
     def existing_table(self, schema: str, name: str) -> Table | None:
-        """The table that CREATE … IF NOT EXISTS finds under that name; of a partition, the table it belongs to."""
+        """The table that CREATE … IF NOT EXISTS finds under that name; of a partition, the table it
+        belongs to.
+        """
         if self.existing is not None:
             self._recall(schema, name)
         for one in (schema, *(("", "public") if schema in ("", "public") else ())):
@@ -163,14 +210,20 @@ class SchemaState:
     def _recall(self, schema: str, name: str) -> None:
         """Read the table or partition of that name from the baseline, once."""
         temporary = self.tables.get(("", name))
-        if not schema and temporary is not None and (temporary.temporary or not self.defaults.path or "public" in self.defaults.path):
+        if (
+            not schema
+            and temporary is not None
+            and (temporary.temporary or not self.defaults.path or "public" in self.defaults.path)
+        ):
             return
         for one in [schema] if schema else self.defaults.path or ["public"]:
             if (one, name) in self.tables or self._read(one, name):
                 return
 
     def _read(self, schema: str, name: str) -> bool:
-        """Read a table of the baseline, or the one that has this partition; return whether there is one."""
+        """Read a table of the baseline, or the one that has this partition; return whether there is
+        one.
+        """
         assert self.existing is not None
         was = self.renamed_schemas.get(schema, schema)
         if not was or (was, name) in self.recalled:
@@ -185,14 +238,25 @@ class SchemaState:
         self.recalled.add((was, name))
         table.schema = schema
         table.inherits = tuple((self.new_schema(s), n) for s, n in table.inherits)
-        table.foreign = [replace(k, target=(self.new_schema(k.target[0]), k.target[1])) for k in table.foreign]
+        table.foreign = [
+            replace(k, target=(self.new_schema(k.target[0]), k.target[1])) for k in table.foreign
+        ]
         table.reads = frozenset((self.new_schema(s), n) for s, n in table.reads)
         for part in table.relations():
             part.schema = self.new_schema(part.schema)
-        words = {name.lower(), *(part.name.lower() for part in table.relations())} & self.code_words.keys() if self.code_words else set()
+        words = (
+            {name.lower(), *(part.name.lower() for part in table.relations())}
+            & self.code_words.keys()
+            if self.code_words
+            else set()
+        )
         if words:
             table.uncounted = table.uncounted or self.code_words[min(words)]
-        if any(object_name(table.name, c.name, "seq") in self.disowned for c in table.columns if c.serial):
+        if any(
+            object_name(table.name, c.name, "seq") in self.disowned
+            for c in table.columns
+            if c.serial
+        ):
             table.uncounted = table.uncounted or "owner of a sequence"
         self.keep(table)
         key = schema, name
@@ -206,11 +270,16 @@ class SchemaState:
             there = self.new_schema(other_schema)
             self._read(there, other_name)
             if (there, other_name) not in self.tables:
-                table.uncounted = table.uncounted or f"table {other_name}, which inherits from {table.title} or references it"
+                table.uncounted = (
+                    table.uncounted
+                    or f"table {other_name}, which inherits from {table.title} or references it"
+                )
         return True
 
     def read_reading(self, schema: str) -> None:
-        """Know the materialized views that read a relation of this schema of the baseline, before it gets another name."""
+        """Know the materialized views that read a relation of this schema of the baseline, before
+        it gets another name.
+        """
         if self.existing is not None and (was := self.renamed_schemas.get(schema, schema)):
             for view_schema, view in self.existing.reading_schema(was):
                 self._read(self.new_schema(view_schema), view)
@@ -235,7 +304,9 @@ class SchemaState:
         return table
 
     def partition(self, schema: str, name: str) -> tuple[Table, list[Partition]] | None:
-        """The table that has a partition of that name, and its partitions from the first level down to that one."""
+        """The table that has a partition of that name, and its partitions from the first level down
+        to that one.
+        """
         schemas = [schema, ""] if schema else ["", *(self.defaults.path or ["public"])]
         hits = [(s, self.leaf_of[s, name]) for s in schemas if (s, name) in self.leaf_of]
         if not hits and not schema and self.existing is None and not self.defaults.path:
@@ -251,7 +322,10 @@ class SchemaState:
         """Whether a query reads a temporary relation: a view of it is temporary, too."""
         for node in query.find_all(exp.Table) if query is not None else ():
             if isinstance(node.args.get("this"), exp.Identifier):
-                if any(self.known_name(node, known)[0] == "pg_temp" for known in (self.views, self.sequences)):
+                if any(
+                    self.known_name(node, known)[0] == "pg_temp"
+                    for known in (self.views, self.sequences)
+                ):
                     return True
                 table = self.find(node)
                 if table is not None and table.temporary:
@@ -259,7 +333,9 @@ class SchemaState:
         return False
 
     def read_names(self, query: exp.Expression | None) -> frozenset[tuple[str, str]]:
-        """The relations that a query reads, as (schema, name): as they are known here, or as they are written."""
+        """The relations that a query reads, as (schema, name): as they are known here, or as they
+        are written.
+        """
         found = set()
         for node in query.find_all(exp.Table) if query is not None else ():
             if isinstance(node.args.get("this"), exp.Identifier):
@@ -269,14 +345,18 @@ class SchemaState:
         return frozenset(found)
 
     def separate_odd(self, table: Table) -> None:
-        """Make tables of the partitions that have indexes of their own, which an index of the table may take over."""
+        """Make tables of the partitions that have indexes of their own, which an index of the table
+        may take over.
+        """
         if self.edition.classic:
             return
         for part in [p for p in table.relations() if p.odd.keys]:
             self._partition(part.schema or table.schema, part.name)
 
     def source(self, table: exp.Expression) -> Table | None:
-        """The table of that name to read its definition; of a partition that is no table of its own here, a copy."""
+        """The table of that name to read its definition; of a partition that is no table of its own
+        here, a copy.
+        """
         found = self.find(table)
         if found is None and (hit := self.partition(*qualified(table))) is not None:
             return self._table_of(hit[0], hit[1][-1])
@@ -331,17 +411,32 @@ class SchemaState:
         return child
 
     def new_name(self, name: exp.Expression) -> tuple[str, str]:
-        """(schema, name) of an object that is created: without a schema it goes to the first of search_path, "" if that is not set."""
+        """(schema, name) of an object that is created: without a schema it goes to the first of
+        search_path, "" if that is not set.
+        """
         schema, plain = qualified(name)
         return schema or self.defaults.schema, plain
 
-    def known_name(self, name: exp.Expression, known: Collection[tuple[str, str]]) -> tuple[str, str]:
+    def known_name(
+        self, name: exp.Expression, known: Collection[tuple[str, str]]
+    ) -> tuple[str, str]:
         """(schema, name) under which an object is known, or as it is written if it is not."""
         schema, plain = qualified(name)
-        if (schema, plain) in known and (schema or not self.defaults.path or "public" in self.defaults.path):
+        if (schema, plain) in known and (
+            schema or not self.defaults.path or "public" in self.defaults.path
+        ):
             return schema, plain
-        others = ("pg_temp", *(self.defaults.path or ["public"])) if not schema else ("",) if schema == "public" else ()
-        return next(((s, plain) for s in others if (s, plain) in known), (schema or self.defaults.schema, plain))
+        others = (
+            ("pg_temp", *(self.defaults.path or ["public"]))
+            if not schema
+            else ("",)
+            if schema == "public"
+            else ()
+        )
+        return next(
+            ((s, plain) for s in others if (s, plain) in known),
+            (schema or self.defaults.schema, plain),
+        )
 
     def keep(self, table: Table, parts: list[Partition] | None = None) -> None:
         """Know the table under its name; `parts` are its new ones where only they changed."""
@@ -355,7 +450,10 @@ class SchemaState:
                 self._indexed += 1
         for part in parts if parts is not None else table.parts:
             for relation in part.walk():
-                self.leaf_of[relation.schema or table.schema, relation.name] = (table.schema, table.name)
+                self.leaf_of[relation.schema or table.schema, relation.name] = (
+                    table.schema,
+                    table.name,
+                )
 
     def creates(self, schema: str, name: str) -> bool:
         """Return whether the script has created a table of that name; "" is any schema."""
@@ -368,16 +466,24 @@ class SchemaState:
             above.own_children.remove((table.schema, table.name))
         gone = self.tables.pop((table.schema, table.name), None)
         if gone is not None and self._by_name is not None:
-            self._by_name[table.name] = [t for t in self._by_name.get(table.name, ()) if t is not gone]
+            self._by_name[table.name] = [
+                t for t in self._by_name.get(table.name, ()) if t is not gone
+            ]
             self._indexed -= 1
 
     def _above(self, table: Table) -> Table | None:
         """Return the partitioned table that has this table as a partition."""
         above = self.tables.get(table.parent) if table.parent is not None else None
-        return above if above is not None and (table.schema, table.name) in above.own_children else None
+        return (
+            above
+            if above is not None and (table.schema, table.name) in above.own_children
+            else None
+        )
 
     def take_over(self, partition: Table, key: Key) -> bool:
-        """Whether a partition has such an index of its own, which becomes part of the table's, with those of its partitions."""
+        """Whether a partition has such an index of its own, which becomes part of the table's, with
+        those of its partitions.
+        """
         for at, own in enumerate(partition.indexes):
             if key.fits(own):
                 top = key.of or key.name
@@ -387,7 +493,9 @@ class SchemaState:
         return False
 
     def detach_indexes(self, partition: Table) -> None:
-        """The indexes of a partition belong to no other from here on; those of its partitions belong to them."""
+        """The indexes of a partition belong to no other from here on; those of its partitions
+        belong to them.
+        """
         for key in partition.indexes:
             if key.of:
                 self._part_of(partition, key.of, key.name)
@@ -395,24 +503,32 @@ class SchemaState:
 
     def _part_of(self, table: Table, old: str, new: str) -> None:
         for below in self.partitions_of(table):
-            below.indexes = [replace(key, of=new) if key.of == old else key for key in below.indexes]
+            below.indexes = [
+                replace(key, of=new) if key.of == old else key for key in below.indexes
+            ]
 
     def has_index(self, table: Table, key: Key) -> bool:
         """Whether a table has an index like that one which ATTACH PARTITION takes over.
 
-        It takes no invalid one (of a partitioned table whose partitions do not all have it), but for Greenplum 7.0, which is older than
-        PostgreSQL 12.16.
+        It takes no invalid one (of a partitioned table whose partitions do not all have it), but
+        for Greenplum 7.0, which is older than PostgreSQL 12.16.
         """
         own = next((k for k in table.indexes if key.fits(k)), None)
         if own is None:
             return False
         if self.edition.greenplum:
             return True
-        below = [child for child in self.partitions_of(table) if child.parent == (table.schema, table.name)]
+        below = [
+            child
+            for child in self.partitions_of(table)
+            if child.parent == (table.schema, table.name)
+        ]
         return all(any(k.of == own.name for k in child.indexes) for child in below)
 
     def live_size(self, table: Table) -> Size | None:
-        """What a table of the baseline and its partitions held when the snapshot was taken; None for other tables."""
+        """What a table of the baseline and its partitions held when the snapshot was taken; None
+        for other tables.
+        """
         found = table.whole_size()
         for child in self.partitions_of(table) if found is not None else ():
             below = child.whole_size()
@@ -437,7 +553,9 @@ class SchemaState:
             if other.parent == old:
                 other.parent = new
             if any(k.target == old for k in other.foreign):
-                other.foreign = [replace(k, target=new) if k.target == old else k for k in other.foreign]
+                other.foreign = [
+                    replace(k, target=new) if k.target == old else k for k in other.foreign
+                ]
             if old in other.reads:
                 other.reads = other.reads - {old} | {new}
         for key, view in self.views.items():
@@ -473,13 +591,19 @@ class SchemaState:
         while to_do:
             above = to_do.pop(0)
             key = above.schema, above.name
-            new = [t for t in self.tables.values() if key in t.inherits and t not in found] if table.inherited else []
+            new = (
+                [t for t in self.tables.values() if key in t.inherits and t not in found]
+                if table.inherited
+                else []
+            )
             found += new
             to_do += new
         return found
 
     def partitions_of(self, table: Table) -> list[Table]:
-        """Partitions of it that are tables of their own here (PARTITION OF, ATTACH), at every level."""
+        """Partitions of it that are tables of their own here (PARTITION OF, ATTACH), at every
+        level.
+        """
         if not table.own_children:
             return []
         found = []
@@ -508,10 +632,16 @@ class SchemaState:
     def weigh(self, table: Table) -> tuple[Counter[Shape], dict[Instance, Counter[str]], int]:
         if not table.known:
             return Counter(), {i: Counter() for i in Instance}, 0
-        return table.shapes(self.edition), {i: table.beyond(self.edition, i) for i in Instance}, table.other_files(self.edition)
+        return (
+            table.shapes(self.edition),
+            {i: table.beyond(self.edition, i) for i in Instance},
+            table.other_files(self.edition),
+        )
 
     def drop(self, table: Table, effect: Effect) -> None:
-        """Drop one table: its relations, rows, files and owned sequences become part of the effect."""
+        """Drop one table: its relations, rows, files and owned sequences become part of the
+        effect.
+        """
         if not table.known:
             effect.add_unknown(table.unknown_definition)
         for reason in (table.doubt, table.uncounted):
@@ -534,12 +664,20 @@ class SchemaState:
         self.forget(table)
 
     def note_change_by_name(self, name: exp.Expression) -> None:
-        """Note that a partition was changed by its own name: the counts of its table are unknown from here on."""
+        """Note that a partition was changed by its own name: the counts of its table are unknown
+        from here on.
+        """
         schema, plain = qualified(name)
-        owners = {root for (s, n), root in self.leaf_of.items() if n == plain and (not schema or s in (schema, ""))}
+        owners = {
+            root
+            for (s, n), root in self.leaf_of.items()
+            if n == plain and (not schema or s in (schema, ""))
+        }
         owner = self.tables.get(next(iter(owners))) if len(owners) == 1 else None
         if owner is not None:
-            owner.uncounted = owner.uncounted or f"change to {qualified(name)[1]}, a partition of {owner.title}"
+            owner.uncounted = (
+                owner.uncounted or f"change to {qualified(name)[1]}, a partition of {owner.title}"
+            )
 
     # --- statements ---
 
@@ -570,8 +708,12 @@ class SchemaState:
                 return Effect(minor=["catalog rows of the dropped objects"])
             if kind in UNLESS_CASCADE:
                 for table in self.tables.values():
-                    if any(key.expressions or key.predicate or not key.simple for key in table.indexes):
-                        table.uncounted = table.uncounted or "indexes dropped by CASCADE with a function"
+                    if any(
+                        key.expressions or key.predicate or not key.simple for key in table.indexes
+                    ):
+                        table.uncounted = (
+                            table.uncounted or "indexes dropped by CASCADE with a function"
+                        )
             words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", kind).upper()
             return Effect(unknown=[NOT_COUNTED.get(kind) or f"effect of {words}"])
         try:
@@ -592,19 +734,28 @@ class SchemaState:
         """What a function gives is not known any more: it is dropped, or it has another name."""
         if kind in ("DropFunction", "DropRoutine"):
             for one in tree.args.get("functions") or ():
-                name = fold(one.this if isinstance(one.this, exp.Identifier) else one.this.args.get("this"))
+                name = fold(
+                    one.this if isinstance(one.this, exp.Identifier) else one.this.args.get("this")
+                )
                 if self.results.get(name) is not None:
                     del self.results[name]
         elif kind in ("AlterFunction", "AlterRoutine"):
             self.results = dict.fromkeys(self.results)
 
     def _may_be_used(self, tree: exp.Expression) -> bool:
-        """Whether a relation may depend on one of the functions that are dropped: a view, an index, a column by its type."""
-        names = {fold(f.this if isinstance(f.this, exp.Identifier) else f.this.args.get("this")) for f in tree.args.get("functions") or ()}
+        """Whether a relation may depend on one of the functions that are dropped: a view, an index,
+        a column by its type.
+        """
+        names = {
+            fold(f.this if isinstance(f.this, exp.Identifier) else f.this.args.get("this"))
+            for f in tree.args.get("functions") or ()
+        }
         if not names <= self.routines.keys() or self.existing is not None or self.opaque:
             return True
         keys = [key for table in self.tables.values() for key in (*table.indexes, *table.only)]
-        if any(key.expressions or key.predicate or not key.simple for key in keys) or any(t.reads for t in self.tables.values()):
+        if any(key.expressions or key.predicate or not key.simple for key in keys) or any(
+            t.reads for t in self.tables.values()
+        ):
             return True
         return bool(self.types.made) or any(view.rule for view in self.views.values())
 
@@ -625,7 +776,14 @@ class SchemaState:
                 self._marks.append(self._mark(fold(tree.this)))
             return Effect()
         if (name := tree.args.get("savepoint")) is not None:
-            depth = next((n for n in range(len(self._marks) - 1, -1, -1) if self._marks[n].name == fold(name)), None)
+            depth = next(
+                (
+                    n
+                    for n in range(len(self._marks) - 1, -1, -1)
+                    if self._marks[n].name == fold(name)
+                ),
+                None,
+            )
             if depth is None:
                 return Effect(unknown=[f"statements undone by ROLLBACK TO {fold(name)}"])
             effect = self._roll_back(self._marks[depth])

@@ -17,7 +17,8 @@ SETTINGS = ("gp_default_storage_options", "default_table_access_method", "search
 
 @dataclass(frozen=True)
 class Defaults:
-    """Settings that decide how a new table is stored and in which schema, as text; "" is the server's default.
+    """Settings that decide how a new table is stored and in which schema, as text; "" is the
+    server's default.
 
     later: what ALTER DATABASE and ALTER ROLE have set for the sessions to come
     """
@@ -32,8 +33,13 @@ class Defaults:
         >>> Defaults({"gp_default_storage_options": "appendonly=true, orientation=column"}).options
         {'appendonly': 'true', 'orientation': 'column'}
         """
-        pairs = (piece.partition("=") for piece in self.values.get("gp_default_storage_options", "").split(","))
-        return {name.strip().lower(): value.strip().lower() for name, _, value in pairs if name.strip()}
+        pairs = (
+            piece.partition("=")
+            for piece in self.values.get("gp_default_storage_options", "").split(",")
+        )
+        return {
+            name.strip().lower(): value.strip().lower() for name, _, value in pairs if name.strip()
+        }
 
     @property
     def method(self) -> str:
@@ -44,7 +50,11 @@ class Defaults:
     def path(self) -> list[str]:
         """The schemas of search_path, without those of the system; empty where it is not set."""
         names = (name.strip().strip('"') for name in self.values.get("search_path", "").split(","))
-        return [n for n in names if n and n not in ("$user", "pg_catalog", "pg_temp", "information_schema")]
+        return [
+            n
+            for n in names
+            if n and n not in ("$user", "pg_catalog", "pg_temp", "information_schema")
+        ]
 
     @property
     def schema(self) -> str:
@@ -67,7 +77,9 @@ class Defaults:
 
 
 def settings_of(node: exp.Expression | None) -> dict[str, str]:
-    """Which of SETTINGS change by SET, RESET, set_config or the SET of ALTER DATABASE and ALTER ROLE, with their values."""
+    """Which of SETTINGS change by SET, RESET, set_config or the SET of ALTER DATABASE and ALTER
+    ROLE, with their values.
+    """
     if node is None:
         return {}
     for reset in _of_kind(node, "ResetItem"):
@@ -77,7 +89,9 @@ def settings_of(node: exp.Expression | None) -> dict[str, str]:
         return {name: ""} if name in SETTINGS else {}
     found = {}
     for item in _of_kind(node, "SetItem"):
-        if str(item.args.get("form") or "") == "SCHEMA" and isinstance(item.args.get("value"), exp.Literal):
+        if str(item.args.get("form") or "") == "SCHEMA" and isinstance(
+            item.args.get("value"), exp.Literal
+        ):
             found["search_path"] = _text(item.args["value"])
     for setting in _of_kind(node, "GenericSet"):
         name = fold(setting.this) if isinstance(setting.this, exp.Identifier) else ""
@@ -85,7 +99,11 @@ def settings_of(node: exp.Expression | None) -> dict[str, str]:
             found[name] = ",".join(_text(v) for v in setting.args.get("values") or ())
     for call in node.find_all(exp.Anonymous, gx.FunctionCall):
         words = call.expressions
-        if str(call.this if isinstance(call, exp.Anonymous) else call.this.name).lower() == "set_config" and len(words) >= 2:
+        if (
+            str(call.this if isinstance(call, exp.Anonymous) else call.this.name).lower()
+            == "set_config"
+            and len(words) >= 2
+        ):
             name = _text(words[0]).lower()
             if name in SETTINGS and isinstance(words[1], exp.Literal):
                 found[name] = _text(words[1])
@@ -98,17 +116,24 @@ def _of_kind(node: exp.Expression, kind: str) -> Iterator[exp.Expression]:
 
 def _text(value: exp.Expression) -> str:
     return (
-        str(value.this) if isinstance(value, exp.Literal) else fold(value) if isinstance(value, exp.Identifier) else value.sql("greenplum")
+        str(value.this)
+        if isinstance(value, exp.Literal)
+        else fold(value)
+        if isinstance(value, exp.Identifier)
+        else value.sql("greenplum")
     )
 
 
 def rolled_back(statements: Iterable[tuple[int, Statement]]) -> set[int]:
-    """Return the numbers of the statements that begin a transaction or set a savepoint that is rolled back later.
+    """Return the numbers of the statements that begin a transaction or set a savepoint that is
+    rolled back later.
 
     statements: those of transactions, each with its number
     """
     found: set[int] = set()
-    opened: list[tuple[str, int]] = []  # savepoints, behind the transaction itself, which has no name
+    opened: list[
+        tuple[str, int]
+    ] = []  # savepoints, behind the transaction itself, which has no name
     for at, statement in statements:
         tree = statement.tree
         kind = type(tree).__name__
@@ -120,7 +145,9 @@ def rolled_back(statements: Iterable[tuple[int, Statement]]) -> set[int]:
             opened.append((fold(tree.this), at))
         elif kind == "EndWork":
             if (name := tree.args.get("savepoint")) is not None:
-                depth = max((n for n, (label, _) in enumerate(opened) if label == fold(name)), default=0)
+                depth = max(
+                    (n for n, (label, _) in enumerate(opened) if label == fold(name)), default=0
+                )
                 found.add(opened[depth][1])
                 del opened[depth + 1 :]
             else:
@@ -131,7 +158,9 @@ def rolled_back(statements: Iterable[tuple[int, Statement]]) -> set[int]:
 
 
 def commits(tree: exp.Expression) -> bool:
-    """Whether the end of a transaction keeps what it did; PREPARE TRANSACTION is taken to be committed later."""
+    """Whether the end of a transaction keeps what it did; PREPARE TRANSACTION is taken to be
+    committed later.
+    """
     return str(tree.args.get("commit") or "COMMIT").upper() not in ("ROLLBACK", "ABORT")
 
 

@@ -1,4 +1,6 @@
-"""Types created by a script: whether they need a TOAST relation, and the columns of composite types."""
+"""Types created by a script: whether they need a TOAST relation, and the columns of composite
+types.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +21,23 @@ _VARYING = frozenset(
     nummultirange tsmultirange tstzmultirange datemultirange jsonpath anyarray aclitem[] complex""".split()
 )
 # a type of that many bytes, for those that a script makes
-_BY_LENGTH = {1: "bool", 2: "int2", 4: "int4", 8: "int8", 12: "timetz", 16: "interval", 24: "circle", 32: "box", 64: "name"}
+_BY_LENGTH = {
+    1: "bool",
+    2: "int2",
+    4: "int4",
+    8: "int8",
+    12: "timetz",
+    16: "interval",
+    24: "circle",
+    32: "box",
+    64: "name",
+}
 
 
 class DefinedType(NamedTuple):
-    """A type: an equivalent built-in one with its typmod, the columns of a composite type (else None), its schema ("" if not written)."""
+    """A type: an equivalent built-in one with its typmod, the columns of a composite type (else
+    None), its schema ("" if not written).
+    """
 
     base: str
     typmod: int
@@ -42,15 +56,21 @@ class Types:
         return Types(dict(self.made))
 
     def create(self, tree: exp.Expression, path: str = "") -> int | None:
-        """CREATE TYPE or CREATE DOMAIN, in schema `path` if none is written; returns the columns of a composite type, else None."""
-        schema, name = qualified(tree.this) if isinstance(tree.this, exp.Table) else ("", fold(tree.this))
+        """CREATE TYPE or CREATE DOMAIN, in schema `path` if none is written; returns the columns of
+        a composite type, else None.
+        """
+        schema, name = (
+            qualified(tree.this) if isinstance(tree.this, exp.Table) else ("", fold(tree.this))
+        )
         schema = schema or path
         kind = tree.args.get("kind")
         columns = None
         if isinstance(kind, exp.Expression):  # a domain
             base = self.resolved(*catalog_type(kind))[0]
             # a column of a domain has no typmod: of varying length, it has no limit
-            self.made[name] = DefinedType(base if not base or not toast.toastable(base) else "text", -1, None, schema)
+            self.made[name] = DefinedType(
+                base if not base or not toast.toastable(base) else "text", -1, None, schema
+            )
         elif "ENUM" in str(tree.args.get("form") or ""):
             self.made[name] = DefinedType("int4", -1, None, schema)
         elif tree.args.get("attributes") is not None or str(tree.args.get("form") or "") == "AS":
@@ -69,7 +89,10 @@ class Types:
         if (like := given.get("like")) is not None:
             found = catalog_type(like) if isinstance(like, exp.DataType) else (fold(like), -1)
             return self.resolved(*found)
-        if given.get("internallength") is not None and str(given.get("storage") or "plain").strip("'").lower() == "plain":
+        if (
+            given.get("internallength") is not None
+            and str(given.get("storage") or "plain").strip("'").lower() == "plain"
+        ):
             return "name", -1  # whatever its length, it is never stored elsewhere
         length = given.get("internallength")
         if isinstance(length, exp.Literal) and str(length.this).isdigit():
@@ -78,12 +101,20 @@ class Types:
 
     def ambiguous(self, kind: exp.Expression) -> bool:
         """Whether several schemas of a baseline have a type of that name."""
-        name, _ = catalog_type(kind) if isinstance(kind, exp.DataType) else (fold(kind.args.get("this")), -1)
+        name, _ = (
+            catalog_type(kind)
+            if isinstance(kind, exp.DataType)
+            else (fold(kind.args.get("this")), -1)
+        )
         return name in self.made and not self.made[name].base
 
     def drop(self, kind: exp.Expression) -> tuple[bool, int | None]:
         """DROP TYPE: whether the type was known, and the columns of a composite one."""
-        name, _ = catalog_type(kind) if isinstance(kind, exp.DataType) else (fold(kind.args.get("this")), -1)
+        name, _ = (
+            catalog_type(kind)
+            if isinstance(kind, exp.DataType)
+            else (fold(kind.args.get("this")), -1)
+        )
         found = self.made.pop(name, None)
         return found is not None, None if found is None else found.columns
 
@@ -117,5 +148,10 @@ class Types:
         if name in self.made:
             return self.made[name][:2]
         plain = toast.type_name(name)
-        known = plain in _VARYING or not toast.toastable(plain) or plain.startswith("_") or plain.endswith("]")
+        known = (
+            plain in _VARYING
+            or not toast.toastable(plain)
+            or plain.startswith("_")
+            or plain.endswith("]")
+        )
         return (name, typmod) if known else ("", -1)

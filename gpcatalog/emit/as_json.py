@@ -14,9 +14,19 @@ def _plain(value: Any) -> Any:
 
 
 def encode(result: msgspec.Struct | dict[str, Any]) -> str:
-    """The result as JSON text ending in a newline. Severity is given by its word, not its number."""
+    """The result as JSON text ending in a newline.
+
+    Severity is given by its word, not its number.
+    """
     plain = msgspec.to_builtins(result, builtin_types=())
-    return json_safe(msgspec.json.format(msgspec.json.encode(_words(plain), enc_hook=_plain), indent=1).decode()) + "\n"
+    return (
+        json_safe(
+            msgspec.json.format(
+                msgspec.json.encode(_words(plain), enc_hook=_plain), indent=1
+            ).decode()
+        )
+        + "\n"
+    )
 
 
 def _words(value: Any) -> Any:
@@ -24,7 +34,10 @@ def _words(value: Any) -> Any:
     from gpcatalog.model.finding import Severity
 
     if isinstance(value, dict):
-        return {k: Severity(v).word if k == "severity" and isinstance(v, int) else _words(v) for k, v in value.items()}
+        return {
+            k: Severity(v).word if k == "severity" and isinstance(v, int) else _words(v)
+            for k, v in value.items()
+        }
     if isinstance(value, (list, tuple)):
         return [_words(v) for v in value]
     return value

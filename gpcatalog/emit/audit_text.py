@@ -15,7 +15,12 @@ from gpcatalog.emit.terminal import table, text
 from gpcatalog.model.finding import Finding, Severity
 from gpcatalog.model.quantity import count, duration, plural, size
 
-_STYLE = {Severity.CRITICAL: "bold red", Severity.WARNING: "yellow", Severity.NOTICE: "cyan", Severity.INFO: "dim"}
+_STYLE = {
+    Severity.CRITICAL: "bold red",
+    Severity.WARNING: "yellow",
+    Severity.NOTICE: "cyan",
+    Severity.INFO: "dim",
+}
 _STATE = {"over": "bold red", "near": "yellow", "ok": "green", "not measured": "dim"}
 CATALOGS_SHOWN = 14
 TABLES_SHOWN = 8
@@ -49,14 +54,20 @@ def _server(report: Report, out: Console) -> None:
     server = report.server
     parts = []
     if server.segments:
-        parts.append(f"coordinator and {plural(server.segments, 'segment')} on {plural(server.hosts, 'host')}")
+        parts.append(
+            f"coordinator and {plural(server.segments, 'segment')} on"
+            f" {plural(server.hosts, 'host')}"
+        )
         parts.append(plural(server.mirrors, "mirror") if server.mirrors else "no mirrors")
     if server.standby:
         parts.append("standby")
     parts.append(f"{size(server.block_size)} blocks")
     if server.database_bytes is not None:
         parts.append(f"database {size(server.database_bytes)}")
-    parts.append(f"read in {duration(report.taken.seconds)} as {server.role}" + (" (superuser)" if server.superuser else ""))
+    parts.append(
+        f"read in {duration(report.taken.seconds)} as {server.role}"
+        + (" (superuser)" if server.superuser else "")
+    )
     out.print(text(", ".join(parts)))
     shown = []
     for name in SHOWN_SETTINGS:
@@ -78,7 +89,8 @@ def findings(found: tuple[Finding, ...], out: Console) -> None:
                 *([text(finding.detail, "dim")] if finding.detail else []),
                 text(f"→ {finding.remedy}"),
                 text(
-                    f"{finding.rule}, confidence {finding.confidence.value}" + (f", source: {finding.source}" if finding.source else ""),
+                    f"{finding.rule}, confidence {finding.confidence.value}"
+                    + (f", source: {finding.source}" if finding.source else ""),
                     "dim",
                 ),
             ]
@@ -116,7 +128,15 @@ def _catalogs(report: Report, out: Console) -> None:
                 )
             )
         else:
-            rows.append((s.relation, count(live) if live is not None else "?", size(s.worst_bytes), reclaim, bloat))
+            rows.append(
+                (
+                    s.relation,
+                    count(live) if live is not None else "?",
+                    size(s.worst_bytes),
+                    reclaim,
+                    bloat,
+                )
+            )
     rest = report.catalog_summary[CATALOGS_SHOWN:]
     totals = {t.content: t for t in report.instance_totals}
     entry_total = totals.get(-1)
@@ -124,11 +144,25 @@ def _catalogs(report: Report, out: Console) -> None:
     if segments and entry_total and others:
         worst = max(others, key=lambda t: t.bytes)
         median = sorted(others, key=lambda t: t.bytes)[(len(others) - 1) // 2]
-        sums = (size(entry_total.bytes), size(median.bytes), size(worst.bytes), str(worst.content), size(worst.reclaimable_bytes))
+        sums = (
+            size(entry_total.bytes),
+            size(median.bytes),
+            size(worst.bytes),
+            str(worst.content),
+            size(worst.reclaimable_bytes),
+        )
         rows.append(("all catalogs", "", *sums, f"{worst.bloat:.1f}"))
         styles.append("bold")
     elif entry_total:
-        rows.append(("all catalogs", "", size(entry_total.bytes), size(entry_total.reclaimable_bytes), f"{entry_total.bloat:.1f}"))
+        rows.append(
+            (
+                "all catalogs",
+                "",
+                size(entry_total.bytes),
+                size(entry_total.reclaimable_bytes),
+                f"{entry_total.bloat:.1f}",
+            )
+        )
         styles.append("bold")
     out.print()
     heads = (
@@ -137,7 +171,9 @@ def _catalogs(report: Report, out: Console) -> None:
         else ("Catalog", "rows", "bytes", "reclaimable", "bloat")
     )
     out.print(table("", heads, rows, styles=styles))
-    notes = ["bytes of heap, TOAST and indexes; live rows counted (pg_attribute derived from pg_class)"]
+    notes = [
+        "bytes of heap, TOAST and indexes; live rows counted (pg_attribute derived from pg_class)"
+    ]
     if segments:
         notes[0] += "; reclaimable and bloat of the worst segment"
     if rest:
@@ -149,19 +185,32 @@ def _census(report: Report, out: Console) -> None:
     census = report.census
     _heading(out, "Tables and partitions")
     line = (
-        f"{plural(census.partitioned_tables, 'partitioned table')} with {plural(census.leaves, 'leaf partition')}"
-        f" (median {count(census.leaves_per_table_median)}, most {count(census.leaves_per_table_max)} a table), "
-        f"{plural(census.unpartitioned, 'plain table')}: partitions metric {count(census.partitions_metric)}"
+        f"{plural(census.partitioned_tables, 'partitioned table')} with"
+        f" {plural(census.leaves, 'leaf partition')} (median"
+        f" {count(census.leaves_per_table_median)}, most {count(census.leaves_per_table_max)} a"
+        f" table), {plural(census.unpartitioned, 'plain table')}: partitions metric"
+        f" {count(census.partitions_metric)}"
     )
     out.print(text(line))
     if census.empty_leaves is not None and census.leaves:
         share = census.empty_leaves / census.leaves
-        out.print(text(f"{count(census.empty_leaves)} leaves are empty ({share:.0%}), told by {report.taken.filled_basis}"))
+        out.print(
+            text(
+                f"{count(census.empty_leaves)} leaves are empty ({share:.0%}), told by"
+                f" {report.taken.filled_basis}"
+            )
+        )
     kinds: Counter[str] = Counter()
     for c in census.counts:
         if c.kind in ("leaf", "table"):
             kinds[c.storage] += c.relations
-    out.print(text("by storage: " + ", ".join(f"{storage} {count(n)}" for storage, n in kinds.most_common()), "dim"))
+    out.print(
+        text(
+            "by storage: "
+            + ", ".join(f"{storage} {count(n)}" for storage, n in kinds.most_common()),
+            "dim",
+        )
+    )
     if report.tables:
         rows = [
             (
@@ -176,13 +225,48 @@ def _census(report: Report, out: Console) -> None:
             for t in report.tables[:TABLES_SHOWN]
         ]
         out.print()
-        out.print(table("", ("Owns most catalog", "storage", "leaves", "empty", "pg_class", "pg_attr.", "catalog"), rows, left=2))
+        out.print(
+            table(
+                "",
+                (
+                    "Owns most catalog",
+                    "storage",
+                    "leaves",
+                    "empty",
+                    "pg_class",
+                    "pg_attr.",
+                    "catalog",
+                ),
+                rows,
+                left=2,
+            )
+        )
         by_schema = [
-            (s.schema, s.name, count(s.leaves), count(s.class_rows), count(s.attribute_rows), size(s.catalog_bytes))
+            (
+                s.schema,
+                s.name,
+                count(s.leaves),
+                count(s.class_rows),
+                count(s.attribute_rows),
+                size(s.catalog_bytes),
+            )
             for s in report.schemas[:5]
         ]
-        out.print(table("", ("by schema", "", "leaves", "pg_class", "pg_attr.", "catalog"), by_schema, left=2))
-        out.print(text("rows on each instance; catalog bytes an instance are an estimate (share of needed bytes).", "dim"))
+        out.print(
+            table(
+                "",
+                ("by schema", "", "leaves", "pg_class", "pg_attr.", "catalog"),
+                by_schema,
+                left=2,
+            )
+        )
+        out.print(
+            text(
+                "rows on each instance; catalog bytes an instance are an estimate (share of needed"
+                " bytes).",
+                "dim",
+            )
+        )
 
 
 def verdicts(found: tuple[Verdict, ...], out: Console) -> None:
@@ -191,7 +275,13 @@ def verdicts(found: tuple[Verdict, ...], out: Console) -> None:
     def amount(value: float | None, unit: str) -> str:
         if value is None:
             return "?"
-        return f"{value:.1f} ×" if unit == "x" else size(value) if unit == "bytes" else f"{count(value)} {unit}"
+        return (
+            f"{value:.1f} ×"
+            if unit == "x"
+            else size(value)
+            if unit == "bytes"
+            else f"{count(value)} {unit}"
+        )
 
     sources: list[str] = []
     rows, styles = [], []
@@ -203,7 +293,12 @@ def verdicts(found: tuple[Verdict, ...], out: Console) -> None:
         styles.append(_STATE[v.state] if v.state in ("over", "near") else "")
     out.print()
     out.print(table("", ("Against the limits", "now", "limit", "", ""), rows, styles=styles))
-    out.print(text("; ".join(f"{chr(ord('a') + n)}: {source}" for n, source in enumerate(sources)) + ".", "dim"))
+    out.print(
+        text(
+            "; ".join(f"{chr(ord('a') + n)}: {source}" for n, source in enumerate(sources)) + ".",
+            "dim",
+        )
+    )
 
 
 def _holders(report: Report, out: Console) -> None:
@@ -225,7 +320,10 @@ def _holders(report: Report, out: Console) -> None:
     alive = sum(t.relations for t in report.temp_schemas if t.alive is not False)
     if dead:
         out.print(
-            text(f"{plural(len(dead), 'temporary schema')} of dead sessions with {plural(sum(t.relations for t in dead), 'relation')}")
+            text(
+                f"{plural(len(dead), 'temporary schema')} of dead sessions with"
+                f" {plural(sum(t.relations for t in dead), 'relation')}"
+            )
         )
     if alive:
         out.print(text(f"{plural(alive, 'temporary relation')} of living sessions", "dim"))
@@ -238,10 +336,20 @@ def _forecasts(report: Report, out: Console) -> None:
     for f in report.forecasts:
         shown = size if f.unit == "bytes" else count
         rate = f"{'+' if f.per_day >= 0 else '-'}{shown(abs(f.per_day))}"
-        rows.append((f.what, shown(f.then), shown(f.now), rate, f"{f.days_left:,.0f} days" if f.days_left is not None else ""))
+        rows.append(
+            (
+                f.what,
+                shown(f.then),
+                shown(f.now),
+                rate,
+                f"{f.days_left:,.0f} days" if f.days_left is not None else "",
+            )
+        )
     out.print()
     days = report.forecasts[0].days
-    out.print(table("", (f"Since {days:.1f} days ago", "then", "now", "a day", "to the limit"), rows))
+    out.print(
+        table("", (f"Since {days:.1f} days ago", "then", "now", "a day", "to the limit"), rows)
+    )
     out.print(text(f"{report.forecasts[0].source}.", "dim"))
 
 
@@ -259,11 +367,23 @@ def _coverage(report: Report, out: Console) -> None:
 def last_line(report: Report) -> Text:
     """Counts of findings, relations and probes."""
     by = Counter(f.severity for f in report.findings)
-    many = {Severity.CRITICAL: "critical", Severity.WARNING: "warnings", Severity.NOTICE: "notices", Severity.INFO: "infos"}
-    words = ", ".join(plural(by[s], s.word, many[s]) for s in reversed(Severity) if by[s]) or "no findings"
+    many = {
+        Severity.CRITICAL: "critical",
+        Severity.WARNING: "warnings",
+        Severity.NOTICE: "notices",
+        Severity.INFO: "infos",
+    }
+    words = (
+        ", ".join(plural(by[s], s.word, many[s]) for s in reversed(Severity) if by[s])
+        or "no findings"
+    )
     relations = sum(report.census.relations_by_kind.values())
     failed = sum(1 for c in report.coverage if c.status != "read")
-    return text(f"{words} · {count(relations)} relations · {plural(failed, 'probe')} not read of {len(report.coverage)}", "bold")
+    return text(
+        f"{words} · {count(relations)} relations · {plural(failed, 'probe')} not read of"
+        f" {len(report.coverage)}",
+        "bold",
+    )
 
 
 def show(report: Report, out: Console) -> None:

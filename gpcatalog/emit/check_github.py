@@ -6,7 +6,12 @@ from gpcatalog.check.report import CheckReport
 from gpcatalog.model.finding import Severity
 from gpcatalog.model.names import printable
 
-_KIND = {Severity.CRITICAL: "error", Severity.WARNING: "warning", Severity.NOTICE: "notice", Severity.INFO: "notice"}
+_KIND = {
+    Severity.CRITICAL: "error",
+    Severity.WARNING: "warning",
+    Severity.NOTICE: "notice",
+    Severity.INFO: "notice",
+}
 
 
 def _value(text: str) -> str:

@@ -9,7 +9,12 @@ from gpcatalog.emit.check_sarif import fingerprint
 from gpcatalog.model.finding import Severity
 from gpcatalog.model.names import json_safe
 
-_SEVERITY = {Severity.CRITICAL: "critical", Severity.WARNING: "major", Severity.NOTICE: "minor", Severity.INFO: "info"}
+_SEVERITY = {
+    Severity.CRITICAL: "critical",
+    Severity.WARNING: "major",
+    Severity.NOTICE: "minor",
+    Severity.INFO: "info",
+}
 
 
 def render(report: CheckReport) -> str:
@@ -25,7 +30,10 @@ def render(report: CheckReport) -> str:
                 "check_name": found.finding.rule,
                 "fingerprint": f"{mark}{seen[mark]:x}",
                 "severity": _SEVERITY[found.finding.severity],
-                "location": {"path": found.file.removeprefix("./"), "lines": {"begin": found.line, "end": found.end_line}},
+                "location": {
+                    "path": found.file.removeprefix("./"),
+                    "lines": {"begin": found.line, "end": found.end_line},
+                },
             }
         )
     return json_safe(json.dumps(issues, ensure_ascii=False, indent=1)) + "\n"

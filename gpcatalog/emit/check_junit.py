@@ -1,4 +1,6 @@
-"""The check as JUnit XML: one test case a file and rule that fired, one that passes for each clean file."""
+"""The check as JUnit XML: one test case a file and rule that fired, one that passes for each clean
+file.
+"""
 
 from __future__ import annotations
 
@@ -13,18 +15,24 @@ _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff
 
 
 def _clean(text: str) -> str:
-    """Line ends and tabs stay; what no terminal should meet, and XML cannot hold, is spelled out."""
+    """Line ends and tabs stay; what no terminal should meet, and XML cannot hold, is spelled
+    out.
+    """
     return _FORBIDDEN.sub("\ufffd", "".join(c if c in "\n\t" else printable(c) for c in text))
 
 
 def _case(found: LocatedFinding) -> str:
     finding = found.finding
     name = quoteattr(_clean(f"{finding.rule} at line {found.line}"))
-    body = escape(_clean(f"{found.file}:{found.line}:{found.column}\n{found.source_line}\n{finding.detail}\n{finding.remedy}"))
+    body = escape(
+        _clean(
+            f"{found.file}:{found.line}:{found.column}\n{found.source_line}\n{finding.detail}\n{finding.remedy}"
+        )
+    )
     return (
-        f"  <testcase classname={quoteattr(_clean(found.file))} name={name}>\n"
-        f"   <failure type={quoteattr(finding.severity.word)} message={quoteattr(_clean(finding.title))}>{body}</failure>\n"
-        "  </testcase>\n"
+        f"  <testcase classname={quoteattr(_clean(found.file))} name={name}>\n   <failure"
+        f" type={quoteattr(finding.severity.word)}"
+        f" message={quoteattr(_clean(finding.title))}>{body}</failure>\n  </testcase>\n"
     )
 
 
@@ -37,8 +45,7 @@ def render(report: CheckReport) -> str:
     )
     tests, failures = len(report.findings) + len(clean), len(report.findings)
     return (
-        '<?xml version="1.0" encoding="UTF-8"?>\n'
-        f'<testsuites tests="{tests}" failures="{failures}">\n'
-        f' <testsuite name="gpcatalog check" tests="{tests}" failures="{failures}" errors="0" skipped="0">\n'
-        f"{cases} </testsuite>\n</testsuites>\n"
+        f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites tests="{tests}"'
+        f' failures="{failures}">\n <testsuite name="gpcatalog check" tests="{tests}"'
+        f' failures="{failures}" errors="0" skipped="0">\n{cases} </testsuite>\n</testsuites>\n'
     )

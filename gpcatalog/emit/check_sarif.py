@@ -15,7 +15,12 @@ from gpcatalog.check.rules import PARTS, every, page
 from gpcatalog.model.finding import Severity
 from gpcatalog.model.names import json_safe
 
-_LEVEL = {Severity.CRITICAL: "error", Severity.WARNING: "warning", Severity.NOTICE: "note", Severity.INFO: "note"}
+_LEVEL = {
+    Severity.CRITICAL: "error",
+    Severity.WARNING: "warning",
+    Severity.NOTICE: "note",
+    Severity.INFO: "note",
+}
 
 
 def _uri(file: str) -> str:
@@ -25,7 +30,9 @@ def _uri(file: str) -> str:
 
 def fingerprint(found: LocatedFinding) -> str:
     """The same finding keeps it when lines move: rule, file, title and the line's text."""
-    text = "\0".join((found.finding.rule, found.file, found.finding.title, found.source_line.strip()))
+    text = "\0".join(
+        (found.finding.rule, found.file, found.finding.title, found.source_line.strip())
+    )
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
@@ -79,16 +86,26 @@ def pieces(report: CheckReport) -> Iterator[str]:
         "version": "2.1.0",
         "runs": [
             {
-                "tool": {"driver": {"name": "gpcatalog", "version": __version__, "rules": [_rule(name) for name in names]}},
+                "tool": {
+                    "driver": {
+                        "name": "gpcatalog",
+                        "version": __version__,
+                        "rules": [_rule(name) for name in names],
+                    }
+                },
                 "columnKind": "unicodeCodePoints",
                 "results": [],
             }
         ],
     }
-    head, empty, tail = json_safe(json.dumps(log, ensure_ascii=False, indent=1)).rpartition('"results": []')
+    head, empty, tail = json_safe(json.dumps(log, ensure_ascii=False, indent=1)).rpartition(
+        '"results": []'
+    )
     yield head + empty[:-1]
     for n, found in enumerate(report.findings):
-        yield f"{',' if n else ''}\n    " + json_safe(json.dumps(_result(found, numbers, seen), ensure_ascii=False))
+        yield f"{',' if n else ''}\n    " + json_safe(
+            json.dumps(_result(found, numbers, seen), ensure_ascii=False)
+        )
     yield ("\n   ]" if report.findings else "]") + tail + "\n"
 
 

@@ -12,13 +12,21 @@ from gpcatalog.model.finding import Severity
 from gpcatalog.model.names import printable
 from gpcatalog.model.quantity import count, duration, plural, size
 
-_COLOURS = {Severity.CRITICAL: "1;31", Severity.WARNING: "33", Severity.NOTICE: "36", Severity.INFO: "2"}
+_COLOURS = {
+    Severity.CRITICAL: "1;31",
+    Severity.WARNING: "33",
+    Severity.NOTICE: "36",
+    Severity.INFO: "2",
+}
 _LONGEST = 100  # characters of a source line that are shown
 _TABLES = 10  # tables that are listed
 
 
 def _width(text: str) -> int:
-    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+    return sum(
+        0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1
+        for c in text
+    )
 
 
 def excerpt(found: LocatedFinding) -> list[str]:
@@ -30,7 +38,9 @@ def excerpt(found: LocatedFinding) -> list[str]:
     shown = line[first : first + _LONGEST]
     before = ("…" if first else "") + printable(shown[: start - first])
     marked = printable(shown[start - first : max(stop - first, start - first + 1)])
-    after = printable(shown[max(stop - first, start - first + 1) :]) + ("…" if first + _LONGEST < len(line) else "")
+    after = printable(shown[max(stop - first, start - first + 1) :]) + (
+        "…" if first + _LONGEST < len(line) else ""
+    )
     number = str(found.line)
     return [
         f"  {number} | {before}{marked}{after}",
@@ -48,7 +58,10 @@ def _tables(report: CheckReport) -> list[str]:
     lines = [head]
     for t in changed[:_TABLES]:
         figures = (("leaves", t.leaves), ("rows", t.rows), ("files", t.files_filled))
-        cells = [f"{value:+,d}" + (f" of {budget[name]:,d}" if name in budget else "") for name, value in figures]
+        cells = [
+            f"{value:+,d}" + (f" of {budget[name]:,d}" if name in budget else "")
+            for name, value in figures
+        ]
         lines.append(
             [
                 printable(t.table) + ("" if t.complete else " (at least)"),
@@ -72,19 +85,34 @@ def _tables(report: CheckReport) -> list[str]:
 def _held(report: CheckReport) -> list[str]:
     """With a baseline: how long tables in use are locked."""
     out = []
-    for t in sorted((t for t in report.tables if t.held), key=lambda t: (-sum(h.seconds or 0 for h in t.held), t.table)):
+    for t in sorted(
+        (t for t in report.tables if t.held),
+        key=lambda t: (-sum(h.seconds or 0 for h in t.held), t.table),
+    ):
         first = t.held[0]
         known = [h.seconds for h in t.held if h.seconds is not None]
         told = size(first.bytes) if first.bytes is not None else "unknown size"
-        time = ("at least " if len(known) < len(t.held) else "about ") + duration(sum(known)) if known else "an unknown time"
-        rewrites = f", of which {count(n)} write{'s' if n == 1 else ''} it anew" if (n := sum(h.rewritten for h in t.held)) else ""
+        time = (
+            ("at least " if len(known) < len(t.held) else "about ") + duration(sum(known))
+            if known
+            else "an unknown time"
+        )
+        rewrites = (
+            f", of which {count(n)} write{'s' if n == 1 else ''} it anew"
+            if (n := sum(h.rewritten for h in t.held))
+            else ""
+        )
         what = f"{plural(len(t.held), 'statement')}{rewrites}"
-        out.append(f"  {printable(t.table)} ({plural(first.leaves, 'leaf', 'leaves')}, {told}): {what}, {time}")
+        out.append(
+            f"  {printable(t.table)} ({plural(first.leaves, 'leaf', 'leaves')}, {told}): {what},"
+            f" {time}"
+        )
     if not out:
         return []
     more = [f"  … and {plural(len(out) - _TABLES, 'table')} more"] if len(out) > _TABLES else []
     rate = (
-        f"estimates: {COPY_RATE >> 20} MiB/s a segment for a rewrite (assumed), {ADD_SECONDS * 1000:.0f} ms a relation for DDL (measured)"
+        f"estimates: {COPY_RATE >> 20} MiB/s a segment for a rewrite (assumed),"
+        f" {ADD_SECONDS * 1000:.0f} ms a relation for DDL (measured)"
     )
     return [f"AccessExclusive locks on tables of the baseline ({rate})", *out[:_TABLES], *more, ""]
 
@@ -99,44 +127,59 @@ def pieces(report: CheckReport, *, color: bool = False, explain: bool = False) -
         out: list[str] = []
         finding = found.finding
         out.append(
-            f"{printable(found.file)}:{found.line}:{found.column}: "
-            f"{paint(_COLOURS[finding.severity], finding.severity.word)} {paint('1', finding.rule)}: {printable(finding.title)}"
+            f"{printable(found.file)}:{found.line}:{found.column}:"
+            f" {paint(_COLOURS[finding.severity], finding.severity.word)}"
+            f" {paint('1', finding.rule)}: {printable(finding.title)}"
         )
         out += excerpt(found)
-        out.append(f"      why: {printable(finding.detail)}" + (f" ({finding.source})" if finding.source else ""))
+        out.append(
+            f"      why: {printable(finding.detail)}"
+            + (f" ({finding.source})" if finding.source else "")
+        )
         out.append(f"      do:  {printable(finding.remedy)}")
         if explain:
-            out.append(f"      sure: {page(finding.rule).get('How sure it is', finding.confidence.value)}")
+            out.append(
+                f"      sure: {page(finding.rule).get('How sure it is', finding.confidence.value)}"
+            )
         yield "\n".join(out) + "\n\n"
     out = [*_tables(report), *_held(report)]
     total = report.total
     least = "" if total.complete else " at least"
     rows = max(sum(total.rows_segment.values()), sum(total.rows_coordinator.values()))
     out.append(
-        f"the change on {report.server}:{least} {plural(total.leaves, 'leaf', 'leaves')}, {count(rows)} catalog rows an instance, "
-        f"{plural(total.files_empty, 'file')} a segment empty, {count(total.files_filled)} filled"
+        f"the change on {report.server}:{least} {plural(total.leaves, 'leaf', 'leaves')},"
+        f" {count(rows)} catalog rows an instance, {plural(total.files_empty, 'file')} a segment"
+        f" empty, {count(total.files_filled)} filled"
     )
     if report.segments > 1 or report.hosts > 1:
         host = -(-report.segments // report.hosts)
         out.append(
-            f"on {plural(report.segments, 'segment')} of {plural(report.hosts, 'host')}: {count(total.files_empty * host)} files "
-            f"a host empty, {count(total.files_filled * host)} filled"
+            f"on {plural(report.segments, 'segment')} of {plural(report.hosts, 'host')}:"
+            f" {count(total.files_empty * host)} files a host empty,"
+            f" {count(total.files_filled * host)} filled"
         )
     if total.locks > 1:
-        out.append(f"one statement locks up to {plural(total.locks, 'table')} and partitions at once")
+        out.append(
+            f"one statement locks up to {plural(total.locks, 'table')} and partitions at once"
+        )
     used = {"leaves": total.leaves, "files": total.files_filled, "rows": rows}
     for name, limit in report.budgets.get("change", {}).items():
         if name in used:
             out.append(f"budget of the change:{least} {count(used[name])} of {count(limit)} {name}")
     for name, value in report.baseline.items():
-        more = {"leaves": total.leaves, "files": total.files_filled if total.files_filled > 0 else total.files_empty, "rows": rows}.get(
-            name, 0
-        )
+        more = {
+            "leaves": total.leaves,
+            "files": total.files_filled if total.files_filled > 0 else total.files_empty,
+            "rows": rows,
+        }.get(name, 0)
         out.append(f"with the baseline: {count(value)} {name} before, {count(value + more)} after")
     out.append(
-        f"{plural(len(report.findings), 'finding')}, {plural(report.ignored, 'ignored')[:-1] if report.ignored != 1 else '1 ignored'}, "
-        f"{plural(len(report.files), 'file')}, {plural(report.typed + report.not_understood + report.errors, 'statement')} "
-        f"({count(report.typed)} typed, {count(report.not_understood)} not understood, {count(report.errors)} in error)"
+        f"{plural(len(report.findings), 'finding')},"
+        f" {plural(report.ignored, 'ignored')[:-1] if report.ignored != 1 else '1 ignored'},"
+        f" {plural(len(report.files), 'file')},"
+        f" {plural(report.typed + report.not_understood + report.errors, 'statement')}"
+        f" ({count(report.typed)} typed, {count(report.not_understood)} not understood,"
+        f" {count(report.errors)} in error)"
     )
     yield "\n".join(out) + "\n"
 

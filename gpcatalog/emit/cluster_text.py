@@ -13,7 +13,13 @@ from gpcatalog.model.quantity import count, size
 def show(cluster: Cluster, out: Console) -> None:
     """Print the cluster's report."""
     first = cluster.databases[0].server
-    out.print(text(f"{first.product} {first.version} · {first.host or 'local'}:{first.port} · {len(cluster.databases)} databases", "bold"))
+    out.print(
+        text(
+            f"{first.product} {first.version} · {first.host or 'local'}:{first.port} ·"
+            f" {len(cluster.databases)} databases",
+            "bold",
+        )
+    )
     rows = []
     for r in cluster.databases:
         entry = next((t for t in r.instance_totals if t.content == -1), None)
@@ -29,12 +35,40 @@ def show(cluster: Cluster, out: Console) -> None:
                 str(len(r.findings)),
             )
         )
-    sums = (count(cluster.leaves), count(cluster.partitions_metric), count(cluster.class_rows), count(cluster.attribute_rows))
-    rows.append(("all", *sums, size(cluster.catalog_bytes), size(cluster.reclaimable_bytes), str(len(cluster.findings))))
+    sums = (
+        count(cluster.leaves),
+        count(cluster.partitions_metric),
+        count(cluster.class_rows),
+        count(cluster.attribute_rows),
+    )
+    rows.append(
+        (
+            "all",
+            *sums,
+            size(cluster.catalog_bytes),
+            size(cluster.reclaimable_bytes),
+            str(len(cluster.findings)),
+        )
+    )
     out.print()
-    heads = ("Database", "leaves", "metric", "pg_class", "pg_attr.", "catalog", "reclaim.", "findings")
+    heads = (
+        "Database",
+        "leaves",
+        "metric",
+        "pg_class",
+        "pg_attr.",
+        "catalog",
+        "reclaim.",
+        "findings",
+    )
     out.print(table("", heads, rows, styles=["" for _ in rows[:-1]] + ["bold"]))
-    out.print(text("rows on the entry instance; catalog bytes on all instances, shared catalogs counted with each database.", "dim"))
+    out.print(
+        text(
+            "rows on the entry instance; catalog bytes on all instances, shared catalogs counted"
+            " with each database.",
+            "dim",
+        )
+    )
     for one in cluster.unread:
         out.print(text(f"not audited: {one.database}: {one.reason}", "yellow"))
     findings(cluster.findings, out)

@@ -11,7 +11,13 @@ from gpcatalog.emit.terminal import table, text
 def show(found: Doctor, out: Console) -> None:
     """Print the whole of it."""
     place = f"{found.database} on {found.host or 'local'}:{found.port}"
-    out.print(text(f"{found.product} {found.version} · {place} · as {found.role}{' (superuser)' if found.superuser else ''}", "bold"))
+    out.print(
+        text(
+            f"{found.product} {found.version} · {place} · as"
+            f" {found.role}{' (superuser)' if found.superuser else ''}",
+            "bold",
+        )
+    )
     out.print()
     rows = []
     for s in found.sections:

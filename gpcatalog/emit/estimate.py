@@ -24,10 +24,15 @@ def subject(estimate: Estimate) -> str:
     """What is estimated, in one line."""
     words = [estimate.table or plural(estimate.tables, "table")]
     if estimate.leaves:
-        words.append(plural(estimate.leaves, "leaf", "leaves") + (" each" if estimate.tables > 1 else ""))
+        words.append(
+            plural(estimate.leaves, "leaf", "leaves") + (" each" if estimate.tables > 1 else "")
+        )
     if estimate.intermediates:
         words.append(plural(estimate.intermediates, "intermediate"))
-    words.append(plural(estimate.columns, "column") + (f" and {count(estimate.dropped)} dropped" if estimate.dropped else ""))
+    words.append(
+        plural(estimate.columns, "column")
+        + (f" and {count(estimate.dropped)} dropped" if estimate.dropped else "")
+    )
     if estimate.indexes:
         words.append(plural(estimate.indexes, "index", "indexes"))
     where = ""
@@ -39,23 +44,38 @@ def subject(estimate: Estimate) -> str:
 def sentence(estimate: Estimate) -> str:
     """The answer in a few sentences, one for each storage.
 
-    For the storage asked for: rows an instance, of which the leaves alone, and files; for the others the same, shorter.
+    For the storage asked for: rows an instance, of which the leaves alone, and files; for the
+    others the same, shorter.
     """
     chosen, *others = estimate.storages
     leaves = estimate.leaf_rows
-    alone = f" (the leaves alone {count(leaves['pg_class'])} and {count(leaves['pg_attribute'])})" if leaves else ""
-    said = [f"{subject(estimate)}: {_rows(chosen)} rows an instance{alone}, {_files(estimate, chosen)}"]
-    said += [f"as {other.storage}: {_rows(other)} rows, {_files(estimate, other)}" for other in others]
+    alone = (
+        f" (the leaves alone {count(leaves['pg_class'])} and {count(leaves['pg_attribute'])})"
+        if leaves
+        else ""
+    )
+    said = [
+        f"{subject(estimate)}: {_rows(chosen)} rows an instance{alone}, {_files(estimate, chosen)}"
+    ]
+    said += [
+        f"as {other.storage}: {_rows(other)} rows, {_files(estimate, other)}" for other in others
+    ]
     return "; ".join(said) + "."
 
 
 def _rows(cost: StorageCost) -> str:
-    return f"{count(cost.segment.get('pg_class', 0))} pg_class and {count(cost.segment.get('pg_attribute', 0))} pg_attribute"
+    return (
+        f"{count(cost.segment.get('pg_class', 0))} pg_class and"
+        f" {count(cost.segment.get('pg_attribute', 0))} pg_attribute"
+    )
 
 
 def _files(estimate: Estimate, cost: StorageCost) -> str:
     if estimate.segments:
-        return f"{count(cost.segment_files.filled)} files a segment and {count(cost.cluster_files.filled)} in all when filled"
+        return (
+            f"{count(cost.segment_files.filled)} files a segment and"
+            f" {count(cost.cluster_files.filled)} in all when filled"
+        )
     return f"{count(cost.segment_files.filled)} files when filled"
 
 
@@ -77,14 +97,24 @@ def show(estimate: Estimate, out: Console) -> None:
     out.print()
     out.print(_two(f"Rows by catalog, {chosen.storage}", both, _by_catalog(chosen)))
     out.print()
-    held = [(_STATEMENTS[x.statement], count(x.coordinator), count(x.segment)) for x in chosen.locks]
+    held = [
+        (_STATEMENTS[x.statement], count(x.coordinator), count(x.segment)) for x in chosen.locks
+    ]
     out.print(_two(f"Relations locked by a statement over one table, {chosen.storage}", both, held))
     out.print()
     _removal(estimate, chosen, greenplum, out)
     out.print()
     out.print(text(f"Catalog bytes: live rows without bloat; {estimate.bytes_source}.", "dim"))
-    added = f"{estimate.query_ms:,.0f} ms" if estimate.query_ms >= 10 else f"{estimate.query_ms:.1f} ms"
-    out.print(text(f"A catalog scan takes about {added} longer ({estimate.query_source}; one stand, an estimate).", "dim"))
+    added = (
+        f"{estimate.query_ms:,.0f} ms" if estimate.query_ms >= 10 else f"{estimate.query_ms:.1f} ms"
+    )
+    out.print(
+        text(
+            f"A catalog scan takes about {added} longer ({estimate.query_source}; one stand, an"
+            " estimate).",
+            "dim",
+        )
+    )
     for note in estimate.notes:
         out.print(text(note, "yellow"))
 
@@ -124,10 +154,18 @@ def _on_one(estimate: Estimate, one: str) -> Table:
 
 def _on_all(estimate: Estimate) -> Table:
     rows = [
-        (c.storage, count(c.cluster_files.empty), count(c.cluster_files.filled), _host(c), size(c.cluster_empty_bytes))
+        (
+            c.storage,
+            count(c.cluster_files.empty),
+            count(c.cluster_files.filled),
+            _host(c),
+            size(c.cluster_empty_bytes),
+        )
         for c in estimate.storages
     ]
-    return table("Files on all instances", ("", "empty", "filled", "a host, filled", "empty bytes"), rows)
+    return table(
+        "Files on all instances", ("", "empty", "filled", "a host, filled", "empty bytes"), rows
+    )
 
 
 def _by_catalog(chosen: StorageCost) -> list[tuple[str, str, str]]:
@@ -135,7 +173,9 @@ def _by_catalog(chosen: StorageCost) -> list[tuple[str, str, str]]:
     rest = [c for c in {**chosen.coordinator, **chosen.segment} if c not in named]
     rows = [(c, count(chosen.coordinator[c]), count(chosen.segment.get(c, 0))) for c in named]
     if rest:
-        here, there = (sum(side.get(c, 0) for c in rest) for side in (chosen.coordinator, chosen.segment))
+        here, there = (
+            sum(side.get(c, 0) for c in rest) for side in (chosen.coordinator, chosen.segment)
+        )
         rows.append((plural(len(rest), "other catalog"), count(here), count(there)))
     return rows
 
@@ -155,9 +195,22 @@ def _removal(estimate: Estimate, chosen: StorageCost, greenplum: bool, out: Cons
     one = "a segment's " if greenplum else ""
     rows = [(x.source, count(x.files_per_second), duration(x.seconds)) for x in chosen.removal]
     out.print(
-        table(f"Removing {one}{plural(chosen.segment_files.filled, 'filled file')}, {chosen.storage}", ("", "files/s", "estimate"), rows)
+        table(
+            f"Removing {one}{plural(chosen.segment_files.filled, 'filled file')}, {chosen.storage}",
+            ("", "files/s", "estimate"),
+            rows,
+        )
     )
     rates = estimate.unlink_rate
     if rates is not None:
-        speed = f"{count(rates.created_per_second)} files/s made, {count(rates.removed_per_second)} removed"
-        out.print(text(f"measured with {plural(rates.files, 'new, small file')}: {speed}; cold or busy disks are slower.", "dim"))
+        speed = (
+            f"{count(rates.created_per_second)} files/s made, {count(rates.removed_per_second)}"
+            " removed"
+        )
+        out.print(
+            text(
+                f"measured with {plural(rates.files, 'new, small file')}: {speed}; cold or busy"
+                " disks are slower.",
+                "dim",
+            )
+        )

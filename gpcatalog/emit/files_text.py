@@ -25,7 +25,11 @@ def show_files(files: Files | None, out: Console) -> None:
         return
     out.print()
     out.print(Text("Files", style="bold"))
-    where = f"on {plural(len(files.instances), 'segment')}" if any(i.content >= 0 for i in files.instances) else "on this server"
+    where = (
+        f"on {plural(len(files.instances), 'segment')}"
+        if any(i.content >= 0 for i in files.instances)
+        else "on this server"
+    )
     line = f"{plural(files.files, 'file')} {where}"
     if files.bytes is not None and files.average_bytes:
         line += f", {size(files.bytes)}, {size(files.average_bytes)} on average"
@@ -33,22 +37,43 @@ def show_files(files: Files | None, out: Console) -> None:
         line += f"; {count(files.when_filled)} once every empty leaf has rows"
     out.print(text(line))
     if files.basis != "directory":
-        out.print(text("counted from lists of segment files and the catalogs: forks, sizes and files beyond 1 GB are not seen", "dim"))
+        out.print(
+            text(
+                "counted from lists of segment files and the catalogs: forks, sizes and files"
+                " beyond 1 GB are not seen",
+                "dim",
+            )
+        )
     if files.empty is not None and files.small is not None:
-        share = f"{files.empty / files.files:.0%} have zero size, {files.small / files.files:.0%} at most 1 MB"
-        slow = f"; scans about {files.slowdown:.1f} × slower than with 128 MB (estimate, {files.slowdown_source})" if files.slowdown else ""
+        share = (
+            f"{files.empty / files.files:.0%} have zero size, {files.small / files.files:.0%} at"
+            " most 1 MB"
+        )
+        slow = (
+            f"; scans about {files.slowdown:.1f} × slower than with 128 MB (estimate,"
+            f" {files.slowdown_source})"
+            if files.slowdown
+            else ""
+        )
         out.print(text(share + slow))
         out.print(text(f"indexes without an entry take {size(files.hollow_bytes or 0)}", "dim"))
-    out.print(text("by part: " + ", ".join(f"{p.part} {count(p.files)}" for p in files.parts), "dim"))
+    out.print(
+        text("by part: " + ", ".join(f"{p.part} {count(p.files)}" for p in files.parts), "dim")
+    )
     if len(files.hosts) > 1:
-        hosts = ", ".join(f"{h.host} {count(h.files + h.mirror_files)}" for h in sorted(files.hosts, key=lambda h: -h.files)[:5])
+        hosts = ", ".join(
+            f"{h.host} {count(h.files + h.mirror_files)}"
+            for h in sorted(files.hosts, key=lambda h: -h.files)[:5]
+        )
         out.print(text(f"by host, mirrors included: {hosts}", "dim"))
     if files.buckets:
         by: Counter[str] = Counter()
         for b in files.buckets:
             by[b.label] += b.files
         rows = [
-            (b.label, count(by[b.label]), f"{by[b.label] / files.files:.1%}", f"{b.published:.1%}") for b in FILE_BUCKETS if by[b.label]
+            (b.label, count(by[b.label]), f"{by[b.label] / files.files:.1%}", f"{b.published:.1%}")
+            for b in FILE_BUCKETS
+            if by[b.label]
         ]
         out.print()
         out.print(table("", ("File size", "files", "share", "a"), rows))
@@ -56,7 +81,13 @@ def show_files(files: Files | None, out: Console) -> None:
     _tables(files, out)
     for t in files.orphan_totals:
         if t.kind != "missing":
-            out.print(text(f"without a row in pg_class, {t.kind}: {plural(t.files, 'file')}, {size(t.bytes)}", "dim"))
+            out.print(
+                text(
+                    f"without a row in pg_class, {t.kind}: {plural(t.files, 'file')},"
+                    f" {size(t.bytes)}",
+                    "dim",
+                )
+            )
 
 
 def _tables(files: Files, out: Console) -> None:
@@ -76,15 +107,27 @@ def _tables(files: Files, out: Console) -> None:
     ]
     out.print()
     if any(t.as_ao_row is not None for t in files.tables):
-        heads: tuple[str, ...] = ("Owns most files", "files", "filled", "as aoco", "as row", "as heap", "removable")
-        note = "filled: every empty leaf has rows; as …: all leaves filled by one writer in that storage; removable: by aoco → row today."
+        heads: tuple[str, ...] = (
+            "Owns most files",
+            "files",
+            "filled",
+            "as aoco",
+            "as row",
+            "as heap",
+            "removable",
+        )
+        note = (
+            "filled: every empty leaf has rows; as …: all leaves filled by one writer in that"
+            " storage; removable: by aoco → row today."
+        )
     else:
         heads, rows = ("Owns most files", "files", "filled"), [row[:3] for row in rows]
         note = "filled: every empty leaf has rows."
     out.print(table("", heads, rows))
     first = files.tables[0]
     removal = (
-        f"removing the files of {first.schema}.{first.name}: {duration(first.removal_fastest)} to {duration(first.removal_slowest)}"
-        f" on its fullest segment, at {count(REMOVE_XFS.value)} to {count(REMOVE_ZFS_LOW.value)} files/s (published)"
+        f"removing the files of {first.schema}.{first.name}: {duration(first.removal_fastest)} to"
+        f" {duration(first.removal_slowest)} on its fullest segment, at {count(REMOVE_XFS.value)}"
+        f" to {count(REMOVE_ZFS_LOW.value)} files/s (published)"
     )
     out.print(text(f"{note} {removal}.", "dim"))

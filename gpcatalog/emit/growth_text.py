@@ -48,7 +48,11 @@ def _band(s: Series) -> str:
 def when(f: Forecast) -> str:
     """When a limit will be reached, in words."""
     if f.state != "reached":
-        words = {"over": "over it now", "far": "not within 20 years", "too few points": f"too few points ({f.points} of 5)"}
+        words = {
+            "over": "over it now",
+            "far": "not within 20 years",
+            "too few points": f"too few points ({f.points} of 5)",
+        }
         found = words.get(f.state, f.state)
         return f"{found}, {f.earliest} at the earliest" if f.earliest is not None else found
     end = str(f.latest) if f.latest is not None else "never at the band's slow end"
@@ -58,9 +62,20 @@ def when(f: Forecast) -> str:
 def show(growth: Growth, out: Console) -> None:
     """Print the whole of it; spark lines only where a person looks."""
     first, last = growth.taken_at[0], growth.taken_at[-1]
-    out.print(text(f"{growth.product} {growth.version} · {growth.database} on {growth.host or 'local'}:{growth.port}", "bold"))
+    out.print(
+        text(
+            f"{growth.product} {growth.version} · {growth.database} on"
+            f" {growth.host or 'local'}:{growth.port}",
+            "bold",
+        )
+    )
     span = duration(growth.days * 86400)
-    out.print(text(f"{plural(len(growth.taken_at), 'snapshot')}, {first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M} UTC ({span})"))
+    out.print(
+        text(
+            f"{plural(len(growth.taken_at), 'snapshot')}, {first:%Y-%m-%d %H:%M} to"
+            f" {last:%Y-%m-%d %H:%M} UTC ({span})"
+        )
+    )
     for name, reason in growth.skipped[:5]:
         out.print(text(f"left out: {name}: {reason}", "yellow"))
     if len(growth.taken_at) < 2:
@@ -68,7 +83,12 @@ def show(growth: Growth, out: Console) -> None:
         _operations(growth, out)
         return
     if growth.days < 1:
-        out.print(text("less than a day lies between them: changes are told, rates a day are not.", "yellow"))
+        out.print(
+            text(
+                "less than a day lies between them: changes are told, rates a day are not.",
+                "yellow",
+            )
+        )
     _series(growth, out)
     _leaves(growth, out)
     _segments(growth, out)
@@ -91,7 +111,13 @@ def _series(growth: Growth, out: Console) -> None:
         if looked_at:
             row.append(spark(s.values, 12))
         rows.append(row)
-    heads = ["Growth", "then", "now", *(("a day", "a week") if long else ("change",)), *(("",) if looked_at else ())]
+    heads = [
+        "Growth",
+        "then",
+        "now",
+        *(("a day", "a week") if long else ("change",)),
+        *(("",) if looked_at else ()),
+    ]
     out.print()
     out.print(table("", heads, rows))
     if long:
@@ -100,8 +126,17 @@ def _series(growth: Growth, out: Console) -> None:
 
 def _leaves(growth: Growth, out: Console) -> None:
     out.print()
-    exact = "" if growth.leaves_compared == len(growth.taken_at) - 1 else " (partly from totals: what came and went unseen is not in it)"
-    out.print(text(f"leaves added {count(growth.leaves_added)}, dropped {count(growth.leaves_dropped)}{exact}"))
+    exact = (
+        ""
+        if growth.leaves_compared == len(growth.taken_at) - 1
+        else " (partly from totals: what came and went unseen is not in it)"
+    )
+    out.print(
+        text(
+            f"leaves added {count(growth.leaves_added)}, dropped"
+            f" {count(growth.leaves_dropped)}{exact}"
+        )
+    )
     if not growth.tables:
         return
     rows = [
@@ -116,10 +151,21 @@ def _leaves(growth: Growth, out: Console) -> None:
         )
         for t in growth.tables[:TABLES_SHOWN]
     ]
-    out.print(table("", ("Changed most", "leaves", "added", "dropped", "rows", "files", "bytes"), rows))
-    out.print(text("rows: of pg_class and pg_attribute together, on each instance; files and bytes of all segments.", "dim"))
+    out.print(
+        table("", ("Changed most", "leaves", "added", "dropped", "rows", "files", "bytes"), rows)
+    )
+    out.print(
+        text(
+            "rows: of pg_class and pg_attribute together, on each instance; files and bytes of all"
+            " segments.",
+            "dim",
+        )
+    )
     if len(growth.schemas) > 1:
-        by_schema = [(s.schema, s.name, count(s.added), count(s.dropped), signed(s.rows, "rows")) for s in growth.schemas[:5]]
+        by_schema = [
+            (s.schema, s.name, count(s.added), count(s.dropped), signed(s.rows, "rows"))
+            for s in growth.schemas[:5]
+        ]
         out.print(table("", ("by schema", "", "added", "dropped", "rows"), by_schema, left=2))
 
 
@@ -128,7 +174,13 @@ def _segments(growth: Growth, out: Console) -> None:
         return
     out.print()
     if not growth.diverging:
-        out.print(text("the segments' catalogs are alike: none is more than a quarter and 1 MB away from the median.", "dim"))
+        out.print(
+            text(
+                "the segments' catalogs are alike: none is more than a quarter and 1 MB away from"
+                " the median.",
+                "dim",
+            )
+        )
         return
     rows = [
         (
@@ -141,9 +193,17 @@ def _segments(growth: Growth, out: Console) -> None:
         )
         for d in growth.diverging[:SEGMENTS_SHOWN]
     ]
-    out.print(table("", ("Diverging segments", "seg", "bytes", "median", "of median", "shrank alone"), rows))
+    out.print(
+        table(
+            "", ("Diverging segments", "seg", "bytes", "median", "of median", "shrank alone"), rows
+        )
+    )
     if len(growth.diverging) > SEGMENTS_SHOWN:
-        out.print(text(f"{count(len(growth.diverging) - SEGMENTS_SHOWN)} more are in --format json", "dim"))
+        out.print(
+            text(
+                f"{count(len(growth.diverging) - SEGMENTS_SHOWN)} more are in --format json", "dim"
+            )
+        )
 
 
 def _churn(growth: Growth, out: Console) -> None:
@@ -157,24 +217,74 @@ def _churn(growth: Growth, out: Console) -> None:
         for c in [entry, *([most] if most is not entry and most.passing != entry.passing else [])]:
             rate = [signed(c.per_day, "rows")] if growth.days >= 1 else []
             where = "entry" if c.content == -1 else str(c.content)
-            rows.append((relation, where, count(c.inserted), count(c.updated), count(c.deleted), amount(c.passing, "rows"), *rate))
+            rows.append(
+                (
+                    relation,
+                    where,
+                    count(c.inserted),
+                    count(c.updated),
+                    count(c.deleted),
+                    amount(c.passing, "rows"),
+                    *rate,
+                )
+            )
     if rows:
-        heads = ("Rows written", "on", "inserted", "updated", "deleted", "did not stay", *(("a day",) if growth.days >= 1 else ()))
+        heads = (
+            "Rows written",
+            "on",
+            "inserted",
+            "updated",
+            "deleted",
+            "did not stay",
+            *(("a day",) if growth.days >= 1 else ()),
+        )
         out.print()
         out.print(table("", heads, rows))
-        out.print(text("counted by the server's statistics: temporary tables, dropped tables and DDL that was rolled back.", "dim"))
+        out.print(
+            text(
+                "counted by the server's statistics: temporary tables, dropped tables and DDL that"
+                " was rolled back.",
+                "dim",
+            )
+        )
 
 
 def _operations(growth: Growth, out: Console) -> None:
     days = growth.operation_days[-DAYS_SHOWN:]
     if days:
-        rows = [(f"{d.day}", count(d.created), count(d.leaves_created), count(d.altered), count(d.truncated)) for d in days]
+        rows = [
+            (
+                f"{d.day}",
+                count(d.created),
+                count(d.leaves_created),
+                count(d.altered),
+                count(d.truncated),
+            )
+            for d in days
+        ]
         out.print()
-        out.print(table("", ("Relations by day (UTC)", "created", "of them leaves", "altered", "truncated"), rows))
-        out.print(text("the last such act on each relation that still exists, as pg_stat_last_operation keeps it.", "dim"))
+        out.print(
+            table(
+                "",
+                ("Relations by day (UTC)", "created", "of them leaves", "altered", "truncated"),
+                rows,
+            )
+        )
+        out.print(
+            text(
+                "the last such act on each relation that still exists, as pg_stat_last_operation"
+                " keeps it.",
+                "dim",
+            )
+        )
     if growth.last_operations:
         last = [
-            (f"{o.schema}.{o.name}", " ".join(part for part in (o.action, o.detail) if part), o.role, f"{o.done_at:%Y-%m-%d %H:%M}")
+            (
+                f"{o.schema}.{o.name}",
+                " ".join(part for part in (o.action, o.detail) if part),
+                o.role,
+                f"{o.done_at:%Y-%m-%d %H:%M}",
+            )
             for o in growth.last_operations[:TABLES_SHOWN]
         ]
         out.print()
@@ -193,17 +303,37 @@ def _forecasts(growth: Growth, out: Console) -> None:
         rows.append((f.what, amount(f.now, f.unit), amount(f.limit, f.unit), mark, when(f)))
     out.print()
     out.print(table("", ("Forecast (estimate)", "now", "limit", "", "reached"), rows))
-    out.print(text("; ".join(f"{chr(ord('a') + n)}: {source}" for n, source in enumerate(sources)) + ".", "dim"))
+    out.print(
+        text(
+            "; ".join(f"{chr(ord('a') + n)}: {source}" for n, source in enumerate(sources)) + ".",
+            "dim",
+        )
+    )
 
 
 def curves(found: Sequence[Curve], out: Console) -> None:
     """Slopes of this server beside the published one."""
     rows = []
     for c in found:
-        own = f"{c.slope:.1f} ms" if c.slope is not None else f"too few points ({len({x for x, _ in c.points})} of 3)"
-        band = f"{c.slope_low:.1f} … {c.slope_high:.1f}" if c.slope_low is not None and c.slope_high is not None else ""
+        own = (
+            f"{c.slope:.1f} ms"
+            if c.slope is not None
+            else f"too few points ({len({x for x, _ in c.points})} of 3)"
+        )
+        band = (
+            f"{c.slope_low:.1f} … {c.slope_high:.1f}"
+            if c.slope_low is not None and c.slope_high is not None
+            else ""
+        )
         rows.append((c.what, f"{c.points[-1][1]:.1f} ms", own, band, f"{c.published:.0f} ms"))
     if rows:
         out.print()
-        out.print(table("", ("For every 10,000 leaves", "last", "this server", "band", "published"), rows))
-        out.print(text(f"{found[0].source}: one vendor's stand; a measurement of your own server wins.", "dim"))
+        out.print(
+            table("", ("For every 10,000 leaves", "last", "this server", "band", "published"), rows)
+        )
+        out.print(
+            text(
+                f"{found[0].source}: one vendor's stand; a measurement of your own server wins.",
+                "dim",
+            )
+        )

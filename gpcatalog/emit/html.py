@@ -1,4 +1,6 @@
-"""One self-contained page: the verdict, then charts that answer questions, then tables to sort and search."""
+"""One self-contained page: the verdict, then charts that answer questions, then tables to sort and
+search.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,12 @@ from pathlib import Path
 
 from gpcatalog import __version__
 from gpcatalog.audit.report import Report
-from gpcatalog.capacity.limits import CATALOG_QUERY_SLOPE, FILE_BUCKETS, FILE_BUCKETS_SOURCE, LEAVES_CEILING_AO_ROW
+from gpcatalog.capacity.limits import (
+    CATALOG_QUERY_SLOPE,
+    FILE_BUCKETS,
+    FILE_BUCKETS_SOURCE,
+    LEAVES_CEILING_AO_ROW,
+)
 from gpcatalog.capacity.trend import METHOD, fit
 from gpcatalog.emit.growth_text import amount, signed, when
 from gpcatalog.emit.html_parts import Cell, figure, short, table
@@ -24,23 +31,37 @@ from gpcatalog.latency.locks import Slots
 from gpcatalog.model.finding import Finding, Severity
 from gpcatalog.model.quantity import count, duration, plural, size
 
-TABLES_BYTES = 200_000  # of the page that the list of tables may take; what is left out is summed up in its last row
+# of the page that the list of tables may take; what is left out is summed up in its last row
+TABLES_BYTES = 200_000
 FINDINGS_SHOWN = 60
 LOCKS_SHOWN = 12
 SEGMENTS_SHOWN = 64
 _DAY = 86400.0
 
 
-# --- the verdict ---------------------------------------------------------------------------------------------------------
+# --- the verdict ----------------------------------------------------------------------------------
 
 
 def _verdict(report: Report) -> str:
     found = report.findings
     by = Counter(f.severity for f in found)
-    words = {Severity.CRITICAL: "critical", Severity.WARNING: "warning", Severity.NOTICE: "notice", Severity.INFO: "info"}
+    words = {
+        Severity.CRITICAL: "critical",
+        Severity.WARNING: "warning",
+        Severity.NOTICE: "notice",
+        Severity.INFO: "info",
+    }
     worst = max(by, default=Severity.INFO)
-    tally = ", ".join(f"{by[s]} {words[s]}{'s' if by[s] > 1 and s is not Severity.CRITICAL else ''}" for s in reversed(Severity) if by[s])
-    headline = short(found[0].title, 240) if found else "Nothing found: the catalog is in order by every limit that was checked."
+    tally = ", ".join(
+        f"{by[s]} {words[s]}{'s' if by[s] > 1 and s is not Severity.CRITICAL else ''}"
+        for s in reversed(Severity)
+        if by[s]
+    )
+    headline = (
+        short(found[0].title, 240)
+        if found
+        else "Nothing found: the catalog is in order by every limit that was checked."
+    )
     lines_ = [f"<b>{safe(headline)}</b>"]
     if found:
         lines_.append(f"<p>→ {safe(short(found[0].remedy, 400))}</p>")
@@ -48,7 +69,8 @@ def _verdict(report: Report) -> str:
     lost = [c for c in report.coverage if c.status != "read"]
     if lost:
         lines_.append(
-            f"<p class=dim>{plural(len(lost), 'probe')} of {len(report.coverage)} could not be read: what they would tell is unknown</p>"
+            f"<p class=dim>{plural(len(lost), 'probe')} of {len(report.coverage)} could not be"
+            " read: what they would tell is unknown</p>"
         )
     return f'<div class="verdict {worst.word if found else ""}">{"".join(lines_)}</div>'
 
@@ -61,30 +83,56 @@ def _facts(report: Report) -> str:
     cells = [
         (count(census.partitions_metric), "partitions: leaves and plain tables"),
         (count(census.leaves), f"leaves of {plural(census.partitioned_tables, 'table')}"),
-        (f"{empty / census.leaves:.0%}" if empty is not None and census.leaves else "?", "of the leaves are empty"),
+        (
+            f"{empty / census.leaves:.0%}" if empty is not None and census.leaves else "?",
+            "of the leaves are empty",
+        ),
         (size(total), "catalog bytes, all instances"),
         (size(reclaimable), "of them reclaimable (estimate)"),
-        (size(report.server.database_bytes) if report.server.database_bytes is not None else "?", "database"),
+        (
+            size(report.server.database_bytes) if report.server.database_bytes is not None else "?",
+            "database",
+        ),
     ]
-    return "<div class=facts>" + "".join(f"<div><b>{safe(value)}</b><span>{safe(what)}</span></div>" for value, what in cells) + "</div>"
+    return (
+        "<div class=facts>"
+        + "".join(
+            f"<div><b>{safe(value)}</b><span>{safe(what)}</span></div>" for value, what in cells
+        )
+        + "</div>"
+    )
 
 
 def _limits(report: Report) -> str:
     rows: list[tuple[Cell, ...]] = []
     classes = []
     for v in report.verdicts:
-        share = "?" if v.share is None else f"{v.share:,.0f} ×" if v.share >= 10 else f"{v.share:.0%}"
-        value = "?" if v.value is None else f"{v.value:.1f} ×" if v.unit == "x" else amount(v.value, v.unit)
+        share = (
+            "?" if v.share is None else f"{v.share:,.0f} ×" if v.share >= 10 else f"{v.share:.0%}"
+        )
+        value = (
+            "?"
+            if v.value is None
+            else f"{v.value:.1f} ×"
+            if v.unit == "x"
+            else amount(v.value, v.unit)
+        )
         limit = f"{v.limit:.1f} ×" if v.unit == "x" else amount(v.limit, v.unit)
-        rows.append(((v.what, v.source + (f"; {v.note}" if v.note else "")), value, limit, share, v.state))
+        rows.append(
+            ((v.what, v.source + (f"; {v.note}" if v.note else "")), value, limit, share, v.state)
+        )
         classes.append(v.state if v.state in ("over", "near") else "")
     if not rows:
         return ""
-    return "<h2>Against the limits</h2>" + table(("limit of", "now", "limit", "share", "state"), rows, classes=classes)
+    return "<h2>Against the limits</h2>" + table(
+        ("limit of", "now", "limit", "share", "state"), rows, classes=classes
+    )
 
 
 def _finding(f: Finding) -> str:
-    relations = ", ".join(f.relations[:5]) + (f" and {count(f.relations_total - 5)} more" if f.relations_total > 5 else "")
+    relations = ", ".join(f.relations[:5]) + (
+        f" and {count(f.relations_total - 5)} more" if f.relations_total > 5 else ""
+    )
     parts = [f"<span class=tag>{f.severity.word}</span><b>{safe(short(f.title, 300))}</b>"]
     if f.detail:
         parts.append(f"<p>{safe(short(f.detail, 600))}</p>")
@@ -92,7 +140,9 @@ def _finding(f: Finding) -> str:
         parts.append(f"<p class=dim>{safe(short(relations, 400))}</p>")
     parts.append(f"<p>→ {safe(short(f.remedy, 600))}</p>")
     source = f", source: {f.source}" if f.source else ""
-    parts.append(f'<p class="source">{safe(f"{f.rule}, confidence {f.confidence.value}{source}")}</p>')
+    parts.append(
+        f'<p class="source">{safe(f"{f.rule}, confidence {f.confidence.value}{source}")}</p>'
+    )
     return f'<div class="finding {f.severity.word}">{"".join(parts)}</div>'
 
 
@@ -101,11 +151,15 @@ def _findings(report: Report) -> str:
         return ""
     shown = "".join(_finding(f) for f in report.findings[:FINDINGS_SHOWN])
     rest = len(report.findings) - FINDINGS_SHOWN
-    more = f"<p class=dim>{count(rest)} more, none worse, are in the audit's own output.</p>" if rest > 0 else ""
+    more = (
+        f"<p class=dim>{count(rest)} more, none worse, are in the audit's own output.</p>"
+        if rest > 0
+        else ""
+    )
     return f"<h2>Findings</h2>{shown}{more}"
 
 
-# --- charts --------------------------------------------------------------------------------------------------------------
+# --- charts ---------------------------------------------------------------------------------------
 
 
 def _day(moment: float) -> str:
@@ -126,23 +180,48 @@ def _segments_chart(points: Sequence[Point]) -> str:
     form = _moment_text(points)
     segments = sorted({c for p in points for c in p.contents if c >= 0})
     entry = Curve(
-        "coordinator" if segments else "server", [(p.taken_at.timestamp(), float(p.bytes_of(-1))) for p in points if -1 in p.contents], "a"
+        "coordinator" if segments else "server",
+        [(p.taken_at.timestamp(), float(p.bytes_of(-1))) for p in points if -1 in p.contents],
+        "a",
     )
     found = [entry]
     if 0 < len(segments) <= 5:
         found += [
-            Curve(f"segment {c}", [(p.taken_at.timestamp(), float(p.bytes_of(c))) for p in points if c in p.contents], "bcdef"[n])
+            Curve(
+                f"segment {c}",
+                [(p.taken_at.timestamp(), float(p.bytes_of(c))) for p in points if c in p.contents],
+                "bcdef"[n],
+            )
             for n, c in enumerate(segments)
         ]
     elif segments:
-        of = [(p.taken_at.timestamp(), sorted(float(p.bytes_of(c)) for c in p.contents if c >= 0)) for p in points]
-        for label, kind, pick in (("largest segment", "e", -1), ("median segment", "c", None), ("smallest segment", "f", 0)):
-            found.append(Curve(label, [(t, v[(len(v) - 1) // 2 if pick is None else pick]) for t, v in of if v], kind))
+        of = [
+            (p.taken_at.timestamp(), sorted(float(p.bytes_of(c)) for c in p.contents if c >= 0))
+            for p in points
+        ]
+        for label, kind, pick in (
+            ("largest segment", "e", -1),
+            ("median segment", "c", None),
+            ("smallest segment", "f", 0),
+        ):
+            found.append(
+                Curve(
+                    label,
+                    [(t, v[(len(v) - 1) // 2 if pick is None else pick]) for t, v in of if v],
+                    kind,
+                )
+            )
     return figure(
         "Do all segments' catalogs grow alike?",
         "catalog bytes of each instance over time; a line that falls alone was vacuumed alone.",
         lines(
-            Lines("catalog bytes of each instance over time", found, lambda x: f"{datetime.fromtimestamp(x, UTC):{form}}", size, base=1024)
+            Lines(
+                "catalog bytes of each instance over time",
+                found,
+                lambda x: f"{datetime.fromtimestamp(x, UTC):{form}}",
+                size,
+                base=1024,
+            )
         ),
     )
 
@@ -157,12 +236,18 @@ def _catalogs_chart(report: Report) -> str:
     names = sorted(live, key=lambda r: (-(live[r] + dead[r]), r))[:10]
     chart = bars(
         "live and reclaimable bytes of each catalog",
-        [Bar(r, ((live[r], "a"), (dead[r], "b")), f"{size(dead[r])} of {size(live[r] + dead[r])}") for r in names],
+        [
+            Bar(
+                r, ((live[r], "a"), (dead[r], "b")), f"{size(dead[r])} of {size(live[r] + dead[r])}"
+            )
+            for r in names
+        ],
         label_letters=22,
     )
     return figure(
         "Which catalogs would give space back?",
-        "all instances together, heap and indexes; what VACUUM FULL and REINDEX would leave, and what they would free (estimate).",
+        "all instances together, heap and indexes; what VACUUM FULL and REINDEX would leave, and"
+        " what they would free (estimate).",
         chart and chart + legend([("needed", "a"), ("reclaimable", "b")]),
     )
 
@@ -184,7 +269,8 @@ def _instances_chart(report: Report) -> str:
     return figure(
         "Which instance is worst?",
         f"needed and reclaimable catalog bytes now, with bytes / bytes needed.{rest}",
-        bars("catalog bytes of each instance", rows) + legend([("needed", "a"), ("reclaimable", "b")]),
+        bars("catalog bytes of each instance", rows)
+        + legend([("needed", "a"), ("reclaimable", "b")]),
     )
 
 
@@ -198,13 +284,16 @@ def _files_chart(seen: Picture) -> str:
             rows.append(Bar("as ao_row instead", ((f.as_row, "c"),), count(f.as_row)))
     return figure(
         "How many files a segment, and how many would there be?",
-        "derived from the tables' columns, indexes and auxiliary relations by the cost model (estimate).",
+        "derived from the tables' columns, indexes and auxiliary relations by the cost model"
+        " (estimate).",
         bars("files of one segment by storage", rows),
     )
 
 
 def _sizes_chart(report: Report, seen: Picture) -> str:
-    """Files by size: as listed in the directories where they were, else each leaf with its average."""
+    """Files by size: as listed in the directories where they were, else each leaf with its
+    average.
+    """
     listed = report.files is not None and report.files.basis == "directory" and report.files.buckets
     if report.files is not None and listed:
         found_by: Counter[str] = Counter()
@@ -219,10 +308,18 @@ def _sizes_chart(report: Report, seen: Picture) -> str:
     if not total:
         return ""
     found = [
-        Column(b.label, n / total, b.published, f"{n / total:.0%}" if n / total >= 0.005 or not n else "<1%")
+        Column(
+            b.label,
+            n / total,
+            b.published,
+            f"{n / total:.0%}" if n / total >= 0.005 or not n else "<1%",
+        )
         for b, n in zip(FILE_BUCKETS, sizes, strict=True)
     ]
-    entries = '<p class="legend"><span><i class="key a"></i>here</span><span><i class="key o"></i>published</span></p>'
+    entries = (
+        '<p class="legend"><span><i class="key a"></i>here</span><span><i class="key'
+        ' o"></i>published</span></p>'
+    )
     return figure(
         "Are the files too small?",
         f"share of {plural(total, 'file' if listed else 'data file')} by size; {basis}",
@@ -232,10 +329,18 @@ def _sizes_chart(report: Report, seen: Picture) -> str:
 
 
 def _grains_chart(seen: Picture) -> str:
-    rows = [Bar(g.grain, ((g.leaves, "a"),), f"{count(g.leaves)} in {count(g.tables)}, most {count(g.most)}") for g in seen.grains]
+    rows = [
+        Bar(
+            g.grain,
+            ((g.leaves, "a"),),
+            f"{count(g.leaves)} in {count(g.tables)}, most {count(g.most)}",
+        )
+        for g in seen.grains
+    ]
     return figure(
         "Where do the leaves come from?",
-        "leaves by the grain of their table's first level, in how many tables, and the most of one.",
+        "leaves by the grain of their table's first level, in how many tables, and the most of"
+        " one.",
         bars("leaves by grain", rows, label_letters=9),
     )
 
@@ -250,21 +355,46 @@ def _latency_chart(growth: Growth) -> str:
         found.append(Curve(c.what, c.points, kind, dots=True))
         if c.slope is not None and c.base is not None:
             ends = (min(x for x, _ in c.points), widest)
-            found.append(Curve(f"own slope {c.slope:.1f} ms / 10,000", [(x, c.base + c.slope * x / 10_000) for x in ends], kind))
+            found.append(
+                Curve(
+                    f"own slope {c.slope:.1f} ms / 10,000",
+                    [(x, c.base + c.slope * x / 10_000) for x in ends],
+                    kind,
+                )
+            )
             says.append(f"{c.slope:.1f} ms")
-    start = min((y for c in wanted for x, y in c.points if x == min(x for x, _ in c.points)), default=0.0)
+    start = min(
+        (y for c in wanted for x, y in c.points if x == min(x for x, _ in c.points)), default=0.0
+    )
     low = min(x for c in wanted for x, _ in c.points)
     published = [(x, start + CATALOG_QUERY_SLOPE.value * (x - low) / 10_000) for x in (low, widest)]
     if widest > low:
-        found.append(Curve(f"published: {CATALOG_QUERY_SLOPE.value:.0f} ms / 10,000", published, "b", dashed=True))
+        found.append(
+            Curve(
+                f"published: {CATALOG_QUERY_SLOPE.value:.0f} ms / 10,000",
+                published,
+                "b",
+                dashed=True,
+            )
+        )
     own = (
-        f"own slope {' and '.join(says)} for every 10,000 leaves" if says else "too few different numbers of leaves for a slope of its own"
+        f"own slope {' and '.join(says)} for every 10,000 leaves"
+        if says
+        else "too few different numbers of leaves for a slope of its own"
     )
     return figure(
         "How long does one scan of the catalog take?",
         f"median of each snapshot against leaves; {own}.",
-        lines(Lines("catalog scan against leaves", found, count, lambda y: f"{y:.0f} ms" if y < 10_000 else f"{y / 1000:.0f} s")),
-        f"{CATALOG_QUERY_SLOPE.source}; {CATALOG_QUERY_SLOPE.note}. One vendor's stand: your own measurement wins.",
+        lines(
+            Lines(
+                "catalog scan against leaves",
+                found,
+                count,
+                lambda y: f"{y:.0f} ms" if y < 10_000 else f"{y / 1000:.0f} s",
+            )
+        ),
+        f"{CATALOG_QUERY_SLOPE.source}; {CATALOG_QUERY_SLOPE.note}. One vendor's stand: your own"
+        " measurement wins.",
     )
 
 
@@ -284,11 +414,18 @@ def _forecast_chart(growth: Growth, points: Sequence[Point]) -> str:
         x0 = (last - begun) / _DAY
         start = line.at(x0)
         days = span / _DAY
-        found.append(Curve("by the line", [(last, start), (ahead, start + line.slope * days)], "b", dashed=True))
+        found.append(
+            Curve(
+                "by the line", [(last, start), (ahead, start + line.slope * days)], "b", dashed=True
+            )
+        )
         band = [(last, start, start), (ahead, start + line.low * days, start + line.high * days)]
         says = f"as far ahead as the series goes back ({duration(span)})."
     else:
-        says = "too few points or too short a time for a band: five snapshots over more than a day are needed."
+        says = (
+            "too few points or too short a time for a band: five snapshots over more than a day are"
+            " needed."
+        )
     limit = LEAVES_CEILING_AO_ROW
     top = max([v for _, v in known] + [h for _, _, h in band])
     near = (
@@ -314,7 +451,7 @@ def _forecast_chart(growth: Growth, points: Sequence[Point]) -> str:
     )
 
 
-# --- sections ------------------------------------------------------------------------------------------------------------
+# --- sections -------------------------------------------------------------------------------------
 
 
 def _growth(growth: Growth) -> str:
@@ -324,21 +461,37 @@ def _growth(growth: Growth) -> str:
     rows: list[tuple[Cell, ...]] = []
     for s in growth.series:
         then = next(v for v in s.values if v is not None)
-        row: tuple[Cell, ...] = (s.what, amount(then, s.unit), amount(s.now, s.unit), signed(s.change, s.unit))
+        row: tuple[Cell, ...] = (
+            s.what,
+            amount(then, s.unit),
+            amount(s.now, s.unit),
+            signed(s.change, s.unit),
+        )
         if long:
-            band = f"{signed(s.per_day_low, s.unit)} … {signed(s.per_day_high, s.unit)}" if s.per_day_low is not None else "too few points"
+            band = (
+                f"{signed(s.per_day_low, s.unit)} … {signed(s.per_day_high, s.unit)}"
+                if s.per_day_low is not None
+                else "too few points"
+            )
             row += (signed(s.per_day, s.unit), band)
         rows.append(row)
     out = [
-        f"<h2>Growth</h2><p>{plural(len(growth.taken_at), 'snapshot')} in {duration(growth.days * _DAY)}; leaves added "
-        f"{count(growth.leaves_added)}, dropped {count(growth.leaves_dropped)}.</p>",
+        (
+            f"<h2>Growth</h2><p>{plural(len(growth.taken_at), 'snapshot')} in"
+            f" {duration(growth.days * _DAY)}; leaves added {count(growth.leaves_added)}, dropped"
+            f" {count(growth.leaves_dropped)}.</p>"
+        ),
         table(("", "then", "now", "change", *(("a day (estimate)", "band") if long else ())), rows),
     ]
     if growth.forecasts:
         reached: list[tuple[Cell, ...]] = [
-            ((f.what, f.limit_source), amount(f.now, f.unit), amount(f.limit, f.unit), when(f)) for f in growth.forecasts
+            ((f.what, f.limit_source), amount(f.now, f.unit), amount(f.limit, f.unit), when(f))
+            for f in growth.forecasts
         ]
-        out.append("<h3>When limits are reached (estimate)</h3>" + table(("limit of", "now", "limit", "reached"), reached))
+        out.append(
+            "<h3>When limits are reached (estimate)</h3>"
+            + table(("limit of", "now", "limit", "reached"), reached)
+        )
     if growth.diverging:
         diverging = [
             (
@@ -351,7 +504,12 @@ def _growth(growth: Growth) -> str:
             )
             for d in growth.diverging[:SEGMENTS_SHOWN]
         ]
-        out.append("<h3>Diverging segments</h3>" + table(("catalog", "segment", "bytes", "median", "of median", "shrank alone"), diverging))
+        out.append(
+            "<h3>Diverging segments</h3>"
+            + table(
+                ("catalog", "segment", "bytes", "median", "of median", "shrank alone"), diverging
+            )
+        )
     if growth.tables:
         changed = [
             (f"{t.schema}.{t.name}", t.state, count(t.leaves_now), count(t.added), count(t.dropped), signed(t.rows, "rows"),
@@ -360,7 +518,12 @@ def _growth(growth: Growth) -> str:
         ]  # fmt: skip
         out.append(
             "<h3>Tables that changed most</h3>"
-            + table(("table", "", "leaves", "added", "dropped", "catalog rows", "files", "bytes"), changed, name="changed", left=2)
+            + table(
+                ("table", "", "leaves", "added", "dropped", "catalog rows", "files", "bytes"),
+                changed,
+                name="changed",
+                left=2,
+            )
         )
     return "".join(out)
 
@@ -400,11 +563,20 @@ def _locks(slots: Slots) -> str:
         return ""
     have = count(slots.slots) if slots.slots is not None else "?"
     rows = [
-        (f"{n.statement} {n.table}", count(n.locks), f"{n.share:.1%}" if n.share is not None else "?") for n in slots.needs[:LOCKS_SHOWN]
+        (
+            f"{n.statement} {n.table}",
+            count(n.locks),
+            f"{n.share:.1%}" if n.share is not None else "?",
+        )
+        for n in slots.needs[:LOCKS_SHOWN]
     ]
-    classes = ["over" if (n.share or 0) > 1 else "near" if (n.share or 0) > 0.8 else "" for n in slots.needs]
+    classes = [
+        "over" if (n.share or 0) > 1 else "near" if (n.share or 0) > 0.8 else ""
+        for n in slots.needs
+    ]
     return (
-        f"<h2>Locks</h2><p>{have} lock slots on the entry instance, shared by all sessions; needs are derived by the cost model.</p>"
+        f"<h2>Locks</h2><p>{have} lock slots on the entry instance, shared by all sessions; needs"
+        " are derived by the cost model.</p>"
         + table(("statement", "locks", "of the slots"), rows, classes=classes)
         + f'<p class="source">{safe(slots.source)}</p>'
     )
@@ -413,7 +585,16 @@ def _locks(slots: Slots) -> str:
 def _tables(seen: Picture) -> str:
     if not seen.tables:
         return ""
-    heads = ("table", "storage", "leaves", "empty", "pg_class rows", "pg_attribute rows", "files", "bytes")
+    heads = (
+        "table",
+        "storage",
+        "leaves",
+        "empty",
+        "pg_class rows",
+        "pg_attribute rows",
+        "files",
+        "bytes",
+    )
 
     def known(value: int | None) -> str:
         return count(value) if value is not None else "?"
@@ -436,13 +617,16 @@ def _tables(seen: Picture) -> str:
             count(sum(t.class_rows for t in rest)), count(sum(t.attribute_rows for t in rest)), "", "",
         )  # fmt: skip
     return (
-        f"<h2>Tables</h2><p>{plural(len(rows), 'table')}, those that own most catalog rows first; catalog rows are of each instance, "
-        "files and bytes of all segments.</p>" + table(heads, rows, name="tables", left=2, foot=foot)
+        f"<h2>Tables</h2><p>{plural(len(rows), 'table')}, those that own most catalog rows first;"
+        " catalog rows are of each instance, files and bytes of all segments.</p>"
+        + table(heads, rows, name="tables", left=2, foot=foot)
     )
 
 
 def _files_table(report: Report) -> str:
-    """Files as the directories (or the segment file lists) have them: where they are, and the tables with most of them."""
+    """Files as the directories (or the segment file lists) have them: where they are, and the
+    tables with most of them.
+    """
     found = report.files
     if found is None:
         return ""
@@ -459,7 +643,11 @@ def _files_table(report: Report) -> str:
         said.append(f"{count(found.when_filled)} once every empty leaf has rows")
     if found.hollow_bytes:
         said.append(f"{size(found.hollow_bytes)} in indexes without an entry")
-    basis = "counted in the data directories" if found.basis == "directory" else "told by segment file lists; forks and sizes are not seen"
+    basis = (
+        "counted in the data directories"
+        if found.basis == "directory"
+        else "told by segment file lists; forks and sizes are not seen"
+    )
     heads = ("table", "storage", "files", "filled", "as aoco", "as row", "as heap", "removable")
     rows = [
         (
@@ -468,12 +656,24 @@ def _files_table(report: Report) -> str:
         )
         for t in found.tables
     ]  # fmt: skip
-    hosts = [(h.host, count(h.primaries), count(h.mirrors), count(h.files), count(h.mirror_files)) for h in found.hosts]
+    hosts = [
+        (h.host, count(h.primaries), count(h.mirrors), count(h.files), count(h.mirror_files))
+        for h in found.hosts
+    ]
     return (
-        f"<h2>Files</h2><p>{safe(', '.join(said))}; {basis}. Filled: every empty leaf has rows; as …: all leaves filled by one writer in "
-        "that storage; removable: files that rows instead of columns would save today (cost model).</p>"
+        f"<h2>Files</h2><p>{safe(', '.join(said))}; {basis}. Filled: every empty leaf has rows; as"
+        " …: all leaves filled by one writer in that storage; removable: files that rows instead"
+        " of columns would save today (cost model).</p>"
         + table(heads, rows, name="files", left=2, budget=60_000)
-        + (table(("host", "primaries", "mirrors", "their files", "mirrors' files"), hosts, budget=20_000) if hosts else "")
+        + (
+            table(
+                ("host", "primaries", "mirrors", "their files", "mirrors' files"),
+                hosts,
+                budget=20_000,
+            )
+            if hosts
+            else ""
+        )
     )
 
 
@@ -491,7 +691,16 @@ def _catalog_table(report: Report) -> str:
         )
         for s in report.catalog_summary
     ]
-    heads = ("catalog", "live rows", "coordinator", "median segment", "worst", "its content id", "reclaimable there", "bloat there")
+    heads = (
+        "catalog",
+        "live rows",
+        "coordinator",
+        "median segment",
+        "worst",
+        "its content id",
+        "reclaimable there",
+        "bloat there",
+    )
     return "<h2>Catalogs</h2>" + table(heads, rows, name="catalogs", budget=60_000) if rows else ""
 
 
@@ -500,11 +709,22 @@ def _not_read(report: Report) -> str:
     if not lost:
         return ""
     rows = [(c.probe, c.status, short(c.reason, 200), c.needs) for c in lost]
-    return "<h2>Not read</h2>" + table(("probe", "status", "reason", "needs"), rows, left=4, budget=20_000)
+    return "<h2>Not read</h2>" + table(
+        ("probe", "status", "reason", "needs"), rows, left=4, budget=20_000
+    )
 
 
-def page(report: Report, growth: Growth, points: Sequence[Point], seen: Picture, slots: Slots, planned: Outlook) -> str:
-    """The whole page as text: under 500 KB whatever the cluster's size, no reference to anything outside."""
+def page(
+    report: Report,
+    growth: Growth,
+    points: Sequence[Point],
+    seen: Picture,
+    slots: Slots,
+    planned: Outlook,
+) -> str:
+    """The whole page as text: under 500 KB whatever the cluster's size, no reference to anything
+    outside.
+    """
     here = Path(__file__).parent
     style = (here / "page.css").read_text(encoding="utf-8")
     script = (here / "page.js").read_text(encoding="utf-8")
@@ -513,10 +733,14 @@ def page(report: Report, growth: Growth, points: Sequence[Point], seen: Picture,
     server = report.server
     where = f"{server.database} on {server.host or 'local'}:{server.port}"
     title = f"{where} · gpcatalog"
-    cluster = f"coordinator and {plural(server.segments, 'segment')} on {plural(server.hosts, 'host')}, " if server.segments else ""
+    cluster = (
+        f"coordinator and {plural(server.segments, 'segment')} on {plural(server.hosts, 'host')}, "
+        if server.segments
+        else ""
+    )
     subtitle = (
-        f"{server.product} {server.version}, {cluster}{report.taken.taken_at:%Y-%m-%d %H:%M} UTC, read in {duration(report.taken.seconds)} "
-        f"as {server.role}"
+        f"{server.product} {server.version}, {cluster}{report.taken.taken_at:%Y-%m-%d %H:%M} UTC,"
+        f" read in {duration(report.taken.seconds)} as {server.role}"
     )
     charts = "".join(
         (
@@ -546,12 +770,16 @@ def page(report: Report, growth: Growth, points: Sequence[Point], seen: Picture,
             _files_table(report),
             _catalog_table(report),
             _not_read(report),
-            f"<footer>gpcatalog {safe(__version__)}, snapshot {safe(report.taken.snapshot_id)}. What is called an estimate is one; "
-            "published figures are one vendor's stand.</footer>",
+            (
+                f"<footer>gpcatalog {safe(__version__)}, snapshot {safe(report.taken.snapshot_id)}."
+                " What is called an estimate is one; published figures are one vendor's"
+                " stand.</footer>"
+            ),
         )
     )
     return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport"'
+        ' content="width=device-width, initial-scale=1">'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
         f"<title>{safe(title)}</title><style>{style}</style></head><body>{body}<script>{script}</script></body></html>\n"
     )

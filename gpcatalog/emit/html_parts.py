@@ -17,7 +17,9 @@ Cell = str | tuple[str, str]  # words, or words and a small line below them
 
 def _cell(cell: Cell) -> str:
     if isinstance(cell, str):
-        return safe(cell if len(cell) > 14 else cell.replace(" ", "\u00a0"))  # a number stays with its unit
+        return safe(
+            cell if len(cell) > 14 else cell.replace(" ", "\u00a0")
+        )  # a number stays with its unit
     return safe(cell[0]) + (f"<small>{safe(cell[1])}</small>" if cell[1] else "")
 
 
@@ -31,7 +33,10 @@ def table(
     classes: Sequence[str] | None = None,
     foot: Sequence[str] = (),
 ) -> str:
-    """A table; cells are texts, escaped here. The first `left` columns are words. name: sortable and searchable under this id."""
+    """A table; cells are texts, escaped here.
+
+    The first `left` columns are words. name: sortable and searchable under this id.
+    """
 
     def kind(n: int) -> str:
         return " class=l" if 0 < n < left else ""
@@ -45,10 +50,23 @@ def table(
         if used > budget:
             break
         body.append(line)
-    tail = "<tfoot><tr>" + "".join(f"<td{kind(n)}>{safe(cell)}" for n, cell in enumerate(foot)) + "</tfoot>" if foot else ""
-    search = f'<input type=search data-for="{name}" placeholder="Search…" aria-label="Search" hidden>' if name else ""
+    tail = (
+        "<tfoot><tr>"
+        + "".join(f"<td{kind(n)}>{safe(cell)}" for n, cell in enumerate(foot))
+        + "</tfoot>"
+        if foot
+        else ""
+    )
+    search = (
+        f'<input type=search data-for="{name}" placeholder="Search…" aria-label="Search" hidden>'
+        if name
+        else ""
+    )
     sortable = f' class=sortable id="{name}"' if name else ""
-    return f"{search}<div class=wide><table{sortable}><thead><tr>{head}</thead><tbody>{''.join(body)}</tbody>{tail}</table></div>"
+    return (
+        f"{search}<div"
+        f" class=wide><table{sortable}><thead><tr>{head}</thead><tbody>{''.join(body)}</tbody>{tail}</table></div>"
+    )
 
 
 def figure(title: str, says: str, chart: str, source: str = "") -> str:

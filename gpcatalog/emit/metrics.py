@@ -10,7 +10,9 @@ from gpcatalog.model.finding import Severity
 from gpcatalog.model.names import printable
 from gpcatalog.model.timing import Timing
 
-CATALOGS = 12  # catalogs with series of their own on each instance; the others are summed up as "other"
+CATALOGS = (
+    12  # catalogs with series of their own on each instance; the others are summed up as "other"
+)
 
 
 def label(text: str) -> str:
@@ -38,7 +40,9 @@ class _Family:
             self.samples.append((labels, float(value)))
 
     def text(self, server: str) -> str:
-        """The family's lines; every sample says which server it is of, so that files of several may lie side by side."""
+        """The family's lines; every sample says which server it is of, so that files of several may
+        lie side by side.
+        """
         if not self.samples:
             return ""
         lines = [f"# TYPE {self.name} {self.kind}"]
@@ -47,15 +51,25 @@ class _Family:
         lines.append(f"# HELP {self.name} {self.help}")
         suffix = "_total" if self.kind == "counter" else ""
         for labels, value in self.samples:
-            inside = ",".join(f'{key}="{label(text)}"' for key, text in {"server": server, **labels}.items())
+            inside = ",".join(
+                f'{key}="{label(text)}"' for key, text in {"server": server, **labels}.items()
+            )
             number = repr(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)
             lines.append(f"{self.name}{suffix}{{{inside}}} {number}")
         return "\n".join(lines) + "\n"
 
 
 def _catalogs(report: Report, database: str) -> list[_Family]:
-    sizes = _Family("gpcatalog_catalog_bytes", "Bytes of a catalog with its TOAST and indexes on one instance.", "bytes")
-    reclaimable = _Family("gpcatalog_catalog_reclaimable_bytes", "Of those, what VACUUM FULL and REINDEX would free (estimate).", "bytes")
+    sizes = _Family(
+        "gpcatalog_catalog_bytes",
+        "Bytes of a catalog with its TOAST and indexes on one instance.",
+        "bytes",
+    )
+    reclaimable = _Family(
+        "gpcatalog_catalog_reclaimable_bytes",
+        "Of those, what VACUUM FULL and REINDEX would free (estimate).",
+        "bytes",
+    )
     rows = _Family("gpcatalog_catalog_rows", "Live rows of a catalog on one instance.")
     shown = {s.relation for s in report.catalog_summary[:CATALOGS]}
     other: dict[int, list[int]] = {}
@@ -90,7 +104,9 @@ def _census(report: Report, database: str) -> list[_Family]:
     partitioned.add(report.census.partitioned_tables, database=database)
     widest = _Family("gpcatalog_widest_table_leaves", "Leaves of the table that has most.")
     widest.add(report.census.leaves_per_table_max, database=database)
-    temporary = _Family("gpcatalog_temporary_relations", "Temporary relations on the entry instance.")
+    temporary = _Family(
+        "gpcatalog_temporary_relations", "Temporary relations on the entry instance."
+    )
     temporary.add(report.temporary_relations, database=database)
     bytes_ = _Family("gpcatalog_database_bytes", "Bytes of the database on all primaries.", "bytes")
     bytes_.add(report.server.database_bytes, database=database)
@@ -98,7 +114,9 @@ def _census(report: Report, database: str) -> list[_Family]:
 
 
 def _files(report: Report, database: str) -> list[_Family]:
-    """Files of the data directories, or of the segment file lists; nothing where neither was read."""
+    """Files of the data directories, or of the segment file lists; nothing where neither was
+    read.
+    """
     seen = report.files
     if seen is None:
         return []
@@ -113,34 +131,63 @@ def _files(report: Report, database: str) -> list[_Family]:
         buckets.add(b.files, database=database, size=b.label, storage=b.storage)
     total = _Family("gpcatalog_files_bytes", "Bytes of those files.", "bytes")
     total.add(seen.bytes, database=database)
-    filled = _Family("gpcatalog_files_when_filled", "Files once every empty leaf has rows (derived).")
+    filled = _Family(
+        "gpcatalog_files_when_filled", "Files once every empty leaf has rows (derived)."
+    )
     filled.add(seen.when_filled, database=database)
-    removable = _Family("gpcatalog_files_removable", "Files that storing column-oriented leaves by row would remove (derived).")
+    removable = _Family(
+        "gpcatalog_files_removable",
+        "Files that storing column-oriented leaves by row would remove (derived).",
+    )
     removable.add(seen.removable, database=database)
-    hosts = _Family("gpcatalog_host_files", "Files of this database on one host, mirrors counted as their primaries.")
+    hosts = _Family(
+        "gpcatalog_host_files",
+        "Files of this database on one host, mirrors counted as their primaries.",
+    )
     for h in seen.hosts:
         hosts.add(h.files + h.mirror_files, database=database, host=h.host)
     return [by_part, instances, buckets, total, filled, removable, hosts]
 
 
 def _judged(report: Report, database: str) -> list[_Family]:
-    limits = _Family("gpcatalog_limit_ratio", "Where the database stands against a limit; 1 is the limit.", "ratio")
+    limits = _Family(
+        "gpcatalog_limit_ratio",
+        "Where the database stands against a limit; 1 is the limit.",
+        "ratio",
+    )
     for v in report.verdicts:
         limits.add(v.share, database=database, limit=v.id)
     findings = _Family("gpcatalog_findings", "Findings of an audit by severity.")
     for severity in Severity:
-        findings.add(sum(1 for f in report.findings if f.severity is severity), database=database, severity=severity.word)
+        findings.add(
+            sum(1 for f in report.findings if f.severity is severity),
+            database=database,
+            severity=severity.word,
+        )
     probes = _Family("gpcatalog_probes", "Probes of the snapshot by what became of them.")
     for status in sorted({"read", *(c.status for c in report.coverage)}):
-        probes.add(sum(1 for c in report.coverage if c.status == status), database=database, status=status)
-    held = _Family("gpcatalog_horizon_transactions", "Transactions begun since the oldest thing that keeps dead rows alive.")
-    held.add(max((h.xid_age for h in report.holders if h.xid_age is not None), default=0), database=database)
+        probes.add(
+            sum(1 for c in report.coverage if c.status == status), database=database, status=status
+        )
+    held = _Family(
+        "gpcatalog_horizon_transactions",
+        "Transactions begun since the oldest thing that keeps dead rows alive.",
+    )
+    held.add(
+        max((h.xid_age for h in report.holders if h.xid_age is not None), default=0),
+        database=database,
+    )
     return [limits, findings, probes, held]
 
 
 def _top(report: Report, database: str, top: int) -> list[_Family]:
-    leaves = _Family("gpcatalog_table_leaves", f"Leaves of the {top} tables that own most catalog rows.")
-    rows = _Family("gpcatalog_table_catalog_rows", f"Rows in pg_class and pg_attribute of the {top} tables that own most.")
+    leaves = _Family(
+        "gpcatalog_table_leaves", f"Leaves of the {top} tables that own most catalog rows."
+    )
+    rows = _Family(
+        "gpcatalog_table_catalog_rows",
+        f"Rows in pg_class and pg_attribute of the {top} tables that own most.",
+    )
     for t in report.tables[:top]:
         leaves.add(t.leaves, database=database, schema=t.schema, table=t.name)
         rows.add(t.class_rows + t.attribute_rows, database=database, schema=t.schema, table=t.name)
@@ -148,15 +195,23 @@ def _top(report: Report, database: str, top: int) -> list[_Family]:
 
 
 def _timings(timings: Sequence[Timing], database: str) -> list[_Family]:
-    seconds = _Family("gpcatalog_latency_seconds", "Least, median and 95th percentile of what was timed.", "seconds")
+    seconds = _Family(
+        "gpcatalog_latency_seconds",
+        "Least, median and 95th percentile of what was timed.",
+        "seconds",
+    )
     ddl = _Family("gpcatalog_ddl_sessions", "Sessions that run DDL or wait with it.")
     written = _Family(
-        "gpcatalog_catalog_rows_written", "Rows written to a catalog of one instance, as its statistics count.", kind="counter"
+        "gpcatalog_catalog_rows_written",
+        "Rows written to a catalog of one instance, as its statistics count.",
+        kind="counter",
     )
     for t in timings:
         if t.what.startswith("rows "):
             kind = t.what.removeprefix("rows ")
-            written.add(t.n, database=database, content=str(t.content), catalog=t.subject, kind=kind)
+            written.add(
+                t.n, database=database, content=str(t.content), catalog=t.subject, kind=kind
+            )
         elif t.what in ("running ddl", "waiting ddl"):
             ddl.add(t.n, database=database, state=t.what.removesuffix(" ddl"))
         elif not t.subject:  # tables have no series here
@@ -167,9 +222,11 @@ def _timings(timings: Sequence[Timing], database: str) -> list[_Family]:
 
 
 def exposition(report: Report, timings: Sequence[Timing], *, top: int = 10) -> str:
-    """OpenMetrics text ending in `# EOF`; also fit for a textfile collector, which takes its last line for a comment.
+    """OpenMetrics text ending in `# EOF`; also fit for a textfile collector, which takes its last
+    line for a comment.
 
-    top: tables with two series each. Series grow with instances (3 a catalog, of 12 catalogs), never with tables or leaves.
+    top: tables with two series each. Series grow with instances (3 a catalog, of 12 catalogs),
+         never with tables or leaves.
     """
     server, database = report.server, report.server.database
     who = _Family("gpcatalog_server", "Which server and database this is; always 1.")
@@ -177,7 +234,9 @@ def exposition(report: Report, timings: Sequence[Timing], *, top: int = 10) -> s
         1, database=database, product=server.product, version=server.version, generation=server.generation, host=server.host,
         port=str(server.port),
     )  # fmt: skip
-    taken = _Family("gpcatalog_snapshot_timestamp_seconds", "When the snapshot was taken.", "seconds")
+    taken = _Family(
+        "gpcatalog_snapshot_timestamp_seconds", "When the snapshot was taken.", "seconds"
+    )
     taken.add(report.taken.taken_at.timestamp(), database=database)
     took = _Family("gpcatalog_snapshot_duration_seconds", "How long reading it took.", "seconds")
     took.add(report.taken.seconds, database=database)

@@ -1,11 +1,15 @@
-"""The plan file: JSON with a versioned schema; partitions as columns with runs, since a plan may name a million of them.
+"""The plan file: JSON with a versioned schema; partitions as columns with runs, since a plan may
+name a million of them.
 
 Written table by table, so that memory does not grow with its steps. What repeats is said once:
 
 * `texts` (at the end): bounds and conditions, told elsewhere by their number;
-* `partitions` of a table: what its steps take, `made`: what they make, as columns; steps name rows of them by number.
-* A column is a list of values; a list within it is a run: of numbers `[first, how many]` counts up, `[value, how many, 0]` repeats;
-  of names `[text, how many]` repeats, `[before, first, after, how many]` counts up between two texts.
+* `partitions` of a table: what its steps take, `made`: what they make, as columns; steps name rows
+of them by number.
+* A column is a list of values; a list within it is a run: of numbers `[first, how many]` counts up,
+`[value, how many, 0]` repeats;
+  of names `[text, how many]` repeats, `[before, first, after, how many]` counts up between two
+  texts.
 * The typed ends of units follow from their bounds.
 """
 
@@ -32,7 +36,7 @@ _LONGEST = 20_000_000  # values of a run that is read: more than any database ha
 _DIGITS = re.compile(r"(\d+)")
 
 
-# --- columns -------------------------------------------------------------------------------------------------------------
+# --- columns --------------------------------------------------------------------------------------
 
 
 def pack_numbers(values: Sequence[Number]) -> Numbers:
@@ -79,7 +83,12 @@ def numbers(column: Numbers) -> Iterator[Number]:
     for one in column:
         if not isinstance(one, list):
             yield one
-        elif len(one) == 2 and isinstance(one[0], int) and isinstance(one[1], int) and 0 < one[1] <= _LONGEST:
+        elif (
+            len(one) == 2
+            and isinstance(one[0], int)
+            and isinstance(one[1], int)
+            and 0 < one[1] <= _LONGEST
+        ):
             yield from range(one[0], one[0] + one[1])
         elif len(one) == 3 and isinstance(one[1], int) and 0 < one[1] <= _LONGEST and one[2] == 0:
             for _ in range(one[1]):
@@ -96,7 +105,9 @@ def _places(column: Numbers) -> Iterator[int]:
 
 
 def _counted(first: str, second: str) -> tuple[str, int, str] | None:
-    """What stands around the one number that is one more in the second text: before, the number, after."""
+    """What stands around the one number that is one more in the second text: before, the number,
+    after.
+    """
     a, b = _DIGITS.split(first), _DIGITS.split(second)
     if len(a) != len(b):
         return None
@@ -104,7 +115,9 @@ def _counted(first: str, second: str) -> tuple[str, int, str] | None:
     if len(differ) != 1 or not differ[0] % 2:
         return None
     k = differ[0]
-    if len(a[k]) > 18 or str(int(a[k])) != a[k] or str(int(a[k]) + 1) != b[k]:  # leading zeros are not counted
+    if (
+        len(a[k]) > 18 or str(int(a[k])) != a[k] or str(int(a[k]) + 1) != b[k]
+    ):  # leading zeros are not counted
         return None
     return "".join(a[:k]), int(a[k]), "".join(a[k + 1 :])
 
@@ -148,17 +161,27 @@ def texts(column: Texts) -> Iterator[str]:
     for one in column:
         if isinstance(one, str):
             yield one
-        elif len(one) == 2 and isinstance(one[0], str) and isinstance(one[1], int) and 0 < one[1] <= _LONGEST:
+        elif (
+            len(one) == 2
+            and isinstance(one[0], str)
+            and isinstance(one[1], int)
+            and 0 < one[1] <= _LONGEST
+        ):
             for _ in range(one[1]):
                 yield one[0]
-        elif len(one) == 4 and isinstance(one[1], int) and isinstance(one[3], int) and 0 < one[3] <= _LONGEST:
+        elif (
+            len(one) == 4
+            and isinstance(one[1], int)
+            and isinstance(one[3], int)
+            and 0 < one[3] <= _LONGEST
+        ):
             for n in range(one[1], one[1] + one[3]):
                 yield f"{one[0]}{n}{one[2]}"
         else:
             raise msgspec.ValidationError(f"{one} is no run of texts")
 
 
-# --- the file ------------------------------------------------------------------------------------------------------------
+# --- the file -------------------------------------------------------------------------------------
 
 
 class PartitionProfile(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -171,7 +194,9 @@ class PartitionProfile(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class SourcePartitions(msgspec.Struct, omit_defaults=True):
-    """Partitions that steps take, as columns; see `Leaf`. look: number in the table's `looks`; bound: number in `texts`.
+    """Partitions that steps take, as columns; see `Leaf`.
+
+    look: number in the table's `looks`; bound: number in `texts`.
 
     Units that are no leaves themselves stand among them, without sizes.
     """
@@ -188,7 +213,10 @@ class SourcePartitions(msgspec.Struct, omit_defaults=True):
 
 
 class NewPartitions(msgspec.Struct, omit_defaults=True):
-    """Leaves that steps make, as columns; see `NewLeaf`. storing: number in the table's `storings`."""
+    """Leaves that steps make, as columns; see `NewLeaf`.
+
+    storing: number in the table's `storings`.
+    """
 
     name: Texts = []
     partition: Texts = []
@@ -216,7 +244,9 @@ class StepLeaves(msgspec.Struct, omit_defaults=True):
     lane: Numbers = []
 
 
-class StepRecord(msgspec.Struct, omit_defaults=True, tag_field="operation", tag="other", kw_only=True):
+class StepRecord(
+    msgspec.Struct, omit_defaults=True, tag_field="operation", tag="other", kw_only=True
+):
     """A step as the file has it; see the step of that operation.
 
     units, new: rows of `partitions` and `made`; rests_on, lost: numbers of `texts`
@@ -281,7 +311,15 @@ class ReconfigureLine(StepRecord, omit_defaults=True, tag="reconfigure", kw_only
     wanted: dict[str, str] = {}
 
 
-AnyLine = MergeLine | ConvertLine | DropLine | UnpartitionLine | FlattenLine | ExternaliseLine | ReconfigureLine
+AnyLine = (
+    MergeLine
+    | ConvertLine
+    | DropLine
+    | UnpartitionLine
+    | FlattenLine
+    | ExternaliseLine
+    | ReconfigureLine
+)
 
 _LINES: dict[type[op.AnyStep], type[StepRecord]] = {
     op.Merge: MergeLine,
@@ -294,7 +332,11 @@ _LINES: dict[type[op.AnyStep], type[StepRecord]] = {
 }
 _STEPS = {line: step for step, line in _LINES.items()}
 _OWN = {  # fields that a step and its line both have and spell alike
-    step: [f.name for f in msgspec.structs.fields(line) if f.name not in ("rests_on", "lost", "units", "leaves", "new")]
+    step: [
+        f.name
+        for f in msgspec.structs.fields(line)
+        if f.name not in ("rests_on", "lost", "units", "leaves", "new")
+    ]
     for step, line in _LINES.items()
 }
 
@@ -336,7 +378,11 @@ def _line(table: TablePlan, shared: _Shared) -> TableLine:
     made: list[op.NewLeaf] = []
     lines: list[AnyLine] = []
     for step in table.steps:
-        held, units, new = getattr(step, "leaves", ()), getattr(step, "units", ()), getattr(step, "new", ())
+        held, units, new = (
+            getattr(step, "leaves", ()),
+            getattr(step, "units", ()),
+            getattr(step, "new", ()),
+        )
         for leaf in held:
             if leaf.oid not in at:
                 at[leaf.oid] = len(rows)
@@ -344,14 +390,18 @@ def _line(table: TablePlan, shared: _Shared) -> TableLine:
         for unit in units:
             if unit.oid not in at:
                 at[unit.oid] = len(rows)
-                rows.append(op.Leaf(unit.oid, unit.name, partition=unit.partition, bound=unit.bound))
+                rows.append(
+                    op.Leaf(unit.oid, unit.name, partition=unit.partition, bound=unit.bound)
+                )
         line = _LINES[type(step)](
             **{name: getattr(step, name) for name in _OWN[type(step)]},
             rests_on=[shared(text) for text in step.rests_on],
             lost=[shared(text) for text in step.lost],
             units=pack_numbers([at[u.oid] for u in units]),
             leaves=StepLeaves(
-                pack_numbers([at[x.oid] for x in held]), pack_numbers([x.unit for x in held]), pack_numbers([x.lane for x in held])
+                pack_numbers([at[x.oid] for x in held]),
+                pack_numbers([x.unit for x in held]),
+                pack_numbers([x.lane for x in held]),
             ),
             new=pack_numbers(range(len(made), len(made) + len(new))),
         )
@@ -364,7 +414,14 @@ def _line(table: TablePlan, shared: _Shared) -> TableLine:
         pack_texts([r.name for r in rows]),
         pack_texts([r.partition for r in rows]),
         pack_numbers([shared(r.bound) for r in rows]),
-        pack_numbers([looks.setdefault(PartitionProfile(r.schema, r.storage, r.options, r.tablespace), len(looks)) for r in rows]),
+        pack_numbers(
+            [
+                looks.setdefault(
+                    PartitionProfile(r.schema, r.storage, r.options, r.tablespace), len(looks)
+                )
+                for r in rows
+            ]
+        ),
         pack_numbers([r.rows for r in rows]),
         pack_numbers([r.bytes for r in rows]),
         pack_numbers([r.segment_bytes for r in rows]),
@@ -375,7 +432,14 @@ def _line(table: TablePlan, shared: _Shared) -> TableLine:
         pack_texts([m.partition for m in made]),
         pack_numbers([shared(m.bound) for m in made]),
         [m.path for m in made] if any(m.path for m in made) else [],
-        pack_numbers([storings.setdefault((m.storage, tuple(m.options.items()), m.tablespace), len(storings)) for m in made]),
+        pack_numbers(
+            [
+                storings.setdefault(
+                    (m.storage, tuple(m.options.items()), m.tablespace), len(storings)
+                )
+                for m in made
+            ]
+        ),
         pack_numbers([m.bytes for m in made]),
         pack_numbers([m.segment_bytes for m in made]),
         pack_numbers([m.like for m in made]),
@@ -384,7 +448,10 @@ def _line(table: TablePlan, shared: _Shared) -> TableLine:
         **{name: getattr(table, name) for name in _TABLE},
         looks=list(looks),
         partitions=taken,
-        storings=[StorageProfile(storage, dict(options), tablespace) for storage, options, tablespace in storings],
+        storings=[
+            StorageProfile(storage, dict(options), tablespace)
+            for storage, options, tablespace in storings
+        ],
         made=making,
         steps=lines,
     )
@@ -410,13 +477,21 @@ def write(plan: Plan, tables: Iterable[TablePlan], out: Callable[[str], object])
     return steps
 
 
-# --- reading -------------------------------------------------------------------------------------------------------------
+# --- reading --------------------------------------------------------------------------------------
 
 
 def _rows(table: TableLine, texts_: list[str]) -> list[op.Leaf]:
     t, looks = table.partitions, table.looks
     found = []
-    columns = (_places(t.oid), texts(t.name), texts(t.partition), _places(t.bound), _places(t.look), numbers(t.rows), numbers(t.bytes))
+    columns = (
+        _places(t.oid),
+        texts(t.name),
+        texts(t.partition),
+        _places(t.bound),
+        _places(t.look),
+        numbers(t.rows),
+        numbers(t.bytes),
+    )
     for oid, name, partition, bound, look, rows, size, segment, filled in zip(
         *columns, numbers(t.segment_bytes), numbers(t.filled), strict=True
     ):
@@ -494,7 +569,10 @@ class OtherSchema(Exception):
 
 
 def read(text: str | bytes) -> Plan:
-    """A plan from its JSON. Raises OtherSchema, or msgspec.ValidationError or DecodeError with the place where it is none."""
+    """A plan from its JSON.
+
+    Raises OtherSchema, or msgspec.ValidationError or DecodeError with the place where it is none.
+    """
     version = msgspec.json.decode(text, type=_Version).schema
     if version != SCHEMA:
         raise OtherSchema(version)

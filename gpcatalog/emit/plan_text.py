@@ -31,7 +31,11 @@ def _line(out: Console, words: str) -> None:
 def _what(t: TablePlan) -> str:
     if t.alone:
         return "left alone"
-    parts = [f"{count(n)} {word}" for n, word in ((t.merges, "merged"), (t.converted, "conv."), (t.dropped, "dropped")) if n]
+    parts = [
+        f"{count(n)} {word}"
+        for n, word in ((t.merges, "merged"), (t.converted, "conv."), (t.dropped, "dropped"))
+        if n
+    ]
     if not parts and t.leaves_after != t.leaves:
         parts = ["rebuilt"]
     return ", ".join(parts) or "as it is"
@@ -41,12 +45,34 @@ def _totals(plan: Plan, out: Console) -> None:
     b, a = plan.before, plan.after
     rows = [
         ("leaf partitions", count(b.leaves), count(a.leaves), change(b.leaves, a.leaves)),
-        ("catalog rows a segment" if plan.source.segments else "catalog rows", count(b.rows), count(a.rows), change(b.rows, a.rows)),
-        ("catalog bytes, all instances (est.)", size(b.catalog_bytes), size(a.catalog_bytes), change(b.catalog_bytes, a.catalog_bytes)),
-        ("files a segment" if plan.source.segments else "files", count(b.files), count(a.files), change(b.files, a.files)),
+        (
+            "catalog rows a segment" if plan.source.segments else "catalog rows",
+            count(b.rows),
+            count(a.rows),
+            change(b.rows, a.rows),
+        ),
+        (
+            "catalog bytes, all instances (est.)",
+            size(b.catalog_bytes),
+            size(a.catalog_bytes),
+            change(b.catalog_bytes, a.catalog_bytes),
+        ),
+        (
+            "files a segment" if plan.source.segments else "files",
+            count(b.files),
+            count(a.files),
+            change(b.files, a.files),
+        ),
     ]
     if b.average_file is not None and a.average_file is not None:
-        rows.append(("average file (est.)", size(b.average_file), size(a.average_file), change(b.average_file, a.average_file)))
+        rows.append(
+            (
+                "average file (est.)",
+                size(b.average_file),
+                size(a.average_file),
+                change(b.average_file, a.average_file),
+            )
+        )
     rows.append(
         (
             "a catalog query (est., published)",
@@ -74,33 +100,54 @@ def _tables(tables: list[TablePlan], files: str, out: Console) -> None:
     if not rows:
         _line(out, "nothing to do")
     else:
-        out.print(Padding(table("", ("table", "leaves", files, "rewrite", "steps"), rows), (0, 0, 0, 2)))
+        out.print(
+            Padding(table("", ("table", "leaves", files, "rewrite", "steps"), rows), (0, 0, 0, 2))
+        )
     if len(touched) > TABLES_SHOWN:
         _line(out, f"and {count(len(touched) - TABLES_SHOWN)} more; --format json has them all")
 
 
 def _drops(tables: list[TablePlan], plan: Plan, out: Console) -> None:
-    """Drops by themselves: what is merged or rewritten is still there, what is dropped takes no rows any more."""
+    """Drops by themselves: what is merged or rewritten is still there, what is dropped takes no
+    rows any more.
+    """
     some = sorted((t for t in tables if t.dropped), key=lambda t: (-t.dropped, t.schema, t.table))
     if not some:
         return
     _heading(out, f"Empty leaves that would be dropped: {count(sum(t.dropped for t in some))}")
     rows = [
-        (f"{t.schema}.{t.table}", count(t.dropped), "go to the default partition" if t.default else "are refused: no partition takes them")
+        (
+            f"{t.schema}.{t.table}",
+            count(t.dropped),
+            "go to the default partition" if t.default else "are refused: no partition takes them",
+        )
         for t in some[:TABLES_SHOWN]
     ]
-    out.print(Padding(table("", ("table", "leaves", "rows of these ranges, if any come later,"), rows, left=3), (0, 0, 0, 2)))
+    out.print(
+        Padding(
+            table(
+                "", ("table", "leaves", "rows of these ranges, if any come later,"), rows, left=3
+            ),
+            (0, 0, 0, 2),
+        )
+    )
     if len(some) > TABLES_SHOWN:
-        _line(out, f"and of {plural(len(some) - TABLES_SHOWN, 'table')} more; --format json has them all")
+        _line(
+            out,
+            f"and of {plural(len(some) - TABLES_SHOWN, 'table')} more; --format json has them all",
+        )
     _line(
         out,
-        f"told empty by {plan.source.filled_basis}; the migration looks again under the lock. Only what is older than hot_days or begins"
-        ' later than premade_days is dropped. empty = "keep" in a policy drops none; --explain TABLE shows which.',
+        f"told empty by {plan.source.filled_basis}; the migration looks again under the lock. Only"
+        ' what is older than hot_days or begins later than premade_days is dropped. empty = "keep"'
+        " in a policy drops none; --explain TABLE shows which.",
     )
 
 
 def thinned(points: list[CurvePoint], most: int = POINTS_SHOWN) -> list[CurvePoint]:
-    """At most so many points of a curve: the first, the last, the chosen, and others evenly apart in bytes rewritten."""
+    """At most so many points of a curve: the first, the last, the chosen, and others evenly apart
+    in bytes rewritten.
+    """
     seen: set[tuple[int, int, int]] = set()
     distinct: list[CurvePoint] = []
     for p in sorted(points, key=lambda p: not p.chosen):
@@ -139,14 +186,26 @@ def _curve(points: list[CurvePoint], out: Console) -> None:
             )
         )
         last = p
-    out.print(Padding(table("", ("rewritten", "leaves", "files", "time (est.)", "read more a day", "files a TB"), rows), (0, 0, 0, 2)))
+    out.print(
+        Padding(
+            table(
+                "",
+                ("rewritten", "leaves", "files", "time (est.)", "read more a day", "files a TB"),
+                rows,
+            ),
+            (0, 0, 0, 2),
+        )
+    )
 
 
 def _left(plan: Plan, left: dict[str, int], out: Console) -> None:
     if not left:
         return
     _heading(out, "Left alone")
-    rows = [(reason, count(n)) for reason, n in sorted(left.items(), key=lambda pair: (-pair[1], pair[0]))]
+    rows = [
+        (reason, count(n))
+        for reason, n in sorted(left.items(), key=lambda pair: (-pair[1], pair[0]))
+    ]
     out.print(Padding(table("", ("why", "leaves"), rows), (0, 0, 0, 2)))
 
 
@@ -158,19 +217,38 @@ def _losses(losses: list[tuple[str, list[str]]], out: Console) -> None:
         for line in lost[:LOSSES_SHOWN]:
             _line(out, f"{name}: {line}")
         if len(lost) > LOSSES_SHOWN:
-            _line(out, f"{name}: and {count(len(lost) - LOSSES_SHOWN)} more; --explain {name} has them all")
+            _line(
+                out,
+                f"{name}: and {count(len(lost) - LOSSES_SHOWN)} more; --explain {name} has"
+                " them all",
+            )
     if len(losses) > TABLES_SHOWN:
-        _line(out, f"and of {plural(len(losses) - TABLES_SHOWN, 'table')} more; --format json has them all")
+        _line(
+            out,
+            f"and of {plural(len(losses) - TABLES_SHOWN, 'table')} more; --format json has"
+            " them all",
+        )
 
 
-def show(plan: Plan, tables: list[TablePlan], left: dict[str, int], losses: list[tuple[str, list[str]]], out: Console) -> None:
+def show(
+    plan: Plan,
+    tables: list[TablePlan],
+    left: dict[str, int],
+    losses: list[tuple[str, list[str]]],
+    out: Console,
+) -> None:
     """Print the plan.
 
-    tables: without steps; left: leaves by the reason why they stay as they are; losses: of each table, sentences on what it loses
+    tables: without steps; left: leaves by the reason why they stay as they are; losses: of each
+            table, sentences on what it loses
     """
     s = plan.source
     out.print(
-        text(f"Plan {plan.id} · {s.database} on {s.host or 'local'}:{s.port} · {s.product} {s.version} · snapshot of {s.taken_at}", "bold")
+        text(
+            f"Plan {plan.id} · {s.database} on {s.host or 'local'}:{s.port} · {s.product}"
+            f" {s.version} · snapshot of {s.taken_at}",
+            "bold",
+        )
     )
     for note in plan.notes:
         out.print(text(note))
@@ -180,8 +258,8 @@ def show(plan: Plan, tables: list[TablePlan], left: dict[str, int], losses: list
     _heading(out, "What it costs")
     _line(
         out,
-        f"{size(e.rewrite)} rewritten in about {duration(e.seconds)} (estimate), {size(e.scan_bytes_per_day)} a day read"
-        f" more by queries (estimate)",
+        f"{size(e.rewrite)} rewritten in about {duration(e.seconds)} (estimate),"
+        f" {size(e.scan_bytes_per_day)} a day read more by queries (estimate)",
     )
     if plan.limits:
         _heading(out, "Limits")
@@ -189,7 +267,15 @@ def show(plan: Plan, tables: list[TablePlan], left: dict[str, int], losses: list
         rows = []
         for x in plan.limits:
             say = shown.get(x.unit, count)
-            rows.append((f"{x.name} ({x.source})", say(x.before), say(x.after), say(x.limit), "kept" if x.kept else "over"))
+            rows.append(
+                (
+                    f"{x.name} ({x.source})",
+                    say(x.before),
+                    say(x.after),
+                    say(x.limit),
+                    "kept" if x.kept else "over",
+                )
+            )
         out.print(Padding(table("", ("limit", "before", "after", "limit", ""), rows), (0, 0, 0, 2)))
     _tables(tables, "files a segment" if s.segments else "files", out)
     _drops(tables, plan, out)
@@ -198,7 +284,9 @@ def show(plan: Plan, tables: list[TablePlan], left: dict[str, int], losses: list
     _left(plan, left, out)
     _heading(out, "How good it is, and what it rests on")
     o, w = plan.optimum, plan.weights
-    against = "any grouping of any table" if o.bound_over == "groupings" else "the points of the curves"
+    against = (
+        "any grouping of any table" if o.bound_over == "groupings" else "the points of the curves"
+    )
     _line(
         out,
         f"{o.cost:,.1f} points; at most {o.gap:.4%} above the best there can be over {against}"
@@ -206,8 +294,8 @@ def show(plan: Plan, tables: list[TablePlan], left: dict[str, int], losses: list
     )
     _line(
         out,
-        f"weights in points: catalog row {w.row:g}, file {w.file:g}, MB rewritten {w.rewrite:g}, MB a day read more"
-        f" {w.scan:g}, empty leaf dropped {w.drop:g}",
+        f"weights in points: catalog row {w.row:g}, file {w.file:g}, MB rewritten {w.rewrite:g}, MB"
+        f" a day read more {w.scan:g}, empty leaf dropped {w.drop:g}",
     )
     for line in plan.basis:
         _line(out, line)
@@ -215,8 +303,8 @@ def show(plan: Plan, tables: list[TablePlan], left: dict[str, int], losses: list
     planned = len(changed(tables))
     out.print(
         text(
-            f"{count(e.merges)} merges, {count(e.converted)} leaves converted, {count(e.dropped)} dropped;"
-            f" {count(planned)} of {count(len(tables))} partitioned tables change."
+            f"{count(e.merges)} merges, {count(e.converted)} leaves converted, {count(e.dropped)}"
+            f" dropped; {count(planned)} of {count(len(tables))} partitioned tables change."
         )
     )
 
@@ -224,12 +312,23 @@ def show(plan: Plan, tables: list[TablePlan], left: dict[str, int], losses: list
 def explain(table_plan: TablePlan, rows: list[Row], out: Console) -> None:
     """Print the grouping of one table, one character a leaf."""
     t = table_plan
-    out.print(text(f"{t.schema}.{t.table} · {count(t.leaves)} → {count(t.leaves_after)} leaves · key {t.key or '-'} ({t.axis})", "bold"))
+    out.print(
+        text(
+            f"{t.schema}.{t.table} · {count(t.leaves)} → {count(t.leaves_after)} leaves · key"
+            f" {t.key or '-'} ({t.axis})",
+            "bold",
+        )
+    )
     if t.alone:
         out.print(text(f"left alone: {t.alone}"))
     for row in rows:
         out.print()
-        out.print(text(f"{row.where}  {count(row.leaves)} {'leaf' if row.leaves == 1 else 'leaves'}, {size(row.bytes)}"))
+        out.print(
+            text(
+                f"{row.where}  {count(row.leaves)} {'leaf' if row.leaves == 1 else 'leaves'},"
+                f" {size(row.bytes)}"
+            )
+        )
         _line(out, row.bars)
         _line(out, row.what)
         if row.coarser:

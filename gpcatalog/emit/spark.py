@@ -20,4 +20,6 @@ def spark(values: Sequence[float | None], width: int = 20) -> str:
         return " " * len(values)
     low, high = min(known), max(known)
     span = (high - low) or 1.0
-    return "".join(" " if v is None else _STEPS[round((v - low) / span * (len(_STEPS) - 1))] for v in values)
+    return "".join(
+        " " if v is None else _STEPS[round((v - low) / span * (len(_STEPS) - 1))] for v in values
+    )

@@ -1,4 +1,7 @@
-"""Charts as inline SVG: lines with a band, stacked bars, columns. Colours come from the page's style sheet by class."""
+"""Charts as inline SVG: lines with a band, stacked bars, columns.
+
+Colours come from the page's style sheet by class.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,8 @@ from html import escape
 from gpcatalog.model.names import printable
 
 WIDTH = 400  # units of the view box; the page scales it, and on a phone it is about one to one
-_LETTER = 6.9  # width of a wide letter of the 11 px font, in the same units: better a gap than a word cut off
+# width of a wide letter of the 11 px font, in the same units: better a gap than a word cut off
+_LETTER = 6.9
 
 
 def safe(text: str) -> str:
@@ -48,7 +52,10 @@ def nice(top: float, *, parts: int = 4, base: float = 10) -> list[float]:
 
 
 def _svg(height: float, title: str, body: Sequence[str]) -> str:
-    return f'<svg viewBox="0 0 {WIDTH} {height:g}" role="img" aria-label="{safe(title)}"><title>{safe(title)}</title>{"".join(body)}</svg>'
+    return (
+        f'<svg viewBox="0 0 {WIDTH} {height:g}" role="img"'
+        f' aria-label="{safe(title)}"><title>{safe(title)}</title>{"".join(body)}</svg>'
+    )
 
 
 def _text(x: float, y: float, words: str, *, anchor: str = "", kind: str = "") -> str:
@@ -59,7 +66,11 @@ def _text(x: float, y: float, words: str, *, anchor: str = "", kind: str = "") -
 
 @dataclass(frozen=True)
 class Curve:
-    """One line of a chart. kind: CSS class "a" … "f"; dashed: an estimate or a published figure; dots: points shown as such."""
+    """One line of a chart.
+
+    kind: CSS class "a" … "f"; dashed: an estimate or a published figure; dots: points shown as
+    such.
+    """
 
     label: str
     points: Sequence[tuple[float, float]]
@@ -70,7 +81,11 @@ class Curve:
 
 @dataclass(frozen=True)
 class Lines:
-    """A chart of lines. band: (x, low, high); limit: a horizontal line with its words; x_text, y_text: how marks are written."""
+    """A chart of lines.
+
+    band: (x, low, high); limit: a horizontal line with its words; x_text, y_text: how marks are
+    written.
+    """
 
     title: str
     curves: Sequence[Curve]
@@ -87,7 +102,11 @@ def lines(chart: Lines) -> str:
     height, left, right, top, bottom = 230.0, 56.0, 10.0, 12.0, 22.0
     known = [p for c in chart.curves for p in c.points]
     xs = [x for x, _ in known] + [x for x, _, _ in chart.band]
-    ys = [y for _, y in known] + [h for _, _, h in chart.band] + ([chart.limit[0]] if chart.limit else [])
+    ys = (
+        [y for _, y in known]
+        + [h for _, _, h in chart.band]
+        + ([chart.limit[0]] if chart.limit else [])
+    )
     if not xs:
         return ""
     low_x, high_x = min(xs), max(xs)
@@ -106,7 +125,13 @@ def lines(chart: Lines) -> str:
         body.append(_text(left - 6, y + 4, chart.y_text(m), anchor="end"))
     ends = chart.x_marks or ([low_x, (low_x + high_x) / 2, high_x] if high_x > low_x else [low_x])
     for n, x in enumerate(ends):
-        anchor = "start" if n == 0 and len(ends) > 1 else "end" if n == len(ends) - 1 and len(ends) > 1 else "middle"
+        anchor = (
+            "start"
+            if n == 0 and len(ends) > 1
+            else "end"
+            if n == len(ends) - 1 and len(ends) > 1
+            else "middle"
+        )
         body.append(_text(x_at(x), height - 5, chart.x_text(x), anchor=anchor))
     if chart.band:
         upper = " ".join(f"{x_at(x):.1f},{y_at(h):.1f}" for x, _, h in chart.band)
@@ -115,21 +140,42 @@ def lines(chart: Lines) -> str:
     if chart.limit:
         y = y_at(chart.limit[0])
         body.append(f'<path class="limit" d="M{left:g} {y:.1f}H{WIDTH - right:g}"/>')
-        body.append(_text(WIDTH - right, y - 4 if y > 24 else y + 12, cut(chart.limit[1], 52), anchor="end", kind="limit-text"))
+        body.append(
+            _text(
+                WIDTH - right,
+                y - 4 if y > 24 else y + 12,
+                cut(chart.limit[1], 52),
+                anchor="end",
+                kind="limit-text",
+            )
+        )
     for c in chart.curves:
         path = " ".join(f"{x_at(x):.1f},{y_at(y):.1f}" for x, y in c.points)
         if len(c.points) > 1 and not c.dots:
-            body.append(f'<polyline class="line {c.kind}{" dash" if c.dashed else ""}" points="{path}"/>')
+            body.append(
+                f'<polyline class="line {c.kind}{" dash" if c.dashed else ""}" points="{path}"/>'
+            )
         if c.dots or len(c.points) == 1:
-            body += [f'<circle class="dot {c.kind}" cx="{x_at(x):.1f}" cy="{y_at(y):.1f}" r="2.6"/>' for x, y in c.points]
-    return _svg(height, chart.title, body) + legend([(c.label, c.kind + (" dash" if c.dashed else "")) for c in chart.curves])
+            body += [
+                f'<circle class="dot {c.kind}" cx="{x_at(x):.1f}" cy="{y_at(y):.1f}" r="2.6"/>'
+                for x, y in c.points
+            ]
+    return _svg(height, chart.title, body) + legend(
+        [(c.label, c.kind + (" dash" if c.dashed else "")) for c in chart.curves]
+    )
 
 
 def legend(entries: Sequence[tuple[str, str]]) -> str:
     """Labels with the colour each belongs to, as HTML below the chart."""
     if len(entries) < 2:
         return ""
-    return '<p class="legend">' + "".join(f'<span><i class="key {kind}"></i>{safe(label)}</span>' for label, kind in entries) + "</p>"
+    return (
+        '<p class="legend">'
+        + "".join(
+            f'<span><i class="key {kind}"></i>{safe(label)}</span>' for label, kind in entries
+        )
+        + "</p>"
+    )
 
 
 @dataclass(frozen=True)
@@ -159,7 +205,10 @@ def bars(title: str, rows: Sequence[Bar], *, label_letters: int = 20) -> str:
         for value, kind in row.parts:
             width = max(0.0, value) / most * span
             if width > 0:
-                body.append(f'<rect class="bar {kind}" x="{x:.1f}" y="{y:.1f}" width="{max(width, 0.6):.1f}" height="15"/>')
+                body.append(
+                    f'<rect class="bar {kind}" x="{x:.1f}" y="{y:.1f}"'
+                    f' width="{max(width, 0.6):.1f}" height="15"/>'
+                )
             x += width
         if row.note:
             body.append(_text(x + 5, y + 12, row.note, kind="note"))
@@ -168,7 +217,10 @@ def bars(title: str, rows: Sequence[Bar], *, label_letters: int = 20) -> str:
 
 @dataclass(frozen=True)
 class Column:
-    """One bucket of a histogram. share and published: 0..1; published None: none to compare with."""
+    """One bucket of a histogram.
+
+    share and published: 0..1; published None: none to compare with.
+    """
 
     label: str
     share: float
@@ -189,10 +241,18 @@ def columns(title: str, rows: Sequence[Column]) -> str:
         width = step * 0.76
         tall = row.share / most * (height - top - bottom)
         base = height - bottom
-        body.append(f'<rect class="bar a" x="{x:.1f}" y="{base - tall:.1f}" width="{width:.1f}" height="{tall:.1f}"/>')
+        body.append(
+            f'<rect class="bar a" x="{x:.1f}" y="{base - tall:.1f}" width="{width:.1f}"'
+            f' height="{tall:.1f}"/>'
+        )
         if row.published is not None:
             outline = row.published / most * (height - top - bottom)
-            body.append(f'<rect class="outline" x="{x:.1f}" y="{base - outline:.1f}" width="{width:.1f}" height="{outline:.1f}"/>')
-        body.append(_text(x + width / 2, min(base - tall, base) - 4, row.note, anchor="middle", kind="note"))
+            body.append(
+                f'<rect class="outline" x="{x:.1f}" y="{base - outline:.1f}" width="{width:.1f}"'
+                f' height="{outline:.1f}"/>'
+            )
+        body.append(
+            _text(x + width / 2, min(base - tall, base) - 4, row.note, anchor="middle", kind="note")
+        )
         body.append(_text(x + width / 2, height - 5, row.label, anchor="middle"))
     return _svg(height, title, body)

@@ -1,4 +1,6 @@
-"""The terminal: one console for standard output, one for progress; colour and boxes only where a person looks."""
+"""The terminal: one console for standard output, one for progress; colour and boxes only where a
+person looks.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ class Color(StrEnum):
 
 
 class _Console(Console):
-    """A reader that went away ends the program as it ends any other: not with exit code 1, which means findings."""
+    """A reader that went away ends the program as it ends any other: not with exit code 1, which
+    means findings.
+    """
 
     def on_broken_pipe(self) -> None:
         raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
@@ -35,7 +39,9 @@ class _Console(Console):
 def console(color: Color = Color.AUTO, *, stderr: bool = False) -> Console:
     """A console that takes text as it is: no markup, no emoji, no guessing at highlights."""
     stream = sys.stderr if stderr else sys.stdout
-    plain = color is Color.NEVER or (color is Color.AUTO and ("NO_COLOR" in os.environ or not stream.isatty()))
+    plain = color is Color.NEVER or (
+        color is Color.AUTO and ("NO_COLOR" in os.environ or not stream.isatty())
+    )
     made = _Console(
         file=stream,
         markup=False,
@@ -57,9 +63,26 @@ def text(value: str, style: str = "") -> Text:
     return Text(printable(value), style=style)
 
 
-def table(title: str, heads: Sequence[str], rows: Iterable[Sequence[str]], *, left: int = 1, styles: Sequence[str] | None = None) -> Table:
-    """A table without boxes: the first `left` columns are names and may be folded, the others numbers to the right."""
-    made = Table(box=None, title=title or None, title_justify="left", title_style="bold", pad_edge=False, padding=(0, 1), show_edge=False)
+def table(
+    title: str,
+    heads: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    left: int = 1,
+    styles: Sequence[str] | None = None,
+) -> Table:
+    """A table without boxes: the first `left` columns are names and may be folded, the others
+    numbers to the right.
+    """
+    made = Table(
+        box=None,
+        title=title or None,
+        title_justify="left",
+        title_style="bold",
+        pad_edge=False,
+        padding=(0, 1),
+        show_edge=False,
+    )
     for n, head in enumerate(heads):
         if n < left:
             made.add_column(head, overflow="fold", header_style="dim")

@@ -49,7 +49,9 @@ def _line(days: Sequence[float], values: Sequence[float | None]) -> TrendLine | 
     return fit([x for x, _ in known], [y for _, y in known]) if len(known) > 1 else None
 
 
-def _series(what: str, unit: str, days: Sequence[float], values: Sequence[float | None]) -> Series | None:
+def _series(
+    what: str, unit: str, days: Sequence[float], values: Sequence[float | None]
+) -> Series | None:
     known = [v for v in values if v is not None]
     if not known:
         return None
@@ -76,25 +78,79 @@ def _all_series(points: Sequence[Point], days: Sequence[float]) -> list[Series]:
         return [p.bytes_of(c) for c in p.contents if c >= 0]
 
     out = [
-        _series("partitions (leaves and plain tables)", "leaves", days, [float(p.partitions) for p in points]),
+        _series(
+            "partitions (leaves and plain tables)",
+            "leaves",
+            days,
+            [float(p.partitions) for p in points],
+        ),
         _series("leaf partitions", "leaves", days, [float(p.leaves) for p in points]),
-        _series("column-oriented leaves", "leaves", days, [float(p.leaves_ao_column) for p in points]),
-        _series("pg_class rows, entry instance", "rows", days, [p.relations.get(-1, (None, None))[0] for p in points]),
-        _series("pg_attribute rows, entry instance", "rows", days, [p.relations.get(-1, (None, None))[1] for p in points]),
-        _series("catalog bytes, entry instance", "bytes", days, [float(p.bytes_of(-1)) for p in points]),
+        _series(
+            "column-oriented leaves", "leaves", days, [float(p.leaves_ao_column) for p in points]
+        ),
+        _series(
+            "pg_class rows, entry instance",
+            "rows",
+            days,
+            [p.relations.get(-1, (None, None))[0] for p in points],
+        ),
+        _series(
+            "pg_attribute rows, entry instance",
+            "rows",
+            days,
+            [p.relations.get(-1, (None, None))[1] for p in points],
+        ),
+        _series(
+            "catalog bytes, entry instance", "bytes", days, [float(p.bytes_of(-1)) for p in points]
+        ),
     ]
     if any(segments(p) for p in points):
-        out.append(_series("catalog bytes, median segment", "bytes", days, [_median(s) if (s := segments(p)) else None for p in points]))
-        out.append(_series("catalog bytes, largest segment", "bytes", days, [max(segments(p), default=None) for p in points]))
+        out.append(
+            _series(
+                "catalog bytes, median segment",
+                "bytes",
+                days,
+                [_median(s) if (s := segments(p)) else None for p in points],
+            )
+        )
+        out.append(
+            _series(
+                "catalog bytes, largest segment",
+                "bytes",
+                days,
+                [max(segments(p), default=None) for p in points],
+            )
+        )
     reclaimable = [
-        float(sum(max(0, h.bytes - h.needed) for h in p.held.values() if h.needed is not None)) if p.held else None for p in points
+        (
+            float(sum(max(0, h.bytes - h.needed) for h in p.held.values() if h.needed is not None))
+            if p.held
+            else None
+        )
+        for p in points
     ]
     out.append(_series("reclaimable catalog bytes, all instances", "bytes", days, reclaimable))
     if points[-1].listed:
-        out.append(_series("files, all segments", "files", days, [float(sum(p.listed.values())) if p.listed else None for p in points]))
+        out.append(
+            _series(
+                "files, all segments",
+                "files",
+                days,
+                [float(sum(p.listed.values())) if p.listed else None for p in points],
+            )
+        )
     else:
-        out.append(_series("data files, all segments", "files", days, [float(p.files) if p.files is not None else None for p in points]))
-    out.append(_series("database bytes", "bytes", days, [p.header["database_bytes"] for p in points]))
+        out.append(
+            _series(
+                "data files, all segments",
+                "files",
+                days,
+                [float(p.files) if p.files is not None else None for p in points],
+            )
+        )
+    out.append(
+        _series("database bytes", "bytes", days, [p.header["database_bytes"] for p in points])
+    )
     out.append(_series("temporary relations", "rows", days, [float(p.temporary) for p in points]))
     return [s for s in out if s is not None]
 
@@ -104,7 +160,11 @@ def _instances(first: Point, last: Point, days: float) -> list[InstanceGrowth]:
     for content, relation in sorted(last.held, key=lambda k: (k[1], k[0])):
         now = last.held[content, relation]
         then = first.held.get((content, relation))
-        rows = now.rows - then.rows if then and now.rows is not None and then.rows is not None else None
+        rows = (
+            now.rows - then.rows
+            if then and now.rows is not None and then.rows is not None
+            else None
+        )
         out.append(
             InstanceGrowth(
                 content,
@@ -134,32 +194,54 @@ def _diverging(points: Sequence[Point]) -> list[Divergence]:
     for relation in relations:
         median, of = by_point[-1].get(relation, (0, {}))
         for content, bytes_ in sorted(of.items()):
-            if len(of) < 3 or abs(bytes_ - median) < APART_BYTES or 1 / APART < bytes_ / max(1, median) < APART:
+            if (
+                len(of) < 3
+                or abs(bytes_ - median) < APART_BYTES
+                or 1 / APART < bytes_ / max(1, median) < APART
+            ):
                 continue
             first = by_point[0].get(relation)
-            then = first[1][content] / first[0] if first and first[0] and content in first[1] else None
+            then = (
+                first[1][content] / first[0] if first and first[0] and content in first[1] else None
+            )
             shrank: datetime | None = None
             for n in range(1, len(points)):
                 before, after = by_point[n - 1].get(relation), by_point[n].get(relation)
-                if before is None or after is None or content not in before[1] or content not in after[1]:
+                if (
+                    before is None
+                    or after is None
+                    or content not in before[1]
+                    or content not in after[1]
+                ):
                     continue
-                if after[1][content] < SHRANK * before[1][content] and after[0] >= SHRANK * before[0]:
+                if (
+                    after[1][content] < SHRANK * before[1][content]
+                    and after[0] >= SHRANK * before[0]
+                ):
                     shrank = points[n].taken_at
-            out.append(Divergence(relation, content, bytes_, median, bytes_ / max(1, median), then, shrank))
+            out.append(
+                Divergence(relation, content, bytes_, median, bytes_ / max(1, median), then, shrank)
+            )
     return sorted(out, key=lambda d: (-abs(d.bytes - d.median), d.relation, d.content))
 
 
 def _moves(points: Sequence[Point]) -> tuple[Counter[int], Counter[int], int]:
-    """Leaves added and dropped by root between snapshots that both list their leaves, and how many such pairs there were."""
+    """Leaves added and dropped by root between snapshots that both list their leaves, and how many
+    such pairs there were.
+    """
     import numpy as np
 
     added: Counter[int] = Counter()
     dropped: Counter[int] = Counter()
     pairs = 0
     for old, new in itertools.pairwise(points):
-        if old.leaf_oids is None or new.leaf_oids is None:  # by totals: what came and went in between is not seen
+        if (
+            old.leaf_oids is None or new.leaf_oids is None
+        ):  # by totals: what came and went in between is not seen
             for root in {**old.roots, **new.roots}:
-                net = (new.roots[root].leaves if root in new.roots else 0) - (old.roots[root].leaves if root in old.roots else 0)
+                net = (new.roots[root].leaves if root in new.roots else 0) - (
+                    old.roots[root].leaves if root in old.roots else 0
+                )
                 (added if net > 0 else dropped)[root] += abs(net)
             continue
         pairs += 1
@@ -175,7 +257,9 @@ def _difference(then: Any, now: Any) -> int | None:
     return now - then if then is not None and now is not None else None
 
 
-def _growers(points: Sequence[Point], added: Counter[int], dropped: Counter[int]) -> tuple[list[GrowingTable], list[GrowingTable]]:
+def _growers(
+    points: Sequence[Point], added: Counter[int], dropped: Counter[int]
+) -> tuple[list[GrowingTable], list[GrowingTable]]:
     first, last = points[0].roots, points[-1].roots
     seen: dict[int, Root] = {}
     for p in points:
@@ -193,7 +277,11 @@ def _growers(points: Sequence[Point], added: Counter[int], dropped: Counter[int]
                 now.leaves if now else 0,
                 added[root],
                 dropped[root],
-                sum(s * (r.class_rows + r.attribute_rows) for s, r in ((1, now), (-1, then)) if r is not None),
+                sum(
+                    s * (r.class_rows + r.attribute_rows)
+                    for s, r in ((1, now), (-1, then))
+                    if r is not None
+                ),
                 _difference(then.files if then else 0, now.files if now else 0),
                 _difference(then.bytes if then else 0, now.bytes if now else 0),
             )
@@ -226,34 +314,50 @@ def _growers(points: Sequence[Point], added: Counter[int], dropped: Counter[int]
         return (-abs(g.rows), -(g.added + g.dropped), g.schema, g.name)
 
     moved = [t for t in tables if t.rows or t.added or t.dropped or t.files or t.bytes]
-    return sorted(moved, key=weight)[:TOP], sorted((s for s in by_schema if s.rows or s.added or s.dropped), key=weight)[:TOP]
+    return (
+        sorted(moved, key=weight)[:TOP],
+        sorted((s for s in by_schema if s.rows or s.added or s.dropped), key=weight)[:TOP],
+    )
 
 
 def _churn(points: Sequence[Point], days: float) -> list[Churn]:
-    """What passed through pg_class and pg_attribute; counters that went back (a restart, a reset) start anew."""
+    """What passed through pg_class and pg_attribute; counters that went back (a restart, a reset)
+    start anew.
+    """
     counted: dict[tuple[int, str], Counter[str]] = defaultdict(Counter)
     for old, new in itertools.pairwise(points):
-        before = {(t.what, t.content, t.subject): t.n for t in old.timings if t.what.startswith("rows ")}
+        before = {
+            (t.what, t.content, t.subject): t.n for t in old.timings if t.what.startswith("rows ")
+        }
         for t in new.timings:
             earlier = before.get((t.what, t.content, t.subject))
             if earlier is None or t.content is None:
                 continue
-            counted[t.content, t.subject][t.what.removeprefix("rows ")] += t.n - earlier if t.n >= earlier else t.n
+            counted[t.content, t.subject][t.what.removeprefix("rows ")] += (
+                t.n - earlier if t.n >= earlier else t.n
+            )
     first, last = points[0], points[-1]
     out = []
-    for (content, relation), n in sorted(counted.items(), key=lambda item: (item[0][1], item[0][0])):
+    for (content, relation), n in sorted(
+        counted.items(), key=lambda item: (item[0][1], item[0][0])
+    ):
         place = 0 if relation == "pg_class" else 1
         net = None
         if content in first.relations and content in last.relations:
             net = last.relations[content][place] - first.relations[content][place]
         passing = max(0, n["inserted"] - net) if net is not None else None
         rate = passing / days if passing is not None and days > 0 else None
-        out.append(Churn(content, relation, n["inserted"], n["updated"], n["deleted"], net, passing, rate))
+        out.append(
+            Churn(content, relation, n["inserted"], n["updated"], n["deleted"], net, passing, rate)
+        )
     return out
 
 
-def reach(now: float, limit: float, line: TrendLine | None, last: datetime, x: float) -> tuple[str, date | None, date | None, date | None]:
-    """State, expected, earliest and latest day for a limit; x: the last point's day, where the line starts from its fitted value.
+def reach(
+    now: float, limit: float, line: TrendLine | None, last: datetime, x: float
+) -> tuple[str, date | None, date | None, date | None]:
+    """State, expected, earliest and latest day for a limit; x: the last point's day, where the line
+    starts from its fitted value.
 
     >>> reach(80, 100, TrendLine(1, 0, None, None, 3), datetime(2026, 1, 1), 80.0)[0]
     'too few points'
@@ -285,8 +389,20 @@ def _forecasts(points: Sequence[Point], days: Sequence[float]) -> list[Forecast]
     greenplum = not last.header["generation"].startswith("pg")
     wanted: list[tuple[str, list[float | None], Limit]] = []
     if greenplum:
-        wanted.append(("column-oriented leaves", [float(p.leaves_ao_column) for p in points], limits.LEAVES_CEILING_AOCO))
-        wanted.append(("partitions: leaves and plain tables", [float(p.partitions) for p in points], limits.LEAVES_CEILING_AO_ROW))
+        wanted.append(
+            (
+                "column-oriented leaves",
+                [float(p.leaves_ao_column) for p in points],
+                limits.LEAVES_CEILING_AOCO,
+            )
+        )
+        wanted.append(
+            (
+                "partitions: leaves and plain tables",
+                [float(p.partitions) for p in points],
+                limits.LEAVES_CEILING_AO_ROW,
+            )
+        )
         wanted.append(
             ("leaves of the widest table", [float(max((r.leaves for r in p.roots.values()), default=0)) for p in points],
              limits.LEAVES_PER_TABLE)
@@ -324,16 +440,25 @@ def _forecasts(points: Sequence[Point], days: Sequence[float]) -> list[Forecast]
 
 
 def curves(series: Sequence[Sequence[Timing]]) -> list[Curve]:
-    """Timings of catalog queries against leaves, with the slope of this server beside the published one (ms for every 10,000)."""
+    """Timings of catalog queries against leaves, with the slope of this server beside the published
+    one (ms for every 10,000).
+    """
     out = []
     published = limits.CATALOG_QUERY_SLOPE
     for what, title in CURVES.items():
         found = [
-            (float(t.leaves), t.median_ms) for timings in series for t in timings if t.what == what and t.leaves is not None and t.median_ms
+            (float(t.leaves), t.median_ms)
+            for timings in series
+            for t in timings
+            if t.what == what and t.leaves is not None and t.median_ms
         ]
         if not found:
             continue
-        line = fit([x for x, _ in found], [y for _, y in found]) if len({x for x, _ in found}) >= 3 else None
+        line = (
+            fit([x for x, _ in found], [y for _, y in found])
+            if len({x for x, _ in found}) >= 3
+            else None
+        )
         per = 10_000
         out.append(
             Curve(
@@ -356,12 +481,22 @@ def _operation_days(point: Point, since: date) -> list[OperationDay]:
         if row["day"] >= since:
             found[row["day"]][row["action"]] += row["relations"]
             found[row["day"]][f"{row['action']} {row['part']}"] += row["relations"]
-    return [OperationDay(day, n["CREATE"], n["CREATE leaf"], n["ALTER"], n["TRUNCATE"]) for day, n in sorted(found.items())]
+    return [
+        OperationDay(day, n["CREATE"], n["CREATE leaf"], n["ALTER"], n["TRUNCATE"])
+        for day, n in sorted(found.items())
+    ]
 
 
 def _last_operations(point: Point) -> list[LastOperation]:
     return [
-        LastOperation(r["schema"], r["name"], r["action"], r["detail"] or "", r["role"] or "", r["done_at"].replace(tzinfo=UTC))
+        LastOperation(
+            r["schema"],
+            r["name"],
+            r["action"],
+            r["detail"] or "",
+            r["role"] or "",
+            r["done_at"].replace(tzinfo=UTC),
+        )
         for r in point.operations[:TOP]
     ]
 
@@ -394,6 +529,8 @@ def build(points: Sequence[Point], skipped: Sequence[tuple[str, str]] = ()) -> G
         forecasts=tuple(_forecasts(points, days)),
         curves=tuple(curves([p.timings for p in points])),
         skipped=tuple(skipped),
-        operation_days=tuple(_operation_days(last, min(first.taken_at, last.taken_at - SHOWN).date())),
+        operation_days=tuple(
+            _operation_days(last, min(first.taken_at, last.taken_at - SHOWN).date())
+        ),
         last_operations=tuple(_last_operations(last)),
     )

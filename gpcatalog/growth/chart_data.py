@@ -1,4 +1,6 @@
-"""What the charts of the page need from one snapshot: files by storage, file sizes, leaves by grain, all tables."""
+"""What the charts of the page need from one snapshot: files by storage, file sizes, leaves by
+grain, all tables.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +18,11 @@ GRAINS = ("hour", "day", "week", "month", "quarter", "year", "longer", "list", "
 
 
 class FilesOf(msgspec.Struct, frozen=True):
-    """Files of one storage on one segment, derived by the cost model, indexes and auxiliary relations included.
+    """Files of one storage on one segment, derived by the cost model, indexes and auxiliary
+    relations included.
 
-    now: as filled as it is; full: every leaf and table held rows; as_row: those of now, append-optimized ones stored as ao_row
+    now: as filled as it is; full: every leaf and table held rows; as_row: those of now,
+         append-optimized ones stored as ao_row
     """
 
     storage: str
@@ -39,7 +43,9 @@ class Grain(msgspec.Struct, frozen=True):
 
 
 class TableLine(msgspec.Struct, frozen=True):
-    """One table; rows of pg_class and pg_attribute on each instance; files and bytes of all segments, None when not read."""
+    """One table; rows of pg_class and pg_attribute on each instance; files and bytes of all
+    segments, None when not read.
+    """
 
     schema: str
     name: str
@@ -53,7 +59,11 @@ class TableLine(msgspec.Struct, frozen=True):
 
 
 class Picture(msgspec.Struct, frozen=True):
-    """Of one snapshot. sizes: files by bucket of limits.FILE_BUCKETS, each leaf with its average file; empty when sizes were not read."""
+    """Of one snapshot.
+
+    sizes: files by bucket of limits.FILE_BUCKETS, each leaf with its average file; empty when sizes
+    were not read.
+    """
 
     files: tuple[FilesOf, ...]
     sizes: tuple[int, ...]
@@ -68,31 +78,53 @@ def _files(snapshot: Snapshot) -> tuple[FilesOf, ...]:
     gen = GENERATIONS[generation]
     found: dict[str, list[int]] = {}
     rows = snapshot.rows(
-        'SELECT storage, "columns", toast, indexes, coalesce(filled, false) AS filled, count(*) AS n FROM relation'
-        " WHERE storage IN ('heap', 'ao_row', 'ao_column') AND kind IN ('leaf', 'table') GROUP BY ALL"
+        'SELECT storage, "columns", toast, indexes, coalesce(filled, false) AS filled, count(*)'
+        " AS n FROM relation WHERE storage IN ('heap', 'ao_row', 'ao_column') AND kind IN ('leaf',"
+        " 'table') GROUP BY ALL"
     )
     for row in rows:
         storage = Storage(row["storage"])
         if storage not in gen.storages:
             continue
-        shape = Shape(storage, row["columns"], toastable=row["toast"], indexes=(Index(),) * row["indexes"], place=Place.LEAF)
+        shape = Shape(
+            storage,
+            row["columns"],
+            toastable=row["toast"],
+            indexes=(Index(),) * row["indexes"],
+            place=Place.LEAF,
+        )
         use = FILLED if row["filled"] else EMPTY
         as_row = replace(shape, storage=Storage.AO_ROW) if storage is Storage.AO_COLUMN else shape
         totals = found.setdefault(storage.value, [0, 0, 0, 0])
         for n, files in enumerate(
-            (1, relation_files(gen, shape, use), relation_files(gen, shape, FILLED), relation_files(gen, as_row, use))
+            (
+                1,
+                relation_files(gen, shape, use),
+                relation_files(gen, shape, FILLED),
+                relation_files(gen, as_row, use),
+            )
         ):
             totals[n] += files * row["n"]
-    return tuple(FilesOf(storage, *totals) for storage, totals in sorted(found.items(), key=lambda item: -item[1][1]))
+    return tuple(
+        FilesOf(storage, *totals)
+        for storage, totals in sorted(found.items(), key=lambda item: -item[1][1])
+    )
 
 
 def _sizes(snapshot: Snapshot) -> tuple[int, ...]:
-    if not snapshot.one("SELECT count(*) AS n FROM relation WHERE files > 0 AND bytes IS NOT NULL")["n"]:
+    if not snapshot.one("SELECT count(*) AS n FROM relation WHERE files > 0 AND bytes IS NOT NULL")[
+        "n"
+    ]:
         return ()
-    cases = " ".join(f"WHEN bytes <= {b.upper} * files THEN {n}" for n, b in enumerate(FILE_BUCKETS) if b.upper is not None)
+    cases = " ".join(
+        f"WHEN bytes <= {b.upper} * files THEN {n}"
+        for n, b in enumerate(FILE_BUCKETS)
+        if b.upper is not None
+    )
     last = len(FILE_BUCKETS) - 1
     rows = snapshot.rows(
-        f"SELECT CASE {cases} ELSE {last} END AS bucket, sum(files) AS n FROM relation WHERE files > 0 AND bytes IS NOT NULL GROUP BY 1"
+        f"SELECT CASE {cases} ELSE {last} END AS bucket, sum(files) AS n FROM relation WHERE files"
+        " > 0 AND bytes IS NOT NULL GROUP BY 1"
     )
     counts = {r["bucket"]: int(r["n"]) for r in rows}
     return tuple(counts.get(n, 0) for n in range(len(FILE_BUCKETS)))
@@ -117,7 +149,12 @@ def _grains(snapshot: Snapshot) -> tuple[Grain, ...]:
         ), counted AS (SELECT root, count(*) AS leaves FROM relation WHERE kind = 'leaf' GROUP BY root)
         SELECT coalesce(grain, 'other') AS grain, count(*) AS tables, sum(leaves) AS leaves, median(leaves) AS middle, max(leaves) AS most
           FROM counted LEFT JOIN kinds USING (root) GROUP BY 1""")
-    found = {r["grain"]: Grain(r["grain"], r["tables"], int(r["leaves"]), int(r["middle"]), int(r["most"])) for r in rows}
+    found = {
+        r["grain"]: Grain(
+            r["grain"], r["tables"], int(r["leaves"]), int(r["middle"]), int(r["most"])
+        )
+        for r in rows
+    }
     return tuple(found[g] for g in GRAINS if g in found)
 
 

@@ -15,13 +15,19 @@ from gpcatalog.store.snapshot import Snapshot
 if TYPE_CHECKING:
     import numpy as np
 
-LEAVES_COMPARED = 31  # the newest snapshots whose leaves are compared one by one; older ones by their totals
-LEAVES_HELD = 8_000_000  # and of those so many that their leaves add up to no more: 8 bytes each in memory
+LEAVES_COMPARED = (
+    31  # the newest snapshots whose leaves are compared one by one; older ones by their totals
+)
+LEAVES_HELD = (
+    8_000_000  # and of those so many that their leaves add up to no more: 8 bytes each in memory
+)
 
 
 @dataclass(frozen=True)
 class CatalogSize:
-    """One catalog on one instance: rows (None when not known), bytes of heap, TOAST and indexes, bytes needed."""
+    """One catalog on one instance: rows (None when not known), bytes of heap, TOAST and indexes,
+    bytes needed.
+    """
 
     rows: int | None
     bytes: int
@@ -30,7 +36,10 @@ class CatalogSize:
 
 @dataclass(frozen=True)
 class Root:
-    """Totals of one partitioned or plain table. catalog rows: of pg_class and pg_attribute on each instance."""
+    """Totals of one partitioned or plain table.
+
+    catalog rows: of pg_class and pg_attribute on each instance.
+    """
 
     schema: str
     name: str
@@ -45,7 +54,11 @@ class Root:
 
 @dataclass
 class Point:
-    """One snapshot. leaf_oids and leaf_roots: of its leaves, sorted by oid; None where the snapshot was pruned or is too old."""
+    """One snapshot.
+
+    leaf_oids and leaf_roots: of its leaves, sorted by oid; None where the snapshot was pruned or is
+    too old.
+    """
 
     path: Path
     taken_at: datetime
@@ -62,7 +75,9 @@ class Point:
         default_factory=dict
     )  # host → files of this database, all kinds; empty where directories were not listed
     days: list[dict[str, Any]] = field(default_factory=list)  # rows of the table operation_day
-    operations: list[dict[str, Any]] = field(default_factory=list)  # of last_operation, with the table's schema and name
+    operations: list[dict[str, Any]] = field(
+        default_factory=list
+    )  # of last_operation, with the table's schema and name
     leaf_oids: Any = field(default=None, repr=False)
     leaf_roots: Any = field(default=None, repr=False)
 
@@ -98,9 +113,17 @@ def timings_of(snapshot: Snapshot) -> list[Timing]:
 
 
 def _slots(snapshot: Snapshot) -> int | None:
-    found = {r["name"]: r["setting"] for r in snapshot.rows("SELECT name, setting FROM setting WHERE name LIKE 'max%'")}
+    found = {
+        r["name"]: r["setting"]
+        for r in snapshot.rows("SELECT name, setting FROM setting WHERE name LIKE 'max%'")
+    }
     try:
-        return lock_slots(*(int(found[f"max_{what}"]) for what in ("locks_per_transaction", "connections", "prepared_transactions")))
+        return lock_slots(
+            *(
+                int(found[f"max_{what}"])
+                for what in ("locks_per_transaction", "connections", "prepared_transactions")
+            )
+        )
     except (KeyError, TypeError, ValueError):
         return None
 
@@ -111,18 +134,29 @@ def point(snapshot: Snapshot, *, leaves: bool) -> Point:
         (r["content"], r["relation"]): CatalogSize(
             r["rows"],
             r["bytes"],
-            None if r["heap_needed"] is None or r["index_needed"] is None else r["heap_needed"] + r["index_needed"] + (r["toast"] or 0),
+            (
+                None
+                if r["heap_needed"] is None or r["index_needed"] is None
+                else r["heap_needed"] + r["index_needed"] + (r["toast"] or 0)
+            ),
         )
         for r in snapshot.rows(
-            'SELECT content, relation, "rows", coalesce(heap_bytes, 0) + coalesce(toast_bytes, 0) + coalesce(index_bytes, 0) AS bytes,'
-            " heap_needed, index_needed, coalesce(toast_needed, toast_bytes) AS toast FROM catalog"
+            'SELECT content, relation, "rows", coalesce(heap_bytes, 0) + coalesce(toast_bytes, 0) +'
+            " coalesce(index_bytes, 0) AS bytes, heap_needed, index_needed, coalesce(toast_needed,"
+            " toast_bytes) AS toast FROM catalog"
         )
     }
     relations = {
         r["content"]: (int(r["r"]), int(r["a"]))
-        for r in snapshot.rows("SELECT content, sum(relations) AS r, sum(attributes) AS a FROM class_count GROUP BY content")
+        for r in snapshot.rows(
+            "SELECT content, sum(relations) AS r, sum(attributes) AS a FROM class_count GROUP BY"
+            " content"
+        )
     }
-    temporary = snapshot.one("SELECT coalesce(sum(relations), 0) AS n FROM class_count WHERE content = -1 AND persistence = 't'")["n"]
+    temporary = snapshot.one(
+        "SELECT coalesce(sum(relations), 0) AS n FROM class_count WHERE content = -1 AND"
+        " persistence = 't'"
+    )["n"]
     roots = {
         r["root"]: Root(
             r["schema"], r["name"], r["kind"], r["storage"], int(r["leaves"]), int(r["class_rows"]), int(r["attribute_rows"]),
@@ -130,13 +164,19 @@ def point(snapshot: Snapshot, *, leaves: bool) -> Point:
         )
         for r in snapshot.rows("SELECT * FROM root_total")
     }  # fmt: skip
-    hosts = snapshot.one("SELECT count(DISTINCT hostname) AS n FROM instance WHERE content >= 0 AND role = 'p'")["n"]
+    hosts = snapshot.one(
+        "SELECT count(DISTINCT hostname) AS n FROM instance WHERE content >= 0 AND role = 'p'"
+    )["n"]
     oids: np.ndarray[Any, Any] | None = None
     owners = None
     if snapshot.header["grain"] == "leaf":
-        column = snapshot.one("SELECT count(*) AS n FROM relation WHERE kind = 'leaf' AND storage = 'ao_column'")["n"]
+        column = snapshot.one(
+            "SELECT count(*) AS n FROM relation WHERE kind = 'leaf' AND storage = 'ao_column'"
+        )["n"]
         if leaves:
-            found = snapshot.columns("SELECT oid, root FROM relation WHERE kind = 'leaf' ORDER BY oid")
+            found = snapshot.columns(
+                "SELECT oid, root FROM relation WHERE kind = 'leaf' ORDER BY oid"
+            )
             oids, owners = found["oid"], found["root"]
     else:
         column = sum(r.leaves for r in roots.values() if r.storage == "ao_column")
@@ -155,26 +195,31 @@ def point(snapshot: Snapshot, *, leaves: bool) -> Point:
         listed={
             r["hostname"] or "": int(r["n"])
             for r in snapshot.rows(
-                "SELECT i.hostname, sum(f.files) AS n FROM file_total f JOIN instance i ON i.content = f.content AND i.role = 'p'"
-                " WHERE f.basis = 'directory' AND f.content >= 0 GROUP BY 1"
+                "SELECT i.hostname, sum(f.files) AS n FROM file_total f JOIN instance i ON"
+                " i.content = f.content AND i.role = 'p' WHERE f.basis = 'directory' AND f.content"
+                " >= 0 GROUP BY 1"
             )
         },
         days=snapshot.rows("SELECT * FROM operation_day ORDER BY day"),
         operations=snapshot.rows(
-            'SELECT any_value(t."schema") AS "schema", any_value(t.name) AS name, o.action, arg_max(o.detail, o.done_at) AS detail,'
-            " arg_max(o.role, o.done_at) AS role, max(o.done_at) AS done_at FROM last_operation o JOIN relation r ON r.oid = o.oid"
-            " JOIN root_total t ON t.root = r.root GROUP BY r.root, o.action ORDER BY 6 DESC, 1, 2, 3"
+            'SELECT any_value(t."schema") AS "schema", any_value(t.name) AS name, o.action,'
+            " arg_max(o.detail, o.done_at) AS detail, arg_max(o.role, o.done_at) AS role,"
+            " max(o.done_at) AS done_at FROM last_operation o JOIN relation r ON r.oid = o.oid JOIN"
+            " root_total t ON t.root = r.root GROUP BY r.root, o.action ORDER BY 6 DESC, 1, 2, 3"
         ),
         leaf_oids=oids,
         leaf_roots=owners,
     )
 
 
-def points(paths: list[Path], *, since: timedelta | None = None) -> tuple[list[Point], list[tuple[str, str]]]:
-    """Points of the snapshots of one database, oldest first, and the files left out with the reason.
+def points(
+    paths: list[Path], *, since: timedelta | None = None
+) -> tuple[list[Point], list[tuple[str, str]]]:
+    """Points of the snapshots of one database, oldest first, and the files left out with the
+    reason.
 
-    Left out are files that cannot be read and snapshots of another database: one that was dropped and made anew has another oid.
-    Raises CatalogError when no file is left.
+    Left out are files that cannot be read and snapshots of another database: one that was dropped
+    and made anew has another oid. Raises CatalogError when no file is left.
     """
     opened: list[tuple[datetime, Path]] = []
     leaves: dict[Path, int] = {}
@@ -185,7 +230,9 @@ def points(paths: list[Path], *, since: timedelta | None = None) -> tuple[list[P
         try:
             with Snapshot(path) as snapshot:
                 head = snapshot.header
-                leaves[path] = int(snapshot.one("SELECT coalesce(sum(leaves), 0) AS n FROM root_total")["n"])
+                leaves[path] = int(
+                    snapshot.one("SELECT coalesce(sum(leaves), 0) AS n FROM root_total")["n"]
+                )
         except CatalogError as e:
             lost.append((path.name, e.message))
             continue
@@ -196,12 +243,23 @@ def points(paths: list[Path], *, since: timedelta | None = None) -> tuple[list[P
             newest = (taken, identity[path])
     if newest is None:
         reason = f": {lost[0][1]}" if lost else ""
-        raise CatalogError(f"no snapshot to compare{reason}", hint="take some with `gpcatalog snapshot take`, one a day")
+        raise CatalogError(
+            f"no snapshot to compare{reason}",
+            hint="take some with `gpcatalog snapshot take`, one a day",
+        )
     opened.sort(key=lambda pair: (pair[0], pair[1].name))
     wanted = []
     for taken, path in opened:
         if identity[path] != newest[1]:
-            lost.append((path.name, "another database than the newest snapshot's: dropped and made anew, or another server"))
+            lost.append(
+                (
+                    path.name,
+                    (
+                        "another database than the newest snapshot's: dropped and made anew, or"
+                        " another server"
+                    ),
+                )
+            )
         elif since is None or newest[0] - taken <= since:
             wanted.append(path)
     compared: set[Path] = set()

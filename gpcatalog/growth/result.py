@@ -15,7 +15,8 @@ class Series(msgspec.Struct, frozen=True):
     """One figure over time.
 
     values:           one a point of `Growth.taken_at`; None where that snapshot lacks it
-    per_day:          slope of a robust line, in units a day; low and high: its band (95 %), None with too few points
+    per_day:          slope of a robust line, in units a day; low and high: its band (95 %), None
+                      with too few points
     source:           how the slope was found
     """
 
@@ -31,7 +32,10 @@ class Series(msgspec.Struct, frozen=True):
 
 
 class InstanceGrowth(msgspec.Struct, frozen=True):
-    """One catalog on one instance, first and last. rows: None when not known; rates: change / days, None for no time between."""
+    """One catalog on one instance, first and last.
+
+    rows: None when not known; rates: change / days, None for no time between.
+    """
 
     content: int
     relation: str
@@ -47,7 +51,8 @@ class Divergence(msgspec.Struct, frozen=True):
     """A segment whose catalog is of another size than its fellows'.
 
     ratio:     its bytes / the median segment's; then: the same in the first snapshot
-    shrank_at: when it last lost a fifth or more of its bytes while the median did not: it was vacuumed alone
+    shrank_at: when it last lost a fifth or more of its bytes while the median did not: it was
+               vacuumed alone
     """
 
     relation: str
@@ -60,7 +65,9 @@ class Divergence(msgspec.Struct, frozen=True):
 
 
 class GrowingTable(msgspec.Struct, frozen=True):
-    """A table or schema and what it gained. added, dropped: leaves that came and went between snapshots.
+    """A table or schema and what it gained.
+
+    added, dropped: leaves that came and went between snapshots.
 
     state: "there", "new" or "dropped"; rows: of pg_class and pg_attribute on each instance
     """
@@ -78,9 +85,11 @@ class GrowingTable(msgspec.Struct, frozen=True):
 
 
 class Churn(msgspec.Struct, frozen=True):
-    """Rows that came and went again in a catalog of one instance between two snapshots: temporary tables and rolled-back DDL.
+    """Rows that came and went again in a catalog of one instance between two snapshots: temporary
+    tables and rolled-back DDL.
 
-    inserted, updated, deleted: what the server's statistics counted (rolled-back inserts are in it); net: live rows gained
+    inserted, updated, deleted: what the server's statistics counted (rolled-back inserts are in
+        it); net: live rows gained
     passing: inserted − net, rows that did not stay; per_day: of those
     """
 
@@ -95,7 +104,8 @@ class Churn(msgspec.Struct, frozen=True):
 
 
 class OperationDay(msgspec.Struct, frozen=True):
-    """What pg_stat_last_operation of the newest snapshot tells of a day (UTC): relations that still exist, by their last act of a kind.
+    """What pg_stat_last_operation of the newest snapshot tells of a day (UTC): relations that still
+    exist, by their last act of a kind.
 
     created, altered, truncated: relations, leaves among them; leaves_created: of the created
     """
@@ -108,7 +118,10 @@ class OperationDay(msgspec.Struct, frozen=True):
 
 
 class LastOperation(msgspec.Struct, frozen=True):
-    """The newest CREATE, ALTER or TRUNCATE of a table (leaves are left out). detail: what was altered, as the server names it."""
+    """The newest CREATE, ALTER or TRUNCATE of a table (leaves are left out).
+
+    detail: what was altered, as the server names it.
+    """
 
     schema: str
     name: str
@@ -121,9 +134,10 @@ class LastOperation(msgspec.Struct, frozen=True):
 class Forecast(msgspec.Struct, frozen=True):
     """When one limit will be reached.
 
-    state:    "over", "reached" (a date is given), "not growing", "far" (not within 20 years), "too few points",
-              "too short a time" (the series spans less than a day)
-    expected: by the line; earliest, latest: by its band; latest None: the band's slow end never reaches it
+    state:    "over", "reached" (a date is given), "not growing", "far" (not within 20 years), "too
+              few points", "too short a time" (the series spans less than a day)
+    expected: by the line; earliest, latest: by its band; latest None: the band's slow end never
+              reaches it
     """
 
     what: str

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from gpcatalog.lab.postgres import PrivateServer
 
-# Each step is (what it does, SQL). DO blocks commit as they go: thousands of CREATEs in one transaction would need as many locks.
+# Each step is (what it does, SQL). DO blocks commit as they go: thousands of CREATEs in one
+# transaction would need as many locks.
 _DAILY = """
 DO $$
 DECLARE t int; d int;
@@ -143,7 +144,13 @@ BEGIN
 END $$
 """
 STEPS = (
-    ("schemas", "CREATE SCHEMA sales; CREATE SCHEMA web; CREATE SCHEMA iot; CREATE SCHEMA finance; CREATE SCHEMA staging"),
+    (
+        "schemas",
+        (
+            "CREATE SCHEMA sales; CREATE SCHEMA web; CREATE SCHEMA iot; CREATE SCHEMA finance;"
+            " CREATE SCHEMA staging"
+        ),
+    ),
     ("8 tables by day, premade 120 days ahead", _DAILY),
     ("5 tables by hour", _HOURLY),
     ("4 tables by month and site", _LEVELS),
@@ -153,7 +160,10 @@ STEPS = (
     ("2,500 temporary tables", _CHURN),
     ("wide tables exported and dropped", _WIDE),
     # a two-phase commit whose coordinator died: what it could still see, VACUUM must keep
-    ("a forgotten prepared transaction", "BEGIN; CREATE TABLE staging.forgotten (a int); PREPARE TRANSACTION 'nightly-load-4711'"),
+    (
+        "a forgotten prepared transaction",
+        "BEGIN; CREATE TABLE staging.forgotten (a int); PREPARE TRANSACTION 'nightly-load-4711'",
+    ),
 )
 
 
@@ -168,8 +178,11 @@ def fill(conninfo: str, progress: Callable[[str], None] = lambda _: None) -> Non
 
 
 @contextlib.contextmanager
-def demo_server(progress: Callable[[str], None] = lambda _: None, *, keep_at: Path | None = None) -> Iterator[PrivateServer]:
-    """A private PostgreSQL whose database "shop" is filled with a bad catalog; removed at the end unless kept by name.
+def demo_server(
+    progress: Callable[[str], None] = lambda _: None, *, keep_at: Path | None = None
+) -> Iterator[PrivateServer]:
+    """A private PostgreSQL whose database "shop" is filled with a bad catalog; removed at the end
+    unless kept by name.
 
     Raises CatalogError when no server binaries are found or it does not start.
     """
@@ -180,7 +193,9 @@ def demo_server(progress: Callable[[str], None] = lambda _: None, *, keep_at: Pa
     settings = {"autovacuum": "off", "max_prepared_transactions": "10"}
     with PrivateServer(settings=settings, keep_at=keep_at) as server:
         with psycopg.connect(server.conninfo(), autocommit=True) as conn:
-            there = conn.execute("SELECT 1 FROM pg_catalog.pg_database WHERE datname = 'shop'").fetchone()
+            there = conn.execute(
+                "SELECT 1 FROM pg_catalog.pg_database WHERE datname = 'shop'"
+            ).fetchone()
             if there is None:
                 conn.execute("CREATE DATABASE shop")
         if there is None:

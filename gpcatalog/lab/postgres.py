@@ -43,30 +43,42 @@ def _system_folders() -> Iterator[Path]:
 def find_binaries() -> Path:
     """Folder that holds initdb, pg_ctl and postgres.
 
-    Order: the folder that GPCATALOG_PG_BIN names, a wheel of this environment, the system's packages, PATH.
+    Order: the folder that GPCATALOG_PG_BIN names, a wheel of this environment, the system's
+           packages, PATH.
     Raises CatalogError when there is none.
     """
     named = os.environ.get(BINARIES_VARIABLE)
     if named:
         if (Path(named) / "initdb").is_file():
             return Path(named)
-        raise CatalogError(f"{BINARIES_VARIABLE}={named}: no initdb there", hint="name the folder that holds initdb and postgres")
+        raise CatalogError(
+            f"{BINARIES_VARIABLE}={named}: no initdb there",
+            hint="name the folder that holds initdb and postgres",
+        )
     for folder in (*_wheel_folders(), *_system_folders()):
         if (folder / "initdb").is_file() and (folder / "postgres").is_file():
             return folder
     raise CatalogError(
         "no PostgreSQL server binaries found on this machine",
-        hint=f"pip install 'gpcatalog[demo]', or set {BINARIES_VARIABLE} to a folder that holds initdb",
+        hint=(
+            f"pip install 'gpcatalog[demo]', or set {BINARIES_VARIABLE} to a folder that holds"
+            " initdb"
+        ),
         exit_code=Exit.UNREACHABLE,
     )
 
 
 def major_of(binaries: Path) -> int:
     """Major version of the server in this folder, from `postgres --version`."""
-    said = subprocess.run([binaries / "postgres", "--version"], capture_output=True, text=True, check=False).stdout
+    said = subprocess.run(
+        [binaries / "postgres", "--version"], capture_output=True, text=True, check=False
+    ).stdout
     found = re.search(r"(\d+)", said)
     if not found:
-        raise CatalogError(f"{binaries / 'postgres'} does not tell its version: {said.strip()!r}", exit_code=Exit.UNREACHABLE)
+        raise CatalogError(
+            f"{binaries / 'postgres'} does not tell its version: {said.strip()!r}",
+            exit_code=Exit.UNREACHABLE,
+        )
     return int(found[1])
 
 
@@ -79,7 +91,11 @@ def free_port() -> int:
 
 def clean_environment(library_path: Path | None = None) -> dict[str, str]:
     """Environment for a server's programs: nothing of libpq's or Python's leaks in."""
-    env = {k: v for k, v in os.environ.items() if not k.startswith("PG") and k not in {"PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH"}}
+    env = {
+        k: v
+        for k, v in os.environ.items()
+        if not k.startswith("PG") and k not in {"PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH"}
+    }
     env["LC_ALL"] = "C.UTF-8"
     if library_path is not None:
         env["LD_LIBRARY_PATH"] = str(library_path)
@@ -93,7 +109,13 @@ class PrivateServer:
     fsync is off: nothing here is meant to outlive a crash.
     """
 
-    def __init__(self, *, binaries: Path | None = None, settings: Mapping[str, str] | None = None, keep_at: Path | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        binaries: Path | None = None,
+        settings: Mapping[str, str] | None = None,
+        keep_at: Path | None = None,
+    ) -> None:
         self.binaries = binaries or find_binaries()
         self._kept = keep_at is not None
         if keep_at is not None:
@@ -146,7 +168,17 @@ class PrivateServer:
             with main.open("a") as out:
                 out.write("include 'gpcatalog.conf'\n")
         process.run(
-            [self.binaries / "pg_ctl", "-D", self.data, "-w", "-t", "60", "-l", self.folder / "server.log", "start"],
+            [
+                self.binaries / "pg_ctl",
+                "-D",
+                self.data,
+                "-w",
+                "-t",
+                "60",
+                "-l",
+                self.folder / "server.log",
+                "start",
+            ],
             env=self._env,
             log=self.folder / "pg_ctl.log",
             what="starting the private PostgreSQL",
@@ -185,5 +217,10 @@ class PrivateServer:
             self.close()
             raise
 
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self.close()

@@ -1,4 +1,6 @@
-"""Running a server's programs as somebody who is not root: PostgreSQL and Greenplum refuse euid 0."""
+"""Running a server's programs as somebody who is not root: PostgreSQL and Greenplum refuse euid
+0.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ _CLONE_NEWUSER = 0x10000000
 
 
 def _leave_root() -> None:
-    """In the child: a user namespace without mapping; inside it nobody is root, outside files stay ours."""
+    """In the child: a user namespace without mapping; inside it nobody is root, outside files stay
+    ours.
+    """
     if ctypes.CDLL(None, use_errno=True).unshare(_CLONE_NEWUSER) != 0:
         raise OSError(ctypes.get_errno(), "unshare")
 
@@ -60,13 +64,21 @@ def unprivileged() -> dict[str, Any]:
 
 
 def hand_over(path: Path) -> None:
-    """Make `path` belong to whoever `unprivileged` children will be, where that is another account."""
+    """Make `path` belong to whoever `unprivileged` children will be, where that is another
+    account.
+    """
     how = unprivileged()
     if "user" in how:
         os.chown(path, how["user"], how["group"])
 
 
-def run(command: Sequence[str | Path], *, env: Mapping[str, str] | None = None, log: Path | None = None, what: str) -> None:
+def run(
+    command: Sequence[str | Path],
+    *,
+    env: Mapping[str, str] | None = None,
+    log: Path | None = None,
+    what: str,
+) -> None:
     """Run to the end, unprivileged; `what` names the step in the error.
 
     Output goes to `log` when given: a daemon started here must not hold our pipes open.
@@ -74,7 +86,9 @@ def run(command: Sequence[str | Path], *, env: Mapping[str, str] | None = None, 
     words = [str(word) for word in command]
     try:
         if log is None:
-            done = subprocess.run(words, env=env, capture_output=True, text=True, check=False, **unprivileged())
+            done = subprocess.run(
+                words, env=env, capture_output=True, text=True, check=False, **unprivileged()
+            )
             said = done.stderr or done.stdout
         else:
             with log.open("a") as sink:
@@ -93,4 +107,6 @@ def run(command: Sequence[str | Path], *, env: Mapping[str, str] | None = None, 
         raise CatalogError(f"{what}: {words[0]}: {e.strerror}", exit_code=Exit.UNREACHABLE) from e
     if done.returncode != 0:
         tail = " / ".join(line.strip() for line in said.strip().splitlines()[-3:])
-        raise CatalogError(f"{what} failed (exit {done.returncode}): {tail}", exit_code=Exit.UNREACHABLE)
+        raise CatalogError(
+            f"{what} failed (exit {done.returncode}): {tail}", exit_code=Exit.UNREACHABLE
+        )

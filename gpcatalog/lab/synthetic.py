@@ -1,4 +1,6 @@
-"""Snapshots of clusters that do not exist: partitioned tables of any number, written straight into the store's schema."""
+"""Snapshots of clusters that do not exist: partitioned tables of any number, written straight into
+the store's schema.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +18,20 @@ from gpcatalog.store.snapshot import Writer
 TAKEN_AT = datetime(2026, 7, 1, 12, 0)
 
 _BANNERS = {
-    "gp6": ("PostgreSQL 9.4.26 (Greenplum Database 6.25.3 build synthetic)", "Greenplum Database", "6.25.3", 90426, 32768),
-    "gp7": ("PostgreSQL 12.12 (Greenplum Database 7.0.0 build synthetic)", "Greenplum Database", "7.0.0", 120012, 32768),
+    "gp6": (
+        "PostgreSQL 9.4.26 (Greenplum Database 6.25.3 build synthetic)",
+        "Greenplum Database",
+        "6.25.3",
+        90426,
+        32768,
+    ),
+    "gp7": (
+        "PostgreSQL 12.12 (Greenplum Database 7.0.0 build synthetic)",
+        "Greenplum Database",
+        "7.0.0",
+        120012,
+        32768,
+    ),
     "pg15": ("PostgreSQL 15.8", "PostgreSQL", "15.8", 150008, 8192),
 }
 
@@ -62,12 +76,19 @@ def _bound(spec: Spec, generation: str) -> tuple[str, str]:
         if generation == "gp6":
             return f"'START (' || {low} || ') END (' || {high} || ')'", "integer"
         return f"'FOR VALUES FROM (' || {low} || ') TO (' || {high} || ')'", "integer"
-    unit = {"hour": "INTERVAL 1 HOUR", "day": "INTERVAL 1 DAY", "month": "INTERVAL 1 MONTH"}[spec.step]
+    unit = {"hour": "INTERVAL 1 HOUR", "day": "INTERVAL 1 DAY", "month": "INTERVAL 1 MONTH"}[
+        spec.step
+    ]
     kind = "timestamp without time zone" if spec.step == "hour" else "date"
     form = "%Y-%m-%d %H:%M:%S" if spec.step == "hour" else "%Y-%m-%d"
-    ends = [f"strftime(TIMESTAMP '{spec.start}' + {unit} * {i}, '{form}')" for i in ("i", "(i + 1)")]
+    ends = [
+        f"strftime(TIMESTAMP '{spec.start}' + {unit} * {i}, '{form}')" for i in ("i", "(i + 1)")
+    ]
     if generation == "gp6":
-        return f"'START (''' || {ends[0]} || '''::{kind}) END (''' || {ends[1]} || '''::{kind})'", kind
+        return (
+            f"'START (''' || {ends[0]} || '''::{kind}) END (''' || {ends[1]} || '''::{kind})'",
+            kind,
+        )
     return f"'FOR VALUES FROM (''' || {ends[0]} || ''') TO (''' || {ends[1]} || ''')'", kind
 
 
@@ -77,17 +98,29 @@ def _add(writer: Writer, spec: Spec, generation: str, oid: int, segments: int) -
     bound, kind = _bound(spec, generation)
     lists = max(1, spec.lists)
     deep = spec.lists > 0
-    common = f"'{spec.storage}'", f"{spec.columns}", str(spec.toast).lower(), str(spec.indexes), str(spec.indexes)
+    common = (
+        f"'{spec.storage}'",
+        f"{spec.columns}",
+        str(spec.toast).lower(),
+        str(spec.indexes),
+        str(spec.indexes),
+    )
     tail = f"{str(spec.indexes > 0 and spec.storage != 'heap').lower()}, 'p', 10, 0"
     storage, columns, toast, indexes, index_columns = common
-    head = 'oid, "schema", name, root, parent, level, kind, storage, "columns", toast, indexes, index_columns, block_directory, persistence'
-    rest = "owner, tablespace, pages, tuples, options, bound, partition_name, is_default, filled, files, bytes, max_segment_bytes"
+    head = (
+        'oid, "schema", name, root, parent, level, kind, storage, "columns", toast, indexes,'
+        " index_columns, block_directory, persistence"
+    )
+    rest = (
+        "owner, tablespace, pages, tuples, options, bound, partition_name, is_default, filled,"
+        " files, bytes, max_segment_bytes"
+    )
     names = f"INSERT INTO relation ({head}, {rest})"
     shape = f"{storage}, {columns}, {toast}, {indexes}, {index_columns}, {tail}"
     option = "'appendonly=true'" if spec.storage.startswith("ao") else "NULL"
     writer.execute(
-        f"{names} VALUES ({root}, '{spec.schema}', '{spec.name}', {root}, NULL, 0, 'root', {shape}, 0, 0, {option}, '',"
-        f" NULL, false, NULL, NULL, NULL, NULL)"
+        f"{names} VALUES ({root}, '{spec.schema}', '{spec.name}', {root}, NULL, 0, 'root', {shape},"
+        f" 0, 0, {option}, '', NULL, false, NULL, NULL, NULL, NULL)"
     )
     first = root + 1
     filled = f"(i < {int(spec.leaves * spec.filled)} AND i % {spec.every_filled} = 0)"
@@ -95,50 +128,77 @@ def _add(writer: Writer, spec: Spec, generation: str, oid: int, segments: int) -
     size = (
         "NULL"
         if spec.bytes is None
-        else f"CASE WHEN {filled} THEN ({spec.bytes} * (0.5 + (hash(i * 31 + {root}) % 1000) / 1000.0))::BIGINT ELSE 0 END"
+        else (
+            f"CASE WHEN {filled} THEN ({spec.bytes} * (0.5 + (hash(i * 31 + {root}) % 1000) /"
+            " 1000.0))::BIGINT ELSE 0 END"
+        )
     )
-    files = "NULL" if spec.bytes is None else f"{segments} * CASE WHEN {filled} THEN 1 + {spec.columns} ELSE 1 END"
+    files = (
+        "NULL"
+        if spec.bytes is None
+        else f"{segments} * CASE WHEN {filled} THEN 1 + {spec.columns} ELSE 1 END"
+    )
     known = f"{filled}, {files}, {size}, ({size} / {segments} * 1.1)::BIGINT"
-    rows = "0" if spec.bytes is None else f"CASE WHEN {filled} THEN {max(1, spec.bytes // 200)}.0 ELSE 0.0 END"
+    rows = (
+        "0"
+        if spec.bytes is None
+        else f"CASE WHEN {filled} THEN {max(1, spec.bytes // 200)}.0 ELSE 0.0 END"
+    )
     if deep:
         writer.execute(
-            f"{names} SELECT {first} + i, '{spec.schema}', '{spec.name}_1_prt_' || (i + 1), {root}, {root}, 1,"
-            f" 'intermediate', {shape}, 0, 0, {option},"
-            f" {bound}, '', false, NULL, NULL, NULL, NULL FROM range({spec.leaves}) t(i)"
+            f"{names} SELECT {first} + i, '{spec.schema}', '{spec.name}_1_prt_' || (i + 1), {root},"
+            f" {root}, 1, 'intermediate', {shape}, 0, 0, {option}, {bound}, '', false, NULL, NULL,"
+            f" NULL, NULL FROM range({spec.leaves}) t(i)"
         )
         leaf = first + spec.leaves
-        values = "'VALUES (''v' || j || '''::text)'" if generation == "gp6" else "'FOR VALUES IN (''v' || j || ''')'"
+        values = (
+            "'VALUES (''v' || j || '''::text)'"
+            if generation == "gp6"
+            else "'FOR VALUES IN (''v' || j || ''')'"
+        )
         writer.execute(
-            f"{names} SELECT {leaf} + i * {lists} + j, '{spec.schema}', '{spec.name}_1_prt_' || (i + 1) || '_2_prt_v' ||"
-            f" j, {root}, {first} + i, 2, 'leaf',"
-            f" {shape}, 0, {rows}, {option}, {values}, 'v' || j, false, {known} FROM range({spec.leaves}) t(i), range({lists}) u(j)"
+            f"{names} SELECT {leaf} + i * {lists} + j, '{spec.schema}', '{spec.name}_1_prt_' || (i"
+            f" + 1) || '_2_prt_v' || j, {root}, {first} + i, 2, 'leaf', {shape}, 0, {rows},"
+            f" {option}, {values}, 'v' || j, false, {known} FROM range({spec.leaves}) t(i),"
+            f" range({lists}) u(j)"
         )
         following = leaf + spec.leaves * lists
     else:
         writer.execute(
-            f"{names} SELECT {first} + i, '{spec.schema}', '{spec.name}_1_prt_' || (i + 1), {root}, {root}, 1, 'leaf',"
-            f" {shape}, 0, {rows}, {option},"
-            f" {bound}, '', false, {known} FROM range({spec.leaves}) t(i)"
+            f"{names} SELECT {first} + i, '{spec.schema}', '{spec.name}_1_prt_' || (i + 1), {root},"
+            f" {root}, 1, 'leaf', {shape}, 0, {rows}, {option}, {bound}, '', false, {known} FROM"
+            f" range({spec.leaves}) t(i)"
         )
         following = first + spec.leaves
     if spec.default:
         writer.execute(
-            f"{names} VALUES ({following}, '{spec.schema}', '{spec.name}_1_prt_other', {root}, {root}, 1, 'leaf', {shape},"
-            f" 0, 0, {option}, 'DEFAULT',"
-            f" 'other', true, {str(spec.default_filled).lower()}, {segments}, 0, 0)"
+            f"{names} VALUES ({following}, '{spec.schema}', '{spec.name}_1_prt_other', {root},"
+            f" {root}, 1, 'leaf', {shape}, 0, 0, {option}, 'DEFAULT', 'other', true,"
+            f" {str(spec.default_filled).lower()}, {segments}, 0, 0)"
         )
         following += 1
     writer.insert(
         "partition_key",
         [
-            {"root": root, "level": n, "strategy": s, "key": k, "key_types": t, "has_template": deep and n == 1}
-            for n, (s, k, t) in enumerate([("range", "d", kind), ("list", "region", "text")][: 2 if deep else 1])
+            {
+                "root": root,
+                "level": n,
+                "strategy": s,
+                "key": k,
+                "key_types": t,
+                "has_template": deep and n == 1,
+            }
+            for n, (s, k, t) in enumerate(
+                [("range", "d", kind), ("list", "region", "text")][: 2 if deep else 1]
+            )
         ],
     )
     return following
 
 
-def _head(writer: Writer, generation: str, segments: int, basis: str, settings: dict[str, int]) -> None:
+def _head(
+    writer: Writer, generation: str, segments: int, basis: str, settings: dict[str, int]
+) -> None:
     banner, product, version, number, block = _BANNERS[generation]
     writer.insert(
         "snapshot",
@@ -171,26 +231,59 @@ def _head(writer: Writer, generation: str, segments: int, basis: str, settings: 
         ],
     )
     instances: list[dict[str, Any]] = [
-        {"dbid": 1, "content": -1, "role": "p", "preferred_role": "p", "status": "u", "hostname": "coordinator"}
+        {
+            "dbid": 1,
+            "content": -1,
+            "role": "p",
+            "preferred_role": "p",
+            "status": "u",
+            "hostname": "coordinator",
+        }
     ]
     if generation != "pg15":
         instances += [
-            {"dbid": 2 + n, "content": n, "role": "p", "preferred_role": "p", "status": "u", "hostname": f"host{n % 4}"}
+            {
+                "dbid": 2 + n,
+                "content": n,
+                "role": "p",
+                "preferred_role": "p",
+                "status": "u",
+                "hostname": f"host{n % 4}",
+            }
             for n in range(segments)
         ]
     writer.insert("instance", instances)
-    writer.insert("setting", [{"name": k, "setting": str(v), "unit": None, "source": "default"} for k, v in settings.items()])
+    writer.insert(
+        "setting",
+        [
+            {"name": k, "setting": str(v), "unit": None, "source": "default"}
+            for k, v in settings.items()
+        ],
+    )
     made = {"status": "read", "reason": "", "needs": "", "seconds": 0.0, "origin": "synthetic"}
-    writer.insert("coverage", [{"probe": probe, **made} for probe in ("relations", "uneven_partitions")])
+    writer.insert(
+        "coverage", [{"probe": probe, **made} for probe in ("relations", "uneven_partitions")]
+    )
 
 
-LOCKS = {"max_locks_per_transaction": 4096, "max_connections": 250, "max_prepared_transactions": 250}
+LOCKS = {
+    "max_locks_per_transaction": 4096,
+    "max_connections": 250,
+    "max_prepared_transactions": 250,
+}
 
 
 def write(
-    path: Path, specs: Iterable[Spec], *, generation: str = "gp6", segments: int = 32, settings: dict[str, int] | None = None
+    path: Path,
+    specs: Iterable[Spec],
+    *,
+    generation: str = "gp6",
+    segments: int = 32,
+    settings: dict[str, int] | None = None,
 ) -> Path:
-    """A snapshot file at `path` holding these tables, as a server of that generation would give it. Returns the path.
+    """A snapshot file at `path` holding these tables, as a server of that generation would give it.
+
+    Returns the path.
 
     Raises CatalogError when the file cannot be written.
     """
@@ -206,9 +299,11 @@ def write(
 
 
 def published(leaves: int = 5_400_000, tables: int = 331) -> list[Spec]:
-    """Tables like those of the published stand (331 AOCO tables of 100 columns, 5.4 million leaves), of several shapes.
+    """Tables like those of the published stand (331 AOCO tables of 100 columns, 5.4 million
+    leaves), of several shapes.
 
-    In turn: days over decades, hours, days by 16 list values, months by 200 list values, round numbers.
+    In turn: days over decades, hours, days by 16 list values, months by 200 list values, round
+    numbers.
     """
     each = leaves // tables
     shapes = [
@@ -222,7 +317,9 @@ def published(leaves: int = 5_400_000, tables: int = 331) -> list[Spec]:
     for n in range(tables):
         shape = shapes[n % len(shapes)]
         if shape.name == "days":
-            shape = replace(shape, start=date(2026 - each // 365, 12, 31) if each > 730 else date(2025, 1, 1))
+            shape = replace(
+                shape, start=date(2026 - each // 365, 12, 31) if each > 730 else date(2025, 1, 1)
+            )
         found.append(
             replace(
                 shape,

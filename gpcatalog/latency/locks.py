@@ -1,4 +1,6 @@
-"""Lock-slot arithmetic: what a server has, and what statements over its largest tables and a backup of all would take."""
+"""Lock-slot arithmetic: what a server has, and what statements over its largest tables and a backup
+of all would take.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ class Need(msgspec.Struct, frozen=True):
 
 
 class Slots(msgspec.Struct, frozen=True):
-    """Lock slots of the entry instance (None: settings not read) and what would need how many, most first."""
+    """Lock slots of the entry instance (None: settings not read) and what would need how many, most
+    first.
+    """
 
     slots: int | None
     source: str
@@ -55,13 +59,22 @@ def _held(generation: str, row: dict[str, object]) -> dict[Statement, int]:
 
 
 def arithmetic(snapshot: Snapshot) -> Slots:
-    """What DROP, TRUNCATE and SELECT * of the widest tables and a backup of the whole database hold at once.
+    """What DROP, TRUNCATE and SELECT * of the widest tables and a backup of the whole database hold
+    at once.
 
     Needs a snapshot with leaves; a pruned one, or a server without a cost model, has no needs.
     """
-    settings = {r["name"]: r["setting"] for r in snapshot.rows("SELECT name, setting FROM setting WHERE name LIKE 'max%'")}
+    settings = {
+        r["name"]: r["setting"]
+        for r in snapshot.rows("SELECT name, setting FROM setting WHERE name LIKE 'max%'")
+    }
     try:
-        slots = lock_slots(*(int(settings[f"max_{what}"]) for what in ("locks_per_transaction", "connections", "prepared_transactions")))
+        slots = lock_slots(
+            *(
+                int(settings[f"max_{what}"])
+                for what in ("locks_per_transaction", "connections", "prepared_transactions")
+            )
+        )
     except (KeyError, TypeError, ValueError):
         slots = None
     generation = snapshot.header["generation"]
@@ -82,8 +95,17 @@ def arithmetic(snapshot: Snapshot) -> Slots:
     for row in widest:
         table = f"{row['schema']}.{row['name']}"
         held = _held(generation, row)
-        found += [need(statement.value, table, held[statement]) for statement in (Statement.DROP, Statement.TRUNCATE, Statement.SELECT)]
-    everything = int(snapshot.one("SELECT count(*) AS n FROM relation WHERE persistence <> 't' OR persistence IS NULL")["n"])
+        found += [
+            need(statement.value, table, held[statement])
+            for statement in (Statement.DROP, Statement.TRUNCATE, Statement.SELECT)
+        ]
+    everything = int(
+        snapshot.one(
+            "SELECT count(*) AS n FROM relation WHERE persistence <> 't' OR persistence IS NULL"
+        )["n"]
+    )
     if everything:
         found.append(need(Statement.BACKUP.value, "the whole database", everything))
-    return Slots(slots, SOURCE, tuple(sorted(found, key=lambda n: (-n.locks, n.table, n.statement))))
+    return Slots(
+        slots, SOURCE, tuple(sorted(found, key=lambda n: (-n.locks, n.table, n.statement)))
+    )

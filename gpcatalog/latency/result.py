@@ -14,9 +14,11 @@ SCHEMA = "gpcatalog.latency/1"
 
 
 class Left(msgspec.Struct, frozen=True):
-    """Dead catalog rows on one instance: predicted by the cost model, and counted in the probe's own transactions before each ROLLBACK.
+    """Dead catalog rows on one instance: predicted by the cost model, and counted in the probe's
+    own transactions before each ROLLBACK.
 
-    counted: None where the instance could not be counted; predicted_bytes: an estimate, indexes included
+    counted: None where the instance could not be counted; predicted_bytes: an estimate, indexes
+             included
     """
 
     content: int
@@ -29,7 +31,9 @@ class Left(msgspec.Struct, frozen=True):
 
 
 class Activity(msgspec.Struct, frozen=True):
-    """DDL of one session at that moment; command: its first words; blocked_by: pid (role, state) of the sessions it waits for."""
+    """DDL of one session at that moment; command: its first words; blocked_by: pid (role, state) of
+    the sessions it waits for.
+    """
 
     pid: int
     role: str
@@ -70,6 +74,14 @@ class Latency(msgspec.Struct, frozen=True):
 def activity_of(rows: list[dict[str, Any]]) -> tuple[Activity, ...]:
     """The rows of the probe `ddl_activity`."""
     return tuple(
-        Activity(r["pid"], r["role"], r["database"], r["command"] or "?", r["state"], max(0.0, r["seconds"] or 0.0), r["blocked_by"] or "")
+        Activity(
+            r["pid"],
+            r["role"],
+            r["database"],
+            r["command"] or "?",
+            r["state"],
+            max(0.0, r["seconds"] or 0.0),
+            r["blocked_by"] or "",
+        )
         for r in rows
     )

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 from gpcatalog.migration.classic_spelling import constant, partition
 from gpcatalog.migration.introspect import Grant, Relation
-from gpcatalog.migration.introspect import quote_ident_always as quote  # of partitions: Greenplum 6 takes few keywords for their names
+from gpcatalog.migration.introspect import (
+    quote_ident_always as quote,
+)  # of partitions: Greenplum 6 takes few keywords for their names
 from gpcatalog.migration.journal import SCHEMA
 from gpcatalog.migration.operations import Context, NewPartition, StagingTable, Unit
 from gpcatalog.migration.writer import Phase, Phases, Writer, call, grant_statements, literal
@@ -23,7 +25,9 @@ STAND_IN = "gpc_s"  # short: below it the server makes names out of it, which mu
 
 
 class Classic(Writer):
-    """ADD PARTITION makes a heap leaf without encodings: it is a placeholder, the table built aside carries the storage."""
+    """ADD PARTITION makes a heap leaf without encodings: it is a placeholder, the table built aside
+    carries the storage.
+    """
 
     classic = True
 
@@ -41,35 +45,57 @@ class Classic(Writer):
         kind = "UNLOGGED TABLE" if stage.shape.persistence == "u" else "TABLE"
         place = f" TABLESPACE {quote(stage.shape.tablespace)}" if stage.shape.tablespace else ""
         if not stage.explicit:
-            return f"CREATE {kind} {table} (LIKE {stage.like} INCLUDING DEFAULTS INCLUDING STORAGE){place};"
+            return (
+                f"CREATE {kind} {table} (LIKE {stage.like} INCLUDING DEFAULTS INCLUDING"
+                f" STORAGE){place};"
+            )
         # LIKE INCLUDING STORAGE and WITH exclude each other
         inside = [f"LIKE {stage.like} INCLUDING DEFAULTS"]
         inside += [f"COLUMN {column} ENCODING ({encoding})" for column, encoding in stage.encodings]
         options = ", ".join(f"{k}={v}" for k, v in stage.options)
-        return f"CREATE {kind} {table} ({', '.join(inside)})" + (f" WITH ({options})" if options else "") + f"{place};"
+        return (
+            f"CREATE {kind} {table} ({', '.join(inside)})"
+            + (f" WITH ({options})" if options else "")
+            + f"{place};"
+        )
 
     def quiet(self, context: Context, parent: Relation, gone: Sequence[Unit]) -> list[str]:
-        # writers through the root lock the root first, and whoever adds a partition at any level does: the root and the leaves are enough
+        # writers through the root lock the root first, and whoever adds a partition at any level
+        # does: the root and the leaves are enough
         return [context.root.sql, *(leaf.sql for u in gone for leaf in u.leaves)]
 
     def _alter(self, context: Context, above: str, what: str) -> str:
         return f"ALTER TABLE {context.root.sql} {above}{what};"
 
-    def _exchange(self, context: Context, above: str, top: str, stage: StagingTable, *, made: bool = True) -> str:
-        """Exchange a leaf; `made`: below a partition that was made here, else below one that was there."""
+    def _exchange(
+        self, context: Context, above: str, top: str, stage: StagingTable, *, made: bool = True
+    ) -> str:
+        """Exchange a leaf; `made`: below a partition that was made here, else below one that was
+        there.
+        """
         path = [top, *(partition(b.label) if made else b.address for b in stage.path)]
         inner = "".join(f"ALTER PARTITION {p} " for p in path[:-1])
         table = qualified(stage.schema, stage.name)
-        return self._alter(context, above, f"{inner}EXCHANGE PARTITION {path[-1]} WITH TABLE {table} WITHOUT VALIDATION")
+        return self._alter(
+            context,
+            above,
+            f"{inner}EXCHANGE PARTITION {path[-1]} WITH TABLE {table} WITHOUT VALIDATION",
+        )
 
     def _drops(self, context: Context, above: str, gone: tuple[Unit, ...]) -> list[str]:
         # several in one statement are quicker; below another partition the grammar takes one
         if not above and gone:
-            return [self._alter(context, "", ", ".join(f"DROP PARTITION {unit.address}" for unit in gone))]
+            return [
+                self._alter(
+                    context, "", ", ".join(f"DROP PARTITION {unit.address}" for unit in gone)
+                )
+            ]
         return [self._alter(context, above, f"DROP PARTITION {unit.address}") for unit in gone]
 
     def _below(self, made: NewPartition) -> str:
-        """Return the storage of what lies between, and an explicit list of what is below, level by level."""
+        """Return the storage of what lies between, and an explicit list of what is below, level by
+        level.
+        """
         return self._inside(made, ()) if made.middles else ""
 
     def _inside(self, made: NewPartition, path: tuple[str, ...]) -> str:
@@ -84,7 +110,9 @@ class Classic(Writer):
             text = f"DEFAULT SUBPARTITION {quote(step.label)}"
             if step.bound != "DEFAULT":
                 text = f"SUBPARTITION {quote(step.label)} {constant(step.bound)}"
-            below[step.bound] = text + (self._inside(made, bounds[: here + 1]) if len(bounds) > here + 1 else "")
+            below[step.bound] = text + (
+                self._inside(made, bounds[: here + 1]) if len(bounds) > here + 1 else ""
+            )
         return (f" WITH ({options})" if options else "") + f" ({', '.join(below.values())})"
 
     def exchange(self, context: Context, swap: ReplacePartitions) -> Phases:
@@ -93,8 +121,11 @@ class Classic(Writer):
         ready: list[str] = []
         for stage in swap.stages:
             ready += [*self.seen_by_others(stage), *stage.dress.late]
-            # EXCHANGE gives it the placeholder's grants, the root's, without their dependency rows: granted before, they are there
-            ready += grant_statements(qualified(stage.schema, stage.name), self._root_grants(context))
+            # EXCHANGE gives it the placeholder's grants, the root's, without their dependency rows:
+            # granted before, they are there
+            ready += grant_statements(
+                qualified(stage.schema, stage.name), self._root_grants(context)
+            )
         for stage in parked:
             ready += self.make_stage(context, swap, stage) + self.indexes(stage)
             ready += grant_statements(qualified(stage.schema, stage.name), stage.shape.grants)
@@ -105,7 +136,9 @@ class Classic(Writer):
         if swap.alone and not swap.beyond:
             moves += self._all_replaced(context, swap, default, parked)
         else:
-            moves += self._without_template(context, swap, self._some_replaced(context, swap, default, parked))
+            moves += self._without_template(
+                context, swap, self._some_replaced(context, swap, default, parked)
+            )
         moves += self.as_declared(swap)
         moves += [f"DROP TABLE {qualified(s.schema, s.name)};" for s in [*swap.stages, *parked]]
         finish: list[str] = []
@@ -119,7 +152,9 @@ class Classic(Writer):
                 there = qualified(m.like.schema, m.name)
                 if set(m.grants) != set(self._root_grants(context)):
                     finish += [call("strip", literal(there)), *grant_statements(there, m.grants)]
-                finish += [f"COMMENT ON TABLE {there} IS {literal(m.comment)};"] if m.comment else []
+                finish += (
+                    [f"COMMENT ON TABLE {there} IS {literal(m.comment)};"] if m.comment else []
+                )
         return [
             (Phase.PREPARE, ready),
             (Phase.EXCLUSIVE, self.readers_out(context, swap.parent, swap.gone, default)),
@@ -127,23 +162,32 @@ class Classic(Writer):
             (Phase.FINISH, finish),
         ]
 
-    def _without_template(self, context: Context, swap: ReplacePartitions, moves: list[str]) -> list[str]:
-        """The moves, with the subpartition templates put away meanwhile: they say what new tables get, not what these have.
+    def _without_template(
+        self, context: Context, swap: ReplacePartitions, moves: list[str]
+    ) -> list[str]:
+        """The moves, with the subpartition templates put away meanwhile: they say what new tables
+        get, not what these have.
 
-        The server takes no list of subpartitions beside a template. Templates of deeper levels go first and come back first.
+        The server takes no list of subpartitions beside a template. Templates of deeper levels go
+        first and come back first.
         """
         middles = next((m.middles for m in swap.made if m.middles), ())
         if not middles and swap.default is not None:
             middles = swap.default.middles
         levels: dict[int, tuple[str, str]] = {}  # level → how it is reached, before and after
         if swap.above and swap.parent.has_template:
-            # what is added below one partition is added to the template too, and DROP PARTITION does not take it out
+            # what is added below one partition is added to the template too, and DROP PARTITION
+            # does not take it out
             levels[swap.parent.level] = (swap.beside, swap.beside)
         for m in middles:
             if m.like.has_template and m.like.level not in levels:
                 above = [x for n in range(len(m.path)) for x in middles if x.path == m.path[:n]]
-                # the first partition of a range is always there; what lies below it is addressed as below the others
-                before = ["FOR (RANK(1))" if not x.path else x.address or partition(x.label) for x in above]
+                # the first partition of a range is always there; what lies below it is addressed as
+                # below the others
+                before = [
+                    "FOR (RANK(1))" if not x.path else x.address or partition(x.label)
+                    for x in above
+                ]
                 levels[m.like.level] = (
                     swap.above + "".join(f"ALTER PARTITION {x} " for x in before),
                     swap.above + "".join(f"ALTER PARTITION {partition(x.label)} " for x in above),
@@ -158,7 +202,8 @@ class Classic(Writer):
             return f"{SCHEMA}.template({literal(root)}, {level}, {literal(levels[level][1])})"
 
         away = [
-            f"    IF template{n} <> '' THEN {self._alter(context, before, 'SET SUBPARTITION TEMPLATE ()')} END IF;"
+            f"    IF template{n} <> '' THEN"
+            f" {self._alter(context, before, 'SET SUBPARTITION TEMPLATE ()')} END IF;"
             for n, (before, _) in deepest_first
         ]
         back = [
@@ -177,7 +222,11 @@ class Classic(Writer):
         ]
 
     def _some_replaced(
-        self, context: Context, swap: ReplacePartitions, default: Unit | None, parked: tuple[StagingTable, ...]
+        self,
+        context: Context,
+        swap: ReplacePartitions,
+        default: Unit | None,
+        parked: tuple[StagingTable, ...],
     ) -> list[str]:
         above = swap.above
         moves: list[str] = []
@@ -188,32 +237,52 @@ class Classic(Writer):
         exchanges = self._drops(context, above, swap.gone)
         for made in swap.made:
             bound = f"{constant(made.bound)}{self._below(made)}"
-            exchanges.append(self._alter(context, above, f"ADD PARTITION {quote(made.partition)} {bound}"))
-            exchanges += [self._exchange(context, above, quote(made.partition), s) for s in made.stages]
+            exchanges.append(
+                self._alter(context, above, f"ADD PARTITION {quote(made.partition)} {bound}")
+            )
+            exchanges += [
+                self._exchange(context, above, quote(made.partition), s) for s in made.stages
+            ]
         moves += self._with_stand_in(context, swap, exchanges) if swap.beyond else exchanges
         if default is not None:
             name = quote(default.relation.partition)
-            below = self._below(NewPartition(name="", partition="", bound="", stages=parked, key="", middles=default.middles))
+            below = self._below(
+                NewPartition(
+                    name="", partition="", bound="", stages=parked, key="", middles=default.middles
+                )
+            )
             moves.append(self._alter(context, above, f"ADD DEFAULT PARTITION {name}{below}"))
             moves += [self._exchange(context, above, name, s) for s in parked]
         return moves
 
-    def _with_stand_in(self, context: Context, swap: ReplacePartitions, exchanges: list[str]) -> list[str]:
-        """Return the statements with a partition that stands in meanwhile, if no other one is there when they run.
+    def _with_stand_in(
+        self, context: Context, swap: ReplacePartitions, exchanges: list[str]
+    ) -> list[str]:
+        """Return the statements with a partition that stands in meanwhile, if no other one is there
+        when they run.
 
-        A level keeps one partition at least. A sibling that the plan drops may still be there, and could overlap.
+        A level keeps one partition at least. A sibling that the plan drops may still be there, and
+        could overlap.
         """
-        these = ", ".join(f"{literal(self.server_name(u.relation))}::pg_catalog.regclass" for u in swap.gone)
+        these = ", ".join(
+            f"{literal(self.server_name(u.relation))}::pg_catalog.regclass" for u in swap.gone
+        )
         parent = f"{literal(self.server_name(swap.parent))}::pg_catalog.regclass"
         one = swap.made[0]
         bound = f"{swap.beyond}{self._below(replace(one, stages=one.stages[:1]))}"
         return [
             "DECLARE",
             "    last_ones boolean := NOT EXISTS (SELECT 1 FROM pg_catalog.pg_inherits i",
-            f"                                      WHERE i.inhparent = {parent} AND i.inhrelid <> ALL (ARRAY[{these}]::oid[]));",
+            (
+                f"                                      WHERE i.inhparent = {parent} AND i.inhrelid"
+                f" <> ALL (ARRAY[{these}]::oid[]));"
+            ),
             "BEGIN",
             "    IF last_ones THEN",
-            f"        {self._alter(context, swap.above, f'ADD PARTITION {quote(STAND_IN)} {bound}')}",
+            (
+                "       "
+                f" {self._alter(context, swap.above, f'ADD PARTITION {quote(STAND_IN)} {bound}')}"
+            ),
             "    END IF;",
             *("    " + line for line in exchanges),
             "    IF last_ones THEN",
@@ -222,36 +291,66 @@ class Classic(Writer):
             "END;",
         ]
 
-    def _all_replaced(self, context: Context, swap: ReplacePartitions, default: Unit | None, parked: tuple[StagingTable, ...]) -> list[str]:
-        """A table keeps one partition at least: an empty default one stands in, and what comes is split off it."""
+    def _all_replaced(
+        self,
+        context: Context,
+        swap: ReplacePartitions,
+        default: Unit | None,
+        parked: tuple[StagingTable, ...],
+    ) -> list[str]:
+        """A table keeps one partition at least: an empty default one stands in, and what comes is
+        split off it.
+        """
         moves: list[str] = []
         if default is None:
             moves.append(self._alter(context, "", f"ADD DEFAULT PARTITION {quote(STAND_IN)}"))
         else:
-            moves += [self._exchange(context, "", partition(default.relation.partition), s) for s in parked]
+            moves += [
+                self._exchange(context, "", partition(default.relation.partition), s)
+                for s in parked
+            ]
         moves += self._drops(context, "", swap.gone)
         for n, made in enumerate(swap.made):
             name = quote(made.partition)
             if n and default is None:
-                moves.append(self._alter(context, "", f"ADD PARTITION {name} {constant(made.bound)}"))
+                moves.append(
+                    self._alter(context, "", f"ADD PARTITION {name} {constant(made.bound)}")
+                )
             else:
                 bound = constant(made.bound)
-                what = bound if bound.startswith("START") else f"AT {bound.removeprefix('VALUES').strip()}"
-                split = self._alter(context, "", f"SPLIT DEFAULT PARTITION {what} INTO (PARTITION {name}, DEFAULT PARTITION)")
+                what = (
+                    bound
+                    if bound.startswith("START")
+                    else f"AT {bound.removeprefix('VALUES').strip()}"
+                )
+                split = self._alter(
+                    context,
+                    "",
+                    f"SPLIT DEFAULT PARTITION {what} INTO (PARTITION {name}, DEFAULT PARTITION)",
+                )
                 moves.append(f"EXECUTE {literal(split)};")  # PL/pgSQL would read INTO as its own
                 if default is None:
                     moves.append(self._alter(context, "", "DROP DEFAULT PARTITION"))
             moves += [self._exchange(context, "", name, s) for s in made.stages]
         if default is not None:
-            moves += [self._exchange(context, "", partition(default.relation.partition), s) for s in parked]
+            moves += [
+                self._exchange(context, "", partition(default.relation.partition), s)
+                for s in parked
+            ]
         return moves
 
     def _root_grants(self, context: Context) -> list[Grant]:
         return list(context.root.grants)
 
     def _nothing_in_default(self, leaf: str, predicate: str) -> str:
-        said = literal(f"the default partition {leaf} holds rows of {predicate}: the server never checked it; move them first")
-        return f"IF EXISTS (SELECT 1 FROM ONLY {leaf} WHERE {predicate}) THEN RAISE EXCEPTION '%', {said}; END IF;"
+        said = literal(
+            f"the default partition {leaf} holds rows of {predicate}: the server never checked it;"
+            " move them first"
+        )
+        return (
+            f"IF EXISTS (SELECT 1 FROM ONLY {leaf} WHERE {predicate}) THEN RAISE EXCEPTION '%',"
+            f" {said}; END IF;"
+        )
 
     def locked_by_drop(self, context: Context, drop: DropPartitions) -> list[str]:
         return [context.root.sql, *(leaf.sql for leaf in drop.leaves)]
@@ -259,9 +358,15 @@ class Classic(Writer):
     def drop_statements(self, context: Context, drop: DropPartitions) -> list[str]:
         return self._drops(context, drop.above, drop.gone)
 
-    def exchange_external(self, context: Context, change: MoveToExternal, *, forward: bool) -> list[str]:
+    def exchange_external(
+        self, context: Context, change: MoveToExternal, *, forward: bool
+    ) -> list[str]:
         stage = change.stage
-        table = qualified(change.leaf.schema, change.name) if forward or stage is None else qualified(stage.schema, stage.name)
+        table = (
+            qualified(change.leaf.schema, change.name)
+            if forward or stage is None
+            else qualified(stage.schema, stage.name)
+        )
         exchange = f"EXCHANGE PARTITION {change.unit.address} WITH TABLE {table} WITHOUT VALIDATION"
         return [
             f"ALTER TABLE {context.root.sql} {change.above}{exchange};",

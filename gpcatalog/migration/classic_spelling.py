@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import re
 
-from gpcatalog.migration.introspect import quote_ident_always as quote  # Greenplum 6 takes few keywords for names of partitions
+from gpcatalog.migration.introspect import (
+    quote_ident_always as quote,
+)  # Greenplum 6 takes few keywords for names of partitions
 
 _MODIFIER = re.compile(
     r"'(?:[^']|'')*'|(::\s*(?:pg_catalog\.)?)"
-    r"(time(?:stamp)?|numeric|character varying|varchar|character|char|bpchar|bit varying|bit|varbit)"
+    r"(time(?:stamp)?|numeric|character varying|varchar|character|char|bpchar|bit"
+    r" varying|bit|varbit)"
     r"\s*\(\d+(?:,\s*-?\d+)?\)"
 )
-_WITHOUT_LENGTH = {"character": "bpchar", "char": "bpchar", "bit": "varbit"}  # without a length, these have the length 1
+_WITHOUT_LENGTH = {
+    "character": "bpchar",
+    "char": "bpchar",
+    "bit": "varbit",
+}  # without a length, these have the length 1
 
 
 def partition(name: str, value: str = "") -> str:
@@ -23,10 +30,12 @@ _USERS_TYPE = re.compile(r"""('(?:[^']|'')*')|::(?:"(?:[^"]|"")*"|\w+)\.(?:"(?:[
 
 
 def constant(text: str) -> str:
-    '''Return the text without lengths and precisions of types and without casts to user-defined types.
+    '''Return the text without lengths and precisions of types and without casts to user-defined
+    types.
 
-    Greenplum 6 takes no such cast for a constant. A bound is not longer than its column, and a literal without a type gets that of
-    its column, so the value is the same. Casts to user-defined types have a schema: nothing but pg_catalog is on the path.
+    Greenplum 6 takes no such cast for a constant. A bound is not longer than its column, and a
+    literal without a type gets that of its column, so the value is the same. Casts to user-defined
+    types have a schema: nothing but pg_catalog is on the path.
 
     >>> constant("START ('2022-01-01 00:00:00'::timestamp(6) without time zone)")
     "START ('2022-01-01 00:00:00'::timestamp without time zone)"
@@ -42,7 +51,9 @@ def constant(text: str) -> str:
 
 
 DEFAULT_ENCODING = "compresstype=none, blocksize=32768, compresslevel=0"
-_ENCODING = re.compile(r"""('(?:[^']|'')*')|\s*\bCOLUMN (?:"(?:[^"]|"")*"|[^\s"']+) ENCODING \([^()']*\)""")
+_ENCODING = re.compile(
+    r"""('(?:[^']|'')*')|\s*\bCOLUMN (?:"(?:[^"]|"")*"|[^\s"']+) ENCODING \([^()']*\)"""
+)
 
 
 def without_encodings(definition: str) -> str:

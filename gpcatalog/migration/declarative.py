@@ -1,4 +1,6 @@
-"""Greenplum 7 and PostgreSQL 12 to 18: old partitions are dropped, tables built aside are attached."""
+"""Greenplum 7 and PostgreSQL 12 to 18: old partitions are dropped, tables built aside are
+attached.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,13 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from gpcatalog.migration.introspect import Index, Relation
-from gpcatalog.migration.operations import Context, IntermediatePartition, NewPartition, StagingTable, Unit
+from gpcatalog.migration.operations import (
+    Context,
+    IntermediatePartition,
+    NewPartition,
+    StagingTable,
+    Unit,
+)
 from gpcatalog.migration.writer import (
     EXCLUSIVE_SINCE,
     Phase,
@@ -28,31 +36,61 @@ if TYPE_CHECKING:
     from gpcatalog.migration.steps.replace_partitions import ReplacePartitions
 
 COPIED = "INCLUDING ALL EXCLUDING INDEXES EXCLUDING IDENTITY EXCLUDING STATISTICS"
-"""What LIKE copies: indexes, identity and statistics objects need names, which are given afterwards."""
+"""What LIKE copies: indexes, identity and statistics objects need names, which are given
+afterwards.
+"""
 REPLICA_IDENTITY = {"f": "FULL", "n": "NOTHING"}
-BOUND = "gpcatalog_bound"  # name of the constraint from which ATTACH PARTITION proves the bound without a scan
+BOUND = (  # name of the constraint from which ATTACH PARTITION proves the bound without a scan
+    "gpcatalog_bound"
+)
 
 
-def split_table(table: str, columns: str, like: Relation, encodings: Iterable[tuple[str, str]], *, options: str = "") -> str:
-    """The statement that makes a partitioned table with the columns of another, split and, on Greenplum 7, stored as `like` says."""
+def split_table(
+    table: str,
+    columns: str,
+    like: Relation,
+    encodings: Iterable[tuple[str, str]],
+    *,
+    options: str = "",
+) -> str:
+    """The statement that makes a partitioned table with the columns of another, split and, on
+    Greenplum 7, stored as `like` says.
+    """
     kind = "UNLOGGED TABLE" if like.persistence == "u" else "TABLE"
     if not like.access_method:
         return f"CREATE {kind} {table} (LIKE {columns} {COPIED}) PARTITION BY {like.split};"
     inside = [f"LIKE {columns} {COPIED} EXCLUDING AM EXCLUDING ENCODING EXCLUDING RELOPT"]
     inside += [f"COLUMN {column} ENCODING ({encoding})" for column, encoding in encodings]
     with_ = f" WITH ({options})" if options else ""
-    return f"CREATE {kind} {table} ({', '.join(inside)}) PARTITION BY {like.split} USING {quote(like.access_method)}{with_};"
+    return (
+        f"CREATE {kind} {table} ({', '.join(inside)}) PARTITION BY {like.split} USING"
+        f" {quote(like.access_method)}{with_};"
+    )
 
 
 def bound_check(relation: str, predicate: str, parent: Relation, *, valid: bool = True) -> str:
-    """The statement that adds BOUND to a table that is attached to `parent` later; not `valid`: existing rows are checked later."""
+    """The statement that adds BOUND to a table that is attached to `parent` later; not `valid`:
+    existing rows are checked later.
+    """
     if parent.parent is None:
-        return f"ALTER TABLE {relation} ADD CONSTRAINT {BOUND} CHECK ({predicate}){'' if valid else ' NOT VALID'};"
-    return call("bound", literal(relation), literal(BOUND), literal(predicate), literal(parent.sql), str(valid).lower())
+        return (
+            f"ALTER TABLE {relation} ADD CONSTRAINT {BOUND} CHECK"
+            f" ({predicate}){'' if valid else ' NOT VALID'};"
+        )
+    return call(
+        "bound",
+        literal(relation),
+        literal(BOUND),
+        literal(predicate),
+        literal(parent.sql),
+        str(valid).lower(),
+    )
 
 
 class Declarative(Writer):
-    """ATTACH scans under the lock unless a constraint says what it looks for: it is added, validated and dropped again."""
+    """ATTACH scans under the lock unless a constraint says what it looks for: it is added,
+    validated and dropped again.
+    """
 
     def __init__(self, *, greenplum: bool) -> None:
         self.greenplum = greenplum
@@ -62,7 +100,11 @@ class Declarative(Writer):
         found = ["SET row_security = off;", "SET jit = off;"]
         if self.greenplum:
             # it warns that partitions keep their names when their parent is renamed: so they shall
-            found += ["SET client_min_messages = error;", "SET gp_autostats_mode = none;", "SET default_table_access_method = heap;"]
+            found += [
+                "SET client_min_messages = error;",
+                "SET gp_autostats_mode = none;",
+                "SET default_table_access_method = heap;",
+            ]
         return found
 
     def create_stage(self, context: Context, stage: StagingTable) -> str:
@@ -79,10 +121,14 @@ class Declarative(Writer):
         inside = [f"LIKE {stage.like} {COPIED} EXCLUDING AM EXCLUDING ENCODING EXCLUDING RELOPT"]
         inside += [f"COLUMN {column} ENCODING ({encoding})" for column, encoding in stage.encodings]
         with_ = f" WITH ({options})" if options else ""
-        return f"CREATE {kind} {table} ({', '.join(inside)}) USING {quote(stage.storage)}{with_}{place};"
+        return (
+            f"CREATE {kind} {table} ({', '.join(inside)}) USING"
+            f" {quote(stage.storage)}{with_}{place};"
+        )
 
     def quiet(self, context: Context, parent: Relation, gone: Sequence[Unit]) -> list[str]:
-        # a writer that waits for a leaf holds the root, and the swap would wait for it: it has to wait at the root
+        # a writer that waits for a leaf holds the root, and the swap would wait for it: it has to
+        # wait at the root
         # and nobody may attach anything to a partition that goes
         return [
             context.root.sql,
@@ -91,34 +137,52 @@ class Declarative(Writer):
             *(leaf.sql for u in gone for leaf in u.leaves),
         ]
 
-    def readers_out(self, context: Context, parent: Relation, gone: Sequence[Unit], default: Unit | None) -> list[str]:
-        # the parent first: who reads through it has locked it before any leaf, so nobody can wait for us crosswise
+    def readers_out(
+        self, context: Context, parent: Relation, gone: Sequence[Unit], default: Unit | None
+    ) -> list[str]:
+        # the parent first: who reads through it has locked it before any leaf, so nobody can wait
+        # for us crosswise
         names = [
             parent.sql,
             *(u.relation.sql for u in gone),
             *(leaf.sql for u in gone for leaf in u.leaves),
             *names_of(default),
         ]
-        return [call("lock", literal(f"LOCK TABLE {lock_list(names)} IN ACCESS EXCLUSIVE MODE")), EXCLUSIVE_SINCE]
+        return [
+            call("lock", literal(f"LOCK TABLE {lock_list(names)} IN ACCESS EXCLUSIVE MODE")),
+            EXCLUSIVE_SINCE,
+        ]
 
     def _default_constraint(self, swap: ReplacePartitions) -> str:
         return quote(f"{BOUND}_{swap.id.rsplit('-', 1)[-1]}")
 
     def before(self, context: Context, swap: ReplacePartitions, done: str) -> list[str]:
-        """A constraint on the default partition, so that ATTACH need not scan it: added at once, validated without keeping anybody out."""
+        """A constraint on the default partition, so that ATTACH need not scan it: added at once,
+        validated without keeping anybody out.
+        """
         if swap.default is None or swap.range_predicate == "true":
             return []
         table, name = swap.default.relation.sql, self._default_constraint(swap)
-        where = f"c.conrelid = {literal(table)}::pg_catalog.regclass AND c.conname = {literal(name.strip(chr(34)))}"
+        where = (
+            f"c.conrelid = {literal(table)}::pg_catalog.regclass AND c.conname ="
+            f" {literal(name.strip(chr(34)))}"
+        )
         made = f"EXISTS (SELECT 1 FROM pg_catalog.pg_constraint c WHERE {where}"
-        guard = self.guard(context, swap, done=done, whole=False, partitions=[u.relation for u in swap.gone])
+        guard = self.guard(
+            context, swap, done=done, whole=False, partitions=[u.relation for u in swap.gone]
+        )
         first: Phases = [
             (Phase.GUARD, [*guard, f"IF {made}) THEN RETURN; END IF;"]),
             (
                 Phase.PREPARE,
                 [
-                    call("lock", literal(f"LOCK TABLE {lock_list([table])} IN ACCESS EXCLUSIVE MODE")),
-                    f"ALTER TABLE {table} ADD CONSTRAINT {name} CHECK (NOT {swap.range_predicate}) NOT VALID;",
+                    call(
+                        "lock", literal(f"LOCK TABLE {lock_list([table])} IN ACCESS EXCLUSIVE MODE")
+                    ),
+                    (
+                        f"ALTER TABLE {table} ADD CONSTRAINT {name} CHECK (NOT"
+                        f" {swap.range_predicate}) NOT VALID;"
+                    ),
                 ],
             ),
         ]
@@ -128,10 +192,17 @@ class Declarative(Writer):
         ]
         return [block(first), block(second)]
 
-    def _tree(self, context: Context, swap: ReplacePartitions, made: NewPartition) -> tuple[dict[tuple[str, ...], str], list[str]]:
-        """Return the partitioned tables over the stages by their paths, the one that is attached first, and what makes them."""
+    def _tree(
+        self, context: Context, swap: ReplacePartitions, made: NewPartition
+    ) -> tuple[dict[tuple[str, ...], str], list[str]]:
+        """Return the partitioned tables over the stages by their paths, the one that is attached
+        first, and what makes them.
+        """
         stem = made.stages[0].name
-        tables = {m.path: qualified(m.like.schema, f"{stem}_t{n or ''}") for n, m in enumerate(made.middles)}
+        tables = {
+            m.path: qualified(m.like.schema, f"{stem}_t{n or ''}")
+            for n, m in enumerate(made.middles)
+        }
         found: list[str] = []
         assert made.columns is not None
         for m in made.middles:
@@ -143,20 +214,30 @@ class Declarative(Writer):
                 call("strip", literal(table)),
                 *grant_statements(table, m.grants),
                 *([f"COMMENT ON TABLE {table} IS {literal(m.comment)};"] if m.comment else []),
-                # the server would make them with names of its own choice, which those of leaves may need
+                # the server would make them with names of its own choice, which those of leaves may
+                # need
                 *self.table_indexes(table, self._aside(made, m)),
             ]
         for s in made.stages:
             above = tables[tuple(b.bound for b in s.path[:-1])]
-            found.append(f"ALTER TABLE {above} ATTACH PARTITION {qualified(s.schema, s.name)} {s.path[-1].bound};")
-        found += [f"ALTER TABLE {tables[m.path[:-1]]} ATTACH PARTITION {tables[m.path]} {m.bound};" for m in made.middles[:0:-1]]
+            found.append(
+                f"ALTER TABLE {above} ATTACH PARTITION {qualified(s.schema, s.name)}"
+                f" {s.path[-1].bound};"
+            )
+        found += [
+            f"ALTER TABLE {tables[m.path[:-1]]} ATTACH PARTITION {tables[m.path]} {m.bound};"
+            for m in made.middles[:0:-1]
+        ]
         return tables, found
 
     @staticmethod
     def _aside(made: NewPartition, middle: IntermediatePartition) -> list[tuple[Index, str]]:
         """Indexes of a partition with partitions of its own, with their names while it is built."""
         at = made.middles.index(middle)
-        return [(index, f"{made.stages[0].name}_t{at}_i{n}") for n, (index, _) in enumerate(middle.indexes, 1)]
+        return [
+            (index, f"{made.stages[0].name}_t{at}_i{n}")
+            for n, (index, _) in enumerate(middle.indexes, 1)
+        ]
 
     def exchange(self, context: Context, swap: ReplacePartitions) -> Phases:
         ready: list[str] = []
@@ -168,12 +249,20 @@ class Declarative(Writer):
             ready += stage.dress.late
             ready += grant_statements(table, stage.grants)
             ready += self.identity(stage)
-            if swap.default is not None and stage.like in [leaf.sql for leaf in swap.default.leaves]:
-                ready.append(f"ALTER TABLE {table} DROP CONSTRAINT IF EXISTS {self._default_constraint(swap)};")  # it came along
+            if swap.default is not None and stage.like in [
+                leaf.sql for leaf in swap.default.leaves
+            ]:
+                ready.append(
+                    f"ALTER TABLE {table} DROP CONSTRAINT IF EXISTS"
+                    f" {self._default_constraint(swap)};"
+                )  # it came along
         tops = []
         for made in swap.made:
             tables: dict[tuple[str, ...], str] = {}
-            top, predicate = qualified(made.stages[0].schema, made.stages[0].name), made.stages[0].predicate
+            top, predicate = (
+                qualified(made.stages[0].schema, made.stages[0].name),
+                made.stages[0].predicate,
+            )
             if made.middles:
                 tables, statements = self._tree(context, swap, made)
                 ready += statements
@@ -184,8 +273,14 @@ class Declarative(Writer):
             moves.append(f"DROP TABLE {', '.join(u.relation.sql for u in swap.gone)};")
         for made, top, tables in tops:
             if made.middles:
-                moves += [f"ALTER TABLE {qualified(s.schema, s.name)} RENAME TO {quote(s.final)};" for s in made.stages]
-                moves += [f"ALTER TABLE {tables[m.path]} RENAME TO {quote(m.name)};" for m in made.middles[1:]]
+                moves += [
+                    f"ALTER TABLE {qualified(s.schema, s.name)} RENAME TO {quote(s.final)};"
+                    for s in made.stages
+                ]
+                moves += [
+                    f"ALTER TABLE {tables[m.path]} RENAME TO {quote(m.name)};"
+                    for m in made.middles[1:]
+                ]
             moves.append(f"ALTER TABLE {top} RENAME TO {quote(made.name)};")
             there = qualified(made.schema, made.name)
             moves.append(f"ALTER TABLE {swap.parent.sql} ATTACH PARTITION {there} {made.bound};")
@@ -195,10 +290,15 @@ class Declarative(Writer):
         for made in swap.made:
             for m in made.middles:
                 for (_, final), (_, aside) in zip(m.indexes, self._aside(made, m), strict=True):
-                    finish.append(f"ALTER INDEX {qualified(m.like.schema, aside)} RENAME TO {quote(final)};")
+                    finish.append(
+                        f"ALTER INDEX {qualified(m.like.schema, aside)} RENAME TO {quote(final)};"
+                    )
                 finish += self.index_marks(m)
         if swap.default is not None:
-            finish.append(f"ALTER TABLE {swap.default.relation.sql} DROP CONSTRAINT IF EXISTS {self._default_constraint(swap)};")
+            finish.append(
+                f"ALTER TABLE {swap.default.relation.sql} DROP CONSTRAINT IF EXISTS"
+                f" {self._default_constraint(swap)};"
+            )
         return [
             (Phase.PREPARE, ready),
             (Phase.EXCLUSIVE, self.readers_out(context, swap.parent, swap.gone, swap.default)),
@@ -206,15 +306,24 @@ class Declarative(Writer):
             (Phase.FINISH, finish),
         ]
 
-    def merge_partitions(self, context: Context, swap: ReplacePartitions, *, whole: bool) -> list[str]:
-        """PostgreSQL 19's own merge: one statement, which keeps readers out while it copies; proven by count and hash like the others."""
+    def merge_partitions(
+        self, context: Context, swap: ReplacePartitions, *, whole: bool
+    ) -> list[str]:
+        """PostgreSQL 19's own merge: one statement, which keeps readers out while it copies; proven
+        by count and hash like the others.
+        """
         (made,) = swap.made
         (stage,) = made.stages
         there = qualified(stage.schema, made.name)
-        guard = self.guard(context, swap, done="done", whole=whole, partitions=[u.relation for u in swap.gone])
+        guard = self.guard(
+            context, swap, done="done", whole=whole, partitions=[u.relation for u in swap.gone]
+        )
         parts = ", ".join(u.relation.sql for u in swap.gone)
         new = self.tally(context, swap, "new", there, f"ONLY {there}", stage.predicate)
-        targets = [f"ALTER TABLE {there} ALTER COLUMN {column} SET STATISTICS {target};" for column, target in stage.statistics]
+        targets = [
+            f"ALTER TABLE {there} ALTER COLUMN {column} SET STATISTICS {target};"
+            for column, target in stage.statistics
+        ]
         finish = [
             *targets,
             f"ALTER TABLE {there} OWNER TO {quote(stage.shape.owner)};",
@@ -225,10 +334,19 @@ class Declarative(Writer):
         ]
         phases: Phases = [
             (Phase.GUARD, [*guard, *self.requirements(swap.needs)]),
-            (Phase.EXCLUSIVE, [*self.readers_out(context, swap.parent, swap.gone, swap.default), *guard]),
+            (
+                Phase.EXCLUSIVE,
+                [*self.readers_out(context, swap.parent, swap.gone, swap.default), *guard],
+            ),
             (Phase.PROVE, self.prove_old(context, swap)),
             # PL/pgSQL would read INTO as its own
-            (Phase.SWAP, [f"EXECUTE {literal(f'ALTER TABLE {swap.parent.sql} MERGE PARTITIONS ({parts}) INTO {there}')};"]),
+            (
+                Phase.SWAP,
+                [
+                    "EXECUTE"
+                    f" {literal(f'ALTER TABLE {swap.parent.sql} MERGE PARTITIONS ({parts}) INTO {there}')};"
+                ],
+            ),
             (Phase.PROVE, [new, *self.compare(context, swap, swap.rows)]),
             (Phase.FINISH, finish),
             (Phase.NOTE, self.note(context, swap, "done")),
@@ -243,26 +361,46 @@ class Declarative(Writer):
         if kind == "i":
             at = next((n for n, (i, _) in enumerate(stage.indexes, 1) if i.replica_identity), None)
             if at is not None:
-                return [f"ALTER TABLE {table} REPLICA IDENTITY USING INDEX {quote(f'{stage.name}_i{at}')};"]
+                return [
+                    f"ALTER TABLE {table} REPLICA IDENTITY USING INDEX"
+                    f" {quote(f'{stage.name}_i{at}')};"
+                ]
         return []
 
     def locked_by_drop(self, context: Context, drop: DropPartitions) -> list[str]:
-        names = [drop.parent.sql, *(u.relation.sql for u in drop.gone), *(leaf.sql for leaf in drop.leaves)]
+        names = [
+            drop.parent.sql,
+            *(u.relation.sql for u in drop.gone),
+            *(leaf.sql for leaf in drop.leaves),
+        ]
         return names + names_of(drop.default)
 
     def drop_statements(self, context: Context, drop: DropPartitions) -> list[str]:
         return [f"DROP TABLE {', '.join(u.relation.sql for u in drop.gone)};"]
 
-    def exchange_external(self, context: Context, change: MoveToExternal, *, forward: bool) -> list[str]:
+    def exchange_external(
+        self, context: Context, change: MoveToExternal, *, forward: bool
+    ) -> list[str]:
         leaf, stage, taken = change.leaf, change.stage, f"{change.name}_old"
-        table = qualified(leaf.schema, change.name) if forward or stage is None else qualified(stage.schema, stage.name)
+        table = (
+            qualified(leaf.schema, change.name)
+            if forward or stage is None
+            else qualified(stage.schema, stage.name)
+        )
         return [
             f"ALTER TABLE {change.parent.sql} DETACH PARTITION {leaf.sql};",
             f"ALTER TABLE {leaf.sql} RENAME TO {quote(taken)};",
             f"DROP {'' if forward else 'EXTERNAL '}TABLE {qualified(leaf.schema, taken)};",
             f"ALTER TABLE {table} RENAME TO {quote(leaf.name)};",
-            f"ALTER TABLE {change.parent.sql} ATTACH PARTITION {leaf.sql} {change.unit.relation.bound};",
+            (
+                f"ALTER TABLE {change.parent.sql} ATTACH PARTITION {leaf.sql}"
+                f" {change.unit.relation.bound};"
+            ),
         ]
 
     def after(self, context: Context) -> list[str]:
-        return [f"ANALYZE {context.root.sql};"] if not self.greenplum else [f"ANALYZE ROOTPARTITION {context.root.sql};"]
+        return (
+            [f"ANALYZE {context.root.sql};"]
+            if not self.greenplum
+            else [f"ANALYZE ROOTPARTITION {context.root.sql};"]
+        )

@@ -41,15 +41,27 @@ def file_name(number: int, schema: str, table: str) -> str:
 class Folder:
     """Writes the texts of all files; `files` maps names to texts."""
 
-    def __init__(self, plan: Plan, server: Server, work: list[TableMigration], refused: list[RefusedStep], request: Request) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        server: Server,
+        work: list[TableMigration],
+        refused: list[RefusedStep],
+        request: Request,
+    ) -> None:
         self.plan = plan
         self.server = server
         self.request = request
         self.refused = refused
         self.writer = writer_for(server)
         # most catalog rows a second first
-        self.work = sorted((w for w in work if w.forward), key=lambda w: -(w.gain / max(w.seconds, 0.01)))
-        self.names = [file_name(n, w.context.root.schema, w.context.root.name) for n, w in enumerate(self.work, 1)]
+        self.work = sorted(
+            (w for w in work if w.forward), key=lambda w: -(w.gain / max(w.seconds, 0.01))
+        )
+        self.names = [
+            file_name(n, w.context.root.schema, w.context.root.name)
+            for n, w in enumerate(self.work, 1)
+        ]
 
     def files(self) -> dict[str, str]:
         """Every file's text by its name."""
@@ -62,15 +74,18 @@ class Folder:
         found["cleanup.sql"] = self.cleanup()
         return found
 
-    # --- parts -------------------------------------------------------------------------------------------------------
+    # --- parts ------------------------------------------------------------------------------------
 
     def _opening(self, lines: list[str]) -> str:
         source = self.plan.source
         head = [
             *lines,
             "",
-            f"written by gpcatalog {gpcatalog.__version__} for {self.server.product} {self.server.version},"
-            f" database {source.database}, from {self.plan.id}, which rests on snapshot {source.snapshot} of {source.taken_at}",
+            (
+                f"written by gpcatalog {gpcatalog.__version__} for {self.server.product}"
+                f" {self.server.version}, database {source.database}, from {self.plan.id}, which"
+                f" rests on snapshot {source.snapshot} of {source.taken_at}"
+            ),
         ]
         return comment(head) + "\n"
 
@@ -78,7 +93,11 @@ class Folder:
         r = self.request
         lines = [
             # a line for each step, and none for each statement
-            *(["\\set ON_ERROR_STOP on", "\\set QUIET on", "\\set SHOW_CONTEXT never"] if r.runner is Runner.PSQL else []),
+            *(
+                ["\\set ON_ERROR_STOP on", "\\set QUIET on", "\\set SHOW_CONTEXT never"]
+                if r.runner is Runner.PSQL
+                else []
+            ),
             "SET search_path = pg_catalog, pg_temp;",
             "SET client_encoding = 'UTF8';",
             "SET standard_conforming_strings = on;",
@@ -103,9 +122,18 @@ class Folder:
 
     def prepare(self) -> str:
         head = [
-            f"Makes schema {SCHEMA}: the journal that lets a migration be run again, and the functions that guard, lock and compare.",
-            "Touches no other table. cleanup.sql removes it. Running it again changes nothing. Needs CREATE on the database.",
-            f"SELECT * FROM {SCHEMA}.progress, in another session of the same role, shows what runs and how much is left.",
+            (
+                f"Makes schema {SCHEMA}: the journal that lets a migration be run again, and the"
+                " functions that guard, lock and compare."
+            ),
+            (
+                "Touches no other table. cleanup.sql removes it. Running it again changes nothing."
+                " Needs CREATE on the database."
+            ),
+            (
+                f"SELECT * FROM {SCHEMA}.progress, in another session of the same role, shows what"
+                " runs and how much is left."
+            ),
         ]
         return self._opening(head) + self._settings() + journal.prepare(self.server)
 
@@ -114,50 +142,96 @@ class Folder:
         found += change.details()
         if grantors := sorted({g.grantor for g in change.grants()} - {""}):
             said = (
-                f"  grants that {', '.join(grantors)} made are made by that role again where the session may act as it, else by the owner"
+                f"  grants that {', '.join(grantors)} made are made by that role again where the"
+                " session may act as it, else by the owner"
             )
             found.append(said)
         found += [f"  rests on: {s}" for s in change.rests_on]
         return found + [f"  LOST: {s}" for s in change.lost]
 
     def _transactions(self, work: TableMigration, change: Operation, *, forward: bool) -> str:
-        return "\n".join(change.transactions(self.writer, work.context, Writing(self.server, self.request, forward)))
+        return "\n".join(
+            change.transactions(
+                self.writer, work.context, Writing(self.server, self.request, forward)
+            )
+        )
 
     def _role(self, work: TableMigration) -> list[str]:
         """Which role runs the file, and why."""
         owner = work.context.root.owner
         found = [f"Role: run all files of this folder as {owner}, the owner of the table."]
         if self.request.run_owner_code:
-            return [*found, "A superuser who runs them runs functions of other roles with all rights (--run-owner-code was given)."]
+            return [
+                *found,
+                (
+                    "A superuser who runs them runs functions of other roles with all rights"
+                    " (--run-owner-code was given)."
+                ),
+            ]
         if work.reachable:
-            shown = ", ".join(work.reachable[:5]) + (f" and {len(work.reachable) - 5} more" if len(work.reachable) > 5 else "")
-            return [*found, "As a superuser they stop before the first copy, because they would run with all rights:", f"  {shown}"]
-        found.append("A superuser can run them too: no function of another role was reachable. Every step checks that again.")
+            shown = ", ".join(work.reachable[:5]) + (
+                f" and {len(work.reachable) - 5} more" if len(work.reachable) > 5 else ""
+            )
+            return [
+                *found,
+                (
+                    "As a superuser they stop before the first copy, because they would run with"
+                    " all rights:"
+                ),
+                f"  {shown}",
+            ]
+        found.append(
+            "A superuser can run them too: no function of another role was reachable. Every step"
+            " checks that again."
+        )
         if self.request.mode is Mode.ONLINE and self.server.greenplum and work.context.held:
-            found.append("UPDATE and DELETE of the leaves of a step wait while they are copied: its owner must not change them then.")
+            found.append(
+                "UPDATE and DELETE of the leaves of a step wait while they are copied: its owner"
+                " must not change them then."
+            )
         return found
 
     def _locks(self) -> list[str]:
         if self.request.mode is Mode.ONLINE:
-            first = "Exclusive on the root and the leaves of one step while their rows are compared: writers wait, readers do not"
+            first = (
+                "Exclusive on the root and the leaves of one step while their rows are compared:"
+                " writers wait, readers do not"
+            )
         else:
-            first = "Exclusive on the root and the leaves of one step while their rows are copied: writers wait, readers do not"
+            first = (
+                "Exclusive on the root and the leaves of one step while their rows are copied:"
+                " writers wait, readers do not"
+            )
         return [
             "Locks:",
             f"  {first}",
-            "  AccessExclusive on the parent, these leaves and the default partition for the swap and its COMMIT, which removes the old",
+            (
+                "  AccessExclusive on the parent, these leaves and the default partition for the"
+                " swap and its COMMIT, which removes the old"
+            ),
             "  files: readers wait",
-            f"  each lock is tried every {self.request.pause_s:g} s with a timeout of {self.request.wait_ms} ms,"
-            f" at most {self.request.attempts} times",
-            "A REPEATABLE READ transaction that began before a swap sees none of the swapped rows, as after TRUNCATE: end it first.",
+            (
+                f"  each lock is tried every {self.request.pause_s:g} s with a timeout of"
+                f" {self.request.wait_ms} ms, at most {self.request.attempts} times"
+            ),
+            (
+                "A REPEATABLE READ transaction that began before a swap sees none of the swapped"
+                " rows, as after TRUNCATE: end it first."
+            ),
         ]
 
     def _merged_by_the_server(self, work: TableMigration) -> list[str]:
-        number = sum(c.uses_server_merge(Writing(self.server, self.request, forward=True)) for c in work.forward)
+        number = sum(
+            c.uses_server_merge(Writing(self.server, self.request, forward=True))
+            for c in work.forward
+        )
         if not number:
             return []
         return [
-            f"  {plural(number, 'merge')} of at most {self.request.merge_seconds:g} s by MERGE PARTITIONS: readers wait while it copies;",
+            (
+                f"  {plural(number, 'merge')} of at most {self.request.merge_seconds:g} s by MERGE"
+                " PARTITIONS: readers wait while it copies;"
+            ),
             "  tried on PostgreSQL 19 beta 2",
         ]
 
@@ -168,12 +242,24 @@ class Folder:
         head = [
             f"{root.sql}: {plural(len(work.forward), 'step')}, {count(work.leaves)} leaves fewer",
             "",
-            f"Gain (predicted): {count(work.gain)} catalog rows and {count(work.files)} files{' on each segment' if gp else ''}.",
-            f"Copies {size(work.bytes)}. Its largest step needs {size(work.segment_bytes)} of disk space{' on one segment' if gp else ''}.",
+            (
+                f"Gain (predicted): {count(work.gain)} catalog rows and {count(work.files)}"
+                f" files{' on each segment' if gp else ''}."
+            ),
+            (
+                f"Copies {size(work.bytes)}. Its largest step needs {size(work.segment_bytes)} of"
+                f" disk space{' on one segment' if gp else ''}."
+            ),
             f"Time: about {duration(work.seconds)} (estimate of the plan: {basis}).",
-            f"Takes at most {count(work.locks)} locks in one transaction{' on each instance' if gp else ''}.",
+            (
+                f"Takes at most {count(work.locks)} locks in one"
+                f" transaction{' on each instance' if gp else ''}."
+            ),
             *(
-                [f"No step begins unless it ends within {duration(self.request.window)} of the first one (estimate)."]
+                [
+                    f"No step begins unless it ends within {duration(self.request.window)} of the"
+                    " first one (estimate)."
+                ]
                 if self.request.window
                 else []
             ),
@@ -183,14 +269,27 @@ class Folder:
             "",
             *self._role(work),
             "",
-            f"Run 0000_prepare.sql before it:  psql -X -v ON_ERROR_STOP=1 -f {name}"
-            if self.request.runner is Runner.PSQL
-            else "Run 0000_prepare.sql before it, with a runner that knows dollar quotes and stops at an error.",
-            "Every step is a transaction of its own. The file can be stopped at any moment; run again, it does what is left.",
+            (
+                f"Run 0000_prepare.sql before it:  psql -X -v ON_ERROR_STOP=1 -f {name}"
+                if self.request.runner is Runner.PSQL
+                else (
+                    "Run 0000_prepare.sql before it, with a runner that knows dollar quotes and"
+                    " stops at an error."
+                )
+            ),
+            (
+                "Every step is a transaction of its own. The file can be stopped at any moment; run"
+                " again, it does what is left."
+            ),
             f"Rollback: rollback/{name}.",
-            *(f"  No rollback is written for {c.id}: {c.title}" for c in self._without_rollback(work)),
+            *(
+                f"  No rollback is written for {c.id}: {c.title}"
+                for c in self._without_rollback(work)
+            ),
         ]
-        notes = dict.fromkeys(note for c in work.forward for note in c.notes(classic=self.server.classic_partitions))
+        notes = dict.fromkeys(
+            note for c in work.forward for note in c.notes(classic=self.server.classic_partitions)
+        )
         head += [line for note in notes for line in ("", note)]
         if work.advice:
             head += ["", *(f"Afterwards: {a}" for a in work.advice)]
@@ -223,16 +322,31 @@ class Folder:
             )
         )
         for n, change in enumerate(work.forward, 1):
-            lines.append("\n" + comment([f"===== {n} of {len(work.forward)} · " + self._describe(change)[0], *self._describe(change)[1:]]))
+            lines.append(
+                "\n"
+                + comment(
+                    [
+                        f"===== {n} of {len(work.forward)} · " + self._describe(change)[0],
+                        *self._describe(change)[1:],
+                    ]
+                )
+            )
             lines.append(self._transactions(work, change, forward=True))
         if all(c.keeps_root() for c in work.forward):
-            lines.append("\n" + comment(["===== statistics of the whole table"]) + self._statistics(work))
+            lines.append(
+                "\n" + comment(["===== statistics of the whole table"]) + self._statistics(work)
+            )
         lines.append("\n" + proven([call("leave", literal(root.sql))]))
         return "".join(lines)
 
     def _statistics(self, work: TableMigration) -> str:
-        """The transaction behind the last step: ANALYZE opens the root, whose partition key may call functions."""
-        return proven([call("expect_trusted_tree", literal(work.context.root.sql))], self.writer.after(work.context))
+        """The transaction behind the last step: ANALYZE opens the root, whose partition key may
+        call functions.
+        """
+        return proven(
+            [call("expect_trusted_tree", literal(work.context.root.sql))],
+            self.writer.after(work.context),
+        )
 
     @staticmethod
     def _without_rollback(work: TableMigration) -> list[Operation]:
@@ -242,8 +356,14 @@ class Folder:
     def back(self, work: TableMigration, name: str) -> str:
         root = work.context.root
         head = [
-            f"Rollback of {name} for {root.sql}: restores the bounds, storage and privileges that its partitions had before.",
-            "Writers wait while rows are copied. Rows that were added since are kept. Steps that were never done are skipped.",
+            (
+                f"Rollback of {name} for {root.sql}: restores the bounds, storage and privileges"
+                " that its partitions had before."
+            ),
+            (
+                "Writers wait while rows are copied. Rows that were added since are kept. Steps"
+                " that were never done are skipped."
+            ),
             f"Run it in the same way as {name}. It can be stopped and run again.",
         ]
         lines = [self._opening(head), self._settings(), proven([call("enter", literal(root.sql))])]
@@ -256,55 +376,104 @@ class Folder:
             lines.append("\n" + self._statistics(work))
         lines.append("\n" + proven([call("leave", literal(root.sql))]))
         if left:
-            lines.append("\n" + proven([call("expect_undone", literal(work.context.plan), array(c.id for c in left))]))
+            lines.append(
+                "\n"
+                + proven(
+                    [call("expect_undone", literal(work.context.plan), array(c.id for c in left))]
+                )
+            )
         return "".join(lines)
 
     def index(self) -> str:
-        head = ["Runs all files. Those that give back the most catalog rows a second come first.", ""]
+        head = [
+            "Runs all files. Those that give back the most catalog rows a second come first.",
+            "",
+        ]
         for w, name in zip(self.work, self.names, strict=True):
             gain = f"{count(w.leaves)} leaves and {count(w.gain)} catalog rows fewer"
             head += [f"{name}: {gain}, {size(w.bytes)} copied, {duration(w.seconds)}"]
-        head += ["", "verify.sql checks the result. cleanup.sql removes the journal and what a crash left behind."]
+        head += [
+            "",
+            (
+                "verify.sql checks the result. cleanup.sql removes the journal and what a crash"
+                " left behind."
+            ),
+        ]
         if self.refused:
-            head += ["", "Refused:", *(f"  {r.table} {r.operation} {r.id}: {r.reason}" for r in self.refused)]
+            head += [
+                "",
+                "Refused:",
+                *(f"  {r.table} {r.operation} {r.id}: {r.reason}" for r in self.refused),
+            ]
         if self.request.runner is Runner.PLAIN:
             head = [printable(line) for line in head]
-            return "\n".join([*head, "", "Order:", "0000_prepare.sql", *self.names, "verify.sql"]) + "\n"
-        return self._opening(head) + "\\set ON_ERROR_STOP on\n" + "".join(f"\\ir {n}\n" for n in ["0000_prepare.sql", *self.names])
+            return (
+                "\n".join([*head, "", "Order:", "0000_prepare.sql", *self.names, "verify.sql"])
+                + "\n"
+            )
+        return (
+            self._opening(head)
+            + "\\set ON_ERROR_STOP on\n"
+            + "".join(f"\\ir {n}\n" for n in ["0000_prepare.sql", *self.names])
+        )
 
     def verify(self) -> str:
         plan = literal(self.plan.id)
         head = [
-            "Are all steps of each table done, or all rolled back, and are the rows those that were copied?",
-            "Prints a line for each table. The last line is OK, or what differs; it is an error where a step or a partition is missing.",
+            (
+                "Are all steps of each table done, or all rolled back, and are the rows those that"
+                " were copied?"
+            ),
+            (
+                "Prints a line for each table. The last line is OK, or what differs; it is an error"
+                " where a step or a partition is missing."
+            ),
         ]
         calls = []
         for work in self.work:
             c = work.context
             ids = array(change.id for change in work.forward)
-            judged = f"{SCHEMA}.judge({plan}, {literal(c.root.sql)}, {ids}, {literal(c.signature)}, {literal(c.root.owner)})"
+            judged = (
+                f"{SCHEMA}.judge({plan}, {literal(c.root.sql)}, {ids}, {literal(c.signature)},"
+                f" {literal(c.root.owner)})"
+            )
             calls.append(f"verdicts := verdicts || {judged};")
         calls.append(call("conclude", "verdicts"))
-        return self._opening(head) + self._settings() + proven(calls, declare=["verdicts text[] := ARRAY[]::text[];"])
+        return (
+            self._opening(head)
+            + self._settings()
+            + proven(calls, declare=["verdicts text[] := ARRAY[]::text[];"])
+        )
 
     def cleanup(self) -> str:
         plan = literal(self.plan.id)
         head = [
-            f"Removes what a crash left (tables built aside, constraints added for a moment) and the journal, schema {SCHEMA}.",
-            "Rows are never lost by it: a table built aside is a copy until it is swapped in. Unfinished files must be written anew.",
+            (
+                "Removes what a crash left (tables built aside, constraints added for a moment)"
+                f" and the journal, schema {SCHEMA}."
+            ),
+            (
+                "Rows are never lost by it: a table built aside is a copy until it is swapped in."
+                " Unfinished files must be written anew."
+            ),
         ]
-        deletes = "".join(f"    DELETE FROM {SCHEMA}.{t} WHERE plan = {plan};\n" for t in journal.TABLES)
-        body = (
-            "BEGIN\n"
-            f"    IF NOT EXISTS (SELECT 1 FROM pg_catalog.pg_namespace n WHERE n.nspname = '{SCHEMA}') THEN RETURN; END IF;\n"
-            + "".join(f"    {line}\n" for line in journal.proof())
-            + f"    PERFORM {SCHEMA}.expect_trusted({array([])}, {array([])});\n    PERFORM {SCHEMA}.sweep({plan});\n{deletes}"
-            "    -- plans of others may be under way\n"
-            f"    IF NOT EXISTS (SELECT 1 FROM {SCHEMA}.step) AND NOT EXISTS (SELECT 1 FROM {SCHEMA}.tree) THEN\n"
-            f"        DROP SCHEMA {SCHEMA} CASCADE;\n"
-            "    END IF;\nEND\n"
+        deletes = "".join(
+            f"    DELETE FROM {SCHEMA}.{t} WHERE plan = {plan};\n" for t in journal.TABLES
         )
-        return self._opening(head) + self._settings() + f"BEGIN;\nDO $gpcatalog$\n{body}$gpcatalog$;\nCOMMIT;\n"
+        body = (
+            "BEGIN\n    IF NOT EXISTS (SELECT 1 FROM pg_catalog.pg_namespace n WHERE n.nspname ="
+            f" '{SCHEMA}') THEN RETURN; END IF;\n"
+            + "".join(f"    {line}\n" for line in journal.proof())
+            + f"    PERFORM {SCHEMA}.expect_trusted({array([])}, {array([])});\n    PERFORM"
+            f" {SCHEMA}.sweep({plan});\n{deletes}    -- plans of others may be under way\n    IF"
+            f" NOT EXISTS (SELECT 1 FROM {SCHEMA}.step) AND NOT EXISTS (SELECT 1 FROM"
+            f" {SCHEMA}.tree) THEN\n        DROP SCHEMA {SCHEMA} CASCADE;\n    END IF;\nEND\n"
+        )
+        return (
+            self._opening(head)
+            + self._settings()
+            + f"BEGIN;\nDO $gpcatalog$\n{body}$gpcatalog$;\nCOMMIT;\n"
+        )
 
 
 __all__ = ["Folder", "Request", "Runner", "writer"]

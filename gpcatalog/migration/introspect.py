@@ -1,4 +1,6 @@
-"""What a migration must know of a live table: partitions, columns, indexes and what hangs on them, read by probes."""
+"""What a migration must know of a live table: partitions, columns, indexes and what hangs on them,
+read by probes.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ class Column:
 
 @dataclass(frozen=True)
 class Index:
-    """An index of one relation. `body` is its definition from USING on; constraint_kind: p primary, u unique, x exclusion.
+    """An index of one relation.
+
+    `body` is its definition from USING on; constraint_kind: p primary, u unique, x exclusion.
 
     targets: (column number, statistics target) of expressions that have a target of their own
     """
@@ -64,7 +68,11 @@ class Index:
         'USING btree (v)'
         """
         name = r'(?:"(?:[^"]|"")*"|[^\s".(]+)'
-        found = re.match(rf"CREATE (?:UNIQUE )?INDEX {name} ON (?:ONLY )?{name}(?:\.{name})? (USING .*)\Z", self.definition, re.S)
+        found = re.match(
+            rf"CREATE (?:UNIQUE )?INDEX {name} ON (?:ONLY )?{name}(?:\.{name})? (USING .*)\Z",
+            self.definition,
+            re.S,
+        )
         if found is None:
             raise ValueError(self.definition)
         return found[1]
@@ -74,7 +82,8 @@ class Index:
 class Grant:
     """Privileges of one role on a table or one of its columns; the empty role is PUBLIC.
 
-    grantor: who granted them, empty for the owner; revoked: they are those that the owner, the role, took from itself
+    grantor: who granted them, empty for the owner; revoked: they are those that the owner, the
+             role, took from itself
     """
 
     role: str
@@ -93,7 +102,10 @@ class Grant:
         """
         where = f" ({self.column})" if self.column else ""
         by = f" granted by {self.grantor}" if self.grantor else ""
-        return [f"{'revoked ' * self.revoked}{privilege}{where} of {self.role or 'PUBLIC'}{by}" for privilege in self.privileges]
+        return [
+            f"{'revoked ' * self.revoked}{privilege}{where} of {self.role or 'PUBLIC'}{by}"
+            for privilege in self.privileges
+        ]
 
 
 _PRIVILEGES = {
@@ -124,14 +136,17 @@ def _unquoted(role: str) -> str:
 
 
 def grants(acl: str | None, owner: str, column: str = "") -> tuple[Grant, ...]:
-    """Who else than the owner may do what by an ACL of a table or column, each behind the grants that it rests on.
+    """Who else than the owner may do what by an ACL of a table or column, each behind the grants
+    that it rests on.
 
     >>> [g.words for g in grants('{me=arwdDxt/me,=r/me,"\\\\"a b\\\\"=r*w/me","you=r/\\\\"a b\\\\""}', "me")]
     [['SELECT of PUBLIC'], ['SELECT of a b', 'UPDATE of a b'], ['SELECT of you granted by a b']]
     """
     found: dict[tuple[str, str], tuple[set[str], set[str]]] = {}
     for item in _items(acl) if acl else ():
-        m = re.match(r'(?P<role>"(?:[^"]|"")*"|[^=]*)=(?P<rights>[a-zA-Z*]*)/(?P<grantor>.*)\Z', item, re.S)
+        m = re.match(
+            r'(?P<role>"(?:[^"]|"")*"|[^=]*)=(?P<rights>[a-zA-Z*]*)/(?P<grantor>.*)\Z', item, re.S
+        )
         if m is None:
             raise ValueError(f"grants that are not understood: {item}")
         role, grantor = _unquoted(m["role"]), _unquoted(m["grantor"])
@@ -147,7 +162,8 @@ def grants(acl: str | None, owner: str, column: str = "") -> tuple[Grant, ...]:
                 more.add(word)
     words = list(_PRIVILEGES.values())
     return _in_order(
-        Grant(r, tuple(sorted(p, key=words.index)), tuple(sorted(g, key=words.index)), column, by) for (r, by), (p, g) in found.items()
+        Grant(r, tuple(sorted(p, key=words.index)), tuple(sorted(g, key=words.index)), column, by)
+        for (r, by), (p, g) in found.items()
     )
 
 
@@ -156,7 +172,12 @@ def _in_order(wanted: Iterable[Grant]) -> tuple[Grant, ...]:
     left, found = list(wanted), list[Grant]()
     while left:
         may = {(g.role, g.column, p) for g in found for p in g.grantable}
-        ready = [g for g in left if not g.grantor or all({(g.grantor, g.column, p), (g.grantor, "", p)} & may for p in g.privileges)]
+        ready = [
+            g
+            for g in left
+            if not g.grantor
+            or all({(g.grantor, g.column, p), (g.grantor, "", p)} & may for p in g.privileges)
+        ]
         if not ready:
             break
         found += ready
@@ -165,7 +186,8 @@ def _in_order(wanted: Iterable[Grant]) -> tuple[Grant, ...]:
 
 
 def common_grants(parts: Sequence[Iterable[Grant]]) -> tuple[Grant, ...]:
-    """What all of several relations grant: a merged leaf never lets in anybody whom one of its parts kept out.
+    """What all of several relations grant: a merged leaf never lets in anybody whom one of its
+    parts kept out.
 
     >>> common_grants([[Grant("a", ("SELECT", "UPDATE"), ())], [Grant("a", ("SELECT",), ()), Grant("b", ("SELECT",), ())]])
     (Grant(role='a', privileges=('SELECT',), grantable=(), column='', grantor='', revoked=False),)
@@ -183,7 +205,10 @@ def common_grants(parts: Sequence[Iterable[Grant]]) -> tuple[Grant, ...]:
 
 @dataclass(frozen=True)
 class Relation:
-    """One relation of a partitioned table: the root, an intermediate or a leaf. `key`: names of the columns it is split by."""
+    """One relation of a partitioned table: the root, an intermediate or a leaf.
+
+    `key`: names of the columns it is split by.
+    """
 
     oid: int
     parent: int | None
@@ -208,7 +233,8 @@ class Relation:
     column_grants: tuple[tuple[str, str], ...]
     has_oids: bool
     has_template: bool
-    # Greenplum 7, PostgreSQL: what stands behind PARTITION BY, as the server spells it; None where reading it would run code of a user
+    # Greenplum 7, PostgreSQL: what stands behind PARTITION BY, as the server spells it; None where
+    # reading it would run code of a user
     split: str | None = ""
     access_method: str = ""  # Greenplum 7: of roots and intermediates too, which store nothing
     revoked: tuple[str, ...] = ()  # privileges that its owner took from itself
@@ -220,8 +246,13 @@ class Relation:
 
     @property
     def grants(self) -> tuple[Grant, ...]:
-        """What roles other than the owner may do with it and its columns, and what the owner took from itself."""
-        found = [*grants(self.acl, self.owner), *(g for column, acl in self.column_grants for g in grants(acl, self.owner, column))]
+        """What roles other than the owner may do with it and its columns, and what the owner took
+        from itself.
+        """
+        found = [
+            *grants(self.acl, self.owner),
+            *(g for column, acl in self.column_grants for g in grants(acl, self.owner, column)),
+        ]
         own = [Grant(self.owner, self.revoked, (), revoked=True)] if self.revoked else []
         return (*own, *_in_order(found))
 
@@ -245,7 +276,8 @@ class Table:
     """A partitioned table as it is now.
 
     columns, indexes, traits: by oid of the relations that were read in detail
-    code: (schema, name) of user-defined functions, operators, operator classes and types that those relations are built from
+    code: (schema, name) of user-defined functions, operators, operator classes and types that those
+          relations are built from
     """
 
     server: Server
@@ -313,11 +345,14 @@ class Table:
 
 def column_signature(columns: tuple[Column, ...]) -> str:
     """Columns as the guard compares them: quoted name, type, NOT NULL."""
-    return ", ".join(f"{quote_ident_always(c.name)} {c.type}{' NOT NULL' if c.not_null else ''}" for c in columns)
+    return ", ".join(
+        f"{quote_ident_always(c.name)} {c.type}{' NOT NULL' if c.not_null else ''}" for c in columns
+    )
 
 
 def quote_ident_always(name: str) -> str:
-    """Quoted whether it needs it or not: the server's and this program's lists of keywords need not agree.
+    """Quoted whether it needs it or not: the server's and this program's lists of keywords need not
+    agree.
 
     >>> quote_ident_always('a"b')
     '"a""b"'
@@ -368,10 +403,13 @@ def read(ask: ProbeRunner, server: Server, root: int) -> Table | None:
     # whatever reads more of it opens it
     if unread := [r for r in relations.values() if r.split is None]:
         raise Unsafe(
-            f"the key of {unread[0].name} has an operator class with functions of a role without superuser, which this server runs when"
-            " the table is opened: run this as their owner"
+            f"the key of {unread[0].name} has an operator class with functions of a role without"
+            " superuser, which this server runs when the table is opened: run this as their owner"
         )
-    hanging = tuple(Dependency(r["oid"], r["fact"], r["detail"] or "") for r in ask("migration_hanging", root=str(root)))
+    hanging = tuple(
+        Dependency(r["oid"], r["fact"], r["detail"] or "")
+        for r in ask("migration_hanging", root=str(root))
+    )
     return Table(server, relations[root], relations, hanging)
 
 
@@ -391,7 +429,14 @@ def read_details(ask: ProbeRunner, table: Table, oids: Iterable[int]) -> None:
             table.traits[row["oid"]][row["what"], row["name"]] = row["value"]
         for r in ask("migration_columns", oids=text):
             column = Column(
-                r["name"], r["type"], r["not_null"], r["generated"], r["statistics"], r["options"], r["acl"] or "", r["encoding"]
+                r["name"],
+                r["type"],
+                r["not_null"],
+                r["generated"],
+                r["statistics"],
+                r["options"],
+                r["acl"] or "",
+                r["encoding"],
             )
             table.columns[r["oid"]] += (column,)
         for r in ask("migration_indexes", oids=text):
@@ -406,7 +451,10 @@ def read_details(ask: ProbeRunner, table: Table, oids: Iterable[int]) -> None:
                 r["clustered"],
                 r["valid"],
                 r["constraint_comment"],
-                tuple((int(n), int(t)) for n, _, t in (pair.partition(" ") for pair in r["targets"].split(",") if pair)),
+                tuple(
+                    (int(n), int(t))
+                    for n, _, t in (pair.partition(" ") for pair in r["targets"].split(",") if pair)
+                ),
             )
             table.indexes[r["oid"]] += (index,)
 

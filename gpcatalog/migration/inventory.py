@@ -1,6 +1,7 @@
 """Every catalog column that describes a table or a partition, and what a migration makes of it.
 
-Tests compare this list with the catalogs of live servers: a server with a catalog or a column that is not listed here fails them.
+Tests compare this list with the catalogs of live servers: a server with a catalog or a column that
+is not listed here fails them.
 """
 
 from __future__ import annotations
@@ -9,10 +10,15 @@ from enum import StrEnum
 
 
 class Treatment(StrEnum):
-    """What becomes of a property of partitions that are merged, rebuilt, flattened or unpartitioned."""
+    """What becomes of a property of partitions that are merged, rebuilt, flattened or
+    unpartitioned.
+    """
 
     KEPT = "kept: the new relation has it as the old ones had it"
-    MERGED = "merged: kept where the old partitions agree, otherwise by a stated rule; what is lost is listed behind LOST"
+    MERGED = (
+        "merged: kept where the old partitions agree, otherwise by a stated rule; what is lost is"
+        " listed behind LOST"
+    )
     REFUSED = "refused: a partition that has it is left as it is, or the whole table is refused"
     SERVER = "the server's own: oids, files, counters and flags that it sets from the rest"
 
@@ -21,28 +27,45 @@ K, M, R, S = Treatment.KEPT, Treatment.MERGED, Treatment.REFUSED, Treatment.SERV
 
 _COLUMNS: dict[str, dict[Treatment, str]] = {
     "pg_class": {
-        K: "relname relnamespace relowner relam reltablespace relpersistence relkind relnatts relispartition relpartbound relstorage",
+        K: (
+            "relname relnamespace relowner relam reltablespace relpersistence relkind relnatts"
+            " relispartition relpartbound relstorage"
+        ),
         M: "relacl reloptions relchecks relreplident",
         R: "reloftype relrowsecurity relforcerowsecurity relhasoids relisshared",
-        S: "oid reltype relfilenode relpages reltuples relallvisible relallfrozen reltoastrelid relhasindex relhasrules relhastriggers"
-        " relhassubclass relhaspkey relispopulated relrewrite relfrozenxid relminmxid",
+        S: (
+            "oid reltype relfilenode relpages reltuples relallvisible relallfrozen reltoastrelid"
+            " relhasindex relhasrules relhastriggers relhassubclass relhaspkey relispopulated"
+            " relrewrite relfrozenxid relminmxid"
+        ),
     },
     "pg_attribute": {
         K: "attname atttypid atttypmod attcollation attgenerated attlen attbyval attalign",
         M: "attnum attnotnull atthasdef attstorage attcompression attstattarget attoptions attacl",
         R: "attidentity attfdwoptions",
-        S: "attrelid attndims attcacheoff atthasmissing attmissingval attisdropped attislocal attinhcount",
+        S: (
+            "attrelid attndims attcacheoff atthasmissing attmissingval attisdropped attislocal"
+            " attinhcount"
+        ),
     },
     "pg_attrdef": {M: "adbin", S: "oid adrelid adnum adsrc"},
     "pg_constraint": {
-        K: "conname connamespace contype condeferrable condeferred conkey conbin consrc conenforced conperiod",
+        K: (
+            "conname connamespace contype condeferrable condeferred conkey conbin consrc"
+            " conenforced conperiod"
+        ),
         M: "convalidated",
-        R: "confrelid confupdtype confdeltype confmatchtype confkey conpfeqop conppeqop conffeqop confdelsetcols conexclop",
+        R: (
+            "confrelid confupdtype confdeltype confmatchtype confkey conpfeqop conppeqop conffeqop"
+            " confdelsetcols conexclop"
+        ),
         S: "oid conrelid contypid conindid conparentid conislocal coninhcount connoinherit",
     },
     "pg_index": {
-        K: "indnatts indnkeyatts indisunique indnullsnotdistinct indisprimary indimmediate indkey indcollation indclass indoption indexprs"
-        " indpred",
+        K: (
+            "indnatts indnkeyatts indisunique indnullsnotdistinct indisprimary indimmediate indkey"
+            " indcollation indclass indoption indexprs indpred"
+        ),
         M: "indisclustered indisreplident",
         R: "indisexclusion indisvalid",
         S: "indexrelid indrelid indcheckxmin indisready indislive",
@@ -52,15 +75,20 @@ _COLUMNS: dict[str, dict[Treatment, str]] = {
         K: "partstrat partnatts partdefid partattrs partclass partcollation partexprs",
         S: "partrelid",
     },
-    "pg_policy": {R: "polname polrelid polcmd polpermissive polroles polqual polwithcheck", S: "oid"},
+    "pg_policy": {
+        R: "polname polrelid polcmd polpermissive polroles polqual polwithcheck",
+        S: "oid",
+    },
     "pg_publication": {
         R: "pubname puballtables puballsequences",
         S: "oid pubowner pubinsert pubupdate pubdelete pubtruncate pubviaroot pubgencols",
     },
     # PostgreSQL 19: a property graph needs the tables of its elements
     "pg_propgraph_element": {
-        R: "pgepgid pgerelid pgealias pgekind pgesrcvertexid pgedestvertexid pgekey pgesrckey pgesrcref pgesrceqop pgedestkey pgedestref"
-        " pgedesteqop",
+        R: (
+            "pgepgid pgerelid pgealias pgekind pgesrcvertexid pgedestvertexid pgekey pgesrckey"
+            " pgesrcref pgesrceqop pgedestkey pgedestref pgedesteqop"
+        ),
         S: "oid",
     },
     "pg_propgraph_element_label": {R: "pgellabelid pgelelid", S: "oid"},
@@ -70,41 +98,70 @@ _COLUMNS: dict[str, dict[Treatment, str]] = {
     "pg_publication_rel": {R: "prpubid prrelid prexcept prqual prattrs", S: "oid"},
     "pg_publication_namespace": {R: "pnpubid pnnspid", S: "oid"},
     "pg_subscription_rel": {R: "srrelid srsubid", S: "srsubstate srsublsn"},
-    "pg_rewrite": {R: "rulename ev_class ev_type ev_enabled is_instead ev_qual ev_action", S: "oid"},
-    "pg_sequence": {R: "seqrelid", S: "seqtypid seqstart seqincrement seqmax seqmin seqcache seqcycle"},
+    "pg_rewrite": {
+        R: "rulename ev_class ev_type ev_enabled is_instead ev_qual ev_action",
+        S: "oid",
+    },
+    "pg_sequence": {
+        R: "seqrelid",
+        S: "seqtypid seqstart seqincrement seqmax seqmin seqcache seqcycle",
+    },
     "pg_trigger": {
         M: "tgenabled",
-        K: "tgname tgfoid tgtype tgconstrrelid tgconstrindid tgconstraint tgdeferrable tginitdeferred tgnargs tgattr tgargs tgqual"
-        " tgoldtable tgnewtable",
+        K: (
+            "tgname tgfoid tgtype tgconstrrelid tgconstrindid tgconstraint tgdeferrable"
+            " tginitdeferred tgnargs tgattr tgargs tgqual tgoldtable tgnewtable"
+        ),
         R: "tgrelid",
         S: "oid tgparentid tgisinternal",
     },
-    "pg_statistic_ext": {M: "stxname stxnamespace stxowner stxstattarget stxkeys stxkind stxexprs", S: "oid stxrelid"},
-    "pg_statistic_ext_data": {S: "stxoid stxdinherit stxdndistinct stxddependencies stxdmcv stxdexpr"},
+    "pg_statistic_ext": {
+        M: "stxname stxnamespace stxowner stxstattarget stxkeys stxkind stxexprs",
+        S: "oid stxrelid",
+    },
+    "pg_statistic_ext_data": {
+        S: "stxoid stxdinherit stxdndistinct stxddependencies stxdmcv stxdexpr"
+    },
     "pg_statistic": {
-        S: "starelid staattnum stainherit stanullfrac stawidth stadistinct "
-        + " ".join(f"stakind{n} staop{n} stacoll{n} stanumbers{n} stavalues{n}" for n in range(1, 6)),
+        S: (
+            "starelid staattnum stainherit stanullfrac stawidth stadistinct "
+            + " ".join(
+                f"stakind{n} staop{n} stacoll{n} stanumbers{n} stavalues{n}" for n in range(1, 6)
+            )
+        ),
     },
     "pg_type": {
         R: "typacl",
-        S: "oid typname typnamespace typowner typlen typbyval typtype typcategory typispreferred typisdefined typdelim typrelid"
-        " typsubscript typelem typarray typinput typoutput typreceive typsend typmodin typmodout typanalyze typalign typstorage"
-        " typnotnull typbasetype typtypmod typndims typcollation typdefaultbin typdefault",
+        S: (
+            "oid typname typnamespace typowner typlen typbyval typtype typcategory typispreferred"
+            " typisdefined typdelim typrelid typsubscript typelem typarray typinput typoutput"
+            " typreceive typsend typmodin typmodout typanalyze typalign typstorage typnotnull"
+            " typbasetype typtypmod typndims typcollation typdefaultbin typdefault"
+        ),
     },
     "pg_depend": {R: "deptype classid objid objsubid", S: "refclassid refobjid refobjsubid"},
     "pg_shdepend": {M: "deptype refclassid refobjid", S: "dbid classid objid objsubid"},
     "pg_description": {M: "description", S: "objoid classoid objsubid"},
     "pg_seclabel": {R: "provider label", S: "objoid classoid objsubid"},
     "pg_init_privs": {R: "initprivs", S: "objoid classoid objsubid privtype"},
-    "pg_extension": {R: "extconfig extcondition", S: "oid extname extowner extnamespace extrelocatable extversion"},
+    "pg_extension": {
+        R: "extconfig extcondition",
+        S: "oid extname extowner extnamespace extrelocatable extversion",
+    },
     "pg_foreign_table": {R: "ftrelid ftserver ftoptions"},
     "pg_exttable": {
-        R: "reloid urilocation execlocation fmttype fmtopts options command rejectlimit rejectlimittype logerrors encoding writable"
+        R: (
+            "reloid urilocation execlocation fmttype fmtopts options command rejectlimit"
+            " rejectlimittype logerrors encoding writable"
+        )
     },
     # Greenplum
     "pg_partition": {K: "parkind parlevel paristemplate parnatts paratts parclass", S: "parrelid"},
     "pg_partition_rule": {
-        K: "parname parisdefault parrangestartincl parrangeendincl parrangestart parrangeend parlistvalues parreloptions partemplatespace",
+        K: (
+            "parname parisdefault parrangestartincl parrangeendincl parrangestart parrangeend"
+            " parlistvalues parreloptions partemplatespace"
+        ),
         M: "parrangeevery",
         S: "paroid parchildrelid parparentrule parruleord",
     },
@@ -114,14 +171,20 @@ _COLUMNS: dict[str, dict[Treatment, str]] = {
     "gp_partition_template": {K: "level template", S: "relid"},
     "pg_appendonly": {
         M: "blocksize compresslevel checksum compresstype columnstore",
-        S: "relid safefswritesize segrelid segidxid blkdirrelid blkdiridxid visimaprelid visimapidxid version segfilecount",
+        S: (
+            "relid safefswritesize segrelid segidxid blkdirrelid blkdiridxid visimaprelid"
+            " visimapidxid version segfilecount"
+        ),
     },
     "gp_fastsequence": {S: "objid objmod last_sequence contentid"},
-    "pg_stat_last_operation": {S: "classid objid staactionname stasysid stausename stasubtype statime"},
+    "pg_stat_last_operation": {
+        S: "classid objid staactionname stasysid stausename stasubtype statime"
+    },
 }
 
 COLUMNS: dict[str, dict[str, Treatment]] = {
-    catalog: {column: treatment for treatment, text in groups.items() for column in text.split()} for catalog, groups in _COLUMNS.items()
+    catalog: {column: treatment for treatment, text in groups.items() for column in text.split()}
+    for catalog, groups in _COLUMNS.items()
 }
 """Catalog → column → what becomes of it, over all server generations."""
 
@@ -140,7 +203,11 @@ OTHER_CATALOGS = frozenset(
 """Catalogs that describe no table."""
 
 DEPENDENTS: dict[str, Treatment] = {
-    "pg_class": R,  # views, sequences, tables with a column of its row type; indexes, partitions and TOAST tables are its own
+    "pg_class": (
+        R
+        # views, sequences, tables with a column of its row type; indexes, partitions and TOAST tables
+        # are its own
+    ),
     "pg_type": S,  # its row type and the array of it
     "pg_attrdef": M,
     "pg_constraint": M,
@@ -154,4 +221,7 @@ DEPENDENTS: dict[str, Treatment] = {
     "pg_propgraph_element": R,
     "pg_namespace": R,
 }
-"""Catalogs of objects that can depend on a relation → what becomes of them. What is not listed is found as well, and refused."""
+"""Catalogs of objects that can depend on a relation → what becomes of them.
+
+What is not listed is found as well, and refused.
+"""

@@ -1,6 +1,8 @@
-"""The journal: a schema of its own on the server that has what was done, and the functions that guard, lock and compare.
+"""The journal: a schema of its own on the server that has what was done, and the functions that
+guard, lock and compare.
 
-Its SQL is in sql/journal/, in folders of server generations like the probes; `prepare` is the whole of it.
+Its SQL is in sql/journal/, in folders of server generations like the probes; `prepare` is the whole
+of it.
 """
 
 from __future__ import annotations
@@ -17,7 +19,10 @@ _AREA = "journal"
 
 
 def _filled(text: str, *, whole: bool) -> str:
-    """Fill placeholders. whole: the proof looks at everything in the schema, else at its functions and at tables by name."""
+    """Fill placeholders.
+
+    whole: the proof looks at everything in the schema, else at its functions and at tables by name.
+    """
     names = ", ".join(f"'{name}'" for name in TABLES)
     owned = f"WHERE c.relname IN ({names})"
     if whole:
@@ -30,16 +35,22 @@ def _filled(text: str, *, whole: bool) -> str:
 
 @functools.cache
 def proof() -> tuple[str, ...]:
-    """Return PL/pgSQL that stops unless the journal belongs to the current role, and nobody else has rights in it.
+    """Return PL/pgSQL that stops unless the journal belongs to the current role, and nobody else
+    has rights in it.
 
-    Every transaction begins with it: what follows calls functions of the journal with the rights of the current role. `prepare` looks
-    at everything in the schema. Later only its owner can have added to it, so its functions and the tables by name are enough:
-    pg_class and pg_type are not scanned.
+    Every transaction begins with it: what follows calls functions of the journal with the rights of
+    the current role. `prepare` looks at everything in the schema. Later only its owner can have
+    added to it, so its functions and the tables by name are enough: pg_class and pg_type are not
+    scanned.
     """
-    text = (library.folder() / _AREA / "any" / "proof.part").read_text(encoding="utf-8")  # the same on every server
+    text = (library.folder() / _AREA / "any" / "proof.part").read_text(
+        encoding="utf-8"
+    )  # the same on every server
     return tuple(_filled(text, whole=False).splitlines())
 
 
 def prepare(server: Server) -> str:
-    """Return SQL that creates the journal's schema, tables and functions in one transaction; running it again changes nothing."""
+    """Return SQL that creates the journal's schema, tables and functions in one transaction;
+    running it again changes nothing.
+    """
     return _filled(library.part("prepare", server, area=_AREA), whole=True)

@@ -1,4 +1,6 @@
-"""The live table behind a plan: finds what the steps name, says what stands in the way, and describes the tables to build."""
+"""The live table behind a plan: finds what the steps name, says what stands in the way, and
+describes the tables to build.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,10 @@ IN_THE_WAY = {
     "subscription": "a subscription writes to it",
     "member of an extension": "an extension owns it or one of its indexes",
     "security label": "it has a security label",
-    "pending detach": "DETACH PARTITION CONCURRENTLY of it is not finished (ALTER TABLE … DETACH PARTITION … FINALIZE)",
+    "pending detach": (
+        "DETACH PARTITION CONCURRENTLY of it is not finished (ALTER TABLE … DETACH PARTITION …"
+        " FINALIZE)"
+    ),
     "exclusion constraint": "an exclusion constraint",
     "index that is not valid": "an index that is not valid",
     "own index": "an index of its own that is unique or that all partitions below it have",
@@ -59,13 +64,22 @@ class LiveTable:
     """One table as it is now, with the part of the plan that concerns it."""
 
     def __init__(
-        self, table: Table, plan_id: str, planned: TablePlan, *, counts: dict[str, int] | None, growth: float, slots: int | None
+        self,
+        table: Table,
+        plan_id: str,
+        planned: TablePlan,
+        *,
+        counts: dict[str, int] | None,
+        growth: float,
+        slots: int | None,
     ) -> None:
         self.table = table
         self.planned = planned
         self.accepted: list[op.AnyStep] = []
         self.counts = counts
-        self.dropped = {u.oid for s in planned.steps if isinstance(s, op.DropEmpty) for u in s.units}
+        self.dropped = {
+            u.oid for s in planned.steps if isinstance(s, op.DropEmpty) for u in s.units
+        }
         self.growth = growth
         self.slots = slots
         self.classic = table.server.classic_partitions
@@ -78,8 +92,13 @@ class LiveTable:
             copied=tuple(quote_ident_always(c.name) for c in columns if not c.generated),
             signature=column_signature(columns),
         )
-        self.partman = next((s for s in planned.steps if isinstance(s, op.Reconfigure) and s.maker == "pg_partman"), None)
-        self.taken_indexes: set[str] = {i.name for indexes in table.indexes.values() for i in indexes}
+        self.partman = next(
+            (s for s in planned.steps if isinstance(s, op.Reconfigure) and s.maker == "pg_partman"),
+            None,
+        )
+        self.taken_indexes: set[str] = {
+            i.name for indexes in table.indexes.values() for i in indexes
+        }
 
     def digest(self, step: op.Step) -> str:
         """Return the part of a step's id that names its staging tables."""
@@ -91,7 +110,7 @@ class LiveTable:
             return None
         return sum(self.counts[leaf.sql] for leaf in leaves)
 
-    # --- obstacles ---------------------------------------------------------------------------------------------------
+    # --- obstacles --------------------------------------------------------------------------------
 
     def table_obstacles(self) -> None:
         """Raises Refusal for what stands in the way of every step."""
@@ -100,19 +119,38 @@ class LiveTable:
             raise Refusal("replicated: partitions of a replicated table are not exchanged")
         for h in self.table.hanging:
             if h.what == "publication of all tables":
-                raise Refusal(f"publication {h.detail} publishes every table: the copies would be sent to its subscribers")
+                raise Refusal(
+                    f"publication {h.detail} publishes every table: the copies would be sent to its"
+                    " subscribers"
+                )
             if h.what == "publication of its schema":
-                raise Refusal(f"publication {h.detail} publishes its whole schema: the copies would be sent to its subscribers")
-            if h.what in ("foreign key", "referenced by foreign key") and (h.oid == root.oid or self.classic):
+                raise Refusal(
+                    f"publication {h.detail} publishes its whole schema: the copies would be sent"
+                    " to its subscribers"
+                )
+            if h.what in ("foreign key", "referenced by foreign key") and (
+                h.oid == root.oid or self.classic
+            ):
                 raise Refusal(f"{IN_THE_WAY[h.what]} ({h.detail})")
             if h.what == "publication" and h.oid == root.oid:
-                raise Refusal(f"publication {h.detail} publishes it: subscribers would not follow the exchange")
+                raise Refusal(
+                    f"publication {h.detail} publishes it: subscribers would not follow the"
+                    " exchange"
+                )
             if h.what == "index that is not valid" and h.oid == root.oid:
-                raise Refusal(f"index {h.detail} is not valid: attaching partitions would build it on all of them")
+                raise Refusal(
+                    f"index {h.detail} is not valid: attaching partitions would build it on all of"
+                    " them"
+                )
             if h.what in ("rule", "trigger") and h.oid == root.oid and self.classic:
                 raise Refusal(f"{IN_THE_WAY[h.what]} ({h.detail})")
-        if self.classic and (places := {r.schema for r in self.table.relations.values()} - {root.schema}):
-            raise Refusal(f"partitions of it lie in schema {min(places)}: new ones would be made in {root.schema}")
+        if self.classic and (
+            places := {r.schema for r in self.table.relations.values()} - {root.schema}
+        ):
+            raise Refusal(
+                f"partitions of it lie in schema {min(places)}: new ones would be made in"
+                f" {root.schema}"
+            )
         if any(r.has_oids for r in self.table.relations.values()):
             raise Refusal("it has OIDs, which a copy would change")
         if not all(r.persistence in "pu" for r in self.table.relations.values()):
@@ -133,11 +171,16 @@ class LiveTable:
             self.refuse_dependents(leaf)
         for leaf in leaves:
             if leaf.storage in ("external", "foreign", "other", "none"):
-                raise Refusal(f"{leaf.name} is {leaf.storage}: its rows are not this server's to move")
+                raise Refusal(
+                    f"{leaf.name} is {leaf.storage}: its rows are not this server's to move"
+                )
             if leaf.persistence != leaves[0].persistence:
                 raise Refusal("some of its leaves are unlogged and some are not")
             if leaf.distribution != self.table.root.distribution:
-                raise Refusal(f"{leaf.name} is distributed {leaf.distribution}, the table {self.table.root.distribution}")
+                raise Refusal(
+                    f"{leaf.name} is distributed {leaf.distribution}, the table"
+                    f" {self.table.root.distribution}"
+                )
             if leaf.column_grants and self.classic:
                 raise Refusal(f"{leaf.name} has grants on columns")
             own = [(c.name, c.type) for c in self.table.columns[leaf.oid]]
@@ -147,17 +190,21 @@ class LiveTable:
         if self.table.root.column_grants and self.classic:
             raise Refusal("the table has grants on columns, which EXCHANGE loses")
 
-    # --- the live table against the plan ------------------------------------------------------------------------------
+    # --- the live table against the plan ----------------------------------------------------------
 
     def live(self, oid: int, name: str, bound: str) -> Relation:
         """The relation that the plan means. Raises Refusal saying what changed."""
-        found = self.table.relations.get(oid) or next((r for r in self.table.relations.values() if r.name == name), None)
+        found = self.table.relations.get(oid) or next(
+            (r for r in self.table.relations.values() if r.name == name), None
+        )
         if found is None:
             raise Refusal(f"changed since it was planned: {name} is gone")
         if found.name != name:
             raise Refusal(f"changed since it was planned: {name} is now called {found.name}")
         if bound and not same_bound(found.bound, bound):
-            raise Refusal(f"changed since it was planned: {name} had the bound {bound} and has {found.bound}")
+            raise Refusal(
+                f"changed since it was planned: {name} had the bound {bound} and has {found.bound}"
+            )
         return found
 
     def unit(self, relation: Relation) -> Unit:
@@ -176,7 +223,9 @@ class LiveTable:
         """Greenplum 6: how a parent is reached, or (end=-1) what is above it."""
         if not self.classic:
             return ""
-        return "".join(f"ALTER PARTITION {self.address(r)} " for r in self.table.path_key(parent.oid)[:end])
+        return "".join(
+            f"ALTER PARTITION {self.address(r)} " for r in self.table.path_key(parent.oid)[:end]
+        )
 
     def key(self, relation: Relation) -> tuple[str, ...]:
         """The quoted columns that a partitioned relation is split by. Raises Refusal."""
@@ -206,7 +255,7 @@ class LiveTable:
                 self.refuse_dependents(leaf)
         return unit
 
-    # --- stages -------------------------------------------------------------------------------------------------------
+    # --- stages -----------------------------------------------------------------------------------
 
     def path_below(self, leaf: Relation, unit: Relation) -> tuple[PathStep, ...]:
         return subtree.path(self.table, leaf, unit, self.addresses(unit))
@@ -229,26 +278,42 @@ class LiveTable:
     def own_indexes(self, leaf: Relation, final: str) -> tuple[tuple[Index, str], ...]:
         same = final == leaf.name
         return tuple(
-            (i, i.name if same else index_name(leaf.name, i.name, final, self.taken_indexes)) for i in self.table.indexes[leaf.oid]
+            (i, i.name if same else index_name(leaf.name, i.name, final, self.taken_indexes))
+            for i in self.table.indexes[leaf.oid]
         )
 
     def statistics_targets(self, leaf: Relation) -> tuple[tuple[str, int], ...]:
-        return tuple((quote_ident_always(c.name), c.statistics) for c in self.table.columns[leaf.oid] if c.statistics >= 0)
+        return tuple(
+            (quote_ident_always(c.name), c.statistics)
+            for c in self.table.columns[leaf.oid]
+            if c.statistics >= 0
+        )
 
     def path_predicate(self, leaf: Relation, unit: Relation) -> list[str]:
         found = []
         for r in self.table.below(leaf.oid, unit.oid):
             assert r.parent is not None
             bound, above = parse(r.bound), self.table.relations[r.parent]
-            expressible = bound.kind is BoundKind.RANGE or (bound.kind is BoundKind.LIST and len(above.key) == 1)
-            # of expressions, hash partitions and the default one, the rows come from ones with the same bound
+            expressible = bound.kind is BoundKind.RANGE or (
+                bound.kind is BoundKind.LIST and len(above.key) == 1
+            )
+            # of expressions, hash partitions and the default one, the rows come from ones with the
+            # same bound
             if expressible and above.split_by_columns:
                 found.append(predicate(bound, *self.key(above)))
         return found
 
-    def property_statements(self, schema: str, name: str, final: str, base: Traits, wanted: Traits) -> PropertyStatements:
+    def property_statements(
+        self, schema: str, name: str, final: str, base: Traits, wanted: Traits
+    ) -> PropertyStatements:
         try:
-            return dress(qualified(schema, name), qualified(schema, final), base, wanted, self.table.traits[self.table.root.oid])
+            return dress(
+                qualified(schema, name),
+                qualified(schema, final),
+                base,
+                wanted,
+                self.table.traits[self.table.root.oid],
+            )
         except Differ as e:
             raise Refusal(str(e)) from None
 
@@ -260,9 +325,17 @@ class LiveTable:
         return found
 
     def as_it_was(
-        self, name: str, leaf: Relation, like: Relation, *, predicate: str = "true", without: Collection[tuple[str, str]] = ()
+        self,
+        name: str,
+        leaf: Relation,
+        like: Relation,
+        *,
+        predicate: str = "true",
+        without: Collection[tuple[str, str]] = (),
     ) -> StagingTable:
-        """A leaf made again, with the storage, grants, comment, indexes and traits that it has now; traits `without` come later."""
+        """A leaf made again, with the storage, grants, comment, indexes and traits that it has now;
+        traits `without` come later.
+        """
         table = self.table
         wanted = {k: v for k, v in table.traits[leaf.oid].items() if k not in without}
         copied = brought_along(table.traits[like.oid], classic=self.classic)
@@ -278,7 +351,9 @@ class LiveTable:
             comment=leaf.comment,
             storage=leaf.storage,
             options=options_of(leaf.options),
-            encodings=self.encodings(table.columns[leaf.oid]) if leaf.storage == "ao_column" else (),
+            encodings=(
+                self.encodings(table.columns[leaf.oid]) if leaf.storage == "ao_column" else ()
+            ),
             explicit=True,
             indexes=tuple((i, i.name) for i in table.indexes[leaf.oid]),
             statistics=self.statistics_targets(leaf),
@@ -286,7 +361,9 @@ class LiveTable:
         )
 
     def templates_now(self, ask: ProbeRunner) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """Greenplum 6: the subpartition templates as the server spells them, deepest level first, each behind what gets it."""
+        """Greenplum 6: the subpartition templates as the server spells them, deepest level first,
+        each behind what gets it.
+        """
         found: dict[int, list[str]] = {}
         for r in ask("migration_template", root=str(self.table.root.oid)):
             found.setdefault(r["level"], []).append(r["element"])
@@ -299,10 +376,18 @@ class LiveTable:
 
 
 def grants_lost(kept: Iterable[Grant], parts: Sequence[Relation], where: str) -> list[str]:
-    """Return a sentence for each privilege that some of the parts grant and the relation that takes their place does not."""
-    return privileges_lost([[word for g in p.grants for word in g.words] for p in parts], [word for g in kept for word in g.words], where)
+    """Return a sentence for each privilege that some of the parts grant and the relation that takes
+    their place does not.
+    """
+    return privileges_lost(
+        [[word for g in p.grants for word in g.words] for p in parts],
+        [word for g in kept for word in g.words],
+        where,
+    )
 
 
 def requirements(step: op.Step) -> Requirements:
     """Return the plan's estimate of what a step needs of the server."""
-    return Requirements(locks=step.cost.locks, segment_bytes=step.cost.segment_bytes or 0, seconds=step.cost.seconds)
+    return Requirements(
+        locks=step.cost.locks, segment_bytes=step.cost.segment_bytes or 0, seconds=step.cost.seconds
+    )

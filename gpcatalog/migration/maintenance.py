@@ -12,7 +12,9 @@ from gpcatalog.capacity import limits
 from gpcatalog.model.names import printable, qualified
 from gpcatalog.model.quantity import count, duration, size
 
-WORTH_FULL = 64 << 20  # reclaimable heap bytes on one instance from which on an exclusive rewrite is worth its lock
+WORTH_FULL = (
+    64 << 20
+)  # reclaimable heap bytes on one instance from which on an exclusive rewrite is worth its lock
 WORTH_ANY = 1 << 20  # reclaimable bytes on one instance below which a catalog is left alone
 
 
@@ -30,7 +32,9 @@ class Treatment:
 
 
 def rates() -> tuple[float, float, float]:
-    """Bytes of live catalog a second that published VACUUM FULLs managed: lower quartile, median, upper quartile."""
+    """Bytes of live catalog a second that published VACUUM FULLs managed: lower quartile, median,
+    upper quartile.
+    """
     each = [note.after * 1e9 / (note.minutes * 60) for note in limits.VACUUM_FULL_NOTES]
     lower, median, upper = statistics.quantiles(each, n=4, method="inclusive")
     return lower, median, upper
@@ -51,9 +55,12 @@ def treatments(report: Report) -> list[Treatment]:
             continue
         heap = max((r.heap_reclaimable or 0) for r in rows)
         heap_row = max(rows, key=lambda r: r.heap_reclaimable or 0)
-        heap_bloat = heap_row.heap_bytes / max(1, heap_row.heap_bytes - (heap_row.heap_reclaimable or 0))
+        heap_bloat = heap_row.heap_bytes / max(
+            1, heap_row.heap_bytes - (heap_row.heap_reclaimable or 0)
+        )
         full = not worst.shared and (
-            (heap >= WORTH_FULL and heap_bloat > moderate.value) or (heap >= WORTH_FULL // 16 and heap_bloat > significant.value)
+            (heap >= WORTH_FULL and heap_bloat > moderate.value)
+            or (heap >= WORTH_FULL // 16 and heap_bloat > significant.value)
         )
         index_reclaimable = reclaimable - (worst.heap_reclaimable or 0)
         out.append(
@@ -75,10 +82,16 @@ def _no_event_triggers(report: Report) -> list[str]:
     if not report.server.generation.startswith("pg") or int(report.server.generation[2:]) < 17:
         return []
     return [
-        "-- from version 17 on REINDEX runs event triggers: functions of other roles, with the rights of whoever runs this script",
+        (
+            "-- from version 17 on REINDEX runs event triggers: functions of other roles, with the"
+            " rights of whoever runs this script"
+        ),
         "DO $gpcatalog$",
         "BEGIN",
-        "    IF EXISTS (SELECT 1 FROM pg_catalog.pg_roles r WHERE r.rolsuper AND r.rolname IN (current_user, session_user)) THEN",
+        (
+            "    IF EXISTS (SELECT 1 FROM pg_catalog.pg_roles r WHERE r.rolsuper AND r.rolname IN"
+            " (current_user, session_user)) THEN"
+        ),
         "        PERFORM pg_catalog.set_config('event_triggers', 'off', false);",
         "    END IF;",
         "END",
@@ -87,7 +100,8 @@ def _no_event_triggers(report: Report) -> list[str]:
 
 
 def script(report: Report) -> str:
-    """The script: a head that says what, why, locks and time, then the statements in the documented order.
+    """The script: a head that says what, why, locks and time, then the statements in the documented
+    order.
 
     Nothing to do gives a script that says so and holds no statement.
     """
@@ -95,8 +109,10 @@ def script(report: Report) -> str:
     server = report.server
     head = [
         f"Catalog maintenance of database {server.database}, {server.product} {server.version}",
-        f"written by gpcatalog {report.taken.gpcatalog_version} from snapshot {report.taken.snapshot_id}"
-        f" of {report.taken.taken_at:%Y-%m-%d %H:%M} UTC",
+        (
+            f"written by gpcatalog {report.taken.gpcatalog_version} from snapshot"
+            f" {report.taken.snapshot_id} of {report.taken.taken_at:%Y-%m-%d %H:%M} UTC"
+        ),
         "",
     ]
     if not todo:
@@ -106,40 +122,62 @@ def script(report: Report) -> str:
     full = [t for t in todo if t.full]
     live = sum(t.needed for t in full) or sum(t.needed for t in todo)
     head += [
-        f"Gives back about {size(sum(t.reclaimable for t in todo))} on the worst instance (estimate from sampled widths).",
+        (
+            f"Gives back about {size(sum(t.reclaimable for t in todo))} on the worst instance"
+            " (estimate from sampled widths)."
+        ),
         "Run as superuser or owner of the database, outside a transaction block:",
         "    psql -X -v ON_ERROR_STOP=1 -f FILE",
         "It may be stopped and run again at any point: every statement stands by itself.",
         "",
         "Locks:",
-        "  REINDEX      keeps out writers of that catalog (all DDL) and readers that need the index, while it runs",
+        (
+            "  REINDEX      keeps out writers of that catalog (all DDL) and readers that need the"
+            " index, while it runs"
+        ),
         "  VACUUM       keeps out nobody but another VACUUM",
     ]
     if full:
         head += [
-            "  VACUUM FULL  AccessExclusive on the catalog: every statement that must be planned waits, so it needs a quiet",
+            (
+                "  VACUUM FULL  AccessExclusive on the catalog: every statement that must be"
+                " planned waits, so it needs a quiet"
+            ),
             "               system; it builds the indexes anew, hence no REINDEX before it",
             "",
-            "Catalogs that get VACUUM FULL: " + ", ".join(f"{t.relation} ({t.bloat:.1f} ×)" for t in full),
+            "Catalogs that get VACUUM FULL: "
+            + ", ".join(f"{t.relation} ({t.bloat:.1f} ×)" for t in full),
         ]
     head += [
         "",
-        f"Estimated time: {duration(live / median)} ({duration(live / fast)} to {duration(live / slow)}), as {size(live)} of live rows"
-        f" and indexes an instance at {size(slow)} to {size(fast)} a second, as the middle half of published runs had it",
-        f"({limits.VACUUM_FULL_SOURCE}: time follows the live size and the disks, not the bloat). Segments work side by side.",
+        (
+            f"Estimated time: {duration(live / median)} ({duration(live / fast)} to"
+            f" {duration(live / slow)}), as {size(live)} of live rows and indexes an instance at"
+            f" {size(slow)} to {size(fast)} a second, as the middle half of published runs had it"
+        ),
+        (
+            f"({limits.VACUUM_FULL_SOURCE}: time follows the live size and the disks, not the"
+            " bloat). Segments work side by side."
+        ),
     ]
     if any(h.xid_age for h in report.holders):
         oldest = max(report.holders, key=lambda h: h.xid_age or 0)
         head += [
             "",
-            f"Before: {oldest.holder} {oldest.name} kept dead rows alive ({count(oldest.xid_age or 0)} transactions) at the snapshot;",
+            (
+                f"Before: {oldest.holder} {oldest.name} kept dead rows alive"
+                f" ({count(oldest.xid_age or 0)} transactions) at the snapshot;"
+            ),
             "what it still sees cannot be removed by VACUUM.",
         ]
     lines = [f"-- {printable(line)}".rstrip() for line in head]
     lines += [
         "",
         "SET statement_timeout = 0;",
-        "-- a lock that is not had within this time ends the script; run it again in a quieter moment",
+        (
+            "-- a lock that is not had within this time ends the script; run it again in a quieter"
+            " moment"
+        ),
         "SET lock_timeout = '60s';",
         "SET client_min_messages = warning;",
         "SET search_path = pg_catalog, pg_temp;",
@@ -147,11 +185,16 @@ def script(report: Report) -> str:
         "",
         "-- 1. indexes",
     ]
-    lines += [f"REINDEX TABLE {qualified('pg_catalog', t.relation)};" for t in todo if t.reindex] or ["-- none is worth it"]
+    lines += [
+        f"REINDEX TABLE {qualified('pg_catalog', t.relation)};" for t in todo if t.reindex
+    ] or ["-- none is worth it"]
     lines += ["", "-- 2. dead rows"]
     for t in todo:
         verb = "VACUUM FULL" if t.full else "VACUUM"
-        lines.append(f"{verb} {qualified('pg_catalog', t.relation)};  -- {size(t.reclaimable)} reclaimable, {t.bloat:.1f} ×")
+        lines.append(
+            f"{verb} {qualified('pg_catalog', t.relation)};  -- {size(t.reclaimable)} reclaimable,"
+            f" {t.bloat:.1f} ×"
+        )
     lines += ["", "-- 3. statistics"]
     lines += [f"ANALYZE {qualified('pg_catalog', t.relation)};" for t in todo]
     return "\n".join(lines) + "\n"

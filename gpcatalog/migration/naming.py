@@ -10,12 +10,15 @@ from gpcatalog.model.names import NAMEDATALEN, cut
 
 
 def index_name(old_leaf: str, index: str, new_leaf: str, taken: set[str]) -> str:
-    """Name of an index on a new leaf: the old leaf's part of the old name is exchanged; within 63 bytes, and free.
+    """Name of an index on a new leaf: the old leaf's part of the old name is exchanged; within 63
+    bytes, and free.
 
     >>> index_name("t_1", "t_1_v_idx", "t_2024", set()), index_name("t_1", "speed", "t_2", {"t_2_speed"})
     ('t_2024_v_idx', 't_2_speed_2')
     """
-    rest = index[len(old_leaf) :] if index.startswith(old_leaf) and index != old_leaf else f"_{index}"
+    rest = (
+        index[len(old_leaf) :] if index.startswith(old_leaf) and index != old_leaf else f"_{index}"
+    )
     for n in range(1, 10_000):
         tail = cut(rest if n == 1 else f"{cut(rest, 30)}_{n}", 40)
         name = cut(new_leaf, NAMEDATALEN - len(tail.encode())) + tail
@@ -31,11 +34,16 @@ def options_of(text: str) -> tuple[tuple[str, str], ...]:
     >>> options_of("appendonly=true, compresstype=zlib")
     (('appendonly', 'true'), ('compresstype', 'zlib'))
     """
-    return checked((k, v) for k, v in (part.split("=", 1) for part in re.split(r",\s*", text) if "=" in part))
+    return checked(
+        (k, v) for k, v in (part.split("=", 1) for part in re.split(r",\s*", text) if "=" in part)
+    )
 
 
 def checked(options: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
-    """Storage options that are plain words: a plan file is text that anybody may have written. Raises Refusal."""
+    """Storage options that are plain words: a plan file is text that anybody may have written.
+
+    Raises Refusal.
+    """
     found = tuple(options)
     for key, value in found:
         if not re.fullmatch(r"[a-z_.]+", key) or not re.fullmatch(r"[\w.+-]+", value):

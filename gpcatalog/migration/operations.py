@@ -1,4 +1,6 @@
-"""Operations of a migration: what a step of a plan does to the live table, and the values that operations share."""
+"""Operations of a migration: what a step of a plan does to the live table, and the values that
+operations share.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ if TYPE_CHECKING:
 class PathStep:
     """One step on the way from a unit down to a leaf.
 
-    label: name that the partition gets when Greenplum 6 makes it; bound: as the server spells it; relation: name of its relation
+    label: name that the partition gets when Greenplum 6 makes it; bound: as the server spells it;
+           relation: name of its relation
     address: Greenplum 6: how it is reached behind PARTITION as long as it is there
     """
 
@@ -34,7 +37,8 @@ class PathStep:
 class IntermediatePartition:
     """A partition that has partitions of its own: a unit, or what lies between it and its leaves.
 
-    name, label, bound, address: as in PathStep; path: bounds from below the unit down to it, empty for the unit itself
+    name, label, bound, address: as in PathStep; path: bounds from below the unit down to it, empty
+        for the unit itself
     like: the relation whose key, owner and storage options it has; grants, comment: what it has
     encodings: of its columns, quoted, as SQL; indexes: with their names afterwards
     """
@@ -56,8 +60,10 @@ class StagingTable:
     """A leaf that is built aside and then swapped in.
 
     name: while it is built; final: its relation name afterwards; schema: of both
-    like: quoted name of the relation whose columns it copies; shape: the relation whose owner, comment and place it takes
-    explicit: storage, options and column encodings are said (a conversion, or a rollback to what was); else they are copied with LIKE
+    like: quoted name of the relation whose columns it copies; shape: the relation whose owner,
+          comment and place it takes
+    explicit: storage, options and column encodings are said (a conversion, or a rollback to what
+              was); else they are copied with LIKE
     path: partitions from below the unit down to this leaf; empty where the unit is the leaf
     sources: leaves whose rows it takes, each with the predicate that picks them (empty: all)
     slices: for each source, the predicate that finds its rows again in the new leaf
@@ -90,7 +96,8 @@ class Unit:
 
     leaves: with rows, `relation` itself where nothing is below it
     address: Greenplum 6: how it is addressed behind ALTER TABLE … PARTITION
-    middles: itself and the partitions between it and the leaves, parents first; empty where nothing is below it
+    middles: itself and the partitions between it and the leaves, parents first; empty where nothing
+             is below it
     """
 
     relation: Relation
@@ -114,7 +121,8 @@ class NewPartition:
     """A partition that comes: name, bound, and the leaves that are built for it.
 
     key:     what every row of it must satisfy
-    middles: itself and what lies between it and its leaves, parents first; empty where it is the leaf
+    middles: itself and what lies between it and its leaves, parents first; empty where it is the
+             leaf
     columns: the relation whose columns the middles have
     """
 
@@ -142,12 +150,18 @@ class Context:
     copied: tuple[str, ...]  # without generated ones
     signature: str
     held: bool = True  # some relation of the table belongs to a role that is no superuser
-    code: tuple[str, ...] = ()  # qualified names of what users defined and keys, indexes, checks and statistics objects are built from
+    code: tuple[
+        str, ...
+        # qualified names of what users defined and keys, indexes, checks and statistics objects are
+        # built from
+    ] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Requirements:
-    """What a transaction needs of the server: locks on one instance, bytes free on the fullest segment, seconds (estimates of the plan)."""
+    """What a transaction needs of the server: locks on one instance, bytes free on the fullest
+    segment, seconds (estimates of the plan).
+    """
 
     locks: int = 0
     segment_bytes: int = 0
@@ -158,7 +172,8 @@ class Requirements:
 class Writing:
     """How one file is written.
 
-    forward: whether the operation belongs to the file that carries the plan out, else to its rollback
+    forward: whether the operation belongs to the file that carries the plan out, else to its
+             rollback
     """
 
     server: Server
@@ -180,7 +195,8 @@ class Writing:
 class Operation(ABC):
     """One change of a live table, as one or more transactions.
 
-    rests_on: what must be true for it, as sentences; lost: what is not there afterwards, as sentences
+    rests_on: what must be true for it, as sentences; lost: what is not there afterwards, as
+              sentences
     """
 
     id: str
@@ -214,7 +230,8 @@ class Operation(ABC):
         return []
 
     def removes(self, *, classic: bool) -> tuple[list[Relation], list[Relation]]:
-        """Return the partitions that go with all that is below them, and every relation known to be there.
+        """Return the partitions that go with all that is below them, and every relation known to be
+        there.
 
         classic: on Greenplum 6, which drops the default partition too, and makes it again
         """
@@ -260,4 +277,6 @@ class TableMigration:
     files: int = 0
     advice: list[str] = field(default_factory=list)
     initial: list[tuple[str, str]] = field(default_factory=list)
-    reachable: tuple[str, ...] = ()  # functions, with their owners, that stop a superuser who runs the files
+    reachable: tuple[
+        str, ...
+    ] = ()  # functions, with their owners, that stop a superuser who runs the files

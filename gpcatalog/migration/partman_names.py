@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 # what part of a time each interval begins with
-UNITS = {"1 hour": "hour", "1 day": "day", "1 week": "week", "1 month": "month", "3 months": "quarter", "1 year": "year"}
-# how pg_partman 4 spells the start of a partition in its name; 5 is asked (calculate_time_partition_info)
+UNITS = {
+    "1 hour": "hour",
+    "1 day": "day",
+    "1 week": "week",
+    "1 month": "month",
+    "3 months": "quarter",
+    "1 year": "year",
+}
+# how pg_partman 4 spells the start of a partition in its name; 5 is asked
+# (calculate_time_partition_info)
 SUFFIXES = {
     "hour": "YYYY_MM_DD_HH24MI",
     "day": "YYYY_MM_DD",
@@ -17,7 +25,8 @@ COLUMNS = ("partition_interval", "datetime_string", "premake", "retention")
 
 
 def merged_suffix(start: str, version: int) -> str:
-    """How the name of a merged partition ends so that pg_partman reads its start out of it, whatever grain it thinks in.
+    """How the name of a merged partition ends so that pg_partman reads its start out of it,
+    whatever grain it thinks in.
 
     >>> merged_suffix("2020-01-01", 4), merged_suffix("2020-01-01 06:00:00+00", 4), merged_suffix("2020-01-01", 5), merged_suffix("500", 4)
     ('p2020_01_01', 'p2020_01_01_0600', 'p20200101', 'p500')

@@ -1,4 +1,6 @@
-"""Partition bounds as SQL: what a row must satisfy, how Greenplum 6 addresses a partition, which ranges meet."""
+"""Partition bounds as SQL: what a row must satisfy, how Greenplum 6 addresses a partition, which
+ranges meet.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,16 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 from gpcatalog.migration.classic_spelling import constant
-from gpcatalog.model.bounds import Bound, BoundKind, Family, Term, TermKind, family, parse, tuple_ends
+from gpcatalog.model.bounds import (
+    Bound,
+    BoundKind,
+    Family,
+    Term,
+    TermKind,
+    family,
+    parse,
+    tuple_ends,
+)
 
 
 class Refusal(Exception):
@@ -27,20 +38,32 @@ def predicate(bound: Bound, *columns: str) -> str:
     '(a IS NOT NULL AND b IS NOT NULL AND (a >= 1) AND (a <= 2))'
     """
     if len(columns) > 1 and bound.kind is BoundKind.RANGE:
-        sides = [_side(bound.lower, columns, ">", TermKind.MINVALUE), _side(bound.upper, columns, "<", TermKind.MAXVALUE)]
-        return f"({' AND '.join([*(f'{c} IS NOT NULL' for c in columns), *(s for s in sides if s)])})"
+        sides = [
+            _side(bound.lower, columns, ">", TermKind.MINVALUE),
+            _side(bound.upper, columns, "<", TermKind.MAXVALUE),
+        ]
+        return (
+            f"({' AND '.join([*(f'{c} IS NOT NULL' for c in columns), *(s for s in sides if s)])})"
+        )
     if len(columns) > 1:
         raise Refusal("its key has several columns")
     (key,) = columns
     if bound.kind is BoundKind.LIST:
         plain = ", ".join(t.sql for t in bound.values if t.kind is not TermKind.NULL)
-        parts = ["k IS NULL".replace("k", key, 1)] if any(t.kind is TermKind.NULL for t in bound.values) else []
+        parts = (
+            ["k IS NULL".replace("k", key, 1)]
+            if any(t.kind is TermKind.NULL for t in bound.values)
+            else []
+        )
         if plain:
-            parts.append(f"{key} IN ({plain})" if parts else f"{key} IS NOT NULL AND {key} IN ({plain})")
+            parts.append(
+                f"{key} IN ({plain})" if parts else f"{key} IS NOT NULL AND {key} IN ({plain})"
+            )
         return f"({' OR '.join(parts)})"
     if bound.kind is not BoundKind.RANGE:
         raise Refusal(f"the bound {bound.text} is neither a range nor a list")
-    # the server proves a partition constraint only from checks that say IS NOT NULL, too; else ATTACH PARTITION reads the table
+    # the server proves a partition constraint only from checks that say IS NOT NULL, too; else
+    # ATTACH PARTITION reads the table
     parts = [f"{key} IS NOT NULL"]
     if bound.lower:
         parts.append(f"{key} {'>=' if bound.lower_inclusive else '>'} {bound.lower[0].sql}")
@@ -49,10 +72,14 @@ def predicate(bound: Bound, *columns: str) -> str:
     return f"({' AND '.join(parts)})"
 
 
-def _side(end: Sequence[Term] | None, columns: Sequence[str], than: str, all_of_it: TermKind) -> str:
-    """Return that a row of several columns lies on one side of an end, in the form in which the server proves it; '' for an open end.
+def _side(
+    end: Sequence[Term] | None, columns: Sequence[str], than: str, all_of_it: TermKind
+) -> str:
+    """Return that a row of several columns lies on one side of an end, in the form in which the
+    server proves it; '' for an open end.
 
-    than: ">" for the lower end, which belongs to the range, "<" for the upper one; all_of_it: MINVALUE or MAXVALUE, if it takes in all
+    than: ">" for the lower end, which belongs to the range, "<" for the upper one; all_of_it:
+          MINVALUE or MAXVALUE, if it takes in all
     rows with the values before it
     """
     if end is None:
@@ -80,7 +107,9 @@ def holding_value(bound: Bound) -> str:
     else:
         found = ""
     if not found:
-        raise Refusal(f"a partition without a name and without a value to address it by: {bound.text}")
+        raise Refusal(
+            f"a partition without a name and without a value to address it by: {bound.text}"
+        )
     return found
 
 
@@ -106,16 +135,28 @@ def range_outside(bound: Bound) -> str:
 
 
 def adjacent(one: Bound, two: Bound, types: Sequence[str]) -> bool:
-    """Nothing lies between the end of one range and the start of the next; types: of the key's columns.
+    """Nothing lies between the end of one range and the start of the next; types: of the key's
+    columns.
 
-    Text decides, but for days and whole numbers of keys of several columns, where (5, MAXVALUE) ends before (6, MINVALUE) starts.
+    Text decides, but for days and whole numbers of keys of several columns, where (5, MAXVALUE)
+    ends before (6, MINVALUE) starts.
     """
-    if one.kind is not BoundKind.RANGE or two.kind is not BoundKind.RANGE or not one.upper or not two.lower:
+    if (
+        one.kind is not BoundKind.RANGE
+        or two.kind is not BoundKind.RANGE
+        or not one.upper
+        or not two.lower
+    ):
         return False
     kinds = [family(t) for t in types]
     if len(kinds) > 1 and all(kind.ordered for kind in kinds):
         return tuple_ends(one, kinds)[1] == tuple_ends(two, kinds)[0]
-    if kinds == [Family.NUMERIC] and one.upper[0].kind is two.lower[0].kind is TermKind.VALUE:  # 1.0 is 1.00
-        return Decimal(one.upper[0].value) == Decimal(two.lower[0].value) and one.upper_inclusive != two.lower_inclusive
+    if (
+        kinds == [Family.NUMERIC] and one.upper[0].kind is two.lower[0].kind is TermKind.VALUE
+    ):  # 1.0 is 1.00
+        return (
+            Decimal(one.upper[0].value) == Decimal(two.lower[0].value)
+            and one.upper_inclusive != two.lower_inclusive
+        )
     end, start = ([(t.kind, t.value) for t in side] for side in (one.upper, two.lower))
     return end == start and one.upper_inclusive != two.lower_inclusive

@@ -1,4 +1,7 @@
-"""How a migration is to be written: copy mode, runner, patience. Light, so that help answers at once."""
+"""How a migration is to be written: copy mode, runner, patience.
+
+Light, so that help answers at once.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,9 @@ from enum import StrEnum
 
 
 class Mode(StrEnum):
-    """How rows are copied: locked keeps writers of the old leaves out all the while, online only for the last look and the swap."""
+    """How rows are copied: locked keeps writers of the old leaves out all the while, online only
+    for the last look and the swap.
+    """
 
     LOCKED = "locked"
     ONLINE = "online"
@@ -24,9 +29,11 @@ class Runner(StrEnum):
 class Request:
     """How the files are to be written.
 
-    window:        seconds that a run may take: no step begins that would not end in it (estimate), None: as long as it takes
+    window:        seconds that a run may take: no step begins that would not end in it (estimate),
+                   None: as long as it takes
     run_owner_code: let a superuser run functions of other roles that the tables reach
-    merge_seconds: PostgreSQL 19: MERGE PARTITIONS, which keeps readers out while it copies, for merges of at most so long (estimate)
+    merge_seconds: PostgreSQL 19: MERGE PARTITIONS, which keeps readers out while it copies, for
+                   merges of at most so long (estimate)
     """
 
     mode: Mode = Mode.LOCKED

@@ -1,4 +1,6 @@
-"""Partitions that have partitions of their own: what lies between a unit and its leaves, now and once it is made anew."""
+"""Partitions that have partitions of their own: what lies between a unit and its leaves, now and
+once it is made anew.
+"""
 
 from __future__ import annotations
 
@@ -15,24 +17,39 @@ class SubtreeChanged(Exception):
 
 
 def label(relation: Relation) -> str:
-    """Name that a partition gets when Greenplum 6 makes it: its own, or the number by which the server named its relation."""
+    """Name that a partition gets when Greenplum 6 makes it: its own, or the number by which the
+    server named its relation.
+    """
     return relation.partition or relation.name.rsplit("_prt_", 1)[-1]
 
 
-def path(table: Table, leaf: Relation, unit: Relation, addresses: dict[int, str]) -> tuple[PathStep, ...]:
+def path(
+    table: Table, leaf: Relation, unit: Relation, addresses: dict[int, str]
+) -> tuple[PathStep, ...]:
     """Return the steps from below a unit down to a leaf; empty where the unit is the leaf."""
-    return tuple(PathStep(label(r), r.bound, r.name, addresses.get(r.oid, "")) for r in table.below(leaf.oid, unit.oid))
+    return tuple(
+        PathStep(label(r), r.bound, r.name, addresses.get(r.oid, ""))
+        for r in table.below(leaf.oid, unit.oid)
+    )
 
 
-def middles(table: Table, unit: Relation, addresses: dict[int, str]) -> tuple[IntermediatePartition, ...]:
-    """Return a unit and the partitions between it and its leaves, parents first, as they are; empty where the unit is the leaf."""
+def middles(
+    table: Table, unit: Relation, addresses: dict[int, str]
+) -> tuple[IntermediatePartition, ...]:
+    """Return a unit and the partitions between it and its leaves, parents first, as they are; empty
+    where the unit is the leaf.
+    """
     if unit.kind == "leaf":
         return ()
     found: list[IntermediatePartition] = []
     to_do: list[tuple[Relation, tuple[str, ...]]] = [(unit, ())]
     while to_do:
         r, at = to_do.pop(0)
-        encodings = tuple((quote_ident_always(c.name), c.encoding) for c in table.columns.get(r.oid, ()) if c.encoding)
+        encodings = tuple(
+            (quote_ident_always(c.name), c.encoding)
+            for c in table.columns.get(r.oid, ())
+            if c.encoding
+        )
         indexes = tuple((i, i.name) for i in table.indexes.get(r.oid, ()))
         found.append(
             IntermediatePartition(
@@ -62,10 +79,14 @@ def merged(
     *,
     classic: bool,
 ) -> tuple[IntermediatePartition, ...]:
-    """Return what lies above the leaves of a partition that takes the place of these units. Raises Changed.
+    """Return what lies above the leaves of a partition that takes the place of these units.
 
-    It is built like the last unit. Privileges are those that all units grant, as for leaves; comments are put together.
-    index_name: tells the name of an index by the table it was on, its old name and the table it will be on
+    Raises Changed.
+
+    It is built like the last unit. Privileges are those that all units grant, as for leaves;
+    comments are put together.
+    index_name: tells the name of an index by the table it was on, its old name and the table it
+                will be on
     """
     found: list[IntermediatePartition] = []
     names: dict[tuple[str, ...], tuple[str, str]] = {}  # by path: relation name before and after
@@ -73,7 +94,9 @@ def merged(
         same = [next((x for x in u.middles if x.path == m.path), None) for u in units]
         parts = [x for x in same if x is not None]
         if len(parts) != len(units):
-            raise SubtreeChanged(f"not all of its partitions have one of {', '.join(m.path)} below them")
+            raise SubtreeChanged(
+                f"not all of its partitions have one of {', '.join(m.path)} below them"
+            )
         if m.path:
             old_parent, parent = names[m.path[:-1]]
             new = child_name(parent, m.like, old_parent, taken, classic=classic)
@@ -88,15 +111,23 @@ def merged(
     return tuple(found)
 
 
-def child_name(parent: str, like: Relation, old_parent: str, taken: set[str], *, classic: bool) -> str:
-    """Name of the relation of a partition below `parent` that takes the place of `like` below `old_parent`.
+def child_name(
+    parent: str, like: Relation, old_parent: str, taken: set[str], *, classic: bool
+) -> str:
+    """Name of the relation of a partition below `parent` that takes the place of `like` below
+    `old_parent`.
 
-    Greenplum 6 gives the name, elsewhere the parent's part of the old name is exchanged; within 63 bytes and, elsewhere, free.
+    Greenplum 6 gives the name, elsewhere the parent's part of the old name is exchanged; within 63
+    bytes and, elsewhere, free.
     """
     if classic:
         tail = f"_{like.level}_prt_{label(like)}"
         return cut(parent, NAMEDATALEN - len(cut(tail).encode())) + cut(tail)
-    rest = like.name[len(old_parent) :] if like.name.startswith(old_parent) and like.name != old_parent else f"_{like.name}"
+    rest = (
+        like.name[len(old_parent) :]
+        if like.name.startswith(old_parent) and like.name != old_parent
+        else f"_{like.name}"
+    )
     for n in range(1, 10_000):
         tail = cut(rest if n == 1 else f"{cut(rest, 30)}_{n}", 40)
         found = cut(parent, NAMEDATALEN - len(tail.encode())) + tail

@@ -1,11 +1,15 @@
-"""The text of subpartition templates (Greenplum), as the partitions of a table are and as they will be."""
+"""The text of subpartition templates (Greenplum), as the partitions of a table are and as they will
+be.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from gpcatalog.migration.introspect import Relation, Table
-from gpcatalog.migration.introspect import quote_ident_always as quote  # of partitions: Greenplum 6 takes few keywords for their names
+from gpcatalog.migration.introspect import (
+    quote_ident_always as quote,
+)  # of partitions: Greenplum 6 takes few keywords for their names
 from gpcatalog.model.bounds import BoundKind, joined_list, merged_text, parse
 from gpcatalog.model.storage import Storage
 from gpcatalog.planner import operations as op
@@ -26,10 +30,20 @@ def _bound(text: str) -> str:
 
 
 def _options(leaf: Relation) -> str:
-    """What a template says of storage; a new subpartition of which it says nothing is heap on Greenplum 6, whatever its table is."""
-    found = [o for o in leaf.options.split(", ") if o and o.split("=")[0] not in ("appendonly", "appendoptimized", "orientation")]
+    """What a template says of storage; a new subpartition of which it says nothing is heap on
+    Greenplum 6, whatever its table is.
+    """
+    found = [
+        o
+        for o in leaf.options.split(", ")
+        if o and o.split("=")[0] not in ("appendonly", "appendoptimized", "orientation")
+    ]
     if leaf.storage in (Storage.AO_ROW, Storage.AO_COLUMN):
-        found = ["appendonly=true", f"orientation={'column' if leaf.storage == Storage.AO_COLUMN else 'row'}", *found]
+        found = [
+            "appendonly=true",
+            f"orientation={'column' if leaf.storage == Storage.AO_COLUMN else 'row'}",
+            *found,
+        ]
     else:
         found = ["appendonly=false", *found]
     return f" WITH ({', '.join(found)})"
@@ -46,11 +60,22 @@ def _element(name: str, bound: str, leaf: Relation) -> str:
 
 def _name(leaf: Relation, *, classic: bool) -> str:
     """The partition's name: Greenplum 7 keeps it only as the end of the relation's."""
-    return leaf.partition if classic else leaf.name.rsplit("_prt_", 1)[-1] if "_prt_" in leaf.name else ""
+    return (
+        leaf.partition
+        if classic
+        else leaf.name.rsplit("_prt_", 1)[-1]
+        if "_prt_" in leaf.name
+        else ""
+    )
 
 
-def elements(table: Table, parent: Relation, steps: Sequence[op.AnyStep], *, classic: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What a template as the parent's partitions says: now, and once these steps are carried out. Raises ValueError."""
+def elements(
+    table: Table, parent: Relation, steps: Sequence[op.AnyStep], *, classic: bool
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What a template as the parent's partitions says: now, and once these steps are carried out.
+
+    Raises ValueError.
+    """
     children = sorted(table.children(parent.oid), key=lambda r: r.oid)
     if not children:
         raise ValueError("nothing is below it")
@@ -79,12 +104,18 @@ def elements(table: Table, parent: Relation, steps: Sequence[op.AnyStep], *, cla
         units = [live[u.name] for u in step_.units]
         parts = [parse(u.bound) for u in units]
         lists = parts[0].kind is BoundKind.LIST
-        text = joined_list(parts, classic=True) if lists else merged_text(parts[0], parts[-1], classic=True)
+        text = (
+            joined_list(parts, classic=True)
+            if lists
+            else merged_text(parts[0], parts[-1], classic=True)
+        )
         then.append(_element(step_.partition, text, units[-1]))
     return now, tuple(then)
 
 
 def set_template(table: str, elements: Sequence[str]) -> str:
-    """The statement that gives a table, or the partition behind ALTER TABLE … ALTER PARTITION, this subpartition template."""
+    """The statement that gives a table, or the partition behind ALTER TABLE … ALTER PARTITION, this
+    subpartition template.
+    """
     said = ",\n        ".join(elements)
     return f"ALTER TABLE {table} SET SUBPARTITION TEMPLATE (\n        {said});"

@@ -1,4 +1,6 @@
-"""SQL that sets the properties of partitions: defaults, storage, comments, constraints, trigger states and statistics objects."""
+"""SQL that sets the properties of partitions: defaults, storage, comments, constraints, trigger
+states and statistics objects.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,11 @@ from gpcatalog.model.traits import Differ, Traits
 
 @dataclass(frozen=True)
 class Statistics:
-    """A statistics object. of: kinds and columns, in the syntax of CREATE STATISTICS; target: statistics target, empty if not set."""
+    """A statistics object.
+
+    of: kinds and columns, in the syntax of CREATE STATISTICS; target: statistics target, empty if
+    not set.
+    """
 
     schema: str
     name: str
@@ -42,10 +48,16 @@ def brought_along(like: Traits, *, classic: bool) -> dict[tuple[str, str], str]:
     if classic:
         return {k: v for k, v in like.items() if k[0] in ("default", "not null")}
     copied = {
-        k: v for k, v in like.items() if k[0] in ("default", "storage", "compression", "comment", "not null", "check", "check comment")
+        k: v
+        for k, v in like.items()
+        if k[0]
+        in ("default", "storage", "compression", "comment", "not null", "check", "check comment")
     }
     # a constraint that is not valid is copied as a valid one
-    return {k: v.removesuffix(" NOT VALID") if k[0] in ("check", "not null") else v for k, v in copied.items()}
+    return {
+        k: v.removesuffix(" NOT VALID") if k[0] in ("check", "not null") else v
+        for k, v in copied.items()
+    }
 
 
 def dress(table: str, final: str, base: Traits, wanted: Traits, root: Traits) -> PropertyStatements:
@@ -62,7 +74,10 @@ def dress(table: str, final: str, base: Traits, wanted: Traits, root: Traits) ->
             continue
         column = quote_ident_always(name)
         if what == "default":
-            before.append(f"ALTER TABLE {table} ALTER COLUMN {column} " + ("DROP DEFAULT;" if then is None else f"SET DEFAULT {then};"))
+            before.append(
+                f"ALTER TABLE {table} ALTER COLUMN {column} "
+                + ("DROP DEFAULT;" if then is None else f"SET DEFAULT {then};")
+            )
         elif what == "storage" and then is not None:
             before.append(f"ALTER TABLE {table} ALTER COLUMN {column} SET STORAGE {then};")
         elif what == "compression" and then is not None:
@@ -72,14 +87,24 @@ def dress(table: str, final: str, base: Traits, wanted: Traits, root: Traits) ->
         elif what == "toast options" and then is not None:
             before.append(f"ALTER TABLE {table} SET ({_options(then, 'toast.')});")
         elif what == "comment":
-            before.append(f"COMMENT ON COLUMN {table}.{column} IS {'NULL' if then is None else quote_literal(then)};")
-        elif what == "check comment" and ("check", name) in wanted and base.get(("check", name)) == wanted["check", name]:
+            before.append(
+                f"COMMENT ON COLUMN {table}.{column} IS"
+                f" {'NULL' if then is None else quote_literal(then)};"
+            )
+        elif (
+            what == "check comment"
+            and ("check", name) in wanted
+            and base.get(("check", name)) == wanted["check", name]
+        ):
             text = "NULL" if then is None else quote_literal(then)
             late.append(f"COMMENT ON CONSTRAINT {column} ON {table} IS {text};")
         elif what == "check":
             late += _check(before, table, column, was, then)
             if then is not None and ("check comment", name) in wanted:
-                late.append(f"COMMENT ON CONSTRAINT {column} ON {table} IS {quote_literal(wanted['check comment', name])};")
+                late.append(
+                    f"COMMENT ON CONSTRAINT {column} ON {table} IS"
+                    f" {quote_literal(wanted['check comment', name])};"
+                )
         elif what == "not null":
             late += _not_null(before, table, column, was, then)
     after = [
@@ -102,7 +127,9 @@ def dress(table: str, final: str, base: Traits, wanted: Traits, root: Traits) ->
 
 
 def _options(text: str, prefix: str = "") -> str:
-    """Return options of the catalog, such as "n_distinct=-0.5, fillfactor=90", as SQL. Raises Differ for a name that is no word.
+    """Return options of the catalog, such as "n_distinct=-0.5, fillfactor=90", as SQL.
+
+    Raises Differ for a name that is no word.
 
     >>> _options("n_distinct=-0.5, n_distinct_inherited=7"), _options("fillfactor=90", "toast.")
     ("n_distinct='-0.5', n_distinct_inherited='7'", "toast.fillfactor='90'")
@@ -116,14 +143,18 @@ def _options(text: str, prefix: str = "") -> str:
     return ", ".join(found)
 
 
-def _check(before: list[str], table: str, constraint: str, was: str | None, then: str | None) -> list[str]:
+def _check(
+    before: list[str], table: str, constraint: str, was: str | None, then: str | None
+) -> list[str]:
     """A check that is not valid is added behind the rows, which need not satisfy it."""
     if was is not None:
         before.append(f"ALTER TABLE {table} DROP CONSTRAINT {constraint};")
     return [] if then is None else [f"ALTER TABLE {table} ADD CONSTRAINT {constraint} {then};"]
 
 
-def _not_null(before: list[str], table: str, column: str, was: str | None, then: str | None) -> list[str]:
+def _not_null(
+    before: list[str], table: str, column: str, was: str | None, then: str | None
+) -> list[str]:
     if was is not None:
         before.append(f"ALTER TABLE {table} ALTER COLUMN {column} DROP NOT NULL;")
     if then is None:

@@ -1,10 +1,18 @@
-"""From the steps of a plan to operations on the live table and their rollback; what cannot be done safely is refused with its reason."""
+"""From the steps of a plan to operations on the live table and their rollback; what cannot be done
+safely is refused with its reason.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from gpcatalog.migration.introspect import ProbeRunner, Unsafe, quote_ident_always, read, read_details
+from gpcatalog.migration.introspect import (
+    ProbeRunner,
+    Unsafe,
+    quote_ident_always,
+    read,
+    read_details,
+)
 from gpcatalog.migration.live_table import LiveTable
 from gpcatalog.migration.operations import RefusedStep, TableMigration
 from gpcatalog.migration.predicates import Refusal
@@ -27,8 +35,10 @@ def translate(
 ) -> TableMigration | RefusedStep:
     """The work on one table, or why there is none. Steps that are refused are listed in it.
 
-    counts: rows of leaves by qualified name, those that could be counted; growth: how far leaves may outgrow their planned bytes
-    slots:  locks that the server has for all sessions together; window: seconds that no step may exceed
+    counts: rows of leaves by qualified name, those that could be counted; growth: how far leaves
+            may outgrow their planned bytes
+    slots:  locks that the server has for all sessions together; window: seconds that no step may
+            exceed
     """
     what = "table"
     try:
@@ -39,21 +49,32 @@ def translate(
         return RefusedStep("", planned.name, what, "the table is gone or no longer partitioned")
     if (table.root.schema, table.root.name) != (planned.schema, planned.table):
         return RefusedStep("", planned.name, what, f"it is now called {table.root.sql}")
-    wanted = {leaf.oid for s in planned.steps if not isinstance(s, op.Reconfigure) for leaf in s.leaves}
-    named = {leaf.name for s in planned.steps if not isinstance(s, op.Reconfigure) for leaf in s.leaves}
+    wanted = {
+        leaf.oid for s in planned.steps if not isinstance(s, op.Reconfigure) for leaf in s.leaves
+    }
+    named = {
+        leaf.name for s in planned.steps if not isinstance(s, op.Reconfigure) for leaf in s.leaves
+    }
     wanted |= {r.oid for r in table.relations.values() if r.name in named}
-    wanted |= {leaf.oid for r in table.relations.values() if r.is_default for leaf in table.leaves(r.oid)}
+    wanted |= {
+        leaf.oid for r in table.relations.values() if r.is_default for leaf in table.leaves(r.oid)
+    }
     read_details(ask, table, wanted & table.relations.keys())
     live = LiveTable(table, plan_id, planned, counts=counts, growth=growth, slots=slots)
     superusers = {row["role"] for row in ask("trusted_roles") if row["superuser"]}
     live.context = replace(
         live.context,
         held=any(r.owner not in superusers for r in table.relations.values()),
-        code=tuple(f"{quote_ident_always(schema)}.{quote_ident_always(name)}" for schema, name in sorted(table.code)),
+        code=tuple(
+            f"{quote_ident_always(schema)}.{quote_ident_always(name)}"
+            for schema, name in sorted(table.code)
+        ),
     )
     migration = TableMigration(live.context)
     migration.initial = [
-        (f"{quote_ident_always(r.schema)}.{quote_ident_always(r.name)}", r.bound) for r in table.relations.values() if r.level > 0
+        (f"{quote_ident_always(r.schema)}.{quote_ident_always(r.name)}", r.bound)
+        for r in table.relations.values()
+        if r.level > 0
     ]
     try:
         live.table_obstacles()
@@ -72,7 +93,9 @@ def translate(
             migration.refused.append(RefusedStep(step.id, planned.name, step.operation, str(e)))
             continue
         except ValueError as e:
-            migration.refused.append(RefusedStep(step.id, planned.name, step.operation, f"not understood: {e}"))
+            migration.refused.append(
+                RefusedStep(step.id, planned.name, step.operation, f"not understood: {e}")
+            )
             continue
         live.accepted.append(step)
         for operation, back in pairs:
@@ -90,8 +113,14 @@ def translate(
 
 
 def _refuse_too_large(step: op.AnyStep, *, window: float | None, slots: int | None) -> None:
-    """Raise Refusal for a step that takes longer than the window, or more locks than the server has (both estimates)."""
+    """Raise Refusal for a step that takes longer than the window, or more locks than the server has
+    (both estimates).
+    """
     if window is not None and step.cost.seconds > window:
-        raise Refusal(f"it takes about {step.cost.seconds:,.0f} s (estimate), the window is {window:,.0f} s")
+        raise Refusal(
+            f"it takes about {step.cost.seconds:,.0f} s (estimate), the window is {window:,.0f} s"
+        )
     if slots is not None and step.cost.locks > slots:
-        raise Refusal(f"it takes about {step.cost.locks:,} locks, the server has {slots:,} for all sessions")
+        raise Refusal(
+            f"it takes about {step.cost.locks:,} locks, the server has {slots:,} for all sessions"
+        )

@@ -1,4 +1,6 @@
-"""From typed changes to the text of a step: phases of SQL inside one block that runs whole or not at all."""
+"""From typed changes to the text of a step: phases of SQL inside one block that runs whole or not
+at all.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,14 @@ from typing import TYPE_CHECKING
 
 from gpcatalog.migration.introspect import Grant, Index, Relation, quote_ident_always, role_sql
 from gpcatalog.migration.journal import SCHEMA, proof
-from gpcatalog.migration.operations import Context, IntermediatePartition, Operation, Requirements, StagingTable, Unit
+from gpcatalog.migration.operations import (
+    Context,
+    IntermediatePartition,
+    Operation,
+    Requirements,
+    StagingTable,
+    Unit,
+)
 from gpcatalog.model.names import qualified, quote_literal
 from gpcatalog.model.names import quote_ident as quote
 
@@ -68,14 +77,18 @@ def grant_statements(relation: str, grants: Iterable[Grant]) -> list[str]:
     found = []
     for g in grants:
         if g.revoked:
-            found.append(f"REVOKE {', '.join(g.privileges)} ON TABLE {relation} FROM {quote(g.role)};")
+            found.append(
+                f"REVOKE {', '.join(g.privileges)} ON TABLE {relation} FROM {quote(g.role)};"
+            )
             continue
         plain = [p for p in g.privileges if p not in g.grantable]
         for rights, more in ((plain, ""), (list(g.grantable), " WITH GRANT OPTION")):
             if rights:
                 rights = [f"{p} ({quote(g.column)})" for p in rights] if g.column else rights
                 text = f"GRANT {', '.join(rights)} ON TABLE {relation} TO {role_sql(g.role)}{more}"
-                found.append(call("grant_by", literal(g.grantor), literal(text)) if g.grantor else f"{text};")
+                found.append(
+                    call("grant_by", literal(g.grantor), literal(text)) if g.grantor else f"{text};"
+                )
     return found
 
 
@@ -102,17 +115,31 @@ def dollar_tag(body: str) -> str:
     return tag
 
 
-def proven(calls: Iterable[str], statements: Iterable[str] = (), declare: Iterable[str] = ()) -> str:
-    """Return one transaction: proof that the journal is safe to call, the calls, then statements that cannot stand in a DO block."""
+def proven(
+    calls: Iterable[str], statements: Iterable[str] = (), declare: Iterable[str] = ()
+) -> str:
+    """Return one transaction: proof that the journal is safe to call, the calls, then statements
+    that cannot stand in a DO block.
+    """
     declared = ["DECLARE", *("    " + line for line in declare)] if declare else []
     body = "\n".join([*declared, "BEGIN", *("    " + line for line in (*proof(), *calls)), "END"])
     tag = dollar_tag(body)
-    return f"BEGIN ISOLATION LEVEL READ COMMITTED;\nDO {tag}\n{body}\n{tag};\n" + "".join(f"{s}\n" for s in statements) + "COMMIT;\n"
+    return (
+        f"BEGIN ISOLATION LEVEL READ COMMITTED;\nDO {tag}\n{body}\n{tag};\n"
+        + "".join(f"{s}\n" for s in statements)
+        + "COMMIT;\n"
+    )
 
 
 def block(phases: Phases) -> str:
     """One transaction: the phases inside a DO block, which runs whole or not at all."""
-    lines = ["#variable_conflict use_column", "DECLARE", "    began timestamptz;", "    held bigint;", "BEGIN"]
+    lines = [
+        "#variable_conflict use_column",
+        "DECLARE",
+        "    began timestamptz;",
+        "    held bigint;",
+        "BEGIN",
+    ]
     lines += ["    " + line for line in proof()]
     for phase, statements in phases:
         if statements:
@@ -129,9 +156,15 @@ def index_properties(index: Index, name: str, table: str, constraint: str) -> li
 
     They run after the index and its table are renamed.
     """
-    found = [f"ALTER INDEX {name} ALTER COLUMN {n} SET STATISTICS {target};" for n, target in index.targets]
+    found = [
+        f"ALTER INDEX {name} ALTER COLUMN {n} SET STATISTICS {target};"
+        for n, target in index.targets
+    ]
     if index.constraint_comment:
-        found.append(f"COMMENT ON CONSTRAINT {quote(constraint)} ON {table} IS {literal(index.constraint_comment)};")
+        found.append(
+            f"COMMENT ON CONSTRAINT {quote(constraint)} ON {table} IS"
+            f" {literal(index.constraint_comment)};"
+        )
     return found
 
 
@@ -140,7 +173,7 @@ class Writer(ABC):
 
     classic = False
 
-    # --- parts that all generations share ---------------------------------------------------------------------------
+    # --- parts that all generations share ---------------------------------------------------------
 
     def guard(
         self,
@@ -153,13 +186,18 @@ class Writer(ABC):
     ) -> list[str]:
         """Return the statements that skip a finished step and stop one whose table has changed.
 
-        Anything below the partitions that it removes which it does not know stops the step: it would be dropped with them.
-        done: state of the step afterwards; whole: the table must have all partitions that the plan found, and no others
+        Anything below the partitions that it removes which it does not know stops the step: it
+        would be dropped with them.
+        done: state of the step afterwards; whole: the table must have all partitions that the plan
+              found, and no others
         partitions: those that must be there with their bounds
         """
         # only what was done is rolled back
         forward, sign = change.id.removeprefix("undo-"), "=" if done == "done" else "<>"
-        skip = f"IF {SCHEMA}.state({literal(context.plan)}, {literal(forward)}) {sign} 'done' THEN RETURN; END IF;"
+        skip = (
+            f"IF {SCHEMA}.state({literal(context.plan)}, {literal(forward)}) {sign} 'done' THEN"
+            " RETURN; END IF;"
+        )
         return [
             skip,
             self.trusted(context, change, partitions),
@@ -181,7 +219,9 @@ class Writer(ABC):
         ]
 
     def nothing_else_below(self, change: Operation) -> list[str]:
-        """Return the statement that stops where a partition that goes has more below it than the change knows."""
+        """Return the statement that stops where a partition that goes has more below it than the
+        change knows.
+        """
         tops, known = change.removes(classic=self.classic)
         if not tops:
             return []
@@ -189,39 +229,66 @@ class Writer(ABC):
         return [call("expect_below", array(self.server_name(r) for r in tops), array(names))]
 
     def as_declared(self, swap: ReplacePartitions) -> list[str]:
-        """Return the statement that stops where the new partitions have other ones below them than those that were built."""
+        """Return the statement that stops where the new partitions have other ones below them than
+        those that were built.
+        """
         deep = [m for m in swap.made if m.middles]
         tops = [qualified_always(m.schema, m.name) for m in deep]
-        below = [qualified_always(between.like.schema, between.name) for m in deep for between in m.middles[1:]]
+        below = [
+            qualified_always(between.like.schema, between.name)
+            for m in deep
+            for between in m.middles[1:]
+        ]
         below += [qualified_always(s.schema, s.final) for m in deep for s in m.stages]
         return [call("expect_below", array(tops), array([*tops, *below]))] if tops else []
 
-    def trusted(self, context: Context, change: Operation, partitions: Iterable[Relation] = (), writes: Iterable[str] | None = None) -> str:
-        """Return the statement that stops a superuser before it runs code of another role: over all that the operation reads or writes.
+    def trusted(
+        self,
+        context: Context,
+        change: Operation,
+        partitions: Iterable[Relation] = (),
+        writes: Iterable[str] | None = None,
+    ) -> str:
+        """Return the statement that stops a superuser before it runs code of another role: over all
+        that the operation reads or writes.
 
-        partitions: read besides; writes: qualified names of tables that exist and are written, those of the operation by default
+        partitions: read besides; writes: qualified names of tables that exist and are written,
+                    those of the operation by default
         """
         reads = [context.root.sql, *(r.sql for r in partitions), *change.reads()]
         written = change.writes() if writes is None else writes
         checks = [call("expect_trusted", array(dict.fromkeys(reads)), array(written))]
         if context.code and change.id.startswith("undo-"):
-            # nothing that exists now need depend on what the old partitions were built from: another role may have replaced it since
+            # nothing that exists now need depend on what the old partitions were built from:
+            # another role may have replaced it since
             checks.append(call("expect_trusted_names", array(context.code)))
         return " ".join(checks)
 
     @staticmethod
     def requirements(needs: Requirements) -> list[str]:
-        """Return the statements that stop a step for which the server has no locks or disk space left, or its window no time."""
+        """Return the statements that stop a step for which the server has no locks or disk space
+        left, or its window no time.
+        """
         found = [call("expect_locks", str(needs.locks))] if needs.locks else []
         found += [call("expect_room", str(needs.segment_bytes))] if needs.segment_bytes else []
         return found + ([call("expect_time", f"{needs.seconds:.3f}")] if needs.seconds else [])
 
     @staticmethod
     def server_name(relation: Relation) -> str:
-        """Its qualified name as the journal spells it: always quoted, as two lists of keywords need not agree."""
+        """Its qualified name as the journal spells it: always quoted, as two lists of keywords need
+        not agree.
+        """
         return qualified_always(relation.schema, relation.name)
 
-    def tally(self, context: Context, change: Operation, side: str, name: str, source: str, predicate: str = "true") -> str:
+    def tally(
+        self,
+        context: Context,
+        change: Operation,
+        side: str,
+        name: str,
+        source: str,
+        predicate: str = "true",
+    ) -> str:
         return call(
             "tally",
             literal(context.plan),
@@ -233,25 +300,35 @@ class Writer(ABC):
             literal(source),
         )
 
-    def copies(self, context: Context, stage: StagingTable, only: Iterable[str] | None = None) -> list[str]:
+    def copies(
+        self, context: Context, stage: StagingTable, only: Iterable[str] | None = None
+    ) -> list[str]:
         columns = ", ".join(context.copied)
         found = []
         for source, predicate in stage.sources:
             if only is not None and source not in only:
                 continue
             where = f" WHERE {predicate}" if predicate else ""
-            found.append(f"INSERT INTO {qualified(stage.schema, stage.name)} ({columns}) SELECT {columns} FROM ONLY {source}{where};")
+            found.append(
+                f"INSERT INTO {qualified(stage.schema, stage.name)} ({columns}) SELECT {columns}"
+                f" FROM ONLY {source}{where};"
+            )
         return found
 
     @staticmethod
     def table_indexes(table: str, indexes: Iterable[tuple[Index, str]]) -> list[str]:
-        """Return the statements that make the indexes of an empty table, or of one that is built aside, with these names."""
+        """Return the statements that make the indexes of an empty table, or of one that is built
+        aside, with these names.
+        """
         found = []
         for index, plain in indexes:
             name = quote(plain)
             place = f" USING INDEX TABLESPACE {quote(index.tablespace)}" if index.tablespace else ""
             if index.constraint_kind:
-                found.append(f"ALTER TABLE {table} ADD CONSTRAINT {name} {index.constraint_definition}{place};")
+                found.append(
+                    f"ALTER TABLE {table} ADD CONSTRAINT {name}"
+                    f" {index.constraint_definition}{place};"
+                )
             else:
                 unique = "UNIQUE " if index.unique else ""
                 body = index.body
@@ -264,7 +341,9 @@ class Writer(ABC):
 
     def indexes(self, stage: StagingTable) -> list[str]:
         table = qualified(stage.schema, stage.name)
-        found = self.table_indexes(table, [(index, f"{stage.name}_i{n}") for n, (index, _) in enumerate(stage.indexes, 1)])
+        found = self.table_indexes(
+            table, [(index, f"{stage.name}_i{n}") for n, (index, _) in enumerate(stage.indexes, 1)]
+        )
         for n, s in enumerate(stage.dress.statistics, 1):
             made = qualified(s.schema, f"{stage.name}_s{n}")
             found.append(f"CREATE STATISTICS {made}{s.of} FROM {table};")
@@ -287,32 +366,50 @@ class Writer(ABC):
 
     @staticmethod
     def index_marks(middle: IntermediatePartition) -> list[str]:
-        """Return what else the indexes of a partition with partitions of its own have, once they and it are named."""
+        """Return what else the indexes of a partition with partitions of its own have, once they
+        and it are named.
+        """
         found = []
         for index, final in middle.indexes:
             there = qualified(middle.like.schema, final)
-            found += [f"COMMENT ON INDEX {there} IS {literal(index.comment)};"] if index.comment else []
-            found += index_properties(index, there, qualified(middle.like.schema, middle.name), final)
+            found += (
+                [f"COMMENT ON INDEX {there} IS {literal(index.comment)};"] if index.comment else []
+            )
+            found += index_properties(
+                index, there, qualified(middle.like.schema, middle.name), final
+            )
         return found
 
     def statistics_names(self, stage: StagingTable) -> list[str]:
         """Statistics objects take the names they shall have."""
         found = []
         for n, s in enumerate(stage.dress.statistics, 1):
-            found.append(f"ALTER STATISTICS {qualified(s.schema, f'{stage.name}_s{n}')} RENAME TO {quote(s.name)};")
+            found.append(
+                f"ALTER STATISTICS {qualified(s.schema, f'{stage.name}_s{n}')} RENAME TO"
+                f" {quote(s.name)};"
+            )
             if s.comment:
-                found.append(f"COMMENT ON STATISTICS {qualified(s.schema, s.name)} IS {literal(s.comment)};")
+                found.append(
+                    f"COMMENT ON STATISTICS {qualified(s.schema, s.name)} IS {literal(s.comment)};"
+                )
         return found
 
     def own_marks(self, stage: StagingTable) -> list[str]:
         """What can be said of a partition only once it is one, and has its name."""
         table = qualified(stage.schema, stage.final)
-        marks = [f"ALTER TABLE {table} CLUSTER ON {quote(final)};" for index, final in stage.indexes if index.clustered]
+        marks = [
+            f"ALTER TABLE {table} CLUSTER ON {quote(final)};"
+            for index, final in stage.indexes
+            if index.clustered
+        ]
         return [*marks, *stage.dress.after]
 
     def make_stage(self, context: Context, change: Operation, stage: StagingTable) -> list[str]:
         table = qualified(stage.schema, stage.name)
-        found = [self.create_stage(context, stage), call("staged", literal(context.plan), literal(change.id), literal(table))]
+        found = [
+            self.create_stage(context, stage),
+            call("staged", literal(context.plan), literal(change.id), literal(table)),
+        ]
         for column, target in stage.statistics:
             found.append(f"ALTER TABLE {table} ALTER COLUMN {column} SET STATISTICS {target};")
         found += stage.dress.before
@@ -329,13 +426,25 @@ class Writer(ABC):
 
     def prove_new(self, context: Context, swap: ReplacePartitions) -> list[str]:
         return [
-            self.tally(context, swap, "new", qualified(s.schema, s.final), f"ONLY {qualified(s.schema, s.name)}", s.predicate)
+            self.tally(
+                context,
+                swap,
+                "new",
+                qualified(s.schema, s.final),
+                f"ONLY {qualified(s.schema, s.name)}",
+                s.predicate,
+            )
             for s in swap.stages
         ]
 
     def compare(self, context: Context, change: Operation, rows: int | None = None) -> list[str]:
-        """Return the statements that stop unless both sides of a step have the same rows; rows: their number, where it was counted."""
-        found = [f"held := {SCHEMA}.compare({literal(context.plan)}, {literal(change.id)}, 'old', 'new');"]
+        """Return the statements that stop unless both sides of a step have the same rows; rows:
+        their number, where it was counted.
+        """
+        found = [
+            f"held := {SCHEMA}.compare({literal(context.plan)}, {literal(change.id)}, 'old',"
+            " 'new');"
+        ]
         if rows is not None:
             said = f"changed since it was planned: % rows, {rows} were counted"
             found.append(f"IF held <> {rows} THEN RAISE EXCEPTION '{said}', held; END IF;")
@@ -346,63 +455,131 @@ class Writer(ABC):
 
     def writers_out(self, context: Context, swap: ReplacePartitions) -> str:
         """Return the lock that keeps writers of the old leaves out."""
-        return call("lock", literal(f"LOCK TABLE {lock_list(self.quiet(context, swap.parent, swap.gone))} IN EXCLUSIVE MODE"))
+        return call(
+            "lock",
+            literal(
+                f"LOCK TABLE {lock_list(self.quiet(context, swap.parent, swap.gone))} IN EXCLUSIVE"
+                " MODE"
+            ),
+        )
 
-    def readers_out(self, context: Context, parent: Relation, gone: Sequence[Unit], default: Unit | None) -> list[str]:
-        """Return the lock that keeps everybody out of partitions that go, and the default partition."""
+    def readers_out(
+        self, context: Context, parent: Relation, gone: Sequence[Unit], default: Unit | None
+    ) -> list[str]:
+        """Return the lock that keeps everybody out of partitions that go, and the default
+        partition.
+        """
         names = self.quiet(context, parent, gone) + names_of(default)
-        return [call("lock", literal(f"LOCK TABLE {lock_list(names)} IN ACCESS EXCLUSIVE MODE")), EXCLUSIVE_SINCE]
+        return [
+            call("lock", literal(f"LOCK TABLE {lock_list(names)} IN ACCESS EXCLUSIVE MODE")),
+            EXCLUSIVE_SINCE,
+        ]
 
     def note(self, context: Context, change: Operation, state: str) -> list[str]:
-        return [call("note", literal(context.plan), literal(change.id), literal(state), literal(context.root.sql), "began")]
+        return [
+            call(
+                "note",
+                literal(context.plan),
+                literal(change.id),
+                literal(state),
+                literal(context.root.sql),
+                "began",
+            )
+        ]
 
-    def swap(self, context: Context, swap: ReplacePartitions, *, done: str, whole: bool) -> list[str]:
+    def swap(
+        self, context: Context, swap: ReplacePartitions, *, done: str, whole: bool
+    ) -> list[str]:
         """The transactions of a swap in locked mode."""
         stages = swap.stages
-        guard = self.guard(context, swap, done=done, whole=whole, partitions=[u.relation for u in swap.gone])
+        guard = self.guard(
+            context, swap, done=done, whole=whole, partitions=[u.relation for u in swap.gone]
+        )
         if swap.limit_bytes is not None:
-            guard.append(call("expect_bytes", array(r.sql for r in swap.leaves), str(swap.limit_bytes)))
+            guard.append(
+                call("expect_bytes", array(r.sql for r in swap.leaves), str(swap.limit_bytes))
+            )
         phases: Phases = [
             (Phase.GUARD, [*guard, *self.requirements(swap.needs)]),
             (Phase.LOCK, [self.writers_out(context, swap), *guard]),
             (Phase.STAGE, [line for s in stages for line in self.make_stage(context, swap, s)]),
             (Phase.COPY, [line for s in stages for line in self.copies(context, s)]),
-            (Phase.PROVE, [*self.prove_old(context, swap), *self.prove_new(context, swap), *self.compare(context, swap, swap.rows)]),
-            # building an index and ANALYZE run functions of the table's owner with the owner's rights: what they added is seen here
-            (Phase.INDEX, [*(line for s in stages for line in [*self.indexes(s), self.statistics(s)]), self.trusted(context, swap)]),
+            (
+                Phase.PROVE,
+                [
+                    *self.prove_old(context, swap),
+                    *self.prove_new(context, swap),
+                    *self.compare(context, swap, swap.rows),
+                ],
+            ),
+            # building an index and ANALYZE run functions of the table's owner with the owner's
+            # rights: what they added is seen here
+            (
+                Phase.INDEX,
+                [
+                    *(line for s in stages for line in [*self.indexes(s), self.statistics(s)]),
+                    self.trusted(context, swap),
+                ],
+            ),
             *self.exchange(context, swap),
             (Phase.NOTE, self.note(context, swap, done)),
         ]
         return [*self.before(context, swap, done), block(phases)]
 
     def online(self, context: Context, swap: ReplacePartitions, *, whole: bool) -> list[str]:
-        """The transactions of a swap in online mode: build, copy, index, then look again under the lock and swap."""
+        """The transactions of a swap in online mode: build, copy, index, then look again under the
+        lock and swap.
+        """
         stages = swap.stages
         plan, step = literal(context.plan), literal(swap.id)
         state = f"{SCHEMA}.state({plan}, {step})"
         tables = [qualified(s.schema, s.name) for s in stages]
-        guard = self.guard(context, swap, done="done", whole=whole, partitions=[u.relation for u in swap.gone])
+        guard = self.guard(
+            context, swap, done="done", whole=whole, partitions=[u.relation for u in swap.gone]
+        )
         if swap.limit_bytes is not None:
-            guard.append(call("expect_bytes", array(r.sql for r in swap.leaves), str(swap.limit_bytes)))
+            guard.append(
+                call("expect_bytes", array(r.sql for r in swap.leaves), str(swap.limit_bytes))
+            )
 
         def noted(word: str) -> list[str]:
             return [call("note", plan, step, literal(word), literal(context.root.sql), "began")]
 
         build: Phases = [
-            (Phase.GUARD, [*guard, f"IF {state} IN ('staged', 'copied', 'built') THEN RETURN; END IF;", *self.requirements(swap.needs)]),
+            (
+                Phase.GUARD,
+                [
+                    *guard,
+                    f"IF {state} IN ('staged', 'copied', 'built') THEN RETURN; END IF;",
+                    *self.requirements(swap.needs),
+                ],
+            ),
             (Phase.STAGE, [line for s in stages for line in self.make_stage(context, swap, s)]),
             (Phase.NOTE, noted("staged")),
         ]
         copy: Phases = [
-            (Phase.GUARD, [f"IF {state} <> 'staged' THEN RETURN; END IF;", self.trusted(context, swap)]),
-            # before the copy: what changes a leaf from now on makes it differ when it is looked at again
-            (Phase.PROVE, [self.tally(context, swap, "copied", r.sql, f"ONLY {r.sql}") for r in swap.leaves]),
+            (
+                Phase.GUARD,
+                [f"IF {state} <> 'staged' THEN RETURN; END IF;", self.trusted(context, swap)],
+            ),
+            # before the copy: what changes a leaf from now on makes it differ when it is looked at
+            # again
+            (
+                Phase.PROVE,
+                [self.tally(context, swap, "copied", r.sql, f"ONLY {r.sql}") for r in swap.leaves],
+            ),
             (Phase.COPY, [line for s in stages for line in self.copies(context, s)]),
             (Phase.NOTE, noted("copied")),
         ]
         index: Phases = [
-            (Phase.GUARD, [f"IF {state} <> 'copied' THEN RETURN; END IF;", self.trusted(context, swap)]),
-            (Phase.INDEX, [line for s in stages for line in [*self.indexes(s), self.statistics(s)]]),
+            (
+                Phase.GUARD,
+                [f"IF {state} <> 'copied' THEN RETURN; END IF;", self.trusted(context, swap)],
+            ),
+            (
+                Phase.INDEX,
+                [line for s in stages for line in [*self.indexes(s), self.statistics(s)]],
+            ),
             (Phase.NOTE, noted("built")),
         ]
         again = self.prove_old(context, swap)
@@ -411,10 +588,12 @@ class Writer(ABC):
             table = qualified(stage.schema, stage.name)
             for (source, _), piece in zip(stage.sources, stage.slices, strict=True):
                 again.append(
-                    f"IF {SCHEMA}.differs({plan}, {step}, {literal(source)}) THEN DELETE FROM {table} WHERE {piece};"
-                    f" INSERT INTO {table} ({columns}) SELECT {columns} FROM ONLY {source}; END IF;"
+                    f"IF {SCHEMA}.differs({plan}, {step}, {literal(source)}) THEN DELETE FROM"
+                    f" {table} WHERE {piece}; INSERT INTO {table} ({columns}) SELECT {columns} FROM"
+                    f" ONLY {source}; END IF;"
                 )
-        # a row that was copied and gone again before its leaf was looked at makes no leaf differ: then all of them are copied once more
+        # a row that was copied and gone again before its leaf was looked at makes no leaf differ:
+        # then all of them are copied once more
         once_more = [
             *(f"TRUNCATE TABLE ONLY {table};" for table in tables),
             *(line for s in stages for line in self.copies(context, s)),
@@ -453,14 +632,16 @@ class Writer(ABC):
         """What tells logical replication its rows apart."""
         return []
 
-    # --- what differs ------------------------------------------------------------------------------------------------
+    # --- what differs -----------------------------------------------------------------------------
 
     @abstractmethod
     def create_stage(self, context: Context, stage: StagingTable) -> str: ...
 
     @abstractmethod
     def quiet(self, context: Context, parent: Relation, gone: Sequence[Unit]) -> list[str]:
-        """Return the relations that writers are kept out of while these partitions of a parent are replaced."""
+        """Return the relations that writers are kept out of while these partitions of a parent are
+        replaced.
+        """
 
     @abstractmethod
     def exchange(self, context: Context, swap: ReplacePartitions) -> Phases:
@@ -475,8 +656,12 @@ class Writer(ABC):
         """Return the statements that drop them."""
 
     @abstractmethod
-    def exchange_external(self, context: Context, change: MoveToExternal, *, forward: bool) -> list[str]:
-        """Return the statements that exchange a leaf with an external table, or (not `forward`) back with a table, and drop what it was."""
+    def exchange_external(
+        self, context: Context, change: MoveToExternal, *, forward: bool
+    ) -> list[str]:
+        """Return the statements that exchange a leaf with an external table, or (not `forward`)
+        back with a table, and drop what it was.
+        """
 
     @abstractmethod
     def settings(self) -> list[str]: ...

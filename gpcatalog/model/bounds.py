@@ -1,4 +1,6 @@
-"""Typed partition bounds, read from the three spellings that a snapshot holds; garbage becomes a bound that says why."""
+"""Typed partition bounds, read from the three spellings that a snapshot holds; garbage becomes a
+bound that says why.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,8 @@ from datetime import date
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 
-# Ends of the axis. A bound that is open there, and the value 'infinity' that lies one step before it.
+# Ends of the axis. A bound that is open there, and the value 'infinity' that lies one step before
+# it.
 OPEN_LOW = -(2**63)
 OPEN_HIGH = 2**63 - 1
 MINUS_INFINITY = OPEN_LOW + 1
@@ -18,7 +21,11 @@ INFINITY = OPEN_HIGH - 1
 SECOND = 1_000_000  # the time axis counts microseconds since 1970-01-01 00:00 UTC
 HOUR = 3600 * SECOND
 DAY = 24 * HOUR
-DECIMAL = 10**7  # the axis of decimals counts ten-millionths: values have six digits, the seventh is the next value's place
+DECIMAL = (
+    10**7
+    # the axis of decimals counts ten-millionths: values have six digits, the seventh is the next
+    # value's place
+)
 
 
 class Family(StrEnum):
@@ -45,7 +52,13 @@ class Family(StrEnum):
     @property
     def step(self) -> int:
         """Distance on the axis from a value to what comes next; 0 where there is none (text)."""
-        return {Family.DATE: DAY, Family.TIMESTAMP: 1, Family.TIMESTAMPTZ: 1, Family.INTEGER: 1, Family.NUMERIC: 1}.get(self, 0)
+        return {
+            Family.DATE: DAY,
+            Family.TIMESTAMP: 1,
+            Family.TIMESTAMPTZ: 1,
+            Family.INTEGER: 1,
+            Family.NUMERIC: 1,
+        }.get(self, 0)
 
     def number(self, at: int) -> str:
         """What stands at a place of the axis of numbers.
@@ -55,7 +68,11 @@ class Family(StrEnum):
         """
         if self is not Family.NUMERIC:
             return str(at)
-        return f"{Decimal(at) / DECIMAL:f}".rstrip("0").rstrip(".") if at % DECIMAL else str(at // DECIMAL)
+        return (
+            f"{Decimal(at) / DECIMAL:f}".rstrip("0").rstrip(".")
+            if at % DECIMAL
+            else str(at // DECIMAL)
+        )
 
 
 def family(key_type: str) -> Family:
@@ -117,8 +134,10 @@ class Bound:
     """A bound, taken apart.
 
     text:   as in the snapshot
-    lower, upper: range: the terms of each end, None where it is open; more than one for a key of several columns
-    lower_inclusive, upper_inclusive: range: whether the end itself belongs to it (declarative is always [ , ))
+    lower, upper: range: the terms of each end, None where it is open; more than one for a key of
+                  several columns
+    lower_inclusive, upper_inclusive: range: whether the end itself belongs to it (declarative is
+        always [ , ))
     values: list: the values; the rows of a list over several columns lie one after another
     modulus, remainder: hash
     reason: unparsed: what was not understood
@@ -152,7 +171,12 @@ _TERM = re.compile(
 def _unquote(text: str) -> str:
     if text[0] in "eE":
         body = text[2:-1].replace("''", "'")
-        return re.sub(r"\\(.)", lambda m: {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}.get(m[1], m[1]), body, flags=re.S)
+        return re.sub(
+            r"\\(.)",
+            lambda m: {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}.get(m[1], m[1]),
+            body,
+            flags=re.S,
+        )
     return text[1:-1].replace("''", "'")
 
 
@@ -186,12 +210,16 @@ def _terms(text: str) -> tuple[Term, ...]:
 
 
 def _inside(text: str, at: int) -> tuple[str, int]:
-    """What lies between the parenthesis at `at` and its partner, and the place behind it. Raises _Garbage."""
+    """What lies between the parenthesis at `at` and its partner, and the place behind it.
+
+    Raises _Garbage.
+    """
     depth, quoted = 0, False
     for i in range(at, len(text)):
         c = text[i]
         if quoted:
-            # a doubled quote closes and opens again; a backslash is an escape only after E, which servers write for backslashes
+            # a doubled quote closes and opens again; a backslash is an escape only after E, which
+            # servers write for backslashes
             quoted = c != "'"
         elif c == "'":
             quoted = True
@@ -290,7 +318,7 @@ def parse(text: str | None) -> Bound:
         return Bound(BoundKind.UNPARSED, text, reason=str(e) or type(e).__name__)
 
 
-# --- values on an axis ---------------------------------------------------------------------------------------------------
+# --- values on an axis ----------------------------------------------------------------------------
 
 _STAMP = re.compile(
     r"(?P<y>\d{1,6})-(?P<m>\d\d)-(?P<d>\d\d)"
@@ -319,7 +347,9 @@ def _month_days(year: int, month: int) -> int:
 
 
 def timestamp_axis(text: str) -> int:
-    """Microseconds since 1970 of a date or timestamp in ISO style; a zone is taken off. Raises ValueError.
+    """Microseconds since 1970 of a date or timestamp in ISO style; a zone is taken off.
+
+    Raises ValueError.
 
     >>> timestamp_axis("2020-01-01 00:00:00+03"), timestamp_axis("0001-01-01 BC") // DAY
     (1577826000000000, -719528)
@@ -330,10 +360,27 @@ def timestamp_axis(text: str) -> int:
     if m is None:
         raise ValueError(f"{text!r} is no date or timestamp in ISO style")
     year = int(m["y"]) if not m["bc"] else 1 - int(m["y"])
-    month, day, hour, minute, second = int(m["m"]), int(m["d"]), int(m["h"] or 0), int(m["mi"] or 0), int(m["s"] or 0)
-    if not (1 <= month <= 12 and 1 <= day <= _month_days(year, month) and hour <= 24 and minute < 60 and second <= 60):
+    month, day, hour, minute, second = (
+        int(m["m"]),
+        int(m["d"]),
+        int(m["h"] or 0),
+        int(m["mi"] or 0),
+        int(m["s"] or 0),
+    )
+    if not (
+        1 <= month <= 12
+        and 1 <= day <= _month_days(year, month)
+        and hour <= 24
+        and minute < 60
+        and second <= 60
+    ):
         raise ValueError(f"{text!r} is no date")
-    at = days_from_civil(year, month, day) * DAY + hour * HOUR + minute * 60 * SECOND + second * SECOND
+    at = (
+        days_from_civil(year, month, day) * DAY
+        + hour * HOUR
+        + minute * 60 * SECOND
+        + second * SECOND
+    )
     at += int((m["f"] or "").ljust(6, "0"))
     zone = m["z"]
     if zone and zone != "Z":
@@ -380,9 +427,11 @@ def axis(term: Term, kind: Family) -> int:
 
 
 def interval(bound: Bound, kind: Family) -> tuple[int, int]:
-    """[lower, upper) of a range bound of one column on the axis; OPEN_LOW and OPEN_HIGH where it has no end.
+    """[lower, upper) of a range bound of one column on the axis; OPEN_LOW and OPEN_HIGH where it
+    has no end.
 
-    EXCLUSIVE starts and INCLUSIVE ends of Greenplum 6 move by one step of the type. Raises ValueError saying why there is none.
+    EXCLUSIVE starts and INCLUSIVE ends of Greenplum 6 move by one step of the type. Raises
+    ValueError saying why there is none.
 
     >>> b = parse("START (1) EXCLUSIVE END (5) INCLUSIVE")
     >>> interval(b, Family.INTEGER)
@@ -403,10 +452,12 @@ def interval(bound: Bound, kind: Family) -> tuple[int, int]:
     return low, high
 
 
-# --- ranges of several columns ------------------------------------------------------------------------------------------
+# --- ranges of several columns --------------------------------------------------------------------
 
 TupleEnd = tuple[tuple[int, int], ...]
-"""An end of a range of several columns, in the order of the server: for each one (-1, 0) for MINVALUE, (0, place), (1, 0) for MAXVALUE."""
+"""An end of a range of several columns, in the order of the server: for each one (-1, 0) for
+MINVALUE, (0, place), (1, 0) for MAXVALUE.
+"""
 
 
 def tuple_ends(bound: Bound, kinds: Sequence[Family]) -> tuple[TupleEnd, TupleEnd]:
@@ -438,15 +489,26 @@ def tuple_ends(bound: Bound, kinds: Sequence[Family]) -> tuple[TupleEnd, TupleEn
 
 
 def _next_values(places: list[tuple[int, int]], kinds: Sequence[Family]) -> TupleEnd:
-    """The same end without MAXVALUE where a type has a next value: nothing lies between (5, MAXVALUE) and (6, MINVALUE)."""
+    """The same end without MAXVALUE where a type has a next value: nothing lies between (5,
+    MAXVALUE) and (6, MINVALUE).
+    """
     at = next((n for n, (infinite, _) in enumerate(places) if infinite), len(places))
-    if 0 < at < len(places) and places[at][0] > 0 and kinds[at - 1] in (Family.DATE, Family.INTEGER):
-        return (*places[: at - 1], (0, places[at - 1][1] + kinds[at - 1].step), *((-1, 0),) * (len(places) - at))
+    if (
+        0 < at < len(places)
+        and places[at][0] > 0
+        and kinds[at - 1] in (Family.DATE, Family.INTEGER)
+    ):
+        return (
+            *places[: at - 1],
+            (0, places[at - 1][1] + kinds[at - 1].step),
+            *((-1, 0),) * (len(places) - at),
+        )
     return tuple(places)
 
 
 def first_column(end: TupleEnd, kind: Family, *, upper: bool) -> int:
-    """Where an end lies on the axis of its first column; an upper end takes in its value unless nothing of it belongs to the range.
+    """Where an end lies on the axis of its first column; an upper end takes in its value unless
+    nothing of it belongs to the range.
 
     >>> first_column(((0, 7), (0, 5)), Family.INTEGER, upper=True), first_column(((0, 7), (-1, 0)), Family.INTEGER, upper=True)
     (8, 7)
@@ -458,7 +520,8 @@ def first_column(end: TupleEnd, kind: Family, *, upper: bool) -> int:
 
 
 def spelled_dates(ends: Sequence[TupleEnd], kinds: Sequence[Family]) -> dict[TupleEnd, int] | None:
-    """Return ends of (year, month) or (year, month, day) as numbers such as 202201 or 20220131; None where not all are such dates.
+    """Return ends of (year, month) or (year, month, day) as numbers such as 202201 or 20220131;
+    None where not all are such dates.
 
     >>> spelled_dates([((0, 2022), (0, 1)), ((0, 2022), (0, 13)), ((0, 2024), (-1, 0))], [Family.INTEGER, Family.INTEGER]).values()
     dict_values([202201, 202301, 202401])
@@ -489,7 +552,9 @@ _PLAIN = re.compile(
 
 
 class Axis:
-    """Reads bounds of one family; the plain spellings of ranges, which nearly all bounds have, without taking them apart."""
+    """Reads bounds of one family; the plain spellings of ranges, which nearly all bounds have,
+    without taking them apart.
+    """
 
     def __init__(self, kind: Family) -> None:
         self.kind = kind
@@ -536,9 +601,15 @@ def merged_text(first: Bound, last: Bound, *, classic: bool) -> str:
         return f"FOR VALUES FROM ({low}) TO ({high})"
     parts = []
     if first.lower:
-        parts.append(f"START ({', '.join(t.sql for t in first.lower)})" + ("" if first.lower_inclusive else " EXCLUSIVE"))
+        parts.append(
+            f"START ({', '.join(t.sql for t in first.lower)})"
+            + ("" if first.lower_inclusive else " EXCLUSIVE")
+        )
     if last.upper:
-        parts.append(f"END ({', '.join(t.sql for t in last.upper)})" + (" INCLUSIVE" if last.upper_inclusive else ""))
+        parts.append(
+            f"END ({', '.join(t.sql for t in last.upper)})"
+            + (" INCLUSIVE" if last.upper_inclusive else "")
+        )
     return " ".join(parts)
 
 
@@ -553,10 +624,12 @@ def joined_list(bounds: list[Bound], *, classic: bool) -> str:
 
 
 def added_again(siblings: Sequence[Bound], bounds: Sequence[Bound]) -> list[bool]:
-    """Return whether Greenplum 6 accepts partitions with these bounds beside their siblings when they are added again.
+    """Return whether Greenplum 6 accepts partitions with these bounds beside their siblings when
+    they are added again.
 
-    Greenplum 6.25.3 reports an overlap for a partition of one day or one whole number that starts EXCLUSIVE and ends INCLUSIVE, if
-    its neighbour ends INCLUSIVE at the same value. It accepts wider partitions.
+    Greenplum 6.25.3 reports an overlap for a partition of one day or one whole number that starts
+    EXCLUSIVE and ends INCLUSIVE, if its neighbour ends INCLUSIVE at the same value. It accepts
+    wider partitions.
 
     >>> one, two = parse("START (1) END (2) INCLUSIVE"), parse("START (2) EXCLUSIVE END (3) INCLUSIVE")
     >>> added_again([one, two], [one, two])

@@ -1,4 +1,6 @@
-"""A finding: everything an emitter needs to show one problem, and nothing that sends it back to the rule."""
+"""A finding: everything an emitter needs to show one problem, and nothing that sends it back to the
+rule.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,8 @@ class Figure(msgspec.Struct, frozen=True):
     """One number with its unit and where it comes from.
 
     value: a count, bytes, seconds or a ratio, as `unit` says
-    unit:  "rows", "bytes", "files", "leaves", "s", "ms", "x" (ratio), "share" (0..1), "locks" or "transactions"
+    unit:  "rows", "bytes", "files", "leaves", "s", "ms", "x" (ratio), "share" (0..1), "locks" or
+           "transactions"
     basis: "measured", "counted", "derived", "estimate", "limit" or "published"
     """
 
@@ -50,7 +53,8 @@ class Finding(msgspec.Struct, frozen=True):
     title:     one sentence with the number that matters
     detail:    why it matters here
     remedy:    what to do
-    relations: qualified names concerned, most important first (may be cut; `relations_total` counts all)
+    relations: qualified names concerned, most important first (may be cut; `relations_total` counts
+               all)
     figures:   the numbers it rests on
     source:    where the limit comes from
     content:   content id of the instance concerned (-1 coordinator), or None for the cluster

@@ -1,4 +1,6 @@
-"""Identifiers and literals: quoting for SQL, cutting at 63 bytes, and showing them on a terminal."""
+"""Identifiers and literals: quoting for SQL, cutting at 63 bytes, and showing them on a
+terminal.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ NAMEDATALEN = 63  # bytes of an identifier that the server keeps (NAMEDATALEN - 
 
 _PLAIN = re.compile(r"[a-z_][a-z0-9_]*\Z")
 
-# Words that PostgreSQL 12-18 or Greenplum 6/7 refuse, or read otherwise, when they stand bare as a relation or column name.
+# Words that PostgreSQL 12-18 or Greenplum 6/7 refuse, or read otherwise, when they stand bare as a
+# relation or column name.
 # Quoting a word that needs none is harmless, so the list may be generous; it may never be short.
 _KEYWORDS = frozenset(
     """
@@ -85,18 +88,23 @@ def _shown(char: str) -> str:
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
-_UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})  # controls, format and bidi marks, surrogates, private use, separators
+_UNSEEN = frozenset(
+    {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
+)  # controls, format and bidi marks, surrogates, private use, separators
 
 
 def json_safe(text: str) -> str:
-    r"""JSON text that does no harm on a terminal either: what `printable` spells out is escaped as JSON has it, so it reads as before.
+    r"""JSON text that does no harm on a terminal either: what `printable` spells out is escaped as
+    JSON has it, so it reads as before.
 
     >>> json_safe('{"a": "\u202eb\x9b"}')
     '{"a": "\\u202eb\\u009b"}'
     """
     if text.isascii() and "\x7f" not in text:
         return text  # what is below a blank JSON escapes itself
-    return "".join(_escaped(c) if c >= "\x7f" and unicodedata.category(c) in _UNSEEN else c for c in text)
+    return "".join(
+        _escaped(c) if c >= "\x7f" and unicodedata.category(c) in _UNSEEN else c for c in text
+    )
 
 
 def _escaped(char: str) -> str:
@@ -105,7 +113,8 @@ def _escaped(char: str) -> str:
 
 
 def printable(text: str) -> str:
-    r"""Text from a server or a file made harmless for a terminal: controls, format and bidi characters are spelled out.
+    r"""Text from a server or a file made harmless for a terminal: controls, format and bidi
+    characters are spelled out.
 
     >>> printable("a\x1b[31mb\n"), printable("ok é 日本")
     ('a\\x1b[31mb\\x0a', 'ok é 日本')
@@ -114,7 +123,8 @@ def printable(text: str) -> str:
 
 
 def split_name(text: str) -> tuple[str, str]:
-    """Schema ("" where not named) and name of a table as SQL spells it: folded to lower case but for what is quoted.
+    """Schema ("" where not named) and name of a table as SQL spells it: folded to lower case but
+    for what is quoted.
 
     Raises CatalogError (2) where the text is not the name of a table.
 
@@ -124,6 +134,13 @@ def split_name(text: str) -> tuple[str, str]:
     word = r'(?:"(?:[^"]|"")+"|[^".]+)'
     found = re.fullmatch(rf"(?:({word})\.)?({word})", text.strip())
     if not found:
-        raise CatalogError(f"{text!r} is not the name of a table", hint='as in SQL: schema.name or "Schema"."Name"', exit_code=Exit.USAGE)
-    schema, name = (x[1:-1].replace('""', '"') if x.startswith('"') else x.lower() for x in (found[1] or "", found[2]))
+        raise CatalogError(
+            f"{text!r} is not the name of a table",
+            hint='as in SQL: schema.name or "Schema"."Name"',
+            exit_code=Exit.USAGE,
+        )
+    schema, name = (
+        x[1:-1].replace('""', '"') if x.startswith('"') else x.lower()
+        for x in (found[1] or "", found[2])
+    )
     return schema, name

@@ -15,8 +15,8 @@ LONGEST = 200  # characters of a value that a snapshot keeps
 def facts(table: Traits, partitions: Mapping[int, Traits]) -> list[str]:
     """Return what differs as JSON texts: [what, name, value, oids].
 
-    Without a value (null) these partitions do not have the property. Without oids (null) the table has this value, and so has every
-    partition that no other text names.
+    Without a value (null) these partitions do not have the property. Without oids (null) the table
+    has this value, and so has every partition that no other text names.
 
     >>> facts({("default", "v"): "1"}, {7: {("default", "v"): "1"}, 8: {}})
     ['["default", "v", "1", null]', '["default", "v", null, [8]]']
@@ -35,7 +35,9 @@ def facts(table: Traits, partitions: Mapping[int, Traits]) -> list[str]:
 
 
 def _short(value: str | None) -> str | None:
-    """Return the value, or what tells a long text, such as a comment, from others; only NOT VALID at its end is looked at again."""
+    """Return the value, or what tells a long text, such as a comment, from others; only NOT VALID
+    at its end is looked at again.
+    """
     if value is None or len(value) <= LONGEST:
         return value
     end = " NOT VALID" if value.endswith(" NOT VALID") else ""
@@ -43,7 +45,9 @@ def _short(value: str | None) -> str | None:
 
 
 class Properties:
-    """Properties in which partitions of one table differ from each other or from the table, by oid."""
+    """Properties in which partitions of one table differ from each other or from the table, by
+    oid.
+    """
 
     def __init__(self, texts: Sequence[str]) -> None:
         self._table: dict[tuple[str, str], str | None] = {}
@@ -56,21 +60,32 @@ class Properties:
                 self._others.setdefault(oid, {})[what, name] = value
 
     def of(self, oid: int = 0) -> dict[tuple[str, str], str]:
-        """What one partition has of these properties; what the table has where no partition is named."""
+        """What one partition has of these properties; what the table has where no partition is
+        named.
+        """
         both = self._table | self._others.get(oid, {})
         return {key: value for key, value in both.items() if value is not None}
 
     def uneven(self, what: str, leaves: int) -> list[tuple[int, str]]:
-        """Partitions whose property of this kind is not that of the table, with its name, unless all `leaves` have it alike."""
+        """Partitions whose property of this kind is not that of the table, with its name, unless
+        all `leaves` have it alike.
+        """
         values: dict[str, dict[int, str | None]] = {}
         for oid, own in self._others.items():
             for (kind, name), value in own.items():
                 if kind == what:
                     values.setdefault(name, {})[oid] = value
-        return [(oid, name) for name, of in values.items() if len(set(of.values())) > 1 or len(of) < leaves for oid in of]
+        return [
+            (oid, name)
+            for name, of in values.items()
+            if len(set(of.values())) > 1 or len(of) < leaves
+            for oid in of
+        ]
 
 
 def of_facts(found: Mapping[str, Sequence[tuple[int, str]]]) -> Properties | None:
-    """Properties in which partitions of a table differ, from its facts; None where there are none."""
+    """Properties in which partitions of a table differ, from its facts; None where there are
+    none.
+    """
     texts = [detail for _, detail in found.get(FACT, ())]
     return Properties(texts) if texts else None

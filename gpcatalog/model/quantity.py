@@ -41,7 +41,9 @@ def size(value: float) -> str:
         if abs(amount) < 1000 or unit == "TB":
             break
         amount /= 1024
-    text = f"{amount:.0f}" if unit == "B" or abs(amount) >= 100 else f"{amount:.1f}".removesuffix(".0")
+    text = (
+        f"{amount:.0f}" if unit == "B" or abs(amount) >= 100 else f"{amount:.1f}".removesuffix(".0")
+    )
     return f"{text} {unit}"
 
 
@@ -58,5 +60,7 @@ def duration(seconds: float | None) -> str:
     for limit, per, unit in ((10, 1, "s"), (120, 1, "s"), (7200, 60, "min"), (172800, 3600, "h")):
         if abs(seconds) < limit:
             value = seconds / per
-            return f"{value:.1f} {unit}".replace(".0 ", " ") if limit == 10 else f"{value:.0f} {unit}"
+            return (
+                f"{value:.1f} {unit}".replace(".0 ", " ") if limit == 10 else f"{value:.0f} {unit}"
+            )
     return f"{seconds / 86400:.1f} days".replace(".0 ", " ")

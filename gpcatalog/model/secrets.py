@@ -6,7 +6,8 @@ import re
 from collections.abc import Mapping
 
 MASK = "********"
-# the URI's own rule ends a password at the first @; one that was not encoded may hold more of them, and spaces
+# the URI's own rule ends a password at the first @; one that was not encoded may hold more of them,
+# and spaces
 _URI = re.compile(r"(\b[a-z][a-z0-9+.-]*:/{1,2}[^\s:/@]*:)[^\n]*@", re.IGNORECASE)
 _WORD = re.compile(r"(\b(?:ssl)?password\s*=\s*)('(?:[^'\\]|\\.)*'|[^\s&]+)", re.IGNORECASE)
 _SECRET = ("password", "sslpassword", "sslkey", "passfile", "oauth_client_secret")

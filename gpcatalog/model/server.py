@@ -1,4 +1,6 @@
-"""Which server is it: product, generation and version, read from the banner and confirmed by features."""
+"""Which server is it: product, generation and version, read from the banner and confirmed by
+features.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,8 @@ import re
 from dataclasses import dataclass
 
 _FORK = re.compile(
-    r"\((?P<product>Greenplum Database|Greengage Database|Greengage|WarehousePG|Apache Cloudberry|Cloudberry Database)"
+    r"\((?P<product>Greenplum Database|Greengage Database|Greengage|WarehousePG|Apache"
+    r" Cloudberry|Cloudberry Database)"
     r"\s+(?P<version>\d+(?:\.\d+)*\S*)"
 )
 _POSTGRES = re.compile(r"^(?:PostgreSQL|EnterpriseDB)\s+(?P<version>\d+(?:\.\d+)*)")
@@ -48,9 +51,11 @@ class UnsupportedServer(ValueError):
 
 
 def identify(banner: str, version_num: int, *, has_segments: bool) -> Server:
-    """Server for `version()`, `server_version_num` and whether pg_catalog.gp_segment_configuration exists.
+    """Server for `version()`, `server_version_num` and whether pg_catalog.gp_segment_configuration
+    exists.
 
-    server_version_num alone never tells the product: Greenplum 6 says 90426, Greenplum 7 says 1200xx.
+    server_version_num alone never tells the product: Greenplum 6 says 90426, Greenplum 7 says
+    1200xx.
 
     >>> identify("PostgreSQL 9.4.26 (Greenplum Database 6.25.3 build x) on x86_64", 90426, has_segments=True).generation
     'gp6'
@@ -69,7 +74,10 @@ def identify(banner: str, version_num: int, *, has_segments: bool) -> Server:
         base = version_num // 10000 if version_num >= 100000 else version_num // 100
         generation = {904: "gp6", 12: "gp7", 14: "cb2"}.get(base)
         if generation is None or not has_segments:
-            raise UnsupportedServer(f"{product} {version} on PostgreSQL {version_num}" + ("" if has_segments else " without segments"))
+            raise UnsupportedServer(
+                f"{product} {version} on PostgreSQL {version_num}"
+                + ("" if has_segments else " without segments")
+            )
         return Server(product, version, generation, version_num)
     plain = _POSTGRES.match(banner)
     major = version_num // 10000
@@ -93,7 +101,8 @@ _WORDS = {
 
 
 def generation_named(name: str) -> str | None:
-    """The generation ("gp6", "gp7", "cb2", "pgNN") that a user's word means, in any case, with or without blanks; None if it is none.
+    """The generation ("gp6", "gp7", "cb2", "pgNN") that a user's word means, in any case, with or
+    without blanks; None if it is none.
 
     >>> [generation_named(name) for name in ("Greenplum 6", "gp7", "cloudberry", "PostgreSQL_19", "pg12", "postgres9", "sales")]
     ['gp6', 'gp7', 'cb2', 'pg19', 'pg12', None, None]

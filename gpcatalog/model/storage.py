@@ -22,7 +22,8 @@ class Storage(StrEnum):
         return self in (Storage.AO_ROW, Storage.AO_COLUMN)
 
 
-# pg_class.relstorage of Greenplum 6: h heap, a append-only rows, c append-only columns, x external, f foreign, v virtual
+# pg_class.relstorage of Greenplum 6: h heap, a append-only rows, c append-only columns, x external,
+# f foreign, v virtual
 RELSTORAGE = {
     "h": Storage.HEAP,
     "a": Storage.AO_ROW,

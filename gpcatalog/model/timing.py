@@ -11,15 +11,18 @@ import msgspec
 class Timing(msgspec.Struct, frozen=True):
     """One row of the snapshot's table `timing`.
 
-    what:    "connect", "scan", "scan dispatched", "describe", "plan", "plan again", "relation cache", "statement", "create",
-             "add column", "drop", "rollback"; also "running ddl" and "waiting ddl" (sessions, ages in ms) and "rows inserted",
-             "rows updated", "rows deleted" (n: a counter of the server); of the server's log "log statement", "log lock wait",
-             "log lock got" (the wait's length) and "log cancelled" (n: how often; times where they were logged)
+    what:    "connect", "scan", "scan dispatched", "describe", "plan", "plan again", "relation
+             cache", "statement", "create", "add column", "drop", "rollback"; also "running ddl" and
+             "waiting ddl" (sessions, ages in ms) and "rows inserted", "rows updated", "rows
+             deleted" (n: a counter of the server); of the server's log "log statement", "log lock
+             wait", "log lock got" (the wait's length) and "log cancelled" (n: how often; times
+             where they were logged)
     subject: table, catalog or command it is about; empty where there is one only
     content: instance it was taken on or for; None for the cluster
     n:       measurements, or what the counter says
     min_ms, median_ms, p95_ms, mean_ms: milliseconds; None where not known
-    leaves:  leaf partitions and plain tables of the database then; of a partitioned table: its leaves
+    leaves:  leaf partitions and plain tables of the database then; of a partitioned table: its
+             leaves
     """
 
     what: str
@@ -34,7 +37,10 @@ class Timing(msgspec.Struct, frozen=True):
 
 
 class Curve(msgspec.Struct, frozen=True):
-    """One timing against leaves. points: (leaves, median ms); slope: own, ms for every 10,000 leaves; None with too few points."""
+    """One timing against leaves.
+
+    points: (leaves, median ms); slope: own, ms for every 10,000 leaves; None with too few points.
+    """
 
     what: str
     points: tuple[tuple[float, float], ...]
@@ -47,7 +53,9 @@ class Curve(msgspec.Struct, frozen=True):
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """The nearest-rank percentile: a value that was measured. With fewer than 20 values the 95th is the largest.
+    """The nearest-rank percentile: a value that was measured.
+
+    With fewer than 20 values the 95th is the largest.
 
     >>> percentile([3, 1, 2], 0.5), percentile([3, 1, 2], 0.95)
     (2, 3)
@@ -56,7 +64,9 @@ def percentile(values: Sequence[float], share: float) -> float:
     return ordered[max(0, math.ceil(share * len(ordered)) - 1)]
 
 
-def summed_up(what: str, milliseconds: Sequence[float], *, subject: str = "", leaves: int | None = None) -> Timing:
+def summed_up(
+    what: str, milliseconds: Sequence[float], *, subject: str = "", leaves: int | None = None
+) -> Timing:
     """Least, median and 95th percentile of at least one measurement."""
     return Timing(
         what,

@@ -1,14 +1,19 @@
-"""Rules that merge the properties of partitions (defaults, storage, comments, constraints, …), and the losses that they cause."""
+"""Rules that merge the properties of partitions (defaults, storage, comments, constraints, …), and
+the losses that they cause.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
 Traits = Mapping[tuple[str, str], str]
-"""(what, name) → value, as the probe `migration_traits` tells it: ("default", "v") → "'x'::text"."""
+"""(what, name) → value, as the probe `migration_traits` tells it: ("default", "v") → "'x'::text".
+"""
 
 HEAP_OPTIONS = ("fillfactor", "parallel_workers", "toast_tuple_target", "user_catalog_table")
-"""Storage options that append-optimized tables do not support (tested on Greenplum 7.0.0; 6.25.3 accepts and ignores them)."""
+"""Storage options that append-optimized tables do not support (tested on Greenplum 7.0.0; 6.25.3
+accepts and ignores them).
+"""
 
 # merged when they differ: the newest partition decides how its rows are stored and sampled
 _NEWEST = ("storage", "compression", "options", "toast options")
@@ -31,11 +36,13 @@ class Differ(Exception):
 
 
 def merged(parts: Sequence[Traits], root: Traits) -> tuple[dict[tuple[str, str], str], list[str]]:
-    """Return the properties of a partition that is merged from these, oldest first, and sentences on what is lost.
+    """Return the properties of a partition that is merged from these, oldest first, and sentences
+    on what is lost.
 
-    A property that all parts share is kept. Where they differ, these rules apply: the default of the root; NOT NULL if all parts have
-    it; storage, compression and options of the newest part. Comments and statistics objects that differ are lost and listed. A CHECK
-    that is not validated on one part is not validated afterwards.
+    A property that all parts share is kept. Where they differ, these rules apply: the default of
+    the root; NOT NULL if all parts have it; storage, compression and options of the newest part.
+    Comments and statistics objects that differ are lost and listed. A CHECK that is not validated
+    on one part is not validated afterwards.
 
     Raises Differ if a trigger is not enabled in the same way on all parts.
     """
@@ -55,7 +62,15 @@ def merged(parts: Sequence[Traits], root: Traits) -> tuple[dict[tuple[str, str],
             if key in root:
                 found[key] = root[key]
             if any(v != root.get(key) for v in values):
-                lost.append(_sentence(what, name, values, root.get(key), "the table's applies" if key in root else "the new one has none"))
+                lost.append(
+                    _sentence(
+                        what,
+                        name,
+                        values,
+                        root.get(key),
+                        "the table's applies" if key in root else "the new one has none",
+                    )
+                )
         elif what == "not null":
             if all(v is not None for v in values):
                 found[key] = next((v for v in values if v and v.endswith("NOT VALID")), newest[key])
@@ -64,9 +79,14 @@ def merged(parts: Sequence[Traits], root: Traits) -> tuple[dict[tuple[str, str],
             else:
                 lost.append(_sentence(what, name, values, None, "the new one has none"))
         elif what == "check":
-            found[key] = next((v for v in values if v and v.endswith("NOT VALID")), newest.get(key) or root.get(key, ""))
+            found[key] = next(
+                (v for v in values if v and v.endswith("NOT VALID")),
+                newest.get(key) or root.get(key, ""),
+            )
             if not found[key]:
-                raise Differ(f"constraint {name} is neither on the table nor on its newest partition")
+                raise Differ(
+                    f"constraint {name} is neither on the table nor on its newest partition"
+                )
         elif what == "trigger":
             raise Differ(f"trigger {name} is not enabled alike on all of its partitions")
         elif what in _NEWEST:
@@ -78,7 +98,9 @@ def merged(parts: Sequence[Traits], root: Traits) -> tuple[dict[tuple[str, str],
     return found | _statistics(parts, lost), lost
 
 
-def _sentence(what: str, name: str, values: Sequence[str | None], kept: str | None, then: str) -> str:
+def _sentence(
+    what: str, name: str, values: Sequence[str | None], kept: str | None, then: str
+) -> str:
     number = sum(v is not None and v != kept for v in values) or len(values)
     subject = f"{_WORDS.get(what, what)} {name}".strip()
     return f"{subject} on {number} of {len(values)} partitions: {then}"
@@ -92,17 +114,26 @@ def _statistics(parts: Sequence[Traits], lost: list[str]) -> dict[tuple[str, str
     for (what, name), text in parts[-1].items():
         if what == "statistics" and text in common:
             common.discard(text)
-            found |= {(w, name): parts[-1][w, name] for w in _OF_STATISTICS if (w, name) in parts[-1]}
+            found |= {
+                (w, name): parts[-1][w, name] for w in _OF_STATISTICS if (w, name) in parts[-1]
+            }
     kept = {v for (w, _), v in found.items() if w == "statistics"}
-    gone = [name for p in parts for (w, name), v in p.items() if w == "statistics" and v not in kept]
+    gone = [
+        name for p in parts for (w, name), v in p.items() if w == "statistics" and v not in kept
+    ]
     if gone:
         shown = ", ".join(gone[:3]) + (f" and {len(gone) - 3} more" if len(gone) > 3 else "")
-        lost.append(f"statistics {'object' if len(gone) == 1 else 'objects'} {shown}: not all of the partitions have them alike")
+        lost.append(
+            f"statistics {'object' if len(gone) == 1 else 'objects'} {shown}: not all of the"
+            " partitions have them alike"
+        )
     return found
 
 
 def replaced(parts: Sequence[Traits], then: Traits) -> list[str]:
-    """Return sentences on the properties of partitions that a table in their place, with other properties, does not have."""
+    """Return sentences on the properties of partitions that a table in their place, with other
+    properties, does not have.
+    """
     found = []
     for what, name in dict.fromkeys(k for p in parts for k in p):
         if what in _OF_STATISTICS[1:]:
@@ -118,8 +149,11 @@ def replaced(parts: Sequence[Traits], then: Traits) -> list[str]:
     return found
 
 
-def converted(traits: Traits, storage: str, options: str) -> tuple[dict[tuple[str, str], str], list[str]]:
-    """Return the properties that a partition keeps when it is stored in another way, and sentences on those that it loses.
+def converted(
+    traits: Traits, storage: str, options: str
+) -> tuple[dict[tuple[str, str], str], list[str]]:
+    """Return the properties that a partition keeps when it is stored in another way, and sentences
+    on those that it loses.
 
     options: its storage options, as the catalog has them
 
@@ -129,14 +163,21 @@ def converted(traits: Traits, storage: str, options: str) -> tuple[dict[tuple[st
     key = ("toast options", "")
     if storage == "heap":
         return dict(traits), []
-    found = [f"storage option {o}: {storage} has none" for o in options.split(", ") if o.partition("=")[0] in HEAP_OPTIONS]
+    found = [
+        f"storage option {o}: {storage} has none"
+        for o in options.split(", ")
+        if o.partition("=")[0] in HEAP_OPTIONS
+    ]
     if key in traits:
         found.append(f"options of the TOAST table: {storage} has none")
     return {k: v for k, v in traits.items() if k != key}, found
 
 
-def privileges_lost(parts: Sequence[Collection[str]], kept: Collection[str], where: str) -> list[str]:
-    """Return a sentence for each privilege, such as "SELECT of reader", that some parts grant and `where` does not.
+def privileges_lost(
+    parts: Sequence[Collection[str]], kept: Collection[str], where: str
+) -> list[str]:
+    """Return a sentence for each privilege, such as "SELECT of reader", that some parts grant and
+    `where` does not.
 
     "revoked INSERT of me" is one that the owner took from itself.
 
@@ -148,17 +189,22 @@ def privileges_lost(parts: Sequence[Collection[str]], kept: Collection[str], whe
         for privilege in part:
             granted[privilege] = granted.get(privilege, 0) + 1
     return [
-        f"{privilege} on {number} of {len(parts)} partitions: {'' if privilege.startswith('revoked ') else 'not '}granted on {where}"
+        f"{privilege} on {number} of {len(parts)} partitions:"
+        f" {'' if privilege.startswith('revoked ') else 'not '}granted on {where}"
         for privilege, number in granted.items()
         if privilege not in kept
     ]
 
 
 def index_properties_lost(parts: Sequence[object], kept: object, like: str) -> list[str]:
-    """Return a sentence if comments and statistics targets of the parts' indexes are not those of the partition named `like`.
+    """Return a sentence if comments and statistics targets of the parts' indexes are not those of
+    the partition named `like`.
 
     An empty or missing value says that a part's indexes have neither.
     """
     number = sum(bool(p) and p != kept for p in parts)
-    text = f"comments and statistics targets of indexes on {number} of {len(parts)} partitions: the new one has those of {like}"
+    text = (
+        f"comments and statistics targets of indexes on {number} of {len(parts)} partitions: the"
+        f" new one has those of {like}"
+    )
     return [text] if number else []

@@ -1,4 +1,6 @@
-"""Over all tables: one point of every table's curve under one set of limits, with the distance to the best there could be."""
+"""Over all tables: one point of every table's curve under one set of limits, with the distance to
+the best there could be.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,8 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-NODES = 20_000  # of the exact search; where it ends earlier the choice is the best one there is among the points
+# of the exact search; where it ends earlier the choice is the best one there is among the points
+NODES = 20_000
 _EPS = 1e-9
 
 
@@ -42,7 +45,8 @@ class Selection:
 class Infeasible(ValueError):
     """No choice keeps the limits.
 
-    alone: numbers of the limits that cannot be kept even by themselves; empty where only several together cannot
+    alone: numbers of the limits that cannot be kept even by themselves; empty where only several
+           together cannot
     least: [limit] the least use of each that any choice has
     """
 
@@ -53,14 +57,19 @@ class Infeasible(ValueError):
 
 
 def dual(cost: Floats, use: Floats, limit: Floats, multipliers: Floats) -> tuple[float, Ints]:
-    """The Lagrangian's value and the choice that gives it. cost: [table, point]; use: [table, point, limit]."""
+    """The Lagrangian's value and the choice that gives it.
+
+    cost: [table, point]; use: [table, point, limit].
+    """
     priced = cost + use @ multipliers
     choice = np.argmin(priced, axis=1)
     return float(priced[np.arange(len(choice)), choice].sum() - multipliers @ limit), choice
 
 
 def _multipliers(cost: Floats, use: Floats, limit: Floats) -> Floats:
-    """Multipliers that (nearly) maximise the dual: every coordinate in turn by bisection, which is exact for one limit."""
+    """Multipliers that (nearly) maximise the dual: every coordinate in turn by bisection, which is
+    exact for one limit.
+    """
     k = len(limit)
     mu = np.zeros(k)
     tables = np.arange(len(cost))
@@ -98,7 +107,9 @@ def _multipliers(cost: Floats, use: Floats, limit: Floats) -> Floats:
 
 
 def _polyak(cost: Floats, use: Floats, limit: Floats, mu: Floats) -> Floats:
-    """A few subgradient steps from where the bisections stopped; several limits at once can stall them."""
+    """A few subgradient steps from where the bisections stopped; several limits at once can stall
+    them.
+    """
     tables = np.arange(len(cost))
     scale = np.maximum(np.abs(limit), 1.0)
     best, kept = dual(cost, use, limit, mu)[0], mu
@@ -123,7 +134,9 @@ def _violation(use: Floats, limit: Floats) -> Floats:
 
 
 def _repair(cost: Floats, use: Floats, limit: Floats, choice: Ints) -> Ints | None:
-    """Change points, the least loss for the most relief first, until the limits hold; None where that gets stuck."""
+    """Change points, the least loss for the most relief first, until the limits hold; None where
+    that gets stuck.
+    """
     choice = choice.copy()
     tables = np.arange(len(cost))
     total = use[tables, choice].sum(axis=0)
@@ -159,15 +172,24 @@ def _improve(cost: Floats, use: Floats, limit: Floats, choice: Ints) -> Ints:
     return choice
 
 
-def _search(cost: Floats, use: Floats, limit: Floats, mu: Floats, best: Ints | None, nodes: int) -> tuple[Ints | None, bool]:
-    """Exact: every choice that the bound does not rule out. Returns the cheapest and whether the search ended."""
+def _search(
+    cost: Floats, use: Floats, limit: Floats, mu: Floats, best: Ints | None, nodes: int
+) -> tuple[Ints | None, bool]:
+    """Exact: every choice that the bound does not rule out.
+
+    Returns the cheapest and whether the search ended.
+    """
     tables = np.arange(len(cost))
     bound, start = dual(cost, use, limit, mu)
     priced = cost + use @ mu
-    # what a point costs above its table's cheapest at these multipliers: sums of it above the gap cannot win
+    # what a point costs above its table's cheapest at these multipliers: sums of it above the gap
+    # cannot win
     excess = priced - priced[tables, start][:, None]
     cheapest = float(cost[tables, best].sum()) if best is not None else np.inf
-    open_points = [np.flatnonzero(excess[t] < cheapest - bound - _EPS).tolist() or [int(start[t])] for t in range(len(cost))]
+    open_points = [
+        np.flatnonzero(excess[t] < cheapest - bound - _EPS).tolist() or [int(start[t])]
+        for t in range(len(cost))
+    ]
     order = sorted(range(len(cost)), key=lambda t: -len(open_points[t]))
     least = np.zeros((len(order) + 1, len(limit)))
     for i in range(len(order) - 1, -1, -1):
@@ -183,7 +205,9 @@ def _search(cost: Floats, use: Floats, limit: Floats, mu: Floats, best: Ints | N
         if spent > nodes:
             return False
         if i == len(order):
-            choice = np.array([p for _, p in sorted(zip(order, picked, strict=True))], dtype=np.int64)
+            choice = np.array(
+                [p for _, p in sorted(zip(order, picked, strict=True))], dtype=np.int64
+            )
             total = float(cost[tables, choice].sum())
             if total < cheapest - _EPS:
                 cheapest, found = total, choice
@@ -210,7 +234,8 @@ def choose(cost: Floats, use: Floats, limit: Floats, *, nodes: int = NODES) -> S
     """The cheapest point for every table such that the sums of `use` keep the limits.
 
     cost: [table, point] points; use: [table, point, limit]; limit: [limit]
-    Lagrangian relaxation, repair, then an exact search over what its bound leaves open. Raises Infeasible.
+    Lagrangian relaxation, repair, then an exact search over what its bound leaves open. Raises
+    Infeasible.
     """
     tables = np.arange(len(cost))
     if not len(limit):
@@ -218,7 +243,9 @@ def choose(cost: Floats, use: Floats, limit: Floats, *, nodes: int = NODES) -> S
         total = float(cost[tables, choice].sum())
         return Selection(choice, np.zeros(0), total, total, True, np.zeros(0))
     least = use.min(axis=1).sum(axis=0) if len(cost) else np.zeros(len(limit))
-    alone = [j for j in range(len(limit)) if least[j] > limit[j] + _EPS * max(1.0, abs(float(limit[j])))]
+    alone = [
+        j for j in range(len(limit)) if least[j] > limit[j] + _EPS * max(1.0, abs(float(limit[j])))
+    ]
     if alone:
         raise Infeasible(alone, least)
     mu = _multipliers(cost, use, limit) if len(cost) else np.zeros(len(limit))
@@ -234,4 +261,6 @@ def choose(cost: Floats, use: Floats, limit: Floats, *, nodes: int = NODES) -> S
     if best is None:
         raise Infeasible([], least)
     total = float(cost[tables, best].sum())
-    return Selection(best, mu, total, total if ended else min(bound, total), ended, use[tables, best].sum(axis=0))
+    return Selection(
+        best, mu, total, total if ended else min(bound, total), ended, use[tables, best].sum(axis=0)
+    )

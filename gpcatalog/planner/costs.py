@@ -1,4 +1,6 @@
-"""What one relation costs, by its class: a table of the capacity model's answers that the planner's arrays point into."""
+"""What one relation costs, by its class: a table of the capacity model's answers that the planner's
+arrays point into.
+"""
 
 from __future__ import annotations
 
@@ -32,18 +34,23 @@ from gpcatalog.model.storage import Storage
 KEEP, TO_AO_ROW, TO_AO_COLUMN, TO_HEAP = range(4)
 TARGETS = (None, Storage.AO_ROW, Storage.AO_COLUMN, Storage.HEAP)
 
-# A leaf that is built aside is created and filled by one transaction (in locked mode): on Greenplum 7 append-optimized rows then go to
+# A leaf that is built aside is created and filled by one transaction (in locked mode): on Greenplum
+# 7 append-optimized rows then go to
 # segment file 0, on 6 to the first one. Measured on 6.25.3 and 7.0.0.
 COPIED = Use(rows=True, segfiles=0, segment_zero=True)
 
 
 def counted(rows: Mapping[str, float]) -> float:
-    """Catalog rows that a plan counts: all but those of pg_stat_last_operation, which log what was done to a relation."""
+    """Catalog rows that a plan counts: all but those of pg_stat_last_operation, which log what was
+    done to a relation.
+    """
     return sum(n for catalog, n in rows.items() if catalog != "pg_stat_last_operation")
 
 
-# Bytes of one row with its share of the indexes in a catalog that VACUUM FULL has just written anew: what a plan gives back for good.
-# Measured on segments with 1,000 leaves of 20 columns with an index, on Greenplum 6.25.3 and 7.0.0, PostgreSQL 15 and 18.
+# Bytes of one row with its share of the indexes in a catalog that VACUUM FULL has just written
+# anew: what a plan gives back for good.
+# Measured on segments with 1,000 leaves of 20 columns with an index, on Greenplum 6.25.3 and 7.0.0,
+# PostgreSQL 15 and 18.
 _PACKED_GP = {"gp_distribution_policy": 164, "pg_inherits": 147, "pg_stat_last_operation": 229}
 _PACKED_PG = {
     "pg_class": 425,
@@ -71,20 +78,25 @@ for _like, _names in {"gp7": ("cb2",), "pg15": ("pg12", "pg13", "pg14", "pg16", 
 
 
 def catalog_bytes(gen: Generation, cluster: Cluster, cost: Cost) -> float:
-    """Estimated bytes on all instances of a relation's catalog rows, in catalogs that VACUUM FULL has written anew."""
+    """Estimated bytes on all instances of a relation's catalog rows, in catalogs that VACUUM FULL
+    has written anew.
+    """
     known = {**gen.row_bytes, **PACKED.get(gen.name, {})}
 
     def one(rows: Mapping[str, float]) -> float:
         return sum(n * known.get(catalog, UNMEASURED_ROW_BYTES) for catalog, n in rows.items())
 
-    return one(cost.coordinator) * cluster.entry_instances + one(cost.segment) * cluster.data_instances
+    return (
+        one(cost.coordinator) * cluster.entry_instances + one(cost.segment) * cluster.data_instances
+    )
 
 
 @dataclass(frozen=True)
 class LeafClass:
     """What leaves that cost the same have in common; see the relation table of a snapshot.
 
-    bounds: partitions with bounds on the path from below the root (pg_constraint rows on Greenplum 6)
+    bounds: partitions with bounds on the path from below the root (pg_constraint rows on Greenplum
+            6)
     leaf:   False for intermediates
     """
 
@@ -99,7 +111,8 @@ class LeafClass:
     persistence: str
     bounds: int
     leaf: bool
-    root: int  # index of the root whose columns and indexes it shares; -1 where nothing is known of them
+    # index of the root whose columns and indexes it shares; -1 where nothing is known of them
+    root: int
 
 
 @dataclass(frozen=True)
@@ -107,7 +120,8 @@ class RootShape:
     """Columns and indexes of a root, as the snapshot's facts tell them.
 
     live:  columns that are not dropped, 0 where not told
-    other: rows of its leaves in catalogs that no shape has, such as triggers: (catalog, mean a leaf)
+    other: rows of its leaves in catalogs that no shape has, such as triggers: (catalog, mean a
+           leaf)
     """
 
     live: int = 0
@@ -120,17 +134,31 @@ class RootShape:
 
 
 def model_generation(name: str) -> Generation:
-    """The cost model's generation for a server; a newer PostgreSQL than any measured counts as the newest one measured."""
+    """The cost model's generation for a server; a newer PostgreSQL than any measured counts as the
+    newest one measured.
+    """
     found = GENERATIONS.get(name)
     if found is None and name.startswith("pg"):
-        found = GENERATIONS[max((g for g in GENERATIONS if g.startswith("pg")), key=lambda g: int(g[2:]))]
+        found = GENERATIONS[
+            max((g for g in GENERATIONS if g.startswith("pg")), key=lambda g: int(g[2:]))
+        ]
     if found is None:
-        raise CatalogError(f"no cost model for the server generation {name!r}", hint="update gpcatalog")
+        raise CatalogError(
+            f"no cost model for the server generation {name!r}", hint="update gpcatalog"
+        )
     return found
 
 
-def shape_of(gen: Generation, one: LeafClass, root: RootShape, storage: Storage | None = None, *, anew: bool = False) -> Shape | None:
-    """The cost model's shape of a class, as it is or in another storage; None where the server cannot have that.
+def shape_of(
+    gen: Generation,
+    one: LeafClass,
+    root: RootShape,
+    storage: Storage | None = None,
+    *,
+    anew: bool = False,
+) -> Shape | None:
+    """The cost model's shape of a class, as it is or in another storage; None where the server
+    cannot have that.
 
     anew: written again, without the columns that were dropped.
     """
@@ -141,7 +169,10 @@ def shape_of(gen: Generation, one: LeafClass, root: RootShape, storage: Storage 
     own = one.indexes - len(root.indexes)
     if own >= 0 and root.live:
         columns = one.index_columns - sum(index.columns for index in root.indexes)
-        indexes = (*root.indexes, *(replace(index, attached=False) for index in _even(own, columns)))
+        indexes = (
+            *root.indexes,
+            *(replace(index, attached=False) for index in _even(own, columns)),
+        )
     else:
         indexes = _even(one.indexes, one.index_columns)
     if gen.rule_catalogs and target.append_optimized and any(i.constraint for i in indexes):
@@ -149,7 +180,8 @@ def shape_of(gen: Generation, one: LeafClass, root: RootShape, storage: Storage 
             indexes = tuple(replace(i, constraint=False) for i in indexes)
         else:
             return None
-    # ao_column of Greenplum 7 never has TOAST: whether another storage would need it is not known, so it is counted
+    # ao_column of Greenplum 7 never has TOAST: whether another storage would need it is not known,
+    # so it is counted
     toast = one.toast or (target is not now and now not in gen.toast)
     return Shape(
         target,
@@ -163,7 +195,8 @@ def shape_of(gen: Generation, one: LeafClass, root: RootShape, storage: Storage 
         checks=root.checks,
         depends=root.depends,
         exchanged=anew,
-        owned=one.owner != 10,  # 10: the bootstrap superuser, whose objects have no pg_shdepend rows
+        owned=one.owner
+        != 10,  # 10: the bootstrap superuser, whose objects have no pg_shdepend rows
         unlogged=one.persistence == "u",
     )
 
@@ -176,20 +209,26 @@ def _even(indexes: int, columns: int) -> tuple[Index, ...]:
 
 
 def heap_files(segment: npt.NDArray[np.float64], block: int) -> npt.NDArray[np.float64]:
-    """Files of a heap on one segment beyond its first, of so many bytes there: a free space map from the second page on, one a GiB.
+    """Files of a heap on one segment beyond its first, of so many bytes there: a free space map
+    from the second page on, one a GiB.
 
     >>> heap_files(np.array([0, 8192, 8193, 2**30 + 1]), 8192).tolist()
     [0.0, 0.0, 1.0, 2.0]
     """
-    return np.asarray((segment > block) + np.maximum(np.ceil(segment / GIB) - 1, 0), dtype=np.float64)
+    return np.asarray(
+        (segment > block) + np.maximum(np.ceil(segment / GIB) - 1, 0), dtype=np.float64
+    )
 
 
 @dataclass
 class Table:
-    """Costs of every class under every target: arrays [class, target]; NaN where the server cannot have it.
+    """Costs of every class under every target: arrays [class, target]; NaN where the server cannot
+    have it.
 
-    A leaf under target 0 (KEEP) stands as it is; `anew` tells the same of leaves that are written again in their own storage.
-    rows:   catalog rows on one segment (PostgreSQL: on the server); more: those that come with the first rows
+    A leaf under target 0 (KEEP) stands as it is; `anew` tells the same of leaves that are written
+    again in their own storage.
+    rows:   catalog rows on one segment (PostgreSQL: on the server); more: those that come with the
+            first rows
     empty, filled: files on one segment
     catalog: estimated catalog bytes on all instances
     costs:  the full answers, for totals
@@ -206,12 +245,24 @@ class Table:
     anew: Table | None = None
 
     @classmethod
-    def of(cls, gen: Generation, cluster: Cluster, classes: list[LeafClass], roots: list[RootShape], *, anew: bool = False) -> Table:
-        """The table for these classes; external, foreign and unknown storages cost what a heap's catalog rows do, and no files."""
+    def of(
+        cls,
+        gen: Generation,
+        cluster: Cluster,
+        classes: list[LeafClass],
+        roots: list[RootShape],
+        *,
+        anew: bool = False,
+    ) -> Table:
+        """The table for these classes; external, foreign and unknown storages cost what a heap's
+        catalog rows do, and no files.
+        """
         n = len(classes)
         rows, more, empty, filled, catalog = (np.full((n, len(TARGETS)), np.nan) for _ in range(5))
         costs: list[list[Cost | None]] = []
-        memo: dict[tuple[Shape, bool, tuple[tuple[str, float], ...]], tuple[Cost, int, int, float]] = {}
+        memo: dict[
+            tuple[Shape, bool, tuple[tuple[str, float], ...]], tuple[Cost, int, int, float]
+        ] = {}
         for c, one in enumerate(classes):
             root = roots[one.root] if 0 <= one.root < len(roots) else RootShape()
             line: list[Cost | None] = []
@@ -219,7 +270,9 @@ class Table:
                 if target is one.storage or (target is not None and not one.leaf):
                     line.append(None)
                     continue
-                known = one if one.storage in gen.storages or t else replace(one, storage=Storage.HEAP)
+                known = (
+                    one if one.storage in gen.storages or t else replace(one, storage=Storage.HEAP)
+                )
                 shape = shape_of(gen, known, root, target, anew=anew or target is not None)
                 if shape is None or (t and one.storage not in gen.storages):
                     line.append(None)
@@ -233,8 +286,15 @@ class Table:
                     cost = relation_cost(gen, shape)
                     if leaf and root.other:
                         cost += Cost(dict(root.other), dict(root.other))
-                    arrived = counted(relation_rows(gen, shape, Instance.SEGMENT, use)) - counted(relation_rows(gen, shape))
-                    memo[kind] = (cost, relation_files(gen, shape, EMPTY), relation_files(gen, shape, use), arrived)
+                    arrived = counted(relation_rows(gen, shape, Instance.SEGMENT, use)) - counted(
+                        relation_rows(gen, shape)
+                    )
+                    memo[kind] = (
+                        cost,
+                        relation_files(gen, shape, EMPTY),
+                        relation_files(gen, shape, use),
+                        arrived,
+                    )
                 cost, files_empty, files_filled, arrived = memo[kind]
                 stored = one.storage in gen.storages
                 rows[c, t] = counted(cost.segment if gen.greenplum else cost.coordinator)

@@ -1,4 +1,6 @@
-"""Trade-off curves: what every table can reach for how much, and the choice among all of them under the limits."""
+"""Trade-off curves: what every table can reach for how much, and the choice among all of them under
+the limits.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,18 @@ import numpy.typing as npt
 
 from gpcatalog.planner import budget, frontier
 from gpcatalog.planner.costs import KEEP
-from gpcatalog.planner.group import FILES, LEAVES, RESOURCES, REWRITE, SECONDS, Problem, Solution, prepare, prices, solve
+from gpcatalog.planner.group import (
+    FILES,
+    LEAVES,
+    RESOURCES,
+    REWRITE,
+    SECONDS,
+    Problem,
+    Solution,
+    prepare,
+    prices,
+    solve,
+)
 from gpcatalog.planner.policy import Weights
 from gpcatalog.planner.sets.keep_reasons import KeepReason
 from gpcatalog.planner.sets.reader import KEPT, Reader
@@ -65,8 +78,9 @@ class Outcome:
     """The chosen points.
 
     choice:  [table] number of the column of prices
-    cost:    points; bound: no grouping of any table can cost less under the limits (over all groupings where `true_bound`,
-             else over the points of the curves); gap: their distance as a share of the cost
+    cost:    points; bound: no grouping of any table can cost less under the limits (over all
+             groupings where `true_bound`, else over the points of the curves); gap: their distance
+             as a share of the cost
     exact:   the choice is the cheapest among the points
     """
 
@@ -85,8 +99,9 @@ class Outcome:
 def sweep(weights: Weights, *, targets: bool) -> Floats:
     """The columns of prices that every table is solved for.
 
-    Without targets the price of a point is 1 and the sweep shows what a different taste would do; with targets, rows and files
-    are pressed on apart, since a conversion saves files and a merge both.
+    Without targets the price of a point is 1 and the sweep shows what a different taste would do;
+    with targets, rows and files are pressed on apart, since a conversion saves files and a merge
+    both.
     """
     found = [prices(weights, gain) for gain in GAINS]
     if targets:
@@ -102,10 +117,12 @@ BETWEEN = 24  # points of the whole curve between those that every table was sol
 
 
 def whole(curves: Curves, weights: Weights) -> list[tuple[float, Floats]]:
-    """The curve over all tables: pressure on what is gained, and the sums of all resources, lightest first.
+    """The curve over all tables: pressure on what is gained, and the sums of all resources,
+    lightest first.
 
-    Each table takes, of the points it was solved for, the one that costs least under that pressure; between the pressures it was
-    solved for come those at which tables begin to pay, so that the curve bends where it really does.
+    Each table takes, of the points it was solved for, the one that costs least under that pressure;
+    between the pressures it was solved for come those at which tables begin to pay, so that the
+    curve bends where it really does.
     """
     totals = curves.totals[:, :, : len(GAINS)]
     one, nothing = prices(weights, 1.0), prices(weights, 0.0)
@@ -123,7 +140,13 @@ def whole(curves: Curves, weights: Weights) -> list[tuple[float, Floats]]:
 
 
 def build(
-    reader: Reader, *, rate: float, headroom: float | None, lock_limit: float | None, targets: bool, progress: Callable[[str], None]
+    reader: Reader,
+    *,
+    rate: float,
+    headroom: float | None,
+    lock_limit: float | None,
+    targets: bool,
+    progress: Callable[[str], None],
 ) -> Curves:
     """Solve every table for every column of prices, a chunk at a time."""
     columns = sweep(reader.policy.weights, targets=targets)
@@ -135,7 +158,12 @@ def build(
     done = 0
     for chunk in reader.chunks():
         problem = prepare(
-            chunk, now=reader.now, column_share=reader.policy.workload.column_share, rate=rate, headroom=headroom, lock_limit=lock_limit
+            chunk,
+            now=reader.now,
+            column_share=reader.policy.workload.column_share,
+            rate=rate,
+            headroom=headroom,
+            lock_limit=lock_limit,
         )
         parts.append(solve(problem, columns).totals)
         stay = problem.singles.comps[KEEP]
@@ -152,7 +180,10 @@ def build(
 
 
 def _enumerate(curves: Curves, objective: Floats, ways: list[int]) -> bool:
-    """Add every undominated grouping of small tables as points. Returns whether that was all tables that have a choice."""
+    """Add every undominated grouping of small tables as points.
+
+    Returns whether that was all tables that have a choice.
+    """
     if curves.problems is None or len(curves.totals) > frontier.TABLES:
         return False
     directions = np.stack([objective, *(np.eye(len(RESOURCES))[way] for way in ways)], axis=1)
@@ -176,16 +207,21 @@ def _enumerate(curves: Curves, objective: Floats, ways: list[int]) -> bool:
             more[root, :, n] = way.totals
             curves.picks[root, points + n] = way.picks
     curves.totals = np.concatenate([curves.totals, more], axis=2)
-    # they have no prices of their own: the last ones, with the multipliers, tell them apart for people
-    curves.columns = np.concatenate([curves.columns, np.repeat(curves.columns[:, -1:], most, axis=1)], axis=1)
+    # they have no prices of their own: the last ones, with the multipliers, tell them apart for
+    # people
+    curves.columns = np.concatenate(
+        [curves.columns, np.repeat(curves.columns[:, -1:], most, axis=1)], axis=1
+    )
     return complete
 
 
 def decide(curves: Curves, objective: Floats, limits: dict[str, float]) -> Outcome:
     """One point for every table: the cheapest by `objective` (prices) that keeps the limits.
 
-    limits: "leaves", "files", "rewrite", "seconds" → what the tables may sum up to. Raises budget.Infeasible.
-    Where the problems are at hand new points are made at the multipliers found, until the bound over all groupings is met.
+    limits: "leaves", "files", "rewrite", "seconds" → what the tables may sum up to. Raises
+            budget.Infeasible.
+    Where the problems are at hand new points are made at the multipliers found, until the bound
+    over all groupings is met.
     """
     names = list(limits)
     ways = [WAYS[n] for n in names]
@@ -213,17 +249,23 @@ def decide(curves: Curves, objective: Floats, limits: dict[str, float]) -> Outco
         made = np.concatenate([solve(p, price[:, None]).totals for p in curves.problems or ()])
         for root, one in curves.fixed.items():
             made[root] = one[:, None]
-        best_bound = max(best_bound, float(np.einsum("trp,r->", made, price)) - float(multipliers @ limit))
+        best_bound = max(
+            best_bound, float(np.einsum("trp,r->", made, price)) - float(multipliers @ limit)
+        )
         known = np.abs(curves.totals - made).max(axis=1).min(axis=1)
         curves.columns = np.concatenate([curves.columns, price[:, None]], axis=1)
         curves.totals = np.concatenate([curves.totals, made], axis=2)
-        if upper is not None and (upper - best_bound <= NEAR * max(1.0, abs(upper)) or not (known > 1e-6).any()):
+        if upper is not None and (
+            upper - best_bound <= NEAR * max(1.0, abs(upper)) or not (known > 1e-6).any()
+        ):
             break
     complete = bool(names) and _enumerate(curves, objective, ways)
     # with many tables a single one more or less decides nothing: the gap is small, and stated
     chosen = master(budget.NODES if len(curves.totals) <= frontier.TABLES else budget.NODES // 20)
     true_bound = not names or best_bound > -np.inf
-    bound = chosen.cost if not names else min(best_bound, chosen.cost) if true_bound else chosen.bound
+    bound = (
+        chosen.cost if not names else min(best_bound, chosen.cost) if true_bound else chosen.bound
+    )
     if complete and chosen.exact:  # every grouping that nothing beats was among the points
         true_bound, bound = True, chosen.cost
     return Outcome(chosen.choice, chosen.cost, bound, true_bound, chosen.exact, chosen.multipliers)

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from gpcatalog.model.bounds import INFINITY, MINUS_INFINITY, Bound, BoundKind, Family, Term, interval, parse
+from gpcatalog.model.bounds import (
+    INFINITY,
+    MINUS_INFINITY,
+    Bound,
+    BoundKind,
+    Family,
+    Term,
+    interval,
+    parse,
+)
 from gpcatalog.planner.operations import End
 
 Pair = tuple[End | None, End | None]
@@ -22,7 +31,12 @@ def family_of(axis: str) -> Family:
 def _end(term: tuple[Term, ...] | None, inclusive: bool, at: int) -> End:
     if not term:
         return End()
-    return End(term[0].value, term[0].sql, inclusive, None if at <= MINUS_INFINITY or at >= INFINITY else at)
+    return End(
+        term[0].value,
+        term[0].sql,
+        inclusive,
+        None if at <= MINUS_INFINITY or at >= INFINITY else at,
+    )
 
 
 class Ends:
@@ -53,9 +67,13 @@ class Ends:
             low, high = interval(bound, self.kind)
         except ValueError:
             return None, None
-        return _end(bound.lower, bound.lower_inclusive, low), _end(bound.upper, bound.upper_inclusive, high)
+        return _end(bound.lower, bound.lower_inclusive, low), _end(
+            bound.upper, bound.upper_inclusive, high
+        )
 
     def of(self, first: str, last: str) -> Pair:
-        """Typed ends from the start of one bound to the end of another; None for lists and what has no place on the axis."""
+        """Typed ends from the start of one bound to the end of another; None for lists and what has
+        no place on the axis.
+        """
         low, high = self._pair(first)[0], self._pair(last)[1]
         return (None, None) if low is None or high is None else (low, high)

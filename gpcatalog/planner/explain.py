@@ -1,4 +1,6 @@
-"""Why one table is grouped as it is: every group leaf by leaf, and what coarser or finer would have meant."""
+"""Why one table is grouped as it is: every group leaf by leaf, and what coarser or finer would have
+meant.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,8 @@ BARS = 60  # leaves of one group that are drawn; the rest is told as a number
 class Row:
     """One group of the chosen grouping.
 
-    where:  the range, for people; bars: one character a leaf (unit), · where empty, ? where its size is unknown
+    where:  the range, for people; bars: one character a leaf (unit), · where empty, ? where its
+            size is unknown
     what:   what becomes of it; coarser, finer: why not otherwise
     """
 
@@ -55,7 +58,11 @@ def _bars(problem: Problem, start: int, end: int, highest: float) -> str:
 
 def _where(root: Root, problem: Problem, reader_texts: list[str], start: int, end: int) -> str:
     c = problem.chunk
-    if root.lists or not root.level or KeepReason(int(c.why[start])) in (KeepReason.DEFAULT, KeepReason.UNPARSED):
+    if (
+        root.lists
+        or not root.level
+        or KeepReason(int(c.why[start])) in (KeepReason.DEFAULT, KeepReason.UNPARSED)
+    ):
         return reader_texts[0] if end - start == 1 else f"{reader_texts[0]} … {reader_texts[-1]}"
     low, high = int(c.cal_low[start]), int(c.cal_high[end - 1])
 
@@ -96,7 +103,9 @@ class Explainer:
             total += float(comps[u] @ self.price)
         return total
 
-    def _coarser(self, start: int, end: int, slot: int, chosen: dict[int, tuple[int, float]]) -> str:
+    def _coarser(
+        self, start: int, end: int, slot: int, chosen: dict[int, tuple[int, float]]
+    ) -> str:
         """Why this stretch is not part of something wider."""
         problem, root, c = self.problem, self.root, self.problem.chunk
         gs, ge = self.groups
@@ -111,7 +120,11 @@ class Explainer:
             g = min(wider, key=lambda x: int(problem.groups.end[x] - problem.groups.start[x]))
             a, b = int(problem.groups.start[g]), int(problem.groups.end[g])
             option = min(
-                (o for o, may in enumerate(problem.groups.allowed) if may[g] and problem.groups.comps[o] is not None),
+                (
+                    o
+                    for o, may in enumerate(problem.groups.allowed)
+                    if may[g] and problem.groups.comps[o] is not None
+                ),
                 key=lambda o: self._cost(g, o),
             )
             now, at = 0.0, a
@@ -126,7 +139,8 @@ class Explainer:
             if at == b:
                 return (
                     f"one {name} would cost {self._cost(g, option) - now:,.0f} points more"
-                    f" ({size(float(comps[g][REWRITE]))} rewritten, {size(float(comps[g][SCAN]))} a day read more)"
+                    f" ({size(float(comps[g][REWRITE]))} rewritten, {size(float(comps[g][SCAN]))} a"
+                    " day read more)"
                 )
             return f"one {name} would overlap a cheaper neighbour"
         if not root.calendar:
@@ -158,17 +172,26 @@ class Explainer:
                 continue
             total = float(c.segment[inside + self.units[0]].sum())
             if total > root.wishes.max_leaf:
-                return f"its {grain.word} would hold {size(total)} on the fullest segment, over {size(root.wishes.max_leaf)}"
+                return (
+                    f"its {grain.word} would hold {size(total)} on the fullest segment, over"
+                    f" {size(root.wishes.max_leaf)}"
+                )
             return f"its {grain.word} has a gap, a change of form or a unit that stays"
         return "nothing coarser is left"
 
     def _slot_name(self, slot: int) -> str:
         if self.root.lists:
             return f"group of {self.root.widths[slot - 1]} values"
-        return grid.Grain(slot).word if self.root.calendar else f"range of {self.root.family.number(self.root.widths[slot - 1])}"
+        return (
+            grid.Grain(slot).word
+            if self.root.calendar
+            else f"range of {self.root.family.number(self.root.widths[slot - 1])}"
+        )
 
     def rows(self) -> list[Row]:
-        """The groups in order of the axis, neighbours with the same fate and reason drawn as one."""
+        """The groups in order of the axis, neighbours with the same fate and reason drawn as
+        one.
+        """
         problem, c = self.problem, self.problem.chunk
         s, e = self.units
         gs, ge = self.groups
@@ -176,14 +199,33 @@ class Explainer:
         operation = self.planned.wholes.operations.get(self.root.index)
         if operation:
             leaves, held = int(c.leaves[s:e].sum()), float(c.bytes[s:e].sum())
-            said = "unused subpartitions are dropped" if operation == "unused_subpartitions" else operation
-            return [Row("the whole table", e - s, leaves, held, _bars(problem, s, e, max(highest, 1.0)), f"{said}: the policy says so")]
+            said = (
+                "unused subpartitions are dropped"
+                if operation == "unused_subpartitions"
+                else operation
+            )
+            return [
+                Row(
+                    "the whole table",
+                    e - s,
+                    leaves,
+                    held,
+                    _bars(problem, s, e, max(highest, 1.0)),
+                    f"{said}: the policy says so",
+                )
+            ]
         texts = self._texts()
         pieces: list[tuple[int, int, int, int, float]] = []  # start, end, slot, option, cost
         for g in (np.flatnonzero(self.solved.group[gs:ge, 0]) + gs).tolist():
             option = int(self.solved.group_option[g, 0])
             pieces.append(
-                (int(problem.groups.start[g]), int(problem.groups.end[g]), int(problem.groups.slot[g]), option, self._cost(g, option))
+                (
+                    int(problem.groups.start[g]),
+                    int(problem.groups.end[g]),
+                    int(problem.groups.slot[g]),
+                    option,
+                    self._cost(g, option),
+                )
             )
         for u in (np.flatnonzero(self.solved.single[s:e, 0]) + s).tolist():
             option = int(self.solved.single_option[u, 0])
@@ -213,15 +255,31 @@ class Explainer:
             flush()
             last = ""
             target = TARGETS[option]
-            what = f"merge into one {self._slot_name(slot)}" + (f" as {target.value}" if target else "")
+            what = f"merge into one {self._slot_name(slot)}" + (
+                f" as {target.value}" if target else ""
+            )
             saved = self._alone(a, b) - cost
             finer = (
                 f"apart they would cost {saved:,.0f} points more"
                 if saved >= 0
-                else "alone this table would leave them apart; under the limits the sum over all tables is less so"
+                else (
+                    "alone this table would leave them apart; under the limits the sum over all"
+                    " tables is less so"
+                )
             )
             row = self._row(a, b, texts, highest, what)
-            found.append(Row(row.where, row.units, row.leaves, row.bytes, row.bars, what, self._coarser(a, b, slot, chosen), finer))
+            found.append(
+                Row(
+                    row.where,
+                    row.units,
+                    row.leaves,
+                    row.bytes,
+                    row.bars,
+                    what,
+                    self._coarser(a, b, slot, chosen),
+                    finer,
+                )
+            )
         flush()
         return found
 
@@ -241,7 +299,9 @@ class Explainer:
         s, e = self.units
         names = {
             r["oid"]: r["partition_name"] or r["name"]
-            for r in self.planned.reader.snapshot.rows("SELECT oid, name, partition_name FROM relation WHERE root = ?", [self.root.oid])
+            for r in self.planned.reader.snapshot.rows(
+                "SELECT oid, name, partition_name FROM relation WHERE root = ?", [self.root.oid]
+            )
         }
         return [names.get(o, "?") for o in self.problem.chunk.oid[s:e].tolist()]
 
@@ -254,19 +314,37 @@ class Explainer:
             return f"convert to {target.value if target else ''}"
         why = KeepReason(int(c.why[u]))
         if why is not KeepReason.FREE:
-            reason = self.planned.reader.bounds.reason(self.root.family, int(c.code[u])) if why is KeepReason.UNPARSED else ""
-            return f"stays: {self.root.reason or WHY_TEXT[why]}" + (f" ({reason})" if reason else "")
+            reason = (
+                self.planned.reader.bounds.reason(self.root.family, int(c.code[u]))
+                if why is KeepReason.UNPARSED
+                else ""
+            )
+            return f"stays: {self.root.reason or WHY_TEXT[why]}" + (
+                f" ({reason})" if reason else ""
+            )
         wished = self.root.wishes.storage
-        if wished in TARGETS and any(c.classes[k].storage != wished for k in c.leaf_class[c.leaf_unit == u].tolist()):
+        if wished in TARGETS and any(
+            c.classes[k].storage != wished for k in c.leaf_class[c.leaf_unit == u].tolist()
+        ):
             option = TARGETS.index(Storage(wished))
             if not self.problem.singles.allowed[option][u]:
-                return f"stays: it cannot be stored as {wished}: the server has no such storage, or a unique index does not allow it"
+                return (
+                    f"stays: it cannot be stored as {wished}: the server has no such storage, or a"
+                    " unique index does not allow it"
+                )
             return f"stays: the limits leave no room to store it as {wished}"
         gs, ge = self.groups
-        near = [g for g in range(gs, ge) if self.problem.groups.start[g] <= u < self.problem.groups.end[g]]
+        near = [
+            g
+            for g in range(gs, ge)
+            if self.problem.groups.start[g] <= u < self.problem.groups.end[g]
+        ]
         if not near:
             wide = dict(self.root.wishes.grains)
             if self.root.calendar and not wide:
                 return "stays: the policy names no grain"
-            return "stays: no cell of the grid that is cold and within max_leaf holds it and a neighbour"
+            return (
+                "stays: no cell of the grid that is cold and within max_leaf holds it and a"
+                " neighbour"
+            )
         return "stays: merging it would cost more than it gives back, or than the limits leave"

@@ -1,4 +1,6 @@
-"""Every grouping of a small table that nothing beats: the points that no prices lead to, for an exact choice under limits."""
+"""Every grouping of a small table that nothing beats: the points that no prices lead to, for an
+exact choice under limits.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,8 @@ def _kept(keys: Floats) -> npt.NDArray[np.int64]:
 def ways(problem: Problem, table: int, directions: Floats) -> list[Way] | None:
     """All groupings of a table undominated in every direction; None where there are too many.
 
-    table: place in the problem; directions: [resource, direction], such as the objective and each limited resource
+    table: place in the problem; directions: [resource, direction], such as the objective and each
+           limited resource
     """
     s, e = int(problem.unit_edges[table]), int(problem.unit_edges[table + 1])
     if not 0 < e - s <= UNITS:
@@ -50,13 +53,19 @@ def ways(problem: Problem, table: int, directions: Floats) -> list[Way] | None:
     gs, ge = int(problem.group_edges[table]), int(problem.group_edges[table + 1])
     arriving: dict[int, list[tuple[int, Pick, Floats]]] = {}
     for u in range(s, e):
-        for option, (comps, allowed) in enumerate(zip(problem.singles.comps, problem.singles.allowed, strict=True)):
+        for option, (comps, allowed) in enumerate(
+            zip(problem.singles.comps, problem.singles.allowed, strict=True)
+        ):
             if comps is not None and allowed[u]:
                 arriving.setdefault(u + 1, []).append((u, (False, u, option), comps[u]))
     for g in range(gs, ge):
-        for option, (comps, allowed) in enumerate(zip(problem.groups.comps, problem.groups.allowed, strict=True)):
+        for option, (comps, allowed) in enumerate(
+            zip(problem.groups.comps, problem.groups.allowed, strict=True)
+        ):
             if comps is not None and allowed[g]:
-                arriving.setdefault(int(problem.groups.end[g]), []).append((int(problem.groups.start[g]), (True, g, option), comps[g]))
+                arriving.setdefault(int(problem.groups.end[g]), []).append(
+                    (int(problem.groups.start[g]), (True, g, option), comps[g])
+                )
     totals: dict[int, Floats] = {s: np.zeros((1, directions.shape[0]))}
     back: dict[int, list[tuple[int, int, Pick]]] = {s: []}
     for u in range(s + 1, e + 1):
@@ -88,6 +97,10 @@ def apply(solved: Solution, problem: Problem, table: int, picks: tuple[Pick, ...
     solved.single[s:e, 0] = False
     solved.group[gs:ge, 0] = False
     for grouped, index, option in picks:
-        marks, options = (solved.group, solved.group_option) if grouped else (solved.single, solved.single_option)
+        marks, options = (
+            (solved.group, solved.group_option)
+            if grouped
+            else (solved.single, solved.single_option)
+        )
         marks[index, 0] = True
         options[index, 0] = option

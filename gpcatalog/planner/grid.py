@@ -14,7 +14,10 @@ Ints = npt.NDArray[np.int64]
 
 
 class Grain(IntEnum):
-    """Widths of a calendar cell, fine to coarse. Weeks are ISO weeks (Monday first) and cross months and years."""
+    """Widths of a calendar cell, fine to coarse.
+
+    Weeks are ISO weeks (Monday first) and cross months and years.
+    """
 
     HOUR = 1
     DAY = 2
@@ -39,7 +42,12 @@ GRAINS: dict[str, Grain] = {g.word: g for g in Grain}
 
 def _months(at: Ints) -> Ints:
     """Months since 1970-01 of a time axis."""
-    months: Ints = np.asarray(at, dtype=np.int64).astype("datetime64[us]").astype("datetime64[M]").astype(np.int64)
+    months: Ints = (
+        np.asarray(at, dtype=np.int64)
+        .astype("datetime64[us]")
+        .astype("datetime64[M]")
+        .astype(np.int64)
+    )
     return months
 
 
@@ -93,7 +101,8 @@ def cell_ends(grain: Grain, cell: Ints) -> Ints:
 
 
 def round_multiples(width: int, span: int, most: int = 12) -> list[int]:
-    """Cell widths for an integer key whose leaves are `width` wide: round numbers that are multiples of it, up to the span.
+    """Cell widths for an integer key whose leaves are `width` wide: round numbers that are
+    multiples of it, up to the span.
 
     Where width is no divisor of a round number its own doublings serve.
 
@@ -107,7 +116,9 @@ def round_multiples(width: int, span: int, most: int = 12) -> list[int]:
     found: list[int] = []
     power = 1
     while power <= span and len(found) < most:
-        found += [m * power for m in (1, 2, 5) if width < m * power <= span and m * power % width == 0]
+        found += [
+            m * power for m in (1, 2, 5) if width < m * power <= span and m * power % width == 0
+        ]
         power *= 10
     if not found:
         multiple = width * 2
@@ -117,11 +128,12 @@ def round_multiples(width: int, span: int, most: int = 12) -> list[int]:
     return found[:most]
 
 
-# --- keys that spell a date as a number --------------------------------------------------------------------------------
+# --- keys that spell a date as a number -----------------------------------------------------------
 
 
 def dates_from_numbers(values: Ints, digits: int) -> tuple[Ints, npt.NDArray[np.bool_]]:
-    """Time axis of integers such as 20240131 (digits=8) or 202401 (digits=6), and which of them are such dates.
+    """Time axis of integers such as 20240131 (digits=8) or 202401 (digits=6), and which of them are
+    such dates.
 
     >>> at, good = dates_from_numbers(np.array([20240131, 20240231, 19700101]), 8)
     >>> good.tolist(), int(at[2])
@@ -145,7 +157,11 @@ def number_from_date(at: int, digits: int) -> int:
     (19700101, 197001)
     """
     moment = np.datetime64(at, "us").astype("datetime64[D]").item()
-    return int(moment.year * 10000 + moment.month * 100 + moment.day if digits == 8 else moment.year * 100 + moment.month)
+    return int(
+        moment.year * 10000 + moment.month * 100 + moment.day
+        if digits == 8
+        else moment.year * 100 + moment.month
+    )
 
 
 def shown(at: int) -> str:
@@ -163,7 +179,8 @@ def shown(at: int) -> str:
 
 
 def label(grain: Grain, start: int) -> str:
-    """A short name of the cell that begins at `start`, fit for a partition name: letters, digits and underscores.
+    """A short name of the cell that begins at `start`, fit for a partition name: letters, digits
+    and underscores.
 
     >>> [label(g, days_from_civil(2024, 7, 1) * DAY) for g in Grain]
     ['2024070100', '20240701', '2024w27', '2024m07', '2024q3', '2024']

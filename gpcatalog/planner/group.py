@@ -1,8 +1,10 @@
-"""Per table: the exact optimum over all groupings of consecutive leaves on the grid, for many prices at once.
+"""Per table: the exact optimum over all groupings of consecutive leaves on the grid, for many
+prices at once.
 
-A candidate is the stretch of one run that lies inside one cell of one width: it begins and ends on the cell's edges, or where the
-run itself does. A grouping covers every unit once: alone (kept, stored otherwise, or dropped while empty) or in one candidate.
-Costs add up over groups, so the cheapest grouping is a shortest path; it is found for all tables and all prices side by side.
+A candidate is the stretch of one run that lies inside one cell of one width: it begins and ends on
+the cell's edges, or where the run itself does. A grouping covers every unit once: alone (kept,
+stored otherwise, or dropped while empty) or in one candidate. Costs add up over groups, so the
+cheapest grouping is a shortest path; it is found for all tables and all prices side by side.
 """
 
 from __future__ import annotations
@@ -31,14 +33,30 @@ from gpcatalog.planner.sets.arrays import SLOTS, Ints
 from gpcatalog.planner.sets.chunk import Chunk
 from gpcatalog.planner.sets.keep_reasons import KeepReason
 
-# Resources of a choice, in this order everywhere: catalog rows and files of one segment, leaves, bytes rewritten on all segments,
-# seconds, bytes a day that queries read more on all segments, leaves dropped, catalog bytes on all instances (estimate), merges,
+# Resources of a choice, in this order everywhere: catalog rows and files of one segment, leaves,
+# bytes rewritten on all segments,
+# seconds, bytes a day that queries read more on all segments, leaves dropped, catalog bytes on all
+# instances (estimate), merges,
 # leaves converted.
-RESOURCES = ("rows", "files", "leaves", "rewrite", "seconds", "scan", "dropped", "catalog", "merges", "converted", "unwished")
-ROWS, FILES, LEAVES, REWRITE, SECONDS, SCAN, DROPPED, CATALOG, MERGES, CONVERTED, UNWISHED = range(len(RESOURCES))
-UNWISHED_PRICE = (
-    1e6  # points for each cold leaf that is not stored as the policy says; by the default weights, rewriting 47 TiB costs as many
+RESOURCES = (
+    "rows",
+    "files",
+    "leaves",
+    "rewrite",
+    "seconds",
+    "scan",
+    "dropped",
+    "catalog",
+    "merges",
+    "converted",
+    "unwished",
 )
+ROWS, FILES, LEAVES, REWRITE, SECONDS, SCAN, DROPPED, CATALOG, MERGES, CONVERTED, UNWISHED = range(
+    len(RESOURCES)
+)
+# points for each cold leaf that is not stored as the policy says; by the default weights, rewriting
+# 47 TiB costs as many
+UNWISHED_PRICE = 1e6
 PLACES = 6  # of a point: sums in another order must not turn a tie into a choice
 DROP = len(TARGETS)  # the option after the storage targets: drop the empty unit
 
@@ -48,10 +66,16 @@ MIB = limits.MIB
 
 
 def prices(weights: Weights, gain: float = 1.0, rows: float = 1.0, files: float = 1.0) -> Floats:
-    """One column of prices: points a unit of each resource, what is gained (rows, files) times `gain`."""
+    """One column of prices: points a unit of each resource, what is gained (rows, files) times
+    `gain`.
+    """
     found = np.zeros(len(RESOURCES))
     found[ROWS], found[FILES] = weights.row * gain * rows, weights.file * gain * files
-    found[REWRITE], found[SCAN], found[DROPPED] = weights.rewrite / MIB, weights.scan / MIB, weights.drop
+    found[REWRITE], found[SCAN], found[DROPPED] = (
+        weights.rewrite / MIB,
+        weights.scan / MIB,
+        weights.drop,
+    )
     found[UNWISHED] = UNWISHED_PRICE
     return found
 
@@ -60,9 +84,10 @@ def prices(weights: Weights, gain: float = 1.0, rows: float = 1.0, files: float 
 class Options:
     """Groups and what each would cost under each way of storing it.
 
-    start, end: units, end exclusive; slot: width of the cell (grain, or number of the round multiple), 0 for a unit alone
-    comps[o]:   resources [group, resource] under option o (a storage target, or DROP); None where no group may take it
-    allowed[o]: which groups may
+    start, end: units, end exclusive; slot: width of the cell (grain, or number of the round
+                multiple), 0 for a unit alone
+    comps[o]:   resources [group, resource] under option o (a storage target, or DROP); None where
+    no group may take it allowed[o]: which groups may
     """
 
     start: Ints
@@ -74,7 +99,9 @@ class Options:
 
 @dataclass
 class Problem:
-    """One chunk, ready to be solved at any prices: units alone, candidates, and which belong to which table."""
+    """One chunk, ready to be solved at any prices: units alone, candidates, and which belong to
+    which table.
+    """
 
     chunk: Chunk
     singles: Options
@@ -117,6 +144,11 @@ def _overlaps(chunk: Chunk, start: Ints, end: Ints) -> Floats:
     return found
 
 
+def _cumulated(values: Ints) -> Ints:
+    """Sums up to each position, 0 first."""
+    return np.concatenate([[0], np.cumsum(values)])
+
+
 def _evaluate(
     chunk: Chunk,
     start: Ints,
@@ -137,7 +169,11 @@ def _evaluate(
     run = chunk.run[start]
     lanes = chunk.run_lanes[run]
     of, lane, first = _expand(lanes)
-    leaf = chunk.run_leaf[run][of] + lane * chunk.run_length[run][of] + (start - chunk.run_unit[run])[of]
+    leaf = (
+        chunk.run_leaf[run][of]
+        + lane * chunk.run_length[run][of]
+        + (start - chunk.run_unit[run])[of]
+    )
     to = leaf + (end - start)[of]
     sum_bytes, sum_segment, sum_filled = cumulated
     size = (sum_bytes[to] - sum_bytes[leaf]).astype(np.float64)
@@ -153,7 +189,9 @@ def _evaluate(
         return np.maximum.reduceat(values, first) if n else np.zeros(0)
 
     here = chunk.leaf_filled[leaf] != 0 if len(leaf) else np.zeros(0, np.bool_)
-    keep_rows = np.nan_to_num(table.rows[klass, KEEP] + np.where(here, table.more[klass, KEEP], 0.0))
+    keep_rows = np.nan_to_num(
+        table.rows[klass, KEEP] + np.where(here, table.more[klass, KEEP], 0.0)
+    )
     rows_above = chunk.rows[start] - add(keep_rows)
     files_above = chunk.files[start] - unit_leaf_files[start]
     catalog_above = chunk.catalog[start] - add(np.nan_to_num(table.catalog[klass, KEEP]))
@@ -186,11 +224,17 @@ def _evaluate(
         indexes = np.array([c.indexes for c in chunk.classes], dtype=np.float64)
         # every leaf of the table, and of those dropped the indexes and auxiliary relations as well
         fits &= 1 + held[place] + count * add(indexes[klass] + 4) <= lock_limit
-    ddl = np.where(count > 1, count, 1) * lanes * DROP_SECONDS + ADD_SECONDS + lanes * EXCHANGE_SECONDS
+    ddl = (
+        np.where(count > 1, count, 1) * lanes * DROP_SECONDS
+        + ADD_SECONDS
+        + lanes * EXCHANGE_SECONDS
+    )
     seconds = ddl + segment_sum / rate
     edges = np.concatenate([[0.0], np.cumsum(chunk.rate)])
     asked = edges[end] - edges[start]
-    alone_rate = chunk.rate + _overlaps(chunk, np.arange(len(chunk.root)), np.arange(len(chunk.root)) + 1)
+    alone_rate = chunk.rate + _overlaps(
+        chunk, np.arange(len(chunk.root)), np.arange(len(chunk.root)) + 1
+    )
     asked = asked + _overlaps(chunk, start, end)
     before = np.concatenate([[0.0], np.cumsum(alone_rate * chunk.scanned)])
     reads_now = before[end] - before[start]
@@ -202,11 +246,17 @@ def _evaluate(
     for option, target in enumerate(TARGETS):
         same = np.array([target is None or s is target for s in storages], dtype=np.bool_)
         lane_rows = np.where(same[klass], anew.rows[klass, KEEP], table.rows[klass, option])
-        lane_rows = lane_rows + np.where(filled, np.where(same[klass], anew.more[klass, KEEP], table.more[klass, option]), 0.0)
-        lane_catalog = np.where(same[klass], anew.catalog[klass, KEEP], table.catalog[klass, option])
+        lane_rows = lane_rows + np.where(
+            filled, np.where(same[klass], anew.more[klass, KEEP], table.more[klass, option]), 0.0
+        )
+        lane_catalog = np.where(
+            same[klass], anew.catalog[klass, KEEP], table.catalog[klass, option]
+        )
         lane_empty = np.where(same[klass], anew.empty[klass, KEEP], table.empty[klass, option])
         lane_filled = np.where(same[klass], anew.filled[klass, KEEP], table.filled[klass, option])
-        heap = np.array([(s if target is None else target) is Storage.HEAP for s in storages], dtype=np.bool_)
+        heap = np.array(
+            [(s if target is None else target) is Storage.HEAP for s in storages], dtype=np.bool_
+        )
         lane_filled = lane_filled + heap_files(np.where(heap[klass], segment, 0.0), chunk.block)
         possible = fits.copy()
         if option == KEEP:
@@ -221,7 +271,9 @@ def _evaluate(
             elif option == TO_AO_COLUMN:
                 from_row = np.array([s.value == "ao_row" for s in storages], dtype=np.bool_)
                 rows_only = most((~from_row[klass]).astype(np.float64)) == 0
-                possible &= (auto & rows_only & (column_file >= limits.AVERAGE_FILE_TARGET.value)) | (wish == "ao_column")
+                possible &= (
+                    auto & rows_only & (column_file >= limits.AVERAGE_FILE_TARGET.value)
+                ) | (wish == "ao_column")
             elif option == TO_HEAP:
                 possible &= (auto & (segment_max < by_root("heap_below"))) | (wish == "heap")
         possible = np.asarray(possible, dtype=np.bool_)
@@ -230,18 +282,24 @@ def _evaluate(
             comps.append(None)
             continue
         columnar = (
-            table.column_stored[klass] if option == KEEP else np.where(same[klass], table.column_stored[klass], target == "ao_column")
+            table.column_stored[klass]
+            if option == KEEP
+            else np.where(same[klass], table.column_stored[klass], target == "ao_column")
         )
         share = np.where(columnar, column_share, 1.0)
         found = np.zeros((n, len(RESOURCES)))
         found[:, ROWS] = rows_above + np.nan_to_num(add(lane_rows))
-        found[:, FILES] = files_above + np.nan_to_num(add(np.where(filled, lane_filled, lane_empty)))
+        found[:, FILES] = files_above + np.nan_to_num(
+            add(np.where(filled, lane_filled, lane_empty))
+        )
         found[:, LEAVES] = lanes
         found[:, CATALOG] = catalog_above + np.nan_to_num(add(lane_catalog))
         found[:, MERGES] = 0 if alone else 1
         found[:, CONVERTED] = add((~same[klass]).astype(np.float64))
         if option == KEEP:
-            found[:, UNWISHED] = add((_stored_as(chunk)[klass] != np.repeat(wish, lanes)) & np.repeat(named, lanes))
+            found[:, UNWISHED] = add(
+                (_stored_as(chunk)[klass] != np.repeat(wish, lanes)) & np.repeat(named, lanes)
+            )
         found[:, REWRITE] = bytes_sum
         found[:, SECONDS] = seconds
         found[:, SCAN] = asked * add(size * share) - reads_now
@@ -254,12 +312,18 @@ def _evaluate(
 
 
 def candidates(chunk: Chunk, now: int) -> tuple[Ints, Ints, npt.NDArray[np.int8]]:
-    """Stretches of units that one cell holds, for every width a table may use: start, end, slot; the finest width names a stretch."""
+    """Stretches of units that one cell holds, for every width a table may use: start, end, slot;
+    the finest width names a stretch.
+    """
     n = len(chunk.root)
     starts, ends, slots = [], [], []
     edges = np.searchsorted(chunk.root, [r.index for r in chunk.roots])
     edges = np.append(edges, n)
-    free = (chunk.why == KeepReason.FREE) & (chunk.cal_low > MINUS_INFINITY) & (chunk.cal_high < INFINITY)
+    free = (
+        (chunk.why == KeepReason.FREE)
+        & (chunk.cal_low > MINUS_INFINITY)
+        & (chunk.cal_high < INFINITY)
+    )
     run_starts = np.zeros(n, dtype=np.bool_)
     run_starts[chunk.run_unit] = True
     for slot in range(1, SLOTS):
@@ -281,7 +345,9 @@ def candidates(chunk: Chunk, now: int) -> tuple[Ints, Ints, npt.NDArray[np.int8]
             elif slot <= len(r.widths):
                 width = r.widths[slot - 1]
                 cell[s:e] = np.floor_divide(chunk.cal_low[s:e], width)
-                fit[s:e] = free[s:e] & (np.floor_divide(chunk.cal_high[s:e] - 1, width) == cell[s:e])
+                fit[s:e] = free[s:e] & (
+                    np.floor_divide(chunk.cal_high[s:e] - 1, width) == cell[s:e]
+                )
                 after[s:e] = (cell[s:e] + 1) * width
                 latest[s:e] = chunk.hot_edge[s:e]
                 if r.lists:
@@ -318,15 +384,44 @@ def _stored_as(chunk: Chunk) -> npt.NDArray[np.object_]:
 
 
 def prepare(
-    chunk: Chunk, *, now: int, column_share: float, rate: float = COPY_RATE, headroom: float | None = None, lock_limit: float | None = None
+    chunk: Chunk,
+    *,
+    now: int,
+    column_share: float,
+    rate: float = COPY_RATE,
+    headroom: float | None = None,
+    lock_limit: float | None = None,
 ) -> Problem:
-    """All choices of a chunk with what each costs. rate: bytes a second that one segment copies; headroom: bytes; lock_limit: locks."""
+    """All choices of a chunk with what each costs.
+
+    rate: bytes a second that one segment copies; headroom: bytes; lock_limit: locks.
+    """
     n = len(chunk.root)
     known = np.maximum(chunk.leaf_bytes, 0).astype(np.int64)
     segment = np.maximum(chunk.leaf_segment, 0).astype(np.int64)
-    cumulated = tuple(np.concatenate([[0], np.cumsum(x)]) for x in (known, segment, (chunk.leaf_filled != 0).astype(np.int64)))
-    unit_leaf_files = np.bincount(chunk.leaf_unit, weights=chunk.leaf_files, minlength=n) if n else np.zeros(0)
-    settings = {"column_share": column_share, "rate": rate, "headroom": headroom, "lock_limit": lock_limit}
+    filled = (chunk.leaf_filled != 0).astype(np.int64)
+    cumulated = (_cumulated(known), _cumulated(segment), _cumulated(filled))
+    unit_leaf_files = (
+        np.bincount(chunk.leaf_unit, weights=chunk.leaf_files, minlength=n).astype(np.float64)
+        if n
+        else np.zeros(0)
+    )
+
+    def evaluated(first: Ints, last: Ints, slots: npt.NDArray[np.int8], *, alone: bool) -> Options:
+        return _evaluate(
+            chunk,
+            first,
+            last,
+            slots,
+            cumulated,
+            unit_leaf_files,
+            alone=alone,
+            column_share=column_share,
+            rate=rate,
+            headroom=headroom,
+            lock_limit=lock_limit,
+        )
+
     start, end, slot = candidates(chunk, now)
     # a merge of leaves that all have min_leaf or more is not wanted
     smallest = {r.index: r.wishes.min_leaf for r in chunk.roots if r.wishes.min_leaf}
@@ -338,29 +433,40 @@ def prepare(
         seen = np.concatenate([[0], np.cumsum(small)])
         wanted = (line[chunk.root[start]] == 0) | (seen[end] > seen[start])
         start, end, slot = start[wanted], end[wanted], slot[wanted]
-    groups = _evaluate(chunk, start, end, slot, cumulated, unit_leaf_files, alone=False, **settings)  # type: ignore[arg-type]
+    groups = evaluated(start, end, slot, alone=False)
     some = np.zeros(len(start), dtype=np.bool_)
     for may in groups.allowed:
         some |= may
     if not some.all():
         groups = Options(
-            start[some], end[some], slot[some], [None if c is None else c[some] for c in groups.comps], [a[some] for a in groups.allowed]
+            start[some],
+            end[some],
+            slot[some],
+            [None if c is None else c[some] for c in groups.comps],
+            [a[some] for a in groups.allowed],
         )
 
     every = np.arange(n, dtype=np.int64)
-    alone = _evaluate(chunk, every, every + 1, np.zeros(n, np.int8), cumulated, unit_leaf_files, alone=True, **settings)  # type: ignore[arg-type]
+    alone = evaluated(every, every + 1, np.zeros(n, np.int8), alone=True)
     cold = chunk.why == KeepReason.FREE
     alone.allowed = [a & cold & ~chunk.unknown for a in alone.allowed]
     alone.comps = [c if a.any() else None for c, a in zip(alone.comps, alone.allowed, strict=True)]
     stay = np.zeros((n, len(RESOURCES)))
-    stay[:, ROWS], stay[:, FILES], stay[:, LEAVES], stay[:, CATALOG] = chunk.rows, chunk.files, chunk.leaves, chunk.catalog
+    stay[:, ROWS], stay[:, FILES], stay[:, LEAVES], stay[:, CATALOG] = (
+        chunk.rows,
+        chunk.files,
+        chunk.leaves,
+        chunk.catalog,
+    )
     convertible = np.zeros(n, dtype=np.bool_)
     for r in chunk.roots:
         if r.wishes.storage in TARGETS:
             option = TARGETS.index(Storage(r.wishes.storage))
             at = chunk.root == r.index
             stay[at & cold, UNWISHED] = np.bincount(
-                chunk.leaf_unit, weights=_stored_as(chunk)[chunk.leaf_class] != r.wishes.storage, minlength=n
+                chunk.leaf_unit,
+                weights=_stored_as(chunk)[chunk.leaf_class] != r.wishes.storage,
+                minlength=n,
             )[at & cold]
             convertible |= at & alone.allowed[option]
     stay[~convertible, UNWISHED] = 0  # nothing could be done about it
@@ -387,11 +493,15 @@ def prepare(
     return Problem(chunk, alone, groups, unit_edges, group_edges, indexes)
 
 
-def _cheapest(options: Options, price: Floats, tables: Ints | None) -> tuple[Floats, npt.NDArray[np.int8]]:
-    """Cost of every group under its cheapest option, [group, price], in whole 10^-PLACES of a point, and which option that is.
+def _cheapest(
+    options: Options, price: Floats, tables: Ints | None
+) -> tuple[Floats, npt.NDArray[np.int8]]:
+    """Cost of every group under its cheapest option, [group, price], in whole 10^-PLACES of a
+    point, and which option that is.
 
     Whole numbers add up to the same sum in any order. The earlier of equal options stays.
-    price: [resource, L] for all tables alike, or [table, resource] where `tables` says which table a group belongs to (L is 1).
+    price: [resource, L] for all tables alike, or [table, resource] where `tables` says which table
+           a group belongs to (L is 1).
     """
     n, width = len(options.start), price.shape[1] if tables is None else 1
     scaled = price * 10.0**PLACES
@@ -417,33 +527,51 @@ def _cheapest(options: Options, price: Floats, tables: Ints | None) -> tuple[Flo
 def solve(problem: Problem, price: Floats, *, per_table: bool = False) -> Solution:
     """The cheapest grouping of every table under every column of prices.
 
-    price: [resource, L]; with per_table [table of the chunk, resource], one column of its own for each.
+    price: [resource, L]; with per_table [table of the chunk, resource], one column of its own for
+           each.
     Exact: a shortest path over all candidates. Ties go to leaving things as they are.
     """
     chunk, singles, groups = problem.chunk, problem.singles, problem.groups
     n, m = len(chunk.root), len(groups.start)
     width = 1 if per_table else price.shape[1]
-    unit_table = np.repeat(np.arange(len(problem.roots)), np.diff(problem.unit_edges)) if per_table else None
-    group_table = np.repeat(np.arange(len(problem.roots)), np.diff(problem.group_edges)) if per_table else None
+    unit_table = (
+        np.repeat(np.arange(len(problem.roots)), np.diff(problem.unit_edges)) if per_table else None
+    )
+    group_table = (
+        np.repeat(np.arange(len(problem.roots)), np.diff(problem.group_edges))
+        if per_table
+        else None
+    )
     base, base_option = _cheapest(singles, price, unit_table)
     cost, group_option = _cheapest(groups, price, group_table)
     single = np.ones((n, width), dtype=np.bool_)
     made = np.zeros((m, width), dtype=np.bool_)
     if m:
         _shortest(groups, base, cost, single, made, n)
-    return Solution(_totals(problem, single, base_option, made, group_option, width), single, base_option, made, group_option)
+    return Solution(
+        _totals(problem, single, base_option, made, group_option, width),
+        single,
+        base_option,
+        made,
+        group_option,
+    )
 
 
-def _shortest(groups: Options, base: Floats, cost: Floats, single: Bools, made: Bools, n: int) -> None:
-    """Shortest paths of all components side by side; marks units alone in `single` and candidates in `made`.
+def _shortest(
+    groups: Options, base: Floats, cost: Floats, single: Bools, made: Bools, n: int
+) -> None:
+    """Shortest paths of all components side by side; marks units alone in `single` and candidates
+    in `made`.
 
-    Units between which no candidate begins or ends are one link of the chain: whoever takes one of them alone takes all.
+    Units between which no candidate begins or ends are one link of the chain: whoever takes one of
+    them alone takes all.
     """
     width = base.shape[1]
     edge = np.zeros(n + 1, dtype=np.bool_)
     edge[groups.start] = True
     edge[groups.end] = True
-    # a component is a stretch that no candidate crosses the ends of: components know nothing of one another
+    # a component is a stretch that no candidate crosses the ends of: components know nothing of one
+    # another
     cover = np.zeros(n + 1, dtype=np.int64)
     np.add.at(cover, groups.start + 1, 1)
     np.add.at(cover, groups.end, -1)
@@ -455,13 +583,16 @@ def _shortest(groups: Options, base: Floats, cost: Floats, single: Bools, made: 
     first = np.flatnonzero(~inside[link])  # first link of every component
     length = np.diff(np.append(first, len(link)))
     component = np.cumsum(~inside[link]) - 1
-    longer = np.unique(component[of[groups.start]])  # the others are single units, alone whatever happens
+    longer = np.unique(
+        component[of[groups.start]]
+    )  # the others are single units, alone whatever happens
     longer = longer[np.argsort(-length[longer], kind="stable")]
     rank = np.full(len(first), -1, dtype=np.int64)
     rank[longer] = np.arange(len(longer))
     lengths = length[longer]
     deepest = int(lengths[0])
-    # blocks by position: block p holds position p of every component at least p long, longest first, so blocks are prefixes
+    # blocks by position: block p holds position p of every component at least p long, longest
+    # first, so blocks are prefixes
     alive = np.searchsorted(-lengths, -np.arange(deepest + 1), side="right")
     offset = np.concatenate([[0], np.cumsum(alive)])
     best = np.empty((int(offset[-1]), width))
@@ -518,7 +649,12 @@ def _shortest(groups: Options, base: Floats, cost: Floats, single: Bools, made: 
 
 
 def _totals(
-    problem: Problem, single: Bools, single_option: npt.NDArray[np.int8], made: Bools, group_option: npt.NDArray[np.int8], width: int
+    problem: Problem,
+    single: Bools,
+    single_option: npt.NDArray[np.int8],
+    made: Bools,
+    group_option: npt.NDArray[np.int8],
+    width: int,
 ) -> Floats:
     totals = np.zeros((len(problem.roots), len(RESOURCES), width))
     for options, used, which, edges in (

@@ -9,7 +9,12 @@ from gpcatalog.errors import CatalogError, Exit
 from gpcatalog.planner import budget, curve, policy
 from gpcatalog.planner.group import RESOURCES
 
-NAMES = {"leaves": "target_leaves", "files": "target_files", "rewrite": "max_rewrite", "seconds": "window"}
+NAMES = {
+    "leaves": "target_leaves",
+    "files": "target_files",
+    "rewrite": "max_rewrite",
+    "seconds": "window",
+}
 
 
 def asked(wanted: policy.Limits) -> dict[str, float]:
@@ -38,7 +43,9 @@ def _said(name: str, value: float) -> str:
     return f"{NAMES[name]} = {value:,.0f}"
 
 
-def impossible(e: budget.Infeasible, asked: dict[str, float], rest: dict[str, float], curves: curve.Curves) -> CatalogError:
+def impossible(
+    e: budget.Infeasible, asked: dict[str, float], rest: dict[str, float], curves: curve.Curves
+) -> CatalogError:
     names = list(asked)
     if e.alone:
         j = e.alone[0]
@@ -51,9 +58,12 @@ def impossible(e: budget.Infeasible, asked: dict[str, float], rest: dict[str, fl
             "seconds": "seconds are needed",
         }
         return CatalogError(
-            f"{_said(name, asked[name])} cannot be reached: whatever is done, at least {least:,.0f} {what[name]}",
-            hint="hot, default and special leaves stay as they are: `gpcatalog plan --explain TABLE` says which;"
-            " raise the limit, or relax the policy (hot_days, max_leaf, grains)",
+            f"{_said(name, asked[name])} cannot be reached: whatever is done, at least {least:,.0f}"
+            f" {what[name]}",
+            hint=(
+                "hot, default and special leaves stay as they are: `gpcatalog plan --explain TABLE`"
+                " says which; raise the limit, or relax the policy (hot_days, max_leaf, grains)"
+            ),
             exit_code=Exit.USAGE,
         )
     targets = [n for n in names if n in ("leaves", "files")] or names[:1]
@@ -63,12 +73,18 @@ def impossible(e: budget.Infeasible, asked: dict[str, float], rest: dict[str, fl
         try:
             objective = np.zeros(len(RESOURCES))
             objective[curve.WAYS[targets[0]]] = 1.0
-            within = curve.decide(curves, objective, {n: asked[n] - rest.get(n, 0.0) for n in others})
+            within = curve.decide(
+                curves, objective, {n: asked[n] - rest.get(n, 0.0) for n in others}
+            )
             least = within.cost + rest.get(targets[0], 0.0)
             kept = " and ".join(_said(n, asked[n]) for n in others)
-            hint = f"within {kept} about {least:,.0f} {targets[0]} can be reached; raise one of them"
+            hint = (
+                f"within {kept} about {least:,.0f} {targets[0]} can be reached; raise one of them"
+            )
         except budget.Infeasible:
             pass
     return CatalogError(
-        "these limits contradict each other: " + " and ".join(_said(n, asked[n]) for n in names), hint=hint, exit_code=Exit.USAGE
+        "these limits contradict each other: " + " and ".join(_said(n, asked[n]) for n in names),
+        hint=hint,
+        exit_code=Exit.USAGE,
     )

@@ -1,4 +1,6 @@
-"""Losses of the steps of a plan: properties that differ between partitions, merged by the same rules as in a migration."""
+"""Losses of the steps of a plan: properties that differ between partitions, merged by the same
+rules as in a migration.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,15 @@ from functools import singledispatch
 from typing import Any
 
 from gpcatalog.model.properties import Properties
-from gpcatalog.model.traits import Differ, Traits, converted, index_properties_lost, merged, privileges_lost, replaced
+from gpcatalog.model.traits import (
+    Differ,
+    Traits,
+    converted,
+    index_properties_lost,
+    merged,
+    privileges_lost,
+    replaced,
+)
 from gpcatalog.planner import operations as op
 
 _PRIVILEGE, _INDEXES, _COMMENT = "privilege", ("index properties", ""), ("table comment", "")
@@ -15,7 +25,9 @@ _PRIVILEGE, _INDEXES, _COMMENT = "privilege", ("index properties", ""), ("table 
 
 def _split(properties: Traits) -> tuple[dict[tuple[str, str], str], list[str]]:
     """Traits that the rules merge, and privileges."""
-    plain = {k: v for k, v in properties.items() if k[0] != _PRIVILEGE and k not in (_INDEXES, _COMMENT)}
+    plain = {
+        k: v for k, v in properties.items() if k[0] != _PRIVILEGE and k not in (_INDEXES, _COMMENT)
+    }
     return plain, [name for what, name in properties if what == _PRIVILEGE]
 
 
@@ -26,7 +38,9 @@ def lost(properties: Properties, step: op.AnyStep) -> tuple[str, ...]:
 
 @singledispatch
 def _lost(step: op.Step, properties: Properties) -> list[str]:
-    """Return the sentences for one kind of step; a kind without a function of its own loses nothing."""
+    """Return the sentences for one kind of step; a kind without a function of its own loses
+    nothing.
+    """
     return []
 
 
@@ -39,7 +53,9 @@ def _(step: op.Merge | op.Convert, properties: Properties) -> list[str]:
         like = next((leaf for leaf in parts if leaf.oid == new.like), parts[-1])
         found += _merged(properties, [*(p for p in parts if p.oid != like.oid), like], new.storage)
     leaves = {leaf.oid for leaf in step.leaves}
-    if step.units and leaves.isdisjoint(u.oid for u in step.units):  # partitions with partitions of their own
+    if step.units and leaves.isdisjoint(
+        u.oid for u in step.units
+    ):  # partitions with partitions of their own
         above = [_split(properties.of(u.oid))[1] for u in step.units]
         found += privileges_lost(above, set.intersection(*map(set, above)), "the new one")
     return found
@@ -58,18 +74,26 @@ def _(step: op.Flatten, properties: Properties) -> list[str]:
 
 
 def _merged(properties: Properties, parts: Sequence[op.Leaf], storage: str) -> list[str]:
-    """What a leaf loses that is made of these, stored in this way; the last one counts as the newest."""
+    """What a leaf loses that is made of these, stored in this way; the last one counts as the
+    newest.
+    """
     every = [properties.of(p.oid) for p in parts]
     split = [_split(p) for p in every]
     kept = set.intersection(*(set(privileges) for _, privileges in split))
     try:
         traits, found = merged([plain for plain, _ in split], _split(properties.of())[0])
         newest = parts[-1]
-        found += converted(traits, storage, newest.options)[1] if storage and storage != newest.storage else []
+        found += (
+            converted(traits, storage, newest.options)[1]
+            if storage and storage != newest.storage
+            else []
+        )
     except Differ:  # a migration refuses it, and says why
         found = []
     found += privileges_lost([privileges for _, privileges in split], kept, "the new one")
-    return found + index_properties_lost([p.get(_INDEXES) for p in every], every[-1].get(_INDEXES), parts[-1].name)
+    return found + index_properties_lost(
+        [p.get(_INDEXES) for p in every], every[-1].get(_INDEXES), parts[-1].name
+    )
 
 
 @_lost.register
@@ -78,7 +102,20 @@ def _(step: op.Unpartition, properties: Properties) -> list[str]:
     table, kept = _split(properties.of())
     toast = {p.get(("toast options", "")) for p in every}
     if len(toast) == 1 and (text := toast.pop()) is not None:
-        table["toast options", ""] = text  # a partitioned table has no TOAST table: options that all leaves have alike are kept
+        table["toast options", ""] = (
+            # a partitioned table has no TOAST table: options that all leaves have alike are kept
+            text
+        )
     split = [_split(p) for p in every]
-    found = [*replaced([plain for plain, _ in split], table), *privileges_lost([p for _, p in split], kept, "the table")]
-    return found + [f"comment on {leaf.name}" for leaf, p in zip(step.leaves, every, strict=True) if _COMMENT in p][:20]
+    found = [
+        *replaced([plain for plain, _ in split], table),
+        *privileges_lost([p for _, p in split], kept, "the table"),
+    ]
+    return (
+        found
+        + [
+            f"comment on {leaf.name}"
+            for leaf, p in zip(step.leaves, every, strict=True)
+            if _COMMENT in p
+        ][:20]
+    )

@@ -13,8 +13,8 @@ class End(msgspec.Struct, frozen=True, omit_defaults=True):
     value:     text of the value, None where the range is open
     sql:       as the server spelled it
     inclusive: whether the value itself belongs to the range
-    axis:      where it lies: microseconds since 1970 UTC for dates and timestamps, the number for integers, ten-millionths for
-               decimals
+    axis:      where it lies: microseconds since 1970 UTC for dates and timestamps, the number for
+               integers, ten-millionths for decimals
     """
 
     value: str | None = None
@@ -26,9 +26,12 @@ class End(msgspec.Struct, frozen=True, omit_defaults=True):
 class Leaf(msgspec.Struct, frozen=True, omit_defaults=True):
     """A leaf as it was in the snapshot.
 
-    partition: partition name (Greenplum 6; empty for EVERY partitions: address them FOR (value)), bound: text as in the snapshot
-    unit:      number of the step's unit it lies under; lane: number of the step's new leaf that takes its rows
-    rows:      the server's estimate; bytes: all segments, segment_bytes: fullest segment; None where unknown
+    partition: partition name (Greenplum 6; empty for EVERY partitions: address them FOR (value)),
+               bound: text as in the snapshot
+    unit:      number of the step's unit it lies under; lane: number of the step's new leaf that
+               takes its rows
+    rows:      the server's estimate; bytes: all segments, segment_bytes: fullest segment; None
+               where unknown
     filled:    None where unknown
     """
 
@@ -49,7 +52,10 @@ class Leaf(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Unit(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A partition of the planned level: the leaf itself, or the subtree that is merged as a whole. Ends are None for list values."""
+    """A partition of the planned level: the leaf itself, or the subtree that is merged as a whole.
+
+    Ends are None for list values.
+    """
 
     oid: int
     name: str
@@ -62,7 +68,8 @@ class Unit(msgspec.Struct, frozen=True, omit_defaults=True):
 class NewLeaf(msgspec.Struct, frozen=True, omit_defaults=True):
     """A leaf that a step makes.
 
-    name:      relation name within 63 bytes; partition: partition name (Greenplum 6: with `name` made from it by the server's scheme)
+    name:      relation name within 63 bytes; partition: partition name (Greenplum 6: with `name`
+               made from it by the server's scheme)
     bound:     of the lane below the merged unit; empty where the unit is the leaf
     path:      partition names or bounds from the merged unit down to this leaf
     storage, options: target; options as key=value pairs for WITH (…)
@@ -83,11 +90,15 @@ class NewLeaf(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Gain(msgspec.Struct, frozen=True):
-    """What a step gives back; negative where it costs. Rows and files by the cost model, bytes are estimates.
+    """What a step gives back; negative where it costs.
 
-    Not counted are rows that follow use, not shape: statistics, comments, grants of single leaves, the log of operations.
+    Rows and files by the cost model, bytes are estimates.
 
-    rows:    catalog rows on one segment (PostgreSQL: on the server); coordinator_rows: on the coordinator
+    Not counted are rows that follow use, not shape: statistics, comments, grants of single leaves,
+    the log of operations.
+
+    rows:    catalog rows on one segment (PostgreSQL: on the server); coordinator_rows: on the
+             coordinator
     files:   files on one segment; catalog_bytes: on all instances; leaves: leaves fewer
     """
 
@@ -101,9 +112,11 @@ class Gain(msgspec.Struct, frozen=True):
 class Price(msgspec.Struct, frozen=True):
     """What a step costs.
 
-    bytes:     rewritten, all segments; segment_bytes: rewritten on the fullest segment, which needs as much free (None: unknown)
+    bytes:     rewritten, all segments; segment_bytes: rewritten on the fullest segment, which needs
+               as much free (None: unknown)
     seconds:   estimate: copying at the stated rate plus DDL
-    locks:     on one instance: all leaves of the table, indexes and auxiliary relations of what is dropped
+    locks:     on one instance: all leaves of the table, indexes and auxiliary relations of what is
+               dropped
     scan_bytes_per_day: read more by queries, estimate by the stated workload; negative where less
     """
 
@@ -151,9 +164,11 @@ class Step(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="operation
 
 
 class Merge(Step, frozen=True, omit_defaults=True, tag="merge", kw_only=True):
-    """Adjacent units become one: bound is the merged one, lower and upper its ends, grain the width of the cell it lies in.
+    """Adjacent units become one: bound is the merged one, lower and upper its ends, grain the width
+    of the cell it lies in.
 
-    whole: these are all partitions of the parent (a server never drops the last one: another must stand meanwhile)
+    whole: these are all partitions of the parent (a server never drops the last one: another must
+           stand meanwhile)
     """
 
     grain: str
@@ -183,7 +198,9 @@ class Convert(Step, frozen=True, omit_defaults=True, tag="convert", kw_only=True
 
 
 class DropEmpty(Step, frozen=True, omit_defaults=True, tag="drop-empty", kw_only=True):
-    """Empty leaves go; where: "past" (a gap that nothing fills), "premade" (beyond the horizon) or "unused" (subpartitions)."""
+    """Empty leaves go; where: "past" (a gap that nothing fills), "premade" (beyond the horizon) or
+    "unused" (subpartitions).
+    """
 
     where: str
     units: tuple[Unit, ...]
@@ -204,7 +221,9 @@ NO_FLATTEN = "Greenplum 6 cannot take a level out of a table: it would have to b
 
 
 class Flatten(Step, frozen=True, omit_defaults=True, tag="flatten", kw_only=True):
-    """The level below `level` has one partition a parent and prunes nothing: its leaves take their parents' place."""
+    """The level below `level` has one partition a parent and prunes nothing: its leaves take their
+    parents' place.
+    """
 
     level: int
     units: tuple[Unit, ...]
@@ -213,7 +232,9 @@ class Flatten(Step, frozen=True, omit_defaults=True, tag="flatten", kw_only=True
 
 
 class Externalise(Step, frozen=True, omit_defaults=True, tag="externalise", kw_only=True):
-    """A cold leaf is exchanged with a readable external table over files of `file_bytes`; the location is the owner's to say."""
+    """A cold leaf is exchanged with a readable external table over files of `file_bytes`; the
+    location is the owner's to say.
+    """
 
     file_bytes: int
     units: tuple[Unit, ...]
@@ -223,8 +244,9 @@ class Externalise(Step, frozen=True, omit_defaults=True, tag="externalise", kw_o
 class Reconfigure(Step, frozen=True, omit_defaults=True, tag="reconfigure", kw_only=True):
     """What makes new partitions follows the plan.
 
-    maker: "pg_partman" (now and wanted are columns of part_config), "every" (the interval of ALTER TABLE … EVERY scripts) or "template"
-           (of subpartitions: it shall say what the partition has below it that `now` names as "like", once the plan is carried out)
+    maker: "pg_partman" (now and wanted are columns of part_config), "every" (the interval of ALTER
+           TABLE … EVERY scripts) or "template" (of subpartitions: it shall say what the partition
+           has below it that `now` names as "like", once the plan is carried out)
     """
 
     maker: str
@@ -241,10 +263,13 @@ AnyStep = Merge | Convert | DropEmpty | Unpartition | Flatten | Externalise | Re
 
 
 def step_id(operation: str, table: str, *what: str) -> str:
-    """An id that depends on the change alone: operation, qualified table name and what is changed (bounds, targets).
+    """An id that depends on the change alone: operation, qualified table name and what is changed
+    (bounds, targets).
 
     >>> step_id("merge", "public.t", "FROM (1) TO (9)")
     'merge-47107f4e113f'
     """
-    digest = hashlib.sha256("\x1f".join((operation, table, *what)).encode("utf-8", "surrogatepass")).hexdigest()
+    digest = hashlib.sha256(
+        "\x1f".join((operation, table, *what)).encode("utf-8", "surrogatepass")
+    ).hexdigest()
     return f"{operation}-{digest[:12]}"

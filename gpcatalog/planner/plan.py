@@ -1,4 +1,6 @@
-"""A plan as a value: what a cluster has, what it would have, and the steps between; versioned, with stable ids and a fingerprint."""
+"""A plan as a value: what a cluster has, what it would have, and the steps between; versioned, with
+stable ids and a fingerprint.
+"""
 
 from __future__ import annotations
 
@@ -40,9 +42,12 @@ class Source(msgspec.Struct, frozen=True):
 class Totals(msgspec.Struct, frozen=True):
     """What a database has, or would have.
 
-    leaves: leaf partitions; tables: unpartitioned tables; rows: catalog rows on one segment (PostgreSQL: on the server), by the cost
-    model; catalog_bytes: estimate, all instances, no bloat; files: on one segment, by the cost model with one writer;
-    average_file: bytes of table data a file (estimate), None without sizes; catalog_query_ms: what the published slope adds to a scan
+    leaves: leaf partitions; tables: unpartitioned tables; rows: catalog rows on one segment
+            (PostgreSQL: on the server), by the cost
+    model; catalog_bytes: estimate, all instances, no bloat; files: on one segment, by the cost
+    model with one writer;
+    average_file: bytes of table data a file (estimate), None without sizes; catalog_query_ms: what
+                  the published slope adds to a scan
     """
 
     leaves: int
@@ -56,7 +61,9 @@ class Totals(msgspec.Struct, frozen=True):
 
 
 class Effort(msgspec.Struct, frozen=True):
-    """What all steps cost: bytes rewritten (all segments), seconds (estimate), bytes a day read more (estimate), leaves by kind."""
+    """What all steps cost: bytes rewritten (all segments), seconds (estimate), bytes a day read
+    more (estimate), leaves by kind.
+    """
 
     rewrite: int
     seconds: float
@@ -92,9 +99,11 @@ class CurvePoint(msgspec.Struct, frozen=True):
 
 
 class Optimum(msgspec.Struct, frozen=True):
-    """How good the choice is: cost and bound in points; gap is their distance as a share of the cost.
+    """How good the choice is: cost and bound in points; gap is their distance as a share of the
+    cost.
 
-    bound_over: "groupings" (no grouping of any table can do better) or "points" (no choice among the points of the curves)
+    bound_over: "groupings" (no grouping of any table can do better) or "points" (no choice among
+                the points of the curves)
     """
 
     cost: float
@@ -113,11 +122,15 @@ class Left(msgspec.Struct, frozen=True):
 
 
 class TablePlan(msgspec.Struct, omit_defaults=True):
-    """One partitioned table. `name` is fit for SQL; `fingerprint` is of its partitions (see `relations.fingerprint`).
+    """One partitioned table.
 
-    key: column that is planned by; axis: how its values are read; level: depth of the units (1 below the root), 0 where none
+    `name` is fit for SQL; `fingerprint` is of its partitions (see `relations.fingerprint`).
+
+    key: column that is planned by; axis: how its values are read; level: depth of the units (1
+         below the root), 0 where none
     distribution: as in DISTRIBUTED …;
-    default: whether a default partition takes what no other does; alone: why nothing is planned; left: why leaves stay as they are
+    default: whether a default partition takes what no other does; alone: why nothing is planned;
+             left: why leaves stay as they are
     """
 
     oid: int
@@ -153,7 +166,11 @@ class TablePlan(msgspec.Struct, omit_defaults=True):
 
 
 class Plan(msgspec.Struct, kw_only=True):
-    """A plan. What `make` returns holds tables without steps; its file (see emit/plan_json) and `full` have them."""
+    """A plan.
+
+    What `make` returns holds tables without steps; its file (see emit/plan_json) and `full` have
+    them.
+    """
 
     schema: str = SCHEMA
     id: str
@@ -176,5 +193,10 @@ class Plan(msgspec.Struct, kw_only=True):
 
 def changed(tables: Iterable[TablePlan]) -> list[TablePlan]:
     """Tables that a plan changes, most leaves saved first."""
-    found = [t for t in tables if t.merges or t.converted or t.dropped or t.leaves != t.leaves_after]
-    return sorted(found, key=lambda t: (-(t.leaves - t.leaves_after), -(t.files - t.files_after), t.schema, t.table))
+    found = [
+        t for t in tables if t.merges or t.converted or t.dropped or t.leaves != t.leaves_after
+    ]
+    return sorted(
+        found,
+        key=lambda t: (-(t.leaves - t.leaves_after), -(t.files - t.files_after), t.schema, t.table),
+    )

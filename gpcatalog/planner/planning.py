@@ -1,4 +1,6 @@
-"""From a snapshot to a plan: read, solve every table, choose under the limits, say what comes of it."""
+"""From a snapshot to a plan: read, solve every table, choose under the limits, say what comes of
+it.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,16 @@ from gpcatalog.planner.group import (
     prices,
     solve,
 )
-from gpcatalog.planner.plan import CurvePoint, Effort, Left, LimitLine, Optimum, Plan, Source, TablePlan
+from gpcatalog.planner.plan import (
+    CurvePoint,
+    Effort,
+    Left,
+    LimitLine,
+    Optimum,
+    Plan,
+    Source,
+    TablePlan,
+)
 from gpcatalog.planner.relations import relations_of
 from gpcatalog.planner.sets.chunk import Chunk
 from gpcatalog.planner.sets.keep_reasons import WHY_TEXT, KeepReason
@@ -50,7 +61,9 @@ NO_LIMITS = policy.Limits()
 
 @dataclass(frozen=True)
 class Request:
-    """What a plan is asked for: limits (of the policy, overridden by the call), the copying rate in bytes a second and segment."""
+    """What a plan is asked for: limits (of the policy, overridden by the call), the copying rate in
+    bytes a second and segment.
+    """
 
     limits: policy.Limits = NO_LIMITS
     rate: float = float(COPY_RATE)
@@ -58,19 +71,34 @@ class Request:
 
 
 def lock_slots(snapshot: Snapshot) -> float | None:
-    """Half the lock table of one instance, as the snapshot's settings size it; None where they were not read."""
+    """Half the lock table of one instance, as the snapshot's settings size it; None where they were
+    not read.
+    """
     found = {r["name"]: r["setting"] for r in snapshot.rows("SELECT name, setting FROM setting")}
     try:
-        numbers = [int(found[n]) for n in ("max_locks_per_transaction", "max_connections", "max_prepared_transactions")]
+        numbers = [
+            int(found[n])
+            for n in ("max_locks_per_transaction", "max_connections", "max_prepared_transactions")
+        ]
     except (KeyError, TypeError, ValueError):
         return None
     return known_limits.lock_slots(*numbers) / 2
 
 
 class PlanResult:
-    """A finished choice. `plan` holds everything but the steps; `tables()` yields tables with their steps, one at a time."""
+    """A finished choice.
 
-    def __init__(self, reader: Reader, request: Request, curves: curve.Curves, outcome: curve.Outcome, lock_limit: float | None) -> None:
+    `plan` holds everything but the steps; `tables()` yields tables with their steps, one at a time.
+    """
+
+    def __init__(
+        self,
+        reader: Reader,
+        request: Request,
+        curves: curve.Curves,
+        outcome: curve.Outcome,
+        lock_limit: float | None,
+    ) -> None:
         self.reader = reader
         self.request = request
         self.curves = curves
@@ -108,7 +136,9 @@ class PlanResult:
         wanted = only if only is not None else {r.index for r in self.reader.roots}
         for problem in self._problems(wanted):
             price = np.stack([self.column(r) for r in problem.chunk.roots])
-            solved = self.curves.settle(problem, solve(problem, price, per_table=True), self.outcome.choice)
+            solved = self.curves.settle(
+                problem, solve(problem, price, per_table=True), self.outcome.choice
+            )
             asked = [root for root in problem.chunk.roots if root.index in wanted]
             known = relations_of(self.reader.snapshot, [(root.oid, root.leaves) for root in asked])
             for root, rows in zip(asked, known, strict=True):
@@ -117,7 +147,9 @@ class PlanResult:
                 found.fingerprint = scribe.fingerprint
                 found.left = _left(scribe)
                 if root.index in self.wholes.operations:
-                    found.steps = table_level.steps(self.wholes.operations[root.index], scribe, found)
+                    found.steps = table_level.steps(
+                        self.wholes.operations[root.index], scribe, found
+                    )
                 else:
                     found.steps = [] if root.reason else scribe.steps(solved)
                     found.steps += proposals.external(scribe, problem)
@@ -125,12 +157,21 @@ class PlanResult:
                 properties = of_facts(root.facts)
                 if properties is not None or found.converted:
                     its = properties or Properties(())
-                    found.steps = [msgspec.structs.replace(step, lost=losses.lost(its, step)) for step in found.steps]
+                    found.steps = [
+                        msgspec.structs.replace(step, lost=losses.lost(its, step))
+                        for step in found.steps
+                    ]
                 yield found
 
     def losses(self) -> list[tuple[str, list[str]]]:
-        """Tables with a step that loses properties of partitions, and a sentence for each of these."""
-        some = {r.index for r in self.reader.roots if FACT in r.facts or self.table_plans[r.index].converted}
+        """Tables with a step that loses properties of partitions, and a sentence for each of
+        these.
+        """
+        some = {
+            r.index
+            for r in self.reader.roots
+            if FACT in r.facts or self.table_plans[r.index].converted
+        }
         found = []
         for table in self.tables(some) if some else ():
             lost = list(dict.fromkeys(line for step in table.steps for line in step.lost))
@@ -175,7 +216,11 @@ def _left(scribe: StepBuilder) -> list[Left]:
         examples = []
         for u in at[:3].tolist():
             name = scribe.relation[int(c.oid[u])].name
-            detail = scribe.reader.bounds.reason(root.family, int(c.code[u])) if why is KeepReason.UNPARSED else ""
+            detail = (
+                scribe.reader.bounds.reason(root.family, int(c.code[u]))
+                if why is KeepReason.UNPARSED
+                else ""
+            )
             examples.append(f"{name}: {detail}" if detail else name)
         found.append(Left(WHY_TEXT[why], int(c.leaves[at].sum()), tuple(examples)))
     return found
@@ -192,8 +237,10 @@ def make(
 ) -> PlanResult:
     """Plan the database of a snapshot.
 
-    workload: a workload.Workload read from the user's queries, or None for the policy's stated default
-    Raises CatalogError: nothing partitioned, a pruned snapshot, limits that contradict, sizes missing where a limit needs them.
+    workload: a workload.Workload read from the user's queries, or None for the policy's stated
+              default
+    Raises CatalogError: nothing partitioned, a pruned snapshot, limits that contradict, sizes
+    missing where a limit needs them.
     """
     rules = wanted or policy.Policy()
     asking = request or Request(rules.limits)
@@ -203,7 +250,11 @@ def make(
             f"{snapshot.path} was thinned to totals: it no longer knows single leaves",
             hint="plan from a whole snapshot: `gpcatalog snapshot take`",
         )
-    lock_limit = float(asking.limits.max_lock) if asking.limits.max_lock is not None else lock_slots(snapshot)
+    lock_limit = (
+        float(asking.limits.max_lock)
+        if asking.limits.max_lock is not None
+        else lock_slots(snapshot)
+    )
     reader = Reader(snapshot, rules, lock_limit=lock_limit, now=now, workload=workload)
     if not reader.roots:
         database = snapshot.header["database"]
@@ -212,11 +263,15 @@ def make(
             hint="`psql -l` lists other databases; a plan covers one",
         )
     source = totals.source_of(reader)
-    if source.sizes == "none" and ("rewrite" in asked or "seconds" in asked or asking.limits.headroom is not None):
+    if source.sizes == "none" and (
+        "rewrite" in asked or "seconds" in asked or asking.limits.headroom is not None
+    ):
         raise CatalogError(
             "this snapshot has no sizes, so max_rewrite, window and headroom cannot be kept",
-            hint="take a snapshot with a role that may list directories, or after ANALYZE; without these limits empty"
-            " leaves can be planned",
+            hint=(
+                "take a snapshot with a role that may list directories, or after ANALYZE; without"
+                " these limits empty leaves can be planned"
+            ),
         )
     targets = "leaves" in asked or "files" in asked
     headroom = asking.limits.headroom
@@ -233,13 +288,21 @@ def make(
     aside = {"leaves": float(rest.leaves + rest.tables), "files": rest.files}
     room = {n: v - aside.get(n, 0.0) for n, v in asked.items()}
     spared = None if headroom is None else float(policy.size(headroom))
-    wholes = table_level.chosen(reader, curves.before, rate=asking.rate, headroom=spared, lock_limit=lock_limit, room=dict(room))
+    wholes = table_level.chosen(
+        reader,
+        curves.before,
+        rate=asking.rate,
+        headroom=spared,
+        lock_limit=lock_limit,
+        room=dict(room),
+    )
     curves.fix(wholes.sums)
     if "leaves" in room:  # what is no longer partitioned counts as a table
         plain = sum(op == "unpartition" for op in wholes.operations.values())
         aside["leaves"] += plain
         room["leaves"] -= plain
-    # with a target the plan does no more than the target asks; without one it goes as far as the weights say it pays
+    # with a target the plan does no more than the target asks; without one it goes as far as the
+    # weights say it pays
     objective = prices(rules.weights, 0.0 if targets else 1.0)
     try:
         outcome = curve.decide(curves, objective, room)
@@ -251,13 +314,22 @@ def make(
     return planned
 
 
-def _fill(planned: PlanResult, source: Source, rest: totals.Rest, asked: dict[str, float], before: np.ndarray[Any, Any]) -> None:
+def _fill(
+    planned: PlanResult,
+    source: Source,
+    rest: totals.Rest,
+    asked: dict[str, float],
+    before: np.ndarray[Any, Any],
+) -> None:
     reader, curves, outcome = planned.reader, planned.curves, planned.outcome
     rules = reader.policy
     tables: list[TablePlan] = []
     after = np.zeros_like(before)
     for root in reader.roots:
-        was, will = curves.before[root.index], curves.totals[root.index, :, int(outcome.choice[root.index])].copy()
+        was, will = (
+            curves.before[root.index],
+            curves.totals[root.index, :, int(outcome.choice[root.index])].copy(),
+        )
         after += will
         distribution = next((d for o, d in root.facts.get("distribution", ()) if o == root.oid), "")
         tables.append(
@@ -292,7 +364,10 @@ def _fill(planned: PlanResult, source: Source, rest: totals.Rest, asked: dict[st
             )
         )
     planned.table_plans = tables
-    first, last = totals.totals(rest, before, max(1, reader.cluster.segments)), totals.totals(rest, after, max(1, reader.cluster.segments))
+    first, last = (
+        totals.totals(rest, before, max(1, reader.cluster.segments)),
+        totals.totals(rest, after, max(1, reader.cluster.segments)),
+    )
     plain = sum(op == "unpartition" for op in planned.wholes.operations.values())
     last = msgspec.structs.replace(last, tables=last.tables + plain)
     seen = {
@@ -302,19 +377,38 @@ def _fill(planned: PlanResult, source: Source, rest: totals.Rest, asked: dict[st
         "seconds": (0.0, float(after[SECONDS]), "s"),
     }
     lines = [
-        LimitLine(limits.NAMES[n], seen[n][2], v, seen[n][0], seen[n][1], seen[n][1] <= v * (1 + 1e-9) + 1e-6, "asked for")
+        LimitLine(
+            limits.NAMES[n],
+            seen[n][2],
+            v,
+            seen[n][0],
+            seen[n][1],
+            seen[n][1] <= v * (1 + 1e-9) + 1e-6,
+            "asked for",
+        )
         for n, v in asked.items()
     ]
     if reader.generation.greenplum:
         crowd = (
-            reader.snapshot.one("SELECT max(n) AS n FROM (SELECT count(*) AS n FROM instance WHERE content >= 0 GROUP BY hostname)")["n"]
+            reader.snapshot.one(
+                "SELECT max(n) AS n FROM (SELECT count(*) AS n FROM instance WHERE content >= 0"
+                " GROUP BY hostname)"
+            )["n"]
             or 1
         )
         seen["host"] = (first.files * crowd, last.files * crowd, "files a host")
         for id, value in (("leaves-ceiling-aoco", "leaves"), ("files-per-host", "host")):
             known = known_limits.limit(id)
             lines.append(
-                LimitLine(id, seen[value][2], known.value, seen[value][0], seen[value][1], seen[value][1] <= known.value, known.source)
+                LimitLine(
+                    id,
+                    seen[value][2],
+                    known.value,
+                    seen[value][0],
+                    seen[value][1],
+                    seen[value][1] <= known.value,
+                    known.source,
+                )
             )
     points: list[CurvePoint] = []
     for gain, sums in curve.whole(curves, rules.weights):
@@ -328,9 +422,17 @@ def _fill(planned: PlanResult, source: Source, rest: totals.Rest, asked: dict[st
             round(float(sums[SCAN]), 1),
             not asked and gain == 1.0,
         )
-        if points and not point.chosen and msgspec.structs.replace(points[-1], gain=gain, chosen=False) == point:
+        if (
+            points
+            and not point.chosen
+            and msgspec.structs.replace(points[-1], gain=gain, chosen=False) == point
+        ):
             continue  # the same choice
-        if points and point.chosen and msgspec.structs.replace(points[-1], gain=gain, chosen=True) == point:
+        if (
+            points
+            and point.chosen
+            and msgspec.structs.replace(points[-1], gain=gain, chosen=True) == point
+        ):
             points.pop()
         points.append(point)
     if asked:
@@ -357,7 +459,12 @@ def _fill(planned: PlanResult, source: Source, rest: totals.Rest, asked: dict[st
     )
     identity = hashlib.sha256(
         "\n".join(
-            [source.fingerprint, msgspec.json.encode(rules).decode(), repr(sorted(asked.items())), str(planned.request.rate)]
+            [
+                source.fingerprint,
+                msgspec.json.encode(rules).decode(),
+                repr(sorted(asked.items())),
+                str(planned.request.rate),
+            ]
         ).encode()
     ).hexdigest()
     planned.plan = Plan(
@@ -370,7 +477,11 @@ def _fill(planned: PlanResult, source: Source, rest: totals.Rest, asked: dict[st
         effort=effort,
         limits=lines,
         optimum=Optimum(
-            round(outcome.cost, 3), round(outcome.bound, 3), outcome.gap, outcome.exact, "groupings" if outcome.true_bound else "points"
+            round(outcome.cost, 3),
+            round(outcome.bound, 3),
+            outcome.gap,
+            outcome.exact,
+            "groupings" if outcome.true_bound else "points",
         ),
         weights=rules.weights,
         workload=rules.workload,
@@ -383,25 +494,41 @@ def _fill(planned: PlanResult, source: Source, rest: totals.Rest, asked: dict[st
 
 def _basis(planned: PlanResult, source: Source) -> list[str]:
     reader = planned.reader
-    rate = f"{planned.request.rate / known_limits.MIB:.0f} MiB/s a segment, given" if planned.request.rate_given else COPY_SOURCE
+    rate = (
+        f"{planned.request.rate / known_limits.MIB:.0f} MiB/s a segment, given"
+        if planned.request.rate_given
+        else COPY_SOURCE
+    )
     w = reader.policy.workload
     found = [
-        f"catalog rows and files: cost model of {reader.generation.title} ({reader.generation.source}); files with one writer",
+        (
+            f"catalog rows and files: cost model of {reader.generation.title}"
+            f" ({reader.generation.source}); files with one writer"
+        ),
         f"catalog bytes: estimate, {reader.generation.row_bytes_source}; live rows without bloat",
         f"sizes: {source.sizes}; emptiness told by {source.filled_basis}",
         f"time: estimate; copying at {rate}; DDL {DDL_SOURCE}",
-        f"catalog query time: estimate, {known_limits.CATALOG_QUERY_SLOPE.value:.0f} ms a 10,000 leaves"
-        f" ({known_limits.CATALOG_QUERY_SLOPE.source})",
+        (
+            f"catalog query time: estimate, {known_limits.CATALOG_QUERY_SLOPE.value:.0f} ms a"
+            f" 10,000 leaves ({known_limits.CATALOG_QUERY_SLOPE.source})"
+        ),
     ]
     if any(root.wishes.storage not in ("auto", "keep") for root in reader.roots):
-        found.append(f"storage: each cold leaf that is not stored as the policy requires costs {UNWISHED_PRICE:,.0f} points")
+        found.append(
+            "storage: each cold leaf that is not stored as the policy requires costs"
+            f" {UNWISHED_PRICE:,.0f} points"
+        )
     if reader.workload is None:
         found.append(
-            f"queries: assumed, a day's rows are asked for alone {w.fresh_per_day:g} × a day while fresh, half as often every"
-            f" {w.half_life:g} days; {w.column_share:.0%} of the columns are read"
+            f"queries: assumed, a day's rows are asked for alone {w.fresh_per_day:g} × a day while"
+            f" fresh, half as often every {w.half_life:g} days; {w.column_share:.0%} of the columns"
+            " are read"
         )
     else:
-        found.append(f"queries: {reader.workload.said}; {w.column_share:.0%} of the columns are read (assumed)")
+        found.append(
+            f"queries: {reader.workload.said}; {w.column_share:.0%} of the columns are read"
+            " (assumed)"
+        )
     found.append("last change of a leaf: not told by the server; hot is what the bounds say")
     return found
 
@@ -410,11 +537,14 @@ def _notes(planned: PlanResult, source: Source) -> list[str]:
     found = []
     if source.sizes == "none":
         found.append(
-            "The snapshot has no sizes: empty leaves are planned; leaves with rows are merged only where a policy names grains, and what"
-            " rewriting costs is unknown."
+            "The snapshot has no sizes: empty leaves are planned; leaves with rows are merged only"
+            " where a policy names grains, and what rewriting costs is unknown."
         )
     elif source.sizes == "estimate":
-        found.append("Sizes are the server's estimates (pages): rewriting and the size of merged leaves may differ.")
+        found.append(
+            "Sizes are the server's estimates (pages): rewriting and the size of merged leaves may"
+            " differ."
+        )
     merged = [r for r in planned.reader.roots if planned.table_plans[r.index].merges]
     partman = sum("pg_partman" in r.facts for r in merged)
     every = sum("every" in r.facts and "pg_partman" not in r.facts and r.calendar for r in merged)
@@ -422,23 +552,32 @@ def _notes(planned: PlanResult, source: Source) -> list[str]:
         found.append(f"Not done though the policy asks for it: {reason} ({plural(n, 'table')}).")
     if partman:
         found.append(
-            f"pg_partman maintains {plural(partman, 'table')} that would be merged: the plan holds its new interval, premake and"
-            " retention; until they are set it goes on making fine leaves."
+            f"pg_partman maintains {plural(partman, 'table')} that would be merged: the plan holds"
+            " its new interval, premake and retention; until they are set it goes on making fine"
+            " leaves."
         )
     if every:
         found.append(
-            f"{plural(every, 'table')} that would be merged got leaves by EVERY: scripts that add more should use the plan's interval,"
-            " or fine leaves come back."
+            f"{plural(every, 'table')} that would be merged got leaves by EVERY: scripts that add"
+            " more should use the plan's interval, or fine leaves come back."
         )
     asked = ("uneven_partitions", "partition_properties")
-    covered = planned.reader.snapshot.rows("SELECT probe, status FROM coverage WHERE probe IN (?, ?)", [*asked])
+    covered = planned.reader.snapshot.rows(
+        "SELECT probe, status FROM coverage WHERE probe IN (?, ?)", [*asked]
+    )
     if asked[0] not in {r["probe"] for r in covered} or any(r["status"] != "read" for r in covered):
         found.append(
-            "Defaults, comments, privileges and other properties of partitions were not read, so losses are unknown:"
-            " `gpcatalog migrate` lists them."
+            "Defaults, comments, privileges and other properties of partitions were not read, so"
+            " losses are unknown: `gpcatalog migrate` lists them."
         )
     if planned.lock_limit is None:
-        found.append("The size of the lock table is not known: whether the locks of a step fit was not checked.")
+        found.append(
+            "The size of the lock table is not known: whether the locks of a step fit was not"
+            " checked."
+        )
     elif planned.request.limits.max_lock is None:
-        found.append(f"No step may hold more than {planned.lock_limit:,.0f} locks: half of an instance's lock table.")
+        found.append(
+            f"No step may hold more than {planned.lock_limit:,.0f} locks: half of an instance's"
+            " lock table."
+        )
     return found

@@ -1,4 +1,6 @@
-"""What the owner wants, read from a toml file: grains by age, what to keep, storage, hot days; sensible without one."""
+"""What the owner wants, read from a toml file: grains by age, what to keep, storage, hot days;
+sensible without one.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,18 @@ from gpcatalog.planner.grid import GRAINS, Grain
 GIB = limits.GIB
 MIB = limits.MIB
 
-_UNITS = {"": 1, "b": 1, "kb": 1024, "mb": MIB, "gb": GIB, "tb": 1024 * GIB, "kib": 1024, "mib": MIB, "gib": GIB, "tib": 1024 * GIB}
+_UNITS = {
+    "": 1,
+    "b": 1,
+    "kb": 1024,
+    "mb": MIB,
+    "gb": GIB,
+    "tb": 1024 * GIB,
+    "kib": 1024,
+    "mib": MIB,
+    "gib": GIB,
+    "tib": 1024 * GIB,
+}
 _SPANS = {
     "h": 1 / 24,
     "hour": 1 / 24,
@@ -64,14 +77,23 @@ def days(text: str | int | float) -> float:
         unit = (m[2].lower() if m else "?") or "d"
         span = _SPANS.get(unit, _SPANS.get(unit.removesuffix("s")))
         if m is None or span is None:
-            raise ValueError(f'{text!r} is no length of time; write "36 months", "2y", "30d" or a number of days')
+            raise ValueError(
+                f'{text!r} is no length of time; write "36 months", "2y", "30d" or a number of days'
+            )
         value = float(m[1]) * span
     if not 0 <= value < 1e7:
         raise ValueError(f"{text!r} is no length of time that a table can have")
     return value
 
 
-_INTERVAL_PARTS = {"year": 365.2425, "mon": 30.436875, "month": 30.436875, "week": 7.0, "day": 1.0, "hour": 1 / 24}
+_INTERVAL_PARTS = {
+    "year": 365.2425,
+    "mon": 30.436875,
+    "month": 30.436875,
+    "week": 7.0,
+    "day": 1.0,
+    "hour": 1 / 24,
+}
 
 
 def interval_days(text: str) -> float:
@@ -83,7 +105,11 @@ def interval_days(text: str) -> float:
     found = 0.0
     rest = text.strip()
     for m in re.finditer(r"(\d+) (year|month|mon|week|day|hour)s?\b|(\d+):(\d\d):(\d\d)", rest):
-        found += int(m[1]) * _INTERVAL_PARTS[m[2]] if m[1] else (int(m[3]) * 3600 + int(m[4]) * 60 + int(m[5])) / 86400
+        found += (
+            int(m[1]) * _INTERVAL_PARTS[m[2]]
+            if m[1]
+            else (int(m[3]) * 3600 + int(m[4]) * 60 + int(m[5])) / 86400
+        )
         rest = rest.replace(m[0], "", 1)
     if rest.strip() or found <= 0:
         raise ValueError(f"{text!r} is no interval")
@@ -107,25 +133,32 @@ class Weights(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     drop: Annotated[float, msgspec.Meta(ge=0)] = 5.0
 
 
-class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):
+class Rule(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True
+):
     """Wishes for tables whose qualified name matches `match` (shell pattern on schema.table).
 
-    grains:       grains a merged leaf may have, and from which age on (days or "2y"): {month = "60d", year = "2y"}
+    grains:       grains a merged leaf may have, and from which age on (days or "2y"): {month =
+                  "60d", year = "2y"}
     hot_days:     leaves that hold anything younger than this are not touched
-    keep:         rows older than this are removed by the owner; leaves past it are left to that (default: pg_partman's retention, if any)
+    keep:         rows older than this are removed by the owner; leaves past it are left to that
+                  (default: pg_partman's retention, if any)
     retention_unit: what the owner drops at a time: a merged leaf never reaches over its edges
-    max_leaf, min_leaf: bytes of a merged leaf on its fullest segment; a leaf of min_leaf or more is joined only with smaller ones
+    max_leaf, min_leaf: bytes of a merged leaf on its fullest segment; a leaf of min_leaf or more is
+                        joined only with smaller ones
     storage:      "auto", "keep", or the storage that cold leaves shall have
     small_column_file: column files smaller than this speak for ao_row
     heap_below:   leaves smaller than this on the fullest segment may become heap (0: none)
-    empty:        "drop" or "keep" empty leaves that end before the hot window or begin after premade_days. With "drop" an empty leaf
-                  whose neighbours are merged goes with them, which keeps its range; only one that no merge takes along is dropped
+    empty:        "drop" or "keep" empty leaves that end before the hot window or begin after
+                  premade_days. With "drop" an empty leaf whose neighbours are merged goes with
+                  them, which keeps its range; only one that no merge takes along is dropped
     premade_days: the horizon: what begins within it is never dropped
     merge_lists:  join small list partitions into groups of at most this many values (0: never)
     unpartition_below: tables smaller than this in all lose their partitions (0: never)
     flatten:      remove a level that has one partition a parent
-    unused_subpartitions: "drop" takes out list subpartitions that are empty below every partition, and out of the template; what else the
-                  table needs comes with the next plan
+    unused_subpartitions: "drop" takes out list subpartitions that are empty below every partition,
+                          and out of the template; what else the table needs comes with the next
+                          plan
     externalise_after: propose cold leaves older than this as files behind an external table
     boundaries:   dates or numbers that no merged leaf may span
     skip:         leave these tables alone
@@ -185,7 +218,9 @@ class Workload(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
 
 
 class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A whole policy file: `[limits]`, `[weights]`, `[workload]`, `[default]` and `[[table]]` rules; the last match wins, key by key."""
+    """A whole policy file: `[limits]`, `[weights]`, `[workload]`, `[default]` and `[[table]]`
+    rules; the last match wins, key by key.
+    """
 
     limits: Limits = Limits()
     weights: Weights = Weights()
@@ -195,7 +230,10 @@ class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 
 
 class ResolvedPolicy(msgspec.Struct, frozen=True):
-    """A rule made whole for one table: every key has a value; sizes in bytes, ages in days. See Rule."""
+    """A rule made whole for one table: every key has a value; sizes in bytes, ages in days.
+
+    See Rule.
+    """
 
     grains: tuple[tuple[int, float], ...]  # (Grain, from which age in days)
     hot_days: float
@@ -264,7 +302,13 @@ def _wishes(rules: list[tuple[str, Rule]]) -> ResolvedPolicy:
                         raise ValueError(f"{value!r} is no grain; one of {', '.join(GRAINS)}")
                     found[key.name] = value
                 else:
-                    found[key.name] = size(value) if key.name in _SIZES else days(value) if key.name in _AGES else value
+                    found[key.name] = (
+                        size(value)
+                        if key.name in _SIZES
+                        else days(value)
+                        if key.name in _AGES
+                        else value
+                    )
             except ValueError as e:
                 raise CatalogError(f"policy: {where}.{key.name}: {e}", hint=_FORMS) from None
     _consistent(rules[-1][0] if rules else "default", found)
@@ -300,27 +344,41 @@ def _consistent(where: str, found: dict[str, object]) -> None:
         value = found[key]
         return None if value is None else float(value)  # type: ignore[arg-type]
 
-    max_leaf, min_leaf, keep, hot = number("max_leaf"), number("min_leaf"), number("keep"), number("hot_days")
+    max_leaf, min_leaf, keep, hot = (
+        number("max_leaf"),
+        number("min_leaf"),
+        number("keep"),
+        number("hot_days"),
+    )
     if max_leaf is not None and min_leaf is not None and min_leaf > max_leaf:
         raise CatalogError(
-            f"policy: {where}: min_leaf ({min_leaf:.0f} bytes) is more than max_leaf ({max_leaf:.0f} bytes)",
-            hint="a merged leaf would have to be larger than it may be; lower min_leaf or raise max_leaf",
+            f"policy: {where}: min_leaf ({min_leaf:.0f} bytes) is more than max_leaf"
+            f" ({max_leaf:.0f} bytes)",
+            hint=(
+                "a merged leaf would have to be larger than it may be; lower min_leaf or raise"
+                " max_leaf"
+            ),
         )
     if keep is not None and hot is not None and keep < hot:
         raise CatalogError(
             f"policy: {where}: keep ({keep:g} days) is less than hot_days ({hot:g} days)",
-            hint="everything would be either hot or past its retention; raise keep or lower hot_days",
+            hint=(
+                "everything would be either hot or past its retention; raise keep or lower hot_days"
+            ),
         )
     later = number("externalise_after")
     if later is not None and hot is not None and later < hot:
         raise CatalogError(
-            f"policy: {where}: externalise_after ({later:g} days) is less than hot_days ({hot:g} days)",
+            f"policy: {where}: externalise_after ({later:g} days) is less than hot_days ({hot:g}"
+            " days)",
             hint="hot leaves are never moved out; raise externalise_after",
         )
 
 
 def wishes_for(policy: Policy, schema: str, name: str) -> ResolvedPolicy:
-    """What holds for one table: defaults, then [default], then every [[table]] that matches, in order. Raises CatalogError."""
+    """What holds for one table: defaults, then [default], then every [[table]] that matches, in
+    order. Raises CatalogError.
+    """
     rules = [("default", policy.default)]
     full = f"{schema}.{name}"
     for n, rule in enumerate(policy.table):
@@ -332,18 +390,25 @@ def wishes_for(policy: Policy, schema: str, name: str) -> ResolvedPolicy:
 def rule_key(policy: Policy, schema: str, name: str) -> tuple[int, ...]:
     """Which [[table]] rules match: tables with the same key have the same wishes."""
     full = f"{schema}.{name}"
-    return tuple(n for n, r in enumerate(policy.table) if fnmatch.fnmatchcase(full, r.match) or fnmatch.fnmatchcase(name, r.match))
+    return tuple(
+        n
+        for n, r in enumerate(policy.table)
+        if fnmatch.fnmatchcase(full, r.match) or fnmatch.fnmatchcase(name, r.match)
+    )
 
 
 def read(path: Path) -> Policy:
     """The policy in a toml file.
 
-    Raises CatalogError (usage) naming the key that is unknown, has the wrong type or contradicts another.
+    Raises CatalogError (usage) naming the key that is unknown, has the wrong type or contradicts
+    another.
     """
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as e:
-        raise CatalogError(f"cannot read the policy {path}: {getattr(e, 'strerror', None) or 'not UTF-8 text'}") from None
+        raise CatalogError(
+            f"cannot read the policy {path}: {getattr(e, 'strerror', None) or 'not UTF-8 text'}"
+        ) from None
     return loads(text, str(path))
 
 
@@ -352,7 +417,9 @@ def loads(text: str, origin: str = "policy") -> Policy:
     try:
         raw = tomllib.loads(text)
     except tomllib.TOMLDecodeError as e:
-        raise CatalogError(f"{origin} is not toml: {e}", hint="strings need quotes, tables square brackets") from None
+        raise CatalogError(
+            f"{origin} is not toml: {e}", hint="strings need quotes, tables square brackets"
+        ) from None
     try:
         found = msgspec.convert(raw, Policy)
     except msgspec.ValidationError as e:
@@ -370,7 +437,9 @@ def loads(text: str, origin: str = "policy") -> Policy:
             }
             keys = ", ".join(f.name for f in msgspec.structs.fields(kinds.get(where, Policy)))
             place = f"[{unknown[2]}]" if unknown[2] else "the top level"
-            raise CatalogError(f"{origin}: unknown key {unknown[1]!r} in {place}", hint=f"known there: {keys}") from None
+            raise CatalogError(
+                f"{origin}: unknown key {unknown[1]!r} in {place}", hint=f"known there: {keys}"
+            ) from None
         place = said.replace(" - at `$.", " in `").replace(" - at `$", " in `")
         raise CatalogError(f"{origin}: {place}", hint=_FORMS) from None
     _wishes([("default", found.default)])
@@ -404,7 +473,17 @@ def seconds(text: str | float) -> float:
     if isinstance(text, (int, float)):
         return float(text)
     m = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", text.lower())
-    units = {"": 1, "s": 1, "sec": 1, "min": 60, "m": 60, "h": 3600, "hour": 3600, "hours": 3600, "d": 86400}
+    units = {
+        "": 1,
+        "s": 1,
+        "sec": 1,
+        "min": 60,
+        "m": 60,
+        "h": 3600,
+        "hour": 3600,
+        "hours": 3600,
+        "d": 86400,
+    }
     if m is None or m[2] not in units:
         raise ValueError(f'{text!r} is no length of time; write "4h", "90min" or seconds')
     return float(m[1]) * units[m[2]]

@@ -1,4 +1,6 @@
-"""Steps that a human must agree to first: cold leaves moved out, and what makes new partitions told to follow the plan."""
+"""Steps that a human must agree to first: cold leaves moved out, and what makes new partitions told
+to follow the plan.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,15 @@ from gpcatalog.capacity import limits as known_limits
 from gpcatalog.capacity.seconds import COPY_RATE
 from gpcatalog.planner import grid
 from gpcatalog.planner.group import Problem
-from gpcatalog.planner.operations import AnyStep, Externalise, Gain, Merge, Price, Reconfigure, step_id
+from gpcatalog.planner.operations import (
+    AnyStep,
+    Externalise,
+    Gain,
+    Merge,
+    Price,
+    Reconfigure,
+    step_id,
+)
 from gpcatalog.planner.policy import interval_days
 from gpcatalog.planner.sets.keep_reasons import KeepReason
 from gpcatalog.planner.sets.roots import partman_keep
@@ -20,7 +30,9 @@ from gpcatalog.planner.steps import StepBuilder
 
 
 def external(scribe: StepBuilder, problem: Problem) -> list[AnyStep]:
-    """Cold leaves beyond the age a policy names, as proposals; only leaves that nothing else touches."""
+    """Cold leaves beyond the age a policy names, as proposals; only leaves that nothing else
+    touches.
+    """
     root, after = scribe.root, scribe.root.wishes.externalise_after
     if after is None or not scribe.reader.generation.greenplum or not root.calendar:
         return []
@@ -37,7 +49,12 @@ def external(scribe: StepBuilder, problem: Problem) -> list[AnyStep]:
         seconds = size / scribe.reader.segments / COPY_RATE
         found.append(
             Externalise(
-                id=step_id("externalise", scribe.table, scribe.relation[oid].name, scribe.relation[oid].bound),
+                id=step_id(
+                    "externalise",
+                    scribe.table,
+                    scribe.relation[oid].name,
+                    scribe.relation[oid].bound,
+                ),
                 explanation=f"older than {after:g} days: its rows could live in files outside",
                 gain=Gain(0, 0, 0, 0, 0),
                 cost=Price(
@@ -47,7 +64,10 @@ def external(scribe: StepBuilder, problem: Problem) -> list[AnyStep]:
                     1 + root.leaves + 5 * len(held),
                     0.0,
                 ),
-                rests_on=("a place for the files is named by the owner", "nobody writes these rows any more"),
+                rests_on=(
+                    "a place for the files is named by the owner",
+                    "nobody writes these rows any more",
+                ),
                 proposal=True,
                 parent=scribe.relation[oid].parent or root.oid,
                 file_bytes=int(known_limits.AVERAGE_FILE_TARGET.value),
@@ -58,11 +78,20 @@ def external(scribe: StepBuilder, problem: Problem) -> list[AnyStep]:
     return found
 
 
-_INTERVALS = {"hour": "1 hour", "day": "1 day", "week": "1 week", "month": "1 month", "quarter": "3 months", "year": "1 year"}
+_INTERVALS = {
+    "hour": "1 hour",
+    "day": "1 day",
+    "week": "1 week",
+    "month": "1 month",
+    "quarter": "3 months",
+    "year": "1 year",
+}
 
 
 def _premake(now: dict[str, Any], grain: str, *, calendar: bool) -> int | None:
-    """Leaves of the new grain that reach as far ahead as pg_partman's leaves do now; None where its interval is not understood."""
+    """Leaves of the new grain that reach as far ahead as pg_partman's leaves do now; None where its
+    interval is not understood.
+    """
     try:
         ahead, old = int(now["premake"]), str(now["partition_interval"])
         width = interval_days(old) if calendar else float(old)
@@ -73,14 +102,20 @@ def _premake(now: dict[str, Any], grain: str, *, calendar: bool) -> int | None:
 
 
 def reconfigured(scribe: StepBuilder, steps: list[AnyStep]) -> list[AnyStep]:
-    """Where a maker of partitions is known and leaves were merged: let it make the grain that most merges have."""
+    """Where a maker of partitions is known and leaves were merged: let it make the grain that most
+    merges have.
+    """
     root = scribe.root
     merged = [s.grain for s in steps if isinstance(s, Merge)]
     if not merged:
         return []
-    # merges grow coarser with age: new leaves should be as the finest of them, and never wider than a month, which is hot for a month
+    # merges grow coarser with age: new leaves should be as the finest of them, and never wider than
+    # a month, which is hot for a month
     order = [g.word for g in grid.Grain]
-    grain = min([*merged, "month"] if root.calendar else merged, key=lambda g: order.index(g) if g in order else len(order))
+    grain = min(
+        [*merged, "month"] if root.calendar else merged,
+        key=lambda g: order.index(g) if g in order else len(order),
+    )
     nothing = Gain(0, 0, 0, 0, 0)
     free = Price(0, 0, 0.0, 1, 0.0)
     if "pg_partman" in root.facts:
@@ -115,7 +150,9 @@ def reconfigured(scribe: StepBuilder, steps: list[AnyStep]) -> list[AnyStep]:
             *below,
             Reconfigure(
                 id=step_id("reconfigure", scribe.table, "every", grain),
-                explanation=f"scripts that add partitions should say EVERY '{_INTERVALS.get(grain, grain)}'",
+                explanation=(
+                    f"scripts that add partitions should say EVERY '{_INTERVALS.get(grain, grain)}'"
+                ),
                 gain=nothing,
                 cost=free,
                 proposal=True,
@@ -134,7 +171,9 @@ def _templated(scribe: StepBuilder, steps: list[AnyStep]) -> list[AnyStep]:
 
 
 def template(scribe: StepBuilder, like: int) -> list[AnyStep]:
-    """Greenplum: let new partitions have below them what the partition `like` has once the plan is carried out."""
+    """Greenplum: let new partitions have below them what the partition `like` has once the plan is
+    carried out.
+    """
     root = scribe.root
     if root.depth != 2 or not any(k.level == 1 and k.has_template for k in root.keys):
         return []
@@ -142,7 +181,9 @@ def template(scribe: StepBuilder, like: int) -> list[AnyStep]:
     return [
         Reconfigure(
             id=step_id("reconfigure", scribe.table, "template", name),
-            explanation=f"the subpartition template says what {name} has then: new partitions get the same",
+            explanation=(
+                f"the subpartition template says what {name} has then: new partitions get the same"
+            ),
             gain=Gain(0, 0, 0, 0, 0),
             cost=Price(0, 0, 0.0, 1, 0.0),
             rests_on=("what makes new partitions uses the template",),

@@ -13,7 +13,9 @@ from gpcatalog.store.snapshot import Snapshot
 
 
 class Relation(NamedTuple):
-    """One relation of a partitioned table, the root among them; see the relation table of a snapshot. Texts are "" where NULL."""
+    """One relation of a partitioned table, the root among them; see the relation table of a
+    snapshot. Texts are "" where NULL.
+    """
 
     oid: int
     schema: str
@@ -76,15 +78,22 @@ def relations_of(snapshot: Snapshot, roots: Sequence[tuple[int, int]]) -> Iterat
 def _read(snapshot: Snapshot, roots: list[int]) -> Iterator[list[Relation]]:
     wanted = ", ".join(str(int(root)) for root in roots)
     found = snapshot.columns(
-        f"SELECT root, {_COLUMNS} FROM relation WHERE root BETWEEN {roots[0]} AND {roots[-1]} AND root IN ({wanted}) ORDER BY root, oid"
+        f"SELECT root, {_COLUMNS} FROM relation WHERE root BETWEEN {roots[0]} AND {roots[-1]} AND"
+        f" root IN ({wanted}) ORDER BY root, oid"
     )
-    edges = np.searchsorted(np.asarray(found["root"]), np.append(np.array(roots), roots[-1] + 1)).tolist()
+    edges = np.searchsorted(
+        np.asarray(found["root"]), np.append(np.array(roots), roots[-1] + 1)
+    ).tolist()
     columns = [found[name].tolist() for name in Relation._fields]
     for s, e in pairwise(edges):
         yield list(map(Relation._make, zip(*(column[s:e] for column in columns), strict=True)))
 
 
 def fingerprint(root: int, relations: Iterable[Relation]) -> str:
-    """sha256 of the table's partitions: lines "oid|schema|name|storage|bound" by oid, joined by newlines; bound as in the snapshot."""
-    lines = "\n".join(f"{r.oid}|{r.schema}|{r.name}|{r.storage}|{r.bound}" for r in relations if r.oid != root)
+    """sha256 of the table's partitions: lines "oid|schema|name|storage|bound" by oid, joined by
+    newlines; bound as in the snapshot.
+    """
+    lines = "\n".join(
+        f"{r.oid}|{r.schema}|{r.name}|{r.storage}|{r.bound}" for r in relations if r.oid != root
+    )
     return hashlib.sha256(lines.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,4 +1,6 @@
-"""From the chosen groups of one table to the steps of its plan, with names, bounds and everything a migration needs."""
+"""From the chosen groups of one table to the steps of its plan, with names, bounds and everything a
+migration needs.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +19,31 @@ from gpcatalog.model.storage import Storage
 from gpcatalog.model.traits import HEAP_OPTIONS
 from gpcatalog.planner import grid
 from gpcatalog.planner.costs import KEEP, TARGETS, LeafClass, Table, counted, shape_of
-from gpcatalog.planner.group import CATALOG, DROP, FILES, LEAVES, ROWS, SCAN, SECONDS, Options, Problem, Solution
-from gpcatalog.planner.operations import AnyStep, Convert, DropEmpty, End, Gain, Leaf, Merge, NewLeaf, Price, Unit, step_id
+from gpcatalog.planner.group import (
+    CATALOG,
+    DROP,
+    FILES,
+    LEAVES,
+    ROWS,
+    SCAN,
+    SECONDS,
+    Options,
+    Problem,
+    Solution,
+)
+from gpcatalog.planner.operations import (
+    AnyStep,
+    Convert,
+    DropEmpty,
+    End,
+    Gain,
+    Leaf,
+    Merge,
+    NewLeaf,
+    Price,
+    Unit,
+    step_id,
+)
 from gpcatalog.planner.relations import Relation, fingerprint
 from gpcatalog.planner.sets.reader import Reader
 from gpcatalog.planner.sets.roots import Root
@@ -41,19 +66,34 @@ def target_options(options: str, storage: Storage, *, classic: bool) -> dict[str
     """
     found = option_pairs(options)
     ao = storage in (Storage.AO_ROW, Storage.AO_COLUMN)
-    found = {k: v for k, v in found.items() if k not in ("appendonly", "appendoptimized", "orientation")}
+    found = {
+        k: v for k, v in found.items() if k not in ("appendonly", "appendoptimized", "orientation")
+    }
     if not ao:
-        return {k: v for k, v in found.items() if k not in ("compresstype", "compresslevel", "blocksize", "checksum")}
+        return {
+            k: v
+            for k, v in found.items()
+            if k not in ("compresstype", "compresslevel", "blocksize", "checksum")
+        }
     found = {k: v for k, v in found.items() if k not in HEAP_OPTIONS}
     if storage is Storage.AO_ROW and found.get("compresstype") == "rle_type":
-        found |= {"compresstype": "zlib", "compresslevel": "1"}  # run-length encoding exists for columns alone
+        found |= {
+            "compresstype": "zlib",
+            "compresslevel": "1",
+        }  # run-length encoding exists for columns alone
     if not classic:  # the access method says it there
         return found
-    return {"appendonly": "true", "orientation": "column" if storage is Storage.AO_COLUMN else "row"} | found
+    return {
+        "appendonly": "true",
+        "orientation": "column" if storage is Storage.AO_COLUMN else "row",
+    } | found
 
 
-def relation_name(parent: str, level: int, partition: str, *, classic: bool, taken: set[str]) -> str:
-    """Name of a new partition's relation: Greenplum 6 calls it parent_LEVEL_prt_NAME, elsewhere parent_NAME; the parent's part is cut.
+def relation_name(
+    parent: str, level: int, partition: str, *, classic: bool, taken: set[str]
+) -> str:
+    """Name of a new partition's relation: Greenplum 6 calls it parent_LEVEL_prt_NAME, elsewhere
+    parent_NAME; the parent's part is cut.
 
     >>> relation_name("t" * 70, 1, "p2024m01", classic=True, taken=set())[-19:]
     'tttt_1_prt_p2024m01'
@@ -119,7 +159,10 @@ class StepBuilder:
         run = int(c.run[start])
         first, length, count = int(c.run_unit[run]), int(c.run_length[run]), int(c.run_lanes[run])
         at = int(c.run_leaf[run])
-        return [c.leaf_oid[at + n * length + start - first : at + n * length + end - first].tolist() for n in range(count)]
+        return [
+            c.leaf_oid[at + n * length + start - first : at + n * length + end - first].tolist()
+            for n in range(count)
+        ]
 
     def path(self, leaf: int, unit: int) -> list[Relation]:
         """Relations from just below the unit down to the leaf."""
@@ -130,7 +173,9 @@ class StepBuilder:
             at = self.relation[at.parent]
         return found[::-1]
 
-    def new_leaves(self, lanes: list[list[int]], unit: int, name: str, partition: str, option: int) -> tuple[NewLeaf, ...]:
+    def new_leaves(
+        self, lanes: list[list[int]], unit: int, name: str, partition: str, option: int
+    ) -> tuple[NewLeaf, ...]:
         """The leaves that a merged or converted unit has, one a lane."""
         found = []
         for lane in lanes:
@@ -146,12 +191,21 @@ class StepBuilder:
                 above = self.relation[step.parent].name
                 own = step.partition_name or step.name.rsplit("_prt_", 1)[-1]
                 if not self.classic:  # below its new parent it is called as below the old one
-                    own = step.name[len(above) :].removeprefix("_") if step.name.startswith(above) else step.name
+                    own = (
+                        step.name[len(above) :].removeprefix("_")
+                        if step.name.startswith(above)
+                        else step.name
+                    )
                 label = step.partition_name
-                new = relation_name(new, step.level, own or "part", classic=self.classic, taken=self.taken)
+                new = relation_name(
+                    new, step.level, own or "part", classic=self.classic, taken=self.taken
+                )
             if path:
                 self.taken.add(new)
-            size, segment = _sum(self.relation[o].bytes for o in lane), _sum(self.relation[o].max_segment_bytes for o in lane)
+            size, segment = (
+                _sum(self.relation[o].bytes for o in lane),
+                _sum(self.relation[o].max_segment_bytes for o in lane),
+            )
             found.append(
                 NewLeaf(
                     new,
@@ -177,8 +231,12 @@ class StepBuilder:
             round(float(before[CATALOG] - after[CATALOG])),
         )
 
-    def coordinator_rows(self, table: Table, leaves: Sequence[int], after: Sequence[int], option: int) -> int:
-        """Catalog rows fewer on the coordinator: of all `leaves` before, of one leaf like each in `after` afterwards (positions)."""
+    def coordinator_rows(
+        self, table: Table, leaves: Sequence[int], after: Sequence[int], option: int
+    ) -> int:
+        """Catalog rows fewer on the coordinator: of all `leaves` before, of one leaf like each in
+        `after` afterwards (positions).
+        """
         classes = self.chunk.leaf_class
 
         def rows(klass: int, target: int, anew: bool) -> float:
@@ -186,14 +244,21 @@ class StepBuilder:
             if found is None:
                 line = ((table.anew or table) if anew else table).costs[klass]
                 cost = line[target] or line[KEEP]
-                found = self._counted[klass, target, anew] = counted(cost.coordinator) if cost else 0.0
+                found = self._counted[klass, target, anew] = (
+                    counted(cost.coordinator) if cost else 0.0
+                )
             return found
 
         before = sum(n * rows(k, KEEP, False) for k, n in Counter(classes[leaves].tolist()).items())
-        return round(before - sum(n * rows(k, option, True) for k, n in Counter(classes[after].tolist()).items()))
+        return round(
+            before
+            - sum(n * rows(k, option, True) for k, n in Counter(classes[after].tolist()).items())
+        )
 
     def rows_above(self, units: Sequence[int]) -> int:
-        """Catalog rows on the coordinator of these units that are no leaves themselves, and of what lies between them and their leaves."""
+        """Catalog rows on the coordinator of these units that are no leaves themselves, and of what
+        lies between them and their leaves.
+        """
         found, to_do = 0.0, list(units)
         while to_do:
             r = self.relation[to_do.pop()]
@@ -210,7 +275,11 @@ class StepBuilder:
             )  # fmt: skip
             if one not in self._above:
                 shape = shape_of(self.reader.generation, one, self.reader.shapes[self.root.index])
-                self._above[one] = counted(relation_cost(self.reader.generation, shape).coordinator) if shape else 0.0
+                self._above[one] = (
+                    counted(relation_cost(self.reader.generation, shape).coordinator)
+                    if shape
+                    else 0.0
+                )
             found += self._above[one]
         return round(found)
 
@@ -220,7 +289,10 @@ class StepBuilder:
         run = int(c.run[start])
         first, length, count = int(c.run_unit[run]), int(c.run_length[run]), int(c.run_lanes[run])
         at = int(c.run_leaf[run])
-        return [list(range(at + n * length + start - first, at + n * length + end - first)) for n in range(count)]
+        return [
+            list(range(at + n * length + start - first, at + n * length + end - first))
+            for n in range(count)
+        ]
 
     def price(self, comps: Any, leaves: list[int], *, copied: bool) -> Price:
         rows = [self.relation[o] for o in leaves]
@@ -228,22 +300,35 @@ class StepBuilder:
         size = None if unknown else sum(r.bytes or 0 for r in rows)
         segment = None if unknown else sum(r.max_segment_bytes or 0 for r in rows)
         locks = 1 + self.root.leaves + sum(r.indexes + 4 for r in rows)
-        return Price(size if copied else 0, segment if copied else 0, round(float(comps[SECONDS]), 3), locks, round(float(comps[SCAN]), 1))
+        return Price(
+            size if copied else 0,
+            segment if copied else 0,
+            round(float(comps[SECONDS]), 3),
+            locks,
+            round(float(comps[SCAN]), 1),
+        )
 
     def rests(self, *more: str, parent: int = 0) -> tuple[str, ...]:
-        """What a step rests on; with `parent`, also that a default partition beside the merged one holds none of its rows."""
+        """What a step rests on; with `parent`, also that a default partition beside the merged one
+        holds none of its rows.
+        """
         facts = self.root.facts
         found = list(more)
         if parent and parent in self.with_default:
             found.append("the default partition holds no rows of the new range")
         if "grants of leaves" in facts:
-            found.append(f"grants of {facts['grants of leaves'][0][1]} of its partitions differ from the table's")
+            found.append(
+                f"grants of {facts['grants of leaves'][0][1]} of its partitions differ from the"
+                " table's"
+            )
         if "comments of leaves" in facts:
             found.append(f"{facts['comments of leaves'][0][1]} of its partitions have comments")
         return tuple(found)
 
     def new_partition(self, slot: int, start: int, first: Bound) -> str:
-        """Name of a merged partition: the calendar's name of its cell, or the numbers it begins with."""
+        """Name of a merged partition: the calendar's name of its cell, or the numbers it begins
+        with.
+        """
         if self.root.lists:
             stem = "g_" + re.sub(r"\W+", "_", first.values[0].value if first.values else "")[:20]
         elif self.root.calendar:
@@ -262,7 +347,11 @@ class StepBuilder:
     def grain(self, slot: int) -> str:
         if self.root.lists:
             return f"{self.root.widths[slot - 1]} values"
-        return grid.Grain(slot).word if self.root.calendar else self.root.family.number(self.root.widths[slot - 1])
+        return (
+            grid.Grain(slot).word
+            if self.root.calendar
+            else self.root.family.number(self.root.widths[slot - 1])
+        )
 
     def merge(self, start: int, end: int, slot: int, option: int, comps: Any, before: Any) -> Merge:
         units = self.chunk.oid[start:end].tolist()
@@ -277,7 +366,9 @@ class StepBuilder:
         parent = self.relation[units[0]].parent or self.root.oid
         parent_name = self.relation[parent].name if parent in self.relation else self.root.name
         partition = self.new_partition(slot, start, first)
-        name = relation_name(parent_name, self.root.level, partition, classic=self.classic, taken=self.taken)
+        name = relation_name(
+            parent_name, self.root.level, partition, classic=self.classic, taken=self.taken
+        )
         self.taken.add(name)
         new = self.new_leaves(lanes, units[-1], name, partition, option)
         number = {o: n for n, o in enumerate(units)}
@@ -289,15 +380,21 @@ class StepBuilder:
         )
         target = TARGETS[option]
         every = [o for lane in lanes for o in lane]
-        fewer = self.coordinator_rows(self.chunk.table, [p for lane in at for p in lane], [lane[-1] for lane in at], option)
+        fewer = self.coordinator_rows(
+            self.chunk.table, [p for lane in at for p in lane], [lane[-1] for lane in at], option
+        )
         fewer += self.rows_above(units[:-1])
         stored = f", stored as {target.value}" if target else ""
         return Merge(
-            id=step_id("merge", self.table, text, target.value if target else "", *(str(parent_name),)),
+            id=step_id(
+                "merge", self.table, text, target.value if target else "", *(str(parent_name),)
+            ),
             explanation=f"{len(units)} partitions become one {self.grain(slot)}{stored}",
             gain=self.gain(before, comps, fewer),
             cost=self.price(comps, every, copied=True),
-            rests_on=self.rests("the leaves hold the same rows when they are swapped", parent=parent),
+            rests_on=self.rests(
+                "the leaves hold the same rows when they are swapped", parent=parent
+            ),
             whole=len(units) == self.number_of[parent],
             parent=parent,
             parent_name=parent_name,
@@ -334,10 +431,21 @@ class StepBuilder:
             for lane in lanes
         )
         parent = self.relation[oid].parent or self.root.oid
-        fewer = self.coordinator_rows(self.chunk.table, [p for lane in at for p in lane], [lane[0] for lane in at], option)
+        fewer = self.coordinator_rows(
+            self.chunk.table, [p for lane in at for p in lane], [lane[0] for lane in at], option
+        )
         return Convert(
-            id=step_id("convert", self.table, self.relation[oid].name, self.relation[oid].bound, target.value),
-            explanation=f"{self.relation[every[0]].storage} becomes {target.value}: {self._why_stored(target)}",
+            id=step_id(
+                "convert",
+                self.table,
+                self.relation[oid].name,
+                self.relation[oid].bound,
+                target.value,
+            ),
+            explanation=(
+                f"{self.relation[every[0]].storage} becomes {target.value}:"
+                f" {self._why_stored(target)}"
+            ),
             gain=self.gain(before, comps, fewer),
             cost=self.price(comps, every, copied=True),
             rests_on=self.rests("the leaf holds the same rows when it is swapped")[:1],
@@ -353,29 +461,49 @@ class StepBuilder:
             return "the policy says so"
         return {
             Storage.AO_ROW: "its column files are small",
-            Storage.AO_COLUMN: "its column files would be large enough, and queries read some columns of many",
+            Storage.AO_COLUMN: (
+                "its column files would be large enough, and queries read some columns of many"
+            ),
         }.get(target, "it is tiny")
 
     def drop(self, places: list[int], comps: Any, before: Any) -> DropEmpty:
         """A stretch of neighbouring empty units goes in one step."""
         units = self.chunk.oid[places[0] : places[-1] + 1].tolist()
-        lanes = [(n, o) for n, p in enumerate(places) for lane in self.lanes(p, p + 1) for o in lane]
+        lanes = [
+            (n, o) for n, p in enumerate(places) for lane in self.lanes(p, p + 1) for o in lane
+        ]
         spots = [x for p in places for lane in self.positions(p, p + 1) for x in lane]
         past = not self.root.calendar or int(self.chunk.cal_low[places[0]]) < self.reader.now
         names = ", ".join(str(self.relation[o].bound) for o in (units[0], units[-1]))
         basis = self.reader.snapshot.header["filled_basis"] or "nothing"
         parent = self.relation[units[0]].parent or self.root.oid
         return DropEmpty(
-            id=step_id("drop-empty", self.table, names, str(len(units)), *(str(self.relation[units[0]].name),)),
+            id=step_id(
+                "drop-empty",
+                self.table,
+                names,
+                str(len(units)),
+                *(str(self.relation[units[0]].name),),
+            ),
             explanation=f"{len(lanes)} empty leaves "
-            + ("in the past" if past else f"premade more than {self.root.wishes.premade_days:g} days ahead"),
-            gain=self.gain(before, comps, self.coordinator_rows(self.chunk.table, spots, [], KEEP) + self.rows_above(units)),
+            + (
+                "in the past"
+                if past
+                else f"premade more than {self.root.wishes.premade_days:g} days ahead"
+            ),
+            gain=self.gain(
+                before,
+                comps,
+                self.coordinator_rows(self.chunk.table, spots, [], KEEP) + self.rows_above(units),
+            ),
             cost=self.price(comps, [o for _, o in lanes], copied=False),
             rests_on=(
                 f"the leaves are empty: told by {basis}, to be looked at again under the lock",
-                "rows of these ranges that come later go to the default partition"
-                if parent in self.with_default
-                else "no rows of these ranges come later: no partition would take them",
+                (
+                    "rows of these ranges that come later go to the default partition"
+                    if parent in self.with_default
+                    else "no rows of these ranges come later: no partition would take them"
+                ),
                 *(() if past else ("what premakes leaves does not make these again",)),
             ),
             parent=parent,
@@ -398,8 +526,13 @@ class StepBuilder:
             option = int(solved.group_option[g, column])
             a, b = int(groups.start[g]), int(groups.end[g])
             comps = _comps(groups, option)[g]
-            found.append((a, self.merge(a, b, int(groups.slot[g]), option, comps, stay[a:b].sum(axis=0))))
-        alone = np.flatnonzero(solved.single[s:e, column] & (solved.single_option[s:e, column] != KEEP)) + s
+            found.append(
+                (a, self.merge(a, b, int(groups.slot[g]), option, comps, stay[a:b].sum(axis=0)))
+            )
+        alone = (
+            np.flatnonzero(solved.single[s:e, column] & (solved.single_option[s:e, column] != KEEP))
+            + s
+        )
         options = solved.single_option[alone, column]
         gone: list[int] = []
 

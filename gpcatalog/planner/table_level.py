@@ -1,4 +1,6 @@
-"""Operations on a whole table: it loses its partitions, a level of them, or the subpartitions that are never used."""
+"""Operations on a whole table: it loses its partitions, a level of them, or the subpartitions that
+are never used.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +11,40 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gpcatalog.capacity.model import FILLED, Cost, Instance, Place, Shape, relation_cost, relation_files, relation_rows
+from gpcatalog.capacity.model import (
+    FILLED,
+    Cost,
+    Instance,
+    Place,
+    Shape,
+    relation_cost,
+    relation_files,
+    relation_rows,
+)
 from gpcatalog.capacity.seconds import DROP_SECONDS
 from gpcatalog.model.storage import Storage
 from gpcatalog.planner import costs, limits, proposals
-from gpcatalog.planner.group import CATALOG, DROPPED, FILES, LEAVES, RESOURCES, REWRITE, ROWS, SECONDS
-from gpcatalog.planner.operations import NO_FLATTEN, AnyStep, DropEmpty, Flatten, Gain, NewLeaf, Price, Unpartition, step_id
+from gpcatalog.planner.group import (
+    CATALOG,
+    DROPPED,
+    FILES,
+    LEAVES,
+    RESOURCES,
+    REWRITE,
+    ROWS,
+    SECONDS,
+)
+from gpcatalog.planner.operations import (
+    NO_FLATTEN,
+    AnyStep,
+    DropEmpty,
+    Flatten,
+    Gain,
+    NewLeaf,
+    Price,
+    Unpartition,
+    step_id,
+)
 from gpcatalog.planner.plan import TablePlan
 from gpcatalog.planner.sets.keep_reasons import HANGING
 from gpcatalog.planner.sets.reader import Reader
@@ -28,7 +58,8 @@ Floats = npt.NDArray[np.float64]
 class TableOperations:
     """Tables that one operation takes as a whole, by index of the root.
 
-    operations: "unpartition", "flatten" or "unused_subpartitions"; sums: resources each leaves behind and costs; refused: what the
+    operations: "unpartition", "flatten" or "unused_subpartitions"; sums: resources each leaves
+                behind and costs; refused: what the
     policy names but cannot be done, by reason: how many tables
     """
 
@@ -38,12 +69,20 @@ class TableOperations:
 
 
 def chosen(
-    reader: Reader, before: Floats, *, rate: float, headroom: float | None, lock_limit: float | None, room: dict[str, float]
+    reader: Reader,
+    before: Floats,
+    *,
+    rate: float,
+    headroom: float | None,
+    lock_limit: float | None,
+    room: dict[str, float],
 ) -> TableOperations:
-    """Tables that lose their partitions, a level or subpartitions where the policy says so; nothing else is done to them.
+    """Tables that lose their partitions, a level or subpartitions where the policy says so; nothing
+    else is done to them.
 
-    The smallest come first, and what they rewrite and how long they take is off `room`, as "rewrite" and "seconds", before anything
-    else is planned. before: resources of every table as it is; rate: bytes a second that one segment copies
+    The smallest come first, and what they rewrite and how long they take is off `room`, as
+    "rewrite" and "seconds", before anything else is planned. before: resources of every table as it
+    is; rate: bytes a second that one segment copies
     """
     found = TableOperations()
     wanted: list[tuple[float, Root, str, dict[str, Any]]] = []
@@ -53,12 +92,13 @@ def chosen(
         if not (w.unpartition_below or w.flatten or w.unused_subpartitions == "drop") or w.skip:
             continue
         r = reader.snapshot.one(
-            "SELECT coalesce(sum(bytes), 0) AS bytes, coalesce(sum(max_segment_bytes), 0) AS segment,"
-            " count(*) FILTER (bytes IS NULL AND filled IS DISTINCT FROM false) AS unknown,"
-            " count(*) FILTER (storage NOT IN ('heap', 'ao_row', 'ao_column')) AS odd, count(DISTINCT \"columns\") AS shapes,"
-            " count(DISTINCT persistence) AS persistences, count(DISTINCT indexes) AS index_numbers, max(indexes) AS most_indexes,"
-            " count(*) AS leaves, count(DISTINCT parent) AS parents, sum(indexes + 4) AS held"
-            " FROM relation WHERE root = ? AND kind = 'leaf'",
+            "SELECT coalesce(sum(bytes), 0) AS bytes, coalesce(sum(max_segment_bytes), 0) AS"
+            " segment, count(*) FILTER (bytes IS NULL AND filled IS DISTINCT FROM false) AS"
+            " unknown, count(*) FILTER (storage NOT IN ('heap', 'ao_row', 'ao_column')) AS odd,"
+            ' count(DISTINCT "columns") AS shapes, count(DISTINCT persistence) AS persistences,'
+            " count(DISTINCT indexes) AS index_numbers, max(indexes) AS most_indexes, count(*) AS"
+            " leaves, count(DISTINCT parent) AS parents, sum(indexes + 4) AS held FROM relation"
+            " WHERE root = ? AND kind = 'leaf'",
             [root.oid],
         )
         if w.unpartition_below and (r["unknown"] or int(r["bytes"]) < w.unpartition_below):
@@ -74,7 +114,9 @@ def chosen(
             continue
         obstacle = _obstacle(root)
         if operation != "unused_subpartitions":
-            obstacle = obstacle or _hanging(root, operation) or _in_the_way(root, r, headroom, lock_limit)
+            obstacle = (
+                obstacle or _hanging(root, operation) or _in_the_way(root, r, headroom, lock_limit)
+            )
         if obstacle:
             found.refused[f"{operation}: {obstacle}"] += 1
         else:
@@ -82,13 +124,28 @@ def chosen(
     for size, root, operation, r in sorted(wanted, key=lambda one: (one[0], one[1].oid)):
         # a level is taken out without copying a row
         size, segment = (size, float(r["segment"])) if operation == "unpartition" else (0.0, 0.0)
-        less = trimmed(reader, root, idle[root.index]) if operation == "unused_subpartitions" else None
-        seconds = segment / rate + (root.leaves if less is None else float(less[LEAVES])) * DROP_SECONDS
-        over = [n for n, needed in (("rewrite", size), ("seconds", seconds)) if needed > room.get(n, np.inf)]
+        less = (
+            trimmed(reader, root, idle[root.index]) if operation == "unused_subpartitions" else None
+        )
+        seconds = (
+            segment / rate + (root.leaves if less is None else float(less[LEAVES])) * DROP_SECONDS
+        )
+        over = [
+            n
+            for n, needed in (("rewrite", size), ("seconds", seconds))
+            if needed > room.get(n, np.inf)
+        ]
         if over:
-            found.refused[f"{operation}: {' and '.join(limits.NAMES[n] for n in over)} leave{'s' if len(over) == 1 else ''} no room"] += 1
+            found.refused[
+                f"{operation}: {' and '.join(limits.NAMES[n] for n in over)}"
+                f" leave{'s' if len(over) == 1 else ''} no room"
+            ] += 1
             continue
-        for n, needed in (("rewrite", size), ("seconds", seconds), ("leaves", float(operation == "unpartition"))):
+        for n, needed in (
+            ("rewrite", size),
+            ("seconds", seconds),
+            ("leaves", float(operation == "unpartition")),
+        ):
             if n in room:
                 room[n] -= needed
         sums = np.zeros(len(RESOURCES))
@@ -111,13 +168,21 @@ def _obstacle(root: Root) -> str:
 
 
 def _hanging(root: Root, operation: str) -> str:
-    """What hangs on the table or its partitions and would not move to the table that takes their place."""
+    """What hangs on the table or its partitions and would not move to the table that takes their
+    place.
+    """
     if operation == "flatten" and any("" in k.parts for k in root.keys if k.level == 0):
         return "its key is an expression"
     if operation == "unpartition" and "identity" in root.facts:
-        return f"column {root.facts['identity'][0][1]} is an identity column, whose sequence would start again"
+        return (
+            f"column {root.facts['identity'][0][1]} is an identity column, whose sequence would"
+            " start again"
+        )
     if operation == "unpartition" and (own := root.facts.get("properties between")):
-        return f"a partition with partitions of its own has a property of its own ({own[0][1]}), which a rollback would not restore"
+        return (
+            f"a partition with partitions of its own has a property of its own ({own[0][1]}), which"
+            " a rollback would not restore"
+        )
     for fact in HANGING:
         for oid, detail in root.facts.get(fact, ()):
             if operation == "unpartition" or oid != root.oid:
@@ -125,7 +190,9 @@ def _hanging(root: Root, operation: str) -> str:
     return ""
 
 
-def _in_the_way(root: Root, r: dict[str, Any], headroom: float | None, lock_limit: float | None) -> str:
+def _in_the_way(
+    root: Root, r: dict[str, Any], headroom: float | None, lock_limit: float | None
+) -> str:
     """What stands in the way of putting all leaves together, or under another parent."""
     if r["unknown"]:
         return "how many bytes it holds is not known"
@@ -147,23 +214,32 @@ def _in_the_way(root: Root, r: dict[str, Any], headroom: float | None, lock_limi
 
 
 def unused(reader: Reader, root: Root) -> list[str]:
-    """Bounds of list subpartitions that are there below every partition and hold no row below any, while others do."""
+    """Bounds of list subpartitions that are there below every partition and hold no row below any,
+    while others do.
+    """
     if root.depth != 2 or not any(k.level == 1 and k.strategy == "list" for k in root.keys):
         return []
     rows = reader.snapshot.rows(
-        "SELECT bound, count(*) AS n, bool_and(filled IS FALSE) AS empty, bool_or(is_default) AS other"
-        " FROM relation WHERE root = ? AND kind = 'leaf' AND level = 2 GROUP BY bound ORDER BY min(oid)",
+        "SELECT bound, count(*) AS n, bool_and(filled IS FALSE) AS empty, bool_or(is_default) AS"
+        " other FROM relation WHERE root = ? AND kind = 'leaf' AND level = 2 GROUP BY bound ORDER"
+        " BY min(oid)",
         [root.oid],
     )
     parents = max((r["n"] for r in rows), default=0)
-    found = [r["bound"] for r in rows if r["empty"] and not r["other"] and r["n"] == parents and r["bound"]]
+    found = [
+        r["bound"]
+        for r in rows
+        if r["empty"] and not r["other"] and r["n"] == parents and r["bound"]
+    ]
     filled = any(not r["empty"] for r in rows)
     return found if parents > 1 and filled and root.leaves == sum(r["n"] for r in rows) else []
 
 
 @dataclass(frozen=True)
 class _Unused:
-    """Subpartitions of one partition that are never used and cost the same: how many, and what all of them cost."""
+    """Subpartitions of one partition that are never used and cost the same: how many, and what all
+    of them cost.
+    """
 
     parent: int
     number: int
@@ -171,13 +247,16 @@ class _Unused:
 
 
 def _unused_costs(reader: Reader, root: Root, bounds: list[str]) -> list[_Unused]:
-    """What subpartitions of these bounds cost, by partition; the cost model is asked once a shape."""
+    """What subpartitions of these bounds cost, by partition; the cost model is asked once a
+    shape.
+    """
     marks = ", ".join("?" for _ in bounds)
     shape = 'l.storage, l."columns", l.toast, l.indexes, l.index_columns, l.owner, p.is_default'
     rows = reader.snapshot.rows(
-        f"SELECT l.parent, min(l.oid) AS oid, count(*) AS n, {shape} FROM relation l"
-        " JOIN (SELECT oid, is_default FROM relation WHERE root = ? AND kind = 'intermediate') p ON p.oid = l.parent"
-        f" WHERE l.root = ? AND l.kind = 'leaf' AND l.bound IN ({marks}) GROUP BY l.parent, {shape} ORDER BY 1, 2",
+        f"SELECT l.parent, min(l.oid) AS oid, count(*) AS n, {shape} FROM relation l JOIN (SELECT"
+        " oid, is_default FROM relation WHERE root = ? AND kind = 'intermediate') p ON p.oid ="
+        f" l.parent WHERE l.root = ? AND l.kind = 'leaf' AND l.bound IN ({marks}) GROUP BY"
+        f" l.parent, {shape} ORDER BY 1, 2",
         [root.oid, root.oid, *bounds],
     )
     known: dict[tuple[Any, ...], Cost] = {}
@@ -206,7 +285,8 @@ def trimmed(reader: Reader, root: Root, bounds: list[str]) -> Floats:
 def _shape(reader: Reader, root: Root, oid: int, *, anew: bool, bounds: int = 1) -> Shape:
     """The cost model's shape of a leaf, or of the root itself, by its oid."""
     r = reader.snapshot.one(
-        'SELECT storage, "columns", toast, indexes, index_columns, owner, tablespace, options, persistence FROM relation WHERE oid = ?',
+        'SELECT storage, "columns", toast, indexes, index_columns, owner, tablespace, options,'
+        " persistence FROM relation WHERE oid = ?",
         [oid],
     )
     one = costs.LeafClass(
@@ -220,7 +300,8 @@ def _shape(reader: Reader, root: Root, oid: int, *, anew: bool, bounds: int = 1)
 
 
 def pattern_leaf(reader: Reader, root: Root) -> tuple[int, int]:
-    """Return the oid of the leaf that a table without partitions is stored like, and how many leaves are stored in another way.
+    """Return the oid of the leaf that a table without partitions is stored like, and how many
+    leaves are stored in another way.
 
     It is the newest of those that most leaves are stored like (storage, options, tablespace).
     """
@@ -235,7 +316,8 @@ def pattern_leaf(reader: Reader, root: Root) -> tuple[int, int]:
 def after(reader: Reader, root: Root, operation: str) -> tuple[float, float, float, float]:
     """Return leaves, rows, files and catalog bytes of a table after it was taken as a whole.
 
-    Less those of the root and of the partitions above the planned level, which go with the others and are not counted among them.
+    Less those of the root and of the partitions above the planned level, which go with the others
+    and are not counted among them.
     """
     gen = reader.generation
     leaf, _ = pattern_leaf(reader, root)
@@ -246,17 +328,27 @@ def after(reader: Reader, root: Root, operation: str) -> tuple[float, float, flo
     if operation == "flatten":
         cost = relation_cost(gen, replace(_shape(reader, root, leaf, anew=False), place=Place.LEAF))
         n = root.leaves
-        return n, rows(cost) * n, cost.filled * n, costs.catalog_bytes(gen, reader.cluster, cost) * n
+        return (
+            n,
+            rows(cost) * n,
+            cost.filled * n,
+            costs.catalog_bytes(gen, reader.cluster, cost) * n,
+        )
     top = replace(_shape(reader, root, root.oid, anew=False), place=Place.ROOT, levels=root.depth)
-    plain = replace(_shape(reader, root, leaf, anew=True), place=Place.PLAIN, exchanged=False, owned=top.owned)
+    plain = replace(
+        _shape(reader, root, leaf, anew=True), place=Place.PLAIN, exchanged=False, owned=top.owned
+    )
     cost, gone = relation_cost(gen, plain), relation_cost(gen, top) + _above(reader, root)
     use = costs.COPIED if gen.greenplum and not gen.rule_catalogs else FILLED
-    more = costs.counted(relation_rows(gen, plain, Instance.SEGMENT, use)) - costs.counted(relation_rows(gen, plain))
+    more = costs.counted(relation_rows(gen, plain, Instance.SEGMENT, use)) - costs.counted(
+        relation_rows(gen, plain)
+    )
     return (
         0.0,
         rows(cost) + more - rows(gone),
         relation_files(gen, plain, use) - gone.files + _more_files(reader, root, plain),
-        costs.catalog_bytes(gen, reader.cluster, cost) - costs.catalog_bytes(gen, reader.cluster, gone),
+        costs.catalog_bytes(gen, reader.cluster, cost)
+        - costs.catalog_bytes(gen, reader.cluster, gone),
     )
 
 
@@ -264,8 +356,9 @@ def _above(reader: Reader, root: Root) -> Cost:
     """Cost of the partitions above the planned level."""
     found = Cost()
     for r in reader.snapshot.rows(
-        'SELECT level, is_default, storage, "columns", toast, indexes, index_columns, owner, count(*) AS n FROM relation'
-        " WHERE root = ? AND kind = 'intermediate' AND level < ? GROUP BY ALL ORDER BY ALL",
+        'SELECT level, is_default, storage, "columns", toast, indexes, index_columns, owner,'
+        " count(*) AS n FROM relation WHERE root = ? AND kind = 'intermediate' AND level < ? GROUP"
+        " BY ALL ORDER BY ALL",
         [root.oid, max(1, root.level)],
     ):
         one = costs.LeafClass(
@@ -280,7 +373,9 @@ def _above(reader: Reader, root: Root) -> Cost:
 
 def steps(operation: str, scribe: StepBuilder, table: TablePlan) -> list[AnyStep]:
     """What is done to the table: one step, or one a partition where subpartitions go."""
-    return _trim(scribe) if operation == "unused_subpartitions" else [_step(operation, scribe, table)]
+    return (
+        _trim(scribe) if operation == "unused_subpartitions" else [_step(operation, scribe, table)]
+    )
 
 
 def _trim(scribe: StepBuilder) -> list[AnyStep]:
@@ -303,7 +398,9 @@ def _trim(scribe: StepBuilder) -> list[AnyStep]:
         found.append(
             DropEmpty(
                 id=step_id("drop-empty", scribe.table, name, *sorted(r.bound for r in rows)),
-                explanation=f"{len(held)} subpartitions of {name} that hold no row below any partition",
+                explanation=(
+                    f"{len(held)} subpartitions of {name} that hold no row below any partition"
+                ),
                 gain=Gain(
                     len(held),
                     round(costs.counted(whole.segment if gen.greenplum else whole.coordinator)),
@@ -311,12 +408,20 @@ def _trim(scribe: StepBuilder) -> list[AnyStep]:
                     round(whole.files),
                     round(costs.catalog_bytes(gen, reader.cluster, whole)),
                 ),
-                cost=Price(0, 0, round(len(held) * DROP_SECONDS, 3), 1 + root.leaves + sum(r.indexes + 4 for r in rows), 0.0),
+                cost=Price(
+                    0,
+                    0,
+                    round(len(held) * DROP_SECONDS, 3),
+                    1 + root.leaves + sum(r.indexes + 4 for r in rows),
+                    0.0,
+                ),
                 rests_on=(
                     f"the leaves are empty: told by {basis}, to be looked at again under the lock",
-                    "rows of these values that come later go to the default subpartition"
-                    if parent in scribe.with_default
-                    else "no rows of these values come later: no subpartition would take them",
+                    (
+                        "rows of these values that come later go to the default subpartition"
+                        if parent in scribe.with_default
+                        else "no rows of these values come later: no subpartition would take them"
+                    ),
                 ),
                 parent=parent,
                 parent_name=name,
@@ -332,8 +437,14 @@ def _more_files(reader: Reader, root: Root, plain: Shape) -> float:
     """Files that a heap of all leaves' bytes has besides its first."""
     if plain.storage is not Storage.HEAP:
         return 0.0
-    held = reader.snapshot.one("SELECT coalesce(sum(max_segment_bytes), 0) AS n FROM relation WHERE root = ? AND kind = 'leaf'", [root.oid])
-    return float(costs.heap_files(np.array([float(held["n"])]), int(reader.snapshot.header["block_size"]))[0])
+    held = reader.snapshot.one(
+        "SELECT coalesce(sum(max_segment_bytes), 0) AS n FROM relation WHERE root = ? AND kind ="
+        " 'leaf'",
+        [root.oid],
+    )
+    return float(
+        costs.heap_files(np.array([float(held["n"])]), int(reader.snapshot.header["block_size"]))[0]
+    )
 
 
 def _step(operation: str, scribe: StepBuilder, table: TablePlan) -> AnyStep:
@@ -354,14 +465,26 @@ def _step(operation: str, scribe: StepBuilder, table: TablePlan) -> AnyStep:
     )
     locks = 1 + len(leaves) + sum(r.indexes + 4 for r in leaves)
     copied = operation == "unpartition"
-    price = Price(size if copied else 0, segment if copied else 0, table.seconds, locks, table.scan_bytes_per_day)
+    price = Price(
+        size if copied else 0,
+        segment if copied else 0,
+        table.seconds,
+        locks,
+        table.scan_bytes_per_day,
+    )
     rests = scribe.rests("the table holds the same rows when it is swapped")
     held = tuple(scribe.leaf(r.oid, 0, 0) for r in leaves)
     if operation == "unpartition":
         oid, others = pattern_leaf(scribe.reader, scribe.root)
         like = scribe.relation[oid]
         if others:
-            rests = (*rests, f"{others} of its {len(leaves)} leaves are stored in another way: all rows are stored like {like.name}")
+            rests = (
+                *rests,
+                (
+                    f"{others} of its {len(leaves)} leaves are stored in another way: all rows are"
+                    f" stored like {like.name}"
+                ),
+            )
         new = NewLeaf(
             scribe.root.name,
             storage=like.storage,

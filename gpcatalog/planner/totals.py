@@ -1,4 +1,6 @@
-"""What a database has beside the partitions that are planned, what it all adds up to, and the snapshot it was told by."""
+"""What a database has beside the partitions that are planned, what it all adds up to, and the
+snapshot it was told by.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ from gpcatalog.planner.sets.reader import Reader
 
 @dataclass(frozen=True)
 class Rest:
-    """What the optimiser does not touch: plain tables, roots, intermediates above the units, leaves of other depths."""
+    """What the optimiser does not touch: plain tables, roots, intermediates above the units, leaves
+    of other depths.
+    """
 
     tables: int
     leaves: int
@@ -34,9 +38,9 @@ def rest_of(reader: Reader, planned_leaves: int) -> Rest:
     rows = files = catalog = 0.0
     tables = 0
     for r in reader.snapshot.rows(
-        'SELECT kind, storage, "columns", toast, indexes, index_columns, owner, coalesce(filled, true) AS filled, count(*)'
-        " AS n FROM relation"
-        " WHERE kind IN ('table', 'root') GROUP BY ALL ORDER BY ALL"
+        'SELECT kind, storage, "columns", toast, indexes, index_columns, owner, coalesce(filled,'
+        " true) AS filled, count(*) AS n FROM relation WHERE kind IN ('table', 'root') GROUP BY ALL"
+        " ORDER BY ALL"
     ):
         if r["kind"] == "table":
             tables += r["n"]
@@ -52,11 +56,20 @@ def rest_of(reader: Reader, planned_leaves: int) -> Rest:
         )
         cost = relation_cost(gen, shape)
         rows += r["n"] * costs.counted(cost.segment if gen.greenplum else cost.coordinator)
-        files += r["n"] * (0 if known is not storage else cost.filled if r["filled"] else cost.files)
+        files += r["n"] * (
+            0 if known is not storage else cost.filled if r["filled"] else cost.files
+        )
         catalog += r["n"] * costs.catalog_bytes(gen, cluster, cost)
-    counted = reader.snapshot.one("SELECT count(*) FILTER (kind = 'leaf') AS leaves, sum(bytes) AS bytes FROM relation")
+    counted = reader.snapshot.one(
+        "SELECT count(*) FILTER (kind = 'leaf') AS leaves, sum(bytes) AS bytes FROM relation"
+    )
     return Rest(
-        tables, counted["leaves"] - planned_leaves, rows, files, catalog, None if counted["bytes"] is None else int(counted["bytes"])
+        tables,
+        counted["leaves"] - planned_leaves,
+        rows,
+        files,
+        catalog,
+        None if counted["bytes"] is None else int(counted["bytes"]),
     )
 
 
@@ -79,11 +92,17 @@ def totals(rest: Rest, sums: np.ndarray[Any, Any], segments: int) -> Totals:
 def source_of(reader: Reader) -> Source:
     h = reader.snapshot.header
     roots = reader.snapshot.rows("SELECT root, leaves FROM root_total ORDER BY root")
-    lines = [h["snapshot_id"], h["database"], str(h["database_oid"]), *(f"{r['root']}:{r['leaves']}" for r in roots)]
+    lines = [
+        h["snapshot_id"],
+        h["database"],
+        str(h["database_oid"]),
+        *(f"{r['root']}:{r['leaves']}" for r in roots),
+    ]
     counted = reader.snapshot.one(
-        "SELECT count(*) FILTER (bytes IS NOT NULL) AS measured,"
-        " count(*) FILTER (bytes IS NULL AND filled IS DISTINCT FROM false AND pages > 0) AS estimated,"
-        " count(*) FILTER (bytes IS NULL AND filled IS DISTINCT FROM false AND NOT pages > 0) AS unknown FROM relation WHERE kind = 'leaf'"
+        "SELECT count(*) FILTER (bytes IS NOT NULL) AS measured, count(*) FILTER (bytes IS NULL AND"
+        " filled IS DISTINCT FROM false AND pages > 0) AS estimated, count(*) FILTER (bytes IS NULL"
+        " AND filled IS DISTINCT FROM false AND NOT pages > 0) AS unknown FROM relation WHERE kind"
+        " = 'leaf'"
     )
     sizes = (
         "none"

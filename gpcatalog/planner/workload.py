@@ -1,4 +1,6 @@
-"""What queries ask of partition keys: predicates read with sqlglot from pg_stat_statements or a file of SQL."""
+"""What queries ask of partition keys: predicates read with sqlglot from pg_stat_statements or a
+file of SQL.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,8 @@ class KeyPredicate:
 
     low, high: texts of the ends, None where there is none; inclusive flags as in a bound
     calls:     how often, a day
-    point:     an equality with a value that is not known ($1): one value of the key is asked for, which one is not known
+    point:     an equality with a value that is not known ($1): one value of the key is asked for,
+               which one is not known
     """
 
     low: str | None
@@ -37,7 +40,8 @@ class KeyPredicate:
 
 @dataclass
 class Workload:
-    """Predicates by table (lower-case "schema.table" where the query says so, else "table") and column.
+    """Predicates by table (lower-case "schema.table" where the query says so, else "table") and
+    column.
 
     statements, understood: statements read, and those that ask for a part of some table by its key
     said: one sentence on where it comes from and how much was understood
@@ -59,7 +63,10 @@ class Workload:
 def _statements(path: Path) -> list[tuple[str, float]]:
     try:
         if path.stat().st_size > LARGEST:
-            raise CatalogError(f"{path} is larger than {LARGEST >> 20} MB", hint="give the statements that matter, most calls first")
+            raise CatalogError(
+                f"{path} is larger than {LARGEST >> 20} MB",
+                hint="give the statements that matter, most calls first",
+            )
         content = path.read_text(encoding="utf-8")
     except OSError as e:
         raise CatalogError(f"cannot read the workload {path}: {e.strerror or e}") from None
@@ -83,7 +90,9 @@ def _statements(path: Path) -> list[tuple[str, float]]:
 
 def _split(content: str) -> list[str]:
     """Statements of a file of SQL, cut at semicolons outside quotes and comments."""
-    token = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|\$(\w*)\$.*?\$\1\$|--[^\n]*|/\*.*?\*/|;", re.S)
+    token = re.compile(
+        r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|\$(\w*)\$.*?\$\1\$|--[^\n]*|/\*.*?\*/|;", re.S
+    )
     found, at = [], 0
     for m in token.finditer(content):
         if m[0] == ";":
@@ -94,17 +103,21 @@ def _split(content: str) -> list[str]:
 
 
 def read(path: str, snapshot: Any) -> Workload:
-    """The predicates of a workload file: a CSV with columns query and calls (as \\copy of pg_stat_statements gives it), or SQL.
+    """The predicates of a workload file: a CSV with columns query and calls (as \\copy of
+    pg_stat_statements gives it), or SQL.
 
-    Calls of a CSV are taken as a day's; a statement of a file of SQL counts once a day. Raises CatalogError when the file cannot
-    be read or nothing in it asks for a partitioned table by its key.
+    Calls of a CSV are taken as a day's; a statement of a file of SQL counts once a day. Raises
+    CatalogError when the file cannot be read or nothing in it asks for a partitioned table by its
+    key.
     """
     now: datetime = snapshot.header["taken_at"]
     keys = {
-        (r["schema"].lower(), r["name"].lower()): {k.strip().lower() for k in (r["keys"] or "").split(",")}
+        (r["schema"].lower(), r["name"].lower()): {
+            k.strip().lower() for k in (r["keys"] or "").split(",")
+        }
         for r in snapshot.rows(
-            'SELECT t."schema", t.name, string_agg(k."key", \',\') AS keys FROM relation t JOIN partition_key k ON k.root'
-            " = t.oid GROUP BY ALL"
+            'SELECT t."schema", t.name, string_agg(k."key", \',\') AS keys FROM relation t JOIN'
+            " partition_key k ON k.root = t.oid GROUP BY ALL"
         )
     }
     found = Workload()
@@ -113,17 +126,21 @@ def read(path: str, snapshot: Any) -> Workload:
         if _one(sql, calls, keys, now, found):
             found.understood += 1
     found.said = (
-        f"read from {Path(path).name}, {found.understood:,} of {found.statements:,} statements ask for a key; calls taken as a day's"
+        f"read from {Path(path).name}, {found.understood:,} of {found.statements:,} statements ask"
+        " for a key; calls taken as a day's"
     )
     if not found.understood:
         raise CatalogError(
-            f"{path}: none of its {found.statements:,} statements asks for a partitioned table by its key",
+            f"{path}: none of its {found.statements:,} statements asks for a partitioned table by"
+            " its key",
             hint="is it of this database? without --workload a stated default is used",
         )
     return found
 
 
-def _one(sql: str, calls: float, keys: dict[tuple[str, str], set[str]], now: datetime, into: Workload) -> bool:
+def _one(
+    sql: str, calls: float, keys: dict[tuple[str, str], set[str]], now: datetime, into: Workload
+) -> bool:
     import sqlglot
     from sqlglot import exp
     from sqlglot.errors import SqlglotError
@@ -149,8 +166,12 @@ def _one(sql: str, calls: float, keys: dict[tuple[str, str], set[str]], now: dat
     return hit
 
 
-def _tables(select: exp.Expression, keys: dict[tuple[str, str], set[str]]) -> list[tuple[set[str], str, set[str]]]:
-    """Partitioned tables of a statement: names they go by, name for `Workload.asked`, key columns."""
+def _tables(
+    select: exp.Expression, keys: dict[tuple[str, str], set[str]]
+) -> list[tuple[set[str], str, set[str]]]:
+    """Partitioned tables of a statement: names they go by, name for `Workload.asked`, key
+    columns.
+    """
     from sqlglot import exp
 
     found = []
@@ -163,7 +184,13 @@ def _tables(select: exp.Expression, keys: dict[tuple[str, str], set[str]]) -> li
             if n == name and (not schema or s == schema):
                 columns |= k
         if columns:
-            found.append(({x for x in (table.alias.lower(), name) if x}, f"{schema}.{name}" if schema else name, columns))
+            found.append(
+                (
+                    {x for x in (table.alias.lower(), name) if x},
+                    f"{schema}.{name}" if schema else name,
+                    columns,
+                )
+            )
     return found
 
 
@@ -173,7 +200,11 @@ def _conjuncts(select: exp.Expression) -> list[exp.Expression]:
     found: list[exp.Expression] = []
     where = select.args.get("where")
     roots = [where.this] if where is not None else []
-    roots += [join.args["on"] for join in select.args.get("joins") or [] if join.args.get("on") is not None]
+    roots += [
+        join.args["on"]
+        for join in select.args.get("joins") or []
+        if join.args.get("on") is not None
+    ]
     while roots:
         at = roots.pop()
         if isinstance(at, exp.And):
@@ -194,10 +225,15 @@ def _column(node: Any) -> tuple[str, str] | None:
 
 
 def _value(node: Any, now: datetime) -> tuple[bool, str | None]:
-    """Whether a node is a value that stands still while the query runs, and its text where that is known."""
+    """Whether a node is a value that stands still while the query runs, and its text where that is
+    known.
+    """
     from sqlglot import exp
 
-    while isinstance(node, (exp.Cast, exp.Paren, exp.TsOrDsToDate, exp.Date, exp.Timestamp)) and node.this is not None:
+    while (
+        isinstance(node, (exp.Cast, exp.Paren, exp.TsOrDsToDate, exp.Date, exp.Timestamp))
+        and node.this is not None
+    ):
         node = node.this
     if isinstance(node, exp.Literal):
         return True, node.name
@@ -214,7 +250,9 @@ def _value(node: Any, now: datetime) -> tuple[bool, str | None]:
         span = _span(node.right)
         if known and text and span is not None:
             try:
-                moment = datetime.fromisoformat(text) + (span if isinstance(node, exp.Add) else -span)
+                moment = datetime.fromisoformat(text) + (
+                    span if isinstance(node, exp.Add) else -span
+                )
             except ValueError:
                 return True, None
             return True, moment.strftime("%Y-%m-%d %H:%M:%S")
@@ -274,7 +312,9 @@ def _predicate(node: Any, calls: float, now: datetime) -> list[tuple[str, str, K
 
 
 def _narrowed(parts: list[KeyPredicate]) -> KeyPredicate:
-    """Several conditions on one column as one: the last that names an end wins; an equality stands for itself."""
+    """Several conditions on one column as one: the last that names an end wins; an equality stands
+    for itself.
+    """
     for one in parts:
         if one.point or (one.low is not None and one.low == one.high):
             return one

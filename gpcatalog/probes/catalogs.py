@@ -18,7 +18,8 @@ from gpcatalog.store.snapshot import Writer
 
 Covered = Callable[..., AbstractContextManager[dict[str, Any]]]
 
-# Catalogs that are always counted: they grow with tables, leaves and columns. Any other is counted once it is large.
+# Catalogs that are always counted: they grow with tables, leaves and columns. Any other is counted
+# once it is large.
 COUNTED = frozenset(
     """
     pg_class pg_attribute pg_type pg_depend pg_index pg_attribute_encoding pg_appendonly pg_statistic pg_inherits pg_constraint
@@ -28,7 +29,9 @@ COUNTED = frozenset(
 )
 LARGE = 1 << 20  # bytes on one instance from which on any catalog is counted
 LARGE_SHARE = 0.02  # provided it is this share of that instance's catalog bytes
-BY_INDEX = 2 << 20  # heap bytes from which on widths come from the rows of sampled relations, found by index
+BY_INDEX = (
+    2 << 20
+)  # heap bytes from which on widths come from the rows of sampled relations, found by index
 HASHED = 4 << 20  # heap bytes below which a scan of it all is as quick as the index
 SAMPLE_ROWS = 20_000  # rows aimed at where a scan samples
 
@@ -63,7 +66,8 @@ class Index:
 class Catalog:
     """What was measured of one catalog: rows by instance, widths of its tuples and index entries.
 
-    source, width, on_segments: SQL of its rows, of the bytes of a row t, and of its rows on all segments
+    source, width, on_segments: SQL of its rows, of the bytes of a row t, and of its rows on all
+        segments
     """
 
     name: str
@@ -93,11 +97,14 @@ Sizes = dict[int, dict[int, dict[str, Any]]]  # content → oid → row of catal
 class CatalogSection:
     """Measures the catalogs of one session's server into a writer.
 
-    On Greenplum the entry instance is asked over a connection of its own in utility mode, beside the segments: a coordinator
-    session would add up all instances. Where that connection is refused the main session does both, one after the other.
+    On Greenplum the entry instance is asked over a connection of its own in utility mode, beside
+    the segments: a coordinator session would add up all instances. Where that connection is refused
+    the main session does both, one after the other.
     """
 
-    def __init__(self, session: Session, writer: Writer, covered: Covered, contents: list[int]) -> None:
+    def __init__(
+        self, session: Session, writer: Writer, covered: Covered, contents: list[int]
+    ) -> None:
         self.session = session
         self.writer = writer
         self.covered = covered
@@ -105,8 +112,12 @@ class CatalogSection:
         self.catalogs: dict[str, Catalog] = {}
         self.sizes: Sizes = defaultdict(dict)
         self.class_counts: list[dict[str, Any]] = []
-        self.busy: frozenset[int] = frozenset()  # oids of catalog relations that a segment would wait for
-        self.sampled: tuple[str, str] | None = None  # oids of relations, and of their row types, as SQL arrays
+        self.busy: frozenset[int] = (
+            frozenset()
+        )  # oids of catalog relations that a segment would wait for
+        self.sampled: tuple[str, str] | None = (
+            None  # oids of relations, and of their row types, as SQL arrays
+        )
 
     def run(self) -> None:
         """The whole section."""
@@ -116,10 +127,16 @@ class CatalogSection:
                 self._sizes_of_all()
             self._from_class_counts()
             wanted = self._wanted()
-            self._beside(entry, lambda: self._measure_entry(entry, wanted), lambda: self._measure_segments(wanted))
+            self._beside(
+                entry,
+                lambda: self._measure_entry(entry, wanted),
+                lambda: self._measure_segments(wanted),
+            )
         self._write()
 
-    def _beside(self, entry: Session, here: Callable[[], None], segments: Callable[[], None]) -> None:
+    def _beside(
+        self, entry: Session, here: Callable[[], None], segments: Callable[[], None]
+    ) -> None:
         """Both, at once where the entry instance has a session of its own."""
         if entry is self.session:
             segments()
@@ -152,7 +169,11 @@ class CatalogSection:
             relations = {row["oid"]: row for row in entry.rows("catalog_relations")}
         with self.covered("catalog_columns"):
             columns: dict[int, dict[int, dict[str, Any]]] = defaultdict(dict)
-            oids = ",".join(str(oid) for oid, row in relations.items() if row["relkind"] == "r" and row["namespace"] == 11)
+            oids = ",".join(
+                str(oid)
+                for oid, row in relations.items()
+                if row["relkind"] == "r" and row["namespace"] == 11
+            )
             for row in entry.rows("catalog_columns", oids=f"'{{{oids}}}'::oid[]"):
                 columns[row["oid"]][row["number"]] = row
         by_oid = {}
@@ -176,7 +197,9 @@ class CatalogSection:
                 owner.toast_oids.add(oid)
                 continue
             of = columns[owner.oid]
-            key = tuple((of[n]["name"], of[n]["type"]) for n in map(int, row["key"].split()) if n in of)
+            key = tuple(
+                (of[n]["name"], of[n]["type"]) for n in map(int, row["key"].split()) if n in of
+            )
             owner.indexes.append(Index(oid, row["relation"], bloat.IndexKey(key), row["is_unique"]))
 
     def _of_entry(self, entry: Session) -> None:
@@ -199,7 +222,9 @@ class CatalogSection:
         if self.session.server.classic_partitions:
             # there the segments do not heed lock_timeout: what is held is not asked for
             with self.covered("busy_relations", "busy_relations of the catalog"):
-                self.busy = frozenset(row["oid"] for row in self.session.rows("busy_relations") if row["oid"] < 16384)
+                self.busy = frozenset(
+                    row["oid"] for row in self.session.rows("busy_relations") if row["oid"] < 16384
+                )
         with self.covered("segment_catalog_sizes"):
             for row in self.session.rows("segment_catalog_sizes", busy=self._busy_oids()):
                 self.sizes[row["content"]][row["oid"]] = row
@@ -209,34 +234,49 @@ class CatalogSection:
         return ", ".join(map(str, sorted(self.busy))) or "0"
 
     def _sizes_of_all(self) -> None:
-        """The entry instance's sizes where only a coordinator session may be had: what all have, less what the segments have."""
+        """The entry instance's sizes where only a coordinator session may be had: what all have,
+        less what the segments have.
+        """
         with self.covered("catalog_sizes_all"):
             for row in self.session.rows("catalog_sizes_all", busy=self._busy_oids()):
-                elsewhere = sum(of[row["oid"]]["bytes"] for content, of in self.sizes.items() if content >= 0 and row["oid"] in of)
+                elsewhere = sum(
+                    of[row["oid"]]["bytes"]
+                    for content, of in self.sizes.items()
+                    if content >= 0 and row["oid"] in of
+                )
                 self.sizes[-1][row["oid"]] = row | {"bytes": max(0, row["bytes"] - elsewhere)}
 
     def _bytes(self, one: Catalog, of: dict[int, dict[str, Any]]) -> int:
-        return sum(of[oid]["bytes"] for oid in (one.oid, *(i.oid for i in one.indexes)) if oid in of)
+        return sum(
+            of[oid]["bytes"] for oid in (one.oid, *(i.oid for i in one.indexes)) if oid in of
+        )
 
     def _largest_heap(self, one: Catalog) -> int:
         return max((of[one.oid]["bytes"] for of in self.sizes.values() if one.oid in of), default=0)
 
     def _wanted(self) -> list[Catalog]:
         """Catalogs to count: those that grow with tables, and whatever else is large somewhere."""
-        total = {content: sum(row["bytes"] for row in of.values()) for content, of in self.sizes.items()}
+        total = {
+            content: sum(row["bytes"] for row in of.values()) for content, of in self.sizes.items()
+        }
         out = []
         for one in self.catalogs.values():
             large = any(
-                self._bytes(one, of) >= max(LARGE, LARGE_SHARE * total[content]) for content, of in self.sizes.items() if one.oid in of
+                self._bytes(one, of) >= max(LARGE, LARGE_SHARE * total[content])
+                for content, of in self.sizes.items()
+                if one.oid in of
             )
             if one.name in COUNTED or large:
                 out.append(one)
         return out
 
-    # -- the entry instance ------------------------------------------------------------------------------------------------
+    # -- the entry instance
+    # ------------------------------------------------------------------------------------------------
 
     def _measure_entry(self, entry: Session, wanted: list[Catalog]) -> None:
-        """Rows on the entry instance, and widths: definitions, hence rows and their widths, are alike on all instances."""
+        """Rows on the entry instance, and widths: definitions, hence rows and their widths, are
+        alike on all instances.
+        """
         shares_keys = "catalog_duplicates" in library.names(entry.server)
         for one in wanted:
             heap = self._largest_heap(one)
@@ -246,7 +286,10 @@ class CatalogSection:
             else:
                 if -1 not in one.rows:
                     with self.covered("catalog_rows", f"catalog_rows {one.name}"):
-                        one.rows[-1], one.basis[-1] = entry.rows("catalog_rows", source=one.source)[0]["rows"], "counted"
+                        one.rows[-1], one.basis[-1] = (
+                            entry.rows("catalog_rows", source=one.source)[0]["rows"],
+                            "counted",
+                        )
                 with self.covered("catalog_sample", f"catalog_sample {one.name}"):
                     self._sample(entry, one)
             if shares_keys and one.entry_bytes:
@@ -256,12 +299,17 @@ class CatalogSection:
         return heap >= BY_INDEX and (one.fixed or (one.name in _KEYED and self.sampled is not None))
 
     def _class_counts(self, session: Session, probe: str) -> None:
-        """Relations by kind: what the rows of pg_class and, derived, of pg_attribute are told by."""
+        """Relations by kind: what the rows of pg_class and, derived, of pg_attribute are told
+        by.
+        """
         with self.covered(probe):
             self.class_counts += session.rows(probe)
 
     def _from_class_counts(self) -> None:
-        for name, column, basis in (("pg_class", "relations", "counted"), ("pg_attribute", "attributes", "derived")):
+        for name, column, basis in (
+            ("pg_class", "relations", "counted"),
+            ("pg_attribute", "attributes", "derived"),
+        ):
             one = self.catalogs.get(name)
             for row in self.class_counts if one is not None else ():
                 assert one is not None
@@ -269,7 +317,9 @@ class CatalogSection:
                 one.basis[row["content"]] = basis
 
     def _draw(self, entry: Session) -> None:
-        relations = sum(int(row["relations"]) for row in list(self.class_counts) if row["content"] == -1)
+        relations = sum(
+            int(row["relations"]) for row in list(self.class_counts) if row["content"] == -1
+        )
         mask = (1 << max(0, (relations // 500).bit_length())) - 1
         with self.covered("sampled_relations"):
             rows = entry.rows("sampled_relations", mask=str(mask))
@@ -282,7 +332,10 @@ class CatalogSection:
         parts = []
         for n, index in enumerate(one.indexes):
             expression = index.key.entry_sql()
-            parts.append(f"pg_catalog.avg({f'CASE WHEN {condition} THEN {expression} END' if condition else expression})::float8 AS e{n}")
+            parts.append(
+                f"pg_catalog.avg({f'CASE WHEN {condition} THEN {expression} END' if condition else expression})::float8"
+                f" AS e{n}"
+            )
         return ", ".join(parts) or "NULL::float8 AS none"
 
     def _share(self, one: Catalog, condition: str = "") -> str:
@@ -296,9 +349,15 @@ class CatalogSection:
 
     @staticmethod
     def _every(column: str | None, heap: int) -> str:
-        """Condition that leaves about SAMPLE_ROWS rows of at least 64 bytes; hashed, since oids are handed out in patterns."""
+        """Condition that leaves about SAMPLE_ROWS rows of at least 64 bytes; hashed, since oids are
+        handed out in patterns.
+        """
         modulus = 1 << max(0, (heap // 64 // SAMPLE_ROWS).bit_length())
-        return f"(pg_catalog.hashoid(t.{column}) & {modulus - 1}) = 0" if column and modulus > 1 else "true"
+        return (
+            f"(pg_catalog.hashoid(t.{column}) & {modulus - 1}) = 0"
+            if column and modulus > 1
+            else "true"
+        )
 
     def _widths(self, entry: Session, one: Catalog, heap: int) -> None:
         key = next((column for index in one.indexes if (column := index.key.sample_column())), None)
@@ -322,7 +381,11 @@ class CatalogSection:
         if self.sampled is not None and name is not None and not one.fixed:
             oids = self.sampled[one.name == "pg_type"]
             # a small catalog is scanned, and then a list would be gone through for every row
-            wanted = f"IN (SELECT pg_catalog.unnest({oids}))" if self._largest_heap(one) < HASHED else f"= ANY ({oids})"
+            wanted = (
+                f"IN (SELECT pg_catalog.unnest({oids}))"
+                if self._largest_heap(one) < HASHED
+                else f"= ANY ({oids})"
+            )
             rows = f"SELECT x.*{oid} FROM {source} x WHERE x.{name} {wanted}"
             if one.rows.get(-1, 0) <= SAMPLE_ROWS:
                 rows = f"SELECT x.*{oid} FROM {source} x"  # small enough to be read whole
@@ -359,10 +422,19 @@ class CatalogSection:
 
     @staticmethod
     def _keep(one: Catalog, row: dict[str, Any]) -> None:
-        one.sample, one.tuple_bytes, one.page_share = row["sample"] or 0, row["tuple_bytes"], row["page_share"]
-        one.entry_bytes = {index.oid: row[f"e{n}"] for n, index in enumerate(one.indexes) if row[f"e{n}"] is not None}
+        one.sample, one.tuple_bytes, one.page_share = (
+            row["sample"] or 0,
+            row["tuple_bytes"],
+            row["page_share"],
+        )
+        one.entry_bytes = {
+            index.oid: row[f"e{n}"]
+            for n, index in enumerate(one.indexes)
+            if row[f"e{n}"] is not None
+        }
 
-    # -- the segments ------------------------------------------------------------------------------------------------------
+    # -- the segments
+    # ------------------------------------------------------------------------------------------------------
 
     def _measure_segments(self, wanted: list[Catalog]) -> None:
         if not self.session.server.greenplum:
@@ -377,19 +449,34 @@ class CatalogSection:
                     one.rows[row["content"]] = row["rows"]
                     one.basis[row["content"]] = "counted"
                 for content in self.contents:
-                    if content >= 0 and content not in one.rows:  # GROUP BY gives no row for an instance without any
+                    if (
+                        content >= 0 and content not in one.rows
+                    ):  # GROUP BY gives no row for an instance without any
                         one.rows[content], one.basis[content] = 0, "counted"
 
-    # -- into the snapshot -------------------------------------------------------------------------------------------------
+    # -- into the snapshot
+    # -------------------------------------------------------------------------------------------------
 
     def _write(self) -> None:
         rows, widths = [], []
         for one in sorted(self.catalogs.values(), key=lambda c: c.name):
             if one.tuple_bytes is not None:
-                widths.append({"relation": one.name, "catalog": one.name, "bytes": one.tuple_bytes, "sample": one.sample})
+                widths.append(
+                    {
+                        "relation": one.name,
+                        "catalog": one.name,
+                        "bytes": one.tuple_bytes,
+                        "sample": one.sample,
+                    }
+                )
                 for index in one.indexes:
                     if index.oid in one.entry_bytes:
-                        entry = {"relation": index.name, "catalog": one.name, "bytes": one.entry_bytes[index.oid], "sample": one.sample}
+                        entry = {
+                            "relation": index.name,
+                            "catalog": one.name,
+                            "bytes": one.entry_bytes[index.oid],
+                            "sample": one.sample,
+                        }
                         widths.append(entry)
             for content, of in sorted(self.sizes.items()):
                 if one.oid in of:
@@ -408,7 +495,11 @@ class CatalogSection:
         if live is not None and (one.page_share is not None or live == 0):
             heap_needed = min(heap["bytes"], bloat.heap_bytes(live, one.page_share or 0.0, block))
             index_needed = sum(
-                min(of[index.oid]["bytes"], bloat.btree_bytes(live, one.entry_bytes.get(index.oid, 16), block)) for index in indexes
+                min(
+                    of[index.oid]["bytes"],
+                    bloat.btree_bytes(live, one.entry_bytes.get(index.oid, 16), block),
+                )
+                for index in indexes
             )
         if live is None and heap["reltuples"] > 0:
             live, basis = int(heap["reltuples"]), "estimate"
@@ -430,8 +521,13 @@ class CatalogSection:
 
 
 def keep_statistics(writer: Writer, statistics: Iterable[dict[str, Any]]) -> None:
-    """Put what the probe catalog_statistics found into the catalogs' rows: dead rows, and when each was last vacuumed."""
-    writer.execute("CREATE TEMP TABLE catalog_statistic (content INTEGER, relation VARCHAR, dead_tuples BIGINT, last_vacuum TIMESTAMP)")
+    """Put what the probe catalog_statistics found into the catalogs' rows: dead rows, and when each
+    was last vacuumed.
+    """
+    writer.execute(
+        "CREATE TEMP TABLE catalog_statistic (content INTEGER, relation VARCHAR, dead_tuples"
+        " BIGINT, last_vacuum TIMESTAMP)"
+    )
     writer.insert(
         "catalog_statistic",
         [
@@ -439,12 +535,14 @@ def keep_statistics(writer: Writer, statistics: Iterable[dict[str, Any]]) -> Non
                 "content": row["content"],
                 "relation": row["relation"],
                 "dead_tuples": row["dead_tuples"],
-                "last_vacuum": at.astimezone(UTC).replace(tzinfo=None) if (at := row["last_vacuum"]) else None,
+                "last_vacuum": (
+                    at.astimezone(UTC).replace(tzinfo=None) if (at := row["last_vacuum"]) else None
+                ),
             }
             for row in statistics
         ],
     )
     writer.execute(
-        "UPDATE catalog SET dead_tuples = s.dead_tuples, last_vacuum = s.last_vacuum FROM catalog_statistic s"
-        " WHERE s.content = catalog.content AND s.relation = catalog.relation"
+        "UPDATE catalog SET dead_tuples = s.dead_tuples, last_vacuum = s.last_vacuum FROM"
+        " catalog_statistic s WHERE s.content = catalog.content AND s.relation = catalog.relation"
     )

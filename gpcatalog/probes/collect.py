@@ -1,4 +1,6 @@
-"""One read-only pass over a database: every probe's answer goes into a snapshot, and what was not read into its coverage."""
+"""One read-only pass over a database: every probe's answer goes into a snapshot, and what was not
+read into its coverage.
+"""
 
 from __future__ import annotations
 
@@ -68,13 +70,18 @@ _RELATION_CSV = {
 
 
 def attribution(generation_name: str) -> tuple[str, str]:
-    """SQL over `relation r`: the rows that one table, its indexes, TOAST and auxiliary relations have in pg_class and pg_attribute."""
+    """SQL over `relation r`: the rows that one table, its indexes, TOAST and auxiliary relations
+    have in pg_class and pg_attribute.
+    """
     g = generation(generation_name)
     aux = g.heap_system_columns  # system columns of auxiliary and TOAST relations
     ao = "r.storage IN ('ao_row', 'ao_column')"
     has_aux = ao + ("" if g.root_is_table else " AND r.kind IN ('leaf', 'table')")
     ao_system = g.system_columns.get(Storage.AO_ROW, aux)
-    segments = {storage: g.segment_columns.get(storage, 0) for storage in (Storage.AO_ROW, Storage.AO_COLUMN)}
+    segments = {
+        storage: g.segment_columns.get(storage, 0)
+        for storage in (Storage.AO_ROW, Storage.AO_COLUMN)
+    }
     rows = (
         "1 + r.indexes + CASE WHEN r.toast THEN 2 ELSE 0 END"
         f" + CASE WHEN {has_aux} THEN 3 ELSE 0 END + CASE WHEN r.block_directory THEN 2 ELSE 0 END"
@@ -83,8 +90,10 @@ def attribution(generation_name: str) -> tuple[str, str]:
         f"""r."columns" + r.index_columns + CASE WHEN {ao} THEN {ao_system} ELSE {g.system_columns[Storage.HEAP]} END"""
         f" + CASE WHEN r.toast THEN {TOAST_COLUMNS + aux + TOAST_INDEX_COLUMNS} ELSE 0 END"
         f" + CASE WHEN {has_aux} THEN {VISIMAP_COLUMNS + aux + VISIMAP_INDEX_COLUMNS + aux}"
-        f" + CASE r.storage WHEN 'ao_row' THEN {segments[Storage.AO_ROW]} ELSE {segments[Storage.AO_COLUMN]} END ELSE 0 END"
-        f" + CASE WHEN r.block_directory THEN {BLOCK_DIRECTORY_COLUMNS + aux + BLOCK_DIRECTORY_INDEX_COLUMNS} ELSE 0 END"
+        f" + CASE r.storage WHEN 'ao_row' THEN {segments[Storage.AO_ROW]} ELSE"
+        f" {segments[Storage.AO_COLUMN]} END ELSE 0 END"
+        " + CASE WHEN r.block_directory THEN"
+        f" {BLOCK_DIRECTORY_COLUMNS + aux + BLOCK_DIRECTORY_INDEX_COLUMNS} ELSE 0 END"
     )
     return rows, attributes
 
@@ -92,7 +101,15 @@ def attribution(generation_name: str) -> tuple[str, str]:
 class Collector:
     """Runs the probes of one session into one writer, section by section."""
 
-    def __init__(self, session: Session, writer: Writer, progress: Progress, plan: Sequence[int] = (), *, definitions: bool = True) -> None:
+    def __init__(
+        self,
+        session: Session,
+        writer: Writer,
+        progress: Progress,
+        plan: Sequence[int] = (),
+        *,
+        definitions: bool = True,
+    ) -> None:
         self.session = session
         self.plan = plan
         self.definitions = definitions
@@ -105,14 +122,26 @@ class Collector:
 
     @contextlib.contextmanager
     def _covered(self, probe: str, label: str = "") -> Iterator[dict[str, Any]]:
-        """Note how a probe went, and how long it took unless that is noted within; a failed one ends its own section, not the audit."""
+        """Note how a probe went, and how long it took unless that is noted within; a failed one
+        ends its own section, not the audit.
+        """
         found = library.probe(probe, self.session.server)
-        note: dict[str, Any] = {"probe": label or probe, "status": "read", "reason": "", "needs": "", "origin": found.origin}
+        note: dict[str, Any] = {
+            "probe": label or probe,
+            "status": "read",
+            "reason": "",
+            "needs": "",
+            "origin": found.origin,
+        }
         begun = time.perf_counter()
         try:
             yield note
         except ProbeFailed as e:
-            note |= {"status": e.status, "reason": e.reason, "needs": found.header("needs") if e.status == "denied" else ""}
+            note |= {
+                "status": e.status,
+                "reason": e.reason,
+                "needs": found.header("needs") if e.status == "denied" else "",
+            }
         finally:
             note.setdefault("seconds", round(time.perf_counter() - begun, 6))
             self.coverage.append(note)
@@ -121,7 +150,14 @@ class Collector:
         found = library.probe(probe, self.session.server)
         needs = found.header("needs") if status == "denied" else ""
         self.coverage.append(
-            {"probe": probe, "status": status, "reason": reason, "needs": needs, "seconds": None, "origin": found.origin},
+            {
+                "probe": probe,
+                "status": status,
+                "reason": reason,
+                "needs": needs,
+                "seconds": None,
+                "origin": found.origin,
+            },
         )
 
     def run(self) -> None:
@@ -131,7 +167,8 @@ class Collector:
         with self._covered("settings"):
             self.writer.insert("setting", self.session.rows("settings"))
         files = FileSection(self.session, self.writer, self._covered, self.contents)
-        # one server lists its directories while it is asked other things; Greenplum's segments are all busy with either
+        # one server lists its directories while it is asked other things; Greenplum's segments are
+        # all busy with either
         listing = None if self.session.server.greenplum else files.begin()
         try:
             self.progress("catalogs")
@@ -199,7 +236,8 @@ class Collector:
             self.writer.insert("instance", rows)
             self.contents = sorted({row["content"] for row in rows if row["role"] == "p"})
 
-    # -- the census ------------------------------------------------------------------------------------------------------
+    # -- the census
+    # ------------------------------------------------------------------------------------------------------
 
     def _relations(self) -> None:
         file = self.writer.scratch("relations.csv")
@@ -219,12 +257,21 @@ class Collector:
             self._definitions()
 
     def _definitions(self) -> None:
-        """Definitions of tables that are no partitions, and of views, sequences and types, for `check --baseline`."""
-        tables = [oid for (oid,) in self.writer.execute("SELECT oid FROM relation WHERE kind IN ('root', 'table') ORDER BY oid")]
+        """Definitions of tables that are no partitions, and of views, sequences and types, for
+        `check --baseline`.
+        """
+        tables = [
+            oid
+            for (oid,) in self.writer.execute(
+                "SELECT oid FROM relation WHERE kind IN ('root', 'table') ORDER BY oid"
+            )
+        ]
         known = set(tables)
         own: list[int] = []
         with self._covered("own_indexes"):
-            own = sorted(row["oid"] for row in self.session.rows("own_indexes") if row["oid"] not in known)
+            own = sorted(
+                row["oid"] for row in self.session.rows("own_indexes") if row["oid"] not in known
+            )
         for probe, oids in (("definitions", tables), ("definitions_of_indexes", tables + own)):
             with self._covered(probe):
                 for start in range(0, len(oids), DEFINITIONS_BATCH):
@@ -234,7 +281,9 @@ class Collector:
             self.writer.insert("definition", self.session.rows("definitions_of_others"))
 
     def _partition_facts(self) -> None:
-        """What hangs on partitions, for the planner; pg_partman's configuration where it is installed."""
+        """What hangs on partitions, for the planner; pg_partman's configuration where it is
+        installed.
+        """
         with self._covered("partition_facts"):
             self.writer.insert("partition_fact", self.session.rows("partition_facts"))
         with self._covered("uneven_partitions"):
@@ -247,14 +296,24 @@ class Collector:
         with self._covered("partman_home"):
             for home in self.session.rows("partman_home"):
                 with self._covered("partman"):
-                    found = self.session.rows("partman", schema=home["schema"], schema_name=home["schema_name"])
+                    found = self.session.rows(
+                        "partman", schema=home["schema"], schema_name=home["schema_name"]
+                    )
                     versions = [
-                        {"root": r["root"], "oid": r["oid"], "fact": "pg_partman version", "detail": home["version"]} for r in found
+                        {
+                            "root": r["root"],
+                            "oid": r["oid"],
+                            "fact": "pg_partman version",
+                            "detail": home["version"],
+                        }
+                        for r in found
                     ]
                     self.writer.insert("partition_fact", [*found, *versions])
 
     def _partition_properties(self, uneven: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Facts on the properties of these partitions, {root, oid}, that are not those of their table."""
+        """Facts on the properties of these partitions, {root, oid}, that are not those of their
+        table.
+        """
         below: dict[int, list[int]] = {}
         for row in uneven:
             below.setdefault(row["root"], []).append(row["oid"])
@@ -271,19 +330,25 @@ class Collector:
         ]
 
     def _stream(self, probe: str, file: Path, **values: str) -> None:
-        """The probe's rows as a CSV file; appended, so that several statements may fill one file."""
+        """The probe's rows as a CSV file; appended, so that several statements may fill one
+        file.
+        """
         statement = self.session.statement(probe, **values)
         with file.open("ab") as out:
             for block in self.session.stream_csv(statement):
                 out.write(block)
 
     def _filled(self, section: FileSection, listing: Listing) -> None:
-        """Which tables hold rows and how many files: from the directories where the role may list them, else from the catalogs."""
+        """Which tables hold rows and how many files: from the directories where the role may list
+        them, else from the catalogs.
+        """
         begun = time.perf_counter()
         if section.from_directories(listing):
             self.filled_basis, self.database_bytes = "files", section.database_bytes
             if self.session.server.greenplum:
-                section.from_catalogs(self._busy(), seconds=RECONCILE_SHARE * (time.perf_counter() - begun))
+                section.from_catalogs(
+                    self._busy(), seconds=RECONCILE_SHARE * (time.perf_counter() - begun)
+                )
             return
         found: set[int] = set()
         busy = self._busy()
@@ -291,33 +356,45 @@ class Collector:
             total = self.writer.execute("SELECT count(*) FROM relation")[0][0]
             parts = max(1, -(-int(total) // NONEMPTY_BATCH)) if self.session.server.greenplum else 1
             for part in range(parts):
-                answer = self.session.rows("nonempty_relations", part=str(part), parts=str(parts), busy=busy)
+                answer = self.session.rows(
+                    "nonempty_relations", part=str(part), parts=str(parts), busy=busy
+                )
                 found.update(row["oid"] for row in answer)
-            self.filled_basis = "segment file lists" if self.session.server.greenplum else "statistics (estimate)"
+            self.filled_basis = (
+                "segment file lists" if self.session.server.greenplum else "statistics (estimate)"
+            )
             self.writer.execute("CREATE TEMP TABLE filled_now (oid UINTEGER)")
             file = self.writer.scratch("filled.csv")
             file.write_text("".join(f"{oid}\n" for oid in sorted(found)))
-            self.writer.load_csv("INSERT INTO filled_now SELECT * FROM {csv}", file, {"oid": "UINTEGER"})
+            self.writer.load_csv(
+                "INSERT INTO filled_now SELECT * FROM {csv}", file, {"oid": "UINTEGER"}
+            )
             unknown = "('external', 'foreign', 'none', 'other')"
             self.writer.execute(
                 "UPDATE relation SET filled = oid IN (SELECT oid FROM filled_now)"
                 f" WHERE storage NOT IN {unknown} AND kind NOT IN ('root', 'intermediate')"
             )
             if busy != "0":
-                self.writer.execute(f"UPDATE relation SET filled = NULL WHERE storage = 'heap' AND oid IN ({busy})")
+                self.writer.execute(
+                    f"UPDATE relation SET filled = NULL WHERE storage = 'heap' AND oid IN ({busy})"
+                )
         section.from_catalogs(busy)
         with self._covered("database_size"):
             self.database_bytes = self.session.rows("database_size")[0]["bytes"]
 
     def _busy(self) -> str:
-        """Oids, comma-separated, of relations that another session holds exclusively: opening one would wait."""
+        """Oids, comma-separated, of relations that another session holds exclusively: opening one
+        would wait.
+        """
         oids: list[int] = []
         with self._covered("busy_relations"):
             oids = [row["oid"] for row in self.session.rows("busy_relations")]
         return ", ".join(str(oid) for oid in sorted(oids)) or "0"
 
     def _root_totals(self) -> None:
-        """One row a root or plain table: its leaves, the empty ones, and the rows it all has in pg_class and pg_attribute."""
+        """One row a root or plain table: its leaves, the empty ones, and the rows it all has in
+        pg_class and pg_attribute.
+        """
         rows, attributes = attribution(self.session.server.generation)
         self.writer.execute(f"""
             INSERT INTO root_total
@@ -331,38 +408,57 @@ class Collector:
              GROUP BY r.root ORDER BY 1
         """)
 
-    # -- what keeps dead rows ----------------------------------------------------------------------------------------------
+    # -- what keeps dead rows
+    # ----------------------------------------------------------------------------------------------
 
     def _holders(self) -> None:
         with self._covered("horizon"):
-            self.writer.insert("horizon", [{"content": -1, **row} for row in self.session.rows("horizon")])
+            self.writer.insert(
+                "horizon", [{"content": -1, **row} for row in self.session.rows("horizon")]
+            )
         if self.session.server.greenplum:
             with self._covered("segment_prepared"):
                 rows = self.session.rows("segment_prepared")
-                self.writer.insert("horizon", [{"holder": "prepared transaction", **row} for row in rows])
+                self.writer.insert(
+                    "horizon", [{"holder": "prepared transaction", **row} for row in rows]
+                )
         with self._covered("temp_schemas"):
             self.writer.insert("temp_schema", self.session.rows("temp_schemas"))
 
-    # -- how long things take ------------------------------------------------------------------------------------------------
+    # -- how long things take
+    # ------------------------------------------------------------------------------------------------
 
     def _lock_slots(self) -> int | None:
         """Lock slots of the entry instance; None when the settings were not read."""
-        found = dict(self.writer.execute("SELECT name, setting FROM setting WHERE name LIKE 'max%'"))
+        found = dict(
+            self.writer.execute("SELECT name, setting FROM setting WHERE name LIKE 'max%'")
+        )
         try:
-            return lock_slots(*(int(found[f"max_{what}"]) for what in ("locks_per_transaction", "connections", "prepared_transactions")))
+            return lock_slots(
+                *(
+                    int(found[f"max_{what}"])
+                    for what in ("locks_per_transaction", "connections", "prepared_transactions")
+                )
+            )
         except (KeyError, ValueError):
             return None
 
     def _timings(self) -> None:
         """Connect, catalog scans, DDL that others run, and counters of rows written."""
         session = self.session
-        leaves = int(self.writer.execute("SELECT count(*) FROM relation WHERE kind IN ('leaf', 'table')")[0][0])
+        leaves = int(
+            self.writer.execute("SELECT count(*) FROM relation WHERE kind IN ('leaf', 'table')")[0][
+                0
+            ]
+        )
         found: list[Timing] = []
         with self._covered("scan_class"):
             found.append(latency.scanning(session, "scan_class", "scan", leaves))
         if session.server.greenplum:
             with self._covered("scan_class_dispatched"):
-                found.append(latency.scanning(session, "scan_class_dispatched", "scan dispatched", leaves))
+                found.append(
+                    latency.scanning(session, "scan_class_dispatched", "scan dispatched", leaves)
+                )
         with self._covered("describe"):
             found.append(latency.scanning(session, "describe", "describe", leaves, rounds=1))
         with self._covered("server", "connect"):
@@ -384,7 +480,9 @@ class Collector:
         self.writer.insert("timing", [msgspec.structs.asdict(one) for one in found])
 
     def _planning(self) -> list[Timing]:
-        """Planning of the tables that the user named; the caller has made sure that it runs no code of their owners."""
+        """Planning of the tables that the user named; the caller has made sure that it runs no code
+        of their owners.
+        """
         if not self.plan:
             return []
         rows = self.writer.execute(
@@ -397,9 +495,18 @@ class Collector:
         for schema, name, leaves, class_rows, elsewhere in rows:
             root = latency.Root(schema, name, leaves, class_rows)
             if elsewhere:
-                self._skipped("plan", "not applicable", f"{schema}.{name} has external or foreign leaves: planning may ask another server")
+                self._skipped(
+                    "plan",
+                    "not applicable",
+                    f"{schema}.{name} has external or foreign leaves: planning may ask another"
+                    " server",
+                )
             elif not latency.affordable(root, slots):
-                self._skipped("plan", "not applicable", f"planning {schema}.{name} takes more than a tenth of the lock slots")
+                self._skipped(
+                    "plan",
+                    "not applicable",
+                    f"planning {schema}.{name} takes more than a tenth of the lock slots",
+                )
             else:
                 with self._covered("plan", f"plan {schema}.{name}"):
                     found += latency.planning(self.session, root)
@@ -417,22 +524,30 @@ def collect(
 ) -> Path:
     """Take one snapshot of the session's database into the file `target`.
 
-    timings: what was measured before and belongs into it. plan: oids of tables whose planning is measured; the caller has checked them.
+    timings: what was measured before and belongs into it. plan: oids of tables whose planning is
+             measured; the caller has checked them.
     definitions: also read what `check --baseline` needs; only of use in a snapshot that is kept.
 
-    Raises CatalogError when the server is lost or the file cannot be written; `target` is then as it was.
+    Raises CatalogError when the server is lost or the file cannot be written; `target` is then as
+    it was.
     """
     with Writer(target) as writer:
         collector = Collector(session, writer, progress, plan, definitions=definitions)
         collector.run()
         writer.insert("timing", [msgspec.structs.asdict(one) for one in timings])
-        if all(note["status"] != "read" for note in collector.coverage if note["probe"] in {"relations", "class_counts"}):
+        if all(
+            note["status"] != "read"
+            for note in collector.coverage
+            if note["probe"] in {"relations", "class_counts"}
+        ):
             note = next(n for n in collector.coverage if n["probe"] == "class_counts")
             raise CatalogError(
                 f"the catalogs cannot be read: {note['reason']}",
-                hint="see the server's log; is a segment down?"
-                if note["status"] == "segment down"
-                else "try again when the server is less busy",
+                hint=(
+                    "see the server's log; is a segment down?"
+                    if note["status"] == "segment down"
+                    else "try again when the server is less busy"
+                ),
                 exit_code=Exit.UNREACHABLE,
             )
         return writer.finish()

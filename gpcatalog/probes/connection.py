@@ -1,4 +1,6 @@
-"""A read-only session: connects as psql does, with its settings in force from the startup packet on, and verified."""
+"""A read-only session: connects as psql does, with its settings in force from the startup packet
+on, and verified.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ from gpcatalog.probes.target import parameters
 
 APPLICATION_NAME = "gpcatalog"
 MONITOR = "gpcatalog_monitor"
-"""Schema of a superuser with what `doctor --create-role` opens to a role: numbers and names, no text of a query, no sample value."""
+"""Schema of a superuser with what `doctor --create-role` opens to a role: numbers and names, no
+text of a query, no sample value.
+"""
 
 _MONITOR_SOURCES = {
     "activity": f"{MONITOR}.sessions()",
@@ -36,7 +40,10 @@ _MONITOR_SOURCES = {
 
 @dataclass(frozen=True)
 class Timeouts:
-    """How long a probe may take, in milliseconds. grace_s: how much longer than that a server may be silent before it counts as lost."""
+    """How long a probe may take, in milliseconds.
+
+    grace_s: how much longer than that a server may be silent before it counts as lost.
+    """
 
     statement_ms: int = 120_000
     lock_ms: int = 1_000
@@ -45,7 +52,9 @@ class Timeouts:
 
     @property
     def silence_s(self) -> float:
-        """Longest that a server may say nothing: it ends a statement itself, so a longer silence is a network that was cut."""
+        """Longest that a server may say nothing: it ends a statement itself, so a longer silence is
+        a network that was cut.
+        """
         return self.statement_ms / 1000 + self.grace_s
 
 
@@ -67,16 +76,23 @@ def _bounded(steps: Any, seconds: float) -> Any:
         if ready:
             heard = now
         elif now - heard > seconds:
-            raise Silent(f"nothing came from it for {seconds:.0f} s, longer than any statement may take")
+            raise Silent(
+                f"nothing came from it for {seconds:.0f} s, longer than any statement may take"
+            )
 
 
 class GuardedConnection(psycopg.Connection[Any]):
-    """A connection that does not wait for ever. silence_s: longest that the server may say nothing."""
+    """A connection that does not wait for ever.
+
+    silence_s: longest that the server may say nothing.
+    """
 
     silence_s: float = Timeouts().silence_s
 
     def wait(self, gen: Any, *args: Any, **kwargs: Any) -> Any:
-        """As psycopg's, but raises Silent, and is closed then: whatever comes later belongs to no question."""
+        """As psycopg's, but raises Silent, and is closed then: whatever comes later belongs to no
+        question.
+        """
         try:
             return super().wait(_bounded(gen, self.silence_s), *args, **kwargs)
         except Silent:
@@ -102,7 +118,9 @@ class Dialer:
         server: Server | None = None,
     ) -> None:
         self.limits = limits
-        self.settings = guarding.guards(statement_ms=limits.statement_ms, lock_ms=limits.lock_ms, read_only=read_only)
+        self.settings = guarding.guards(
+            statement_ms=limits.statement_ms, lock_ms=limits.lock_ms, read_only=read_only
+        )
         self._params: dict[str, Any] = {
             "application_name": application_name,
             "connect_timeout": limits.connect_s,
@@ -118,9 +136,12 @@ class Dialer:
             os.environ.pop(name, None)
 
     def open(self, more: str = "") -> GuardedConnection:
-        """Return a new connection in autocommit whose settings are in force. `more`: further startup options.
+        """Return a new connection in autocommit whose settings are in force.
 
-        Raises psycopg.Error; CatalogError (3) where something between here and the server dropped the settings.
+        `more`: further startup options.
+
+        Raises psycopg.Error; CatalogError (3) where something between here and the server dropped
+        the settings.
         """
         settings = guarding.startup_options(self.settings, self._known_version)
         options = " ".join(part for part in (self._own, settings, more) if part)
@@ -130,20 +151,29 @@ class Dialer:
             except psycopg.OperationalError as e:
                 if "event_triggers" not in str(e):
                     raise
-                # before PostgreSQL 17 there is no such setting; from 17 on only a superuser may set it
+                # before PostgreSQL 17 there is no such setting; from 17 on only a superuser may set
+                # it
                 self._login_triggers_off = False
         return self._verified(self._dial(options))
 
     def _dial(self, options: str) -> GuardedConnection:
-        # the kernel notices a peer that vanished; GuardedConnection notices a network that drops everything
-        alive = {"keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3, "tcp_user_timeout": 30_000}
+        # the kernel notices a peer that vanished; GuardedConnection notices a network that drops
+        # everything
+        alive = {
+            "keepalives_idle": 30,
+            "keepalives_interval": 10,
+            "keepalives_count": 3,
+            "tcp_user_timeout": 30_000,
+        }
         conninfo = _conninfo.make_conninfo("", **(alive | self._params), options=options)
         conn = GuardedConnection.connect(conninfo, autocommit=True, prepare_threshold=None)
         conn.silence_s = self.limits.silence_s
         return conn
 
     def _verified(self, conn: GuardedConnection) -> GuardedConnection:
-        """Return the connection once its settings are read back; close it where they are not in force."""
+        """Return the connection once its settings are read back; close it where they are not in
+        force.
+        """
         try:
             with conn.cursor(row_factory=psycopg.rows.dict_row) as cur:
                 text = guarding.check_statement(self.settings, self._known_version)
@@ -151,7 +181,11 @@ class Dialer:
             wrong = guarding.not_in_force(self.settings, found, self._known_version)
             # a pooler hands out process ids of its own
             if wrong or found.get("pid") != conn.info.backend_pid:
-                what = f"its settings are not in force: {', '.join(wrong)}" if wrong else "its process ids are not the server's"
+                what = (
+                    f"its settings are not in force: {', '.join(wrong)}"
+                    if wrong
+                    else "its process ids are not the server's"
+                )
                 raise CatalogError(
                     f"this is a connection pooler, not a server: {what}",
                     hint=_NO_POOLER,
@@ -164,13 +198,17 @@ class Dialer:
 
     @property
     def _known_version(self) -> int:
-        """The version whose settings belong in the startup packet: Greenplum sends what is set later to all segments."""
+        """The version whose settings belong in the startup packet: Greenplum sends what is set
+        later to all segments.
+        """
         return self._server.version_num if self._server and self._server.greenplum else 0
 
     def settle(self, conn: GuardedConnection, server: Server) -> GuardedConnection:
-        """Put the settings in force that only this server's version has; all later connections have them too.
+        """Put the settings in force that only this server's version has; all later connections have
+        them too.
 
-        Returns the connection to go on with; where that is a new one, the given one is closed. Raises as `open` does.
+        Returns the connection to go on with; where that is a new one, the given one is closed.
+        Raises as `open` does.
         """
         self._server = server
         if not server.greenplum:
@@ -186,7 +224,9 @@ class Dialer:
         return conn
 
 
-_NO_POOLER = "connect to the coordinator or server itself: a pooler cannot promise a read-only session"
+_NO_POOLER = (
+    "connect to the coordinator or server itself: a pooler cannot promise a read-only session"
+)
 
 
 class ProbeFailed(Exception):
@@ -204,7 +244,9 @@ class ProbeFailed(Exception):
 # SQLSTATEs that say what became of a probe
 _STATUS = {
     "42501": "denied",  # insufficient_privilege
-    "57014": "timed out",  # query_canceled: statement_timeout (a user's Ctrl-C is dealt with elsewhere)
+    "57014": (
+        "timed out"
+    ),  # query_canceled: statement_timeout (a user's Ctrl-C is dealt with elsewhere)
     "55P03": "busy",  # lock_not_available: lock_timeout
     "57M01": "segment down",  # Greenplum: ERRCODE_GP_INTERCONNECTION_ERROR family
     "58M01": "segment down",
@@ -217,9 +259,11 @@ def _one_line(e: BaseException) -> str:
 
 
 class Session:
-    """One connection in autocommit: each probe is a transaction of its own, so no snapshot is held between them.
+    """One connection in autocommit: each probe is a transaction of its own, so no snapshot is held
+    between them.
 
-    Attributes: server (Server), facts (the row of the probe `server`), timeouts, monitored (whether this role reads what superusers
+    Attributes: server (Server), facts (the row of the probe `server`), timeouts, monitored (whether
+                this role reads what superusers
     alone may read through schema gpcatalog_monitor, which `doctor --create-role` writes).
     """
 
@@ -255,9 +299,11 @@ class Session:
         return self.query(self.statement(name, **values))
 
     def statement(self, name: str, /, **values: str) -> str:
-        """The SQL of the probe `name`, once all that it reads outside pg_catalog is known to belong to superusers or to this role.
+        """The SQL of the probe `name`, once all that it reads outside pg_catalog is known to belong
+        to superusers or to this role.
 
-        Raises ProbeFailed where another role owns some of it, and so could make it run code of its own.
+        Raises ProbeFailed where another role owns some of it, and so could make it run code of its
+        own.
         """
         found = library.probe(name, self.server)
         trusts = found.header("trusts")
@@ -272,15 +318,24 @@ class Session:
         wanted = (schema, extension)
         if wanted not in self._owners:
             text = library.probe("foreign_owners", self.server)
-            row = self.query(text.statement(schema=quote_literal(schema), extension=quote_literal(extension)))[0]
+            row = self.query(
+                text.statement(schema=quote_literal(schema), extension=quote_literal(extension))
+            )[0]
             self._owners[wanted] = row["owners"] if row["found"] else None
         owners = self._owners[wanted]
         if owners is None:
-            what = f"extension {extension} is not in schema {schema}" if extension else f"schema {schema} does not exist"
+            what = (
+                f"extension {extension} is not in schema {schema}"
+                if extension
+                else f"schema {schema} does not exist"
+            )
             raise ProbeFailed("failed", what)
         if owners:
             what = f"extension {extension} in schema {schema}" if extension else f"schema {schema}"
-            raise ProbeFailed("denied", f"{what} belongs in part to {owners}: reading it could run code of that role")
+            raise ProbeFailed(
+                "denied",
+                f"{what} belongs in part to {owners}: reading it could run code of that role",
+            )
 
     def query(self, statement: str, params: Sequence[Any] | None = None) -> list[dict[str, Any]]:
         """Rows of one statement made by this program.
@@ -296,7 +351,11 @@ class Session:
 
         Raises ProbeFailed.
         """
-        with self._failures(), self._conn.cursor() as cur, cur.copy(f"COPY ({statement}) TO STDOUT (FORMAT csv)".encode()) as out:
+        with (
+            self._failures(),
+            self._conn.cursor() as cur,
+            cur.copy(f"COPY ({statement}) TO STDOUT (FORMAT csv)".encode()) as out,
+        ):
             while block := out.read():
                 yield bytes(block)
 
@@ -307,7 +366,9 @@ class Session:
         except Silent as e:
             raise _lost(e) from None
         except psycopg.Error as e:
-            if self._conn.closed or isinstance(e, psycopg.errors.AdminShutdown | psycopg.errors.CrashShutdown):
+            if self._conn.closed or isinstance(
+                e, psycopg.errors.AdminShutdown | psycopg.errors.CrashShutdown
+            ):
                 raise CatalogError(
                     f"the server closed the connection: {_one_line(e)}",
                     hint="see the server's log; run the audit again when it is up",
@@ -316,7 +377,8 @@ class Session:
             text = _one_line(e)
             status = _STATUS.get(e.sqlstate or "", "failed")
             if re.search(
-                r"failed to acquire resources|segment.*(down|unavailable)|Interconnect|FTS|could not connect to segment",
+                r"failed to acquire resources|segment.*(down|unavailable)|Interconnect|FTS|could"
+                r" not connect to segment",
                 text,
                 re.I,
             ):
@@ -326,7 +388,8 @@ class Session:
     def fresh(self) -> Session:
         """Another session on the same server, with the same guards.
 
-        Raises ProbeFailed where none is to be had, as with no connection left: what needs it is not read, the audit goes on.
+        Raises ProbeFailed where none is to be had, as with no connection left: what needs it is not
+        read, the audit goes on.
         """
         if self._again is None:
             raise CatalogError("this session cannot be opened again", exit_code=Exit.INTERNAL)
@@ -336,7 +399,8 @@ class Session:
             raise ProbeFailed("failed", e.message) from None
 
     def utility(self) -> Session | None:
-        """A second session on the entry instance alone, in utility mode; None where the server refuses it.
+        """A second session on the entry instance alone, in utility mode; None where the server
+        refuses it.
 
         As read-only and as guarded as this one.
         """
@@ -364,7 +428,12 @@ class Session:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         if kind is not None:
             self.cancel()
         self.close()
@@ -373,7 +442,10 @@ class Session:
 def _lost(e: Silent) -> CatalogError:
     return CatalogError(
         f"the server does not answer any more: {e}",
-        hint="the network was cut, or the server hangs; what it was asked ends there by its statement timeout",
+        hint=(
+            "the network was cut, or the server hangs; what it was asked ends there by its"
+            " statement timeout"
+        ),
         exit_code=Exit.UNREACHABLE,
     )
 
@@ -381,7 +453,10 @@ def _lost(e: Silent) -> CatalogError:
 _HINTS = (
     (
         r"on socket .*No such file",
-        'no server of this machine listens there: name another, "host=… dbname=…", or try `gpcatalog audit --demo`',
+        (
+            'no server of this machine listens there: name another, "host=… dbname=…", or try'
+            " `gpcatalog audit --demo`"
+        ),
     ),
     (
         r"password authentication failed|no password supplied|fe_sendauth",
@@ -389,10 +464,22 @@ _HINTS = (
     ),
     (r"does not exist", "`psql -l` lists the databases and `\\du` the roles"),
     (r"no pg_hba.conf entry", "the server's pg_hba.conf must let this host, role and database in"),
-    (r"due to (lock|statement) timeout", "somebody holds a catalog exclusively: pg_locks shows who; try again when it is free"),
-    (r"refused|timeout|timed out|No route|unreachable|resolve|translate host", "check host and port, and that the server runs"),
-    (r"too many|remaining connection slots", "wait for a free connection, or use a role that may use the reserved ones"),
-    (r"starting up|shutting down|recovery mode|recovery is in progress", "wait until the server is up"),
+    (
+        r"due to (lock|statement) timeout",
+        "somebody holds a catalog exclusively: pg_locks shows who; try again when it is free",
+    ),
+    (
+        r"refused|timeout|timed out|No route|unreachable|resolve|translate host",
+        "check host and port, and that the server runs",
+    ),
+    (
+        r"too many|remaining connection slots",
+        "wait for a free connection, or use a role that may use the reserved ones",
+    ),
+    (
+        r"starting up|shutting down|recovery mode|recovery is in progress",
+        "wait until the server is up",
+    ),
     (r"SSL|certificate|TLS", "see sslmode and sslrootcert in the connection string"),
 )
 
@@ -411,17 +498,28 @@ def _refusal(e: Exception, params: Mapping[str, object]) -> CatalogError:
             hint="connect to the coordinator's port",
             exit_code=Exit.UNREACHABLE,
         )
-    if re.search(r"invalid response|received invalid|expected authentication request|unexpected response", text):
-        return CatalogError(f"no PostgreSQL answers there: {text}", hint="check the port", exit_code=Exit.UNREACHABLE)
-    hint = next((hint for pattern, hint in _HINTS if re.search(pattern, text, re.I)), "check the connection string")
+    if re.search(
+        r"invalid response|received invalid|expected authentication request|unexpected response",
+        text,
+    ):
+        return CatalogError(
+            f"no PostgreSQL answers there: {text}",
+            hint="check the port",
+            exit_code=Exit.UNREACHABLE,
+        )
+    hint = next(
+        (hint for pattern, hint in _HINTS if re.search(pattern, text, re.I)),
+        "check the connection string",
+    )
     return CatalogError(f"cannot connect: {text}", hint=hint, exit_code=Exit.UNREACHABLE)
 
 
 def connect(conninfo: str = "", *, timeouts: Timeouts | None = None, **overrides: str) -> Session:
-    """A read-only session on the server that `conninfo` and libpq's environment name, as psql would reach it.
+    """A read-only session on the server that `conninfo` and libpq's environment name, as psql would
+    reach it.
 
-    Raises CatalogError with exit code 2 for an unusable connection string, 3 when the server cannot be reached, is no
-    server this program knows, or is a pooler.
+    Raises CatalogError with exit code 2 for an unusable connection string, 3 when the server cannot
+    be reached, is no server this program knows, or is a pooler.
     """
     limits = timeouts or Timeouts()
     params = parameters(conninfo, **overrides)
@@ -450,28 +548,43 @@ def _session(dialer: Dialer, params: Mapping[str, str]) -> Session:
 def _introduce(conn: GuardedConnection, dialer: Dialer, again: Callable[[], Session]) -> Session:
     """Find out which server it is, and put the settings in force that only its version has."""
     # before the server is known only sql/any may be asked
-    opening = library.Probe("server", "any", (library.folder() / "any" / "server.sql").read_text(encoding="utf-8"))
+    opening = library.Probe(
+        "server", "any", (library.folder() / "any" / "server.sql").read_text(encoding="utf-8")
+    )
     with conn.cursor(row_factory=psycopg.rows.dict_row) as cur:
         try:
             facts = cur.execute(opening.statement().encode()).fetchone()
         except psycopg.OperationalError:
             raise
         except psycopg.Error as e:
-            raise CatalogError(f"this server is not understood: {_one_line(e)}", exit_code=Exit.UNREACHABLE) from None
+            raise CatalogError(
+                f"this server is not understood: {_one_line(e)}", exit_code=Exit.UNREACHABLE
+            ) from None
     if facts is None:
-        raise CatalogError("the server tells neither its version nor this role's name", exit_code=Exit.UNREACHABLE)
+        raise CatalogError(
+            "the server tells neither its version nor this role's name", exit_code=Exit.UNREACHABLE
+        )
     if facts["catalog_writers"]:
         raise CatalogError(
-            f"roles that are not superusers can replace functions in schema pg_catalog: {facts['catalog_writers']}",
-            hint="REVOKE CREATE ON SCHEMA pg_catalog from them and drop what they own there: until then their code could run",
+            "roles that are not superusers can replace functions in schema pg_catalog:"
+            f" {facts['catalog_writers']}",
+            hint=(
+                "REVOKE CREATE ON SCHEMA pg_catalog from them and drop what they own there: until"
+                " then their code could run"
+            ),
             exit_code=Exit.REFUSED,
         )
     try:
-        server = identify(facts["banner"], facts["server_version_num"], has_segments=facts["has_segments"])
+        server = identify(
+            facts["banner"], facts["server_version_num"], has_segments=facts["has_segments"]
+        )
     except UnsupportedServer as e:
         raise CatalogError(
             f"unsupported server: {e}",
-            hint="Greenplum 6 and 7, their kin on PostgreSQL 9.4, 12 or 14, and PostgreSQL 12 and later are supported",
+            hint=(
+                "Greenplum 6 and 7, their kin on PostgreSQL 9.4, 12 or 14, and PostgreSQL 12 and"
+                " later are supported"
+            ),
             exit_code=Exit.UNREACHABLE,
         ) from None
     conn = dialer.settle(conn, server)
@@ -481,11 +594,20 @@ def _introduce(conn: GuardedConnection, dialer: Dialer, again: Callable[[], Sess
 
 
 def _monitored(session: Session) -> bool:
-    """Whether schema gpcatalog_monitor is there, open to this role, and belongs to superusers alone."""
-    text = library.probe("foreign_owners", session.server).statement(schema=quote_literal(MONITOR), extension="''")
+    """Whether schema gpcatalog_monitor is there, open to this role, and belongs to superusers
+    alone.
+    """
+    text = library.probe("foreign_owners", session.server).statement(
+        schema=quote_literal(MONITOR), extension="''"
+    )
     try:
         row = session.query(text)[0]
-        open_to_us = "SELECT pg_catalog.has_schema_privilege(n.oid, 'USAGE') AS may FROM pg_catalog.pg_namespace n WHERE n.nspname = %s"
-        return bool(row["found"] and not row["owners"] and session.query(open_to_us, [MONITOR])[0]["may"])
+        open_to_us = (
+            "SELECT pg_catalog.has_schema_privilege(n.oid, 'USAGE') AS may FROM"
+            " pg_catalog.pg_namespace n WHERE n.nspname = %s"
+        )
+        return bool(
+            row["found"] and not row["owners"] and session.query(open_to_us, [MONITOR])[0]["may"]
+        )
     except ProbeFailed:
         return False

@@ -1,4 +1,6 @@
-"""The file section of an audit: one listing of the data directories, or the segment file lists where that is denied."""
+"""The file section of an audit: one listing of the data directories, or the segment file lists
+where that is denied.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +20,26 @@ Covered = Callable[..., contextlib.AbstractContextManager[dict[str, Any]]]
 
 BATCH = 2_000  # tables whose segment file lists one statement reads
 COMPARED_BATCH = 250  # the same where they are only compared: the time is looked at after each
-BATCHES_A_SESSION = 5  # a segment's process remembers every table it opened: after so many tables a fresh one goes on
-RECONCILE_SHARE = 0.05  # of the listing's time: longest that comparing with the segment file lists goes on, after its first batch
-LIST_SECONDS = 0.001  # that reading the lists of one table takes at least, on all segments together (measured)
+# a segment's process remembers every table it opened: after so many tables a fresh one goes on
+BATCHES_A_SESSION = 5
+# of the listing's time: longest that comparing with the segment file lists goes on, after its first
+# batch
+RECONCILE_SHARE = 0.05
+LIST_SECONDS = (
+    0.001  # that reading the lists of one table takes at least, on all segments together (measured)
+)
 CLOCK_MARGIN = 60.0  # seconds by which the clocks of hosts may differ
 
 # part codes of the probe relation_files; 11 and more are tables, by storage
-PARTS = {2: "auxiliary", 3: "toast", 4: "index", 5: "auxiliary", 6: "toast", 7: "sequence", 8: "catalog"}
+PARTS = {
+    2: "auxiliary",
+    3: "toast",
+    4: "index",
+    5: "auxiliary",
+    6: "toast",
+    7: "sequence",
+    8: "catalog",
+}
 STORAGES = {11: "heap", 12: "ao_row", 13: "ao_column", 14: "other"}
 
 _LISTED = {
@@ -45,21 +60,37 @@ _LISTED = {
     "fork_empty": "BIGINT",
     "mtime": "DOUBLE",
 }
-_SEGMENT_FILES = {"content": "INTEGER", "oid": "UINTEGER", "files": "BIGINT", "filled": "BIGINT", "bytes": "BIGINT"}
+_SEGMENT_FILES = {
+    "content": "INTEGER",
+    "oid": "UINTEGER",
+    "files": "BIGINT",
+    "filled": "BIGINT",
+    "bytes": "BIGINT",
+}
 
 
 def _case(column: str, words: dict[int, str], otherwise: str) -> str:
-    return f"CASE {column} " + " ".join(f"WHEN {code} THEN '{word}'" for code, word in words.items()) + f" ELSE {otherwise} END"
+    return (
+        f"CASE {column} "
+        + " ".join(f"WHEN {code} THEN '{word}'" for code, word in words.items())
+        + f" ELSE {otherwise} END"
+    )
 
 
-_PART = _case("part", PARTS, "CASE WHEN part IS NULL THEN 'unowned' WHEN part > 10 THEN 'main' ELSE 'other' END")
+_PART = _case(
+    "part",
+    PARTS,
+    "CASE WHEN part IS NULL THEN 'unowned' WHEN part > 10 THEN 'main' ELSE 'other' END",
+)
 _STORAGE = _case("part", STORAGES | PARTS, "'unowned'")
 
 
 class Listing:
-    """One listing of the directories into files of CSV, in this thread or, with a session of its own, beside what else is asked.
+    """One listing of the directories into files of CSV, in this thread or, with a session of its
+    own, beside what else is asked.
 
-    now: what the probe oldest_transaction said before it began: what begins later cannot have made an older file
+    now: what the probe oldest_transaction said before it began: what begins later cannot have made
+         an older file
     """
 
     def __init__(self, session: Session, writer: Writer, now: dict[str, float | None]) -> None:
@@ -80,7 +111,8 @@ class Listing:
         assert self._beside is not None
         try:
             self._list(self._beside)
-        except Exception as e:  # whatever it is, it is raised where the listing is asked for: a part of one is none
+        # whatever it is, it is raised where the listing is asked for: a part of one is none
+        except Exception as e:
             self._failed = e
         finally:
             self._beside.close()
@@ -90,7 +122,10 @@ class Listing:
         for place in session.rows("tablespaces"):
             file = self.writer.scratch(f"files{len(self.files)}.csv")
             statement = session.statement(
-                "relation_files", folder=place["folder"], tablespace=str(place["tablespace"]), block=str(session.facts["block_size"])
+                "relation_files",
+                folder=place["folder"],
+                tablespace=str(place["tablespace"]),
+                block=str(session.facts["block_size"]),
             )
             with file.open("wb") as out:
                 for block in session.stream_csv(statement):
@@ -119,7 +154,8 @@ class Listing:
 class FileSection:
     """Collects what the audit says about files.
 
-    session, writer, covered: as the Collector has them; contents: content ids of all primaries, -1 the coordinator or only server
+    session, writer, covered: as the Collector has them; contents: content ids of all primaries, -1
+        the coordinator or only server
     database_bytes: bytes of the main forks of all that was listed, None where nothing was
     """
 
@@ -134,10 +170,13 @@ class FileSection:
         """Content ids of the instances whose files are told: the segments, or the only server."""
         return [c for c in self.contents if c >= 0] if self.session.server.greenplum else [-1]
 
-    # -- where directories may be listed ----------------------------------------------------------------------------------
+    # -- where directories may be listed
+    # ----------------------------------------------------------------------------------
 
     def begin(self) -> Listing:
-        """Begin to list the directories: on PostgreSQL in a session of its own, if one is to be had."""
+        """Begin to list the directories: on PostgreSQL in a session of its own, if one is to be
+        had.
+        """
         now: dict[str, float | None] = {}
         with self.covered("oldest_transaction"):
             now = self.session.rows("oldest_transaction")[0]
@@ -148,7 +187,9 @@ class FileSection:
         return listing
 
     def from_directories(self, listing: Listing) -> bool:
-        """Keep what the directories of all tablespaces hold; False, with the reason in the coverage, where the role may not list them."""
+        """Keep what the directories of all tablespaces hold; False, with the reason in the
+        coverage, where the role may not list them.
+        """
         with self.covered("relation_files") as note:
             columns = ", ".join(f'"{name}" {kind}' for name, kind in _LISTED.items())
             self.writer.execute(f"CREATE TEMP TABLE listed (folder VARCHAR, {columns})")
@@ -156,7 +197,9 @@ class FileSection:
             begun = time.perf_counter()
             for place, file in files:
                 folder = place.replace("'", "''").replace("{", "{{").replace("}", "}}")
-                self.writer.load_csv(f"INSERT INTO listed SELECT '{folder}', * FROM {{csv}}", file, _LISTED)
+                self.writer.load_csv(
+                    f"INSERT INTO listed SELECT '{folder}', * FROM {{csv}}", file, _LISTED
+                )
                 file.unlink(missing_ok=True)
             self._keep_relations()
             self._keep_totals()
@@ -166,23 +209,39 @@ class FileSection:
         return False
 
     def _keep_relations(self) -> None:
-        stored = "storage IN ('heap', 'ao_row', 'ao_column', 'other') AND kind NOT IN ('root', 'intermediate')"
-        # whatever stores rows has a file: a table that is not listed came after the listing, or lost its file, and is not told empty
+        stored = (
+            "storage IN ('heap', 'ao_row', 'ao_column', 'other') AND kind NOT IN ('root',"
+            " 'intermediate')"
+        )
+        # whatever stores rows has a file: a table that is not listed came after the listing, or
+        # lost its file, and is not told empty
         self.writer.execute(
-            f"UPDATE relation SET files = 0, bytes = 0, max_segment_bytes = 0, filled = false WHERE {stored} AND storage = 'other'"
+            "UPDATE relation SET files = 0, bytes = 0, max_segment_bytes = 0, filled = false WHERE"
+            f" {stored} AND storage = 'other'"
         )
         self.writer.execute(
-            "UPDATE relation SET files = f.files - f.forks, bytes = f.bytes - coalesce(f.fork_bytes, 0), max_segment_bytes = f.most,"
-            " filled = f.bytes > coalesce(f.fork_bytes, 0)"
-            f" FROM listed f WHERE f.what = 1 AND f.oid = relation.oid AND {stored}"
+            "UPDATE relation SET files = f.files - f.forks, bytes = f.bytes -"
+            " coalesce(f.fork_bytes, 0), max_segment_bytes = f.most, filled = f.bytes >"
+            " coalesce(f.fork_bytes, 0) FROM listed f WHERE f.what = 1 AND f.oid = relation.oid"
+            f" AND {stored}"
         )
-        found = self.writer.execute("SELECT coalesce(sum(bytes - coalesce(fork_bytes, 0)), 0) FROM listed WHERE what = 2")
+        found = self.writer.execute(
+            "SELECT coalesce(sum(bytes - coalesce(fork_bytes, 0)), 0) FROM listed WHERE what = 2"
+        )
         self.database_bytes = int(found[0][0])
 
     def _keep_totals(self) -> None:
-        """By root, part and instance, the forks as a part of their own; what belongs to no table goes to root 0."""
-        known = "CASE WHEN part = 8 OR part IS NULL OR oid NOT IN (SELECT root FROM relation) THEN 0 ELSE oid END"
-        part = f"CASE WHEN part IS NOT NULL AND part <> 8 AND oid NOT IN (SELECT root FROM relation) THEN 'other' ELSE {_PART} END"
+        """By root, part and instance, the forks as a part of their own; what belongs to no table
+        goes to root 0.
+        """
+        known = (
+            "CASE WHEN part = 8 OR part IS NULL OR oid NOT IN (SELECT root FROM relation) THEN 0"
+            " ELSE oid END"
+        )
+        part = (
+            "CASE WHEN part IS NOT NULL AND part <> 8 AND oid NOT IN (SELECT root FROM relation)"
+            f" THEN 'other' ELSE {_PART} END"
+        )
         self.writer.execute(f"""
             INSERT INTO file_total
             SELECT content, root, part, 'directory', sum(files), sum(bytes), sum(empty), sum(small), sum(hollow)
@@ -196,20 +255,22 @@ class FileSection:
              GROUP BY 1, 2, 3 ORDER BY 2, 3, 1
         """)
         buckets = " UNION ALL ".join(
-            f"SELECT content, {_STORAGE} AS storage, {n} AS n, '{bucket.label}' AS bucket, n{n} AS files,"
-            f" {f'b{n}' if n else '0'} AS bytes FROM listed WHERE what = 2 AND n{n} > 0"
+            f"SELECT content, {_STORAGE} AS storage, {n} AS n, '{bucket.label}' AS bucket, n{n} AS"
+            f" files, {f'b{n}' if n else '0'} AS bytes FROM listed WHERE what = 2 AND n{n} > 0"
             for n, bucket in enumerate(FILE_BUCKETS)
         )
         self.writer.execute(
-            f"INSERT INTO file_bucket SELECT content, storage, bucket, sum(files), coalesce(sum(bytes), 0) FROM ({buckets})"
-            " GROUP BY content, storage, n, bucket ORDER BY content, storage, n"
+            "INSERT INTO file_bucket SELECT content, storage, bucket, sum(files),"
+            f" coalesce(sum(bytes), 0) FROM ({buckets}) GROUP BY content, storage, n, bucket ORDER"
+            " BY content, storage, n"
         )
 
     def _keep_orphans(self, now: dict[str, float | None]) -> None:
-        """Files without a row and rows without a file; what a transaction under way may explain is told apart.
+        """Files without a row and rows without a file; what a transaction under way may explain is
+        told apart.
 
-        A dropped relation keeps its first file, empty, until the next checkpoint; the files of a prepared transaction may be
-        older than it.
+        A dropped relation keeps its first file, empty, until the next checkpoint; the files of a
+        prepared transaction may be older than it.
         """
         clock, oldest = now.get("clock"), now.get("oldest")
         sure = clock is not None and not now.get("hidden")
@@ -226,38 +287,58 @@ class FileSection:
         self._keep_missing()
 
     def _keep_missing(self) -> None:
-        """Rows without a file, asked a second time: a table dropped or rewritten between the two looks is none."""
-        oids = self.writer.execute("SELECT DISTINCT oid FROM listed WHERE what = 4 ORDER BY oid LIMIT 1000")
+        """Rows without a file, asked a second time: a table dropped or rewritten between the two
+        looks is none.
+        """
+        oids = self.writer.execute(
+            "SELECT DISTINCT oid FROM listed WHERE what = 4 ORDER BY oid LIMIT 1000"
+        )
         if not oids:
             return
         with self.covered("missing_files"):
             found = self.session.rows("missing_files", oids=", ".join(str(oid) for (oid,) in oids))
             again = {(row["content"], row["oid"], row["node"]) for row in found}
-            lost = self.writer.execute("SELECT content, oid, node, folder FROM listed WHERE what = 4 ORDER BY content, node")
+            lost = self.writer.execute(
+                "SELECT content, oid, node, folder FROM listed WHERE what = 4 ORDER BY content,"
+                " node"
+            )
             self.writer.insert(
                 "orphan",
                 [
-                    {"content": content, "node": node, "folder": folder, "files": 0, "bytes": 0, "age_seconds": None, "kind": "missing"}
+                    {
+                        "content": content,
+                        "node": node,
+                        "folder": folder,
+                        "files": 0,
+                        "bytes": 0,
+                        "age_seconds": None,
+                        "kind": "missing",
+                    }
                     for content, oid, node, folder in lost
                     if (content, oid, node) in again
                 ],
             )
 
-    # -- the segment file lists -------------------------------------------------------------------------------------------
+    # -- the segment file lists
+    # -------------------------------------------------------------------------------------------
 
     def from_catalogs(self, busy: str, *, seconds: float | None = None) -> None:
-        """Count files by the lists that append-optimized tables keep of theirs, and by the relations there are.
+        """Count files by the lists that append-optimized tables keep of theirs, and by the
+        relations there are.
 
-        busy: oids, comma-separated, that must not be opened; seconds: when to stop, None never. Where directories were listed only
-        the main files of whole roots are kept, for comparison; else everything the catalogs tell: a heap table is one file at
-        least, forks are not seen and bytes only where a list tells them.
+        busy: oids, comma-separated, that must not be opened; seconds: when to stop, None never.
+              Where directories were listed only
+        the main files of whole roots are kept, for comparison; else everything the catalogs tell: a
+        heap table is one file at least, forks are not seen and bytes only where a list tells them.
         """
         compare = seconds is not None
         columns = ", ".join(f"{name} {kind}" for name, kind in _SEGMENT_FILES.items())
         self.writer.execute(f"CREATE TEMP TABLE segment_files_now ({columns})")
         done = self._lists(busy, seconds) if self.session.server.greenplum else ""
         here = ", ".join(f"({content})" for content in self._holders)
-        everywhere = self.session.server.classic_partitions  # there roots and intermediates have files as leaves do
+        everywhere = (
+            self.session.server.classic_partitions
+        )  # there roots and intermediates have files as leaves do
         stored = "r.storage IN ('heap', 'ao_row', 'ao_column', 'other')" + (
             "" if everywhere else " AND r.kind NOT IN ('root', 'intermediate')"
         )
@@ -278,19 +359,27 @@ class FileSection:
             parts = f"SELECT * FROM ({parts}) WHERE root IN ({whole}) AND root IN ({done})"
         else:
             for part, files in (
-                ("auxiliary", f"CASE WHEN {ao} THEN 3 + CASE WHEN r.block_directory THEN 2 ELSE 0 END ELSE 0 END"),
+                (
+                    "auxiliary",
+                    (
+                        f"CASE WHEN {ao} THEN 3 + CASE WHEN r.block_directory THEN 2 ELSE 0 END"
+                        " ELSE 0 END"
+                    ),
+                ),
                 ("toast", "CASE WHEN r.toast THEN 2 ELSE 0 END"),
                 ("index", "r.indexes"),
             ):
                 parts += f""" UNION ALL SELECT c.content, r.root, '{part}', sum({files}), NULL, NULL
                                 FROM relation r CROSS JOIN (VALUES {here}) c (content) WHERE {stored} GROUP BY 1, 2"""
         self.writer.execute(
-            f"INSERT INTO file_total SELECT content, root, part, 'catalog', files, bytes, empty, NULL, NULL FROM ({parts})"
-            " WHERE files > 0 ORDER BY root, part, content"
+            "INSERT INTO file_total SELECT content, root, part, 'catalog', files, bytes, empty,"
+            f" NULL, NULL FROM ({parts}) WHERE files > 0 ORDER BY root, part, content"
         )
 
     def _lists(self, busy: str, seconds: float | None) -> str:
-        """Read the lists in batches, in sessions of their own; returns SQL of the roots of which every list was read."""
+        """Read the lists in batches, in sessions of their own; returns SQL of the roots of which
+        every list was read.
+        """
         batch = BATCH if seconds is None else COMPARED_BATCH
         self.writer.execute(f"""
             CREATE TEMP TABLE list_batch AS
@@ -298,18 +387,29 @@ class FileSection:
               FROM (SELECT oid, root, count(*) OVER (PARTITION BY root) AS tables FROM relation
                      WHERE storage IN ('ao_row', 'ao_column') AND filled AND oid NOT IN ({busy}))
         """)  # small roots first: only a whole root can be compared
-        batches = self.writer.execute("SELECT batch, string_agg(oid, ', ') FROM list_batch GROUP BY batch ORDER BY batch")
+        batches = self.writer.execute(
+            "SELECT batch, string_agg(oid, ', ') FROM list_batch GROUP BY batch ORDER BY batch"
+        )
         read, begun = 0, time.perf_counter()
         with self.covered("segment_files"):
-            smallest = self.writer.execute("SELECT count(*) FROM list_batch GROUP BY root ORDER BY 1 LIMIT 1")
-            if seconds is not None and smallest and int(smallest[0][0]) > max(batch, seconds / LIST_SECONDS):
+            smallest = self.writer.execute(
+                "SELECT count(*) FROM list_batch GROUP BY root ORDER BY 1 LIMIT 1"
+            )
+            if (
+                seconds is not None
+                and smallest
+                and int(smallest[0][0]) > max(batch, seconds / LIST_SECONDS)
+            ):
                 # no root would be read to its end, and part of one tells nothing
                 raise ProbeFailed(
                     "not applicable",
-                    f"not compared with the directories: the smallest append-optimized table has {smallest[0][0]:,} leaves with rows,"
-                    f" too many for {RECONCILE_SHARE:.0%} of the time that the directories took",
+                    "not compared with the directories: the smallest append-optimized table has"
+                    f" {smallest[0][0]:,} leaves with rows, too many for {RECONCILE_SHARE:.0%} of"
+                    " the time that the directories took",
                 )
-            while read < len(batches) and (seconds is None or time.perf_counter() - begun < seconds):
+            while read < len(batches) and (
+                seconds is None or time.perf_counter() - begun < seconds
+            ):
                 with self.session.fresh() as session:
                     for _, oids in batches[read : read + BATCHES_A_SESSION]:
                         if read and seconds is not None and time.perf_counter() - begun >= seconds:
@@ -319,7 +419,14 @@ class FileSection:
                         with file.open("wb") as out:
                             for block in session.stream_csv(statement):
                                 out.write(block)
-                        self.writer.load_csv("INSERT INTO segment_files_now SELECT * FROM {csv}", file, _SEGMENT_FILES)
+                        self.writer.load_csv(
+                            "INSERT INTO segment_files_now SELECT * FROM {csv}",
+                            file,
+                            _SEGMENT_FILES,
+                        )
                         file.unlink(missing_ok=True)
                         read += 1
-        return f"SELECT root FROM relation WHERE root NOT IN (SELECT root FROM list_batch WHERE batch >= {read})"
+        return (
+            "SELECT root FROM relation WHERE root NOT IN (SELECT root FROM list_batch WHERE batch"
+            f" >= {read})"
+        )

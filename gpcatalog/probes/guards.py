@@ -7,18 +7,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 SEARCH_PATH = "pg_catalog, pg_temp"
-"""No other role can create an object on this path: pg_temp comes last, and for functions and operators not at all."""
+"""No other role can create an object on this path: pg_temp comes last, and for functions and
+operators not at all.
+"""
 
 EVENT_TRIGGERS_OFF = "-c event_triggers=off"
-"""PostgreSQL 17 and later, for superusers: a login event trigger runs before the first statement, so this is set in the startup packet."""
+"""PostgreSQL 17 and later, for superusers: a login event trigger runs before the first statement,
+so this is set in the startup packet.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Guard:
     """One setting and the value that a session depends on.
 
-    since: server_version_num of the first version that has it; 0 means all supported versions. Settings with since = 0 are part of
-    every startup packet. The others wait until the version is known: a startup packet with an unknown setting is refused.
+    since: server_version_num of the first version that has it; 0 means all supported versions.
+           Settings with since = 0 are part of
+    every startup packet. The others wait until the version is known: a startup packet with an
+    unknown setting is refused.
     """
 
     name: str
@@ -27,7 +33,9 @@ class Guard:
 
 
 def guards(*, statement_ms: int, lock_ms: int, read_only: bool = True) -> tuple[Guard, ...]:
-    """Return the settings of a session whose statements may take `statement_ms` and wait `lock_ms` milliseconds for a lock."""
+    """Return the settings of a session whose statements may take `statement_ms` and wait `lock_ms`
+    milliseconds for a lock.
+    """
     mode = "on" if read_only else "off"
     return (
         # what names and operators resolve to
@@ -61,7 +69,8 @@ def guards(*, statement_ms: int, lock_ms: int, read_only: bool = True) -> tuple[
 
 
 def startup_options(settings: tuple[Guard, ...], version_num: int = 0) -> str:
-    """Return the value of the connection parameter `options` that puts all settings in force that this version surely has.
+    """Return the value of the connection parameter `options` that puts all settings in force that
+    this version surely has.
 
     >>> wanted = (Guard(name="search_path", value="pg_catalog, pg_temp"), Guard(name="jit", value="off", since=110000))
     >>> startup_options(wanted)
@@ -69,16 +78,23 @@ def startup_options(settings: tuple[Guard, ...], version_num: int = 0) -> str:
     >>> startup_options(wanted, 120000)
     '-c search_path=pg_catalog,\\\\ pg_temp -c jit=off'
     """
-    return " ".join(f"-c {g.name}=" + re.sub(r"([\\\s])", r"\\\1", g.value) for g in settings if g.since <= version_num)
+    return " ".join(
+        f"-c {g.name}=" + re.sub(r"([\\\s])", r"\\\1", g.value)
+        for g in settings
+        if g.since <= version_num
+    )
 
 
 def check_statement(settings: tuple[Guard, ...], version_num: int = 0) -> str:
-    """Return the first statement of a session: it reads the settings that this version surely has, and the process id.
+    """Return the first statement of a session: it reads the settings that this version surely has,
+    and the process id.
 
     It has no operator and names no relation, so it means the same whatever search_path is in force.
     """
     names = [g.name for g in settings if g.since <= version_num]
-    values = ", ".join(f"pg_catalog.current_setting('{n}') AS \"{n}\"" for n in [*names, "client_encoding"])
+    values = ", ".join(
+        f"pg_catalog.current_setting('{n}') AS \"{n}\"" for n in [*names, "client_encoding"]
+    )
     return f"/* gpcatalog:guards */ SELECT pg_catalog.pg_backend_pid() AS pid, {values}"
 
 
@@ -99,7 +115,8 @@ _UNITS = {"us": 0.001, "ms": 1, "s": 1000, "min": 60_000, "h": 3_600_000, "d": 8
 
 
 def _normal(value: str) -> str:
-    """Return one spelling for values that mean the same: times in milliseconds, lists without spaces.
+    """Return one spelling for values that mean the same: times in milliseconds, lists without
+    spaces.
 
     >>> _normal("2min") == _normal("120000ms"), _normal("ISO, MDY") == _normal("iso,mdy"), _normal("0")
     (True, True, '0')
@@ -110,13 +127,20 @@ def _normal(value: str) -> str:
     return re.sub(r"\s*,\s*", ",", value.strip()).lower()
 
 
-def not_in_force(settings: tuple[Guard, ...], found: Mapping[str, object], version_num: int = 0) -> list[str]:
-    """Return the names of settings of this version whose value differs from the one a session depends on.
+def not_in_force(
+    settings: tuple[Guard, ...], found: Mapping[str, object], version_num: int = 0
+) -> list[str]:
+    """Return the names of settings of this version whose value differs from the one a session
+    depends on.
 
     >>> wanted = guards(statement_ms=60_000, lock_ms=1000)
     >>> found = {g.name: g.value for g in wanted} | {"statement_timeout": "1min", "lock_timeout": "0", "client_encoding": "UTF8"}
     >>> not_in_force(wanted, found)
     ['lock_timeout']
     """
-    wrong = [g.name for g in settings if g.since <= version_num and _normal(str(found.get(g.name))) != _normal(g.value)]
+    wrong = [
+        g.name
+        for g in settings
+        if g.since <= version_num and _normal(str(found.get(g.name))) != _normal(g.value)
+    ]
     return wrong + (["client_encoding"] if found.get("client_encoding") != "UTF8" else [])

@@ -1,4 +1,6 @@
-"""Timing a server: what it costs to connect, to scan, to plan; and, only when asked, DDL that is always rolled back."""
+"""Timing a server: what it costs to connect, to scan, to plan; and, only when asked, DDL that is
+always rolled back.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,9 @@ class Root:
 
 
 def connecting(session: Session, rounds: int = ROUNDS) -> Timing:
-    """A new session, from nothing to its first answer: process, authentication, relation cache of the catalogs."""
+    """A new session, from nothing to its first answer: process, authentication, relation cache of
+    the catalogs.
+    """
     took: list[float] = []
     for _ in range(rounds):
         with _taken(took):
@@ -69,7 +73,9 @@ def scanning(session: Session, probe: str, what: str, leaves: int, rounds: int =
 
 
 def planning(session: Session, root: Root) -> list[Timing]:
-    """EXPLAIN of a query over the whole table, twice in a fresh session: the difference is the building of the relation cache."""
+    """EXPLAIN of a query over the whole table, twice in a fresh session: the difference is the
+    building of the relation cache.
+    """
     cold: list[float] = []
     warm: list[float] = []
     table = qualified(root.schema, root.name)
@@ -91,7 +97,8 @@ def planning(session: Session, root: Root) -> list[Timing]:
 
 
 def statements(session: Session) -> list[Timing]:
-    """DDL that pg_stat_statements counted, by its first two words; empty where the extension is not installed.
+    """DDL that pg_stat_statements counted, by its first two words; empty where the extension is not
+    installed.
 
     Raises ProbeFailed when it is installed but may not be read or is not loaded.
     """
@@ -100,11 +107,25 @@ def statements(session: Session) -> list[Timing]:
         return []
     home = place[0]["schema"]
     rows = session.rows("statements", schema=quote_ident(home), schema_name=home)
-    return [Timing("statement", r["command"] or "?", None, r["calls"], r["min_ms"], None, None, r["mean_ms"]) for r in rows]
+    return [
+        Timing(
+            "statement",
+            r["command"] or "?",
+            None,
+            r["calls"],
+            r["min_ms"],
+            None,
+            None,
+            r["mean_ms"],
+        )
+        for r in rows
+    ]
 
 
 def activity(session: Session) -> list[dict[str, Any]]:
-    """DDL at this moment: pid, role, database, command, state ("running", "waiting"), seconds, blocked_by."""
+    """DDL at this moment: pid, role, database, command, state ("running", "waiting"), seconds,
+    blocked_by.
+    """
     return session.rows("ddl_activity")
 
 
@@ -118,7 +139,9 @@ def activity_timings(rows: Sequence[dict[str, Any]]) -> list[Timing]:
 
 
 def writes(statistics: Iterable[dict[str, Any]]) -> list[Timing]:
-    """The server's own counters of rows written to the catalogs that grow with every table, out of the probe catalog_statistics."""
+    """The server's own counters of rows written to the catalogs that grow with every table, out of
+    the probe catalog_statistics.
+    """
     return [
         Timing(f"rows {kind}", row["relation"], row["content"], row[kind] or 0)
         for row in statistics
@@ -128,9 +151,11 @@ def writes(statistics: Iterable[dict[str, Any]]) -> list[Timing]:
 
 
 def server_log(session: Session, hours: float) -> list[Timing]:
-    """DDL, waits for locks and cancellations of the last hours in the coordinator's log, through gp_toolkit.
+    """DDL, waits for locks and cancellations of the last hours in the coordinator's log, through
+    gp_toolkit.
 
-    Raises ProbeFailed where gp_toolkit is missing, the role may not read the log, or reading takes longer than a statement may.
+    Raises ProbeFailed where gp_toolkit is missing, the role may not read the log, or reading takes
+    longer than a statement may.
     """
     return [Timing(row["what"], row["subject"], -1, row["n"], *(row[f"{k}_ms"] for k in ("min", "median", "p95", "mean")))
             for row in session.rows("server_log", hours=f"{hours:.6g}")]  # fmt: skip
@@ -139,23 +164,31 @@ def server_log(session: Session, hours: float) -> list[Timing]:
 def logging(session: Session) -> str:
     """The settings that say which statements reach the log, in one line."""
     names = ("log_statement", "log_min_duration_statement", "log_duration", "log_lock_waits")
-    rows = session.query("SELECT name, setting FROM pg_catalog.pg_settings WHERE name = ANY (%s)", [list(names)])
+    rows = session.query(
+        "SELECT name, setting FROM pg_catalog.pg_settings WHERE name = ANY (%s)", [list(names)]
+    )
     found = {row["name"]: row["setting"] for row in rows}
     return ", ".join(f"{name} {found[name]}" for name in names if name in found)
 
 
 def affordable(root: Root, slots: int | None) -> bool:
-    """Whether planning takes a small share of the lock slots; slots: None where the settings were not read."""
+    """Whether planning takes a small share of the lock slots; slots: None where the settings were
+    not read.
+    """
     return slots is None or root.locks <= LOCK_SHARE * slots
 
 
 def owned(session: Session) -> bool:
-    """Whether what the session's role makes has an owner in pg_shdepend: any role but the bootstrap superuser (oid 10)."""
-    row = session.query("SELECT oid::int8 AS oid FROM pg_catalog.pg_roles WHERE rolname = current_user")
+    """Whether what the session's role makes has an owner in pg_shdepend: any role but the bootstrap
+    superuser (oid 10).
+    """
+    row = session.query(
+        "SELECT oid::int8 AS oid FROM pg_catalog.pg_roles WHERE rolname = current_user"
+    )
     return bool(row[0]["oid"] != 10)
 
 
-# --- the active probe ----------------------------------------------------------------------------------------------------
+# --- the active probe -----------------------------------------------------------------------------
 
 
 @dataclass
@@ -164,7 +197,8 @@ class ProbeResult:
 
     timings:  create, add column, drop and rollback of each subject
     rounds:   whole rounds done
-    left:     dead row versions by instance and catalog, counted; None for an instance that could not be counted
+    left:     dead row versions by instance and catalog, counted; None for an instance that could
+              not be counted
     stopped:  why it ended early; empty when it did not
     """
 
@@ -175,16 +209,24 @@ class ProbeResult:
 
 
 def refuse(session: Session, allowed: bool, subjects: Sequence[ProbeTable]) -> None:
-    """Raise CatalogError (4) where active DDL must not run: not asked for, a standby, no privilege, others' triggers, too few locks."""
+    """Raise CatalogError (4) where active DDL must not run: not asked for, a standby, no privilege,
+    others' triggers, too few locks.
+    """
     if not allowed:
-        raise CatalogError("active DDL is off", hint="--allow-ddl turns it on; it is always rolled back", exit_code=Exit.REFUSED)
+        raise CatalogError(
+            "active DDL is off",
+            hint="--allow-ddl turns it on; it is always rolled back",
+            exit_code=Exit.REFUSED,
+        )
     if session.facts["standby"]:
         raise CatalogError(
             "this server is a standby: it takes no DDL",
             hint="connect to the primary, or leave --allow-ddl out",
             exit_code=Exit.REFUSED,
         )
-    may = session.query("SELECT pg_catalog.has_database_privilege(pg_catalog.current_database(), 'CREATE') AS may")[0]["may"]
+    may = session.query(
+        "SELECT pg_catalog.has_database_privilege(pg_catalog.current_database(), 'CREATE') AS may"
+    )[0]["may"]
     if not may:
         raise CatalogError(
             f"role {session.facts['role']} may not create a schema in {session.facts['database']}",
@@ -194,13 +236,16 @@ def refuse(session: Session, allowed: bool, subjects: Sequence[ProbeTable]) -> N
     owners = session.rows("event_trigger_owners")[0]["owners"]
     if owners:
         raise CatalogError(
-            f"DDL would run event triggers whose functions belong to {owners}, with the rights of {session.facts['role']}",
+            f"DDL would run event triggers whose functions belong to {owners}, with the rights of"
+            f" {session.facts['role']}",
             hint="leave --allow-ddl out, or let a superuser own the functions",
             exit_code=Exit.REFUSED,
         )
     settings = {row["name"]: row["setting"] for row in session.rows("settings")}
     slots = lock_slots(
-        int(settings["max_locks_per_transaction"]), int(settings["max_connections"]), int(settings["max_prepared_transactions"])
+        int(settings["max_locks_per_transaction"]),
+        int(settings["max_connections"]),
+        int(settings["max_prepared_transactions"]),
     )
     gen = generation(session.server.generation)
     for subject in subjects:
@@ -208,7 +253,8 @@ def refuse(session: Session, allowed: bool, subjects: Sequence[ProbeTable]) -> N
         need = max(held[Statement.CREATE] + held[Statement.DROP])
         if need > LOCK_SHARE * slots:
             raise CatalogError(
-                f"creating and dropping {subject.leaves:,} leaves takes {need:,} of {slots:,} lock slots: more than a tenth",
+                f"creating and dropping {subject.leaves:,} leaves takes {need:,} of {slots:,} lock"
+                " slots: more than a tenth",
                 hint="probe with fewer --leaves",
                 exit_code=Exit.REFUSED,
             )
@@ -224,23 +270,39 @@ _WITH = {
 def ddl(subject: ProbeTable, schema: str, *, greenplum: bool) -> list[str]:
     """The statements that create the subject."""
     table = f"{schema}.probe"
-    columns = ", ".join(["k int4", "note text", *(f"c{n} int4" for n in range(subject.columns - 2))])
+    columns = ", ".join(
+        ["k int4", "note text", *(f"c{n} int4" for n in range(subject.columns - 2))]
+    )
     ending = _WITH[subject.storage] + (" DISTRIBUTED BY (k)" if greenplum else "")
     if not subject.leaves:
         return [f"CREATE TABLE {table} ({columns}){ending}"]
     if greenplum:
-        return [f"CREATE TABLE {table} ({columns}){ending} PARTITION BY RANGE (k) (START (0) END ({subject.leaves}) EVERY (1))"]
-    leaves = [f"CREATE TABLE {table}_{n} PARTITION OF {table} FOR VALUES FROM ({n}) TO ({n + 1})" for n in range(subject.leaves)]
+        return [
+            f"CREATE TABLE {table} ({columns}){ending} PARTITION BY RANGE (k) (START (0) END"
+            f" ({subject.leaves}) EVERY (1))"
+        ]
+    leaves = [
+        f"CREATE TABLE {table}_{n} PARTITION OF {table} FOR VALUES FROM ({n}) TO ({n + 1})"
+        for n in range(subject.leaves)
+    ]
     return [f"CREATE TABLE {table} ({columns}) PARTITION BY RANGE (k)", *leaves]
 
 
 class _Writing:
-    """The active probe's own connection: it may write, and every transaction of it ends in ROLLBACK."""
+    """The active probe's own connection: it may write, and every transaction of it ends in
+    ROLLBACK.
+    """
 
     def __init__(self, conninfo: str, session: Session, statement_ms: int, lock_ms: int) -> None:
         limits = replace(session.timeouts, statement_ms=statement_ms, lock_ms=lock_ms)
         name = f"{APPLICATION_NAME} latency"
-        dialer = Dialer(parameters(conninfo), limits, application_name=name, read_only=False, server=session.server)
+        dialer = Dialer(
+            parameters(conninfo),
+            limits,
+            application_name=name,
+            read_only=False,
+            server=session.server,
+        )
         self.greenplum = session.server.greenplum
         self.conn = dialer.open()
         self.sees_dead = self.greenplum and self._has("gp_select_invisible")
@@ -257,23 +319,31 @@ class _Writing:
         self.conn.execute(f"/* gpcatalog:latency */ {statement}".encode())
 
     def counters(self) -> Counter[str]:
-        """Row versions that this transaction has written so far to each catalog of the entry instance."""
+        """Row versions that this transaction has written so far to each catalog of the entry
+        instance.
+        """
         rows = self.conn.execute(
-            "SELECT c.relname::text, pg_catalog.pg_stat_get_xact_tuples_inserted(c.oid) + pg_catalog.pg_stat_get_xact_tuples_updated(c.oid)"
-            "  FROM pg_catalog.pg_class c WHERE c.relnamespace = 11 AND c.relkind = 'r'"
+            "SELECT c.relname::text, pg_catalog.pg_stat_get_xact_tuples_inserted(c.oid) +"
+            " pg_catalog.pg_stat_get_xact_tuples_updated(c.oid)  FROM pg_catalog.pg_class c WHERE"
+            " c.relnamespace = 11 AND c.relkind = 'r'"
         ).fetchall()
         return Counter({name: n for name, n in rows if n})
 
     def on_segments(self, schema: str, catalogs: Sequence[str]) -> dict[int, Counter[str]]:
-        """Row versions that this transaction has written on each segment, dead ones too: those with the xmin of its schema's row."""
+        """Row versions that this transaction has written on each segment, dead ones too: those with
+        the xmin of its schema's row.
+        """
         # gp_select_invisible shows versions that nobody sees any more; an index-only scan cannot
         self.run("SET LOCAL gp_select_invisible = on")
         self.run("SET LOCAL enable_indexonlyscan = off")
         xmins = self.conn.execute(
-            "SELECT gp_segment_id, xmin::text FROM gp_dist_random('pg_catalog.pg_namespace') WHERE nspname = %s",
+            "SELECT gp_segment_id, xmin::text FROM gp_dist_random('pg_catalog.pg_namespace') WHERE"
+            " nspname = %s",
             [schema],
         ).fetchall()
-        which = " ".join(f"WHEN {int(content)} THEN {quote_literal(xmin)}" for content, xmin in xmins)
+        which = " ".join(
+            f"WHEN {int(content)} THEN {quote_literal(xmin)}" for content, xmin in xmins
+        )
         found: dict[int, Counter[str]] = {int(content): Counter() for content, _ in xmins}
         for catalog in catalogs:
             statement = (
@@ -296,20 +366,26 @@ def active(
     lock_ms: int = 500,
     progress: Callable[[str], None] = lambda _: None,
 ) -> ProbeResult:
-    """Create, alter and drop each subject `rounds` times, each time in a transaction that is rolled back, and count what that left.
+    """Create, alter and drop each subject `rounds` times, each time in a transaction that is rolled
+    back, and count what that left.
 
-    The caller has called `refuse` and said what will be left. Raises CatalogError (3) when the server cannot be reached; a timeout or
-    an error of the server ends the probe early and is told in `stopped`.
+    The caller has called `refuse` and said what will be left. Raises CatalogError (3) when the
+    server cannot be reached; a timeout or an error of the server ends the probe early and is told
+    in `stopped`.
     """
     done = ProbeResult()
     took: dict[tuple[str, ProbeTable], list[float]] = {}
     try:
         writing = _Writing(conninfo, session, statement_ms, lock_ms)
     except psycopg.Error as e:
-        raise CatalogError(f"cannot connect: {' '.join(str(e).split())}", exit_code=Exit.UNREACHABLE) from None
+        raise CatalogError(
+            f"cannot connect: {' '.join(str(e).split())}", exit_code=Exit.UNREACHABLE
+        ) from None
     contents = [-1]
     left: dict[int, Counter[str]] = {-1: Counter()}
-    countable = session.query("SELECT pg_catalog.current_setting('track_counts') AS v")[0]["v"] == "on"
+    countable = (
+        session.query("SELECT pg_catalog.current_setting('track_counts') AS v")[0]["v"] == "on"
+    )
     try:
         for number in range(1, rounds + 1):
             for subject in subjects:
@@ -317,7 +393,9 @@ def active(
                 schema = f"gpcatalog_{secrets.token_hex(6)}"
                 writing.run("BEGIN")
                 try:
-                    before = writing.counters()  # in the transaction: between transactions the server empties them
+                    before = (
+                        writing.counters()
+                    )  # in the transaction: between transactions the server empties them
                     times: dict[str, list[float]] = {"create": [], "add column": [], "drop": []}
                     writing.run(f"CREATE SCHEMA {schema}")
                     statements = ddl(subject, schema, greenplum=writing.greenplum)
@@ -331,7 +409,9 @@ def active(
                     written = writing.counters() - before
                     left[-1] += written
                     if writing.sees_dead and countable:
-                        for content, counted in writing.on_segments(schema, sorted(written)).items():
+                        for content, counted in writing.on_segments(
+                            schema, sorted(written)
+                        ).items():
                             left.setdefault(content, Counter()).update(counted)
                             contents.append(content)
                 finally:
@@ -348,7 +428,10 @@ def active(
     finally:
         with contextlib.suppress(Exception):
             writing.conn.close()  # a transaction that is still open is rolled back by the server
-    done.timings = [summed_up(what, values, subject=subject.word, leaves=subject.leaves) for (what, subject), values in took.items()]
+    done.timings = [
+        summed_up(what, values, subject=subject.word, leaves=subject.leaves)
+        for (what, subject), values in took.items()
+    ]
     for content in sorted(set(contents)):
         done.left[content] = dict(sorted(left[content].items())) if countable else None
     return done
@@ -359,6 +442,10 @@ def instances(session: Session) -> list[int]:
     if not session.server.greenplum:
         return [-1]
     try:
-        return sorted({int(row["content"]) for row in session.rows("instances") if row["role"] == "p"})
+        return sorted(
+            {int(row["content"]) for row in session.rows("instances") if row["role"] == "p"}
+        )
     except ProbeFailed as e:
-        raise CatalogError(f"the instances cannot be listed: {e.reason}", exit_code=Exit.UNREACHABLE) from None
+        raise CatalogError(
+            f"the instances cannot be listed: {e.reason}", exit_code=Exit.UNREACHABLE
+        ) from None

@@ -1,4 +1,6 @@
-"""Which .sql file serves which server: a search path of folders, the first that holds the probe wins."""
+"""Which .sql file serves which server: a search path of folders, the first that holds the probe
+wins.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,8 @@ _SEARCH_PATH = {
     "cb2": ("cb2", "gp7", "gp", "pg14", "pg13", "pg12", "any"),
 }
 
-# Where probes read what a role without superuser may not read on every server; a session can name other sources.
+# Where probes read what a role without superuser may not read on every server; a session can name
+# other sources.
 SOURCES = {
     "activity": "pg_catalog.pg_stat_activity",
     "backends": "pg_catalog.pg_stat_get_activity(NULL)",
@@ -50,7 +53,11 @@ def folder() -> Path:
     for place in (package / "sql", package.parent / "sql"):
         if (place / "any").is_dir():
             return place
-    raise CatalogError("the SQL of the probes is missing from this installation", hint="install gpcatalog again", exit_code=Exit.INTERNAL)
+    raise CatalogError(
+        "the SQL of the probes is missing from this installation",
+        hint="install gpcatalog again",
+        exit_code=Exit.INTERNAL,
+    )
 
 
 @dataclass(frozen=True)
@@ -67,9 +74,11 @@ class Probe:
     sql: str
 
     def header(self, key: str) -> str:
-        """What the header says under `key` ("needs", "trusts", "locks", "cost"); empty when it says nothing.
+        """What the header says under `key` ("needs", "trusts", "locks", "cost"); empty when it says
+        nothing.
 
-        trusts: the schema outside pg_catalog that the probe reads, and the extension whose member it reads there.
+        trusts: the schema outside pg_catalog that the probe reads, and the extension whose member
+                it reads there.
         """
         found = re.search(rf"^-- {key}: (.*)$", self.sql, re.M)
         return found[1] if found else ""
@@ -85,7 +94,8 @@ class Probe:
         return " ".join(lines)
 
     def statement(self, **values: str) -> str:
-        """The SQL to send: no header, a marker that shows in pg_stat_activity, placeholders filled from `values`.
+        """The SQL to send: no header, a marker that shows in pg_stat_activity, placeholders filled
+        from `values`.
 
         Values are SQL text made by this program (catalog names, numbers), never a user's.
         """
@@ -94,16 +104,20 @@ class Probe:
 
 
 def _found(file: str, server: Server, area: str = "") -> tuple[str, str] | None:
-    """The first folder of the search path that has this file, and its text with what it includes in its place.
+    """The first folder of the search path that has this file, and its text with what it includes in
+    its place.
 
-    A line `-- include NAME` stands for NAME.part: what the probes of several generations say alike is said once.
+    A line `-- include NAME` stands for NAME.part: what the probes of several generations say alike
+    is said once.
     area: a folder of sql/ with folders of generations of its own, searched before the others
     """
     places = search_path(server)
     for place in (*(f"{area}/{p}" for p in places if area), *places):
         path = folder() / place / file
         if path.is_file():
-            return place, _INCLUDE.sub(lambda line: part(line[1], server, area=area), path.read_text(encoding="utf-8"))
+            return place, _INCLUDE.sub(
+                lambda line: part(line[1], server, area=area), path.read_text(encoding="utf-8")
+            )
     return None
 
 
@@ -113,14 +127,19 @@ def fill(text: str, **values: str) -> str:
 
 
 def part(name: str, server: Server, *, area: str = "") -> str:
-    """The text of NAME.part for this server, with what it includes in its place; placeholders are left.
+    """The text of NAME.part for this server, with what it includes in its place; placeholders are
+    left.
 
     area: "journal" for the functions that migrations install
     Raises CatalogError when no folder of its search path has it.
     """
     found = _found(f"{name}.part", server, area)
     if found is None:
-        raise CatalogError(f"{name}.part of the probes is missing from this installation", hint="install it again", exit_code=Exit.INTERNAL)
+        raise CatalogError(
+            f"{name}.part of the probes is missing from this installation",
+            hint="install it again",
+            exit_code=Exit.INTERNAL,
+        )
     return found[1]
 
 
@@ -133,10 +152,14 @@ def probe(name: str, server: Server) -> Probe:
     if found is not None:
         return Probe(name, *found)
     raise CatalogError(
-        f"no probe named {name} for {server.product} {server.version}", hint="`gpcatalog probes` lists them", exit_code=Exit.USAGE
+        f"no probe named {name} for {server.product} {server.version}",
+        hint="`gpcatalog probes` lists them",
+        exit_code=Exit.USAGE,
     )
 
 
 def names(server: Server) -> list[str]:
     """Names of all probes that this server can be asked."""
-    return sorted({file.stem for place in search_path(server) for file in (folder() / place).glob("*.sql")})
+    return sorted(
+        {file.stem for place in search_path(server) for file in (folder() / place).glob("*.sql")}
+    )

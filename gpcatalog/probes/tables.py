@@ -29,25 +29,35 @@ class TableName:
 def named(session: Session, text: str) -> TableName:
     """Return the one table that `text` names as SQL spells it, with its schema or without.
 
-    Raises CatalogError (2) where no table or more than one has this name, (3) where the catalogs cannot be read.
+    Raises CatalogError (2) where no table or more than one has this name, (3) where the catalogs
+    cannot be read.
     """
     schema, name = split_name(text)
     statement = library.probe("table_named", session.server).statement()
     try:
         found = session.query(statement, [name, schema, schema])
     except ProbeFailed as e:
-        raise CatalogError(f"cannot look up {text}: {e.reason}", exit_code=Exit.UNREACHABLE) from None
+        raise CatalogError(
+            f"cannot look up {text}: {e.reason}", exit_code=Exit.UNREACHABLE
+        ) from None
     if len(found) == 1:
         return TableName(found[0]["oid"], found[0]["schema"], found[0]["name"])
     place = session.target["dbname"]
     if not found:
-        raise CatalogError(f"no table named {text} in {place}", hint="name it as schema.table; psql lists tables with \\dt *.*")
+        raise CatalogError(
+            f"no table named {text} in {place}",
+            hint="name it as schema.table; psql lists tables with \\dt *.*",
+        )
     schemas = ", ".join(row["schema"] for row in found[:5])
-    raise CatalogError(f"{len(found)} tables named {text} in {place}: in schemas {schemas}", hint="name it as schema.table")
+    raise CatalogError(
+        f"{len(found)} tables named {text} in {place}: in schemas {schemas}",
+        hint="name it as schema.table",
+    )
 
 
 def reachable_functions(session: Session, oid: int) -> list[dict[str, str]]:
-    """Return the functions that a query on this table and its partitions can run: function, owner, risk.
+    """Return the functions that a query on this table and its partitions can run: function, owner,
+    risk.
 
     Raises ProbeFailed.
     """
@@ -55,16 +65,19 @@ def reachable_functions(session: Session, oid: int) -> list[dict[str, str]]:
 
 
 def refuse_planning(session: Session, table: TableName) -> None:
-    """Raise CatalogError (4) unless planning a query on this table can run no code that a user stored.
+    """Raise CatalogError (4) unless planning a query on this table can run no code that a user
+    stored.
 
-    The planner evaluates expressions of indexes, constraints, statistics and policies, so naming the table in a query is enough.
+    The planner evaluates expressions of indexes, constraints, statistics and policies, so naming
+    the table in a query is enough.
     """
     with _checking(table):
         powers = session.rows("role_powers")[0]["powers"]
         functions = reachable_functions(session, table.oid)
     if powers:
         raise CatalogError(
-            f"planning can run functions of the owner of {table.text}, and this session is {powers}",
+            f"planning can run functions of the owner of {table.text}, and this session is"
+            f" {powers}",
             hint="connect as the owner of the table, or as a role without these powers",
             exit_code=Exit.REFUSED,
         )
@@ -77,13 +90,16 @@ def refuse_planning(session: Session, table: TableName) -> None:
 
 
 def countable(session: Session, table: TableName) -> set[str]:
-    """Return the qualified names of the partitions whose rows can be counted without running another role's code.
+    """Return the qualified names of the partitions whose rows can be counted without running
+    another role's code.
 
-    Raises CatalogError (4) where counting could run code of a role that is neither superuser nor this one.
+    Raises CatalogError (4) where counting could run code of a role that is neither superuser nor
+    this one.
 
-    Only its owner can add an index or constraint to a table, and only its schema's owner can put another table under its name. So
-    where all of these are superusers or this role, nothing can change between this check and the count; for other owners a role with
-    powers of its own is refused.
+    Only its owner can add an index or constraint to a table, and only its schema's owner can put
+    another table under its name. So where all of these are superusers or this role, nothing can
+    change between this check and the count; for other owners a role with powers of its own is
+    refused.
     """
     with _checking(table):
         powers = session.rows("role_powers")[0]["powers"]
@@ -91,19 +107,28 @@ def countable(session: Session, table: TableName) -> set[str]:
         tree = session.rows("migration_tree", root=str(table.oid))
         owners = {row["owner"] for row in tree}
         schemas = {row["schema"] for row in tree}
-        renamers = {row["owner"]: row["schema"] for row in session.rows("schema_owners") if row["schema"] in schemas}
-        functions = [row for row in reachable_functions(session, table.oid) if row["owner"] not in trusted or row["risk"] == "side effects"]
+        renamers = {
+            row["owner"]: row["schema"]
+            for row in session.rows("schema_owners")
+            if row["schema"] in schemas
+        }
+        functions = [
+            row
+            for row in reachable_functions(session, table.oid)
+            if row["owner"] not in trusted or row["risk"] == "side effects"
+        ]
     others = sorted(owners - trusted)
     if powers and others:
         raise CatalogError(
-            f"counting rows of {table.text} can run functions of its owner, {others[0]}, and this session is {powers}",
+            f"counting rows of {table.text} can run functions of its owner, {others[0]}, and this"
+            f" session is {powers}",
             hint=f"connect as {others[0]}, or migrate without --count",
             exit_code=Exit.REFUSED,
         )
     for owner in sorted(renamers.keys() - trusted) if powers else ():
         raise CatalogError(
-            f"{owner}, the owner of schema {renamers[owner]}, can put another table in the place of {table.text} while its rows are"
-            f" counted, and this session is {powers}",
+            f"{owner}, the owner of schema {renamers[owner]}, can put another table in the place of"
+            f" {table.text} while its rows are counted, and this session is {powers}",
             hint="connect as the owner of the table, or migrate without --count",
             exit_code=Exit.REFUSED,
         )
@@ -121,7 +146,9 @@ def _checking(table: TableName) -> Iterator[None]:
     try:
         yield
     except ProbeFailed as e:
-        raise CatalogError(f"cannot check {table.text}: {e.reason}", exit_code=Exit.REFUSED) from None
+        raise CatalogError(
+            f"cannot check {table.text}: {e.reason}", exit_code=Exit.REFUSED
+        ) from None
 
 
 def _first(functions: list[dict[str, str]]) -> str:

@@ -24,7 +24,8 @@ def as_conninfo(text: str) -> str:
     return text
 
 
-# What libpq says of a string that is none, and the same without quoting it: a piece of it may be a piece of a password
+# What libpq says of a string that is none, and the same without quoting it: a piece of it may be a
+# piece of a password
 _WRONG = (
     (r"percent-encoded", "a % in it begins no two hexadecimal digits: write a % itself as %25"),
     (r"unexpected spaces", "a space in a URI is written %20"),
@@ -37,21 +38,33 @@ _HINT = 'as psql takes it: "host=… port=… dbname=…", postgresql://…, or 
 
 
 def parameters(conninfo: str, **overrides: str) -> dict[str, str]:
-    """The parameters of a connection string. Raises CatalogError (2) that quotes nothing which might be a piece of a password."""
+    """The parameters of a connection string.
+
+    Raises CatalogError (2) that quotes nothing which might be a piece of a password.
+    """
     text = as_conninfo(conninfo)
     try:
         params = _conninfo.conninfo_to_dict(text, **overrides)
     except psycopg.ProgrammingError as e:
         said = re.sub(r"\s+", " ", str(e)).strip()
         secret = "password" in text.lower() or "@" in text
-        reason = next((known for pattern, known in _WRONG if re.search(pattern, said)), "" if secret else said)
-        raise CatalogError("not a connection string" + (f": {reason}" if reason else ""), hint=_HINT) from None
+        reason = next(
+            (known for pattern, known in _WRONG if re.search(pattern, said)), "" if secret else said
+        )
+        raise CatalogError(
+            "not a connection string" + (f": {reason}" if reason else ""), hint=_HINT
+        ) from None
     except UnicodeError:
-        raise CatalogError("not a connection string: it holds bytes that are no UTF-8", hint=_HINT) from None
+        raise CatalogError(
+            "not a connection string: it holds bytes that are no UTF-8", hint=_HINT
+        ) from None
     uri = re.match(r"postgres(?:ql)?://([^?]*)", text)
     user, at, place = uri[1].partition("@") if uri else ("", "", "")
     if at and ("@" in place or "/" in user):
-        raise CatalogError("not a connection string: an @ or / in a user, password or database", hint="write @ as %40 and / as %2F")
+        raise CatalogError(
+            "not a connection string: an @ or / in a user, password or database",
+            hint="write @ as %40 and / as %2F",
+        )
     port = str(params.get("port") or "")
     if not re.fullmatch(r"[\d,\s]*", port):
         raise CatalogError("not a connection string: its port is no number", hint=_HINT)

@@ -66,4 +66,14 @@ def run(report: Report, only: Iterable[str] = ()) -> tuple[Finding, ...]:
         if id not in checks:
             raise CatalogError(f"no rule is called {id}", hint="`gpcatalog rules` lists them")
     found = [finding for id in wanted for finding in checks[id](report)]
-    return tuple(sorted(found, key=lambda f: (-f.severity, f.rule, f.content if f.content is not None else -2, f.title)))
+    return tuple(
+        sorted(
+            found,
+            key=lambda f: (
+                -f.severity,
+                f.rule,
+                f.content if f.content is not None else -2,
+                f.title,
+            ),
+        )
+    )

@@ -24,33 +24,43 @@ def _over(report: Report, *ids: str) -> Iterator[Verdict]:
 def leaf_count_near_limit(report: Report) -> Iterator[Finding]:
     """The number of partitions comes near what clusters were seen to bear, or is over it.
 
-    What it finds: column-oriented leaves from 80 % of the published ceiling of 300,000 on, all partitions from 80 % of the
-    published 1,000,000 on.
-    Why it matters: at 400,000 partitions a published test cluster stopped with 80 to 100 concurrent sessions.
+    What it finds: column-oriented leaves from 80 % of the published ceiling of 300,000 on, all
+    partitions from 80 % of the published 1,000,000 on.
+    Why it matters: at 400,000 partitions a published test cluster stopped with 80 to 100 concurrent
+    sessions.
     How sure it is: leaves are counted; the ceiling is one vendor's stand, never a law: low.
-    What to do: merge fine partitions (`gpcatalog plan`), stop premaking far ahead, convert small column-oriented leaves to rows.
+    What to do: merge fine partitions (`gpcatalog plan`), stop premaking far ahead, convert small
+    column-oriented leaves to rows.
     """
     for v in _over(report, limits.LEAVES_CEILING_AOCO.id, limits.LEAVES_CEILING_AO_ROW.id):
         yield Finding(
             rule="leaf-count-near-limit",
             severity=Severity.CRITICAL if v.state == "over" else Severity.WARNING,
             confidence=Confidence.LOW,
-            title=f"{count(v.value or 0)} {v.what}: {v.share or 0:.0%} of the published ceiling of {count(v.limit)}",
+            title=(
+                f"{count(v.value or 0)} {v.what}: {v.share or 0:.0%} of the published ceiling of"
+                f" {count(v.limit)}"
+            ),
             detail=f"{v.note}; {v.source}.",
             remedy="merge fine partitions and drop empty ones: `gpcatalog plan`",
             relations=tuple(f"{t.schema}.{t.name}" for t in report.tables[:5]),
             relations_total=report.census.partitioned_tables,
-            figures=(Figure("now", v.value or 0, "leaves", "counted"), Figure("ceiling", v.limit, "leaves", "published")),
+            figures=(
+                Figure("now", v.value or 0, "leaves", "counted"),
+                Figure("ceiling", v.limit, "leaves", "published"),
+            ),
             source=v.source,
         )
 
 
 @rule("table-has-too-many-leaves")
 def table_has_too_many_leaves(report: Report) -> Iterator[Finding]:
-    """One table has more leaves than the documentation advises, or one level nears its hard limit.
+    """One table has more leaves than the documentation advises, or one level nears its hard
+    limit.
 
     What it finds: tables near or over 20,000 leaves, levels near 32,767 partitions.
-    Why it matters: planning, DDL and locks of this table grow with its leaves; at the hard limit ADD PARTITION fails.
+    Why it matters: planning, DDL and locks of this table grow with its leaves; at the hard limit
+    ADD PARTITION fails.
     How sure it is: counted; 20,000 is the documentation's figure, 32,767 the source's.
     What to do: a coarser grain: `gpcatalog plan --explain TABLE`.
     """
@@ -62,12 +72,21 @@ def table_has_too_many_leaves(report: Report) -> Iterator[Finding]:
             severity=Severity.CRITICAL if hard else Severity.WARNING,
             confidence=Confidence.HIGH,
             title=f"{v.what}: {count(v.value or 0)}, {v.share or 0:.0%} of {count(v.limit)}",
-            detail=("ADD PARTITION fails beyond it. " if hard else "the documentation asks for another design beyond it. ")
+            detail=(
+                "ADD PARTITION fails beyond it. "
+                if hard
+                else "the documentation asks for another design beyond it. "
+            )
             + f"({v.source})",
             remedy="choose a coarser grain and merge the old leaves: `gpcatalog plan`",
-            relations=tuple(f"{t.schema}.{t.name}" for t in sorted(widest, key=lambda t: -t.leaves)[:5]),
+            relations=tuple(
+                f"{t.schema}.{t.name}" for t in sorted(widest, key=lambda t: -t.leaves)[:5]
+            ),
             relations_total=len(widest),
-            figures=(Figure("now", v.value or 0, "leaves", "counted"), Figure("limit", v.limit, "leaves", "limit")),
+            figures=(
+                Figure("now", v.value or 0, "leaves", "counted"),
+                Figure("limit", v.limit, "leaves", "limit"),
+            ),
             source=v.source,
         )
 
@@ -76,29 +95,52 @@ def table_has_too_many_leaves(report: Report) -> Iterator[Finding]:
 def empty_leaves(report: Report) -> Iterator[Finding]:
     """Many leaf partitions hold no row.
 
-    What it finds: databases in which at least a tenth of the leaves, and at least 100, are empty; the tables that own most of them.
-    Why it matters: an empty leaf costs the same catalog rows as a full one; past gaps and far-ahead premaking are pure cost.
-    How sure it is: high where the files were listed; medium from segment file lists, low from statistics.
+    What it finds: databases in which at least a tenth of the leaves, and at least 100, are empty;
+    the tables that own most of them.
+    Why it matters: an empty leaf costs the same catalog rows as a full one; past gaps and far-ahead
+    premaking are pure cost.
+    How sure it is: high where the files were listed; medium from segment file lists, low from
+    statistics.
     What to do: drop those that nothing will fill, make fewer ahead: `gpcatalog plan`.
     """
     census = report.census
-    if census.empty_leaves is None or census.empty_leaves < TINY_LEAVES or census.empty_leaves < EMPTY_SHARE * census.leaves:
+    if (
+        census.empty_leaves is None
+        or census.empty_leaves < TINY_LEAVES
+        or census.empty_leaves < EMPTY_SHARE * census.leaves
+    ):
         return
-    owners = sorted((t for t in report.tables if t.empty_leaves), key=lambda t: -(t.empty_leaves or 0))
-    confidence = {"files": Confidence.HIGH, "segment file lists": Confidence.MEDIUM}.get(report.taken.filled_basis or "", Confidence.LOW)
+    owners = sorted(
+        (t for t in report.tables if t.empty_leaves), key=lambda t: -(t.empty_leaves or 0)
+    )
+    confidence = {"files": Confidence.HIGH, "segment file lists": Confidence.MEDIUM}.get(
+        report.taken.filled_basis or "", Confidence.LOW
+    )
     yield Finding(
         rule="empty-leaves",
         severity=Severity.WARNING,
         confidence=confidence,
-        title=f"{count(census.empty_leaves)} of {count(census.leaves)} leaves are empty ({census.empty_leaves / census.leaves:.0%})",
-        detail="most of them: " + ", ".join(f"{t.schema}.{t.name} {count(t.empty_leaves or 0)}" for t in owners[:3]) + "."
-        if owners
-        else "",
+        title=(
+            f"{count(census.empty_leaves)} of {count(census.leaves)} leaves are empty"
+            f" ({census.empty_leaves / census.leaves:.0%})"
+        ),
+        detail=(
+            "most of them: "
+            + ", ".join(f"{t.schema}.{t.name} {count(t.empty_leaves or 0)}" for t in owners[:3])
+            + "."
+            if owners
+            else ""
+        ),
         remedy="drop empty leaves that nothing will fill and premake fewer: `gpcatalog plan`",
         relations=tuple(f"{t.schema}.{t.name}" for t in owners[:10]),
         relations_total=len(owners),
         figures=(
-            Figure("empty leaves", census.empty_leaves, "leaves", "measured" if confidence is Confidence.HIGH else "estimate"),
+            Figure(
+                "empty leaves",
+                census.empty_leaves,
+                "leaves",
+                "measured" if confidence is Confidence.HIGH else "estimate",
+            ),
             Figure("leaves", census.leaves, "leaves", "counted"),
         ),
         source=f"told by {report.taken.filled_basis}",
@@ -110,9 +152,10 @@ def default_partition_holds_rows(report: Report) -> Iterator[Finding]:
     """A default partition holds rows.
 
     What it finds: default partitions with bytes in them.
-    Why it matters: their rows are pruned by no query; on Greenplum 6 ADD PARTITION is refused beside a default, and a SPLIT rewrites
-    it whole under an exclusive lock; ATTACH scans it.
-    How sure it is: high where the files were listed; a deleted row still counts as bytes until VACUUM.
+    Why it matters: their rows are pruned by no query; on Greenplum 6 ADD PARTITION is refused
+    beside a default, and a SPLIT rewrites it whole under an exclusive lock; ATTACH scans it.
+    How sure it is: high where the files were listed; a deleted row still counts as bytes until
+    VACUUM.
     What to do: find out which key values land there, make the partitions they belong to, move them.
     """
     census = report.census
@@ -121,12 +164,21 @@ def default_partition_holds_rows(report: Report) -> Iterator[Finding]:
             rule="default-partition-holds-rows",
             severity=Severity.NOTICE,
             confidence=Confidence.HIGH if report.taken.filled_basis == "files" else Confidence.LOW,
-            title=f"{plural(census.default_partitions_filled_total, 'default partition')} with rows",
+            title=(
+                f"{plural(census.default_partitions_filled_total, 'default partition')} with rows"
+            ),
             detail="the largest first: " + ", ".join(census.default_partitions_filled[:3]) + ".",
             remedy="find the key values that land there and make partitions for them",
             relations=census.default_partitions_filled[:10],
             relations_total=census.default_partitions_filled_total,
-            figures=(Figure("default partitions", census.default_partitions_filled_total, "leaves", "counted"),),
+            figures=(
+                Figure(
+                    "default partitions",
+                    census.default_partitions_filled_total,
+                    "leaves",
+                    "counted",
+                ),
+            ),
             source=f"told by {report.taken.filled_basis}",
         )
 
@@ -135,9 +187,12 @@ def default_partition_holds_rows(report: Report) -> Iterator[Finding]:
 def lock_slots_too_few(report: Report) -> Iterator[Finding]:
     """DROP of the widest table may need more lock slots than the server has.
 
-    What it finds: tables whose leaves, indexes and auxiliary relations outnumber, or nearly, the slots of the lock table.
-    Why it matters: the statement fails with "out of shared memory", and so do others that run beside it.
-    How sure it is: an upper bound: statements seen took between one lock a leaf and one a relation: medium.
+    What it finds: tables whose leaves, indexes and auxiliary relations outnumber, or nearly, the
+    slots of the lock table.
+    Why it matters: the statement fails with "out of shared memory", and so do others that run
+    beside it.
+    How sure it is: an upper bound: statements seen took between one lock a leaf and one a relation:
+    medium.
     What to do: raise max_locks_per_transaction (restart), or drop partitions in portions.
     """
     for v in _over(report, "lock-slots"):
@@ -148,7 +203,10 @@ def lock_slots_too_few(report: Report) -> Iterator[Finding]:
             title=f"{v.what}: {count(v.value or 0)}, the server has {count(v.limit)} slots",
             detail=f"{v.note}.",
             remedy="raise max_locks_per_transaction, or drop partitions in portions",
-            figures=(Figure("locks", v.value or 0, "locks", "derived"), Figure("slots", v.limit, "locks", "derived")),
+            figures=(
+                Figure("locks", v.value or 0, "locks", "derived"),
+                Figure("slots", v.limit, "locks", "derived"),
+            ),
             source=v.source,
         )
 
@@ -167,10 +225,16 @@ def append_only_tables_near_limit(report: Report) -> Iterator[Finding]:
             rule="append-only-tables-near-limit",
             severity=Severity.NOTICE,
             confidence=Confidence.LOW,
-            title=f"{count(v.value or 0)} append-optimized tables hold rows, max_appendonly_tables is {count(v.limit)}",
+            title=(
+                f"{count(v.value or 0)} append-optimized tables hold rows, max_appendonly_tables is"
+                f" {count(v.limit)}"
+            ),
             detail=f"{v.note}.",
             remedy="raise max_appendonly_tables, or merge leaves",
-            figures=(Figure("tables", v.value or 0, "tables", "counted"), Figure("limit", v.limit, "tables", "limit")),
+            figures=(
+                Figure("tables", v.value or 0, "tables", "counted"),
+                Figure("limit", v.limit, "tables", "limit"),
+            ),
             source=v.source,
         )
 
@@ -179,9 +243,11 @@ def append_only_tables_near_limit(report: Report) -> Iterator[Finding]:
 def catalog_owned_by_few(report: Report) -> Iterator[Finding]:
     """A few tables own most of the catalog.
 
-    What it finds: the tables that together own at least half of pg_attribute, when there are no more than five of them.
+    What it finds: the tables that together own at least half of pg_attribute, when there are no
+    more than five of them.
     Why it matters: working on them alone solves most of the problem.
-    How sure it is: rows are derived from each table's own columns, indexes and auxiliary relations, exactly: high.
+    How sure it is: rows are derived from each table's own columns, indexes and auxiliary relations,
+    exactly: high.
     What to do: start with these: `gpcatalog plan --explain TABLE`.
     """
     entry = next((t for t in report.instance_totals if t.content == -1), None)
@@ -196,8 +262,14 @@ def catalog_owned_by_few(report: Report) -> Iterator[Finding]:
                 rule="catalog-owned-by-few",
                 severity=Severity.INFO,
                 confidence=Confidence.HIGH,
-                title=f"{n} {'tables own' if n > 1 else 'table owns'} {sum_rows / entry.attribute_rows:.0%} of pg_attribute",
-                detail=f"about {size(sum(t.catalog_bytes for t in report.tables[:n]))} of catalog on each instance (estimate).",
+                title=(
+                    f"{n} {'tables own' if n > 1 else 'table owns'}"
+                    f" {sum_rows / entry.attribute_rows:.0%} of pg_attribute"
+                ),
+                detail=(
+                    f"about {size(sum(t.catalog_bytes for t in report.tables[:n]))} of catalog on"
+                    " each instance (estimate)."
+                ),
                 remedy="start with these: `gpcatalog plan --explain TABLE`",
                 relations=names,
                 relations_total=n,

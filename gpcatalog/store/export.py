@@ -20,7 +20,9 @@ def export(snapshot: Snapshot, folder: Path) -> dict[str, int]:
     try:
         folder.mkdir(parents=True)
     except FileExistsError:
-        raise CatalogError(f"{folder} exists already", hint="name a folder that does not exist yet") from None
+        raise CatalogError(
+            f"{folder} exists already", hint="name a folder that does not exist yet"
+        ) from None
     except OSError as e:
         raise CatalogError(f"cannot make {folder}: {e.strerror}") from None
     rows: dict[str, int] = {}
@@ -28,7 +30,9 @@ def export(snapshot: Snapshot, folder: Path) -> dict[str, int]:
         for table in TABLES:
             with (folder / f"{table}.csv").open("w", newline="", encoding="utf-8") as out:
                 writer = csv.writer(out)
-                names, batches = snapshot.stream(f"SELECT {', '.join(quote_ident(c) for c in columns_of(table))} FROM {table}")
+                names, batches = snapshot.stream(
+                    f"SELECT {', '.join(quote_ident(c) for c in columns_of(table))} FROM {table}"
+                )
                 writer.writerow(names)
                 rows[table] = 0
                 for batch in batches:

@@ -1,10 +1,13 @@
-"""How a snapshot keeps its largest table: names and bounds as few forms and many numbers, put together again by a view."""
+"""How a snapshot keeps its largest table: names and bounds as few forms and many numbers, put
+together again by a view.
+"""
 
 from __future__ import annotations
 
 PACKED = "relation_packed"  # the stored table behind the view `relation`
 
-# text column → how many numbers of it are kept apart; a text with more, or with one of over 18 digits, stays whole in its form
+# text column → how many numbers of it are kept apart; a text with more, or with one of over 18
+# digits, stays whole in its form
 _NUMBERS = {"name": 6, "bound": 12}
 _LONGEST = 18  # digits that a BIGINT holds for certain
 
@@ -17,41 +20,66 @@ def packed_shape(columns: list[tuple[str, str]]) -> list[tuple[str, str]]:
     """Names and types of the packed table's columns, given those of `relation`."""
     out = []
     for name, kind in columns:
-        out += [(f"{name}_form", "VARCHAR"), *((n, "BIGINT") for n in _numbers(name))] if name in _NUMBERS else [(name, kind)]
+        out += (
+            [(f"{name}_form", "VARCHAR"), *((n, "BIGINT") for n in _numbers(name))]
+            if name in _NUMBERS
+            else [(name, kind)]
+        )
     return out
 
 
 def _form(column: str) -> str:
-    """SQL: a printf format with a directive in place of each number; "%04d" where zeros lead, so that no digit is lost."""
+    """SQL: a printf format with a directive in place of each number; "%04d" where zeros lead, so
+    that no digit is lost.
+    """
     runs, between = f"{column}_runs", f"{column}_between"
     return (
-        f"CASE WHEN {runs} IS NULL THEN replace({column}, '%', '%%') ELSE array_to_string(list_transform(range(len({between})),"
-        f" lambda i: replace({between}[i + 1], '%', '%%') || CASE WHEN i >= len({runs}) THEN ''"
-        f" WHEN {runs}[i + 1] LIKE '0_%' THEN '%0' || length({runs}[i + 1]) || 'd' ELSE '%d' END), '') END"
+        f"CASE WHEN {runs} IS NULL THEN replace({column}, '%', '%%') ELSE"
+        f" array_to_string(list_transform(range(len({between})), lambda i: replace({between}[i +"
+        f" 1], '%', '%%') || CASE WHEN i >= len({runs}) THEN '' WHEN {runs}[i + 1] LIKE '0_%' THEN"
+        f" '%0' || length({runs}[i + 1]) || 'd' ELSE '%d' END), '') END"
     )
 
 
 def pack(columns: list[str]) -> str:
-    """SELECT over `relation` with the given columns that yields the rows of the packed table, sorted so that neighbours are alike."""
+    """SELECT over `relation` with the given columns that yields the rows of the packed table,
+    sorted so that neighbours are alike.
+    """
     runs, split, out = [], [], []
     for column in columns:
         if column not in _NUMBERS:
             out.append(f'"{column}"')
             continue
         runs.append(f"regexp_extract_all({column}, '[0-9]+') AS {column}_all")
-        few = f"len({column}_all) <= {_NUMBERS[column]} AND len(list_filter({column}_all, lambda r: length(r) > {_LONGEST})) = 0"
+        few = (
+            f"len({column}_all) <= {_NUMBERS[column]} AND len(list_filter({column}_all, lambda r:"
+            f" length(r) > {_LONGEST})) = 0"
+        )
         split.append(f"CASE WHEN {few} THEN {column}_all END AS {column}_runs")
         split.append(f"string_split_regex({column}, '[0-9]+') AS {column}_between")
         out.append(f"{_form(column)} AS {column}_form")
-        out += [f"coalesce({column}_runs[{n}]::BIGINT, 0) AS {name}" for n, name in enumerate(_numbers(column), 1)]
+        out += [
+            f"coalesce({column}_runs[{n}]::BIGINT, 0) AS {name}"
+            for n, name in enumerate(_numbers(column), 1)
+        ]
     whole = f"SELECT *, {', '.join(runs)} FROM relation"
-    return f"SELECT {', '.join(out)} FROM (SELECT *, {', '.join(split)} FROM ({whole})) ORDER BY root, level, oid"
+    return (
+        f"SELECT {', '.join(out)} FROM (SELECT *, {', '.join(split)} FROM ({whole})) ORDER BY root,"
+        " level, oid"
+    )
 
 
 def unpack(columns: list[str], table: str, *, keyed: bool = False) -> str:
-    """SELECT over the packed table that yields the rows of `relation` again; keyed: and `bound_key`, see `key`."""
+    """SELECT over the packed table that yields the rows of `relation` again; keyed: and
+    `bound_key`, see `key`.
+    """
     out = [
-        f"printf({column}_form, {', '.join(_numbers(column))}) AS {column}" if column in _NUMBERS else f'"{column}"' for column in columns
+        (
+            f"printf({column}_form, {', '.join(_numbers(column))}) AS {column}"
+            if column in _NUMBERS
+            else f'"{column}"'
+        )
+        for column in columns
     ]
     if keyed:
         out.append(f"{key(packed=True)} AS bound_key")
@@ -59,5 +87,7 @@ def unpack(columns: list[str], table: str, *, keyed: bool = False) -> str:
 
 
 def key(*, packed: bool) -> str:
-    """SQL of a 64-bit number that is the same for equal bounds: from packed columns without putting the text together."""
+    """SQL of a 64-bit number that is the same for equal bounds: from packed columns without putting
+    the text together.
+    """
     return f"hash(bound_form, {', '.join(_numbers('bound'))})" if packed else "hash(bound)"

@@ -33,7 +33,9 @@ class Decision:
 
 @dataclass(frozen=True)
 class Policy:
-    """all_days: every snapshot younger is kept; after them one a week; totals_days: older ones lose their leaves."""
+    """all_days: every snapshot younger is kept; after them one a week; totals_days: older ones lose
+    their leaves.
+    """
 
     all_days: int = 30
     totals_days: int = 180
@@ -47,7 +49,10 @@ class Policy:
 
 
 def decide(stored: Iterable[StoredSnapshot], now: datetime, policy: Policy) -> list[Decision]:
-    """The fate of every snapshot of one series. The newest is always kept whole; of a week, the first of it."""
+    """The fate of every snapshot of one series.
+
+    The newest is always kept whole; of a week, the first of it.
+    """
     ordered = sorted(stored, key=lambda s: (s.taken_at, s.path.name))
     weeks: set[tuple[int, int]] = set()
     out = []
@@ -66,12 +71,17 @@ def decide(stored: Iterable[StoredSnapshot], now: datetime, policy: Policy) -> l
 
 
 def totals_only(path: Path) -> bool:
-    """Rewrite a snapshot without its leaves, atomically: totals a root stay. False when it was so already, or has no totals.
+    """Rewrite a snapshot without its leaves, atomically: totals a root stay.
+
+    False when it was so already, or has no totals.
 
     Raises CatalogError when it cannot be read or written; the file is then as it was.
     """
     with Snapshot(path) as old:
-        if old.header["grain"] == "root" or not old.one("SELECT count(*) AS n FROM root_total")["n"]:
+        if (
+            old.header["grain"] == "root"
+            or not old.one("SELECT count(*) AS n FROM root_total")["n"]
+        ):
             return False
         with Writer(path) as writer:
             for table in TABLES:
@@ -80,13 +90,17 @@ def totals_only(path: Path) -> bool:
                 rows = old.rows(f"SELECT * FROM {table}")
                 if table == "snapshot":
                     rows = [row | {"grain": "root"} for row in rows]
-                writer.insert(table, [{column: row[column] for column in columns_of(table)} for row in rows])
+                writer.insert(
+                    table, [{column: row[column] for column in columns_of(table)} for row in rows]
+                )
             writer.finish()
     return True
 
 
 def prune(decisions: Iterable[Decision]) -> tuple[int, list[tuple[Path, str]]]:
-    """Carry decisions out; bytes given back, and the files that could not be thinned with the reason. Safe to interrupt and to repeat."""
+    """Carry decisions out; bytes given back, and the files that could not be thinned with the
+    reason. Safe to interrupt and to repeat.
+    """
     freed, failed = 0, []
     for decision in decisions:
         path = decision.stored.path

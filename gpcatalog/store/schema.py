@@ -4,8 +4,10 @@ from __future__ import annotations
 
 SCHEMA_VERSION = 3
 
-# What came after version 1, as "table" or "table.column": a file of an older version may lack it and is read as if it held nothing there.
-# A file of the version that brought it, or of a later one, must have it. Adding a table or column: count SCHEMA_VERSION up, name it here.
+# What came after version 1, as "table" or "table.column": a file of an older version may lack it
+# and is read as if it held nothing there.
+# A file of the version that brought it, or of a later one, must have it. Adding a table or column:
+# count SCHEMA_VERSION up, name it here.
 ADDED = {
     "partition_fact": 2,
     "timing": 2,
@@ -17,10 +19,12 @@ ADDED = {
     "definition": 3,
 }
 
-# Every table of a snapshot. content is the content id of an instance: -1 the coordinator (or the only server), 0… segments.
+# Every table of a snapshot. content is the content id of an instance: -1 the coordinator (or the
+# only server), 0… segments.
 TABLES: dict[str, str] = {
     # one row: whose snapshot it is
-    "snapshot": """
+    "snapshot": (
+        """
         schema_version INTEGER NOT NULL, snapshot_id VARCHAR NOT NULL, gpcatalog_version VARCHAR NOT NULL,
         taken_at TIMESTAMP NOT NULL, seconds DOUBLE,
         banner VARCHAR NOT NULL, product VARCHAR NOT NULL, version VARCHAR NOT NULL, generation VARCHAR NOT NULL,
@@ -28,86 +32,135 @@ TABLES: dict[str, str] = {
         encoding VARCHAR, block_size INTEGER NOT NULL,
         standby BOOLEAN, started_at TIMESTAMP, role VARCHAR, superuser BOOLEAN,
         database_bytes BIGINT, filled_basis VARCHAR, grain VARCHAR NOT NULL
-    """,
-    # primaries, mirrors, coordinator, standby as gp_segment_configuration has them; one row on PostgreSQL
-    "instance": """
+    """
+    ),
+    # primaries, mirrors, coordinator, standby as gp_segment_configuration has them; one row on
+    # PostgreSQL
+    "instance": (
+        """
         dbid INTEGER, content INTEGER NOT NULL, role VARCHAR, preferred_role VARCHAR, mode VARCHAR, status VARCHAR, port INTEGER,
         hostname VARCHAR
-    """,
+    """
+    ),
     "setting": "name VARCHAR NOT NULL, setting VARCHAR, unit VARCHAR, source VARCHAR",
-    # one row a catalog and instance; rows_basis: counted, derived or estimate; needed bytes after VACUUM FULL and REINDEX
-    "catalog": """
+    # one row a catalog and instance; rows_basis: counted, derived or estimate; needed bytes after
+    # VACUUM FULL and REINDEX
+    "catalog": (
+        """
         content INTEGER NOT NULL, relation VARCHAR NOT NULL, shared BOOLEAN,
         "rows" BIGINT, rows_basis VARCHAR,
         heap_bytes BIGINT, toast_bytes BIGINT, index_bytes BIGINT,
         heap_needed BIGINT, toast_needed BIGINT, index_needed BIGINT,
         dead_tuples BIGINT, last_vacuum TIMESTAMP
-    """,
-    # bytes of a tuple of each catalog and of an entry of each index, from a sample; names ending in _index are indexes
-    "catalog_width": "relation VARCHAR NOT NULL, catalog VARCHAR NOT NULL, bytes DOUBLE, sample BIGINT",
+    """
+    ),
+    # bytes of a tuple of each catalog and of an entry of each index, from a sample; names ending in
+    # _index are indexes
+    "catalog_width": (
+        "relation VARCHAR NOT NULL, catalog VARCHAR NOT NULL, bytes DOUBLE, sample BIGINT"
+    ),
     # relations of an instance by kind; storage and persistence are told for the entry instance only
-    "class_count": """
+    "class_count": (
+        """
         content INTEGER NOT NULL, relkind VARCHAR NOT NULL, storage VARCHAR, persistence VARCHAR, relations BIGINT NOT NULL,
         attributes BIGINT NOT NULL
-    """,
+    """
+    ),
     # one row a table: leaves, intermediates, roots, plain tables
-    "relation": """
+    "relation": (
+        """
         oid UINTEGER NOT NULL, "schema" VARCHAR NOT NULL, name VARCHAR NOT NULL, root UINTEGER NOT NULL, parent UINTEGER,
         level UTINYINT NOT NULL,
         kind VARCHAR NOT NULL, storage VARCHAR NOT NULL, "columns" USMALLINT NOT NULL, toast BOOLEAN NOT NULL,
         indexes USMALLINT NOT NULL, index_columns USMALLINT NOT NULL, block_directory BOOLEAN NOT NULL, persistence VARCHAR,
         owner UINTEGER, tablespace UINTEGER, pages BIGINT, tuples DOUBLE, options VARCHAR, bound VARCHAR, partition_name VARCHAR,
         is_default BOOLEAN NOT NULL, filled BOOLEAN, files BIGINT, bytes BIGINT, max_segment_bytes BIGINT
-    """,
+    """
+    ),
     # pruned snapshots keep one row a root instead of one a leaf; whole ones carry both
-    "root_total": """
+    "root_total": (
+        """
         root UINTEGER NOT NULL, "schema" VARCHAR NOT NULL, name VARCHAR NOT NULL, kind VARCHAR NOT NULL, storage VARCHAR NOT NULL,
         leaves BIGINT NOT NULL, empty_leaves BIGINT, class_rows BIGINT NOT NULL, attribute_rows BIGINT NOT NULL,
         files BIGINT, bytes BIGINT
-    """,
-    # files by root, part and instance; root 0: what belongs to no table. part: main, auxiliary, toast, index, fork, sequence, catalog,
-    # other, unowned. basis: directory, or catalog (segment file lists, no sizes but theirs). small: of at most 1 MB,
+    """
+    ),
+    # files by root, part and instance; root 0: what belongs to no table. part: main, auxiliary,
+    # toast, index, fork, sequence, catalog,
+    # other, unowned. basis: directory, or catalog (segment file lists, no sizes but theirs). small:
+    # of at most 1 MB,
     # the empty ones among them; hollow_bytes: of indexes that hold no entry
-    "file_total": """
+    "file_total": (
+        """
         content INTEGER NOT NULL, root UINTEGER NOT NULL, part VARCHAR NOT NULL, basis VARCHAR NOT NULL, files BIGINT NOT NULL,
         bytes BIGINT, empty_files BIGINT, small_files BIGINT, hollow_bytes BIGINT
-    """,
-    # the histogram of file sizes, forks with their relation; storage of tables, of everything else its part
-    "file_bucket": """
+    """
+    ),
+    # the histogram of file sizes, forks with their relation; storage of tables, of everything else
+    # its part
+    "file_bucket": (
+        """
         content INTEGER NOT NULL, storage VARCHAR NOT NULL, bucket VARCHAR NOT NULL, files BIGINT NOT NULL, bytes BIGINT NOT NULL
-    """,
-    # files without a row in pg_class, by relfilenode, and (kind missing) rows without a file; see probes/files.py for the kinds
-    "orphan": """
+    """
+    ),
+    # files without a row in pg_class, by relfilenode, and (kind missing) rows without a file; see
+    # probes/files.py for the kinds
+    "orphan": (
+        """
         content INTEGER NOT NULL, node BIGINT NOT NULL, folder VARCHAR NOT NULL, files BIGINT NOT NULL, bytes BIGINT NOT NULL,
         age_seconds DOUBLE, kind VARCHAR NOT NULL
-    """,
-    "partition_key": """
+    """
+    ),
+    "partition_key": (
+        """
         root UINTEGER NOT NULL, level UTINYINT NOT NULL, strategy VARCHAR NOT NULL, "key" VARCHAR, key_types VARCHAR, has_template BOOLEAN
-    """,
-    # what a plan must know besides the tree: fact is distribution, foreign key, view, columns, index, every, pg_partman, …
-    "partition_fact": "root UINTEGER NOT NULL, oid UINTEGER NOT NULL, fact VARCHAR NOT NULL, detail VARCHAR",
-    # what `check --baseline` must know of tables that are no partitions, and of views, sequences, types and templates; one row a fact,
+    """
+    ),
+    # what a plan must know besides the tree: fact is distribution, foreign key, view, columns,
+    # index, every, pg_partman, …
+    "partition_fact": (
+        "root UINTEGER NOT NULL, oid UINTEGER NOT NULL, fact VARCHAR NOT NULL, detail VARCHAR"
+    ),
+    # what `check --baseline` must know of tables that are no partitions, and of views, sequences,
+    # types and templates; one row a fact,
     # detail is JSON. name: of the index, constraint, parent, view, … ; of a template its level
-    "definition": "oid UINTEGER NOT NULL, what VARCHAR NOT NULL, name VARCHAR NOT NULL, detail VARCHAR",
-    "horizon": """
+    "definition": (
+        "oid UINTEGER NOT NULL, what VARCHAR NOT NULL, name VARCHAR NOT NULL, detail VARCHAR"
+    ),
+    "horizon": (
+        """
         content INTEGER NOT NULL, holder VARCHAR NOT NULL, name VARCHAR, "database" VARCHAR, role VARCHAR, detail VARCHAR, seconds DOUBLE,
         xid_age BIGINT
-    """,
-    # what was timed, and counters of the server: `gpcatalog.model.timing.Timing` says what each row means
-    "timing": """
+    """
+    ),
+    # what was timed, and counters of the server: `gpcatalog.model.timing.Timing` says what each row
+    # means
+    "timing": (
+        """
         what VARCHAR NOT NULL, subject VARCHAR NOT NULL, content INTEGER, n BIGINT NOT NULL,
         min_ms DOUBLE, median_ms DOUBLE, p95_ms DOUBLE, mean_ms DOUBLE, leaves BIGINT
-    """,
-    # what pg_stat_last_operation keeps of relations that still exist (Greenplum): how many met an action for the last time on a day (UTC);
+    """
+    ),
+    # what pg_stat_last_operation keeps of relations that still exist (Greenplum): how many met an
+    # action for the last time on a day (UTC);
     # part: relation, or leaf of a partitioned table
-    "operation_day": "day DATE NOT NULL, action VARCHAR NOT NULL, part VARCHAR NOT NULL, relations BIGINT NOT NULL",
+    "operation_day": (
+        "day DATE NOT NULL, action VARCHAR NOT NULL, part VARCHAR NOT NULL, relations BIGINT NOT"
+        " NULL"
+    ),
     # the last CREATE, ALTER or TRUNCATE of partitioned and plain tables, the newest ones only
-    "last_operation": """
+    "last_operation": (
+        """
         oid UINTEGER NOT NULL, action VARCHAR NOT NULL, detail VARCHAR, role VARCHAR, done_at TIMESTAMP NOT NULL
-    """,
+    """
+    ),
     "temp_schema": '"schema" VARCHAR NOT NULL, relations BIGINT NOT NULL, alive BOOLEAN',
-    # what was read and what was not; status: read, denied, timed out, busy, segment down, failed, not applicable
-    "coverage": "probe VARCHAR NOT NULL, status VARCHAR NOT NULL, reason VARCHAR, needs VARCHAR, seconds DOUBLE, origin VARCHAR",
+    # what was read and what was not; status: read, denied, timed out, busy, segment down, failed,
+    # not applicable
+    "coverage": (
+        "probe VARCHAR NOT NULL, status VARCHAR NOT NULL, reason VARCHAR, needs VARCHAR, seconds"
+        " DOUBLE, origin VARCHAR"
+    ),
 }
 
 

@@ -18,7 +18,9 @@ _FILE = re.compile(r"(\d{8}T\d{6}Z)(?:-\d+)?" + re.escape(SUFFIX) + r"\Z")
 
 
 def home() -> Path:
-    """Where series are kept: GPCATALOG_HOME, else gpcatalog in the user's data folder (XDG_DATA_HOME)."""
+    """Where series are kept: GPCATALOG_HOME, else gpcatalog in the user's data folder
+    (XDG_DATA_HOME).
+    """
     named = os.environ.get(HOME_VARIABLE)
     if named:
         return Path(named)
@@ -56,7 +58,9 @@ class StoredSnapshot:
 
 
 def new_path(place: Path, taken_at: datetime) -> Path:
-    """A file name for a snapshot taken at this moment that nobody else gets: it is claimed until its Writer is done."""
+    """A file name for a snapshot taken at this moment that nobody else gets: it is claimed until
+    its Writer is done.
+    """
     stamp = taken_at.astimezone(UTC).strftime(_STAMP)
     path = place / f"{stamp}{SUFFIX}"
     count = 1
@@ -67,7 +71,10 @@ def new_path(place: Path, taken_at: datetime) -> Path:
 
 
 def _claimed(path: Path) -> bool:
-    """Whether the name is this process's now. True where the folder cannot be written: the Writer says why."""
+    """Whether the name is this process's now.
+
+    True where the folder cannot be written: the Writer says why.
+    """
     claim = claim_of(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -107,6 +114,9 @@ def find(name: str) -> Path:
         return matches[0]
     if matches:
         raise CatalogError(
-            f"{len(matches)} stored snapshots are named {name}", hint="give the whole path; `gpcatalog snapshot list` shows it"
+            f"{len(matches)} stored snapshots are named {name}",
+            hint="give the whole path; `gpcatalog snapshot list` shows it",
         )
-    raise CatalogError(f"no snapshot file at {name}", hint="`gpcatalog snapshot list` shows the stored ones")
+    raise CatalogError(
+        f"no snapshot file at {name}", hint="`gpcatalog snapshot list` shows the stored ones"
+    )

@@ -21,18 +21,27 @@ import duckdb
 from gpcatalog.errors import CatalogError
 from gpcatalog.store.packing import PACKED, key, pack, unpack
 from gpcatalog.store.schema import SCHEMA_VERSION, TABLES, columns_of, shape_of
-from gpcatalog.store.validation import MOST_ROWS, columns_wanted, conditions, may_lack, packed_columns
+from gpcatalog.store.validation import (
+    MOST_ROWS,
+    columns_wanted,
+    conditions,
+    may_lack,
+    packed_columns,
+)
 
 SUFFIX = ".gpcatalog"
-# Relations → DuckDB's block size in bytes. Small blocks keep a small database's snapshot small, but numbers are not packed in blocks below
-# 64 KB; each block carries dictionaries of its own, so very many rows pack better in large ones. Measured: 75,000 rows take 30 bytes each
+# Relations → DuckDB's block size in bytes. Small blocks keep a small database's snapshot small, but
+# numbers are not packed in blocks below
+# 64 KB; each block carries dictionaries of its own, so very many rows pack better in large ones.
+# Measured: 75,000 rows take 30 bytes each
 # in 64 KB blocks, 46 in 16 KB, 49 in 256 KB; 200,000 take 26, 48 and 33.
 _BLOCK_SIZES = ((500_000, 262144), (20_000, 65536), (0, 16384))
 _ABANDONED = 2 * 86400.0  # seconds after which a draft of another host is nobody's
 _FILE = "file"  # the catalog that a snapshot file is attached as
 _WRITTEN: set[Path] = set()  # by this process: an error over such a file is ours, not the file's
 _WORD = re.compile(r"\w+")
-# nothing in a stranger's file may reach the network or other files, and reading needs no room on a disk
+# nothing in a stranger's file may reach the network or other files, and reading needs no room on a
+# disk
 _SEALED: dict[str, str | bool | int | float | list[str]] = {
     "autoload_known_extensions": "false",
     "autoinstall_known_extensions": "false",
@@ -50,12 +59,20 @@ def _disk_error(path: Path, e: BaseException) -> CatalogError:
     text = str(e)
     if isinstance(e, OSError) and e.errno in (errno.ENOSPC, errno.EDQUOT):
         text = e.strerror or text
-    full = "No space left" in text or "ENOSPC" in text or "disk" in text.lower() or "quota" in text.lower() or "too large" in text
+    full = (
+        "No space left" in text
+        or "ENOSPC" in text
+        or "disk" in text.lower()
+        or "quota" in text.lower()
+        or "too large" in text
+    )
     return CatalogError(
         f"cannot write {path}: {text.splitlines()[0] if text else type(e).__name__}",
-        hint="free some space, or save elsewhere with --save; what was there before is untouched"
-        if full
-        else "check the folder and its permissions; what was there before is untouched",
+        hint=(
+            "free some space, or save elsewhere with --save; what was there before is untouched"
+            if full
+            else "check the folder and its permissions; what was there before is untouched"
+        ),
     )
 
 
@@ -68,10 +85,11 @@ def _csv(value: Any) -> str:
 
 
 class Writer:
-    """Builds a snapshot under a temporary name in the target's folder and renames it when `finish` is called.
+    """Builds a snapshot under a temporary name in the target's folder and renames it when `finish`
+    is called.
 
-    Rows gather in a work file; the draft is written in one go at the end, packed, without the holes that updates leave.
-    Anything else, an exception or a kill, leaves the target as it was.
+    Rows gather in a work file; the draft is written in one go at the end, packed, without the holes
+    that updates leave. Anything else, an exception or a kill, leaves the target as it was.
     """
 
     def __init__(self, target: Path) -> None:
@@ -83,11 +101,20 @@ class Writer:
                 raise CatalogError(f"cannot write {target}: it is a folder", hint="name a file")
             _sweep(target.parent)
             self._db = duckdb.connect(
-                ":memory:", config={"threads": "2", "preserve_insertion_order": "true", "temp_directory": str(self.scratch("spill"))}
+                ":memory:",
+                config={
+                    "threads": "2",
+                    "preserve_insertion_order": "true",
+                    "temp_directory": str(self.scratch("spill")),
+                },
             )
             self._db.execute(f"ATTACH {_sql_path(self.scratch('work'))} AS w")
             self._db.execute("USE w")
-            self._db.execute("".join(f"CREATE TABLE {name} ({columns});" for name, columns in TABLES.items()).join(("BEGIN;", "COMMIT;")))
+            self._db.execute(
+                "".join(
+                    f"CREATE TABLE {name} ({columns});" for name, columns in TABLES.items()
+                ).join(("BEGIN;", "COMMIT;"))
+            )
         except (duckdb.Error, OSError) as e:
             self.abandon()
             raise _disk_error(target, e) from None
@@ -112,31 +139,50 @@ class Writer:
         except OSError as e:
             raise _disk_error(self.target, e) from None
         kinds = {name: kind for name, kind in self._columns(table).items() if name in columns}
-        self.load_csv(f"INSERT INTO {table} ({names}) SELECT * FROM {{csv}}", file, {name: kinds[name] for name in columns})
+        self.load_csv(
+            f"INSERT INTO {table} ({names}) SELECT * FROM {{csv}}",
+            file,
+            {name: kinds[name] for name in columns},
+        )
         file.unlink(missing_ok=True)
 
     def _columns(self, table: str) -> dict[str, str]:
-        return {name: kind for _, name, kind, *_ in self._db.execute(f"PRAGMA table_info('{table}')").fetchall()}
+        return {
+            name: kind
+            for _, name, kind, *_ in self._db.execute(f"PRAGMA table_info('{table}')").fetchall()
+        }
 
     def load_csv(self, statement: str, file: Path, columns: dict[str, str]) -> None:
-        """Run `statement` (an INSERT) with `{csv}` standing for the rows of a CSV file as PostgreSQL's COPY writes it."""
+        """Run `statement` (an INSERT) with `{csv}` standing for the rows of a CSV file as
+        PostgreSQL's COPY writes it.
+        """
         shape = ", ".join(f"'{name}': '{kind}'" for name, kind in columns.items())
         source = (
-            f"read_csv('{str(file).replace(chr(39), chr(39) * 2)}', columns={{{shape}}}, header=false, delim=',', quote='\"', escape='\"', "
-            "nullstr='', allow_quoted_nulls=false, auto_detect=false, parallel=false, max_line_size=16777216, "
+            f"read_csv('{str(file).replace(chr(39), chr(39) * 2)}', columns={{{shape}}},"
+            " header=false, delim=',', quote='\"', escape='\"', "
+            "nullstr='', allow_quoted_nulls=false, auto_detect=false, parallel=false,"
+            " max_line_size=16777216, "
             "new_line='\\n')"  # not guessed: a name may hold a carriage return
         )
         self._do(lambda: self._db.execute(statement.format(csv=source)))
 
     def execute(self, statement: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Run one statement against the draft."""
-        rows: list[tuple[Any, ...]] = self._do(lambda: self._db.execute(statement, list(parameters)).fetchall())
+        rows: list[tuple[Any, ...]] = self._do(
+            lambda: self._db.execute(statement, list(parameters)).fetchall()
+        )
         return rows
 
     def _do(self, action: Any) -> Any:
         try:
             return action()
-        except (duckdb.IOException, duckdb.OutOfMemoryException, duckdb.FatalException, duckdb.TransactionException, OSError) as e:
+        except (
+            duckdb.IOException,
+            duckdb.OutOfMemoryException,
+            duckdb.FatalException,
+            duckdb.TransactionException,
+            OSError,
+        ) as e:
             raise _disk_error(self.target, e) from None
 
     def finish(self) -> Path:
@@ -184,24 +230,36 @@ class Writer:
         with contextlib.suppress(Exception):
             self._db.close()
         claim = claim_of(self.target)
-        for left in (*self._draft.parent.glob(f"{self._draft.name}*"), *([claim] if _claimant(claim) == me() else [])):
+        for left in (
+            *self._draft.parent.glob(f"{self._draft.name}*"),
+            *([claim] if _claimant(claim) == me() else []),
+        ):
             _remove(left)
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         if kind is not None:
             self.abandon()
 
 
 def me() -> str:
-    """This process, as drafts name their writer: pid and host, for a store may be shared by several."""
+    """This process, as drafts name their writer: pid and host, for a store may be shared by
+    several.
+    """
     return f"{os.getpid()}-{zlib.crc32(socket.gethostname().encode()):08x}"
 
 
 def claim_of(target: Path) -> Path:
-    """The file that says a name is taken by an audit that is still at work; it holds who that is."""
+    """The file that says a name is taken by an audit that is still at work; it holds who that
+    is.
+    """
     return target.with_name(f".{target.name}.claim")
 
 
@@ -213,9 +271,16 @@ def _claimant(claim: Path) -> str:
 
 
 def _sweep(folder: Path) -> None:
-    """Remove drafts and claims whose writer is dead: what a kill left behind. Another host's are left until they are two days old."""
+    """Remove drafts and claims whose writer is dead: what a kill left behind.
+
+    Another host's are left until they are two days old.
+    """
     for left in (*folder.glob(".*.partial*"), *folder.glob(f".*{SUFFIX}.claim")):
-        who = _claimant(left) if left.name.endswith(".claim") else left.name.split(f"{SUFFIX}.")[-1].split(".")[0]
+        who = (
+            _claimant(left)
+            if left.name.endswith(".claim")
+            else left.name.split(f"{SUFFIX}.")[-1].split(".")[0]
+        )
         pid, _, host = who.partition("-")
         here = host == me().partition("-")[2] and pid.isdigit() and Path("/proc/self").exists()
         try:
@@ -235,18 +300,26 @@ def _remove(left: Path) -> None:
 
 
 def _explain(path: Path, e: BaseException | None) -> None:
-    """Raise what a stranger's file is to blame for as CatalogError: values that do not fit together."""
+    """Raise what a stranger's file is to blame for as CatalogError: values that do not fit
+    together.
+    """
     strange = path.absolute() not in _WRITTEN and not os.environ.get("GPCATALOG_DEBUG")
     if strange and isinstance(e, (TypeError, ArithmeticError, LookupError, ValueError)):
         raise CatalogError(
-            f"{path} holds what does not fit together: {type(e).__name__}: {' '.join(str(e).split())[:150]}",
-            hint="take a new one; if gpcatalog wrote this file as it is, that is a bug: GPCATALOG_DEBUG=1 shows where",
+            f"{path} holds what does not fit together: {type(e).__name__}:"
+            f" {' '.join(str(e).split())[:150]}",
+            hint=(
+                "take a new one; if gpcatalog wrote this file as it is, that is a bug:"
+                " GPCATALOG_DEBUG=1 shows where"
+            ),
         ) from None
 
 
 @contextlib.contextmanager
 def believed(path: Path) -> Iterator[Path]:
-    """For what is done with things read from the file: what its values break is told as the file's fault. Raises CatalogError."""
+    """For what is done with things read from the file: what its values break is told as the file's
+    fault. Raises CatalogError.
+    """
     try:
         yield path
     except Exception as e:
@@ -255,12 +328,15 @@ def believed(path: Path) -> Iterator[Path]:
 
 
 class Snapshot:
-    """A snapshot file, opened read-only. Any number of readers may share one. Nothing in it is trusted: of a file only the data of base
-    tables of the known shape is read, each table's values are checked when it is first asked for, and its views, macros and generated
-    columns never come into play.
+    """A snapshot file, opened read-only.
 
-    Raises CatalogError (exit code 2) when the file is missing, is no snapshot, is damaged or comes from a newer gpcatalog; so do its
-    methods, when what they read turns out to be damaged or to be something that no server could have said.
+    Any number of readers may share one. Nothing in it is trusted: of a file only the data of base
+    tables of the known shape is read, each table's values are checked when it is first asked for,
+    and its views, macros and generated columns never come into play.
+
+    Raises CatalogError (exit code 2) when the file is missing, is no snapshot, is damaged or comes
+    from a newer gpcatalog; so do its methods, when what they read turns out to be damaged or to be
+    something that no server could have said.
     """
 
     def __init__(self, path: Path) -> None:
@@ -268,11 +344,17 @@ class Snapshot:
         self._checked: set[str] = set()  # tables whose values were looked at
         self._packed = False
         if not path.is_file():
-            raise CatalogError(f"no snapshot file at {path}", hint="`gpcatalog snapshot list` shows the stored ones")
+            raise CatalogError(
+                f"no snapshot file at {path}",
+                hint="`gpcatalog snapshot list` shows the stored ones",
+            )
         self._db = duckdb.connect(":memory:", config=_SEALED)
         try:
-            # the file is a catalog of its own beside an empty one: no name in a statement is ever looked up in it
-            self._db.execute(f"ATTACH {_sql_path(path.absolute())} AS {_FILE} (READ_ONLY, TYPE duckdb)")
+            # the file is a catalog of its own beside an empty one: no name in a statement is ever
+            # looked up in it
+            self._db.execute(
+                f"ATTACH {_sql_path(path.absolute())} AS {_FILE} (READ_ONLY, TYPE duckdb)"
+            )
             self._db.execute("SET enable_external_access = false")
             self._db.execute("SET lock_configuration = true")
             self.header = self._read_header()
@@ -287,15 +369,21 @@ class Snapshot:
         first = e if isinstance(e, str) else str(e).splitlines()[0] if str(e) else type(e).__name__
         return CatalogError(
             f"{self.path} is not a readable snapshot: {first[:200]}",
-            hint="it is damaged, cut short, or something else; take a new one with `gpcatalog snapshot take`",
+            hint=(
+                "it is damaged, cut short, or something else; take a new one with `gpcatalog"
+                " snapshot take`"
+            ),
         )
 
     def _read_header(self) -> dict[str, Any]:
         found: dict[str, list[tuple[str, str]]] = {}
         for table, column, kind, default in self._db.execute(
-            "SELECT c.table_name, c.column_name, c.data_type, c.column_default FROM duckdb_columns() c"
-            " JOIN duckdb_tables() t USING (database_name, schema_name, table_name)"  # base tables only
-            f" WHERE c.database_name = '{_FILE}' AND c.schema_name = 'main' ORDER BY c.table_name, c.column_index"
+            "SELECT c.table_name, c.column_name, c.data_type, c.column_default FROM"
+            " duckdb_columns() c"
+            # base tables only
+            " JOIN duckdb_tables() t USING (database_name, schema_name, table_name)"
+            f" WHERE c.database_name = '{_FILE}' AND c.schema_name = 'main' ORDER BY c.table_name,"
+            " c.column_index"
         ).fetchall():
             # a generated column is an expression of the file's and has no type of ours
             found.setdefault(table, []).append((column, kind if default is None else ""))
@@ -308,24 +396,32 @@ class Snapshot:
         return self.rows("SELECT * FROM snapshot")[0]
 
     def _version(self) -> int:
-        rows = self._db.execute(f"SELECT schema_version FROM {_FILE}.main.snapshot LIMIT 2").fetchall()
+        rows = self._db.execute(
+            f"SELECT schema_version FROM {_FILE}.main.snapshot LIMIT 2"
+        ).fetchall()
         version = rows[0][0] if len(rows) == 1 else None
         if not isinstance(version, int):
             raise self._damaged("it has no header")
         if version > SCHEMA_VERSION:
             raise CatalogError(
-                f"{self.path} was written by a newer gpcatalog (snapshot schema {version}, this one reads up to {SCHEMA_VERSION})",
+                f"{self.path} was written by a newer gpcatalog (snapshot schema {version}, this one"
+                f" reads up to {SCHEMA_VERSION})",
                 hint="update gpcatalog",
             )
         return version
 
     def _view(self, table: str, found: dict[str, list[tuple[str, str]]], version: int) -> None:
-        """A view of ours by the table's name, over what the file has; empty where the file is older than the table."""
+        """A view of ours by the table's name, over what the file has; empty where the file is older
+        than the table.
+        """
         if table == "relation" and PACKED in found:
             if found[PACKED] != [(name, kind) for name, kind, _ in packed_columns()]:
                 raise self._damaged(f"{PACKED} has other columns than a snapshot has")
             self._packed = True
-            self._db.execute(f"CREATE TEMP VIEW relation AS {unpack(columns_of('relation'), f'{_FILE}.main.{PACKED}', keyed=True)}")
+            self._db.execute(
+                "CREATE TEMP VIEW relation AS"
+                f" {unpack(columns_of('relation'), f'{_FILE}.main.{PACKED}', keyed=True)}"
+            )
             return
         if table not in found:
             if not may_lack(table, version):
@@ -336,19 +432,27 @@ class Snapshot:
         must, may = columns_wanted(table, version)
         there = dict(found[table])
         allowed = {name: kind for name, kind, _ in (*must, *may)}
-        if any(there.get(name) != kind for name, kind, _ in must) or any(allowed.get(name) != kind for name, kind in there.items()):
+        if any(there.get(name) != kind for name, kind, _ in must) or any(
+            allowed.get(name) != kind for name, kind in there.items()
+        ):
             raise self._damaged(f"{table} has other columns than a snapshot has")
-        taken = ", ".join(f'"{name}"' if name in there else f'NULL::{kind} AS "{name}"' for name, kind, _ in shape_of(table))
+        taken = ", ".join(
+            f'"{name}"' if name in there else f'NULL::{kind} AS "{name}"'
+            for name, kind, _ in shape_of(table)
+        )
         if table == "relation":
             taken += f", {key(packed=False)} AS bound_key"
         self._db.execute(f"CREATE TEMP VIEW {table} AS SELECT {taken} FROM {_FILE}.main.{table}")
 
     def _few_rows(self) -> None:
         for table, rows in self._db.execute(
-            f"SELECT table_name, estimated_size FROM duckdb_tables() WHERE database_name = '{_FILE}' AND schema_name = 'main'"
+            "SELECT table_name, estimated_size FROM duckdb_tables() WHERE database_name ="
+            f" '{_FILE}' AND schema_name = 'main'"
         ).fetchall():
             if rows > MOST_ROWS:
-                raise self._damaged(f"{table} has {rows:,} rows, more than any server has relations")
+                raise self._damaged(
+                    f"{table} has {rows:,} rows, more than any server has relations"
+                )
 
     def _check(self, statement: str) -> None:
         """Check the values of every table that the statement names for the first time."""
@@ -359,16 +463,20 @@ class Snapshot:
             of = conditions(table, packed=packed)
             # forms are few and their condition is dear: each is looked at once
             sums = ", ".join(
-                f"(WITH f AS MATERIALIZED (SELECT {column}, count(*) AS n FROM {source} GROUP BY 1)"
-                f" SELECT coalesce(sum(n), 0)::BIGINT FROM f WHERE NOT ({text}))"
-                if packed and column.endswith("_form")
-                else f"count(*) FILTER (WHERE NOT ({text}))"
+                (
+                    f"(WITH f AS MATERIALIZED (SELECT {column}, count(*) AS n FROM {source} GROUP"
+                    f" BY 1) SELECT coalesce(sum(n), 0)::BIGINT FROM f WHERE NOT ({text}))"
+                    if packed and column.endswith("_form")
+                    else f"count(*) FILTER (WHERE NOT ({text}))"
+                )
                 for column, text in of.items()
             )
             wrong = self._db.execute(f"SELECT {sums} FROM {source}").fetchall()[0]
             for column, n in zip(of, wrong, strict=True):
                 if n:
-                    raise self._damaged(f"{table}.{column} holds what no server says, in {n:,} rows")
+                    raise self._damaged(
+                        f"{table}.{column} holds what no server says, in {n:,} rows"
+                    )
 
     def _ask(self, statement: str, parameters: Sequence[Any]) -> Any:
         self._check(statement)
@@ -421,6 +529,11 @@ class Snapshot:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self.close()
         _explain(self.path, value)

@@ -1,4 +1,7 @@
-"""A snapshot file may be anybody's: what must hold before a value of it is believed. Nothing here comes from the file but data."""
+"""A snapshot file may be anybody's: what must hold before a value of it is believed.
+
+Nothing here comes from the file but data.
+"""
 
 from __future__ import annotations
 
@@ -27,14 +30,44 @@ _WORDS: dict[str, Iterable[str]] = {
     "root_total.storage": _STORAGES,
     "file_total.basis": ("directory", "catalog"),
     "catalog.rows_basis": ("counted", "derived", "estimate"),
-    "file_total.part": ("main", "auxiliary", "toast", "index", "fork", "sequence", "catalog", "other", "unowned"),
-    "orphan.kind": ("candidate", "may be in use", "awaits a checkpoint", "may be of a prepared transaction", "missing"),
+    "file_total.part": (
+        "main",
+        "auxiliary",
+        "toast",
+        "index",
+        "fork",
+        "sequence",
+        "catalog",
+        "other",
+        "unowned",
+    ),
+    "orphan.kind": (
+        "candidate",
+        "may be in use",
+        "awaits a checkpoint",
+        "may be of a prepared transaction",
+        "missing",
+    ),
     "partition_key.strategy": ("range", "list", "hash"),
     "horizon.holder": ("session", "prepared transaction", "replication slot"),
-    "coverage.status": ("read", "denied", "timed out", "busy", "segment down", "failed", "not applicable"),
+    "coverage.status": (
+        "read",
+        "denied",
+        "timed out",
+        "busy",
+        "segment down",
+        "failed",
+        "not applicable",
+    ),
 }
 # numbers that may be below zero: -1 stands for "unknown" there, or a clock was set back
-_SIGNED = {"relation.pages", "relation.tuples", "horizon.seconds", "horizon.xid_age", "orphan.age_seconds"}
+_SIGNED = {
+    "relation.pages",
+    "relation.tuples",
+    "horizon.seconds",
+    "horizon.xid_age",
+    "orphan.age_seconds",
+}
 _NAMES = {"schema", "name", "database", "role", "partition_name", "hostname", "host"}
 _GENERATION = "'gp[67]|cb2|pg[1-9][0-9]'"
 
@@ -55,7 +88,10 @@ def may_lack(table: str, version: int) -> bool:
 
 def packed_columns() -> list[Column]:
     """The packed form of `relation`, as `packing.pack` yields it."""
-    return [(name, kind, True) for name, kind in packed_shape([(name, kind) for name, kind, _ in shape_of("relation")])]
+    return [
+        (name, kind, True)
+        for name, kind in packed_shape([(name, kind) for name, kind, _ in shape_of("relation")])
+    ]
 
 
 def _condition(table: str, column: Column) -> str:
@@ -73,7 +109,9 @@ def _condition(table: str, column: Column) -> str:
         longest = LONGEST_NAME if name in _NAMES else LONGEST_TEXT
         found.append(f"strlen({quoted}) <= {longest} AND NOT contains({quoted}, chr(0))")
     elif kind == "DOUBLE":
-        found.append(f"isfinite({quoted}) AND {quoted} BETWEEN {'-1e15' if key in _SIGNED else '0'} AND 1e18")
+        found.append(
+            f"isfinite({quoted}) AND {quoted} BETWEEN {'-1e15' if key in _SIGNED else '0'} AND 1e18"
+        )
     elif kind in ("TIMESTAMP", "DATE"):
         found.append(f"{quoted} BETWEEN '1990-01-01' AND '2200-01-01'")
     elif kind in ("BIGINT", "INTEGER"):
@@ -85,7 +123,8 @@ def _condition(table: str, column: Column) -> str:
 def _packed_condition(column: Column) -> str:
     name, kind, _ = column
     if name.endswith("_form"):
-        # a printf format of ours knows "%d", "%0Nd" with at most two digits, and "%%"; nothing else may reach printf
+        # a printf format of ours knows "%d", "%0Nd" with at most two digits, and "%%"; nothing else
+        # may reach printf
         text = f'strlen("{name}") <= {LONGEST_TEXT} AND NOT contains("{name}", chr(0))'
         rest = f"regexp_replace(replace(\"{name}\", '%%', ''), '%(0[0-9]{{1,2}})?d', '', 'g')"
         safe = f"NOT contains({rest}, '%')"
@@ -100,5 +139,7 @@ def _packed_condition(column: Column) -> str:
 def conditions(table: str, *, packed: bool = False) -> dict[str, str]:
     """Column → SQL that is true, or NULL, for every value that it may hold."""
     if packed:
-        return {column[0]: text for column in packed_columns() if (text := _packed_condition(column))}
+        return {
+            column[0]: text for column in packed_columns() if (text := _packed_condition(column))
+        }
     return {column[0]: text for column in shape_of(table) if (text := _condition(table, column))}

@@ -43,11 +43,20 @@ def found(report: Report, id: str) -> list[Finding]:
 
 def test_sums_agree(report: Report) -> None:
     files = files_of(report)
-    assert files.files == sum(p.files for p in files.parts) == sum(i.files for i in files.instances) == sum(b.files for b in files.buckets)
+    assert (
+        files.files
+        == sum(p.files for p in files.parts)
+        == sum(i.files for i in files.instances)
+        == sum(b.files for b in files.buckets)
+    )
     assert files.files == sum(h.files for h in files.hosts)
-    assert files.bytes == sum(p.bytes or 0 for p in files.parts) == sum(b.bytes for b in files.buckets)
+    assert (
+        files.bytes == sum(p.bytes or 0 for p in files.parts) == sum(b.bytes for b in files.buckets)
+    )
     assert files.empty == sum(b.files for b in files.buckets if b.label == "0")
-    assert files.small == sum(b.files for b in files.buckets if b.label in ("0", "≤128 KB", "≤1 MB"))
+    assert files.small == sum(
+        b.files for b in files.buckets if b.label in ("0", "≤128 KB", "≤1 MB")
+    )
     for t in files.tables:
         assert t.files == t.main + t.auxiliary + t.toast + t.index + t.fork
 
@@ -57,13 +66,26 @@ def test_looking_ahead_is_the_sum_over_the_leaves(report: Report) -> None:
     growth: Counter[int] = Counter()
     as_row: Counter[int] = Counter()
     with Snapshot(FIXTURE) as snapshot:
-        names = {f"{r['schema']}.{r['name']}": r["root"] for r in snapshot.rows('SELECT "schema", name, root FROM root_total')}
-        for r in snapshot.rows("SELECT * FROM relation WHERE kind IN ('leaf', 'table') AND storage IN ('heap', 'ao_row', 'ao_column')"):
-            shape = Shape(Storage(r["storage"]), r["columns"], r["toast"], indexes=(Index(),) * r["indexes"], place=Place.LEAF)
+        names = {
+            f"{r['schema']}.{r['name']}": r["root"]
+            for r in snapshot.rows('SELECT "schema", name, root FROM root_total')
+        }
+        for r in snapshot.rows(
+            "SELECT * FROM relation WHERE kind IN ('leaf', 'table') AND storage IN ('heap', 'ao_row', 'ao_column')"
+        ):
+            shape = Shape(
+                Storage(r["storage"]),
+                r["columns"],
+                r["toast"],
+                indexes=(Index(),) * r["indexes"],
+                place=Place.LEAF,
+            )
             row = Shape(Storage.AO_ROW, r["columns"], r["toast"], indexes=shape.indexes)
             as_row[r["root"]] += 3 * relation_files("gp6", row, FILLED)
             if not r["filled"]:
-                growth[r["root"]] += 3 * (relation_files("gp6", shape, FILLED) - relation_files("gp6", shape, EMPTY))
+                growth[r["root"]] += 3 * (
+                    relation_files("gp6", shape, FILLED) - relation_files("gp6", shape, EMPTY)
+                )
     files = files_of(report)
     assert files.when_filled == files.files + sum(growth.values())
     for t in files.tables:
@@ -74,10 +96,15 @@ def test_looking_ahead_is_the_sum_over_the_leaves(report: Report) -> None:
 
 def test_over_the_guideline(report: Report) -> None:
     host = files_of(report).hosts[0]
-    assert found(report, "files-per-host-over-guideline")[0].severity is Severity.NOTICE  # near, by what is to come
+    assert (
+        found(report, "files-per-host-over-guideline")[0].severity is Severity.NOTICE
+    )  # near, by what is to come
     over = changed(report, hosts=(msgspec.structs.replace(host, mirror_files=host.files),))
     assert found(over, "files-per-host-over-guideline")[0].severity is Severity.WARNING
-    assert not found(changed(report, hosts=(msgspec.structs.replace(host, files=50_000),)), "files-per-host-over-guideline")
+    assert not found(
+        changed(report, hosts=(msgspec.structs.replace(host, files=50_000),)),
+        "files-per-host-over-guideline",
+    )
 
 
 def test_average(report: Report) -> None:
@@ -95,7 +122,9 @@ def test_columns_multiply(report: Report) -> None:
     assert first.storage == "ao_column"
     wide = msgspec.structs.replace(first, as_ao_column=300_000, as_ao_row=9_000)
     assert "33.3 ×" in found(changed(report, tables=(wide,)), "column-files-multiply")[0].title
-    large = msgspec.structs.replace(wide, bytes=wide.main * 64 * MIB)  # large files: columns are worth it
+    large = msgspec.structs.replace(
+        wide, bytes=wide.main * 64 * MIB
+    )  # large files: columns are worth it
     assert not found(changed(report, tables=(large,)), "column-files-multiply")
 
 
@@ -111,7 +140,9 @@ def test_orphans_and_missing(report: Report) -> None:
         return changed(report, orphans=(one,), orphan_totals=(OrphanTotal(kind, 1, 2, 5000),))
 
     assert "base/4711" not in found(orphan("candidate"), "orphan-file-candidates")[0].title
-    assert "base/5/4711 on segment 1" in found(orphan("candidate"), "orphan-file-candidates")[0].detail
+    assert (
+        "base/5/4711 on segment 1" in found(orphan("candidate"), "orphan-file-candidates")[0].detail
+    )
     assert "candidate" in found(orphan("candidate"), "orphan-file-candidates")[0].title
     for kind in ("may be in use", "awaits a checkpoint", "may be of a prepared transaction"):
         assert not found(orphan(kind), "orphan-file-candidates")
@@ -123,7 +154,11 @@ def test_differences(report: Report) -> None:
     assert not found(report, "files-differ-from-catalog")
     more = changed(report, differences=(Difference("s", "t", 0, 12, 10),), differences_total=1)
     assert found(more, "files-differ-from-catalog")[0].severity is Severity.INFO
-    fewer = changed(report, differences=(Difference("s", "t", 0, 12, 10), Difference("s", "u", 0, 8, 10)), differences_total=2)
+    fewer = changed(
+        report,
+        differences=(Difference("s", "t", 0, 12, 10), Difference("s", "u", 0, 8, 10)),
+        differences_total=2,
+    )
     assert found(fewer, "files-differ-from-catalog")[0].severity is Severity.WARNING
     assert found(fewer, "files-differ-from-catalog")[0].relations == ("s.t", "s.u")
 

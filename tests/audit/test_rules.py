@@ -47,13 +47,22 @@ class Given:
     sql: tuple[str, ...] = ()
 
     def write(self, file: Path) -> Path:
-        write(file, self.specs, generation=self.generation, segments=self.segments, settings=self.settings)
+        write(
+            file,
+            self.specs,
+            generation=self.generation,
+            segments=self.segments,
+            settings=self.settings,
+        )
         with duckdb.connect(str(file)) as db:
             for table, rows in self.rows.items():
                 names = columns_of(table)
                 for row in rows:
                     assert row.keys() <= set(names), row.keys() - set(names)
-                    db.execute(f'INSERT INTO "{table}" VALUES ({", ".join("?" * len(names))})', [row.get(name) for name in names])
+                    db.execute(
+                        f'INSERT INTO "{table}" VALUES ({", ".join("?" * len(names))})',
+                        [row.get(name) for name in names],
+                    )
             db.execute(_ROOTS)
             for statement in self.sql:
                 db.execute(statement)
@@ -61,21 +70,56 @@ class Given:
 
 
 def catalog(relation: str, content: int, heap: int, needed: int, **more: Any) -> Row:
-    row = {"relation": relation, "content": content, "shared": False, "rows": 1000, "rows_basis": "counted", "heap_bytes": heap}
-    return {**row, "toast_bytes": 0, "index_bytes": 0, "heap_needed": needed, "toast_needed": 0, "index_needed": 0, **more}
+    row = {
+        "relation": relation,
+        "content": content,
+        "shared": False,
+        "rows": 1000,
+        "rows_basis": "counted",
+        "heap_bytes": heap,
+    }
+    return {
+        **row,
+        "toast_bytes": 0,
+        "index_bytes": 0,
+        "heap_needed": needed,
+        "toast_needed": 0,
+        "index_needed": 0,
+        **more,
+    }
 
 
-def counted(content: int, relations: int, attributes: int = 0, kind: str = "r", persistence: str = "p") -> Row:
+def counted(
+    content: int, relations: int, attributes: int = 0, kind: str = "r", persistence: str = "p"
+) -> Row:
     row = {"content": content, "relkind": kind, "storage": "heap", "persistence": persistence}
     return {**row, "relations": relations, "attributes": attributes}
 
 
-def files(content: int, number: int, size: int, empty: int = 0, root: int = 0, part: str = "main", basis: str = "directory") -> Row:
-    row = {"content": content, "root": root, "part": part, "basis": basis, "files": number, "bytes": size, "empty_files": empty}
+def files(
+    content: int,
+    number: int,
+    size: int,
+    empty: int = 0,
+    root: int = 0,
+    part: str = "main",
+    basis: str = "directory",
+) -> Row:
+    row = {
+        "content": content,
+        "root": root,
+        "part": part,
+        "basis": basis,
+        "files": number,
+        "bytes": size,
+        "empty_files": empty,
+    }
     return {**row, "small_files": number, "hollow_bytes": 0}
 
 
-def every_segment(number: int, size: int, empty: int = 0, segments: int = 4, root: int = 0) -> list[Row]:
+def every_segment(
+    number: int, size: int, empty: int = 0, segments: int = 4, root: int = 0
+) -> list[Row]:
     return [files(content, number, size, empty, root) for content in range(segments)]
 
 
@@ -84,16 +128,38 @@ def timed(what: str, **more: Any) -> list[Row]:
 
 
 def orphan(kind: str, content: int = 1) -> Row:
-    return {"content": content, "node": 4711, "folder": "base/1", "files": 2, "bytes": 3 * MIB, "age_seconds": 7200.0, "kind": kind}
+    return {
+        "content": content,
+        "node": 4711,
+        "folder": "base/1",
+        "files": 2,
+        "bytes": 3 * MIB,
+        "age_seconds": 7200.0,
+        "kind": kind,
+    }
 
 
 def holder(kind: str, seconds: float | None = None, age: int | None = None) -> dict[str, list[Row]]:
-    row = {"content": -1, "holder": kind, "name": "4242", "database": "d", "role": "r", "detail": "x", "seconds": seconds, "xid_age": age}
+    row = {
+        "content": -1,
+        "holder": kind,
+        "name": "4242",
+        "database": "d",
+        "role": "r",
+        "detail": "x",
+        "seconds": seconds,
+        "xid_age": age,
+    }
     return {"horizon": [row]}
 
 
-def bloated(heap: int, needed: int, generation: str = "gp6", content: int = 2, **more: Any) -> Given:
-    rows = [catalog("pg_attribute", content, heap, needed, **more), catalog("pg_attribute", -1, needed, needed)]
+def bloated(
+    heap: int, needed: int, generation: str = "gp6", content: int = 2, **more: Any
+) -> Given:
+    rows = [
+        catalog("pg_attribute", content, heap, needed, **more),
+        catalog("pg_attribute", -1, needed, needed),
+    ]
     return Given({"catalog": rows}, generation=generation)
 
 
@@ -104,28 +170,57 @@ def sized(first: int, others: int) -> Given:
 
 def class_rows(*numbers: int) -> Given:
     rows = [catalog("pg_class", n, MIB, MIB) for n in range(len(numbers))]
-    return Given({"catalog": rows, "class_count": [counted(n, number) for n, number in enumerate(numbers)]})
+    return Given(
+        {"catalog": rows, "class_count": [counted(n, number) for n, number in enumerate(numbers)]}
+    )
 
 
-def vacuumed(days: float | None, relation: str = "pg_class", heap: int = 20 * MIB, generation: str = "gp6") -> Given:
+def vacuumed(
+    days: float | None, relation: str = "pg_class", heap: int = 20 * MIB, generation: str = "gp6"
+) -> Given:
     last = None if days is None else TAKEN_AT - days * DAY
-    return Given({"catalog": [catalog(relation, 1, heap, 8 * MIB, last_vacuum=last)]}, generation=generation)
+    return Given(
+        {"catalog": [catalog(relation, 1, heap, 8 * MIB, last_vacuum=last)]}, generation=generation
+    )
 
 
 def setting(name: str, value: str, generation: str) -> Given:
-    return Given({"setting": [{"name": name, "setting": value, "source": "x"}]}, generation=generation)
+    return Given(
+        {"setting": [{"name": name, "setting": value, "source": "x"}]}, generation=generation
+    )
 
 
-def leaves(number: int, storage: str = "ao_column", tables: int = 1, lists: int = 0, empty: int = 0, **more: Any) -> Given:
+def leaves(
+    number: int,
+    storage: str = "ao_column",
+    tables: int = 1,
+    lists: int = 0,
+    empty: int = 0,
+    **more: Any,
+) -> Given:
     filled = 1 - empty / number
     spec = Spec(
-        "t", leaves=number // max(1, lists), lists=lists, storage=storage, columns=2, bytes=None, filled=filled, step="integer", start=0
+        "t",
+        leaves=number // max(1, lists),
+        lists=lists,
+        storage=storage,
+        columns=2,
+        bytes=None,
+        filled=filled,
+        step="integer",
+        start=0,
     )
-    return Given(specs=tuple(Spec(**{**spec.__dict__, "name": f"t{n}"}) for n in range(tables)), **more)
+    return Given(
+        specs=tuple(Spec(**{**spec.__dict__, "name": f"t{n}"}) for n in range(tables)), **more
+    )
 
 
 def slots(number: int) -> dict[str, int]:
-    return {"max_locks_per_transaction": number, "max_connections": 1, "max_prepared_transactions": 0}
+    return {
+        "max_locks_per_transaction": number,
+        "max_connections": 1,
+        "max_prepared_transactions": 0,
+    }
 
 
 def column_table(columns: int, leaves_: int, size: int, storage: str = "ao_column") -> Given:
@@ -140,7 +235,14 @@ def column_table(columns: int, leaves_: int, size: int, storage: str = "ao_colum
 
 
 def compared(listed: int, here: int) -> Given:
-    return Given({"file_total": [files(1, here, 10, 0, 20000), {**files(1, listed, 10, 0, 20000, basis="catalog"), "small_files": None}]})
+    return Given(
+        {
+            "file_total": [
+                files(1, here, 10, 0, 20000),
+                {**files(1, listed, 10, 0, 20000, basis="catalog"), "small_files": None},
+            ]
+        }
+    )
 
 
 C, W, N, INFO = Severity.CRITICAL, Severity.WARNING, Severity.NOTICE, Severity.INFO
@@ -202,16 +304,37 @@ CASES: dict[str, list[tuple[Given, Severity | None]]] = {
         (Given({"temp_schema": [{"schema": "pg_temp_9", "relations": 3, "alive": False}]}), W),
         (Given({"temp_schema": [{"schema": "pg_temp_9", "relations": 0, "alive": False}]}), None),
         (Given({"temp_schema": [{"schema": "pg_temp_9", "relations": 3, "alive": True}]}), None),
-        (Given({"temp_schema": [{"schema": "pg_temp_9", "relations": 3, "alive": None}]}), None),  # the server does not tell
+        (
+            Given({"temp_schema": [{"schema": "pg_temp_9", "relations": 3, "alive": None}]}),
+            None,
+        ),  # the server does not tell
     ],
     "temp-table-churn": [
-        (Given({"catalog": [catalog("pg_class", -1, MIB, MIB)], "class_count": [counted(-1, 899), counted(-1, 101, persistence="t")]}), N),
         (
-            Given({"catalog": [catalog("pg_class", -1, MIB, MIB)], "class_count": [counted(-1, 910), counted(-1, 101, persistence="t")]}),
+            Given(
+                {
+                    "catalog": [catalog("pg_class", -1, MIB, MIB)],
+                    "class_count": [counted(-1, 899), counted(-1, 101, persistence="t")],
+                }
+            ),
+            N,
+        ),
+        (
+            Given(
+                {
+                    "catalog": [catalog("pg_class", -1, MIB, MIB)],
+                    "class_count": [counted(-1, 910), counted(-1, 101, persistence="t")],
+                }
+            ),
             None,
         ),
         (
-            Given({"catalog": [catalog("pg_class", -1, MIB, MIB)], "class_count": [counted(-1, 100), counted(-1, 100, persistence="t")]}),
+            Given(
+                {
+                    "catalog": [catalog("pg_class", -1, MIB, MIB)],
+                    "class_count": [counted(-1, 100), counted(-1, 100, persistence="t")],
+                }
+            ),
             None,
         ),
     ],
@@ -260,21 +383,31 @@ CASES: dict[str, list[tuple[Given, Severity | None]]] = {
     "catalog-owned-by-few": [
         (
             Given(
-                {"catalog": [catalog("pg_class", -1, MIB, MIB)], "class_count": [counted(-1, 1, 4000)]},
+                {
+                    "catalog": [catalog("pg_class", -1, MIB, MIB)],
+                    "class_count": [counted(-1, 1, 4000)],
+                },
                 (Spec("t", leaves=100, bytes=None),),
             ),
             INFO,
         ),
         (
             Given(
-                {"catalog": [catalog("pg_class", -1, MIB, MIB)], "class_count": [counted(-1, 1, 400_000)]},
+                {
+                    "catalog": [catalog("pg_class", -1, MIB, MIB)],
+                    "class_count": [counted(-1, 1, 400_000)],
+                },
                 (Spec("t", leaves=100, bytes=None),),
             ),
             None,
         ),
         (
             Given(
-                {"catalog": [catalog("pg_class", -1, MIB, MIB)], "class_count": [counted(-1, 1, 4000)]}, (Spec("t", leaves=99, bytes=None),)
+                {
+                    "catalog": [catalog("pg_class", -1, MIB, MIB)],
+                    "class_count": [counted(-1, 1, 4000)],
+                },
+                (Spec("t", leaves=99, bytes=None),),
             ),
             None,
         ),
@@ -382,9 +515,17 @@ def test_figures_and_places(tmp_path: Path) -> None:
     assert "1 of 2 instances" in bloat.detail
     estimated = bloated(130 * MIB, 10 * MIB, rows_basis="estimate")
     assert _found(estimated, "segment-catalog-bloat", tmp_path / "2").confidence is Confidence.LOW
-    host = _found(Given({"file_total": every_segment(100_001, 10**12)}), "files-per-host-over-guideline", tmp_path / "3")
+    host = _found(
+        Given({"file_total": every_segment(100_001, 10**12)}),
+        "files-per-host-over-guideline",
+        tmp_path / "3",
+    )
     assert host.figures[0].value == 100_001
-    gone = _found(Given({"file_total": every_segment(1, 1), "orphan": [orphan("missing", 3)]}), "missing-files", tmp_path / "4")
+    gone = _found(
+        Given({"file_total": every_segment(1, 1), "orphan": [orphan("missing", 3)]}),
+        "missing-files",
+        tmp_path / "4",
+    )
     assert gone.content == 3
     assert "base/1/4711 on segment 3" in gone.detail
     owned = _found(leaves(20_001), "table-has-too-many-leaves", tmp_path / "5")
@@ -393,7 +534,10 @@ def test_figures_and_places(tmp_path: Path) -> None:
 
 
 def test_the_worst_comes_first(tmp_path: Path) -> None:
-    rows = {**holder("session", 9999), "temp_schema": [{"schema": "pg_temp_9", "relations": 3, "alive": False}]}
+    rows = {
+        **holder("session", 9999),
+        "temp_schema": [{"schema": "pg_temp_9", "relations": 3, "alive": False}],
+    }
     with Snapshot(Given(rows, sql=(instance_down,)).write(tmp_path / "made.gpcatalog")) as snapshot:
         found = rules.run(build(snapshot))
     severities = [f.severity for f in found]

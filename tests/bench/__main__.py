@@ -30,7 +30,11 @@ from tests.bench import audit, files, html_size, load, plan_scale, readers
 from tests.bench.table import Line, show
 
 MB, GB = 2**20, 2**30
-MEMORY = {100_000: None, 1_000_000: 400 * MB, 5_400_000: 1.5 * GB}  # goals of the client's memory by leaves
+MEMORY = {
+    100_000: None,
+    1_000_000: 400 * MB,
+    5_400_000: 1.5 * GB,
+}  # goals of the client's memory by leaves
 
 
 @dataclass(frozen=True)
@@ -59,26 +63,36 @@ def process(*words: str, env: dict[str, str] | None = None) -> Run:
     with tempfile.NamedTemporaryFile("r") as told:
         begun = time.perf_counter()
         child = subprocess.Popen(
-            [sys.executable, "-c", _CHILD, told.name, *words], stdout=subprocess.DEVNULL, env=env and {**os.environ, **env}
+            [sys.executable, "-c", _CHILD, told.name, *words],
+            stdout=subprocess.DEVNULL,
+            env=env and {**os.environ, **env},
         )
         _, status, used = os.wait4(child.pid, 0)
         child.returncode = os.waitstatus_to_exitcode(status)
         if child.returncode:
             raise subprocess.CalledProcessError(child.returncode, words)
-        return Run(time.perf_counter() - begun, used.ru_utime + used.ru_stime, int(told.read()) * 1024)
+        return Run(
+            time.perf_counter() - begun, used.ru_utime + used.ru_stime, int(told.read()) * 1024
+        )
 
 
 def exponent(points: list[tuple[int, float]]) -> float:
     """Slope of log cost over log leaves, least squares: 1 is linear."""
     xs, ys = [math.log(n) for n, _ in points], [math.log(c) for _, c in points]
     x, y = sum(xs) / len(xs), sum(ys) / len(ys)
-    return sum((a - x) * (b - y) for a, b in zip(xs, ys, strict=True)) / sum((a - x) ** 2 for a in xs)
+    return sum((a - x) * (b - y) for a, b in zip(xs, ys, strict=True)) / sum(
+        (a - x) ** 2 for a in xs
+    )
 
 
 def synthetic(sizes: list[int], folder: Path) -> list[Line]:
     """Snapshot bytes, and time and memory of audit, plan and page over snapshots of these many leaves."""
     lines: list[Line] = []
-    cost: dict[str, list[tuple[int, float]]] = {"audit --snapshot": [], "plan --snapshot": [], "report --html": []}
+    cost: dict[str, list[tuple[int, float]]] = {
+        "audit --snapshot": [],
+        "plan --snapshot": [],
+        "report --html": [],
+    }
     env = {"GPCATALOG_HOME": str(folder / "home")}
     for size in sizes:
         path = folder / f"{size}.gpcatalog"
@@ -86,7 +100,15 @@ def synthetic(sizes: list[int], folder: Path) -> list[Line]:
         with Snapshot(path) as snapshot:
             rows = int(snapshot.one("SELECT count(*) AS n FROM relation")["n"])
         each = path.stat().st_size / rows
-        lines.append(Line(f"snapshot of {size:,} leaves", "25 bytes a leaf", each / 25, 1.0, detail=f"{each:.1f} bytes a leaf"))
+        lines.append(
+            Line(
+                f"snapshot of {size:,} leaves",
+                "25 bytes a leaf",
+                each / 25,
+                1.0,
+                detail=f"{each:.1f} bytes a leaf",
+            )
+        )
         floor = plan_scale.measured(plan_scale.FLOOR, str(path))
         page = folder / "page.html"
         for name, words in (
@@ -97,16 +119,43 @@ def synthetic(sizes: list[int], folder: Path) -> list[Line]:
             run = process(*words, env=env)
             cost[name].append((size, run.cpu))
             detail = f"{run.seconds:.1f} s, {run.cpu:.1f} s of CPU : {floor['seconds']:.1f} s"
-            lines.append(Line(f"{name}, {size:,} leaves", "reading the leaf columns", run.seconds / floor["seconds"], detail=detail))
+            lines.append(
+                Line(
+                    f"{name}, {size:,} leaves",
+                    "reading the leaf columns",
+                    run.seconds / floor["seconds"],
+                    detail=detail,
+                )
+            )
             goal = MEMORY.get(size)
             if goal:
-                lines.append(Line("  its memory", f"{goal / MB:,.0f} MB", run.peak / goal, 1.0, detail=f"{run.peak / MB:,.0f} MB at most"))
+                lines.append(
+                    Line(
+                        "  its memory",
+                        f"{goal / MB:,.0f} MB",
+                        run.peak / goal,
+                        1.0,
+                        detail=f"{run.peak / MB:,.0f} MB at most",
+                    )
+                )
         size_of_page = page.stat().st_size
-        lines.append(Line("  the page", "500 KB", size_of_page / 500_000, 1.0, detail=f"{size_of_page:,} bytes"))
+        lines.append(
+            Line(
+                "  the page",
+                "500 KB",
+                size_of_page / 500_000,
+                1.0,
+                detail=f"{size_of_page:,} bytes",
+            )
+        )
         path.unlink()
     if len(sizes) > 1:
         for name, points in cost.items():
-            many = [(n, c) for n, c in points if n >= 1_000_000] if len([n for n, _ in points if n >= 1_000_000]) > 1 else points
+            many = (
+                [(n, c) for n, c in points if n >= 1_000_000]
+                if len([n for n, _ in points if n >= 1_000_000]) > 1
+                else points
+            )
             lines.append(
                 Line(
                     f"{name}, CPU over leaves",
@@ -121,11 +170,21 @@ def synthetic(sizes: list[int], folder: Path) -> list[Line]:
 
 def dialect() -> Line:
     """Statements a second of the check's reader, against 2,000."""
-    said = subprocess.run([sys.executable, str(Path(__file__).parent / "ddl_speed.py")], capture_output=True, text=True, check=False).stdout
+    said = subprocess.run(
+        [sys.executable, str(Path(__file__).parent / "ddl_speed.py")],
+        capture_output=True,
+        text=True,
+        check=False,
+    ).stdout
     line = next(x for x in said.splitlines() if x.startswith("read:"))
     rate = float(line.split(", ")[1].split()[0].replace(",", ""))
     return Line(
-        "check: statements read a second", "2,000 a second", rate / 2000, 1.0, times_faster=True, detail=line.removeprefix("read: ")
+        "check: statements read a second",
+        "2,000 a second",
+        rate / 2000,
+        1.0,
+        times_faster=True,
+        detail=line.removeprefix("read: "),
     )
 
 
@@ -138,7 +197,14 @@ def grow(dsn: str, sizes: list[int]) -> list[Line]:
         runs = [process("audit", dsn, "--no-store", "--format", "json") for _ in range(3)][1:]
         points.append((size, min(r.seconds for r in runs)))
         detail = f"{points[-1][1]:.1f} s, client {max(r.peak for r in runs) / MB:,.0f} MB"
-        lines.append(Line(f"whole audit, {size:,} leaves", f"{points[0][0]:,} leaves", points[-1][1] / points[0][1], detail=detail))
+        lines.append(
+            Line(
+                f"whole audit, {size:,} leaves",
+                f"{points[0][0]:,} leaves",
+                points[-1][1] / points[0][1],
+                detail=detail,
+            )
+        )
     lines.append(Line("whole audit, time over leaves", "linear: exponent 1", exponent(points), 1.1))
     return lines
 
@@ -146,7 +212,13 @@ def grow(dsn: str, sizes: list[int]) -> list[Line]:
 def fill(dsn: str, leaves: int, there: int = 0) -> None:
     """Tables of 20 columns and 1,000 daily leaves each, rows in every second leaf, analyzed; beside so many that are there."""
     columns = ", ".join(
-        ["day date", "id bigint", *(f"i{n} int" for n in range(8)), *(f"t{n} text" for n in range(6)), *(f"n{n} numeric" for n in range(4))]
+        [
+            "day date",
+            "id bigint",
+            *(f"i{n} int" for n in range(8)),
+            *(f"t{n} text" for n in range(6)),
+            *(f"n{n} numeric" for n in range(4)),
+        ]
     )
     with psycopg.connect(dsn, autocommit=True) as conn:
         banner = conn.execute("SELECT version()").fetchone()[0]
@@ -165,7 +237,9 @@ def fill(dsn: str, leaves: int, there: int = 0) -> None:
                         f"DO $$ BEGIN FOR n IN {half * 250}..{half * 250 + 249} LOOP EXECUTE format('CREATE TABLE {name}_%s PARTITION OF {name}"
                         " FOR VALUES FROM (%L) TO (%L)', n, date '2020-01-01' + n, date '2020-01-01' + n + 1); END LOOP; END $$"
                     )
-            conn.execute(f"INSERT INTO {name} (day, id) SELECT date '2020-01-01' + 2 * (g % 500), g FROM generate_series(1, 2000) g")
+            conn.execute(
+                f"INSERT INTO {name} (day, id) SELECT date '2020-01-01' + 2 * (g % 500), g FROM generate_series(1, 2000) g"
+            )
             conn.execute(f"ANALYZE {name}")
             print(f"\r{name}", end="", file=sys.stderr, flush=True)
     print(file=sys.stderr)
@@ -173,15 +247,33 @@ def fill(dsn: str, leaves: int, there: int = 0) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(
-        prog="python -m tests.bench", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog="python -m tests.bench",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     for server in ("gp6", "gp7", "pg"):
         parser.add_argument(f"--{server}", metavar="CONNINFO", help="a database with many leaves")
     parser.add_argument("--pairs", type=int, default=5)
-    parser.add_argument("--patience", type=float, default=120.0, help="seconds that a rival may take")
-    parser.add_argument("--leaves", type=int, nargs="*", default=[100_000, 1_000_000, 5_400_000], help="sizes of synthetic snapshots")
-    parser.add_argument("--readers", action="store_true", help="how long readers wait for a merge, too")
-    parser.add_argument("--load", type=int, metavar="PAIRS", default=0, help="what an audit does to 100 sessions of DDL, in so many pairs")
+    parser.add_argument(
+        "--patience", type=float, default=120.0, help="seconds that a rival may take"
+    )
+    parser.add_argument(
+        "--leaves",
+        type=int,
+        nargs="*",
+        default=[100_000, 1_000_000, 5_400_000],
+        help="sizes of synthetic snapshots",
+    )
+    parser.add_argument(
+        "--readers", action="store_true", help="how long readers wait for a merge, too"
+    )
+    parser.add_argument(
+        "--load",
+        type=int,
+        metavar="PAIRS",
+        default=0,
+        help="what an audit does to 100 sessions of DDL, in so many pairs",
+    )
     if sys.argv[1:2] == ["fill"]:
         fill(sys.argv[2], int(sys.argv[3]))
         return
@@ -200,7 +292,13 @@ def main() -> None:
             lines += files.measure(dsn, chosen.pairs, folder)
             whole = process("audit", dsn, "--no-store", "--format", "json")
             lines.append(
-                Line("whole audit, memory of the client", "400 MB", whole.peak / (400 * MB), 1.0, detail=f"{whole.peak / MB:,.0f} MB")
+                Line(
+                    "whole audit, memory of the client",
+                    "400 MB",
+                    whole.peak / (400 * MB),
+                    1.0,
+                    detail=f"{whole.peak / MB:,.0f} MB",
+                )
             )
             show(title, lines)
             if chosen.readers:

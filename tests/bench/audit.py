@@ -30,8 +30,15 @@ def section(session: Session, writer: Writer) -> list[str]:
     """Run the catalog section alone into a snapshot that is there already; returns the catalogs that it counted on the segments."""
     collector = Collector(session, writer, lambda _: None)
     CatalogSection(session, writer, collector._covered, [-1]).run()
-    probes = ("segment_catalog_rows ",) if session.server.greenplum else ("catalog_rows ", "catalog_widths ")
-    return sorted({n["probe"].split()[1] for n in collector.coverage if n["probe"].startswith(probes)} | {"pg_class"})
+    probes = (
+        ("segment_catalog_rows ",)
+        if session.server.greenplum
+        else ("catalog_rows ", "catalog_widths ")
+    )
+    return sorted(
+        {n["probe"].split()[1] for n in collector.coverage if n["probe"].startswith(probes)}
+        | {"pg_class"}
+    )
 
 
 def counts(session: Session, catalogs: list[str]) -> None:
@@ -39,18 +46,26 @@ def counts(session: Session, catalogs: list[str]) -> None:
         if name == "pg_attribute":
             continue
         if session.server.greenplum:
-            session.query(f"SELECT gp_segment_id, count(*) FROM gp_dist_random('pg_catalog.{name}') GROUP BY 1")
+            session.query(
+                f"SELECT gp_segment_id, count(*) FROM gp_dist_random('pg_catalog.{name}') GROUP BY 1"
+            )
         else:
             session.query(f"SELECT count(*) FROM pg_catalog.{name}")
 
 
 def leaf_queries(session: Session) -> list[str]:
     """SQL of every statement that has a row a leaf or more."""
-    statements = [library.probe(name, session.server).statement() for name in ("relations", "partition_facts")]
+    statements = [
+        library.probe(name, session.server).statement() for name in ("relations", "partition_facts")
+    ]
     for place in session.rows("tablespaces"):
         block = str(session.facts["block_size"])
         probe = library.probe("relation_files", session.server)
-        statements.append(probe.statement(folder=place["folder"], tablespace=str(place["tablespace"]), block=block))
+        statements.append(
+            probe.statement(
+                folder=place["folder"], tablespace=str(place["tablespace"]), block=block
+            )
+        )
     return statements
 
 
@@ -63,16 +78,36 @@ def copied(dsn: str, statements: list[str]) -> None:
 
 def audited(dsn: str) -> None:
     """A whole audit as a process."""
-    subprocess.run([sys.executable, "-m", "gpcatalog", "audit", dsn, "--no-store", "--format", "json"], stdout=NULL, check=True)
+    subprocess.run(
+        [sys.executable, "-m", "gpcatalog", "audit", dsn, "--no-store", "--format", "json"],
+        stdout=NULL,
+        check=True,
+    )
 
 
 def rivals(session: Session) -> list[tuple[str, str, tuple[str, ...]]]:
     """Views that answer a part of the same question: name, SQL, the audit's probes that answer it."""
-    partitions = "pg_catalog.pg_partitions" if session.server.classic_partitions else "gp_toolkit.gp_partitions"
+    partitions = (
+        "pg_catalog.pg_partitions"
+        if session.server.classic_partitions
+        else "gp_toolkit.gp_partitions"
+    )
     return [
-        ("gp_toolkit.gp_bloat_diag", "SELECT count(*) FROM gp_toolkit.gp_bloat_diag", ("catalogs",)),
-        (partitions, f"SELECT count(*), min(partitionboundary) FROM {partitions}", ("relations", "partition_keys")),
-        ("gp_toolkit.gp_size_of_table_disk", "SELECT count(*), sum(sotdsize) FROM gp_toolkit.gp_size_of_table_disk", ("relation_files",)),
+        (
+            "gp_toolkit.gp_bloat_diag",
+            "SELECT count(*) FROM gp_toolkit.gp_bloat_diag",
+            ("catalogs",),
+        ),
+        (
+            partitions,
+            f"SELECT count(*), min(partitionboundary) FROM {partitions}",
+            ("relations", "partition_keys"),
+        ),
+        (
+            "gp_toolkit.gp_size_of_table_disk",
+            "SELECT count(*), sum(sotdsize) FROM gp_toolkit.gp_size_of_table_disk",
+            ("relation_files",),
+        ),
         (
             "gp_toolkit.gp_size_of_partition_and_indexes_disk",
             "SELECT count(*), sum(sopaidpartitiontablesize) FROM gp_toolkit.gp_size_of_partition_and_indexes_disk",
@@ -113,11 +148,18 @@ def probes_of(dsn: str, folder: Path) -> tuple[str, dict[str, float]]:
         server = session.server
     with Snapshot(path) as snapshot:
         leaves = snapshot.one("SELECT count(*) AS n FROM relation WHERE kind = 'leaf'")["n"]
-        took = {r["probe"]: r["seconds"] or 0.0 for r in snapshot.rows("SELECT probe, seconds FROM coverage")}
+        took = {
+            r["probe"]: r["seconds"] or 0.0
+            for r in snapshot.rows("SELECT probe, seconds FROM coverage")
+        }
         whole = snapshot.header["seconds"]
     path.unlink()
     planning = sum(v for k, v in took.items() if k.startswith("plan "))
-    return f"{server.product} {server.version}, {leaves:,} leaves", took | {"catalogs": catalogs, "whole": whole, "planning": planning}
+    return f"{server.product} {server.version}, {leaves:,} leaves", took | {
+        "catalogs": catalogs,
+        "whole": whole,
+        "planning": planning,
+    }
 
 
 def measure(dsn: str, pairs: int, patience: float, folder: Path) -> tuple[str, list[Line]]:
@@ -144,16 +186,41 @@ def measure(dsn: str, pairs: int, patience: float, folder: Path) -> tuple[str, l
 
     lines = [
         in_pairs(
-            "whole audit, a process", lambda: audited(dsn), "psql COPY of its leaf queries", lambda: copied(dsn, statements), pairs, 1.5
+            "whole audit, a process",
+            lambda: audited(dsn),
+            "psql COPY of its leaf queries",
+            lambda: copied(dsn, statements),
+            pairs,
+            1.5,
         ),
-        in_pairs("catalog section", fresh_section, f"count(*) of its {len(catalogs)} catalogs by instance", fresh_counts, pairs, 1.5),
-        in_pairs("census, stored", fresh_relations, "psql COPY of census and facts", lambda: copied(dsn, statements[:2]), pairs),
+        in_pairs(
+            "catalog section",
+            fresh_section,
+            f"count(*) of its {len(catalogs)} catalogs by instance",
+            fresh_counts,
+            pairs,
+            1.5,
+        ),
+        in_pairs(
+            "census, stored",
+            fresh_relations,
+            "psql COPY of census and facts",
+            lambda: copied(dsn, statements[:2]),
+            pairs,
+        ),
     ]
     writer.abandon()
     if greenplum:
         lines += against_rivals(dsn, took, patience)
-    most = sorted(((v, k) for k, v in took.items() if k not in ("whole", "catalogs", "planning")), reverse=True)[:6]
-    lines.append(Line("slowest probes", "", None, detail=", ".join(f"{k} {v * 1000:,.0f} ms" for v, k in most)))
+    most = sorted(
+        ((v, k) for k, v in took.items() if k not in ("whole", "catalogs", "planning")),
+        reverse=True,
+    )[:6]
+    lines.append(
+        Line(
+            "slowest probes", "", None, detail=", ".join(f"{k} {v * 1000:,.0f} ms" for v, k in most)
+        )
+    )
     return title, lines
 
 

@@ -66,7 +66,9 @@ class Run:
 
 def process(words: Sequence[str]) -> Run:
     """Run a process, its output thrown away; Python may keep what it compiles, as it does for a user."""
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    environment = {
+        name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"
+    }
     begun = time.perf_counter()
     null = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_WRONLY, 0) for fd in (1, 2)]
     pid = os.posix_spawnp(words[0], list(words), environment, file_actions=null)
@@ -84,7 +86,17 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         dump = Path(folder) / "dump.sql"
         dump.write_text("".join(_TABLE.format(n=n) for n in range(given.tables)))
-        check = [sys.executable, "-m", "gpcatalog", "check", str(dump), "--server", "postgres15", "--fail-on", "never"]
+        check = [
+            sys.executable,
+            "-m",
+            "gpcatalog",
+            "check",
+            str(dump),
+            "--server",
+            "postgres15",
+            "--fail-on",
+            "never",
+        ]
         runs = {
             "gpcatalog check": check,
             "gpcatalog check, SARIF": [*check, "--format", "sarif"],
@@ -95,7 +107,9 @@ def main() -> int:
             runs["pglast"] = [sys.executable, "-c", _PGLAST, str(dump)]
         if (squawk := shutil.which("squawk")) is not None:
             runs["squawk"] = [squawk, str(dump)]
-        print(f"{number:,} statements, {dump.stat().st_size / 1e6:.1f} MB; medians of {given.rounds} whole processes")
+        print(
+            f"{number:,} statements, {dump.stat().st_size / 1e6:.1f} MB; medians of {given.rounds} whole processes"
+        )
         empty = Path(folder) / "empty.sql"
         empty.touch()
         process([*check[:4], str(empty)])  # so that no run is the one that compiles

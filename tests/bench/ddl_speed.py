@@ -71,10 +71,18 @@ def main() -> int:
     reading = best(read, chosen.rounds)
     writing = best(write, chosen.rounds)
     number = len(outcomes)
-    print(f"statements {number}, typed {outcomes.count(Outcome.TYPED)}, characters {sum(map(len, pieces))}")
-    print(f"floor (sqlglot's PostgreSQL tokenizer): {lowest:.3f} s, {number / lowest:,.0f} statements/s")
-    print(f"read: {reading:.3f} s, {number / reading:,.0f} statements/s, {reading / lowest:.2f} × the floor (bound {BOUND})")
-    print(f"write: {writing:.3f} s, {len(trees) / writing:,.0f} statements/s, {writing / lowest:.2f} × the floor")
+    print(
+        f"statements {number}, typed {outcomes.count(Outcome.TYPED)}, characters {sum(map(len, pieces))}"
+    )
+    print(
+        f"floor (sqlglot's PostgreSQL tokenizer): {lowest:.3f} s, {number / lowest:,.0f} statements/s"
+    )
+    print(
+        f"read: {reading:.3f} s, {number / reading:,.0f} statements/s, {reading / lowest:.2f} × the floor (bound {BOUND})"
+    )
+    print(
+        f"write: {writing:.3f} s, {len(trees) / writing:,.0f} statements/s, {writing / lowest:.2f} × the floor"
+    )
     return 0 if reading / lowest <= BOUND else 1
 
 

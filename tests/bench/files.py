@@ -37,7 +37,9 @@ class Memory(threading.Thread):
 
     def run(self) -> None:
         while not self.done.wait(0.02):
-            wanted = re.compile(r"\b(" + "|".join(f"con{n}" for n in self.sessions) + r")\b.*\bseg\d+\b")
+            wanted = re.compile(
+                r"\b(" + "|".join(f"con{n}" for n in self.sessions) + r")\b.*\bseg\d+\b"
+            )
             for place in Path("/proc").glob("[0-9]*"):
                 with contextlib.suppress(OSError):
                     if wanted.search((place / "cmdline").read_text()):
@@ -90,23 +92,36 @@ def measure(dsn: str, many: int, folder: Path) -> list[Line]:
     """The listing, and the whole section, against the floor."""
     both: list[tuple[float, float, float]] = []
     for n in range(many + 1):
-        with connect(dsn, timeouts=Timeouts(statement_ms=600_000)) as session, prepared(session, folder) as collector:
+        with (
+            connect(dsn, timeouts=Timeouts(statement_ms=600_000)) as session,
+            prepared(session, folder) as collector,
+        ):
             floor(session)
             found, least = section(collector), seconds(lambda s=session: floor(s))
             if n:  # the first warms up
                 both.append((found["relation_files"], found["all"], least))
     lines = []
-    for what, at in (("file listing by table and part", 0), ("whole file section, lists compared", 1)):
+    for what, at in (
+        ("file listing by table and part", 0),
+        ("whole file section, lists compared", 1),
+    ):
         ratios = [one[at] / one[2] for one in both]
         ms = [statistics.median(one[k] for one in both) * 1000 for k in (at, 2)]
         detail = f"{ms[0]:,.0f} : {ms[1]:,.0f} ms, {min(ratios):.2f} to {max(ratios):.2f} in {many} pairs"
-        lines.append(Line(what, "pg_ls_dir + pg_stat_file, counted", statistics.median(ratios), detail=detail))
+        lines.append(
+            Line(
+                what, "pg_ls_dir + pg_stat_file, counted", statistics.median(ratios), detail=detail
+            )
+        )
     return lines
 
 
 def memory(dsn: str, folder: Path) -> str:
     """Largest process of a segment while the section runs, in words."""
-    with connect(dsn, timeouts=Timeouts(statement_ms=600_000)) as session, prepared(session, folder) as collector:
+    with (
+        connect(dsn, timeouts=Timeouts(statement_ms=600_000)) as session,
+        prepared(session, folder) as collector,
+    ):
         sessions = [session.query("SHOW gp_session_id")[0]["gp_session_id"]]
         again = Session.fresh
 
@@ -136,7 +151,9 @@ def main() -> None:
             title = f"{session.server.product} {session.server.version}"
         lines = measure(dsn, many, Path(name))
         if greenplum:
-            lines.append(Line("largest process of a segment", "", None, detail=memory(dsn, Path(name))))
+            lines.append(
+                Line("largest process of a segment", "", None, detail=memory(dsn, Path(name)))
+            )
         show(title, lines)
 
 

@@ -28,12 +28,36 @@ def _with_totals(path: Path, specs: list[object], generation: str, segments: int
                    sum({rows}), sum({attributes}), sum(r.files), sum(r.bytes)
               FROM relation r JOIN relation t ON t.oid = r.root GROUP BY r.root""")
         total = int(writer.execute("SELECT sum(class_rows) FROM root_total")[0][0])
-        names = [f"pg_{n}" for n in ("class", "attribute", "type", "depend", "index", "attribute_encoding", "appendonly", "constraint")]
+        names = [
+            f"pg_{n}"
+            for n in (
+                "class",
+                "attribute",
+                "type",
+                "depend",
+                "index",
+                "attribute_encoding",
+                "appendonly",
+                "constraint",
+            )
+        ]
         writer.insert(
             "catalog",
             [
-                {"content": c, "relation": name, "shared": False, "rows": total, "rows_basis": "counted", "heap_bytes": total * 250}
-                | {"toast_bytes": 0, "index_bytes": total * 90, "heap_needed": total * 180, "toast_needed": None}
+                {
+                    "content": c,
+                    "relation": name,
+                    "shared": False,
+                    "rows": total,
+                    "rows_basis": "counted",
+                    "heap_bytes": total * 250,
+                }
+                | {
+                    "toast_bytes": 0,
+                    "index_bytes": total * 90,
+                    "heap_needed": total * 180,
+                    "toast_needed": None,
+                }
                 | {"index_needed": total * 80, "dead_tuples": 0, "last_vacuum": None}
                 for name in names
                 for c in range(-1, segments)
@@ -42,7 +66,14 @@ def _with_totals(path: Path, specs: list[object], generation: str, segments: int
         writer.insert(
             "class_count",
             [
-                {"content": c, "relkind": "r", "storage": "ao_column", "persistence": "p", "relations": total, "attributes": total * 9}
+                {
+                    "content": c,
+                    "relkind": "r",
+                    "storage": "ao_column",
+                    "persistence": "p",
+                    "relations": total,
+                    "attributes": total * 9,
+                }
                 for c in range(-1, segments)
             ],
         )
@@ -65,7 +96,9 @@ def main(leaves: int, tables: int, html: Path | None) -> None:
         took = time.perf_counter() - begun
         size = page.stat().st_size
         verdict = "meets" if size <= GOAL else "misses"
-        print(f"{leaves:,} leaves in {tables:,} tables: {size:,} bytes ({verdict} the goal of {GOAL:,}) in {took:.1f} s")
+        print(
+            f"{leaves:,} leaves in {tables:,} tables: {size:,} bytes ({verdict} the goal of {GOAL:,}) in {took:.1f} s"
+        )
 
 
 if __name__ == "__main__":

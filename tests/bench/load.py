@@ -44,7 +44,14 @@ FILLED = (
 ).split()
 
 
-def worker(dsn: str, number: int, done: Synchronized[int], failed: Synchronized[int], go: Event, stop: Event) -> None:
+def worker(
+    dsn: str,
+    number: int,
+    done: Synchronized[int],
+    failed: Synchronized[int],
+    go: Event,
+    stop: Event,
+) -> None:
     """One session: a small table made, filled, altered and dropped, over and over; it waits where `go` is not set."""
     with psycopg.connect(dsn, autocommit=True) as conn:
         greenplum = "Greenplum" in conn.execute("SELECT version()").fetchone()[0]
@@ -105,10 +112,14 @@ class Used(threading.Thread):
 
     def _look(self, conn: psycopg.Connection[tuple[object, ...]], greenplum: bool) -> None:
         session = "sess_id" if greenplum else "0"
-        found = conn.execute(f"SELECT pid, {session} FROM pg_stat_activity WHERE application_name = 'gpcatalog'").fetchall()
+        found = conn.execute(
+            f"SELECT pid, {session} FROM pg_stat_activity WHERE application_name = 'gpcatalog'"
+        ).fetchall()
         pids = {pid for pid, _ in found}
         if greenplum and found:
-            names = re.compile(rb"\bcon(?:" + b"|".join(str(number).encode() for _, number in found) + rb")\b")
+            names = re.compile(
+                rb"\bcon(?:" + b"|".join(str(number).encode() for _, number in found) + rb")\b"
+            )
             for place in Path("/proc").glob("[0-9]*/cmdline"):
                 with contextlib.suppress(OSError):
                     if names.search(place.read_bytes()):
@@ -128,7 +139,10 @@ class Used(threading.Thread):
 def audit(dsn: str, file: Path) -> tuple[float, float]:
     """Seconds and processor seconds of one audit as a process; raises when it does not end well."""
     begun = time.perf_counter()
-    child = subprocess.Popen([sys.executable, "-m", "gpcatalog", "snapshot", "take", dsn, "--save", str(file)], stdout=subprocess.DEVNULL)
+    child = subprocess.Popen(
+        [sys.executable, "-m", "gpcatalog", "snapshot", "take", dsn, "--save", str(file)],
+        stdout=subprocess.DEVNULL,
+    )
     _, status, used = os.wait4(child.pid, 0)
     if status:
         raise SystemExit(f"the audit ended with {os.waitstatus_to_exitcode(status)}")
@@ -141,7 +155,9 @@ def consistent(file: Path) -> list[str]:
     with Snapshot(file) as snapshot:
         wrong += [
             f"{r['probe']}: {r['status']}: {r['reason']}"
-            for r in snapshot.rows("SELECT * FROM coverage WHERE status NOT IN ('read', 'not applicable')")
+            for r in snapshot.rows(
+                "SELECT * FROM coverage WHERE status NOT IN ('read', 'not applicable')"
+            )
         ]
         for kind in ("candidate", "missing"):
             n = snapshot.one(f"SELECT count(*) AS n FROM orphan WHERE kind = '{kind}'")["n"]
@@ -168,7 +184,9 @@ def consistent(file: Path) -> list[str]:
 def tidy(dsn: str) -> None:
     """Vacuum the catalogs that the load fills."""
     with psycopg.connect(dsn, autocommit=True) as conn:
-        there = {name for (name,) in conn.execute("SELECT relname FROM pg_class WHERE relnamespace = 11")}
+        there = {
+            name for (name,) in conn.execute("SELECT relname FROM pg_class WHERE relnamespace = 11")
+        }
         for name in FILLED:
             if name in there:
                 conn.execute(f"VACUUM pg_catalog.{name}")
@@ -191,7 +209,9 @@ def scratch(base: str) -> Iterator[str]:
                 time.sleep(1)
 
 
-def measure(base: str, sessions: int = 100, pairs: int = 4, window: float = 60.0) -> tuple[str, list[Line]]:
+def measure(
+    base: str, sessions: int = 100, pairs: int = 4, window: float = 60.0
+) -> tuple[str, list[Line]]:
     """All lines of one server. Raises SystemExit when an audit does not end well."""
     with scratch(base) as dsn:
         return _measure(dsn, sessions, pairs, window)
@@ -199,9 +219,17 @@ def measure(base: str, sessions: int = 100, pairs: int = 4, window: float = 60.0
 
 def _measure(dsn: str, sessions: int, pairs: int, window: float) -> tuple[str, list[Line]]:
     context = multiprocessing.get_context("spawn")
-    done, failed, go, stop = context.Value("q", 0), context.Value("q", 0), context.Event(), context.Event()
+    done, failed, go, stop = (
+        context.Value("q", 0),
+        context.Value("q", 0),
+        context.Event(),
+        context.Event(),
+    )
     go.set()
-    crowd = [context.Process(target=worker, args=(dsn, n, done, failed, go, stop), daemon=True) for n in range(sessions)]
+    crowd = [
+        context.Process(target=worker, args=(dsn, n, done, failed, go, stop), daemon=True)
+        for n in range(sessions)
+    ]
     for one in crowd:
         one.start()
     while done.value < sessions * 4:
@@ -231,7 +259,10 @@ def _measure(dsn: str, sessions: int, pairs: int, window: float) -> tuple[str, l
                     if with_audit:
                         wrong += consistent(file)
                 ratios.append(1 - counted[True] / counted[False])
-                print(f"  pair {n + 1}: {counted[False]:,.0f} statements/s without, {counted[True]:,.0f} with", flush=True)
+                print(
+                    f"  pair {n + 1}: {counted[False]:,.0f} statements/s without, {counted[True]:,.0f} with",
+                    flush=True,
+                )
     finally:
         stop.set()
         go.set()
@@ -257,14 +288,25 @@ def _measure(dsn: str, sessions: int, pairs: int, window: float) -> tuple[str, l
             detail=f"{watch.seen} in {watch.looks} looks; statements that failed: {failed.value}",
         )
     )
-    lines.append(Line("what the snapshots say wrongly", "", None, detail="; ".join(sorted(set(wrong))) or "nothing"))
+    lines.append(
+        Line(
+            "what the snapshots say wrongly",
+            "",
+            None,
+            detail="; ".join(sorted(set(wrong))) or "nothing",
+        )
+    )
     with psycopg.connect(dsn) as conn:
         return conn.execute("SELECT version()").fetchone()[0].split(" on ")[0], lines
 
 
 def main() -> None:
     words = sys.argv[2:]
-    show(*measure(sys.argv[1], *(kind(word) for kind, word in zip((int, int, float), words, strict=False))))
+    show(
+        *measure(
+            sys.argv[1], *(kind(word) for kind, word in zip((int, int, float), words, strict=False))
+        )
+    )
 
 
 if __name__ == "__main__":

@@ -58,7 +58,9 @@ def measured(code: str, *words: str) -> dict[str, float]:
     with tempfile.NamedTemporaryFile("w", suffix=".py") as script:
         script.write(code)
         script.flush()
-        done = subprocess.run([sys.executable, script.name, *words], capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            [sys.executable, script.name, *words], capture_output=True, text=True, check=True
+        )
     found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
     return found
 
@@ -71,15 +73,24 @@ def main() -> None:
         for size in sizes:
             begun = time.perf_counter()
             file = synthetic.write(Path(folder) / f"{size}.gpcatalog", synthetic.published(size))
-            print(f"{size:,} leaves in 331 tables: {file.stat().st_size / 2**20:.0f} MB written in {time.perf_counter() - begun:.0f} s")
+            print(
+                f"{size:,} leaves in 331 tables: {file.stat().st_size / 2**20:.0f} MB written in {time.perf_counter() - begun:.0f} s"
+            )
             floor = measured(FLOOR, str(file))
-            print(f"  floor: reading the columns, {floor['seconds']:.2f} s, {floor['cpu']:.2f} s of CPU")
+            print(
+                f"  floor: reading the columns, {floor['seconds']:.2f} s, {floor['cpu']:.2f} s of CPU"
+            )
             for name, limits in (
                 ("no limits", {}),
                 ("target_leaves", {"target_leaves": size // 4}),
                 ("max_rewrite", {"max_rewrite": "1TB"}),
             ):
-                p = measured(PLAN, str(file), json.dumps(limits), *([str(Path(folder) / "plan.json")] if not limits else []))
+                p = measured(
+                    PLAN,
+                    str(file),
+                    json.dumps(limits),
+                    *([str(Path(folder) / "plan.json")] if not limits else []),
+                )
                 seconds, cpu = p["seconds"] / floor["seconds"], p["cpu"] / floor["cpu"]
                 print(
                     f"  {name}: {seconds:.1f} × the floor ({p['seconds']:.2f} s), {cpu:.1f} × its CPU ({p['cpu']:.2f} s),"

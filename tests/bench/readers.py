@@ -59,7 +59,9 @@ def table(dsn: str, leaves: int, rows: int, columns: int) -> float:
     values = ", ".join("i" if n % 2 else "'value ' || i % 1000" for n in range(columns - 2))
     with psycopg.connect(dsn, autocommit=True) as conn:
         greenplum = "Greenplum" in conn.execute("SELECT version()").fetchone()[0]
-        stored = " WITH (appendonly=true, orientation=column, compresstype=zlib)" if greenplum else ""
+        stored = (
+            " WITH (appendonly=true, orientation=column, compresstype=zlib)" if greenplum else ""
+        )
         if greenplum:
             end = date(2020, 1, 1) + timedelta(leaves)
             conn.execute(
@@ -72,10 +74,15 @@ def table(dsn: str, leaves: int, rows: int, columns: int) -> float:
                 conn.execute(
                     f"CREATE TABLE t_{n} PARTITION OF t FOR VALUES FROM (date '2020-01-01' + {n}) TO (date '2020-01-01' + {n + 1})"
                 )
-        conn.execute(f"INSERT INTO t SELECT i, date '2020-01-01' + i % {leaves}, {values} FROM generate_series(1, {rows}) i")
+        conn.execute(
+            f"INSERT INTO t SELECT i, date '2020-01-01' + i % {leaves}, {values} FROM generate_series(1, {rows}) i"
+        )
         conn.execute("ANALYZE t")
         begun = time.monotonic()
-        conn.execute(f"CREATE TABLE copied{stored} AS SELECT * FROM t" + (" DISTRIBUTED BY (id)" if greenplum else ""))
+        conn.execute(
+            f"CREATE TABLE copied{stored} AS SELECT * FROM t"
+            + (" DISTRIBUTED BY (id)" if greenplum else "")
+        )
         took = time.monotonic() - begun
         conn.execute("DROP TABLE copied")
         return took
@@ -83,7 +90,9 @@ def table(dsn: str, leaves: int, rows: int, columns: int) -> float:
 
 def once(dsn: str, chosen: argparse.Namespace) -> tuple[float, float, float, float, float, float]:
     """Seconds: wait of a reader, its median answer, the longest scan, lock as the script notes it, whole run, copy by hand."""
-    made.execute(dsn, "DROP DATABASE IF EXISTS gpcatalog_readers", "CREATE DATABASE gpcatalog_readers")
+    made.execute(
+        dsn, "DROP DATABASE IF EXISTS gpcatalog_readers", "CREATE DATABASE gpcatalog_readers"
+    )
     here = make_conninfo(dsn, dbname="gpcatalog_readers")
     copy = table(here, chosen.leaves, chosen.rows, chosen.columns)
     stop = threading.Event()
@@ -91,7 +100,12 @@ def once(dsn: str, chosen: argparse.Namespace) -> tuple[float, float, float, flo
     with tempfile.TemporaryDirectory() as folder:
         plan = made.plan_of(here, made.EAGER.replace("month =", "year ="))
         files = made.written(
-            here, Path(folder), plan, request=Request(Mode(chosen.mode), merge_seconds=3600.0 if chosen.server_merges else 0.0)
+            here,
+            Path(folder),
+            plan,
+            request=Request(
+                Mode(chosen.mode), merge_seconds=3600.0 if chosen.server_merges else 0.0
+            ),
         )
         files.run("0000_prepare.sql")
         for r in readers:
@@ -116,13 +130,17 @@ def once(dsn: str, chosen: argparse.Namespace) -> tuple[float, float, float, flo
 
 def options() -> argparse.ArgumentParser:
     """What may be chosen."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("dsn", metavar="CONNINFO")
     parser.add_argument("--leaves", type=int, default=30)
     parser.add_argument("--rows", type=int, default=1_200_000)
     parser.add_argument("--columns", type=int, default=20)
     parser.add_argument("--mode", choices=[str(m) for m in Mode], default=str(Mode.LOCKED))
-    parser.add_argument("--server-merges", action="store_true", help="PostgreSQL 19: by MERGE PARTITIONS")
+    parser.add_argument(
+        "--server-merges", action="store_true", help="PostgreSQL 19: by MERGE PARTITIONS"
+    )
     parser.add_argument("--times", type=int, default=3)
     return parser
 
@@ -138,7 +156,14 @@ def measure(chosen: argparse.Namespace) -> tuple[str, list[Line]]:
         wait, usual, scan, held, whole, copy = once(chosen.dsn, chosen)
         detail = f"{wait * 1000:,.0f} ms of {whole:.1f} s; lock {held * 1000:,.0f} ms; undisturbed {usual * 1000:,.0f} ms"
         detail += f"; longest scan {scan * 1000:,.0f} ms"
-        lines.append(Line(f"readers' longest wait, merge {n + 1}", "copying the same rows by hand", wait / copy, detail=detail))
+        lines.append(
+            Line(
+                f"readers' longest wait, merge {n + 1}",
+                "copying the same rows by hand",
+                wait / copy,
+                detail=detail,
+            )
+        )
         lines.append(Line("  the same", "1 s", wait, 0.3))
     how = "MERGE PARTITIONS" if chosen.server_merges else chosen.mode
     return f"{chosen.leaves} leaves, {chosen.rows:,} rows × {chosen.columns} columns, {how}", lines

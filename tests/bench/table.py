@@ -30,7 +30,11 @@ class Line:
         """ "meets", "misses", or nothing where there is no goal."""
         if self.goal is None or self.ratio is None:
             return ""
-        return "meets" if (self.ratio >= self.goal if self.times_faster else self.ratio <= self.goal) else "misses"
+        return (
+            "meets"
+            if (self.ratio >= self.goal if self.times_faster else self.ratio <= self.goal)
+            else "misses"
+        )
 
 
 def seconds(action: Callable[[], object]) -> float:
@@ -41,7 +45,12 @@ def seconds(action: Callable[[], object]) -> float:
 
 
 def in_pairs(
-    what: str, ours: Callable[[], object], floor: str, against: Callable[[], object], pairs: int, goal: float | None = None
+    what: str,
+    ours: Callable[[], object],
+    floor: str,
+    against: Callable[[], object],
+    pairs: int,
+    goal: float | None = None,
 ) -> Line:
     """Both in turn, `pairs` times after one that warms up; the median of the ratios."""
     ours()
@@ -49,7 +58,9 @@ def in_pairs(
     both = [(seconds(ours), seconds(against)) for _ in range(pairs)]
     ratios = [a / b for a, b in both]
     ms = [statistics.median(x) * 1000 for x in zip(*both, strict=True)]
-    detail = f"{ms[0]:,.0f} : {ms[1]:,.0f} ms, {min(ratios):.2f} to {max(ratios):.2f} in {pairs} pairs"
+    detail = (
+        f"{ms[0]:,.0f} : {ms[1]:,.0f} ms, {min(ratios):.2f} to {max(ratios):.2f} in {pairs} pairs"
+    )
     return Line(what, floor, statistics.median(ratios), goal, detail=detail)
 
 
@@ -57,7 +68,9 @@ def show(title: str, lines: Sequence[Line]) -> None:
     """Print as a table, one line a ratio."""
     print(f"\n{title}")
     for line in lines:
-        bound = "" if line.goal is None else f"goal {'≥' if line.times_faster else '≤'} {line.goal:g}"
+        bound = (
+            "" if line.goal is None else f"goal {'≥' if line.times_faster else '≤'} {line.goal:g}"
+        )
         ratio = "?" if line.ratio is None else f"{line.ratio:.2f} ×"
         print(
             f"  {line.what:<34} {'faster than' if line.times_faster else ':'} {line.floor:<46} {ratio:>10}  {bound:<11} {line.verdict:<6}  {line.detail}"

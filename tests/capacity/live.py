@@ -22,7 +22,12 @@ _OURS = {
     "pg_shdepend": "dbid = (SELECT oid FROM pg_catalog.pg_database WHERE datname = current_database())",
 }
 # the cluster's own books, not relations'
-_NOT_COUNTED = {"gp_segment_configuration", "gp_configuration_history", "gp_id", "gp_version_at_initdb"}
+_NOT_COUNTED = {
+    "gp_segment_configuration",
+    "gp_configuration_history",
+    "gp_id",
+    "gp_version_at_initdb",
+}
 _SHARED_TABLESPACE = 1664
 # what a relation may have rows in; the others are compared once, over the whole walk
 RELATION_CATALOGS = frozenset(
@@ -57,7 +62,11 @@ class Live:
             self.work.execute("SET gp_autostats_mode = none")
         self.instances: dict[int, Connection] = {}
         for content, host, port in self._primaries():
-            self.instances[content] = self.connect(host=host, port=port, options=self._utility()) if content >= 0 else self.connect()
+            self.instances[content] = (
+                self.connect(host=host, port=port, options=self._utility())
+                if content >= 0
+                else self.connect()
+            )
         self.catalogs = self._catalogs()
 
     def connect(self, **other: object) -> Connection:
@@ -81,8 +90,12 @@ class Live:
     def _primaries(self) -> list[tuple[int, str, int]]:
         if not self.server.greenplum:
             return [(-1, "", 0)]
-        found = self.rows("SELECT content, address, port FROM pg_catalog.gp_segment_configuration WHERE role = 'p' ORDER BY content")
-        return [(int(str(content)), str(address), int(str(port))) for content, address, port in found]
+        found = self.rows(
+            "SELECT content, address, port FROM pg_catalog.gp_segment_configuration WHERE role = 'p' ORDER BY content"
+        )
+        return [
+            (int(str(content)), str(address), int(str(port))) for content, address, port in found
+        ]
 
     def _catalogs(self) -> list[str]:
         # shared catalogs belong to every database at once: of those only pg_shdepend has rows of relations
@@ -96,7 +109,9 @@ class Live:
     def count(self, *, everything: bool = False) -> dict[int, Counter[str]]:
         """Rows of catalogs of relations, or of every one, and as "files" those that belong to no catalog: by content id."""
         query = sql.SQL(" UNION ALL ").join(
-            sql.SQL("SELECT {}, count(*) FROM {}").format(sql.Literal(name), sql.Identifier("pg_catalog", name))
+            sql.SQL("SELECT {}, count(*) FROM {}").format(
+                sql.Literal(name), sql.Identifier("pg_catalog", name)
+            )
             + sql.SQL(" WHERE " + _OURS[name] if name in _OURS else "")
             for name in self.catalogs
             if everything or name in RELATION_CATALOGS
@@ -116,10 +131,16 @@ class Live:
         return found
 
 
-def added(before: dict[int, Counter[str]], after: dict[int, Counter[str]]) -> dict[int, dict[str, int]]:
+def added(
+    before: dict[int, Counter[str]], after: dict[int, Counter[str]]
+) -> dict[int, dict[str, int]]:
     """What came on each instance, by catalog; what stayed as it was is left out."""
     return {
-        content: {name: after[content][name] - n for name, n in counts.items() if after[content][name] != n}
+        content: {
+            name: after[content][name] - n
+            for name, n in counts.items()
+            if after[content][name] != n
+        }
         for content, counts in before.items()
     }
 
@@ -135,8 +156,12 @@ def own_database(dsn: str, name: str) -> Iterator[Live]:
         with ExitStack() as stack:
             yield Live(here, stack)
     finally:
-        with psycopg.connect(here, autocommit=True) as conn:  # prepared transactions outlive their session
-            for (gid,) in conn.execute("SELECT gid FROM pg_prepared_xacts WHERE database = current_database()").fetchall():
+        with psycopg.connect(
+            here, autocommit=True
+        ) as conn:  # prepared transactions outlive their session
+            for (gid,) in conn.execute(
+                "SELECT gid FROM pg_prepared_xacts WHERE database = current_database()"
+            ).fetchall():
                 conn.execute(sql.SQL("ROLLBACK PREPARED {}").format(sql.Literal(gid)))
         with psycopg.connect(dsn, autocommit=True) as conn:
             conn.execute(sql.SQL("DROP DATABASE IF EXISTS {}").format(sql.Identifier(name)))

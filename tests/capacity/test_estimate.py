@@ -22,7 +22,18 @@ from .test_matrix import Case, Keys, Table, generation
 
 app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
 app.command()(estimate)
-HUNDRED = ("--server", "greenplum6", "--storage", "ao_column", "--columns", "100", "--leaves", "1095", "--segments", "32")
+HUNDRED = (
+    "--server",
+    "greenplum6",
+    "--storage",
+    "ao_column",
+    "--columns",
+    "100",
+    "--leaves",
+    "1095",
+    "--segments",
+    "32",
+)
 
 
 def run(*words: str) -> str:
@@ -41,9 +52,15 @@ def as_json(*words: str) -> dict[str, object]:
 
 def test_the_sentence_of_the_issue() -> None:
     said = " ".join(run(*HUNDRED).split())
-    assert "1 table, 1,095 leaves, 100 columns, ao_column on 32 segments: 6,576 pg_class and 158,920 pg_attribute rows an instance" in said
+    assert (
+        "1 table, 1,095 leaves, 100 columns, ao_column on 32 segments: 6,576 pg_class and 158,920 pg_attribute rows an instance"
+        in said
+    )
     assert "(the leaves alone 6,570 and 158,775)" in said
-    assert "116,076 files a segment and 3,721,008 in all when filled; as ao_row: 6,576 pg_class" in said
+    assert (
+        "116,076 files a segment and 3,721,008 in all when filled; as ao_row: 6,576 pg_class"
+        in said
+    )
 
 
 def test_text_fits_a_terminal_and_calls_estimates_estimates() -> None:
@@ -65,7 +82,9 @@ def test_json_agrees_with_the_model() -> None:
     assert chosen["segment_files"]["filled"] == cost.filled
     assert chosen["cluster_files"]["filled"] == cost.filled * 32 + cost.files
     assert chosen["times_heap"] == pytest.approx(106 / 3)
-    assert {x["source"] for x in chosen["removal"]} >= {"published: XFS on one 7200 rpm disk, the same objects"}
+    assert {x["source"] for x in chosen["removal"]} >= {
+        "published: XFS on one 7200 rpm disk, the same objects"
+    }
 
 
 def test_tables_multiply_and_partitions_nest() -> None:
@@ -78,8 +97,14 @@ def test_tables_multiply_and_partitions_nest() -> None:
 
 
 def test_limits_are_told_with_their_source() -> None:
-    notes = " ".join(as_json("--server", "cb2", "--storage", "ao_row", "--leaves", "40000")["notes"])  # type: ignore[arg-type]
-    for said in ("40,000 leaves a table: over 20,000", "over 32,767, hard limit a level", "not measured, as Greenplum 7"):
+    notes = " ".join(
+        as_json("--server", "cb2", "--storage", "ao_row", "--leaves", "40000")["notes"]
+    )  # type: ignore[arg-type]
+    for said in (
+        "40,000 leaves a table: over 20,000",
+        "over 32,767, hard limit a level",
+        "not measured, as Greenplum 7",
+    ):
         assert said in notes
     assert as_json("--server", "pg15")["notes"] == []
 
@@ -93,15 +118,24 @@ def test_limits_are_told_with_their_source() -> None:
         (("--server", "pg15", "--storage", "ao_row"), "PostgreSQL 15 has no ao_row tables"),
         (("--server", "gp6", "--columns", "0"), "--columns must be 1 or more"),
         (("--server", "gp6", "--columns", "5000"), "1600 columns"),
-        (("--server", "gp6", "--columns", "3", "--index", "4"), "--index 4: an index has 1 to 3 columns"),
-        (("--server", "gp6", "--storage", "ao_row", "--unique", "1"), "no unique indexes on ao_row"),
+        (
+            ("--server", "gp6", "--columns", "3", "--index", "4"),
+            "--index 4: an index has 1 to 3 columns",
+        ),
+        (
+            ("--server", "gp6", "--storage", "ao_row", "--unique", "1"),
+            "no unique indexes on ao_row",
+        ),
         (("--server", "gp6", "--leaves", "3", "--partitions", "3"), "not both"),
         (("--server", "gp6", "--partitions", "3x"), "not like 365 or 12x31"),
         (("--server", "gp6", "--partitions", "3x0"), "at least 1 partition"),
         (("--server", "gp6", "--default"), "--default goes with"),
         (("--table", "a.b.c"), "is not the name of a table"),
         (("dbname=x",), "which table"),
-        (("--server", "gp6", "--unlink-rate", "/nowhere/at/all"), "cannot measure in /nowhere/at/all: No such file"),
+        (
+            ("--server", "gp6", "--unlink-rate", "/nowhere/at/all"),
+            "cannot measure in /nowhere/at/all: No such file",
+        ),
     ],
 )
 def test_wrong_calls_are_told_precisely(words: tuple[str, ...], said: str) -> None:
@@ -179,7 +213,18 @@ def check(dsn: str) -> None:
         keys = Keys(live)
         storages = gen.storages[::-1]
         cases = [
-            Case(Shape(storages[0], 7, toastable=True, indexes=(Index(2),), dropped=1, not_null=1, defaults=2, checks=1)),
+            Case(
+                Shape(
+                    storages[0],
+                    7,
+                    toastable=True,
+                    indexes=(Index(2),),
+                    dropped=1,
+                    not_null=1,
+                    defaults=2,
+                    checks=1,
+                )
+            ),
             Case(Shape(Storage.HEAP, 5, indexes=(Index(1, constraint=True), Index(2)))),
             Case(
                 Shape(storages[0], 6, toastable=True, indexes=(Index(1),), not_null=2, checks=1),
@@ -188,7 +233,10 @@ def check(dsn: str) -> None:
                 declarative=not gen.greenplum,
             ),
             Case(
-                Shape(Storage.HEAP, 6, toastable=True, indexes=(Index(3, constraint=True),)), (3,), (False,), declarative=not gen.greenplum
+                Shape(Storage.HEAP, 6, toastable=True, indexes=(Index(3, constraint=True),)),
+                (3,),
+                (False,),
+                declarative=not gen.greenplum,
             ),
         ]
         for number, case in enumerate(cases):
@@ -206,7 +254,9 @@ def check(dsn: str) -> None:
             run(live.dsn, "--table", "public.seen")
 
 
-def _equal(live: Live, case: Case, said: dict[str, object], found: dict[int, dict[str, int]]) -> None:
+def _equal(
+    live: Live, case: Case, said: dict[str, object], found: dict[int, dict[str, int]]
+) -> None:
     chosen = said["storages"][0]  # type: ignore[index]
     assert chosen["storage"] == case.shape.storage
     assert said["segments"] == (len(live.instances) - 1 if live.server.greenplum else 0)
@@ -241,6 +291,9 @@ def test_live_table_of_the_newest_postgresql(pgnew_dsn: str) -> None:
 
 def test_rows_by_hand_for_one_leaf() -> None:
     # the model is tested elsewhere; this holds that the command hands it the TOAST flag
-    bare, toasted = (as_json("--server", "gp6", "--columns", "3", flag)["storages"][0]["segment"] for flag in ("--no-toast", "--toast"))  # type: ignore[index]
+    bare, toasted = (
+        as_json("--server", "gp6", "--columns", "3", flag)["storages"][0]["segment"]
+        for flag in ("--no-toast", "--toast")
+    )  # type: ignore[index]
     assert bare == relation_rows("gp6", Shape(Storage.HEAP, 3))
     assert toasted == relation_rows("gp6", Shape(Storage.HEAP, 3, toastable=True))

@@ -33,7 +33,9 @@ def test_an_unknown_id_names_the_known_ones() -> None:
     assert told.value.exit_code is Exit.USAGE
 
 
-@pytest.mark.parametrize(("mb", "factor"), [(0.25, 2.5), (2, 1.8), (128, 1.0), (4096, 1.0), (0.01, 2.5)])
+@pytest.mark.parametrize(
+    ("mb", "factor"), [(0.25, 2.5), (2, 1.8), (128, 1.0), (4096, 1.0), (0.01, 2.5)]
+)
 def test_slowdown_goes_through_the_published_points(mb: float, factor: float) -> None:
     assert limits.slowdown(mb * limits.MIB).value == pytest.approx(factor)
 
@@ -56,7 +58,10 @@ def test_no_average_no_slowdown() -> None:
 
 @given(st.integers(0, 10**9), st.integers(0, 10**9))
 def test_removal_and_query_laws_are_linear(one: int, other: int) -> None:
-    for law in (lambda n: limits.removal_seconds(n, limits.REMOVE_XFS), lambda n: limits.catalog_query_ms(n).value):
+    for law in (
+        lambda n: limits.removal_seconds(n, limits.REMOVE_XFS),
+        lambda n: limits.catalog_query_ms(n).value,
+    ):
         assert law(one + other) == pytest.approx(law(one) + law(other))
 
 

@@ -74,10 +74,15 @@ def check(dsn: str) -> None:
                     coordinator, segment = predicted[statement]
                     for content in live.instances:
                         compared += 1
-                        wanted, got = segment if content >= 0 else coordinator, found.get(content, 0)
+                        wanted, got = (
+                            segment if content >= 0 else coordinator,
+                            found.get(content, 0),
+                        )
                         if got != wanted:
                             state = "filled" if filled else "empty"
-                            differences.append(f"{gen.name} {case}, {state}, {statement}, {content}: predicted {wanted}, held {got}")
+                            differences.append(
+                                f"{gen.name} {case}, {state}, {statement}, {content}: predicted {wanted}, held {got}"
+                            )
                 if not filled:
                     live.work.execute(table.insert().encode())
             live.work.execute(f"DROP TABLE {table.name}".encode())

@@ -9,7 +9,16 @@ from dataclasses import dataclass, replace
 import pytest
 
 from gpcatalog.capacity.generation import Generation, generation
-from gpcatalog.capacity.model import EMPTY, Index, Instance, Shape, Use, relation_files, relation_rows, tree
+from gpcatalog.capacity.model import (
+    EMPTY,
+    Index,
+    Instance,
+    Shape,
+    Use,
+    relation_files,
+    relation_rows,
+    tree,
+)
 from gpcatalog.model.storage import Storage
 
 from .live import RELATION_CATALOGS, Live, added, own_database
@@ -46,19 +55,36 @@ class Case:
     def relations(self) -> dict[Shape, int]:
         if not self.parts:
             return {self.shape: 1}
-        templates = tuple(n + d for n, d in zip(self.parts, self.defaults, strict=True))[1:] if self.template else ()
+        templates = (
+            tuple(n + d for n, d in zip(self.parts, self.defaults, strict=True))[1:]
+            if self.template
+            else ()
+        )
         return tree(self.shape, self.parts, defaults=self.defaults, templates=templates)
 
     def __str__(self) -> str:
         s = self.shape
         words = [s.storage.value, f"{s.columns} columns", "toastable" if s.toastable else "fixed"]
-        words += [f"index({x.columns}){' constraint' if x.constraint else ''}{' bitmap' if x.bitmap else ''}" for x in s.indexes]
-        words += [f"{name}={value}" for name in ("dropped", "not_null", "defaults", "checks") if (value := getattr(s, name))]
+        words += [
+            f"index({x.columns}){' constraint' if x.constraint else ''}{' bitmap' if x.bitmap else ''}"
+            for x in s.indexes
+        ]
+        words += [
+            f"{name}={value}"
+            for name in ("dropped", "not_null", "defaults", "checks")
+            if (value := getattr(s, name))
+        ]
         words += [name for name in ("owned", "unlogged", "analyzed") if getattr(s, name)]
         words += [name for name in ("template", "declarative", "ctas") if getattr(self, name)]
         words += [f"rows deleted in {self.deleted} segfiles"] if self.deleted else []
         if self.parts:
-            words.append("partitions " + "×".join(f"{n}{'+1' if d else ''}" for n, d in zip(self.parts, self.defaults, strict=True)))
+            words.append(
+                "partitions "
+                + "×".join(
+                    f"{n}{'+1' if d else ''}"
+                    for n, d in zip(self.parts, self.defaults, strict=True)
+                )
+            )
         return ", ".join(words)
 
 
@@ -70,7 +96,13 @@ def shapes(gen: Generation) -> Iterator[Case]:
     for storage in gen.storages:
         ao = storage.append_optimized
         plain, one, two = (), (Index(1),), (Index(2), Index(1))
-        for columns, toastable, indexed in ((3, False, two), (3, True, one), (20, False, one), (20, True, two), (100, True, one)):
+        for columns, toastable, indexed in (
+            (3, False, two),
+            (3, True, one),
+            (20, False, one),
+            (20, True, two),
+            (100, True, one),
+        ):
             yield Case(Shape(storage, columns, toastable))
             yield Case(Shape(storage, columns, toastable, indexes=indexed))
         basic = Shape(storage, 6, toastable=True)
@@ -99,10 +131,18 @@ def shapes(gen: Generation) -> Iterator[Case]:
         trees: list[Case] = []
         for toastable, indexes in ((False, plain), (True, two)):
             shape = Shape(storage, 5, toastable, indexes=indexes)
-            trees += [Case(shape, (3,), (False,)), Case(shape, (2,), (True,)), Case(shape, (2, 2), (False, False))]
+            trees += [
+                Case(shape, (3,), (False,)),
+                Case(shape, (2,), (True,)),
+                Case(shape, (2, 2), (False, False)),
+            ]
         # a unique key holds every partition key
         odd = [Case(replace(basic, indexes=(x,)), (2,), (True,)) for x in constraints]
-        odd += [Case(replace(basic, indexes=(x,)), (2, 2), (True, False)) for x in constraints if x.columns > 1]
+        odd += [
+            Case(replace(basic, indexes=(x,)), (2, 2), (True, False))
+            for x in constraints
+            if x.columns > 1
+        ]
         odd += [
             Case(replace(basic, not_null=2, defaults=2, checks=1), (2,), (False,)),
             Case(replace(basic, owned=True), (2,), (False,)),
@@ -122,7 +162,9 @@ def shapes(gen: Generation) -> Iterator[Case]:
         else:
             yield from trees if gen.greenplum else ()
             # beside the classic form, which makes the same, every second one is enough
-            yield from [replace(x, declarative=True) for x in trees if not x.template][:: 2 if gen.greenplum else 1]
+            yield from [replace(x, declarative=True) for x in trees if not x.template][
+                :: 2 if gen.greenplum else 1
+            ]
 
 
 # --- making them ---------------------------------------------------------------------------------------------------------
@@ -195,17 +237,27 @@ class Table:
             values = [self._value(i, 0) for i in range(2, s.columns + 1)]
             typed = [value + ("::int" if value.isdigit() else "::text") for value in values]
             body = ", ".join(f"{value} AS c{i}" for i, value in enumerate(typed, 2))
-            made = [f"CREATE TABLE {self.name} {clause} AS SELECT c1, {body} FROM (VALUES {rows}) v (c1) {distributed}"]
+            made = [
+                f"CREATE TABLE {self.name} {clause} AS SELECT c1, {body} FROM (VALUES {rows}) v (c1) {distributed}"
+            ]
         elif not case.parts:
-            made = [f"CREATE {'UNLOGGED ' if s.unlogged else ''}TABLE {self.name} ({self.columns()}) {clause} {distributed}"]
+            made = [
+                f"CREATE {'UNLOGGED ' if s.unlogged else ''}TABLE {self.name} ({self.columns()}) {clause} {distributed}"
+            ]
         elif case.declarative:
-            made = [f"CREATE TABLE {self.name} ({self.columns()}) PARTITION BY RANGE (c1) {clause} {distributed}"]
+            made = [
+                f"CREATE TABLE {self.name} ({self.columns()}) PARTITION BY RANGE (c1) {clause} {distributed}"
+            ]
             made += self._declared(self.name, 0, clause)
         else:
-            made = [f"CREATE TABLE {self.name} ({self.columns()}) {clause} {distributed} {self._classic()}"]
+            made = [
+                f"CREATE TABLE {self.name} ({self.columns()}) {clause} {distributed} {self._classic()}"
+            ]
         for number, index in enumerate(x for x in s.indexes if not x.constraint):
             method = "bitmap" if index.bitmap else "btree"
-            made.append(f"CREATE INDEX {self.name}_i{number} ON {self.name} USING {method} ({self._keys(index)})")
+            made.append(
+                f"CREATE INDEX {self.name}_i{number} ON {self.name} USING {method} ({self._keys(index)})"
+            )
         for i in range(s.columns + 1, s.columns + s.dropped + 1):
             made.append(f"ALTER TABLE {self.name} DROP COLUMN c{i}")
         if s.owned:
@@ -217,7 +269,9 @@ class Table:
         case, made = self.case, []
         last = depth + 1 == len(case.parts)
         below = "" if last else f"PARTITION BY RANGE (c{depth + 2})"
-        bounds = [f"FOR VALUES FROM ({n * SPAN}) TO ({n * SPAN + SPAN})" for n in range(case.parts[depth])]
+        bounds = [
+            f"FOR VALUES FROM ({n * SPAN}) TO ({n * SPAN + SPAN})" for n in range(case.parts[depth])
+        ]
         for n, bound in enumerate([*bounds, *["DEFAULT"] * case.defaults[depth]]):
             child = f"{parent}_{n}"
             made.append(f"CREATE TABLE {child} PARTITION OF {parent} {bound} {below} {clause}")
@@ -231,8 +285,13 @@ class Table:
 
         def body(depth: int) -> str:
             word = "SUBPARTITION" if depth else "PARTITION"
-            inner = f" ({body(depth + 1)})" if depth + 1 < len(case.parts) and not case.template else ""
-            found = [f"{word} p{n} START ({n * SPAN}) END ({n * SPAN + SPAN}){inner}" for n in range(case.parts[depth])]
+            inner = (
+                f" ({body(depth + 1)})" if depth + 1 < len(case.parts) and not case.template else ""
+            )
+            found = [
+                f"{word} p{n} START ({n * SPAN}) END ({n * SPAN + SPAN}){inner}"
+                for n in range(case.parts[depth])
+            ]
             found += [f"DEFAULT {word} other{inner}"] * case.defaults[depth]
             return ", ".join(found)
 
@@ -245,7 +304,11 @@ class Table:
         """A base value of each partition key for every leaf."""
         found: list[tuple[int, ...]] = [()]
         for n, default in zip(self.case.parts, self.case.defaults, strict=True):
-            found = [(*path, value) for path in found for value in [*(x * SPAN for x in range(n)), *[DEFAULT_BASE] * default]]
+            found = [
+                (*path, value)
+                for path in found
+                for value in [*(x * SPAN for x in range(n)), *[DEFAULT_BASE] * default]
+            ]
         return found
 
     def _text(self, column: int) -> bool:
@@ -263,7 +326,9 @@ class Table:
         for path in self._leaf_values() if self.case.parts else [(0,)]:
             for key in self.keys.batch(path[0], self.batches):
                 above = key - path[0]
-                values = [self._value(i, (path[i - 1] if i <= len(path) else 0) + above) for i in columns]
+                values = [
+                    self._value(i, (path[i - 1] if i <= len(path) else 0) + above) for i in columns
+                ]
                 rows.append(f"({', '.join(values)})")
         self.batches += 1
         return f"INSERT INTO {self.name} ({', '.join(f'c{i}' for i in columns)}) VALUES {', '.join(rows)}"
@@ -284,7 +349,12 @@ def predicted(gen: Generation, case: Case, use: Use, content: int) -> dict[str, 
     for shape, number in case.relations().items():
         # rows go to leaves, VACUUM comes to parents as well
         state = replace(use, rows=use.rows and not shape.place.parent)
-        total.update({catalog: n * number for catalog, n in relation_rows(gen, shape, instance, state).items()})
+        total.update(
+            {
+                catalog: n * number
+                for catalog, n in relation_rows(gen, shape, instance, state).items()
+            }
+        )
         total["files"] += number * relation_files(gen, shape, state, instance)
     if case.shape.dropped and gen.greenplum and content < 0:
         total["pg_stat_last_operation"] += 1  # ALTER
@@ -308,12 +378,22 @@ class Walk:
         for content, rows in found.items():
             if use.rows and case.shape.storage is HEAP and not case.parts:
                 # how many pages the rows take decides about a free space map; the model is told, not asked
-                size = self.live.instances[content].execute("SELECT pg_catalog.pg_relation_size(%s)", [f"work.{name}"]).fetchone()
+                size = (
+                    self.live.instances[content]
+                    .execute("SELECT pg_catalog.pg_relation_size(%s)", [f"work.{name}"])
+                    .fetchone()
+                )
                 use = replace(use, bytes=int(str((size or (0,))[0])))
             wanted = {name: n for name, n in predicted(self.gen, case, use, content).items() if n}
             if wanted != rows:
-                off = {k: (wanted.get(k, 0), rows.get(k, 0)) for k in {**wanted, **rows} if wanted.get(k, 0) != rows.get(k, 0)}
-                self.differences.append(f"{self.gen.name} {case}, {state}, content {content}: (predicted, counted) {off}")
+                off = {
+                    k: (wanted.get(k, 0), rows.get(k, 0))
+                    for k in {**wanted, **rows}
+                    if wanted.get(k, 0) != rows.get(k, 0)
+                }
+                self.differences.append(
+                    f"{self.gen.name} {case}, {state}, content {content}: (predicted, counted) {off}"
+                )
 
     def writers(self, *statements: str) -> None:
         """All at work at the same time."""
@@ -335,7 +415,9 @@ class Walk:
             run(statement.encode())
         if case.ctas:
             table.batches = 1
-            self.compare(case, name, "created with rows", Use(rows=True, segfiles=0, segment_zero=True))
+            self.compare(
+                case, name, "created with rows", Use(rows=True, segfiles=0, segment_zero=True)
+            )
             run(table.insert().encode())
             self.compare(case, name, "filled", Use(rows=True, segment_zero=True))
             return
@@ -352,14 +434,28 @@ class Walk:
         if self.gen.greenplum:
             # with rows to delete each has a batch to lose and one to keep
             count = max(2, case.deleted)
-            self.writers(*(table.insert() + ("; " + table.insert() if case.deleted and n else "") for n in range(count)))
+            self.writers(
+                *(
+                    table.insert() + ("; " + table.insert() if case.deleted and n else "")
+                    for n in range(count)
+                )
+            )
             self.compare(case, name, f"{count} writers", Use(rows=True, segfiles=count))
         segfiles = count if self.gen.greenplum else 1
         if case.deleted:
             # the first writer's segfile, then the second's
-            run(table.delete(((0,), (0, 2), (0, 2, 4))[case.deleted - 1] if self.gen.greenplum else (0,)).encode())
+            run(
+                table.delete(
+                    ((0,), (0, 2), (0, 2, 4))[case.deleted - 1] if self.gen.greenplum else (0,)
+                ).encode()
+            )
         run(f"VACUUM {name}".encode())
-        self.compare(case, name, "vacuumed", Use(rows=True, segfiles=segfiles, hidden=case.deleted, vacuumed=True))
+        self.compare(
+            case,
+            name,
+            "vacuumed",
+            Use(rows=True, segfiles=segfiles, hidden=case.deleted, vacuumed=True),
+        )
 
 
 def check(dsn: str) -> None:
@@ -375,7 +471,11 @@ def check(dsn: str) -> None:
         try:
             for number, case in enumerate(shapes(walk.gen)):
                 walk.walk(case, f"m{number}")
-            others = {name for rows in added(before, live.count(everything=True)).values() for name in rows}
+            others = {
+                name
+                for rows in added(before, live.count(everything=True)).values()
+                for name in rows
+            }
         finally:
             live.work.execute("DROP OWNED BY capacity_owner CASCADE")
             live.work.execute("DROP SCHEMA IF EXISTS work CASCADE")

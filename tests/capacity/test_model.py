@@ -66,15 +66,37 @@ def test_the_published_hundred_columns() -> None:
     # 100 + 33 technical columns without TOAST, about 6 files a leaf with it, one more a column at the first row
     assert relation_rows("gp6", AOCO_100)["pg_attribute"] == 133
     assert relation_files("gp6", replace(AOCO_100, toastable=True)) == 6
-    assert [relation_files("gp6", AOCO_100, use) for use in (EMPTY, FILLED, SECOND_WRITER)] == [4, 104, 204]
+    assert [relation_files("gp6", AOCO_100, use) for use in (EMPTY, FILLED, SECOND_WRITER)] == [
+        4,
+        104,
+        204,
+    ]
     assert relation_files("gp6", AOCO_100, Use(rows=True, segfiles=2, vacuumed=True)) == 306
 
 
 def test_a_leaf_of_the_brief() -> None:
     leaf = leaf_cost("gp6", Shape(Storage.AO_COLUMN, 20, toastable=True)).segment
-    assert [leaf[c] for c in ("pg_class", "pg_attribute", "pg_attribute_encoding", "pg_depend", "pg_type")] == [6, 65, 20, 15, 4]
-    assert sum(relation_rows("gp7", Shape(Storage.AO_COLUMN, 20, toastable=True, place=Place.LEAF)).values()) == 86
-    assert sum(relation_rows("gp7", Shape(Storage.AO_ROW, 20, toastable=True, indexes=(Index(),), place=Place.LEAF)).values()) == 113
+    assert [
+        leaf[c]
+        for c in ("pg_class", "pg_attribute", "pg_attribute_encoding", "pg_depend", "pg_type")
+    ] == [6, 65, 20, 15, 4]
+    assert (
+        sum(
+            relation_rows(
+                "gp7", Shape(Storage.AO_COLUMN, 20, toastable=True, place=Place.LEAF)
+            ).values()
+        )
+        == 86
+    )
+    assert (
+        sum(
+            relation_rows(
+                "gp7",
+                Shape(Storage.AO_ROW, 20, toastable=True, indexes=(Index(),), place=Place.LEAF),
+            ).values()
+        )
+        == 113
+    )
 
 
 @given(possible(), st.integers(1, 40))
@@ -85,7 +107,9 @@ def test_a_column_costs_the_same_wherever_it_comes(given_: tuple[str, Shape], mo
     for instance in Instance:
         rows, grown = relation_rows(server, shape, instance), relation_rows(server, wider, instance)
         gained = {c: grown[c] - rows.get(c, 0) for c in grown if grown[c] != rows.get(c, 0)}
-        assert gained == {"pg_attribute": more} | ({"pg_attribute_encoding": encoded} if encoded else {})
+        assert gained == {"pg_attribute": more} | (
+            {"pg_attribute_encoding": encoded} if encoded else {}
+        )
 
 
 @given(possible())
@@ -100,9 +124,14 @@ def test_dropped_columns_cost_what_live_ones_do(given_: tuple[str, Shape]) -> No
 @given(possible())
 def test_files_never_get_fewer_on_the_way(given_: tuple[str, Shape]) -> None:
     server, shape = given_
-    way = [relation_files(server, shape, use) for use in (EMPTY, FILLED, SECOND_WRITER, Use(rows=True, segfiles=2, vacuumed=True))]
+    way = [
+        relation_files(server, shape, use)
+        for use in (EMPTY, FILLED, SECOND_WRITER, Use(rows=True, segfiles=2, vacuumed=True))
+    ]
     assert way == sorted(way)
-    assert relation_files(server, shape, Use(rows=True, vacuumed=True, hidden=1)) >= relation_files(server, shape, VACUUMED)
+    assert relation_files(server, shape, Use(rows=True, vacuumed=True, hidden=1)) >= relation_files(
+        server, shape, VACUUMED
+    )
     assert empty_bytes(server, shape) % generation(server).block == 0
 
 
@@ -125,7 +154,9 @@ def test_costs_are_linear(given_: tuple[str, Shape], one: int, other: int) -> No
 
 
 @given(possible(), st.lists(st.integers(1, 6), min_size=1, max_size=3), st.data())
-def test_a_tree_counts_every_relation(given_: tuple[str, Shape], parts: list[int], data: st.DataObject) -> None:
+def test_a_tree_counts_every_relation(
+    given_: tuple[str, Shape], parts: list[int], data: st.DataObject
+) -> None:
     server, shape = given_
     defaults = data.draw(st.lists(st.booleans(), min_size=len(parts), max_size=len(parts)))
     found = tree(shape, parts, defaults=defaults)
@@ -133,7 +164,9 @@ def test_a_tree_counts_every_relation(given_: tuple[str, Shape], parts: list[int
     for depth, (n, default) in enumerate(zip(parts, defaults, strict=True), 1):
         level *= n + default
         wanted[Place.LEAF if depth == len(parts) else Place.INTERMEDIATE] += level
-    assert {place: sum(n for x, n in found.items() if x.place is place) for place in wanted} == wanted
+    assert {
+        place: sum(n for x, n in found.items() if x.place is place) for place in wanted
+    } == wanted
     # as many leaves of the same kind cost the same, however they are reached
     cost = tree_cost(server, found)
     assert cost.files == sum(relation_files(server, x) * n for x, n in found.items())
@@ -141,19 +174,26 @@ def test_a_tree_counts_every_relation(given_: tuple[str, Shape], parts: list[int
 
 
 @given(possible(), st.integers(1, 5000), st.integers(0, 50))
-def test_locks_of_leaves_are_linear(given_: tuple[str, Shape], leaves: int, intermediates: int) -> None:
+def test_locks_of_leaves_are_linear(
+    given_: tuple[str, Shape], leaves: int, intermediates: int
+) -> None:
     server, shape = given_
     few, many = (locks(server, shape, n, intermediates) for n in (leaves, leaves + 10))
     one, two = locks(server, shape, 1, intermediates), locks(server, shape, 2, intermediates)
     for statement in Statement:
         for instance in (0, 1):
-            assert many[statement][instance] - few[statement][instance] == 10 * (two[statement][instance] - one[statement][instance])
+            assert many[statement][instance] - few[statement][instance] == 10 * (
+                two[statement][instance] - one[statement][instance]
+            )
     assert many[Statement.BACKUP][0] == 1 + intermediates + leaves + 10
 
 
 def test_heap_grows_a_file_a_gigabyte() -> None:
     heap = Shape(Storage.HEAP, 5)
-    assert [relation_files("pg15", heap, Use(rows=True, bytes=n)) for n in (8192, 8193, GIB, GIB + 1, 5 * GIB)] == [1, 2, 2, 3, 6]
+    assert [
+        relation_files("pg15", heap, Use(rows=True, bytes=n))
+        for n in (8192, 8193, GIB, GIB + 1, 5 * GIB)
+    ] == [1, 2, 2, 3, 6]
     assert relation_files("pg15", heap, Use(rows=True, vacuumed=True, bytes=5 * GIB)) == 7
 
 
@@ -168,7 +208,9 @@ def test_where_generations_differ() -> None:
     assert relation_rows("pg17", null) == relation_rows("pg17", replace(null, not_null=0))
     assert relation_rows("pg18", null)["pg_constraint"] == 2
     toasted = Shape(Storage.HEAP, 5, toastable=True)
-    assert relation_rows("pg13", toasted)["pg_type"] == relation_rows("pg14", toasted)["pg_type"] + 1
+    assert (
+        relation_rows("pg13", toasted)["pg_type"] == relation_rows("pg14", toasted)["pg_type"] + 1
+    )
 
 
 def test_cluster_totals() -> None:
@@ -181,7 +223,16 @@ def test_cluster_totals() -> None:
     assert Cluster(0).files(1, 3) == 3
 
 
-NAMES = ("Greenplum 6", "greenplum7", "greengage6", "WarehousePG 7", "cloudberry", "Cloudberry_2", "PostgreSQL 15", "postgres12")
+NAMES = (
+    "Greenplum 6",
+    "greenplum7",
+    "greengage6",
+    "WarehousePG 7",
+    "cloudberry",
+    "Cloudberry_2",
+    "PostgreSQL 15",
+    "postgres12",
+)
 
 
 @pytest.mark.parametrize("name", [*GENERATIONS, *NAMES])
@@ -201,7 +252,11 @@ def test_generations_are_found_by_name(name: str) -> None:
         ("gp6", Shape(Storage.EXTERNAL, 3), "Greenplum 6 has no external tables"),
         ("gp6", Shape(Storage.HEAP, 1601), "0 to 1600 columns"),
         ("gp6", Shape(Storage.HEAP, 1000, dropped=601), "dropped ones included, not 1601"),
-        ("gp6", Shape(Storage.AO_ROW, 3, indexes=(Index(constraint=True),)), "no unique indexes on ao_row"),
+        (
+            "gp6",
+            Shape(Storage.AO_ROW, 3, indexes=(Index(constraint=True),)),
+            "no unique indexes on ao_row",
+        ),
     ],
 )
 def test_what_no_server_has_is_refused(server: str, shape: Shape, said: str) -> None:

@@ -40,7 +40,9 @@ def check(dsn: str) -> None:
                 [f"t{number}"],
             ).fetchall()
             plain = [str(name) for name, _, _ in found if name in ("oidvector", "int2vector")]
-            predicted = needs_toast(gen, [(str(name), int(str(typmod))) for name, typmod, _ in found], plain=plain)
+            predicted = needs_toast(
+                gen, [(str(name), int(str(typmod))) for name, typmod, _ in found], plain=plain
+            )
             with_toast += bool(found[0][2])
             if predicted != found[0][2]:
                 wrong.append(f"{types}: predicted {predicted}")

@@ -65,7 +65,12 @@ class Result:
 
     def line(self, name: str) -> str:
         number = max(self.accepted, 1)
-        shown = [("equal", self.equal), ("unknown", len(self.unknown)), ("wrong", len(self.wrong)), ("not read", len(self.unread))]
+        shown = [
+            ("equal", self.equal),
+            ("unknown", len(self.unknown)),
+            ("wrong", len(self.wrong)),
+            ("not read", len(self.unread)),
+        ]
         return (
             f"{name:32}"
             + "".join(f"{what} {n:6} {100 * n / number:5.1f} %   " for what, n in shown)
@@ -85,9 +90,14 @@ class Result:
         for what, rows in (("wrong", self.wrong), ("not read", self.unread)):
             for place, text, said in [r for r in rows if only in " ".join(r)][:wrong]:
                 print(f"{what}: {place}: {text}\n    {said}")
-        for place, text, said in [r for r in self.unknown if only and only in " ".join(r)][:unknown]:
+        for place, text, said in [r for r in self.unknown if only and only in " ".join(r)][
+            :unknown
+        ]:
             print(f"unknown: {place}: {text}\n    {said}")
-        reasons = Counter(re.sub(r"\b(table|index|relation|view|parent|of) \S+", r"\1 …", said) for _, _, said in self.unknown)
+        reasons = Counter(
+            re.sub(r"\b(table|index|relation|view|parent|of) \S+", r"\1 …", said)
+            for _, _, said in self.unknown
+        )
         for said, n in reasons.most_common(unknown):
             print(f"unknown: {n:5} × {said}")
         print(self.line("all"))
@@ -95,15 +105,15 @@ class Result:
 
 def figures_query(classic: bool) -> str:
     """SQL for rows of the two catalogs, files (an unlogged relation has a second one) and leaves (tables that hold rows)."""
-    leaves = (
-        "relkind IN ('r', 'm') AND oid >= 16384 AND relnamespace NOT IN (SELECT oid FROM pg_namespace WHERE nspname = 'pg_bitmapindex')"
-    )
+    leaves = "relkind IN ('r', 'm') AND oid >= 16384 AND relnamespace NOT IN (SELECT oid FROM pg_namespace WHERE nspname = 'pg_bitmapindex')"
     if classic:
         leaves += """ AND relstorage IN ('h', 'a', 'c') AND NOT EXISTS (SELECT 1 FROM pg_partition p WHERE p.parrelid = c.oid)
             AND NOT EXISTS (SELECT 1 FROM pg_partition_rule r JOIN pg_partition_rule k ON k.parparentrule = r.oid
                              WHERE r.parchildrelid = c.oid)"""
     files = "count(*) + count(*) FILTER (WHERE relpersistence = 'u')"
-    stored = "pg_relation_filenode(oid) IS NOT NULL" + (" AND relstorage NOT IN ('x', 'f', 'v')" if classic else "")
+    stored = "pg_relation_filenode(oid) IS NOT NULL" + (
+        " AND relstorage NOT IN ('x', 'f', 'v')" if classic else ""
+    )
     queries = [f"SELECT count(*) FROM pg_catalog.{c}" for c in CATALOGS]
     queries += [
         f"SELECT {files} FROM pg_class WHERE {stored}",
@@ -136,20 +146,28 @@ def predicted(effect: Effect, edition: Edition, instance: Instance) -> Counter[s
     return found
 
 
-def off(before: Figures, after: Figures, wanted: Figures, *, whole: bool) -> dict[str, tuple[int, int]]:
+def off(
+    before: Figures, after: Figures, wanted: Figures, *, whole: bool
+) -> dict[str, tuple[int, int]]:
     """What differs, as (predicted, counted); within a transaction the coordinator alone can be counted."""
     found = {}
     for instance, now in after.items():
         if instance is Instance.SEGMENT and not whole:
             continue
-        for catalog in FIGURES if instance is Instance.COORDINATOR else FIGURES[:-1]:  # segments do not know which table is a partition
+        for catalog in (
+            FIGURES if instance is Instance.COORDINATOR else FIGURES[:-1]
+        ):  # segments do not know which table is a partition
             made, said = now[catalog] - before[instance][catalog], wanted[instance][catalog]
             if made != said:
-                found[f"{catalog} {'coordinator' if instance is Instance.COORDINATOR else 'segment'}"] = (said, made)
+                found[
+                    f"{catalog} {'coordinator' if instance is Instance.COORDINATOR else 'segment'}"
+                ] = (said, made)
     return found
 
 
-def one(live: Live, state: SchemaState, edition: Edition, statement: Statement, result: Result) -> None:
+def one(
+    live: Live, state: SchemaState, edition: Edition, statement: Statement, result: Result
+) -> None:
     """One statement: run, counted and compared."""
     text = statement.text
     if _LEFT_OUT.match(text):
@@ -158,7 +176,9 @@ def one(live: Live, state: SchemaState, edition: Edition, statement: Statement, 
     before = counted(live) if status != psycopg.pq.TransactionStatus.INERROR else {}
     inside = status != psycopg.pq.TransactionStatus.IDLE
     try:
-        if statement.words[:1] == ("copy",) and re.search(r"\bstd(?:in|out)\b", text, re.IGNORECASE):
+        if statement.words[:1] == ("copy",) and re.search(
+            r"\bstd(?:in|out)\b", text, re.IGNORECASE
+        ):
             return  # its data is not in the statement
         live.work.execute(text.encode())
     except psycopg.OperationalError as e:
@@ -172,8 +192,13 @@ def one(live: Live, state: SchemaState, edition: Edition, statement: Statement, 
         if before and not inside and statement.tree is not None and counted(live) != before:
             state.apply(statement.tree)  # CREATE INDEX CONCURRENTLY leaves its index behind
         return
-    if not before:  # the transaction had failed: this statement ends it, or goes back to a savepoint
-        (ended,) = statements(Source(text if "to" in statement.words or "savepoint" in text.lower() else "ROLLBACK"), (edition,))
+    if (
+        not before
+    ):  # the transaction had failed: this statement ends it, or goes back to a savepoint
+        (ended,) = statements(
+            Source(text if "to" in statement.words or "savepoint" in text.lower() else "ROLLBACK"),
+            (edition,),
+        )
         if ended.tree is not None:
             state.apply(ended.tree)
         return
@@ -188,8 +213,12 @@ def one(live: Live, state: SchemaState, edition: Edition, statement: Statement, 
     differences = off(before, after, wanted, whole=whole)
     if effect.unknown:
         result.unknown.append((*place, "; ".join(effect.unknown)))
-    elif differences and not (inside and statement.words[0] in ("commit", "end", "rollback", "abort")):
-        result.wrong.append((*place, ", ".join(f"{k} {a}:{b}" for k, (a, b) in differences.items())))
+    elif differences and not (
+        inside and statement.words[0] in ("commit", "end", "rollback", "abort")
+    ):
+        result.wrong.append(
+            (*place, ", ".join(f"{k} {a}:{b}" for k, (a, b) in differences.items()))
+        )
     else:
         result.equal += 1
 
@@ -202,7 +231,12 @@ def run(dsn: str, file: Path) -> Result:
         (edition,) = editions(live.generation)
         costs = cost_edition(edition)
         state = SchemaState(costs, ZoneInfo("UTC"))
-        for setting in ("client_min_messages = error", "TimeZone = 'UTC'", "statement_timeout = '20s'", "lock_timeout = '5s'"):
+        for setting in (
+            "client_min_messages = error",
+            "TimeZone = 'UTC'",
+            "statement_timeout = '20s'",
+            "lock_timeout = '5s'",
+        ):
             live.work.execute(f"SET {setting}".encode())
         for statement in statements(source, (edition,)):
             try:
@@ -215,7 +249,9 @@ def run(dsn: str, file: Path) -> Result:
 
 def files(names: list[str]) -> Iterator[Path]:
     for name in map(Path, names):
-        yield from (sorted(p for p in name.rglob("*.sql") if p.is_file()) if name.is_dir() else [name])
+        yield from (
+            sorted(p for p in name.rglob("*.sql") if p.is_file()) if name.is_dir() else [name]
+        )
 
 
 def main() -> None:

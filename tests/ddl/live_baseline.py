@@ -49,7 +49,11 @@ def _changes(conn: Connection, classic: bool, greenplum: bool) -> Iterator[str]:
     def ask(query: str) -> list[tuple[str, ...]]:
         return [tuple(map(str, row)) for row in conn.execute(query.encode()).fetchall()]
 
-    is_root = "c.relkind = 'p'" if not classic else "EXISTS (SELECT 1 FROM pg_partition p WHERE p.parrelid = c.oid)"
+    is_root = (
+        "c.relkind = 'p'"
+        if not classic
+        else "EXISTS (SELECT 1 FROM pg_partition p WHERE p.parrelid = c.oid)"
+    )
     roots = {
         name
         for (name,) in ask(
@@ -129,7 +133,12 @@ def run(dsn: str, file: Path) -> Result:
     result = Result()
     with own_database(dsn, "gpcatalog_ddl_live") as live, tempfile.TemporaryDirectory() as folder:
         (edition,) = editions(live.generation)
-        for setting in ("client_min_messages = error", "TimeZone = 'UTC'", "statement_timeout = '20s'", "lock_timeout = '5s'"):
+        for setting in (
+            "client_min_messages = error",
+            "TimeZone = 'UTC'",
+            "statement_timeout = '20s'",
+            "lock_timeout = '5s'",
+        ):
             live.work.execute(f"SET {setting}".encode())
         for statement in statements(read(file), (edition,)):
             if _LEFT_OUT.match(statement.text) or statement.words[:1] == ("copy",):
@@ -139,7 +148,12 @@ def run(dsn: str, file: Path) -> Result:
         live.work.execute(b"ROLLBACK")
         live.work.execute(b"RESET ALL")
         live.work.execute(b"RESET ROLE")
-        for setting in ("client_min_messages = error", "TimeZone = 'UTC'", "statement_timeout = '20s'", "lock_timeout = '5s'"):
+        for setting in (
+            "client_min_messages = error",
+            "TimeZone = 'UTC'",
+            "statement_timeout = '20s'",
+            "lock_timeout = '5s'",
+        ):
             live.work.execute(f"SET {setting}".encode())
         with connect(live.dsn) as session:
             collect(session, Path(folder) / "now.gpcatalog")
@@ -150,7 +164,15 @@ def run(dsn: str, file: Path) -> Result:
     return result
 
 
-def _one(conn: Connection, known: Baseline, edition: Edition, text: str, before: Counter[str], result: Result, place: str) -> None:
+def _one(
+    conn: Connection,
+    known: Baseline,
+    edition: Edition,
+    text: str,
+    before: Counter[str],
+    result: Result,
+    place: str,
+) -> None:
     costs = cost_edition(edition)
     conn.execute(b"BEGIN")
     try:
@@ -172,14 +194,26 @@ def _one(conn: Connection, known: Baseline, edition: Edition, text: str, before:
     _compare(effect, costs, before, after, result, place, text)
 
 
-def _compare(effect: Effect, costs: Edition, before: Counter[str], after: Counter[str], result: Result, place: str, text: str) -> None:
+def _compare(
+    effect: Effect,
+    costs: Edition,
+    before: Counter[str],
+    after: Counter[str],
+    result: Result,
+    place: str,
+    text: str,
+) -> None:
     """Add one statement to the result."""
     wanted = predicted(effect, costs, Instance.COORDINATOR)
-    differences = {c: (wanted[c], after[c] - before[c]) for c in FIGURES if wanted[c] != after[c] - before[c]}
+    differences = {
+        c: (wanted[c], after[c] - before[c]) for c in FIGURES if wanted[c] != after[c] - before[c]
+    }
     if effect.unknown:
         result.unknown.append((place, text, "; ".join(effect.unknown)))
     elif differences:
-        result.wrong.append((place, text, ", ".join(f"{k} {a}:{b}" for k, (a, b) in differences.items())))
+        result.wrong.append(
+            (place, text, ", ".join(f"{k} {a}:{b}" for k, (a, b) in differences.items()))
+        )
     else:
         result.equal += 1
 
@@ -206,7 +240,9 @@ def script(conn: Connection, known: Baseline, edition: Edition, text: str) -> Re
                 continue
             assert statement.tree is not None, statement.fault
             effect = state.apply(statement.tree, rolled_back=True)
-            _compare(effect, costs, before, _counted(conn, edition.classic), result, "", statement.text)
+            _compare(
+                effect, costs, before, _counted(conn, edition.classic), result, "", statement.text
+            )
     finally:
         conn.execute(b"ROLLBACK")
     return result

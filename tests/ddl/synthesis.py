@@ -9,7 +9,20 @@ from gpcatalog.dialect.grammar import _STATEMENTS, SYNOPSES
 from gpcatalog.dialect.synopsis import Choice, Ref, Sequence, Word
 from gpcatalog.dialect.version import Edition
 
-_NAMES = ["a", "b", "t", "sales", '"Mixed Case"', "year", "zone", "name", "value", "p1", "été", "data"]
+_NAMES = [
+    "a",
+    "b",
+    "t",
+    "sales",
+    '"Mixed Case"',
+    "year",
+    "zone",
+    "name",
+    "value",
+    "p1",
+    "été",
+    "data",
+]
 _PARTS_OF_STATEMENTS = frozenset(
     """extension_update extension_member extension_option fdw_option force_word function_ref_one grant_option do_part
     cursor_option""".split()
@@ -33,7 +46,19 @@ class Maker:
 
     def literal(self) -> str:
         return self.pick(
-            "1", "0", "42", "'x'", "'it''s'", "$$b$$", "date '2020-01-31'", "1.5", "null", "true", "interval '1 month'", "E'\\n'", "-3"
+            "1",
+            "0",
+            "42",
+            "'x'",
+            "'it''s'",
+            "$$b$$",
+            "date '2020-01-31'",
+            "1.5",
+            "null",
+            "true",
+            "interval '1 month'",
+            "E'\\n'",
+            "-3",
         )
 
     def type(self) -> str:
@@ -51,7 +76,9 @@ class Maker:
             make: list[Callable[[], str]] = [
                 self.name,
                 self.literal,
-                lambda: f"{self.expr()} {self.pick('+', '-', '*', '/', '%', '^', '=', '<', '>=', '<>', '||', '&&', '~*')} {self.expr()}",
+                lambda: (
+                    f"{self.expr()} {self.pick('+', '-', '*', '/', '%', '^', '=', '<', '>=', '<>', '||', '&&', '~*')} {self.expr()}"
+                ),
                 lambda: f"({self.expr()})",
                 lambda: f"{self.name()}({self.expr()}, {self.expr()})",
                 lambda: f"{self.expr()}::{self.type()}",
@@ -60,8 +87,12 @@ class Maker:
                 lambda: f"{self.expr()} {self.pick('and', 'or')} {self.expr()}",
                 lambda: f"not {self.expr()}",
                 lambda: f"{self.expr()} {self.pick('', 'not ')}in ({self.expr()}, {self.expr()})",
-                lambda: f"{self.expr()} {self.pick('', 'not ')}between {self.literal()} and {self.literal()}",
-                lambda: f"{self.expr()} {self.pick('like', 'ilike', 'similar to', 'not like')} {self.expr()}",
+                lambda: (
+                    f"{self.expr()} {self.pick('', 'not ')}between {self.literal()} and {self.literal()}"
+                ),
+                lambda: (
+                    f"{self.expr()} {self.pick('like', 'ilike', 'similar to', 'not like')} {self.expr()}"
+                ),
                 lambda: f"case when {self.expr()} then {self.expr()} else {self.expr()} end",
                 lambda: f"coalesce({self.expr()}, {self.expr()})",
                 lambda: f"array[{self.expr()}, {self.expr()}]",
@@ -71,8 +102,12 @@ class Maker:
                 lambda: f"exists ({self.select()})",
                 lambda: f"{self.expr()} at time zone {self.literal()}",
                 lambda: f"{self.expr()} collate {self.name()}",
-                lambda: f"count({self.pick('*', 'distinct ' + self.name())}) filter (where {self.expr()})",
-                lambda: f"sum({self.expr()}) over (partition by {self.expr()} order by {self.expr()} desc)",
+                lambda: (
+                    f"count({self.pick('*', 'distinct ' + self.name())}) filter (where {self.expr()})"
+                ),
+                lambda: (
+                    f"sum({self.expr()}) over (partition by {self.expr()} order by {self.expr()} desc)"
+                ),
                 lambda: f"extract({self.pick('year', 'epoch')} from {self.expr()})",
                 lambda: f"substring({self.expr()} from {self.expr()} for {self.expr()})",
                 lambda: f"{self.expr()} = any ({self.expr()})",
@@ -90,14 +125,25 @@ class Maker:
         try:
             if self.depth > 4:
                 return "select 1"
-            targets = ", ".join(self.expr() + self.pick("", f" as {self.name()}") for _ in range(self.r.randint(1, 3)))
+            targets = ", ".join(
+                self.expr() + self.pick("", f" as {self.name()}")
+                for _ in range(self.r.randint(1, 3))
+            )
             out = f"{self.pick('', '', f'with {self.name()} as (select 1) ')}select {self.pick('', 'distinct ', 'all ')}{targets}"
             if self.r.random() < 0.7:
                 out += f" from {self.name()}"
                 out += self.pick("", f" as {self.name()}", f" join {self.name()} using ({self.name()})", f", {self.name()}",
                                  f" left join {self.name()} on {self.expr()}", f" cross join ({self.select()}) q")  # fmt: skip
-            out += self.pick("", f" where {self.expr()}") + self.pick("", "", f" group by {self.expr()}")
-            out += self.pick("", "", f" union all {self.select()}", f" order by {self.expr()} limit 3", " for update")
+            out += self.pick("", f" where {self.expr()}") + self.pick(
+                "", "", f" group by {self.expr()}"
+            )
+            out += self.pick(
+                "",
+                "",
+                f" union all {self.select()}",
+                f" order by {self.expr()} limit 3",
+                " for update",
+            )
             return out
         finally:
             self.depth -= 1
@@ -132,11 +178,20 @@ class Maker:
         return made() if made is not None else self.pick("a", "b", "t1")
 
     def constant(self) -> str:
-        return self.pick("1", "'x'", "date '2020-01-01'", "'2020-01-01'::date", "-5", "cast('1' as int)", "1.5")
+        return self.pick(
+            "1", "'x'", "date '2020-01-01'", "'2020-01-01'::date", "-5", "cast('1' as int)", "1.5"
+        )
 
     def column(self) -> str:
         tail = self.pick(
-            "", " not null", " default 1", " primary key", " encoding (compresstype=zlib)", " unique", " collate c", " references t"
+            "",
+            " not null",
+            " default 1",
+            " primary key",
+            " encoding (compresstype=zlib)",
+            " unique",
+            " collate c",
+            " references t",
         )
         return f"{self.name()} {self.type()}{tail}"
 
@@ -153,7 +208,9 @@ class Maker:
 
     def choice(self, choice: Choice) -> str:
         branches = [b for b in choice.branches if not b.guard or self.edition.holds(b.guard)]
-        if not branches or (choice.optional and self.r.random() < (0.5 if self.depth < 8 else 0.95)):
+        if not branches or (
+            choice.optional and self.r.random() < (0.5 if self.depth < 8 else 0.95)
+        ):
             return ""
         return self.sequence(self.r.choice(branches))
 
@@ -168,7 +225,11 @@ class Maker:
                 else:
                     least = 1 if item.many[-1] == "+" else 0
                     count = self.r.randint(least, 2 if self.depth < 6 else max(least, 1))
-                    out.append((", " if item.many[0] == "," else " ").join(self.rule(item.rule) for _ in range(count)))
+                    out.append(
+                        (", " if item.many[0] == "," else " ").join(
+                            self.rule(item.rule) for _ in range(count)
+                        )
+                    )
             elif isinstance(item, Choice):
                 out.append(self.choice(item))
         return " ".join(o for o in out if o)
@@ -179,7 +240,9 @@ class Maker:
         extra = self.pick("", ", primary key (a)", ", check (a > 0)", ", like t including all")
         out = f"create {self.pick('', 'temp ', 'unlogged ')}table {self.pick('t', 's.t')} ({columns}{extra})"
         with_ = self.pick("", f" with ({self.rule('reloption')})")
-        distributed = self.pick("", " " + self.rule("distributed")) if self.edition.greenplum else ""
+        distributed = (
+            self.pick("", " " + self.rule("distributed")) if self.edition.greenplum else ""
+        )
         partition = self.pick("", "", " " + self.rule("partition_by"))
         return out + with_ + distributed + partition
 
@@ -189,7 +252,11 @@ class Maker:
             return self.create_table()
         if self.r.random() < 0.1:
             return self.select()
-        names = [n for n in _STATEMENTS.definitions if n not in _PARTS_OF_STATEMENTS and n in SYNOPSES.definitions]
+        names = [
+            n
+            for n in _STATEMENTS.definitions
+            if n not in _PARTS_OF_STATEMENTS and n in SYNOPSES.definitions
+        ]
         statements = [n for n in names if n in _TOP]
         return self.rule(self.r.choice(statements))
 
@@ -206,7 +273,25 @@ class Maker:
             other = self.r.randrange(len(tokens))
             tokens[at], tokens[other] = tokens[other], tokens[at]
         else:
-            tokens.insert(at, self.pick("(", ")", ",", "select", "partition", "default", "by", "1", "'x'", "not", "with", "a", "=", "for"))
+            tokens.insert(
+                at,
+                self.pick(
+                    "(",
+                    ")",
+                    ",",
+                    "select",
+                    "partition",
+                    "default",
+                    "by",
+                    "1",
+                    "'x'",
+                    "not",
+                    "with",
+                    "a",
+                    "=",
+                    "for",
+                ),
+            )
         return " ".join(tokens)
 
 

@@ -76,9 +76,13 @@ def _taken(live: Live, file: Path) -> tuple[Baseline, dict[int, Counter[str]]]:
         collect(session, file)
     counted: dict[int, Counter[str]] = {}
     with Snapshot(file) as snapshot:
-        for row in snapshot.rows("SELECT content, relation, \"rows\" AS n FROM catalog WHERE rows_basis IN ('counted', 'derived')"):
+        for row in snapshot.rows(
+            "SELECT content, relation, \"rows\" AS n FROM catalog WHERE rows_basis IN ('counted', 'derived')"
+        ):
             if row["relation"] not in _LEFT_OUT:
-                counted.setdefault(int(row["content"]), Counter())[str(row["relation"])] = int(row["n"])
+                counted.setdefault(int(row["content"]), Counter())[str(row["relation"])] = int(
+                    row["n"]
+                )
     return Baseline(file), counted
 
 
@@ -96,7 +100,11 @@ def compare(dsn: str, tmp_path: Path, before: str, change: str) -> None:
         assert report.errors == report.not_understood == 0
         _run(live, change)
         after, rows_after = _taken(live, tmp_path / "after.gpcatalog")
-    assert known.totals["leaves"] + report.total.leaves == after.totals["leaves"], (known.totals, report.total.leaves, after.totals)
+    assert known.totals["leaves"] + report.total.leaves == after.totals["leaves"], (
+        known.totals,
+        report.total.leaves,
+        after.totals,
+    )
     assert known.totals["files"] + report.total.files_empty == after.totals["files"] + change.count(
         "serial"
     )  # a list of tables has no sequences
@@ -107,7 +115,9 @@ def compare(dsn: str, tmp_path: Path, before: str, change: str) -> None:
         for catalog, number in added.items():
             if catalog in foretold and catalog not in _LEFT_OUT:
                 foretold[catalog] += number
-        off = {k: (foretold[k], n) for k, n in rows_after[content].items() if foretold.get(k, n) != n}
+        off = {
+            k: (foretold[k], n) for k, n in rows_after[content].items() if foretold.get(k, n) != n
+        }
         assert not off, f"content {content}: (foretold, counted) {off}"
         compared += len(foretold)
     print(f"{known.generation}: {compared} totals foretold and found")
@@ -117,13 +127,23 @@ def compare(dsn: str, tmp_path: Path, before: str, change: str) -> None:
 @pytest.mark.greenplum
 def test_greenplum_6(gp6_dsn: str, tmp_path: Path) -> None:
     columnar = "WITH (appendonly=true, orientation=column)"
-    compare(gp6_dsn, tmp_path, CLASSIC_BEFORE.format(ao=columnar), CLASSIC_CHANGE.format(ao=columnar, with_=columnar))
+    compare(
+        gp6_dsn,
+        tmp_path,
+        CLASSIC_BEFORE.format(ao=columnar),
+        CLASSIC_CHANGE.format(ao=columnar, with_=columnar),
+    )
 
 
 @pytest.mark.greenplum
 def test_greenplum_7(gp7_dsn: str, tmp_path: Path) -> None:
     columnar = "WITH (appendonly=true, orientation=column)"
-    compare(gp7_dsn, tmp_path, CLASSIC_BEFORE.format(ao=columnar), CLASSIC_CHANGE.format(ao=columnar, with_=""))
+    compare(
+        gp7_dsn,
+        tmp_path,
+        CLASSIC_BEFORE.format(ao=columnar),
+        CLASSIC_CHANGE.format(ao=columnar, with_=""),
+    )
 
 
 @pytest.mark.postgres
@@ -143,7 +163,11 @@ def test_shares_of_limits(pg_dsn: str, tmp_path: Path) -> None:
     (over,) = [f.finding for f in report.findings if f.finding.rule == "budget-exceeded"]
     # 5 there are, 2 tables go, 1 comes
     assert over.title == "the cluster after the change takes 4 leaves, the budget is 3"
-    assert not [f for f in _checked(known, MODERN_CHANGE, total=Budget(leaves=4)).findings if f.finding.rule == "budget-exceeded"]
+    assert not [
+        f
+        for f in _checked(known, MODERN_CHANGE, total=Budget(leaves=4)).findings
+        if f.finding.rule == "budget-exceeded"
+    ]
     unknown = _checked(known, "ALTER TABLE sales.nothing ADD COLUMN a int;")
     assert [f.finding.rule for f in unknown.findings if f.finding.rule == "cost-unknown"]
 
@@ -228,7 +252,12 @@ def every(dsn: str, tmp_path: Path, *texts: str) -> dict[str, int]:
 
 @pytest.mark.greenplum
 def test_every_object_of_greenplum_6(gp6_dsn: str, tmp_path: Path) -> None:
-    unknown = every(gp6_dsn, tmp_path, ANY.replace("MATERIALIZED VIEW sales.kept", "VIEW sales.kept").replace("UNLOGGED ", ""), CLASSIC)
+    unknown = every(
+        gp6_dsn,
+        tmp_path,
+        ANY.replace("MATERIALIZED VIEW sales.kept", "VIEW sales.kept").replace("UNLOGGED ", ""),
+        CLASSIC,
+    )
     assert unknown == {"views dropped by CASCADE": 2}
 
 
@@ -239,19 +268,29 @@ def test_every_object_of_greenplum_7(gp7_dsn: str, tmp_path: Path) -> None:
 
 @pytest.mark.postgres
 def test_every_object_of_postgresql_15(pg_dsn: str, tmp_path: Path) -> None:
-    assert every(pg_dsn, tmp_path, ANY, MODERN) == {"views dropped by CASCADE": 2, "TOAST relation of attached": 1}
+    assert every(pg_dsn, tmp_path, ANY, MODERN) == {
+        "views dropped by CASCADE": 2,
+        "TOAST relation of attached": 1,
+    }
 
 
 @pytest.mark.postgres
 def test_every_object_of_postgresql_18(pgnew_dsn: str, tmp_path: Path) -> None:
-    assert every(pgnew_dsn, tmp_path, ANY, MODERN) == {"views dropped by CASCADE": 2, "TOAST relation of attached": 1}
+    assert every(pgnew_dsn, tmp_path, ANY, MODERN) == {
+        "views dropped by CASCADE": 2,
+        "TOAST relation of attached": 1,
+    }
 
 
 @pytest.mark.postgres
 def test_locks_on_live_tables(pg_dsn: str, tmp_path: Path) -> None:
     """What is locked, how large it is, and for how long: a rewrite of all of it takes longer than its bytes at the assumed rate."""
     with own_database(pg_dsn, "gpcatalog_baseline") as live:
-        _run(live, MODERN_BEFORE + "INSERT INTO sales.dim SELECT n, repeat('x', 500) FROM generate_series(1, 20000) n;")
+        _run(
+            live,
+            MODERN_BEFORE
+            + "INSERT INTO sales.dim SELECT n, repeat('x', 500) FROM generate_series(1, 20000) n;",
+        )
         known, _ = _taken(live, tmp_path / "before.gpcatalog")
         answer = live.work.execute(b"SELECT pg_relation_size('sales.dim')").fetchone()
         assert answer is not None
@@ -273,11 +312,16 @@ def test_locks_on_live_tables(pg_dsn: str, tmp_path: Path) -> None:
 def test_a_snapshot_without_definitions(tmp_path: Path) -> None:
     """A snapshot of an older version: what it does not have is unknown, and the reason says so."""
     known = Baseline(Path(__file__).parent.parent.parent / "fixtures" / "greenplum6.gpcatalog")
-    row = known.snapshot.rows("SELECT \"schema\", name FROM relation WHERE kind = 'root' LIMIT 1")[0]
+    row = known.snapshot.rows("SELECT \"schema\", name FROM relation WHERE kind = 'root' LIMIT 1")[
+        0
+    ]
     report = _checked(known, f'ALTER TABLE "{row["schema"]}"."{row["name"]}" ADD COLUMN a int;')
     assert [s.unknown for s in report.statements] != [()]
     assert not report.total.complete
-    assert any("which the snapshot does not have" in f.finding.detail + f.finding.title for f in report.findings), report.findings
+    assert any(
+        "which the snapshot does not have" in f.finding.detail + f.finding.title
+        for f in report.findings
+    ), report.findings
 
 
 # --- scripts of several statements ----------------------------------------------------------------------------------------------------

@@ -25,7 +25,11 @@ AOCO = "WITH (appendonly=true, orientation=column)"
 
 
 def check(sql: str, **settings: object) -> CheckReport:
-    return run([Source(sql, "f.sql")], Settings(**{"server": "greenplum6", **settings}), today=date(2026, 1, 1))  # type: ignore[arg-type]
+    return run(
+        [Source(sql, "f.sql")],
+        Settings(**{"server": "greenplum6", **settings}),
+        today=date(2026, 1, 1),
+    )  # type: ignore[arg-type]
 
 
 def fired(sql: str, **settings: object) -> set[str]:
@@ -34,7 +38,12 @@ def fired(sql: str, **settings: object) -> set[str]:
 
 # rule → SQL where it fires, SQL where it does not, settings
 CASES: list[tuple[str, str, str, dict[str, object]]] = [
-    ("syntax-error", "CREATE TABLE t (a int,) DISTRIBUTED BY (a);", "CREATE TABLE t (a int) DISTRIBUTED BY (a);", {}),
+    (
+        "syntax-error",
+        "CREATE TABLE t (a int,) DISTRIBUTED BY (a);",
+        "CREATE TABLE t (a int) DISTRIBUTED BY (a);",
+        {},
+    ),
     ("not-understood", "CREATE WIDGET w;", "CREATE TABLE w (a int);", {"server": "postgres17"}),
     (
         "cost-unknown",
@@ -105,7 +114,12 @@ CASES: list[tuple[str, str, str, dict[str, object]]] = [
         "DO $$ BEGIN CREATE TEMP TABLE x (a int); LOOP DELETE FROM x; END LOOP; END $$;",
         {},
     ),
-    ("distribution-missing", "CREATE TABLE t (a int);", "CREATE TABLE t (a int) DISTRIBUTED RANDOMLY;", {}),
+    (
+        "distribution-missing",
+        "CREATE TABLE t (a int);",
+        "CREATE TABLE t (a int) DISTRIBUTED RANDOMLY;",
+        {},
+    ),
     (
         "distribution-random",
         f"CREATE TABLE t (a int, d date) DISTRIBUTED RANDOMLY {MONTHLY};",
@@ -142,9 +156,24 @@ CASES: list[tuple[str, str, str, dict[str, object]]] = [
         f"CREATE TABLE t (a int, d date) {AOCO} DISTRIBUTED BY (a) {MONTHLY}; ALTER TABLE t ALTER COLUMN a SET DEFAULT 1;",
         {},
     ),
-    ("exclusive-without-lock-timeout", "DROP TABLE t;", "SET lock_timeout = '5s'; DROP TABLE t;", {}),
-    ("name-cut", f"CREATE TABLE {'x' * 70} (a int) DISTRIBUTED BY (a);", "CREATE TABLE x (a int) DISTRIBUTED BY (a);", {}),
-    ("ignore-without-reason", "-- gpcatalog: ignore distribution-missing\nCREATE TABLE t (a int);", "CREATE TABLE t (a int);", {}),
+    (
+        "exclusive-without-lock-timeout",
+        "DROP TABLE t;",
+        "SET lock_timeout = '5s'; DROP TABLE t;",
+        {},
+    ),
+    (
+        "name-cut",
+        f"CREATE TABLE {'x' * 70} (a int) DISTRIBUTED BY (a);",
+        "CREATE TABLE x (a int) DISTRIBUTED BY (a);",
+        {},
+    ),
+    (
+        "ignore-without-reason",
+        "-- gpcatalog: ignore distribution-missing\nCREATE TABLE t (a int);",
+        "CREATE TABLE t (a int);",
+        {},
+    ),
     (
         "ignore-unused",
         "-- gpcatalog: ignore distribution-missing it is fine\nCREATE TABLE t (a int) DISTRIBUTED BY (a);",
@@ -158,7 +187,12 @@ CASES: list[tuple[str, str, str, dict[str, object]]] = [
         "INSERT INTO t VALUES (:storage);",
         {},
     ),
-    ("ignore-unknown-rule", "-- gpcatalog: ignore no-such-rule why\nSELECT 1;", "-- a comment\nSELECT 1;", {}),
+    (
+        "ignore-unknown-rule",
+        "-- gpcatalog: ignore no-such-rule why\nSELECT 1;",
+        "-- a comment\nSELECT 1;",
+        {},
+    ),
 ]
 
 
@@ -169,7 +203,9 @@ def test_rule(rule: str, yes: str, no: str, settings: dict[str, object]) -> None
 
 
 def test_every_rule_is_tried() -> None:
-    assert {case[0] for case in CASES} | {"internal-error"} == set(every())  # that one takes a fault of this program
+    assert {case[0] for case in CASES} | {"internal-error"} == set(
+        every()
+    )  # that one takes a fault of this program
 
 
 def test_a_fault_at_one_statement_does_not_end_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -177,16 +213,24 @@ def test_a_fault_at_one_statement_does_not_end_the_run(monkeypatch: pytest.Monke
         raise IndexError("pop from empty list")
 
     monkeypatch.setitem(HANDLERS, "Truncate", broken)
-    report = run([Source("CREATE TABLE t (a int) DISTRIBUTED BY (a);\nTRUNCATE t;\nDROP TABLE t;", "x.sql")], Settings())
+    report = run(
+        [Source("CREATE TABLE t (a int) DISTRIBUTED BY (a);\nTRUNCATE t;\nDROP TABLE t;", "x.sql")],
+        Settings(),
+    )
     (found,) = [f for f in report.findings if f.finding.rule == "internal-error"]
     assert found.line == 2
-    assert found.finding.title.startswith("not checked: a bug of gpcatalog: IndexError in broken of test_check.py:")
+    assert found.finding.title.startswith(
+        "not checked: a bug of gpcatalog: IndexError in broken of test_check.py:"
+    )
     assert [s.cost.complete for s in report.statements] == [True, False, True]
     assert not report.total.complete
 
 
 def test_a_statement_in_error_leaves_the_total_incomplete() -> None:
-    report = run([Source("CREATE TABLE t (a int) DISTRIBUTED BY (a); CREATE TABEL u (a int);", "x.sql")], Settings())
+    report = run(
+        [Source("CREATE TABLE t (a int) DISTRIBUTED BY (a); CREATE TABEL u (a int);", "x.sql")],
+        Settings(),
+    )
     assert not report.total.complete
 
 
@@ -204,17 +248,25 @@ def test_no_rule_prints_figures_without_source() -> None:
 
 
 def test_ignore_needs_a_reason_and_counts() -> None:
-    report = check("-- gpcatalog: ignore distribution-missing loaded by COPY once\nCREATE TABLE t (a int);\nCREATE TABLE u (a int);")
+    report = check(
+        "-- gpcatalog: ignore distribution-missing loaded by COPY once\nCREATE TABLE t (a int);\nCREATE TABLE u (a int);"
+    )
     assert [(f.finding.rule, f.line) for f in report.findings] == [("distribution-missing", 3)]
     assert report.ignored == 1
-    same_line = check("CREATE TABLE t (a int); -- gpcatalog: ignore distribution-missing it is small")
+    same_line = check(
+        "CREATE TABLE t (a int); -- gpcatalog: ignore distribution-missing it is small"
+    )
     assert not same_line.findings
-    in_string = check("SELECT '-- gpcatalog: ignore distribution-missing x'; CREATE TABLE t (a int);")
+    in_string = check(
+        "SELECT '-- gpcatalog: ignore distribution-missing x'; CREATE TABLE t (a int);"
+    )
     assert {f.finding.rule for f in in_string.findings} == {"distribution-missing"}
 
 
 def test_budget_of_the_whole_change() -> None:
-    sql = "".join(f"CREATE TABLE t{i} (a int, d date) DISTRIBUTED BY (a) {MONTHLY};\n" for i in range(3))
+    sql = "".join(
+        f"CREATE TABLE t{i} (a int, d date) DISTRIBUTED BY (a) {MONTHLY};\n" for i in range(3)
+    )
     report = check(sql, change=Budget(leaves=35), disable=("heap-fact", "premade-far-ahead"))
     assert [(f.finding.rule, f.finding.title) for f in report.findings] == [
         ("budget-exceeded", "the change takes 36 leaves, the budget is 35")
@@ -269,7 +321,12 @@ def test_settings_from_pyproject(tmp_path: Path) -> None:
     )
     settings = read(file)
     assert settings is not None
-    assert (settings.server, settings.segments, settings.every_parts, settings.change.leaves) == ("greenplum6", 32, 50, 100)
+    assert (settings.server, settings.segments, settings.every_parts, settings.change.leaves) == (
+        "greenplum6",
+        32,
+        50,
+        100,
+    )
 
 
 def test_more_than_can_be_spelled_out() -> None:
@@ -286,4 +343,6 @@ def test_dumps_name_their_partitions() -> None:
         "(START (1) END (9) EVERY (1) WITH (tablename='t_first'), START (9) END (10) WITH (tablename='t_last', appendonly=false));"
     )
     assert report.total.leaves == 2
-    assert report.total.rows_segment["pg_appendonly"] == 2  # the root and the first: the last is heap
+    assert (
+        report.total.rows_segment["pg_appendonly"] == 2
+    )  # the root and the first: the last is heap

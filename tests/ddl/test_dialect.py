@@ -55,7 +55,9 @@ def test_corpus(file: Path, server: str) -> None:
 
 
 def test_no_golden_without_its_corpus() -> None:
-    known = {file.with_suffix(f".{server}.tree") for file, server in CASES if file.stem != "refused"}
+    known = {
+        file.with_suffix(f".{server}.tree") for file, server in CASES if file.stem != "refused"
+    }
     assert set(CORPUS.glob("*.tree")) == known
 
 
@@ -87,7 +89,9 @@ def test_error_says_where_and_what_was_expected() -> None:
 
 @pytest.mark.parametrize("dialect", ["postgres", "duckdb", ""])
 def test_other_dialects_leave_our_properties_out(dialect: str) -> None:
-    tree = sqlglot.parse_one("CREATE TABLE t (a int) WITH (appendonly=true) DISTRIBUTED RANDOMLY", read="greenplum")
+    tree = sqlglot.parse_one(
+        "CREATE TABLE t (a int) WITH (appendonly=true) DISTRIBUTED RANDOMLY", read="greenplum"
+    )
     assert tree.sql(dialect).startswith("CREATE TABLE t (a INT)")
 
 

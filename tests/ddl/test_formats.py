@@ -84,7 +84,10 @@ def test_sarif(here: Path) -> None:
         location = result["locations"][0]["physicalLocation"]
         assert location["artifactLocation"]["uri"] == "bad%20name.sql"
         region = location["region"]
-        assert (region["startLine"], region["startColumn"]) < (region["endLine"], region["endColumn"])
+        assert (region["startLine"], region["startColumn"]) < (
+            region["endLine"],
+            region["endColumn"],
+        )
     marks = [r["partialFingerprints"]["gpcatalogCheck/v1"] for r in run["results"]]
     assert len(set(marks)) == len(marks)
 
@@ -92,7 +95,10 @@ def test_sarif(here: Path) -> None:
 def test_github(here: Path) -> None:
     (here / "a,b.sql").write_text(BAD)
     out = call("a,b.sql", "--format", "github")[1]
-    assert all(re.match(r"::(error|warning|notice) file=a%2Cb\.sql,line=\d+,endLine=\d+", line) for line in out.splitlines())
+    assert all(
+        re.match(r"::(error|warning|notice) file=a%2Cb\.sql,line=\d+,endLine=\d+", line)
+        for line in out.splitlines()
+    )
     assert len(out.splitlines()) == 2
 
 
@@ -121,7 +127,9 @@ def test_folders_globs_placeholders_and_order(here: Path) -> None:
     )
     code, out = call("migrations")
     assert code == 0
-    assert "2 files, 2 statements (2 typed" in out  # what V2 makes V10 may drop: the order is that of versions
+    assert (
+        "2 files, 2 statements (2 typed" in out
+    )  # what V2 makes V10 may drop: the order is that of versions
     assert call("migrations/V*.sql")[1] == out
     (here / "model.sql").write_text("SELECT * FROM {{ ref('x') }}")
     code, out = call("model.sql")
@@ -135,12 +143,20 @@ def test_folders_globs_placeholders_and_order(here: Path) -> None:
         ((), {"everywhere", "prod", "not_test", "either", "version2"}),
         (("--set", "liquibase.contexts=prod"), {"everywhere", "prod", "not_test", "version2"}),
         (("--set", "liquibase.contexts=test"), {"everywhere", "version2"}),
-        (("--set", "liquibase.contexts=Demo, prod"), {"everywhere", "prod", "not_test", "either", "version2"}),
+        (
+            ("--set", "liquibase.contexts=Demo, prod"),
+            {"everywhere", "prod", "not_test", "either", "version2"},
+        ),
         (("--set", "liquibase.labels=v1 or v3"), {"everywhere", "prod", "not_test", "either"}),
-        (("--set", f"liquibase.labels={'(' * 5000}v1"), {"everywhere", "prod", "not_test", "either"}),
+        (
+            ("--set", f"liquibase.labels={'(' * 5000}v1"),
+            {"everywhere", "prod", "not_test", "either"},
+        ),
     ],
 )
-def test_contexts_and_labels_of_liquibase(here: Path, given: tuple[str, ...], made: set[str]) -> None:
+def test_contexts_and_labels_of_liquibase(
+    here: Path, given: tuple[str, ...], made: set[str]
+) -> None:
     """Without contexts or a label filter in use every changeset runs, as Liquibase has it; so does one without a context."""
     heads = {
         "everywhere": "",
@@ -149,7 +165,9 @@ def test_contexts_and_labels_of_liquibase(here: Path, given: tuple[str, ...], ma
         "either": ' context:"demo,x"',
     }
     heads["version2"] = " labels:v2,v4"
-    text = "".join(f"--changeset me:{n}{head}\nCREATE TABLE {n} (a int);\n" for n, head in heads.items())
+    text = "".join(
+        f"--changeset me:{n}{head}\nCREATE TABLE {n} (a int);\n" for n, head in heads.items()
+    )
     (here / "all.sql").write_text("--liquibase formatted sql\n" + text)
     report = json.loads(call("all.sql", "--server", "postgres15", "--format", "json", *given)[1])
     assert {s["table"] for s in report["statements"]} == made
@@ -166,7 +184,9 @@ def test_files_that_psql_reads_and_files_that_nobody_reads(here: Path) -> None:
         "SELECT format('CREATE TABLE x%s (a int)', i) FROM generate_series(1, 3) i \\gexec\n"
     )
     (folder / "sub" / "one.sql").write_text("CREATE TABLE o (a int) DISTRIBUTED BY (a);\n")
-    (folder / "Other.DDL").write_text("CREATE TABLE d (a int DEFAULT 1, b int[] DEFAULT '{{1}}') DISTRIBUTED BY (a);\n")
+    (folder / "Other.DDL").write_text(
+        "CREATE TABLE d (a int DEFAULT 1, b int[] DEFAULT '{{1}}') DISTRIBUTED BY (a);\n"
+    )
     (folder / "changes.yaml").write_text("databaseChangeLog:\n  - changeSet: {id: 1}\n")
     (folder / "package.json").write_text("{}")
     code, out = call("ddl", "--format", "json")
@@ -174,7 +194,9 @@ def test_files_that_psql_reads_and_files_that_nobody_reads(here: Path) -> None:
     assert code == 1
     assert report["total"]["leaves"] == 3  # each file is counted once, however it is reached
     assert report["total"]["complete"] is False
-    said = [f["finding"]["title"] for f in report["findings"] if f["finding"]["rule"] == "file-not-read"]
+    said = [
+        f["finding"]["title"] for f in report["findings"] if f["finding"]["rule"] == "file-not-read"
+    ]
     assert len(said) == 3
     assert "would include itself" in " ".join(said)
     assert "cannot read" in " ".join(said)
@@ -184,7 +206,12 @@ def test_files_that_psql_reads_and_files_that_nobody_reads(here: Path) -> None:
 
 def test_diff(here: Path) -> None:
     def git(*words: str) -> None:
-        subprocess.run(["git", "-c", "user.name=t", "-c", "user.email=t@example.com", *words], cwd=here, check=True, capture_output=True)
+        subprocess.run(
+            ["git", "-c", "user.name=t", "-c", "user.email=t@example.com", *words],
+            cwd=here,
+            check=True,
+            capture_output=True,
+        )
 
     git("init", "-q")
     file = here / "x.sql"
@@ -214,12 +241,19 @@ NAMES = [
 ]
 
 
-@pytest.mark.parametrize("setting", ["", "diff.mnemonicPrefix=true", "diff.noprefix=true", "core.quotePath=false"])
+@pytest.mark.parametrize(
+    "setting", ["", "diff.mnemonicPrefix=true", "diff.noprefix=true", "core.quotePath=false"]
+)
 def test_diff_of_any_file_name(here: Path, setting: str) -> None:
     """Names that git quotes; and lines of a file that look like the heading of another one's changes."""
 
     def git(*words: str) -> None:
-        subprocess.run(["git", "-c", "user.name=t", "-c", "user.email=t@example.com", *words], cwd=here, check=True, capture_output=True)
+        subprocess.run(
+            ["git", "-c", "user.name=t", "-c", "user.email=t@example.com", *words],
+            cwd=here,
+            check=True,
+            capture_output=True,
+        )
 
     git("init", "-q")
     if setting:
@@ -265,7 +299,9 @@ def test_a_table_of_settings_that_does_not_exist(here: Path) -> None:
 
 
 def test_what_the_change_adds_to_each_table(here: Path) -> None:
-    (here / "gpcatalog.toml").write_text("[check]\nserver = 'greenplum6'\n[check.table]\nleaves = 100\n[check.change]\nleaves = 100\n")
+    (here / "gpcatalog.toml").write_text(
+        "[check]\nserver = 'greenplum6'\n[check.table]\nleaves = 100\n[check.change]\nleaves = 100\n"
+    )
     (here / "f.sql").write_text(
         "CREATE TABLE sales (a int, d date) WITH (appendonly=true, orientation=column) DISTRIBUTED BY (a) PARTITION BY RANGE (d)"
         " (START (date '2026-01-01') END (date '2026-02-01') EVERY (interval '1 day'));\n"

@@ -19,7 +19,31 @@ _WORDS = sorted(WORDS)
 _PIECES = st.one_of(
     st.sampled_from(_WORDS),
     st.sampled_from(
-        ["(", ")", ",", ";", "'", '"', "$$", "$a$", "--", "/*", "*/", "\\", "::", ":", "E'", "U&'", "[", "]", "1", "1e", ".", "=", "\n"]
+        [
+            "(",
+            ")",
+            ",",
+            ";",
+            "'",
+            '"',
+            "$$",
+            "$a$",
+            "--",
+            "/*",
+            "*/",
+            "\\",
+            "::",
+            ":",
+            "E'",
+            "U&'",
+            "[",
+            "]",
+            "1",
+            "1e",
+            ".",
+            "=",
+            "\n",
+        ]
     ),
     st.text(max_size=6),
 )
@@ -46,7 +70,9 @@ def test_made_statements_round_trip(seed: int, server: str, damaged: bool) -> No
     for statement in statements(Source(sql), editions(server)):
         if statement.tree is not None:
             written = Greenplum().generate(statement.tree)
-            assert read_statement(scan(written, 0, WORDS)[0], editions(server))[0] == statement.tree, written
+            assert (
+                read_statement(scan(written, 0, WORDS)[0], editions(server))[0] == statement.tree
+            ), written
 
 
 @settings(max_examples=100, deadline=None)

@@ -15,21 +15,31 @@ from gpcatalog.dialect.script import Source
 CASES: dict[str, Callable[[int], str]] = {
     "partitions added": lambda n: (
         "CREATE TABLE t (a int) DISTRIBUTED BY (a) PARTITION BY RANGE (a) (START (0) END (1));"
-        + "".join(f"ALTER TABLE t ADD PARTITION p{i} START ({i}) END ({i + 1});" for i in range(1, n))
+        + "".join(
+            f"ALTER TABLE t ADD PARTITION p{i} START ({i}) END ({i + 1});" for i in range(1, n)
+        )
     ),
     "tables made, others altered": lambda n: "".join(
-        f"CREATE TABLE t{i} (a int, b text) DISTRIBUTED BY (a); ALTER TABLE x{i} ADD COLUMN b int;" for i in range(n)
+        f"CREATE TABLE t{i} (a int, b text) DISTRIBUTED BY (a); ALTER TABLE x{i} ADD COLUMN b int;"
+        for i in range(n)
     ),
     "ignore comments": lambda n: "".join(
-        f"-- gpcatalog: ignore distribution-missing why {i}\nCREATE TABLE t{i} (a int);\n" for i in range(n)
+        f"-- gpcatalog: ignore distribution-missing why {i}\nCREATE TABLE t{i} (a int);\n"
+        for i in range(n)
     ),
     "quotes that close late": lambda n: "SELECT 'a;\n" * n,
     "dollars": lambda n: "SELECT $a;\n" * n,
     "sums": lambda n: "SELECT 1" + " + 1" * n,
     "joins": lambda n: "SELECT * FROM a" + " JOIN b ON x" * n,
     "rows": lambda n: "INSERT INTO t VALUES " + ",".join("(1, 'x', 2.5)" for _ in range(n)),
-    "columns": lambda n: "CREATE TABLE t (" + ",".join(f"c{i} int CHECK (c{i} > 0)" for i in range(n)) + ") DISTRIBUTED BY (c1)",
-    "subqueries": lambda n: "SELECT * FROM " + "(SELECT * FROM " * (n // 20) + "t" + ") q" * (n // 20),
+    "columns": lambda n: (
+        "CREATE TABLE t ("
+        + ",".join(f"c{i} int CHECK (c{i} > 0)" for i in range(n))
+        + ") DISTRIBUTED BY (c1)"
+    ),
+    "subqueries": lambda n: (
+        "SELECT * FROM " + "(SELECT * FROM " * (n // 20) + "t" + ") q" * (n // 20)
+    ),
     "parentheses": lambda n: "SELECT " + "(" * (n // 10) + "1" + ")" * (n // 10),
 }
 

@@ -62,13 +62,16 @@ def _storage_changes() -> str:
     """Every order of the three storages of Greenplum 7, with and without a TOAST relation, an index, a dropped column."""
     text = []
     shapes = itertools.product(
-        ("i int, t text", "i int", "i int, t text, gone text"), itertools.permutations(("heap", "ao_row", "ao_column"))
+        ("i int, t text", "i int", "i int, t text, gone text"),
+        itertools.permutations(("heap", "ao_row", "ao_column")),
     )
     for n, (columns, order) in enumerate(shapes):
         text.append(f"CREATE TABLE am{n} ({columns}) USING {order[0]} DISTRIBUTED BY (i);")
         text += [f"ALTER TABLE am{n} DROP COLUMN gone, DROP COLUMN t;"] if "gone" in columns else []
         text += [f"CREATE INDEX ON am{n} (i);"] if n % 2 else []
-        text += [f"ALTER TABLE am{n} SET ACCESS METHOD {method};" for method in (*order[1:], order[0])]
+        text += [
+            f"ALTER TABLE am{n} SET ACCESS METHOD {method};" for method in (*order[1:], order[0])
+        ]
         later = ("ADD COLUMN x text", "OWNER TO CURRENT_USER", f"RENAME TO am{n}x")[n % 3]
         text += [f"ALTER TABLE am{n} {later};", f"DROP TABLE am{n}{'x' if n % 3 == 2 else ''};"]
     return "\n".join(text) + "\n"
@@ -240,7 +243,11 @@ UNKNOWN = ("whether the view already exists",)
     ("fixture", "scripts"),
     [
         pytest.param("gp6_dsn", (EVERYWHERE, BOTH_GREENPLUMS, SIX), marks=pytest.mark.greenplum),
-        pytest.param("gp7_dsn", (EVERYWHERE, BOTH_GREENPLUMS, SEVEN, MODERN, _storage_changes()), marks=pytest.mark.greenplum),
+        pytest.param(
+            "gp7_dsn",
+            (EVERYWHERE, BOTH_GREENPLUMS, SEVEN, MODERN, _storage_changes()),
+            marks=pytest.mark.greenplum,
+        ),
         pytest.param("pg_dsn", (EVERYWHERE, MODERN, ALONE), marks=pytest.mark.postgres),
         pytest.param("pgnew_dsn", (EVERYWHERE, MODERN, ALONE), marks=pytest.mark.postgres),
     ],

@@ -20,7 +20,12 @@ from tests.capacity.live import Live, added, own_database
 
 STORAGES = {
     "gp6": ("", " WITH (appendonly=true)", " WITH (appendonly=true, orientation=column)"),
-    "gp7": ("", " WITH (appendonly=true)", " USING ao_column", " WITH (appendoptimized=true, orientation=column, compresstype=zlib)"),
+    "gp7": (
+        "",
+        " WITH (appendonly=true)",
+        " USING ao_column",
+        " WITH (appendoptimized=true, orientation=column, compresstype=zlib)",
+    ),
     "pg": ("",),
 }
 COLUMNS = (
@@ -54,7 +59,11 @@ AFTER = (
 
 # {0} the table's name, {1} its storage, {2} DISTRIBUTED BY (a) where there is distribution
 ON_ONE_TABLE = (
-    ("CREATE TABLE {0} (a serial, b text){1}{2}", "ALTER TABLE {0} ADD COLUMN c bigserial", "DROP TABLE {0}"),
+    (
+        "CREATE TABLE {0} (a serial, b text){1}{2}",
+        "ALTER TABLE {0} ADD COLUMN c bigserial",
+        "DROP TABLE {0}",
+    ),
     (
         "CREATE SEQUENCE {0}_q START 5 CACHE 3",
         "CREATE TABLE {0} (a int, b bigint DEFAULT nextval('{0}_q')){1}{2}",
@@ -239,17 +248,27 @@ def scripts(server: str) -> Iterator[list[str]]:
                 if "SUBPARTITION" not in partition:
                     script.append(f"CREATE INDEX i{number} ON {name} (a)")
                 if "(d) (START (date '2020-01-31')" in partition:
-                    script.append(f"ALTER TABLE {name} ADD PARTITION late START (date '2020-07-01') END (date '2020-08-01')")
+                    script.append(
+                        f"ALTER TABLE {name} ADD PARTITION late START (date '2020-07-01') END (date '2020-08-01')"
+                    )
                     script.append(f"ALTER TABLE {name} DROP PARTITION late")
                 if "RANGE (d) SUBPARTITION" in partition:
-                    script.append(f"ALTER TABLE {name} ADD PARTITION late START (date '2020-07-01') END (date '2020-08-01')")
+                    script.append(
+                        f"ALTER TABLE {name} ADD PARTITION late START (date '2020-07-01') END (date '2020-08-01')"
+                    )
                 if "EVERY (4))" in partition:
-                    script.append(f"ALTER TABLE {name} ADD PARTITION p9 START (10) END (20){' WITH (appendonly=true)' if storage else ''}")
+                    script.append(
+                        f"ALTER TABLE {name} ADD PARTITION p9 START (10) END (20){' WITH (appendonly=true)' if storage else ''}"
+                    )
                     script.append(f"ALTER TABLE {name} ADD DEFAULT PARTITION o")
                 script.append(f"DROP TABLE {name}")
                 yield script
     # Greenplum 6 alone names a partition by its rank
-    ranked = [(*part[:1], "ALTER TABLE {0} DROP PARTITION FOR (RANK(4))", *part[2:]) for part in CLASSIC_PARTITIONED[:1] if family == "gp6"]
+    ranked = [
+        (*part[:1], "ALTER TABLE {0} DROP PARTITION FOR (RANK(4))", *part[2:])
+        for part in CLASSIC_PARTITIONED[:1]
+        if family == "gp6"
+    ]
     for storage in STORAGES[family]:
         made = [*ON_ONE_TABLE, *(() if storage else ON_HEAP), *(() if family == "gp6" else MODERN)]
         made += [*CLASSIC_PARTITIONED, *ranked] if family != "pg" else []
@@ -258,7 +277,10 @@ def scripts(server: str) -> Iterator[list[str]]:
                 continue  # it says that the files a rewrite leaves are not known
             number += 1
             first = " DISTRIBUTED BY (column1)" if distributed else ""
-            yield [s.replace("{2_first}", first).format(f"t{number}", storage, distributed) for s in steps]
+            yield [
+                s.replace("{2_first}", first).format(f"t{number}", storage, distributed)
+                for s in steps
+            ]
     if family != "gp6":
         for storage in STORAGES[family]:
             for key, parts in (
@@ -270,13 +292,25 @@ def scripts(server: str) -> Iterator[list[str]]:
                 name = f"t{number}"
                 yield [
                     f"CREATE TABLE {name} (a int, d date, r text) PARTITION BY {key}{storage}{distributed}",
-                    *(f"CREATE TABLE {name}_{i} PARTITION OF {name} FOR VALUES {bound}" for i, bound in enumerate(parts)),
-                    *([f"CREATE TABLE {name}_d PARTITION OF {name} DEFAULT"] if "HASH" not in key else []),
+                    *(
+                        f"CREATE TABLE {name}_{i} PARTITION OF {name} FOR VALUES {bound}"
+                        for i, bound in enumerate(parts)
+                    ),
+                    *(
+                        [f"CREATE TABLE {name}_d PARTITION OF {name} DEFAULT"]
+                        if "HASH" not in key
+                        else []
+                    ),
                 ]
 
 
 def names(live: Live) -> set[str]:
-    return {str(n) for (n,) in live.rows("SELECT relname FROM pg_catalog.pg_class WHERE relkind IN ('r', 'p') AND relnamespace = 2200")}
+    return {
+        str(n)
+        for (n,) in live.rows(
+            "SELECT relname FROM pg_catalog.pg_class WHERE relkind IN ('r', 'p') AND relnamespace = 2200"
+        )
+    }
 
 
 def walk(live: Live, edition: Edition) -> tuple[int, list[str]]:
@@ -297,7 +331,9 @@ def walk(live: Live, edition: Edition) -> tuple[int, list[str]]:
                     break
                 raise AssertionError(f"{sql}: {e}") from None
             if "DROP" in sql or "ADD COLUMN" in sql or " TYPE " in sql or "TRUNCATE" in sql:
-                for conn in live.instances.values():  # the files of what was dropped go with the next checkpoint
+                for conn in (
+                    live.instances.values()
+                ):  # the files of what was dropped go with the next checkpoint
                     conn.execute("CHECKPOINT")
             found = added(before, live.count())
             assert not effect.unknown, (sql, effect.unknown)
@@ -309,15 +345,24 @@ def walk(live: Live, edition: Edition) -> tuple[int, list[str]]:
                 if (
                     edition.greenplum
                     and content < 0
-                    and (sql.startswith("ALTER") or (sql.startswith("DROP") and any(x.startswith("ALTER") for x in script)))
+                    and (
+                        sql.startswith("ALTER")
+                        or (sql.startswith("DROP") and any(x.startswith("ALTER") for x in script))
+                    )
                 ):
                     # what was done to a table is noted on the coordinator, once a kind of deed
                     wanted.pop("pg_stat_last_operation", None)
                     rows.pop("pg_stat_last_operation", None)
                 compared += 1
                 if wanted != rows:
-                    off = {k: (wanted.get(k, 0), rows.get(k, 0)) for k in {**wanted, **rows} if wanted.get(k, 0) != rows.get(k, 0)}
-                    differences.append(f"{edition.name} content {content}: {sql}: (predicted, counted) {off}")
+                    off = {
+                        k: (wanted.get(k, 0), rows.get(k, 0))
+                        for k in {**wanted, **rows}
+                        if wanted.get(k, 0) != rows.get(k, 0)
+                    }
+                    differences.append(
+                        f"{edition.name} content {content}: {sql}: (predicted, counted) {off}"
+                    )
             if (
                 sql.startswith(("CREATE TABLE", "ALTER TABLE"))
                 and effect.table is not None
@@ -330,7 +375,9 @@ def walk(live: Live, edition: Edition) -> tuple[int, list[str]]:
                 )
                 compared += 1
                 if new != said:
-                    differences.append(f"{edition.name} names: {sql}: predicted {sorted(said - new)[:5]}, made {sorted(new - said)[:5]}")
+                    differences.append(
+                        f"{edition.name} names: {sql}: predicted {sorted(said - new)[:5]}, made {sorted(new - said)[:5]}"
+                    )
     return compared, differences
 
 
@@ -363,14 +410,26 @@ def zones(live: Live, edition: Edition) -> tuple[int, list[str]]:
                     "SELECT pg_get_expr(relpartbound, c.oid) FROM pg_class c JOIN pg_inherits i ON i.inhrelid = c.oid "
                     "WHERE inhparent = 'zoned'::regclass ORDER BY c.oid"
                 )
-            made = [re.findall(r"'([^']+)'", str(text))[-1] for (text,) in live.work.execute(query.encode()).fetchall()]
-            instants = [datetime.fromisoformat(text + ":00" if re.search(r"[+-]\d\d$", text) else text) for text in made]
+            made = [
+                re.findall(r"'([^']+)'", str(text))[-1]
+                for (text,) in live.work.execute(query.encode()).fetchall()
+            ]
+            instants = [
+                datetime.fromisoformat(text + ":00" if re.search(r"[+-]\d\d$", text) else text)
+                for text in made
+            ]
             instants = [instant.astimezone(UTC) for instant in instants]
-            said = [part.upper.astimezone(UTC) for part in effect.new_parts if isinstance(part.upper, datetime)]
+            said = [
+                part.upper.astimezone(UTC)
+                for part in effect.new_parts
+                if isinstance(part.upper, datetime)
+            ]
             live.work.execute("DROP TABLE zoned")
             compared += 1
             if instants != said:
-                differences.append(f"{edition.name} {zone}: {span}: predicted {[str(x) for x in said][:4]}, made {made[:4]} of {len(made)}")
+                differences.append(
+                    f"{edition.name} {zone}: {span}: predicted {[str(x) for x in said][:4]}, made {made[:4]} of {len(made)}"
+                )
     live.work.execute("SET TimeZone = 'UTC'")
     return compared, differences
 

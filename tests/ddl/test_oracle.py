@@ -33,7 +33,9 @@ class Oracle:
         """Whether it is free of syntax errors, and the server's message."""
         result = self.conn.pgconn.prepare(b"", sql.encode())
         state = (result.error_field(psycopg.pq.DiagnosticField.SQLSTATE) or b"").decode()
-        message = (result.error_field(psycopg.pq.DiagnosticField.MESSAGE_PRIMARY) or b"").decode(errors="replace")
+        message = (result.error_field(psycopg.pq.DiagnosticField.MESSAGE_PRIMARY) or b"").decode(
+            errors="replace"
+        )
         return state != "42601", message
 
 
@@ -101,8 +103,12 @@ def test_greenplum_7(gp7_dsn: str) -> None:
 def keywords_of(dsn: str, server: str) -> None:
     """Every keyword, its class and whether it may be a label without AS: as the server lists them."""
     with psycopg.connect(dsn) as conn:
-        listed = conn.execute("SELECT word, catcode::text, barelabel FROM pg_catalog.pg_get_keywords()").fetchall()
-    assert editions(server)[0].classes == {word: letter.upper() if bare else letter.lower() for word, letter, bare in listed}
+        listed = conn.execute(
+            "SELECT word, catcode::text, barelabel FROM pg_catalog.pg_get_keywords()"
+        ).fetchall()
+    assert editions(server)[0].classes == {
+        word: letter.upper() if bare else letter.lower() for word, letter, bare in listed
+    }
 
 
 @pytest.mark.postgres

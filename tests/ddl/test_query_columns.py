@@ -16,7 +16,17 @@ from gpcatalog.effects.query_columns import columns_of
 from gpcatalog.effects.schema_state import SchemaState
 from tests.conftest import fresh_database
 
-NUMBERS = ("1::int2", "2::int4", "3::int8", "4.5::numeric", "1.5::float4", "2.5::float8", "3", "4.5", "5000000000")
+NUMBERS = (
+    "1::int2",
+    "2::int4",
+    "3::int8",
+    "4.5::numeric",
+    "1.5::float4",
+    "2.5::float8",
+    "3",
+    "4.5",
+    "5000000000",
+)
 TIMES = ("date'2020-01-01'", "timestamp'2020-01-01'", "timestamptz'2020-01-01'", "interval'1day'")
 VALUES = NUMBERS + TIMES
 ALIASES = ("", "x", "AS x", "x(y)")
@@ -50,10 +60,19 @@ QUERIES = [
     *(f"SELECT {a} {operator} {b} AS x" for a, operator, b in product(VALUES, "+-*/%", VALUES)),
     *(f"SELECT -{a} AS x" for a in VALUES),
     *(f"SELECT ARRAY[{a}, {b}] AS x" for a, b in product(VALUES, VALUES)),
-    *(f"SELECT * FROM generate_series({a}, {b}) {alias}" for a, b, alias in product(NUMBERS, NUMBERS, ALIASES)),
-    *(f"SELECT * FROM generate_series({a}, {a}, interval '1 day') {alias}" for a, alias in product(TIMES[:3], ALIASES)),
+    *(
+        f"SELECT * FROM generate_series({a}, {b}) {alias}"
+        for a, b, alias in product(NUMBERS, NUMBERS, ALIASES)
+    ),
+    *(
+        f"SELECT * FROM generate_series({a}, {a}, interval '1 day') {alias}"
+        for a, alias in product(TIMES[:3], ALIASES)
+    ),
     "SELECT a, a / 10 AS b, x.a AS z FROM generate_series(1, 100) a, generate_series(1, 2) AS x(a)",
-    *(f"SELECT sum(x), avg(x), min(x), max(x), count(x), sum(x) OVER () FROM (SELECT {value} AS x) s GROUP BY x" for value in VALUES),
+    *(
+        f"SELECT sum(x), avg(x), min(x), max(x), count(x), sum(x) OVER () FROM (SELECT {value} AS x) s GROUP BY x"
+        for value in VALUES
+    ),
     "SELECT * FROM v",
     "SELECT * FROM w",
     "SELECT n.*, w.z FROM n, w",
@@ -114,8 +133,14 @@ def test_the_server_agrees(server: str, request: pytest.FixtureRequest) -> None:
             assert [c.name for c in derived] == [d.name for d in described], query
             real = [types[d.type_code] for d in described]
             real = ["_array" if name.startswith("_") else name for name in real]
-            mine = ["varchar" if c.type == "code" else c.type for c in derived]  # clients are told of what type a domain is
-            assert all(m in ("", name) for m, name in zip(mine, real, strict=True)), (query, derived, real)
+            mine = [
+                "varchar" if c.type == "code" else c.type for c in derived
+            ]  # clients are told of what type a domain is
+            assert all(m in ("", name) for m, name in zip(mine, real, strict=True)), (
+                query,
+                derived,
+                real,
+            )
             told += all(c.type for c in derived)
     assert accepted > 500
     assert told / accepted > 0.7  # else nothing is tested
@@ -144,7 +169,9 @@ def test_a_view_that_changed_is_not_read_by_its_first_definition() -> None:
     assert width("SELECT * FROM v") is None
     run("ALTER VIEW v2 RENAME COLUMN a TO c;")
     assert width("SELECT * FROM v2") is None
-    run("CREATE SCHEMA s; CREATE TABLE s.v3 (a int, b int, c int); CREATE VIEW v3 AS SELECT a FROM t; SET search_path = s, public;")
+    run(
+        "CREATE SCHEMA s; CREATE TABLE s.v3 (a int, b int, c int); CREATE VIEW v3 AS SELECT a FROM t; SET search_path = s, public;"
+    )
     assert width("SELECT * FROM v3") in (3, None)
     run("CREATE TABLE l (LIKE v2); CREATE FOREIGN TABLE f (x int, y text) SERVER z;")
     assert width("SELECT * FROM f") == 2

@@ -18,17 +18,33 @@ BODIES = (
     ("plpgsql", "BEGIN TRUNCATE held; INSERT INTO held VALUES (1); END", True),
     ("plpgsql", "DECLARE n int; BEGIN SELECT count(*) INTO n FROM held; END", True),
     ("plpgsql", "DECLARE n int; BEGIN EXECUTE 'SELECT count(*) FROM held' INTO n; END", True),
-    ("plpgsql", "DECLARE r record; BEGIN FOR r IN SELECT * FROM held LOOP UPDATE held SET a = a; END LOOP; END", True),
-    ("sql", "INSERT INTO held VALUES (1); SELECT ROW('x', 1000.0, 25, '(2,2)'); SELECT NULL::void", True),
+    (
+        "plpgsql",
+        "DECLARE r record; BEGIN FOR r IN SELECT * FROM held LOOP UPDATE held SET a = a; END LOOP; END",
+        True,
+    ),
+    (
+        "sql",
+        "INSERT INTO held VALUES (1); SELECT ROW('x', 1000.0, 25, '(2,2)'); SELECT NULL::void",
+        True,
+    ),
     ("plpgsql", "BEGIN CREATE TABLE made (a int); END", False),
     ("plpgsql", "BEGIN EXECUTE 'CREATE TABLE made (a int)'; END", False),
     ("plpgsql", "BEGIN EXECUTE 'CREATE' || ' TABLE made (a int)'; END", False),
-    ("plpgsql", "DECLARE t text := 'cre'; BEGIN t := t || 'ate table made (a int)'; EXECUTE t; END", False),
+    (
+        "plpgsql",
+        "DECLARE t text := 'cre'; BEGIN t := t || 'ate table made (a int)'; EXECUTE t; END",
+        False,
+    ),
     ("plpgsql", "BEGIN EXECUTE 'SELECT 1; CREATE TABLE made (a int)'; END", False),
     ("plpgsql", "BEGIN EXECUTE 'SELECT * INTO made FROM held'; END", False),
     ("plpgsql", "BEGIN EXECUTE 'WITH x AS (SELECT 1 AS a) SELECT * INTO made FROM x'; END", False),
     ("plpgsql", "BEGIN EXECUTE format('DROP %s held', 'TABLE'); END", False),
-    ("plpgsql", "BEGIN EXECUTE 'explain analyze ' || 'create table made as select 1 as a'; END", False),
+    (
+        "plpgsql",
+        "BEGIN EXECUTE 'explain analyze ' || 'create table made as select 1 as a'; END",
+        False,
+    ),
     ("sql", "CREATE TABLE made (a int); SELECT NULL::void", False),
     ("plpgsql", "BEGIN PERFORM makes(); END", False),
     ("plpgsql", "DECLARE n int; BEGIN n := (SELECT count(makes()) FROM held); END", False),
@@ -38,7 +54,9 @@ MAKES = "CREATE FUNCTION makes() RETURNS void AS $$ BEGIN CREATE TABLE made (a i
 
 
 @pytest.mark.parametrize("server", ["gp6", "gp7", "pg15", "pg18"])
-def test_a_call_that_is_told_to_change_nothing_changes_nothing(server: str, request: pytest.FixtureRequest) -> None:
+def test_a_call_that_is_told_to_change_nothing_changes_nothing(
+    server: str, request: pytest.FixtureRequest
+) -> None:
     fixture = {"pg15": "pg_dsn", "pg18": "pgnew_dsn"}.get(server, f"{server}_dsn")
     made = fresh_database(request.getfixturevalue(fixture), "routines")
     with psycopg.connect(made, autocommit=True) as conn:
@@ -54,9 +72,13 @@ def test_a_call_that_is_told_to_change_nothing_changes_nothing(server: str, requ
                 try:
                     conn.execute("SET LOCAL check_function_bodies = off")
                     conn.execute(function.encode())
-                    before = conn.execute("SELECT count(*), count(*) FILTER (WHERE relname = 'made') FROM pg_class").fetchone()
+                    before = conn.execute(
+                        "SELECT count(*), count(*) FILTER (WHERE relname = 'made') FROM pg_class"
+                    ).fetchone()
                     conn.execute("SELECT tried()")
-                    after = conn.execute("SELECT count(*), count(*) FILTER (WHERE relname = 'made') FROM pg_class").fetchone()
+                    after = conn.execute(
+                        "SELECT count(*), count(*) FILTER (WHERE relname = 'made') FROM pg_class"
+                    ).fetchone()
                 except psycopg.Error:
                     assert not harmless, body
                     continue

@@ -31,7 +31,11 @@ def test_quotes_comments_and_dollars() -> None:
         "-- a; b\n/* c; /* nested; */ d; */ SELECT 'a;b', \"c;d\", $$e;f$$, $q$ $$ ; $q$, E'g\\';h';\n"
         "DO $x$ BEGIN PERFORM 1; END $x$;\nCREATE FUNCTION f() RETURNS int AS 'SELECT 1;' LANGUAGE sql;;\n"
     )
-    assert [(s.outcome, s.place.line) for s in read(text)] == [(Outcome.TYPED, 2), (Outcome.TYPED, 3), (Outcome.TYPED, 4)]
+    assert [(s.outcome, s.place.line) for s in read(text)] == [
+        (Outcome.TYPED, 2),
+        (Outcome.TYPED, 3),
+        (Outcome.TYPED, 4),
+    ]
 
 
 def test_rule_and_atomic_bodies_hold_semicolons() -> None:
@@ -50,7 +54,13 @@ def test_places_count_characters() -> None:
 
 @pytest.mark.parametrize(
     ("text", "line"),
-    [("SELECT 'open;\n", 1), ("SELECT 1; SELECT $$open;\n", 1), ("/* open", 1), ('SELECT "open', 1), ('SELECT ""', 1)],
+    [
+        ("SELECT 'open;\n", 1),
+        ("SELECT 1; SELECT $$open;\n", 1),
+        ("/* open", 1),
+        ('SELECT "open', 1),
+        ('SELECT ""', 1),
+    ],
 )
 def test_what_is_never_closed(text: str, line: int) -> None:
     last = read(text)[-1]

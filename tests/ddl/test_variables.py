@@ -26,15 +26,24 @@ SCRIPTS = {
         "SELECT (ARRAY[1,2,3])[1:2], 1::int;\n",
         {"t": "Odd Name", "word": "it's", "n": "7"},
     ),
-    "a clause": ("CREATE TABLE t (a int) :how;\nCREATE TABLE u (a int) :none;\n", {"how": "WITH (fillfactor=50)", "none": ""}),
-    "several statements": (":all CREATE TABLE c (a text);\n", {"all": "CREATE TABLE a (a int); CREATE TABLE b (a int);"}),
+    "a clause": (
+        "CREATE TABLE t (a int) :how;\nCREATE TABLE u (a int) :none;\n",
+        {"how": "WITH (fillfactor=50)", "none": ""},
+    ),
+    "several statements": (
+        ":all CREATE TABLE c (a text);\n",
+        {"all": "CREATE TABLE a (a int); CREATE TABLE b (a int);"},
+    ),
     "values in values": ("CREATE TABLE :a;\n", {"a": "t_:b (:c)", "b": "1", "c": "a text"}),
     "set": (
         "\\set n 3\n\\set cols 'a int' ', ' 'b text'\n\\set both :n :n\nCREATE TABLE t_:n (:cols);\nCREATE TABLE u_:both (a int);\n",
         {},
     ),
     "set what was given": ("\\set n 3\nCREATE TABLE t_:n (a text);\n", {"n": "4"}),
-    "unset": ("\\unset n\n\\if :{?n}\nCREATE TABLE a (a text);\n\\else\nCREATE TABLE b (a int);\n\\endif\n", {"n": "4"}),
+    "unset": (
+        "\\unset n\n\\if :{?n}\nCREATE TABLE a (a text);\n\\else\nCREATE TABLE b (a int);\n\\endif\n",
+        {"n": "4"},
+    ),
     "branches": (
         "\\if :yes\nCREATE TABLE a (a int);\n\\if :no\nCREATE TABLE b (a text);\n\\elif tru\nCREATE TABLE c (a text);\n\\else\n"
         "CREATE TABLE d (a text);\n\\endif\n\\else\nCREATE TABLE e (a text);\n\\if :yes\nCREATE TABLE f (a text);\n\\endif\n\\endif\n"
@@ -50,7 +59,10 @@ SCRIPTS = {
         "\\if :{?x}\nCREATE TABLE c (a int);\n\\endif\nCREATE TABLE d (a text);\n",
         {},
     ),
-    "two commands on a line": ("\\set a 1 \\\\ CREATE TABLE t_:a (a int);\n\\if 1 \\\\ CREATE TABLE u (a text); \\endif\n", {}),
+    "two commands on a line": (
+        "\\set a 1 \\\\ CREATE TABLE t_:a (a int);\n\\if 1 \\\\ CREATE TABLE u (a text); \\endif\n",
+        {},
+    ),
 }
 
 
@@ -75,10 +87,17 @@ def test_as_psql(name: str, pg_dsn: str, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     ((classes_after, attributes_after),) = asked(dsn, count)
     report = checked(text, values)
-    assert [f.finding.title for f in report.findings if f.finding.rule in ("syntax-error", "value-unknown", "cost-unknown")] == []
+    assert [
+        f.finding.title
+        for f in report.findings
+        if f.finding.rule in ("syntax-error", "value-unknown", "cost-unknown")
+    ] == []
     assert report.total.complete
     rows = report.total.rows_coordinator
-    assert (rows["pg_class"], rows["pg_attribute"]) == (classes_after - classes, attributes_after - attributes)
+    assert (rows["pg_class"], rows["pg_attribute"]) == (
+        classes_after - classes,
+        attributes_after - attributes,
+    )
 
 
 def test_a_value_that_is_missing() -> None:
@@ -88,11 +107,19 @@ def test_a_value_that_is_missing() -> None:
         " EVERY (1));\nINSERT INTO t VALUES (:x);\nALTER TABLE t ADD COLUMN b text;\n"
     )
     report = checked(text, {}, "greenplum6")
-    found = [(f.finding.rule, f.line, f.finding.remedy) for f in report.findings if f.finding.rule in ("value-unknown", "cost-unknown")]
+    found = [
+        (f.finding.rule, f.line, f.finding.remedy)
+        for f in report.findings
+        if f.finding.rule in ("value-unknown", "cost-unknown")
+    ]
     assert found == [
         ("cost-unknown", 1, "check with --set DISTRIBUTED_BY=VALUE"),
         ("value-unknown", 2, "check with --set days=VALUE"),
-        ("cost-unknown", 4, "give --baseline, or check the files that create the table together with this one"),
+        (
+            "cost-unknown",
+            4,
+            "give --baseline, or check the files that create the table together with this one",
+        ),
     ]
     assert [s.cost.complete for s in report.statements] == [False, False, True, False]
     assert report.errors == 0
@@ -116,7 +143,9 @@ def test_variables_go_into_included_files(here: Path) -> None:
         "CREATE TABLE :s.t_:n (a int) DISTRIBUTED BY (a);\n\\set n 9\n\\i two.sql\nCREATE TABLE u_:n (a int) DISTRIBUTED BY (a);"
     )
     (here / "two.sql").write_text("CREATE TABLE v_:n (a int) DISTRIBUTED BY (a);\n\\set n 10\n")
-    code, out = call("one.sql", "--server", "greenplum6", "--set", "s=x", "--set", "n=1", "--format", "json")
+    code, out = call(
+        "one.sql", "--server", "greenplum6", "--set", "s=x", "--set", "n=1", "--format", "json"
+    )
     assert code == 0, out
     tables = [s["table"] for s in json.loads(out)["statements"]]
     assert tables == ["x.t_1", "v_9", "u_10"]
@@ -133,14 +162,19 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("flyway.conf", "# a comment\nflyway.url=jdbc:x\nflyway.placeholders.how = DISTRIBUTED BY (a)\nflyway.placeholders.SCHEMA=s\n"),
+        (
+            "flyway.conf",
+            "# a comment\nflyway.url=jdbc:x\nflyway.placeholders.how = DISTRIBUTED BY (a)\nflyway.placeholders.SCHEMA=s\n",
+        ),
         ("flyway.toml", '[flyway.placeholders]\nhow = "DISTRIBUTED BY (a)"\nschema = "s"\n'),
         ("liquibase.properties", "url: x\nparameter.how=DISTRIBUTED BY (a)\nparameter.schema=s\n"),
     ],
 )
 def test_property_files(name: str, text: str, here: Path) -> None:
     (here / "sql").mkdir()
-    (here / "sql" / "V1__a.sql").write_text("CREATE TABLE ${schema}.t_${schema} (a int) ${how};\nCREATE TABL ${schema}.u (a int);")
+    (here / "sql" / "V1__a.sql").write_text(
+        "CREATE TABLE ${schema}.t_${schema} (a int) ${how};\nCREATE TABL ${schema}.u (a int);"
+    )
     code, out = call("sql", "--server", "greenplum6")
     assert "V1__a.sql:1:1: info cost-unknown: cost not fully known: value of how" in out
     assert "check with --set how=VALUE" in out
@@ -174,7 +208,9 @@ def test_liquibase() -> None:
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "latin-1"])
 def test_encodings(encoding: str, here: Path) -> None:
-    (here / "f.sql").write_bytes("CREATE TABLE straße (größe int) DISTRIBUTED BY (größe);\nSELEC 1;\n".encode(encoding))
+    (here / "f.sql").write_bytes(
+        "CREATE TABLE straße (größe int) DISTRIBUTED BY (größe);\nSELEC 1;\n".encode(encoding)
+    )
     code, out = call("f.sql", "--server", "greenplum6")
     assert code == 1
     assert "f.sql:2:1: critical syntax-error" in out
@@ -212,17 +248,25 @@ def test_changed_files_without_their_history(here: Path) -> None:
     """An ALTER of a table that an earlier file creates: unknown without the folder, counted with it."""
 
     def git(*words: str) -> None:
-        subprocess.run(["git", "-c", "user.name=x", "-c", "user.email=x@y", *words], check=True, capture_output=True)
+        subprocess.run(
+            ["git", "-c", "user.name=x", "-c", "user.email=x@y", *words],
+            check=True,
+            capture_output=True,
+        )
 
     (here / "sql").mkdir()
-    (here / "sql" / "1.sql").write_text("CREATE TABLE t (a int) DISTRIBUTED BY (a) PARTITION BY RANGE (a) (START (1) END (3) EVERY (1));\n")
+    (here / "sql" / "1.sql").write_text(
+        "CREATE TABLE t (a int) DISTRIBUTED BY (a) PARTITION BY RANGE (a) (START (1) END (3) EVERY (1));\n"
+    )
     git("init", "-q")
     git("add", "-A")
     git("commit", "-qm", "one")
     (here / "sql" / "2.sql").write_text("ALTER TABLE t ADD PARTITION x START (3) END (4);\n")
     git("add", "-A")
     git("commit", "-qm", "two")
-    alone = CliRunner().invoke(app, ["check", "--diff", "HEAD~1", "--server", "greenplum6", "--fail-on", "never"])
+    alone = CliRunner().invoke(
+        app, ["check", "--diff", "HEAD~1", "--server", "greenplum6", "--fail-on", "never"]
+    )
     assert "name their folder, too: gpcatalog check FOLDER --diff HEAD~1" in alone.output
     assert "at least" in alone.output
     code, out = call("sql", "--diff", "HEAD~1", "--server", "greenplum6", "--fail-on", "never")
@@ -290,7 +334,11 @@ REVIEWED = {
 def test_reviewed(name: str) -> None:
     text, values, classes, complete = REVIEWED[name]
     report = checked(text, values, "greenplum7" if "storage" in name else "postgres15")
-    assert [f.finding.title for f in report.findings if f.finding.rule in ("syntax-error", "internal-error")] == []
+    assert [
+        f.finding.title
+        for f in report.findings
+        if f.finding.rule in ("syntax-error", "internal-error")
+    ] == []
     assert report.total.complete is complete, [s.unknown for s in report.statements]
     if classes is not None:
         assert report.total.rows_coordinator.get("pg_class", 0) == classes
@@ -298,7 +346,9 @@ def test_reviewed(name: str) -> None:
 
 def test_a_file_included_twice(here: Path) -> None:
     """psql runs it twice; its own branches end with it."""
-    (here / "main.sql").write_text("\\set n 1\n\\i one.sql\n\\set n 2\n\\i one.sql\nCREATE TABLE u (a int) DISTRIBUTED BY (a);\n")
+    (here / "main.sql").write_text(
+        "\\set n 1\n\\i one.sql\n\\set n 2\n\\i one.sql\nCREATE TABLE u (a int) DISTRIBUTED BY (a);\n"
+    )
     (here / "one.sql").write_text("CREATE TABLE t_:n (a int) DISTRIBUTED BY (a);\n\\if 0\n")
     out = call("main.sql", "--server", "greenplum6", "--format", "json")[1]
     assert [s["table"] for s in json.loads(out)["statements"]] == ["t_1", "t_2", "u"]

@@ -19,7 +19,9 @@ class Proxy:
     passed: names of the probes that went by.
     """
 
-    def __init__(self, port: int, at: str = "", then: Callable[[Proxy], None] | None = None) -> None:
+    def __init__(
+        self, port: int, at: str = "", then: Callable[[Proxy], None] | None = None
+    ) -> None:
         self.target = port
         self.at = at
         self.then = then
@@ -86,5 +88,10 @@ class Proxy:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self.close()

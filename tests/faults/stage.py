@@ -52,7 +52,12 @@ class Stage:
         self.kind = kind
         self.greenplum = kind.startswith("gp")
         self.owner = request.getfixturevalue(
-            {"gp6": "gp6_cluster", "gp7": "gp7_cluster", "pg": "pg15_server", "pgnew": "pgnew_server"}[kind]
+            {
+                "gp6": "gp6_cluster",
+                "gp7": "gp7_cluster",
+                "pg": "pg15_server",
+                "pgnew": "pgnew_server",
+            }[kind]
         )
         base = self.owner.dsn("template1") if self.greenplum else self.owner.conninfo("postgres")
         self.dsn = fresh_database(base, DATABASE)
@@ -69,7 +74,9 @@ class Stage:
                     conn.execute(
                         f"CREATE TABLE sales_1_prt_{n} PARTITION OF sales FOR VALUES FROM ('2026-01-{n:02}') TO ('2026-01-{n + 1:02}')".encode()
                     )
-            conn.execute("INSERT INTO sales SELECT n, date '2026-01-05' FROM generate_series(1, 500) n")
+            conn.execute(
+                "INSERT INTO sales SELECT n, date '2026-01-05' FROM generate_series(1, 500) n"
+            )
 
     @property
     def leaf(self) -> str:
@@ -109,7 +116,9 @@ class Stage:
         with psycopg.connect(self.dsn, autocommit=True) as conn:
             count = "SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'gpcatalog%' OR query LIKE '/* gpcatalog:%'"
             row = conn.execute(
-                f"{count} AND pid <> pg_backend_pid()".replace(" OR ", " AND pid <> pg_backend_pid() OR ").encode()
+                f"{count} AND pid <> pg_backend_pid()".replace(
+                    " OR ", " AND pid <> pg_backend_pid() OR "
+                ).encode()
             ).fetchone()
             assert row is not None
             return int(row[0]) + self._on_segments()
@@ -120,7 +129,9 @@ class Stage:
         option = "gp_session_role" if self.kind == "gp6" else "gp_role"
         found = 0
         for content in range(SEGMENTS):
-            dsn = make_conninfo(self.dsn, port=self.owner.ports[content + 1], options=f"-c {option}=utility")
+            dsn = make_conninfo(
+                self.dsn, port=self.owner.ports[content + 1], options=f"-c {option}=utility"
+            )
             with psycopg.connect(dsn) as conn:
                 row = conn.execute(
                     "SELECT count(*) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND state = 'active' AND query LIKE '/* gpcatalog:%'"
@@ -163,7 +174,9 @@ def run(*words: str, home: Path, **env: str) -> Said:
     return end(start(*words, home=home, **env))
 
 
-def interrupting(child: Callable[[], subprocess.Popen[str]], number: signal.Signals) -> Callable[[object], None]:
+def interrupting(
+    child: Callable[[], subprocess.Popen[str]], number: signal.Signals
+) -> Callable[[object], None]:
     """Something for a proxy to call: sends the signal and lets it arrive."""
 
     def then(_: object) -> None:

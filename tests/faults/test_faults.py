@@ -25,7 +25,11 @@ from tests.faults.proxy import Proxy
 from tests.faults.stage import SERVERS, Said, Stage
 
 TABLE = Path(__file__).parent.parent.parent / "fixtures" / "faults.md"
-MOMENTS = ["settings", "relations", "scan_class"]  # probes that every server is asked, early to late
+MOMENTS = [
+    "settings",
+    "relations",
+    "scan_class",
+]  # probes that every server is asked, early to late
 
 
 def rows() -> dict[str, tuple[int, str]]:
@@ -41,7 +45,11 @@ def rows() -> dict[str, tuple[int, str]]:
 def hold(said: Said, fault: str) -> None:
     """The outcome is the table's: exit code, and each of its words in backquotes in what was said."""
     code, text = rows()[fault]
-    assert (said.code if said.code >= 0 else 128 - said.code) == code, (said.code, said.err[-800:], said.out[-300:])
+    assert (said.code if said.code >= 0 else 128 - said.code) == code, (
+        said.code,
+        said.err[-800:],
+        said.out[-300:],
+    )
     for words in re.findall(r"`([^`]+)`", text):
         assert words in said.err + said.out, (words, said.err[-800:], said.out[-800:])
     if said.code > 0:
@@ -92,7 +100,9 @@ def test_segment_down_before(cluster: Stage, home: Path) -> None:
 
 @pytest.mark.parametrize("moment", ["segment_class_counts", "relations", "scan_class_dispatched"])
 def test_segment_dies_during(cluster: Stage, home: Path, moment: str) -> None:
-    with Proxy(cluster.port, moment, lambda _: cluster.owner.stop_instance(1, "immediate")) as proxy:
+    with Proxy(
+        cluster.port, moment, lambda _: cluster.owner.stop_instance(1, "immediate")
+    ) as proxy:
         try:
             said = faults.run("audit", cluster.through(proxy.port), home=home)
         finally:
@@ -134,7 +144,9 @@ def test_connection_is_reset(stage: Stage, home: Path, moment: str) -> None:
     (("--lock-timeout", "0.3"), "AccessExclusiveLock on a catalog, lock timeout", "busy"),
     (("--lock-timeout", "60", "--statement-timeout", "0.7"), "AccessExclusiveLock on a catalog, statement timeout", "timed out"),
 ])  # fmt: skip
-def test_catalog_held(stage: Stage, home: Path, words: tuple[str, ...], fault: str, status: str) -> None:
+def test_catalog_held(
+    stage: Stage, home: Path, words: tuple[str, ...], fault: str, status: str
+) -> None:
     with psycopg.connect(stage.dsn) as holder:
         holder.execute("LOCK TABLE pg_catalog.pg_depend IN ACCESS EXCLUSIVE MODE")
         said = faults.run("audit", stage.dsn, "--format", "json", *words, home=home)
@@ -148,23 +160,33 @@ def test_catalog_held(stage: Stage, home: Path, words: tuple[str, ...], fault: s
 def test_catalog_held_on_one_segment(stage: Stage, home: Path) -> None:
     """As by a VACUUM FULL in utility mode: Greenplum 6's segments do not heed lock_timeout, and nothing may wait for it all the same."""
     with psycopg.connect(stage.dsn) as conn:
-        port = conn.execute("SELECT port FROM gp_segment_configuration WHERE content = 0 AND role = 'p'").fetchone()[0]
+        port = conn.execute(
+            "SELECT port FROM gp_segment_configuration WHERE content = 0 AND role = 'p'"
+        ).fetchone()[0]
     role = "gp_session_role" if stage.kind == "gp6" else "gp_role"
-    with psycopg.connect(make_conninfo(stage.dsn, port=port, options=f"-c {role}=utility")) as holder:
+    with psycopg.connect(
+        make_conninfo(stage.dsn, port=port, options=f"-c {role}=utility")
+    ) as holder:
         holder.execute("LOCK TABLE pg_catalog.pg_depend IN ACCESS EXCLUSIVE MODE")
-        said = faults.run("audit", stage.dsn, "--format", "json", "--lock-timeout", "0.3", home=home)
+        said = faults.run(
+            "audit", stage.dsn, "--format", "json", "--lock-timeout", "0.3", home=home
+        )
         holder.rollback()
     hold(said, "AccessExclusiveLock on a catalog, lock timeout")
     lost = [c for c in json.loads(said.out)["coverage"] if c["status"] != "read"]
     assert not [c for c in lost if c["status"] == "timed out"], lost  # waited for until the end
-    assert {c["status"] for c in lost if c["probe"] == "segment_catalog_rows pg_depend"} == {"busy"}, lost
+    assert {c["status"] for c in lost if c["probe"] == "segment_catalog_rows pg_depend"} == {
+        "busy"
+    }, lost
 
 
 def test_pg_class_held(stage: Stage, home: Path) -> None:
     """Not even a session can be opened: told after connect's own limit, or after the lock timeout."""
     with psycopg.connect(stage.dsn) as holder:
         holder.execute("LOCK TABLE pg_catalog.pg_class IN ACCESS EXCLUSIVE MODE")
-        said = faults.run("audit", stage.dsn, "--lock-timeout", "0.3", home=home, PGCONNECT_TIMEOUT="3")
+        said = faults.run(
+            "audit", stage.dsn, "--lock-timeout", "0.3", home=home, PGCONNECT_TIMEOUT="3"
+        )
         holder.rollback()
     hold(said, "AccessExclusiveLock on pg_class")
 
@@ -181,7 +203,11 @@ def test_leaf_held(stage: Stage, home: Path) -> None:
 def test_disk_full(stage: Stage, home: Path) -> None:
     """A limit on the size of files stands for the full disk: writes fail in the same places, as whoever runs it."""
     child = subprocess.run(
-        [sys.executable, "-c", FULL, "audit", stage.dsn], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
+        [sys.executable, "-c", FULL, "audit", stage.dsn],
+        capture_output=True,
+        text=True,
+        check=False,
+        stdin=subprocess.DEVNULL,
     )
     said = Said(child.returncode, child.stdout, child.stderr)
     hold(said, "the disk of the snapshot is full")
@@ -194,15 +220,21 @@ FULL = (
 )
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="a small file system can be mounted on Linux only")
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="a small file system can be mounted on Linux only"
+)
 def test_file_system_full(stage: Stage, tmp_path: Path, home: Path) -> None:
     """A real one, of 200 KB, in a mount namespace of its own, where the kernel allows one."""
     place = tmp_path / "small"
     place.mkdir()
-    mount = (
-        f"mount -t tmpfs -o size=200k tmpfs {place} && exec {sys.executable} -m gpcatalog audit '{stage.dsn}' --save {place}/s.gpcatalog"
+    mount = f"mount -t tmpfs -o size=200k tmpfs {place} && exec {sys.executable} -m gpcatalog audit '{stage.dsn}' --save {place}/s.gpcatalog"
+    child = subprocess.run(
+        ["unshare", "-rm", "sh", "-c", mount],
+        capture_output=True,
+        text=True,
+        check=False,
+        stdin=subprocess.DEVNULL,
     )
-    child = subprocess.run(["unshare", "-rm", "sh", "-c", mount], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
     if "unshare" in child.stderr or "mount:" in child.stderr:
         pytest.skip(f"no mount namespace here: {child.stderr.strip()}")
     hold(Said(child.returncode, child.stdout, child.stderr), "the disk of the snapshot is full")
@@ -210,8 +242,15 @@ def test_file_system_full(stage: Stage, tmp_path: Path, home: Path) -> None:
 
 def test_output_full(stage: Stage, home: Path) -> None:
     with open("/dev/full", "wb") as full:
-        child = subprocess.run([sys.executable, "-m", "gpcatalog", "audit", stage.dsn], stdout=full, stderr=subprocess.PIPE, check=False)
-    hold(Said(child.returncode, "", child.stderr.decode()), "the disk is full under standard output")
+        child = subprocess.run(
+            [sys.executable, "-m", "gpcatalog", "audit", stage.dsn],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    hold(
+        Said(child.returncode, "", child.stderr.decode()), "the disk is full under standard output"
+    )
     assert len(faults.stored(home)) == 1
 
 
@@ -223,9 +262,15 @@ def test_folder_full(stage: Stage, home: Path, tmp_path: Path) -> None:
         [sys.executable, "-c", FULL.replace("40000", "6000"), "migrate", str(plan), "-o", str(folder), "--server", stage.dsn],
         capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
     )  # fmt: skip
-    hold(Said(child.returncode, child.stdout, child.stderr), "the disk is full under the folder of `migrate`")
+    hold(
+        Said(child.returncode, child.stdout, child.stderr),
+        "the disk is full under the folder of `migrate`",
+    )
     assert [p.name for p in tmp_path.iterdir()] == ["plan.json"]
-    assert faults.run("migrate", str(plan), "-o", str(folder), "--server", stage.dsn, home=home).code == 0
+    assert (
+        faults.run("migrate", str(plan), "-o", str(folder), "--server", stage.dsn, home=home).code
+        == 0
+    )
     assert max(p.stat().st_size for p in folder.rglob("*.sql")) > 6000
 
 
@@ -296,7 +341,9 @@ def test_one_of_two_is_killed(stage: Stage, home: Path) -> None:
     """The one that lives is not disturbed, and the other's draft is not taken for a snapshot."""
     first = faults.start("audit", stage.dsn, home=home)
     children: list[subprocess.Popen[str]] = []
-    with Proxy(stage.port, "relations", faults.interrupting(lambda: children[0], signal.SIGKILL)) as proxy:
+    with Proxy(
+        stage.port, "relations", faults.interrupting(lambda: children[0], signal.SIGKILL)
+    ) as proxy:
         children.append(faults.start("audit", stage.through(proxy.port), home=home))
         faults.end(children[0])
     assert faults.end(first).code == 0

@@ -41,7 +41,11 @@ def _place(error: BaseException) -> str:
     """The innermost line of ours, and what was raised there; a hang has only its kind, it stops anywhere."""
     if isinstance(error, Hang):
         return "Hang"
-    frames = [f for f in traceback.extract_tb(error.__traceback__) if "gpcatalog/" in f.filename or "fuzz/targets" in f.filename]
+    frames = [
+        f
+        for f in traceback.extract_tb(error.__traceback__)
+        if "gpcatalog/" in f.filename or "fuzz/targets" in f.filename
+    ]
     last = frames[-1] if frames else traceback.extract_tb(error.__traceback__)[-1]
     return f"{type(error).__name__}-{Path(last.filename).stem}-{last.lineno}"
 
@@ -73,15 +77,38 @@ def _seeds(name: str, corpus: Path) -> None:
         text = file.read_text()
         for number, piece in enumerate(split(Source(text))):
             head = b"" if name in ("lexer", "queries") else bytes([number % 9])
-            (corpus / f"{file.stem}-{number}").write_bytes(head + text[piece.start : piece.end].encode())
+            (corpus / f"{file.stem}-{number}").write_bytes(
+                head + text[piece.start : piece.end].encode()
+            )
 
 
 def _words(file: Path) -> Path:
     """A dictionary for libFuzzer: every word of the grammar."""
     from gpcatalog.dialect.grammar import WORDS
 
-    marks = ["::", ":=", "..", "/*", "*/", "--", "$$", "$q$", "E'", "U&'", "''", "(", ")", ",", ";", "\\\\.", "'1 month'", "'2020-01-31'"]
-    file.write_text("".join(f'"{w} "\n' for w in sorted(WORDS)) + "".join(f'"{m}"\n' for m in marks))
+    marks = [
+        "::",
+        ":=",
+        "..",
+        "/*",
+        "*/",
+        "--",
+        "$$",
+        "$q$",
+        "E'",
+        "U&'",
+        "''",
+        "(",
+        ")",
+        ",",
+        ";",
+        "\\\\.",
+        "'1 month'",
+        "'2020-01-31'",
+    ]
+    file.write_text(
+        "".join(f'"{w} "\n' for w in sorted(WORDS)) + "".join(f'"{m}"\n' for m in marks)
+    )
     return file
 
 
@@ -110,20 +137,34 @@ def one(name: str, work: Path, seconds: int, limit: float) -> None:
         if done % 100 == 0:
             tally.write_text(json.dumps({"executions": done, "seconds": time.monotonic() - began}))
 
-    arguments = [f"-max_total_time={seconds}", "-max_len=2048", "-timeout=120", "-rss_limit_mb=3000", f"-artifact_prefix={folder}/native-"]
+    arguments = [
+        f"-max_total_time={seconds}",
+        "-max_len=2048",
+        "-timeout=120",
+        "-rss_limit_mb=3000",
+        f"-artifact_prefix={folder}/native-",
+    ]
     if name in ("script", "check", "lexer", "queries"):
         arguments.append(f"-dict={_words(folder / 'words')}")
-    atheris.Setup([sys.argv[0], *arguments, str(folder / "corpus")], feed, enable_python_coverage=True)
+    atheris.Setup(
+        [sys.argv[0], *arguments, str(folder / "corpus")], feed, enable_python_coverage=True
+    )
     atheris.Fuzz()
 
 
 def main() -> int:
     """Take turns until the time is up."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("targets", nargs="*", metavar="TARGET")
-    parser.add_argument("--work", type=Path, required=True, help="folder for corpora, findings and the tally")
+    parser.add_argument(
+        "--work", type=Path, required=True, help="folder for corpora, findings and the tally"
+    )
     parser.add_argument("--hours", type=float, default=1.0)
-    parser.add_argument("--limit", type=float, default=10.0, help="seconds of processor time one input may take")
+    parser.add_argument(
+        "--limit", type=float, default=10.0, help="seconds of processor time one input may take"
+    )
     parser.add_argument("--slice", type=int, default=SLICE, help="seconds of a turn")
     parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
     chosen = parser.parse_args()
@@ -137,7 +178,9 @@ def main() -> int:
         if name not in TARGETS:
             parser.error(f"no target {name}; one of: {', '.join(TARGETS)}")
     total_file = work / "total.json"
-    total: dict[str, dict[str, float]] = json.loads(total_file.read_text()) if total_file.exists() else {}
+    total: dict[str, dict[str, float]] = (
+        json.loads(total_file.read_text()) if total_file.exists() else {}
+    )
     end, turn = time.monotonic() + chosen.hours * 3600, 0
     while time.monotonic() < end:
         name = names[turn % len(names)]
@@ -146,10 +189,25 @@ def main() -> int:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "tally.json").unlink(missing_ok=True)
         seconds = max(1, min(chosen.slice, int(end - time.monotonic())))
-        command = [sys.executable, "-m", "tests.fuzz.run", "--here", "--work", str(work), "--slice", str(seconds)]
+        command = [
+            sys.executable,
+            "-m",
+            "tests.fuzz.run",
+            "--here",
+            "--work",
+            str(work),
+            "--slice",
+            str(seconds),
+        ]
         with (folder / "log").open("wb") as log:
-            code = subprocess.run([*command, "--limit", str(chosen.limit), name], stdout=log, stderr=log, check=False).returncode
-        tally = json.loads((folder / "tally.json").read_text()) if (folder / "tally.json").exists() else {"executions": 0, "seconds": 0}
+            code = subprocess.run(
+                [*command, "--limit", str(chosen.limit), name], stdout=log, stderr=log, check=False
+            ).returncode
+        tally = (
+            json.loads((folder / "tally.json").read_text())
+            if (folder / "tally.json").exists()
+            else {"executions": 0, "seconds": 0}
+        )
         mine = total.setdefault(name, {"executions": 0, "seconds": 0, "turns": 0, "crashed": 0})
         for key in ("executions", "seconds"):
             mine[key] += tally[key]
@@ -159,7 +217,10 @@ def main() -> int:
             time.sleep(5)  # it does not even start: no reason to spin
         total_file.write_text(json.dumps(total, indent=1))
         found = len([*(folder / "found").glob("*.input")])
-        print(f"{name}: {tally['executions']:,.0f} executions in {tally['seconds']:.0f} s, {found} found", flush=True)
+        print(
+            f"{name}: {tally['executions']:,.0f} executions in {tally['seconds']:.0f} s, {found} found",
+            flush=True,
+        )
     return 1 if any((work / name / "found").glob("*.input") for name in names) else 0
 
 

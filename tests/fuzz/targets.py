@@ -34,7 +34,16 @@ from gpcatalog.dialect.lexer import LexError, scan
 from gpcatalog.dialect.script import Outcome, Source, statements
 from gpcatalog.dialect.version import Edition, edition
 from gpcatalog.effects import baseline, calendar
-from gpcatalog.emit import audit_text, check_github, check_gitlab, check_json, check_junit, check_sarif, check_text, plan_json
+from gpcatalog.emit import (
+    audit_text,
+    check_github,
+    check_gitlab,
+    check_json,
+    check_junit,
+    check_sarif,
+    check_text,
+    plan_json,
+)
 from gpcatalog.emit.metrics import exposition
 from gpcatalog.errors import CatalogError
 from gpcatalog.growth.chart_data import picture
@@ -156,7 +165,9 @@ def check(data: bytes) -> None:
         text = ";\n".join(maker.create_table() if n % 2 else maker.statement() for n in range(5))
     else:
         text = variables.fill(text_of(rest), {})[0]
-    chosen = settings.Settings(server=SERVERS[choice % len(SERVERS)], segments=3, hosts=2, change=settings.Budget(leaves=5))
+    chosen = settings.Settings(
+        server=SERVERS[choice % len(SERVERS)], segments=3, hosts=2, change=settings.Budget(leaves=5)
+    )
     report = check_files([Source(text, "f.sql")], chosen, today=date(2026, 1, 1))
     lines = text.count("\n") + text.count("\r") + 1
     for found in report.findings:
@@ -174,7 +185,9 @@ def spans(data: bytes) -> None:
     start, end, every = (*pieces, "", "", "")[:3]
     kind = ("date", "timestamp", "timestamptz", "integer", "numeric", "text")[choice % 6]
     zone = ZoneInfo(("UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe")[choice % 4])
-    quoted = [f"'{piece}'" if kind not in ("integer", "numeric") else piece for piece in (start, end)]
+    quoted = [
+        f"'{piece}'" if kind not in ("integer", "numeric") else piece for piece in (start, end)
+    ]
     step = f"interval '{every}'" if kind not in ("integer", "numeric") else every
     sql = f"SELECT {quoted[0]}, {quoted[1]}, {step}"
     try:
@@ -187,10 +200,21 @@ def spans(data: bytes) -> None:
     if low is None or high is None or by is None:
         return
     try:
-        first, last, stride = calendar.value(low, kind, zone), calendar.value(high, kind, zone), calendar.stride(by, kind)
+        first, last, stride = (
+            calendar.value(low, kind, zone),
+            calendar.value(high, kind, zone),
+            calendar.stride(by, kind),
+        )
         edge = None
         for number, (a, b, _) in enumerate(
-            calendar.ranges(first, last, stride, classic=choice >= 128, closed=bool(choice & 64), open_start=bool(choice & 32))
+            calendar.ranges(
+                first,
+                last,
+                stride,
+                classic=choice >= 128,
+                closed=bool(choice & 64),
+                open_start=bool(choice & 32),
+            )
         ):
             assert edge is None or a == edge
             edge = b
@@ -287,7 +311,11 @@ def place(data: bytes) -> None:
     choice, rest = _cut(data)
     text = text_of(rest).replace("\0", "")
     if choice >= 128:
-        text = f"postgresql://u:s3cr3t{text}@h/d" if choice % 2 else f"host=h password=s3cr3t{text} dbname=d"
+        text = (
+            f"postgresql://u:s3cr3t{text}@h/d"
+            if choice % 2
+            else f"host=h password=s3cr3t{text} dbname=d"
+        )
     masked(text)
     try:
         target.target(text)
@@ -305,7 +333,23 @@ def _plan() -> Any:
     return json.loads("".join(pieces))
 
 
-_ODD = (None, -1, 0, 2**63, 1e308, "", "x", "2020-02-31", "\x1b[31m", "a" * 5000, [], {}, [None], True, "FOR VALUES FROM ('1') TO ('0')")
+_ODD = (
+    None,
+    -1,
+    0,
+    2**63,
+    1e308,
+    "",
+    "x",
+    "2020-02-31",
+    "\x1b[31m",
+    "a" * 5000,
+    [],
+    {},
+    [None],
+    True,
+    "FOR VALUES FROM ('1') TO ('0')",
+)
 
 
 def plan(data: bytes) -> None:
@@ -362,5 +406,21 @@ def report(data: bytes) -> None:
 
 
 TARGETS: dict[str, Callable[[bytes], None]] = {
-    one.__name__: one for one in (script, made, check, spans, lexer, bound, wishes, config, banner, snapshot, queries, place, plan, report)
+    one.__name__: one
+    for one in (
+        script,
+        made,
+        check,
+        spans,
+        lexer,
+        bound,
+        wishes,
+        config,
+        banner,
+        snapshot,
+        queries,
+        place,
+        plan,
+        report,
+    )
 }

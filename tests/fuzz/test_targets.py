@@ -23,7 +23,11 @@ def test_every_target_has_a_seed() -> None:
 
 
 @pytest.mark.parametrize("name", [n for n in TARGETS if n != "snapshot"])
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=30,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
 @given(data=st.binary(max_size=200))
 def test_random_bytes(name: str, data: bytes) -> None:
     TARGETS[name](data)

@@ -42,7 +42,11 @@ class Made:
     database_oid: int = 16500
     timings: list[dict[str, Any]] = field(default_factory=list)
     settings: dict[str, str] = field(
-        default_factory=lambda: {"max_locks_per_transaction": "128", "max_connections": "250", "max_prepared_transactions": "250"}
+        default_factory=lambda: {
+            "max_locks_per_transaction": "128",
+            "max_connections": "250",
+            "max_prepared_transactions": "250",
+        }
     )
 
 
@@ -86,14 +90,36 @@ def write(path: Path, made: Made) -> Path:
         w.insert(
             "catalog",
             [
-                {"content": c, "relation": name, "shared": False, "rows": relations, "rows_basis": "counted"}
-                | {"heap_bytes": made.bytes_.get(c, 10 << 20), "toast_bytes": 0, "index_bytes": 1 << 20, "heap_needed": 5 << 20}
-                | {"toast_needed": None, "index_needed": 1 << 19, "dead_tuples": 5, "last_vacuum": made.taken_at - timedelta(hours=3)}
+                {
+                    "content": c,
+                    "relation": name,
+                    "shared": False,
+                    "rows": relations,
+                    "rows_basis": "counted",
+                }
+                | {
+                    "heap_bytes": made.bytes_.get(c, 10 << 20),
+                    "toast_bytes": 0,
+                    "index_bytes": 1 << 20,
+                    "heap_needed": 5 << 20,
+                }
+                | {
+                    "toast_needed": None,
+                    "index_needed": 1 << 19,
+                    "dead_tuples": 5,
+                    "last_vacuum": made.taken_at - timedelta(hours=3),
+                }
                 for name in CATALOGS
                 for c in contents
             ],
         )
-        w.insert("setting", [{"name": k, "setting": v, "unit": None, "source": "default"} for k, v in made.settings.items()])
+        w.insert(
+            "setting",
+            [
+                {"name": k, "setting": v, "unit": None, "source": "default"}
+                for k, v in made.settings.items()
+            ],
+        )
         w.insert(
             "instance",
             [{"dbid": c + 2, "content": c, "role": "p", "preferred_role": "p", "mode": "s", "status": "u", "port": 6000 + c}
@@ -101,14 +127,27 @@ def write(path: Path, made: Made) -> Path:
         )  # fmt: skip
         leaves = len(rows)
         timings: list[dict[str, Any]] = [
-            {"what": "rows inserted", "subject": "pg_class", "content": c, "n": n, "leaves": None} for c, n in made.written.items()
+            {"what": "rows inserted", "subject": "pg_class", "content": c, "n": n, "leaves": None}
+            for c, n in made.written.items()
         ]
         blank = {"min_ms": None, "median_ms": None, "p95_ms": None, "mean_ms": None}
-        timings.append({"what": "scan", "subject": "", "content": None, "n": 3, "leaves": leaves} | dict.fromkeys(blank, 5 + leaves / 1000))
+        timings.append(
+            {"what": "scan", "subject": "", "content": None, "n": 3, "leaves": leaves}
+            | dict.fromkeys(blank, 5 + leaves / 1000)
+        )
         w.insert("timing", [blank | t for t in timings + made.timings])
         w.insert(
             "coverage",
-            [{"probe": "relations", "status": "read", "reason": "", "needs": "", "seconds": 0.1, "origin": "gp6"}],
+            [
+                {
+                    "probe": "relations",
+                    "status": "read",
+                    "reason": "",
+                    "needs": "",
+                    "seconds": 0.1,
+                    "origin": "gp6",
+                }
+            ],
         )
         w.insert(
             "snapshot",

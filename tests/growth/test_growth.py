@@ -40,7 +40,9 @@ def test_series_says_what_happened(tmp_path: Path) -> None:
     entry = next(i for i in g.instances if i.content == 0 and i.relation == "pg_class")
     assert entry.bytes_now - entry.bytes_then == 14 << 20
     assert entry.bytes_per_day == 2 << 20
-    assert {(d.content, d.shrank_at) for d in g.diverging} == {(1, datetime(2026, 1, 4, 6, tzinfo=UTC))}
+    assert {(d.content, d.shrank_at) for d in g.diverging} == {
+        (1, datetime(2026, 1, 4, 6, tzinfo=UTC))
+    }
     churn = next(c for c in g.churn if c.content == -1)
     assert churn.inserted == 4900
     assert churn.passing == 4900 - (churn.net or 0)
@@ -58,13 +60,21 @@ def test_forecast_of_a_straight_line() -> None:
     xs = [float(x) for x in range(10)]
     line = fit(xs, [100 + 50 * x for x in xs])
     state, expected, earliest, latest = reach(550, 1050, line, datetime(2026, 1, 10), 9.0)
-    assert (state, expected, earliest, latest) == ("reached", date(2026, 1, 20), date(2026, 1, 20), date(2026, 1, 20))
+    assert (state, expected, earliest, latest) == (
+        "reached",
+        date(2026, 1, 20),
+        date(2026, 1, 20),
+        date(2026, 1, 20),
+    )
     assert reach(1050, 1050, line, datetime(2026, 1, 10), 9.0)[0] == "over"
     flat = fit(xs, [5.0] * 10)
     assert reach(5, 10, flat, datetime(2026, 1, 10), 9.0)[0] == "not growing"
     slow = fit(xs, [x / 1e6 for x in xs])
     assert reach(0, 1e6, slow, datetime(2026, 1, 10), 9.0)[0] == "far"
-    assert reach(550, 1050, fit([x / 100 for x in xs], xs), datetime(2026, 1, 10), 0.09)[0] == "too short a time"
+    assert (
+        reach(550, 1050, fit([x / 100 for x in xs], xs), datetime(2026, 1, 10), 0.09)[0]
+        == "too short a time"
+    )
 
 
 @given(st.lists(st.floats(0, 1e9), min_size=FEW, max_size=30))
@@ -90,11 +100,17 @@ def test_one_wild_point_moves_little(noise: list[float], jump: float) -> None:
 
 def test_another_database_is_left_out(tmp_path: Path) -> None:
     paths = made.series(tmp_path, 3)
-    made.write(tmp_path / "20251201T000000Z.gpcatalog", made.Made(made.START - timedelta(days=30), database_oid=1))
+    made.write(
+        tmp_path / "20251201T000000Z.gpcatalog",
+        made.Made(made.START - timedelta(days=30), database_oid=1),
+    )
     (tmp_path / "20251202T000000Z.gpcatalog").write_bytes(b"not a snapshot at all")
     found, lost = points(sorted(tmp_path.glob("*.gpcatalog")))
     assert [p.path for p in found] == paths
-    assert [name for name, _ in lost] == ["20251202T000000Z.gpcatalog", "20251201T000000Z.gpcatalog"]
+    assert [name for name, _ in lost] == [
+        "20251202T000000Z.gpcatalog",
+        "20251201T000000Z.gpcatalog",
+    ]
     with pytest.raises(CatalogError, match="no snapshot to compare"):
         points([tmp_path / "20251202T000000Z.gpcatalog"])
 
@@ -114,7 +130,9 @@ def test_command(tmp_path: Path) -> None:
     assert isinstance(none.exception, CatalogError)
 
 
-def test_many_leaves_are_compared_by_totals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_leaves_are_compared_by_totals(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Memory is bounded: what does not fit is told by its totals, and the answer says so."""
     paths = made.series(tmp_path, 8)
     monkeypatch.setattr("gpcatalog.growth.points.LEAVES_HELD", 150)

@@ -21,7 +21,9 @@ from tests.conftest import fresh_database
 def test_days_and_last_ddl(server: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     dsn = fresh_database(request.getfixturevalue(server), "operations")
     with psycopg.connect(dsn, autocommit=True) as conn:
-        before = conn.execute("SELECT count(*) FROM pg_stat_last_operation WHERE classid = 1259 AND staactionname = 'CREATE'").fetchone()
+        before = conn.execute(
+            "SELECT count(*) FROM pg_stat_last_operation WHERE classid = 1259 AND staactionname = 'CREATE'"
+        ).fetchone()
         assert before is not None
         conn.execute(
             "CREATE TABLE wide (id int, d int) WITH (appendonly=true) DISTRIBUTED BY (id) PARTITION BY RANGE (d) (START (0) END (7) EVERY (1))"
@@ -33,8 +35,13 @@ def test_days_and_last_ddl(server: str, request: pytest.FixtureRequest, tmp_path
         with connect(dsn) as session:
             first = collect(session, tmp_path / "20260101T000000Z.gpcatalog")
     with Snapshot(first) as snapshot:
-        assert {r["status"] for r in snapshot.rows("SELECT status FROM coverage WHERE probe LIKE '%operation%'")} == {"read"}
-    result = json.loads(CliRunner().invoke(app, ["growth", "--folder", str(tmp_path), "--format", "json"]).stdout)
+        assert {
+            r["status"]
+            for r in snapshot.rows("SELECT status FROM coverage WHERE probe LIKE '%operation%'")
+        } == {"read"}
+    result = json.loads(
+        CliRunner().invoke(app, ["growth", "--folder", str(tmp_path), "--format", "json"]).stdout
+    )
     today = next(d for d in result["operation_days"] if d["day"] == f"{datetime.now(UTC):%Y-%m-%d}")
     assert today["created"] == before[0] + 7 + 1 + 1  # of temporary tables the server keeps nothing
     assert today["leaves_created"] == 7
@@ -45,7 +52,9 @@ def test_days_and_last_ddl(server: str, request: pytest.FixtureRequest, tmp_path
     assert ("plain", "TRUNCATE") in last
     assert "fleeting" not in str(last)
     assert {o["role"] for o in result["last_operations"]} == {"gpadmin"}
-    text = CliRunner().invoke(app, ["growth", "--folder", str(tmp_path)], env={"COLUMNS": "80"}).stdout
+    text = (
+        CliRunner().invoke(app, ["growth", "--folder", str(tmp_path)], env={"COLUMNS": "80"}).stdout
+    )
     assert "public.wide" in text
     assert max(len(line) for line in text.splitlines()) <= 80
 
@@ -56,5 +65,7 @@ def test_postgres_keeps_no_such_thing(pg_dsn: str, tmp_path: Path) -> None:
         path = collect(session, tmp_path / "20260101T000000Z.gpcatalog")
     with Snapshot(path) as snapshot:
         assert snapshot.rows("SELECT * FROM operation_day") == []
-    result = json.loads(CliRunner().invoke(app, ["growth", "--folder", str(tmp_path), "--format", "json"]).stdout)
+    result = json.loads(
+        CliRunner().invoke(app, ["growth", "--folder", str(tmp_path), "--format", "json"]).stdout
+    )
     assert result["operation_days"] == result["last_operations"] == []

@@ -35,8 +35,20 @@ def stored(path: Path, rows: list[dict[str, object]]) -> list[dict[str, object]]
             "snapshot",
             [
                 header
-                | {"schema_version": 1, "snapshot_id": "x", "gpcatalog_version": "0", "taken_at": "2026-01-01 00:00:00", "banner": "b"}
-                | {"product": "PostgreSQL", "version": "15", "generation": "pg15", "version_num": 150000, "database": "d"}
+                | {
+                    "schema_version": 1,
+                    "snapshot_id": "x",
+                    "gpcatalog_version": "0",
+                    "taken_at": "2026-01-01 00:00:00",
+                    "banner": "b",
+                }
+                | {
+                    "product": "PostgreSQL",
+                    "version": "15",
+                    "generation": "pg15",
+                    "version_num": 150000,
+                    "database": "d",
+                }
                 | {"database_oid": 1, "block_size": 8192, "grain": "leaf"}
             ],
         )
@@ -46,7 +58,9 @@ def stored(path: Path, rows: list[dict[str, object]]) -> list[dict[str, object]]
 
 
 def test_hostile_texts_come_back(tmp_path: Path) -> None:
-    rows = [relation(n, text, text) for n, text in enumerate(HOSTILE)] + [relation(1000, "no bound", None)]
+    rows = [relation(n, text, text) for n, text in enumerate(HOSTILE)] + [
+        relation(1000, "no bound", None)
+    ]
     assert stored(tmp_path / "a.gpcatalog", rows) == rows
 
 
@@ -54,7 +68,9 @@ TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size
 BOUND = st.from_regex(r"([a-z%_' ]{0,5}[0-9]{0,21}){0,15}", fullmatch=True)
 
 
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(st.lists(st.tuples(TEXT | BOUND, st.none() | TEXT | BOUND), min_size=1, max_size=40))
 def test_any_text_comes_back(tmp_path: Path, texts: list[tuple[str, str | None]]) -> None:
     rows = [relation(n, name, bound) for n, (name, bound) in enumerate(texts)]

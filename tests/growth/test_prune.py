@@ -58,7 +58,10 @@ def test_prune_keeps_growth(tmp_path: Path) -> None:
     assert again.taken_at[0] == last.taken_at[0]
     assert again.leaves_added - again.leaves_dropped == last.leaves_added - last.leaves_dropped
     assert [s.now for s in again.series] == [s.now for s in last.series]
-    assert pruning.prune(decisions) == (sum(d.bytes for d in decisions if d.fate is Fate.REMOVE), [])  # nothing is left to do
+    assert pruning.prune(decisions) == (
+        sum(d.bytes for d in decisions if d.fate is Fate.REMOVE),
+        [],
+    )  # nothing is left to do
     assert not list(tmp_path.glob(".*"))
 
 

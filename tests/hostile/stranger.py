@@ -11,7 +11,14 @@ from gpcatalog.store.schema import TABLES, shape_of
 from tests.growth import made
 
 VALUES = {
-    "VARCHAR": ["''", "'banana'", "chr(0) || 'x'", "repeat('x', 70000)", "chr(27) || ']8;;x' || chr(27) || '\\'", "'2026-99-99'"],
+    "VARCHAR": [
+        "''",
+        "'banana'",
+        "chr(0) || 'x'",
+        "repeat('x', 70000)",
+        "chr(27) || ']8;;x' || chr(27) || '\\'",
+        "'2026-99-99'",
+    ],
     "DOUBLE": ["'nan'::DOUBLE", "'-inf'::DOUBLE", "-1e300", "1e300"],
     "TIMESTAMP": ["'infinity'::TIMESTAMP", "'290000-01-01'::TIMESTAMP", "'0001-01-01'::TIMESTAMP"],
     "DATE": ["'infinity'::DATE", "'0001-01-01'::DATE"],
@@ -39,9 +46,13 @@ CASES = [
 
 def make(path: Path) -> Path:
     """A small snapshot with a row in every table, its rows stored plainly so that SQL may alter them."""
-    tables = [made.Table("orders", 20000, range(9)), made.Table("days", 30000, range(4), storage="heap")]
+    tables = [
+        made.Table("orders", 20000, range(9)),
+        made.Table("days", 30000, range(4), storage="heap"),
+    ]
     timings = [
-        {"what": what, "subject": "public.orders", "content": None, "n": 3, "leaves": 9} for what in ("plan", "describe", "statement")
+        {"what": what, "subject": "public.orders", "content": None, "n": 3, "leaves": 9}
+        for what in ("plan", "describe", "statement")
     ]
     made.write(path, made.Made(tables=tables, timings=timings))
     with duckdb.connect(str(path)) as db:
@@ -52,15 +63,30 @@ def make(path: Path) -> Path:
         db.executemany(f"INSERT INTO relation VALUES ({', '.join('?' * len(rows[0]))})", rows)
         for table in TABLES:
             if not db.execute(f"SELECT count(*) FROM {table}").fetchall()[0][0]:
-                ordinary = {"VARCHAR": "'x'", "BOOLEAN": "true", "TIMESTAMP": "'2026-01-01'", "DATE": "'2026-01-01'"}
-                db.execute(f"INSERT INTO {table} SELECT {', '.join(ordinary.get(kind, '1') for _, kind, _ in shape_of(table))}")
+                ordinary = {
+                    "VARCHAR": "'x'",
+                    "BOOLEAN": "true",
+                    "TIMESTAMP": "'2026-01-01'",
+                    "DATE": "'2026-01-01'",
+                }
+                db.execute(
+                    f"INSERT INTO {table} SELECT {', '.join(ordinary.get(kind, '1') for _, kind, _ in shape_of(table))}"
+                )
         db.execute("UPDATE file_total SET basis = 'directory', part = 'main', root = 20000")
         db.execute("UPDATE file_bucket SET storage = 'ao_column', bucket = '0'")
-        db.execute("UPDATE partition_key SET root = 20000, strategy = 'range', key_types = 'date', \"key\" = 'd', level = 1")
-        db.execute("UPDATE partition_fact SET root = 20000, oid = 20000, fact = 'every', detail = '1 day'")
+        db.execute(
+            "UPDATE partition_key SET root = 20000, strategy = 'range', key_types = 'date', \"key\" = 'd', level = 1"
+        )
+        db.execute(
+            "UPDATE partition_fact SET root = 20000, oid = 20000, fact = 'every', detail = '1 day'"
+        )
         # old enough for the rules to speak of them
-        db.execute("UPDATE horizon SET holder = 'session', seconds = 99999, xid_age = 9999999, content = 0")
-        db.execute("INSERT INTO horizon SELECT content, 'replication slot', name, \"database\", role, detail, NULL, xid_age FROM horizon")
+        db.execute(
+            "UPDATE horizon SET holder = 'session', seconds = 99999, xid_age = 9999999, content = 0"
+        )
+        db.execute(
+            "INSERT INTO horizon SELECT content, 'replication slot', name, \"database\", role, detail, NULL, xid_age FROM horizon"
+        )
         db.execute("UPDATE orphan SET kind = 'candidate', age_seconds = 99999")
     return path
 

@@ -60,15 +60,27 @@ def statements(greenplum: bool) -> list[str]:
     """DDL of one partitioned table an evil name: schema, role, table, partitions, comments and bounds are called so."""
     out: list[SQL | object] = []
     for n, name in enumerate(EVIL):
-        schema, table, role = Identifier(cut(name)), Identifier(cut(name)), Identifier(cut(f"{n}{name}"))
+        schema, table, role = (
+            Identifier(cut(name)),
+            Identifier(cut(name)),
+            Identifier(cut(f"{n}{name}")),
+        )
         out += [
             SQL("CREATE SCHEMA {}").format(schema),
             SQL("CREATE TABLE {}.{} (id int, {} int, d date) {} PARTITION BY RANGE (d) {}").format(
                 schema,
                 table,
                 Identifier(cut(name)),
-                SQL("WITH (appendonly=true, orientation=column) DISTRIBUTED BY (id)" if greenplum else ""),
-                SQL("(START (date '2020-01-27') END (date '2020-02-06') EVERY (interval '1 day'))" if greenplum else ""),
+                SQL(
+                    "WITH (appendonly=true, orientation=column) DISTRIBUTED BY (id)"
+                    if greenplum
+                    else ""
+                ),
+                SQL(
+                    "(START (date '2020-01-27') END (date '2020-02-06') EVERY (interval '1 day'))"
+                    if greenplum
+                    else ""
+                ),
             ),
             SQL("COMMENT ON TABLE {}.{} IS {}").format(schema, table, Literal(name)),
             SQL("CREATE ROLE {}").format(role),
@@ -93,7 +105,9 @@ def statements(greenplum: bool) -> list[str]:
             )
             for day in range(10)
         ]
-        out.append(SQL("CREATE TABLE {}.{} (id int, k text) PARTITION BY LIST (k)").format(schema, lists))
+        out.append(
+            SQL("CREATE TABLE {}.{} (id int, k text) PARTITION BY LIST (k)").format(schema, lists)
+        )
         out.append(
             SQL("CREATE TABLE {}.{} PARTITION OF {}.{} FOR VALUES IN ({})").format(
                 schema, Identifier(cut(f"p{n}{name}")), schema, lists, Literal(name)
@@ -111,14 +125,22 @@ def evil(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         conn.execute(SQL("DROP DATABASE IF EXISTS {}").format(Identifier(DATABASE)))
         for n, name in enumerate(EVIL):
             conn.execute(SQL("DROP ROLE IF EXISTS {}").format(Identifier(cut(f"{n}{name}"))))
-        conn.execute(SQL("CREATE DATABASE {} TEMPLATE template0 ENCODING 'UTF8'").format(Identifier(DATABASE)))
+        conn.execute(
+            SQL("CREATE DATABASE {} TEMPLATE template0 ENCODING 'UTF8'").format(
+                Identifier(DATABASE)
+            )
+        )
     dsn = make_conninfo(base, dbname=DATABASE)
     with psycopg.connect(dsn, client_encoding="UTF8") as conn:
         for statement in made:
             conn.execute(statement.encode())
         for name in EVIL:
             table = SQL("{}.{}").format(Identifier(cut(name)), Identifier(cut(name)))
-            conn.execute(SQL("INSERT INTO {} SELECT n, n, date '2020-01-27' + n FROM generate_series(0, 9) n").format(table))
+            conn.execute(
+                SQL(
+                    "INSERT INTO {} SELECT n, n, date '2020-01-27' + n FROM generate_series(0, 9) n"
+                ).format(table)
+            )
     home = tmp_path_factory.mktemp("evil")
     found = Evil(kind, dsn, home / "store", made)
     found.run("snapshot", "take", dsn)
@@ -162,10 +184,14 @@ def test_nothing_raw_is_printed(evil: Evil, words: list[str]) -> None:
         json.loads(said)
 
 
-@pytest.mark.parametrize("evil", ["pg_dsn"], indirect=True)  # names are explained alike on the others
+@pytest.mark.parametrize(
+    "evil", ["pg_dsn"], indirect=True
+)  # names are explained alike on the others
 @pytest.mark.parametrize("name", EVIL, ids=range(len(EVIL)))
 def test_explain_finds_it_and_stays_clean(evil: Evil, name: str) -> None:
-    assert not raw(evil.run("plan", "--snapshot", newest(evil), "--explain", f"{cut(name)}.{cut(name)}"))
+    assert not raw(
+        evil.run("plan", "--snapshot", newest(evil), "--explain", f"{cut(name)}.{cut(name)}")
+    )
 
 
 def test_the_page(evil: Evil, tmp_path: Path) -> None:
@@ -202,7 +228,9 @@ def test_the_scripts(evil: Evil, tmp_path: Path) -> None:
     plan, folder = tmp_path / "plan.json", tmp_path / "sql"
     evil.run("plan", "--snapshot", newest(evil), "--format", "json", "-o", str(plan))
     assert not raw(plan.read_text())
-    evil.run("audit", "--snapshot", newest(evil), "--maintenance", str(tmp_path / "maintenance.sql"))
+    evil.run(
+        "audit", "--snapshot", newest(evil), "--maintenance", str(tmp_path / "maintenance.sql")
+    )
     planned = json.loads(plan.read_text())
     assert any(table["steps"] for table in planned["tables"])
     evil.run("migrate", str(plan), "-o", str(folder), "--server", evil.dsn)
@@ -213,16 +241,39 @@ def test_the_scripts(evil: Evil, tmp_path: Path) -> None:
         for line in file.read_text().split("\n"):
             if line.lstrip().startswith("--"):
                 assert not raw(line), (file.name, line)
-    evil.run("migrate", str(plan), "-o", str(tmp_path / "plain"), "--server", evil.dsn, "--runner", "plain")
+    evil.run(
+        "migrate",
+        str(plan),
+        "-o",
+        str(tmp_path / "plain"),
+        "--server",
+        evil.dsn,
+        "--runner",
+        "plain",
+    )
     assert not raw((tmp_path / "plain" / "index.txt").read_text())
     before = leaves(evil)
-    run = [folder / "0000_prepare.sql", *sorted(p for p in folder.glob("*.sql") if re.match(r"\d{4}_", p.name) and "prepare" not in p.name)]
+    run = [
+        folder / "0000_prepare.sql",
+        *sorted(
+            p
+            for p in folder.glob("*.sql")
+            if re.match(r"\d{4}_", p.name) and "prepare" not in p.name
+        ),
+    ]
     psql(evil, tmp_path, *run, folder / "verify.sql")
     after = leaves(evil)
     assert after < before
     psql(evil, tmp_path, *sorted((folder / "rollback").glob("*.sql")))
     assert leaves(evil) > after
-    psql(evil, tmp_path, *run, folder / "verify.sql", folder / "cleanup.sql", tmp_path / "maintenance.sql")
+    psql(
+        evil,
+        tmp_path,
+        *run,
+        folder / "verify.sql",
+        folder / "cleanup.sql",
+        tmp_path / "maintenance.sql",
+    )
     assert leaves(evil) == after
     assert not list(tmp_path.rglob("pwned*"))
 
@@ -248,9 +299,25 @@ def leaves(evil: Evil) -> int:
 
 @pytest.mark.parametrize("format", ["text", "json", "sarif", "github", "gitlab", "junit"])
 def test_check(evil: Evil, tmp_path: Path, format: str) -> None:
-    (tmp_path / "it's <evil>\x1b[31m\n::error::pwned.sql").write_text(";\n".join(evil.statements) + ";\n")
-    server = {"gp6": "greenplum6", "gp7": "greenplum7", "pg": "postgres15", "pgnew": "postgres18"}[evil.kind]
-    said = evil.run("check", ".", "--server", server, "--format", format, "--max-leaves", "10", "--fail-on", "critical", cwd=tmp_path)
+    (tmp_path / "it's <evil>\x1b[31m\n::error::pwned.sql").write_text(
+        ";\n".join(evil.statements) + ";\n"
+    )
+    server = {"gp6": "greenplum6", "gp7": "greenplum7", "pg": "postgres15", "pgnew": "postgres18"}[
+        evil.kind
+    ]
+    said = evil.run(
+        "check",
+        ".",
+        "--server",
+        server,
+        "--format",
+        format,
+        "--max-leaves",
+        "10",
+        "--fail-on",
+        "critical",
+        cwd=tmp_path,
+    )
     assert said.strip()
     assert not raw(said)
     if format in ("json", "sarif", "gitlab"):

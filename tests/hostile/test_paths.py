@@ -36,7 +36,9 @@ def test_a_session_looks_in_pg_catalog_alone(database: str) -> None:
     made.execute(database, "ALTER DATABASE paths SET search_path = public, pg_catalog")
     with connect(database) as session, session.fresh() as second:
         for one in (session, second):
-            (row,) = one.query("SELECT pg_catalog.current_setting('search_path') AS said, pg_catalog.current_schemas(true)::text AS used")
+            (row,) = one.query(
+                "SELECT pg_catalog.current_setting('search_path') AS said, pg_catalog.current_schemas(true)::text AS used"
+            )
             assert row["said"] == SEARCH_PATH
             assert re.fullmatch(r"\{pg_catalog(,pg_temp_\d+)?\}", row["used"])
 
@@ -49,7 +51,9 @@ def test_a_server_where_others_write_to_pg_catalog_is_refused(database: str, how
             conn.execute("CREATE ROLE intruder")
         conn.execute("GRANT CREATE ON SCHEMA pg_catalog TO intruder")
         if how == "function":
-            conn.execute("CREATE FUNCTION pg_catalog.evil(int) RETURNS int LANGUAGE sql AS 'SELECT $1'")
+            conn.execute(
+                "CREATE FUNCTION pg_catalog.evil(int) RETURNS int LANGUAGE sql AS 'SELECT $1'"
+            )
             conn.execute("ALTER FUNCTION pg_catalog.evil(int) OWNER TO intruder")
             conn.execute("REVOKE CREATE ON SCHEMA pg_catalog FROM intruder")
     with pytest.raises(CatalogError, match="intruder") as refused:
@@ -62,12 +66,19 @@ def test_every_file_sets_the_path_before_it_does_anything(database: str, tmp_pat
     """A script sets it as its first statement but for psql's and SETs, and never to anything else."""
     greenplum = "gpadmin" in database
     leaves = " DISTRIBUTED BY (k) PARTITION BY RANGE (d) (START ('2024-01-01'::date) END ('2024-03-01'::date) EVERY ('1 day'::interval))"
-    made.execute(database, "CREATE TABLE t (k int, d date, v text)" + (leaves if greenplum else " PARTITION BY RANGE (d)"))
+    made.execute(
+        database,
+        "CREATE TABLE t (k int, d date, v text)"
+        + (leaves if greenplum else " PARTITION BY RANGE (d)"),
+    )
     if not greenplum:
         days = [f"2024-01-{n:02}" for n in range(1, 32)]
         made.execute(
             database,
-            *(f"CREATE TABLE t_{n} PARTITION OF t FOR VALUES FROM ('{a}') TO ('{b}')" for n, (a, b) in enumerate(itertools.pairwise(days))),
+            *(
+                f"CREATE TABLE t_{n} PARTITION OF t FOR VALUES FROM ('{a}') TO ('{b}')"
+                for n, (a, b) in enumerate(itertools.pairwise(days))
+            ),
         )
     files = made.written(database, tmp_path / "sql", made.plan_of(database))
     texts = {p.name: p.read_text() for p in (tmp_path / "sql").rglob("*.sql")}
@@ -75,7 +86,9 @@ def test_every_file_sets_the_path_before_it_does_anything(database: str, tmp_pat
     assert {"0000_prepare.sql", "verify.sql", "cleanup.sql"} <= texts.keys()
     for name, text in texts.items():
         if name == "index.sql":
-            assert not re.search(r"(?m)^(?!\\|--|\s*$)", text), "psql's own words and comments alone"
+            assert not re.search(r"(?m)^(?!\\|--|\s*$)", text), (
+                "psql's own words and comments alone"
+            )
             continue
         plain = [line for line in text.splitlines() if line and not line.startswith(("--", "\\"))]
         before = plain[: plain.index("SET search_path = pg_catalog, pg_temp;")]
@@ -94,7 +107,9 @@ def test_every_function_of_the_journal_sets_its_own_path() -> None:
         text = journal.prepare(identify(banner, number, has_segments=segments))
         heads = re.findall(r"CREATE OR REPLACE FUNCTION (\S+?)\(.*?AS \$f\$", text, re.S)
         guarded = re.findall(
-            r"CREATE OR REPLACE FUNCTION (\S+?)\((?:(?!CREATE OR REPLACE).)*?SET search_path = pg_catalog, pg_temp\b.*?AS \$f\$", text, re.S
+            r"CREATE OR REPLACE FUNCTION (\S+?)\((?:(?!CREATE OR REPLACE).)*?SET search_path = pg_catalog, pg_temp\b.*?AS \$f\$",
+            text,
+            re.S,
         )
         assert len(heads) > 20
         assert guarded == heads
@@ -107,7 +122,14 @@ def test_the_program_says_why(database: str, home: Path) -> None:
             conn.execute("CREATE ROLE intruder")
         conn.execute("GRANT CREATE ON SCHEMA pg_catalog TO intruder")
     said = subprocess.run(
-        [sys.executable, "-m", "gpcatalog", "audit", database, "--no-store"], capture_output=True, text=True, check=False, timeout=120
+        [sys.executable, "-m", "gpcatalog", "audit", database, "--no-store"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
     )
     assert said.returncode == 4, said.stderr
-    assert "roles that are not superusers can replace functions in schema pg_catalog: intruder" in said.stderr
+    assert (
+        "roles that are not superusers can replace functions in schema pg_catalog: intruder"
+        in said.stderr
+    )

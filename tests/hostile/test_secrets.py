@@ -16,7 +16,13 @@ import pytest
 from gpcatalog.lab.postgres import PrivateServer
 
 SECRET = "s3cr3t-Zq9%/'x"
-FORMS = {SECRET, quote(SECRET, safe=""), SECRET.replace("'", "\\'"), SECRET.replace("'", "''"), "s3cr3t"}
+FORMS = {
+    SECRET,
+    quote(SECRET, safe=""),
+    SECRET.replace("'", "\\'"),
+    SECRET.replace("'", "''"),
+    "s3cr3t",
+}
 
 
 @dataclass
@@ -30,14 +36,18 @@ def guarded() -> Iterator[Guarded]:
     """A server that asks one role for its password, and logs every statement."""
     with PrivateServer(settings={"log_statement": "all", "log_connections": "on"}) as server:
         with psycopg.connect(server.conninfo(), autocommit=True) as conn:
-            verifier = conn.pgconn.encrypt_password(SECRET.encode(), b"guarded", b"scram-sha-256").decode()
+            verifier = conn.pgconn.encrypt_password(
+                SECRET.encode(), b"guarded", b"scram-sha-256"
+            ).decode()
             conn.execute(f"CREATE ROLE guarded LOGIN SUPERUSER PASSWORD '{verifier}'".encode())
             conn.execute("CREATE TABLE sales (id int, d date) PARTITION BY RANGE (d)")
             for day in range(1, 11):
                 conn.execute(
                     f"CREATE TABLE sales_{day} PARTITION OF sales FOR VALUES FROM ('2020-01-{day:02}') TO ('2020-01-{day + 1:02}')".encode()
                 )
-            conn.execute("INSERT INTO sales SELECT n, date '2020-01-01' + n FROM generate_series(0, 8) n")
+            conn.execute(
+                "INSERT INTO sales SELECT n, date '2020-01-01' + n FROM generate_series(0, 8) n"
+            )
             hba = server.data / "pg_hba.conf"
             hba.write_text("host all guarded 127.0.0.1/32 scram-sha-256\n" + hba.read_text())
             conn.execute("SELECT pg_reload_conf()")
@@ -64,7 +74,10 @@ def ways(guarded: Guarded, tmp_path: Path) -> dict[str, tuple[str, dict[str, str
 def commands(dsn: str) -> list[list[str]]:
     """Commands that connect, and those that are wrong: more words, a database that is not there, a host that is nobody's."""
     wrong = [dsn.replace("/postgres", "/nobody") if "://" in dsn else f"{dsn} dbname=nobody"]
-    wrong += [dsn + "?bad=1" if "://" in dsn else f"{dsn} bad=1", dsn.replace("127.0.0.1", "no-such-host.invalid")]
+    wrong += [
+        dsn + "?bad=1" if "://" in dsn else f"{dsn} bad=1",
+        dsn.replace("127.0.0.1", "no-such-host.invalid"),
+    ]
     return [
         ["audit", dsn],
         ["audit", dsn, "--format", "json", "--maintenance", "maintenance.sql"],
@@ -88,7 +101,10 @@ def test_it_is_nowhere(guarded: Guarded, tmp_path: Path, way: str) -> None:
     work = tmp_path / "work"
     (work / "tmp").mkdir(parents=True)
     failed = []
-    given = way in ("URI", "conninfo")  # the others never reach this program's own hands: fewer commands will do
+    given = way in (
+        "URI",
+        "conninfo",
+    )  # the others never reach this program's own hands: fewer commands will do
     for words in [words for words in commands(dsn) if given or words[0] in ("audit", "latency")]:
         said = subprocess.run(
             [sys.executable, "-m", "gpcatalog", *words],
@@ -104,7 +120,9 @@ def test_it_is_nowhere(guarded: Guarded, tmp_path: Path, way: str) -> None:
     written = [p for p in work.rglob("*") if p.is_file()]
     assert any(p.suffix == ".gpcatalog" for p in written)
     if given:
-        assert {"taken.gpcatalog", "plan.json", "page.html", "metrics.prom", "maintenance.sql"} <= {p.name for p in written}
+        assert {"taken.gpcatalog", "plan.json", "page.html", "metrics.prom", "maintenance.sql"} <= {
+            p.name for p in written
+        }
         assert any(p.suffix == ".sql" and p.parent.name == "sql" for p in written)
     for file in (*written, guarded.server.folder / "server.log"):
         content = file.read_bytes()
@@ -154,11 +172,24 @@ def test_not_when_it_was_typed_wrongly(tmp_path: Path, words: list[str]) -> None
 
 def test_a_plan_sends_it_nowhere(guarded: Guarded, tmp_path: Path) -> None:
     """PGPASSWORD goes to the host that the user named, not to the one that a plan file does."""
-    env = {**os.environ, "GPCATALOG_HOME": str(tmp_path), "PYTHONPATH": str(Path(__file__).parents[2]), "PGPASSWORD": SECRET}
+    env = {
+        **os.environ,
+        "GPCATALOG_HOME": str(tmp_path),
+        "PYTHONPATH": str(Path(__file__).parents[2]),
+        "PGPASSWORD": SECRET,
+    }
 
     def run(*words: str, **more: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "gpcatalog", *words]
-        return subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path, timeout=100, env=env | more)
+        return subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=tmp_path,
+            timeout=100,
+            env=env | more,
+        )
 
     assert run("plan", guarded.plain, "--format", "json", "-o", "plan.json").returncode == 0
     refused = run("migrate", "plan.json", "-o", "sql")

@@ -43,7 +43,9 @@ def told(words: list[str]) -> bool:
     said = CliRunner().invoke(app, words, env={"COLUMNS": "80"})
     if said.exception is None or isinstance(said.exception, SystemExit):
         assert said.exit_code in (0, 1), (words, said.output[-500:])
-        assert not {c for c in said.output if c < " " and c != "\n"} - {"\r"} or "export" in words, (words, said.output[:300])
+        assert (
+            not {c for c in said.output if c < " " and c != "\n"} - {"\r"} or "export" in words
+        ), (words, said.output[:300])
         return False
     assert isinstance(said.exception, CatalogError), (words, repr(said.exception))
     assert said.exception.exit_code in (Exit.USAGE, Exit.REFUSED)
@@ -94,7 +96,9 @@ def test_no_value_makes_it_fall(whole: Path, tmp_path: Path, seed: int) -> None:
         (["DROP TABLE relation", "CREATE TABLE relation_packed (a INTEGER)"], "relation_packed has other columns"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_named(whole: Path, tmp_path: Path, statements: list[str], says: str) -> None:
+def test_what_is_wrong_is_named(
+    whole: Path, tmp_path: Path, statements: list[str], says: str
+) -> None:
     path = altered(whole, tmp_path, *statements)
 
     def read() -> None:
@@ -108,11 +112,26 @@ def test_what_is_wrong_is_named(whole: Path, tmp_path: Path, statements: list[st
 
 
 def test_forms_are_no_printf_of_a_stranger(tmp_path: Path) -> None:
-    for form in ("%0999999999d", "%s", "%*d", "%5$d", "%n", "%", "%%%", "%0", "%d%d%d%d%d%d%d%d%d%d%d%d%d"):
-        path = made.write(tmp_path / "s.gpcatalog", made.Made(tables=[made.Table("orders", 20000, range(3))]))
+    for form in (
+        "%0999999999d",
+        "%s",
+        "%*d",
+        "%5$d",
+        "%n",
+        "%",
+        "%%%",
+        "%0",
+        "%d%d%d%d%d%d%d%d%d%d%d%d%d",
+    ):
+        path = made.write(
+            tmp_path / "s.gpcatalog", made.Made(tables=[made.Table("orders", 20000, range(3))])
+        )
         with duckdb.connect(str(path)) as db:
             db.execute("UPDATE relation_packed SET name_form = ?", [form])
-        with pytest.raises(CatalogError, match="not a readable snapshot"), Snapshot(path) as snapshot:
+        with (
+            pytest.raises(CatalogError, match="not a readable snapshot"),
+            Snapshot(path) as snapshot,
+        ):
             snapshot.rows("SELECT name FROM relation")
 
 
@@ -137,14 +156,26 @@ def test_no_macro_or_schema_of_the_file_is_ever_used(whole: Path, tmp_path: Path
 
 def test_an_older_file_may_lack_what_came_later(whole: Path, tmp_path: Path) -> None:
     later = [table for table, version in ADDED.items() if version > 1]
-    path = altered(whole, tmp_path, "UPDATE snapshot SET schema_version = 1", *(f"DROP TABLE {table}" for table in later))
+    path = altered(
+        whole,
+        tmp_path,
+        "UPDATE snapshot SET schema_version = 1",
+        *(f"DROP TABLE {table}" for table in later),
+    )
     with Snapshot(path) as snapshot:
         for table in later:
             assert snapshot.rows(f"SELECT * FROM {table}") == []
     for words in commands(path):
         assert not told(words), words
     with pytest.raises(CatalogError, match="no table catalog"):
-        Snapshot(altered(whole, tmp_path / "worse", "UPDATE snapshot SET schema_version = 1", "DROP TABLE catalog"))
+        Snapshot(
+            altered(
+                whole,
+                tmp_path / "worse",
+                "UPDATE snapshot SET schema_version = 1",
+                "DROP TABLE catalog",
+            )
+        )
     assert max(ADDED.values()) <= SCHEMA_VERSION
 
 
@@ -170,7 +201,10 @@ def damages(whole: bytes) -> list[Callable[[random.Random], bytes]]:
 
 
 def test_damaged_bytes_are_told(tmp_path: Path) -> None:
-    path = made.write(tmp_path / "20260101T060000Z.gpcatalog", made.Made(tables=[made.Table("orders", 20000, range(300))]))
+    path = made.write(
+        tmp_path / "20260101T060000Z.gpcatalog",
+        made.Made(tables=[made.Table("orders", 20000, range(300))]),
+    )
     whole = path.read_bytes()
     refused = 0
     for kind, damage in enumerate(damages(whole)):

@@ -32,8 +32,17 @@ from tests.hostile import traps
 from tests.hostile.traps import CLEAN, OTHER, OWNER, STRANGER, Place, Record, Watch, asked, execute
 from tests.migration.made import EAGER, PSQL
 
-ROOT = Path(os.environ.get("GPCATALOG_TEST_TREE") or Path(__file__).parents[2])  # another checkout's product can be tried
-SERVERS = ("pg12_server", "pg15_server", "pgnew_server", "pg19_server", "gp6_cluster", "gp7_cluster")
+ROOT = Path(
+    os.environ.get("GPCATALOG_TEST_TREE") or Path(__file__).parents[2]
+)  # another checkout's product can be tried
+SERVERS = (
+    "pg12_server",
+    "pg15_server",
+    "pgnew_server",
+    "pg19_server",
+    "gp6_cluster",
+    "gp7_cluster",
+)
 NAMES = {"pgnew_server": "pg18"}
 SQUAT = "gpcatalog_journal"
 # what a file that stops must say
@@ -60,10 +69,15 @@ def pg12_server() -> Iterator[PrivateServer]:
         yield server
 
 
-@pytest.fixture(scope="module", params=SERVERS, ids=lambda name: NAMES.get(name, name.split("_")[0]))
+@pytest.fixture(
+    scope="module", params=SERVERS, ids=lambda name: NAMES.get(name, name.split("_")[0])
+)
 def place(request: pytest.FixtureRequest) -> Place:
     """Each server in turn."""
-    return traps.place_of(NAMES.get(request.param, request.param.split("_")[0]), request.getfixturevalue(request.param))
+    return traps.place_of(
+        NAMES.get(request.param, request.param.split("_")[0]),
+        request.getfixturevalue(request.param),
+    )
 
 
 @dataclass
@@ -85,7 +99,9 @@ class Hostile:
             conn.execute(f"CREATE DATABASE {name} OWNER {OWNER} TEMPLATE {self.name}".encode())
         if self.shadows:
             traps.set_path(self.place, name)
-        return Hostile(self.place, name, self.place.dsn(name), self.traps, self.shadows, self.reasons)
+        return Hostile(
+            self.place, name, self.place.dsn(name), self.traps, self.shadows, self.reasons
+        )
 
 
 @pytest.fixture(scope="module")
@@ -116,33 +132,59 @@ def _matrix() -> Iterator[None]:
 
 def matrix() -> str:
     """What was run on which server, and the traps that it sprang; "–" where it sprang none."""
-    lines = ["", "what was run, and the traps it sprang (SU: as superuser, RISES: could become it, else as whom)"]
+    lines = [
+        "",
+        "what was run, and the traps it sprang (SU: as superuser, RISES: could become it, else as whom)",
+    ]
     for (server, what), sprung in MATRIX.items():
-        lines.append(f"{server:5} {what}: " + ("; ".join(f"{t} [{', '.join(sorted(how))}]" for t, how in sorted(sprung.items())) or "–"))
+        lines.append(
+            f"{server:5} {what}: "
+            + (
+                "; ".join(f"{t} [{', '.join(sorted(how))}]" for t, how in sorted(sprung.items()))
+                or "–"
+            )
+        )
     return "\n".join(lines) + "\n"
 
 
 # --- running things ------------------------------------------------------------------------------------------------------
 
 
-def gpcatalog(home: Path, *words: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
+def gpcatalog(
+    home: Path, *words: str | Path, **environment: str
+) -> subprocess.CompletedProcess[str]:
     """The program under test, in a process of its own."""
     env = {**os.environ, "PYTHONPATH": str(ROOT), "GPCATALOG_HOME": str(home), **environment}
     command = [sys.executable, "-m", "gpcatalog", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT, env=env, timeout=600)
+    return subprocess.run(
+        command, capture_output=True, text=True, check=False, cwd=ROOT, env=env, timeout=600
+    )
 
 
 def psql(dsn: str, file: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     """A file, run as the README says."""
     command = [PSQL, "-X", "-q", "-v", "ON_ERROR_STOP=1", "-d", dsn, "-f", str(file)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, **environment}, timeout=600)
+    return subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, **environment},
+        timeout=600,
+    )
 
 
 def noted(place: Place, what: str, records: list[Record]) -> list[Record]:
     """The records, entered into the matrix."""
     row = MATRIX[place.name, what]
     for r in records:
-        how = "SU" if r.current == place.superuser else f"{r.current} RISES" if r.dangerous([place.superuser]) else r.current
+        how = (
+            "SU"
+            if r.current == place.superuser
+            else f"{r.current} RISES"
+            if r.dangerous([place.superuser])
+            else r.current
+        )
         row[r.trap].add(f"{how} in {r.statement}")
     return records
 
@@ -179,7 +221,17 @@ def written(home: Path, dsn: str, place: Place, *words: str, rules: str = EAGER)
     """The files of a migration of every table that can be planned."""
     home.mkdir(parents=True, exist_ok=True)
     (home / "policy.toml").write_text(rules)
-    said = gpcatalog(home, "plan", dsn, "--policy", home / "policy.toml", "--format", "json", "-o", home / "plan.json")
+    said = gpcatalog(
+        home,
+        "plan",
+        dsn,
+        "--policy",
+        home / "policy.toml",
+        "--format",
+        "json",
+        "-o",
+        home / "plan.json",
+    )
     assert said.returncode == 0, said.stderr
     folder = home / "sql"
     shutil.rmtree(folder, ignore_errors=True)
@@ -197,7 +249,12 @@ def scripts_of(source: Hostile, folder: Path, *words: str) -> tuple[Hostile, Fil
     key = (source.place.name, *words)
     if key not in _FILES:
         here = (source.origin or source).copy(name)  # reading under shadows has a test of its own
-        made = written(folder / "_".join(["files", *re.findall(r"\w+", " ".join(words))])[:100], here.dsn, source.place, *words)
+        made = written(
+            folder / "_".join(["files", *re.findall(r"\w+", " ".join(words))])[:100],
+            here.dsn,
+            source.place,
+            *words,
+        )
         kept = Path(tempfile.mkdtemp(prefix="traps-", dir=folder.parent)) / "sql"
         shutil.copytree(made.folder, kept)
         _FILES[key] = Files(source.place, kept, made.refused)
@@ -215,7 +272,14 @@ def test_every_trap_of_a_table_is_live(tables: Hostile) -> None:
     for trap in here.traps:
         if trap.name in CLEAN:
             continue
-        execute(here.dsn, *([f"ALTER SERVER near OPTIONS (SET dbname '{here.name}')"] if trap.name == "foreign" else []))
+        execute(
+            here.dsn,
+            *(
+                [f"ALTER SERVER near OPTIONS (SET dbname '{here.name}')"]
+                if trap.name == "foreign"
+                else []
+            ),
+        )
         watch.restart()
         execute(here.dsn, trap.careless.format(t=trap.table), role=trap.by)
         found = [r for r in watch.read() if r.trap == trap.name]
@@ -245,7 +309,9 @@ def test_traps_that_cannot_be(place: Place) -> None:
             said = str(e).splitlines()[0]
         else:
             said = "planted, and never called"
-            assert not [r for r in watch.read() if r.trap == trap.name], f"{trap.name} can be: {reason}"
+            assert not [r for r in watch.read() if r.trap == trap.name], (
+                f"{trap.name} can be: {reason}"
+            )
         MATRIX[place.name, "cannot be"][trap.name].add(f"{reason}: {said}")
 
 
@@ -263,15 +329,23 @@ NO_WAY_IN = {
         "CREATE TYPE app.base",
         "CREATE FUNCTION app.base_in(cstring) RETURNS app.base LANGUAGE internal IMMUTABLE STRICT AS 'int4in'",
     ),
-    "type modifier functions": ("CREATE FUNCTION app.modifier_out(int) RETURNS cstring LANGUAGE plpgsql AS $$ BEGIN RETURN 'x'; END $$",),
+    "type modifier functions": (
+        "CREATE FUNCTION app.modifier_out(int) RETURNS cstring LANGUAGE plpgsql AS $$ BEGIN RETURN 'x'; END $$",
+    ),
     "canonical function of a range": (
         "CREATE TYPE app.narrow",
         "CREATE FUNCTION app.canonical(app.narrow) RETURNS app.narrow LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RETURN $1; END $$",
     ),
     "operator class": ("CREATE OPERATOR CLASS app.mine FOR TYPE int USING btree AS OPERATOR 1 <",),
-    "conversion": ("CREATE FUNCTION app.convert(int, int, cstring, internal, int) RETURNS void LANGUAGE plpgsql AS $$ BEGIN END $$",),
-    "text search dictionary": ("CREATE TEXT SEARCH TEMPLATE app.template (LEXIZE = dsimple_lexize)",),
-    "language handler": ("CREATE FUNCTION app.handler() RETURNS language_handler LANGUAGE plpgsql AS $$ BEGIN END $$",),
+    "conversion": (
+        "CREATE FUNCTION app.convert(int, int, cstring, internal, int) RETURNS void LANGUAGE plpgsql AS $$ BEGIN END $$",
+    ),
+    "text search dictionary": (
+        "CREATE TEXT SEARCH TEMPLATE app.template (LEXIZE = dsimple_lexize)",
+    ),
+    "language handler": (
+        "CREATE FUNCTION app.handler() RETURNS language_handler LANGUAGE plpgsql AS $$ BEGIN END $$",
+    ),
     "foreign data wrapper handler": ("CREATE FOREIGN DATA WRAPPER mine",),
     "cast between types of others": (
         "CREATE FUNCTION app.oid_int(text) RETURNS int LANGUAGE plpgsql AS $$ BEGIN RETURN 1; END $$",
@@ -282,11 +356,17 @@ NO_WAY_IN = {
         "CREATE EVENT TRIGGER mine ON ddl_command_start EXECUTE PROCEDURE app.event()",
     ),
     "setting of the superuser's": ("ALTER ROLE {boss} SET search_path = app",),
-    "setting of the superuser's in her database": ("ALTER ROLE {boss} IN DATABASE hostile_cannot SET search_path = app",),
-    "switch of the scripts": ("ALTER DATABASE hostile_cannot SET gpcatalog_journal.run_owner_code = 'on'",),
+    "setting of the superuser's in her database": (
+        "ALTER ROLE {boss} IN DATABASE hostile_cannot SET search_path = app",
+    ),
+    "switch of the scripts": (
+        "ALTER DATABASE hostile_cannot SET gpcatalog_journal.run_owner_code = 'on'",
+    ),
     "support function": ("ALTER FUNCTION app.yes(text) SUPPORT app.yes",),
     "preloaded library": ("ALTER DATABASE hostile_cannot SET session_preload_libraries = 'x'",),
-    "object in pg_catalog": ("CREATE FUNCTION pg_catalog.evil() RETURNS int LANGUAGE plpgsql AS $$ BEGIN RETURN 1; END $$",),
+    "object in pg_catalog": (
+        "CREATE FUNCTION pg_catalog.evil() RETURNS int LANGUAGE plpgsql AS $$ BEGIN RETURN 1; END $$",
+    ),
     "statistics without a role of monitors": ("SELECT pg_catalog.pg_read_file('postgresql.conf')",),
 }
 
@@ -319,11 +399,21 @@ def test_every_shadow_is_live(hostile: Hostile) -> None:
             except psycopg.Error as e:
                 said[shadow.name] = str(e).splitlines()[0]
     sprung = {r.trap for r in watch.read()}
-    dead = {s.name: said.get(s.name, "another exact match comes first") for s in here.shadows if s.name not in sprung}
-    MATRIX[here.place.name, "shadows"][f"{len(here.shadows)} planted, {len(here.shadows) - len(dead)} live"].add("SU")
-    print(f"{here.place.name}: {len(here.shadows)} shadows, not live {dead}, impossible {here.reasons}")
+    dead = {
+        s.name: said.get(s.name, "another exact match comes first")
+        for s in here.shadows
+        if s.name not in sprung
+    }
+    MATRIX[here.place.name, "shadows"][
+        f"{len(here.shadows)} planted, {len(here.shadows) - len(dead)} live"
+    ].add("SU")
+    print(
+        f"{here.place.name}: {len(here.shadows)} shadows, not live {dead}, impossible {here.reasons}"
+    )
     assert len(here.shadows) > 1500
-    assert len([name for name in dead if name not in said]) < 10  # the server says why of the others
+    assert (
+        len([name for name in dead if name not in said]) < 10
+    )  # the server says why of the others
     assert len(dead) < 40
     for name in (
         "operator =(oid,int4)",
@@ -343,7 +433,13 @@ def commands(place: Place, dsn: str, folder: Path) -> dict[str, tuple[str | Path
     return {
         "audit": ("audit", dsn, "--no-store"),
         "audit json": ("audit", dsn, "--format", "json", "--no-store"),
-        "audit maintenance": ("audit", dsn, "--maintenance", folder / "maintenance.sql", "--no-store"),
+        "audit maintenance": (
+            "audit",
+            dsn,
+            "--maintenance",
+            folder / "maintenance.sql",
+            "--no-store",
+        ),
         "audit all databases": ("audit", dsn, "--all-databases", "--no-store"),
         "snapshot take": ("snapshot", "take", dsn, "--save", folder / "s.gpcatalog"),
         "report": ("report", dsn, "--html", folder / "page.html", "--no-store"),
@@ -353,8 +449,21 @@ def commands(place: Place, dsn: str, folder: Path) -> dict[str, tuple[str | Path
         "doctor": ("doctor", dsn),
         "latency": ("latency", dsn, "--no-store"),
         "latency calibrate": ("latency", dsn, "--calibrate", "--no-store"),
-        **({"latency server log": ("latency", dsn, "--server-log", "1", "--no-store")} if place.greenplum else {}),
-        "latency allow ddl": ("latency", dsn, "--allow-ddl", "--rounds", "1", "--leaves", "5", "--no-store"),
+        **(
+            {"latency server log": ("latency", dsn, "--server-log", "1", "--no-store")}
+            if place.greenplum
+            else {}
+        ),
+        "latency allow ddl": (
+            "latency",
+            dsn,
+            "--allow-ddl",
+            "--rounds",
+            "1",
+            "--leaves",
+            "5",
+            "--no-store",
+        ),
         "estimate": ("estimate", dsn, "--table", "app.everything"),
         "estimate of an expression": ("estimate", dsn, "--table", "app.index_predicate"),
         "growth": ("growth", dsn),
@@ -362,10 +471,24 @@ def commands(place: Place, dsn: str, folder: Path) -> dict[str, tuple[str | Path
     }
 
 
-CORE = ("audit json", "doctor", "latency server log", "latency allow ddl", "estimate")  # between them every probe, once
+CORE = (
+    "audit json",
+    "doctor",
+    "latency server log",
+    "latency allow ddl",
+    "estimate",
+)  # between them every probe, once
 
 
-def ran(place: Place, what: str, dsn: str, folder: Path, *, ok: bool = True, only: tuple[str, ...] = CORE) -> list[str]:
+def ran(
+    place: Place,
+    what: str,
+    dsn: str,
+    folder: Path,
+    *,
+    ok: bool = True,
+    only: tuple[str, ...] = CORE,
+) -> list[str]:
     """Run commands, all where `only` is empty; returns what was sprung, and what failed."""
     folder.mkdir(parents=True, exist_ok=True)
     watch = Watch(place)
@@ -377,7 +500,9 @@ def ran(place: Place, what: str, dsn: str, folder: Path, *, ok: bool = True, onl
         records = noted(place, f"{what}{name}", watch.read())
         wrong += [f"{name}: {r}" for r in told(records)]
         # there is no series to look back on, and none to calibrate with
-        if ok and said.returncode not in ((2,) if name in ("growth", "latency calibrate") else (0,)):
+        if ok and said.returncode not in (
+            (2,) if name in ("growth", "latency calibrate") else (0,)
+        ):
             wrong.append(f"{name}: exit {said.returncode}: {said.stderr[-400:]}")
     return wrong
 
@@ -400,7 +525,9 @@ def test_commands(commanded: Hostile, temporary: None, tmp_path: Path) -> None:
     """Shadows on the path, traps on every table."""
     wrong = ran(commanded.place, "", commanded.dsn, tmp_path / "out", only=())
     watch = Watch(commanded.place)
-    with contextlib.suppress(AssertionError):  # where the plan cannot be made, the commands above failed too
+    with contextlib.suppress(
+        AssertionError
+    ):  # where the plan cannot be made, the commands above failed too
         written(tmp_path / "plan", commanded.dsn, commanded.place)
     wrong += told(noted(commanded.place, "plan, migrate", watch.read()))
     assert wrong == []
@@ -408,7 +535,10 @@ def test_commands(commanded: Hostile, temporary: None, tmp_path: Path) -> None:
 
 def test_commands_without_shadows(tables: Hostile, tmp_path: Path) -> None:
     """Traps on every table alone: shadows may end a command before it meets them."""
-    assert ran(tables.place, "no shadows: ", tables.copy("hostile_commands").dsn, tmp_path / "out") == []
+    assert (
+        ran(tables.place, "no shadows: ", tables.copy("hostile_commands").dsn, tmp_path / "out")
+        == []
+    )
 
 
 def test_default_path(hostile: Hostile, tmp_path: Path) -> None:
@@ -432,7 +562,14 @@ def test_settings_of_the_database(hostile: Hostile, tables: Hostile, tmp_path: P
         report = json.loads(said.stdout)
         listing = json.dumps(report)
         seen.append(sorted(set(re.findall(r'"(app\.[a-z_]+|base\.[a-z_]+)"', listing))))
-        assert not [p for p in report.get("not_read", []) if p.get("reason", "") not in ("", "not applicable")] or dsn == plain.dsn
+        assert (
+            not [
+                p
+                for p in report.get("not_read", [])
+                if p.get("reason", "") not in ("", "not applicable")
+            ]
+            or dsn == plain.dsn
+        )
     assert seen[0] == seen[1]
 
 
@@ -462,8 +599,17 @@ def test_event_triggers(tables: Hostile, tmp_path: Path) -> None:
     try:
         events = traps.plant_events(place, here.dsn, login=True)
         watch = Watch(place)
-        execute(here.dsn, "CREATE TABLE public.x (a int)", "ALTER TABLE public.x ALTER a TYPE bigint", "DROP TABLE public.x")
-        sprung = {r.trap for r in noted(place, "careless DDL under event triggers", watch.read()) if r.current == place.superuser}
+        execute(
+            here.dsn,
+            "CREATE TABLE public.x (a int)",
+            "ALTER TABLE public.x ALTER a TYPE bigint",
+            "DROP TABLE public.x",
+        )
+        sprung = {
+            r.trap
+            for r in noted(place, "careless DDL under event triggers", watch.read())
+            if r.current == place.superuser
+        }
         assert sprung == {f"event {e}" for e in events}
         # DDL cannot be had without the triggers of DDL before 17: --allow-ddl may refuse, the others must run
         wrong = ran(place, "event triggers: ", here.dsn, tmp_path / "out", ok=False)
@@ -484,7 +630,12 @@ def test_a_toolkit_of_hers(tables: Hostile, tmp_path: Path) -> None:
     if place.classic:
         pytest.skip("Greenplum 6 brings gp_toolkit with every database")
     if place.greenplum:
-        here = Hostile(place, "hostile_toolkit", traps.database(place, "hostile_toolkit", "template0"), tables.traps)
+        here = Hostile(
+            place,
+            "hostile_toolkit",
+            traps.database(place, "hostile_toolkit", "template0"),
+            tables.traps,
+        )
         traps.plant_tables(place, here.dsn, [*CLEAN, "everything", "index predicate"])
     else:
         here = tables.copy("hostile_toolkit")
@@ -497,7 +648,9 @@ def test_a_toolkit_of_hers(tables: Hostile, tmp_path: Path) -> None:
     watch.restart()
     for name in ("0000_prepare.sql", *files.forward, "verify.sql", "cleanup.sql"):
         done = psql(here.dsn, files.folder / name)
-        wrong += [f"{name}: {r}" for r in told(noted(place, f"toolkit: {_kind(name)}", watch.read()))]
+        wrong += [
+            f"{name}: {r}" for r in told(noted(place, f"toolkit: {_kind(name)}", watch.read()))
+        ]
         if done.returncode:
             wrong.append(f"{name}: {done.stderr[-300:]}")
     assert wrong == []
@@ -550,12 +703,26 @@ def test_partman_of_hers(tables: Hostile, how: str, tmp_path: Path) -> None:
 def _kind(name: str) -> str:
     if name.startswith("0000"):
         return "prepare"
-    return "rollback" if name.startswith("rollback/") else "file" if name[0] == "0" else name.removesuffix(".sql")
+    return (
+        "rollback"
+        if name.startswith("rollback/")
+        else "file"
+        if name[0] == "0"
+        else name.removesuffix(".sql")
+    )
 
 
-def run_all(place: Place, dsn: str, files: Files, what: str, **environment: str) -> tuple[list[str], dict[str, int]]:
+def run_all(
+    place: Place, dsn: str, files: Files, what: str, **environment: str
+) -> tuple[list[str], dict[str, int]]:
     """Every file in its order; returns what was sprung, and what stopped without its reason; and the exit code of each."""
-    order = ["0000_prepare.sql", *files.forward, "verify.sql", *(f"rollback/{n}" for n in files.forward), "cleanup.sql"]
+    order = [
+        "0000_prepare.sql",
+        *files.forward,
+        "verify.sql",
+        *(f"rollback/{n}" for n in files.forward),
+        "cleanup.sql",
+    ]
     watch = Watch(place)
     wrong, codes = [], {}
     for name in order:
@@ -563,10 +730,14 @@ def run_all(place: Place, dsn: str, files: Files, what: str, **environment: str)
         records = noted(place, f"{what}, {_kind(name)}", watch.read())
         codes[name] = done.returncode
         wrong += [f"{name}: {r}" for r in told(records)]
-        if done.returncode and not (REASON.search(done.stderr) or ALSO.get(_kind(name), NEVER).search(done.stderr)):
+        if done.returncode and not (
+            REASON.search(done.stderr) or ALSO.get(_kind(name), NEVER).search(done.stderr)
+        ):
             wrong.append(f"{name}: stopped without the reason: {done.stderr[-300:]}")
         if done.returncode:
-            MATRIX[place.name, f"{what}, {_kind(name)}"][Path(name).stem[5:].replace("app_", "") or name].add("stopped")
+            MATRIX[place.name, f"{what}, {_kind(name)}"][
+                Path(name).stem[5:].replace("app_", "") or name
+            ].add("stopped")
     return wrong, codes
 
 
@@ -588,7 +759,9 @@ def test_scripts(hostile: Hostile, mode: str, tmp_path: Path) -> None:
 def test_clean_tables_alone(hostile: Hostile, tmp_path: Path) -> None:
     """Clean tables of mallory and of the superuser go to the very end, the verification and the index of all files too."""
     place = hostile.place
-    here, files = scripts_of(hostile, tmp_path, "--table", "app.clean", "--table", "base.clean_of_the_superuser")
+    here, files = scripts_of(
+        hostile, tmp_path, "--table", "app.clean", "--table", "base.clean_of_the_superuser"
+    )
     assert len(files.forward) == 2
     wrong, codes = run_all(place, here.dsn, files, "superuser, clean tables")
     assert wrong == []
@@ -654,9 +827,17 @@ def test_scripts_under_a_role(tables: Hostile, mode: str, tmp_path: Path) -> Non
     try:
         watch = Watch(place)
         wrong = []
-        for name in ("0000_prepare.sql", *files.forward, "verify.sql", *(f"rollback/{n}" for n in files.forward), "cleanup.sql"):
+        for name in (
+            "0000_prepare.sql",
+            *files.forward,
+            "verify.sql",
+            *(f"rollback/{n}" for n in files.forward),
+            "cleanup.sql",
+        ):
             psql(here.dsn, files.folder / name)
-            records = noted(place, f"superuser {mode} under role = mallory, {_kind(name)}", watch.read())
+            records = noted(
+                place, f"superuser {mode} under role = mallory, {_kind(name)}", watch.read()
+            )
             wrong += [f"{name}: {r}" for r in told(records)]
     finally:
         execute(place.dsn(), f"ALTER DATABASE {here.name} RESET role")
@@ -673,8 +854,17 @@ def test_scripts_under_event_triggers(tables: Hostile, tmp_path: Path) -> None:
         wrong = []
         for name in ("0000_prepare.sql", *files.forward, "cleanup.sql"):
             done = psql(here.dsn, files.folder / name)
-            wrong += [f"{name}: {r}" for r in told(noted(place, f"event triggers, superuser, {_kind(name)}", watch.read()))]
-            if done.returncode and not re.search(r"event trigger", done.stderr) and not name.startswith(("0001", "cleanup")):
+            wrong += [
+                f"{name}: {r}"
+                for r in told(
+                    noted(place, f"event triggers, superuser, {_kind(name)}", watch.read())
+                )
+            ]
+            if (
+                done.returncode
+                and not re.search(r"event trigger", done.stderr)
+                and not name.startswith(("0001", "cleanup"))
+            ):
                 wrong.append(f"{name}: stopped without the reason: {done.stderr[-300:]}")
     finally:
         _drop(place, here.name)
@@ -686,7 +876,9 @@ def test_maintenance(tables: Hostile, events: bool, tmp_path: Path) -> None:
     """The maintenance script of a bloated catalog springs nothing; from PostgreSQL 17 on REINDEX sets off event triggers."""
     place, here = tables.place, tables.copy("hostile_scripts")
     columns = ", ".join(f"c{n} int" for n in range(100))
-    many = "; ".join(f"CREATE TABLE public.gone_{n} ({columns}); DROP TABLE public.gone_{n}" for n in range(20))
+    many = "; ".join(
+        f"CREATE TABLE public.gone_{n} ({columns}); DROP TABLE public.gone_{n}" for n in range(20)
+    )
     execute(here.dsn, *([many] * 10))
     file = tmp_path / "maintenance.sql"
     said = gpcatalog(tmp_path, "audit", here.dsn, "--maintenance", file, "--no-store")
@@ -695,12 +887,20 @@ def test_maintenance(tables: Hostile, events: bool, tmp_path: Path) -> None:
     assert "VACUUM" in text
     if events:
         # whichever catalogs are worth it here: REINDEX is what the script may hold
-        file.write_text(text.replace("-- 2. dead rows", "REINDEX TABLE pg_catalog.pg_depend;\n\n-- 2. dead rows"))
+        file.write_text(
+            text.replace(
+                "-- 2. dead rows", "REINDEX TABLE pg_catalog.pg_depend;\n\n-- 2. dead rows"
+            )
+        )
         traps.plant_events(place, here.dsn, login=False)
     try:
         watch = Watch(place)
         done = psql(here.dsn, file)
-        records = noted(place, f"superuser, maintenance script{' under event triggers' if events else ''}", watch.read())
+        records = noted(
+            place,
+            f"superuser, maintenance script{' under event triggers' if events else ''}",
+            watch.read(),
+        )
     finally:
         if events:
             _drop(place, here.name)
@@ -727,7 +927,11 @@ def test_between_transactions(tables: Hostile, interference: str, tmp_path: Path
     """Online mode commits the stage, which is mallory's table, before it is filled: she may do with it what she likes."""
     place = tables.place
     here, files = scripts_of(tables, tmp_path, "--table", "app.clean", "--mode", "online")
-    execute(here.dsn, traps.own("late_row", "", "trigger", "trigger on the stage", "RETURN NEW;", ""), role=OWNER)
+    execute(
+        here.dsn,
+        traps.own("late_row", "", "trigger", "trigger on the stage", "RETURN NEW;", ""),
+        role=OWNER,
+    )
     name = files.of("app.clean")
     text = (files.folder / name).read_text()
     found = re.search(r"staged\([^;]*'(app\.\w+)'\)", text)
@@ -743,8 +947,14 @@ def test_between_transactions(tables: Hostile, interference: str, tmp_path: Path
         file.write_text(part)
         watch.restart()
         done = psql(here.dsn, file)
-        wrong += [f"part {n}: {r}" for r in told(noted(place, f"superuser online, {interference}", watch.read()))]
-        there = asked(here.dsn, f"SELECT 1 FROM pg_class WHERE oid = to_regclass('{stage}'{'::cstring' if place.classic else ''})")
+        wrong += [
+            f"part {n}: {r}"
+            for r in told(noted(place, f"superuser online, {interference}", watch.read()))
+        ]
+        there = asked(
+            here.dsn,
+            f"SELECT 1 FROM pg_class WHERE oid = to_regclass('{stage}'{'::cstring' if place.classic else ''})",
+        )
         if there and not done_once:
             for statement in INTERFERENCES[interference].format(stage=stage).split("; "):
                 if statement:
@@ -762,9 +972,17 @@ def test_between_transactions(tables: Hostile, interference: str, tmp_path: Path
 
 RACES = {
     # what mallory has done and not committed yet, and what the superuser runs meanwhile
-    "locked": ("CREATE INDEX late ON {leaf} (v) WHERE app.yes('locked')", "LOCK TABLE {leaf} IN ACCESS EXCLUSIVE MODE"),
-    "online": ("ALTER TABLE {stage} ADD CONSTRAINT late CHECK (app.num('online', id) IS NOT NULL)",),
-    "verify": ("CREATE INDEX late ON {new} (v) WHERE app.yes('verify')", "LOCK TABLE {new} IN ACCESS EXCLUSIVE MODE"),
+    "locked": (
+        "CREATE INDEX late ON {leaf} (v) WHERE app.yes('locked')",
+        "LOCK TABLE {leaf} IN ACCESS EXCLUSIVE MODE",
+    ),
+    "online": (
+        "ALTER TABLE {stage} ADD CONSTRAINT late CHECK (app.num('online', id) IS NOT NULL)",
+    ),
+    "verify": (
+        "CREATE INDEX late ON {new} (v) WHERE app.yes('verify')",
+        "LOCK TABLE {new} IN ACCESS EXCLUSIVE MODE",
+    ),
     "statistics": ("CREATE INDEX late ON {new} (v) WHERE app.yes('statistics')",),
 }
 
@@ -774,7 +992,11 @@ def parts_of(text: str) -> list[str]:
     start = re.search(r"^BEGIN( ISOLATION [A-Z ]+)?;", text, re.M)
     assert start is not None
     settings = text[: start.start()]
-    return [settings + part for part in re.split(r"(?<=^COMMIT;\n)", text[start.start() :], flags=re.M) if "COMMIT;" in part]
+    return [
+        settings + part
+        for part in re.split(r"(?<=^COMMIT;\n)", text[start.start() :], flags=re.M)
+        if "COMMIT;" in part
+    ]
 
 
 @pytest.mark.parametrize("race", RACES)
@@ -818,7 +1040,9 @@ def test_while_it_waits(tables: Hostile, race: str, tmp_path: Path) -> None:
         for statement in RACES[race]:
             mallory.execute(statement.format(**fills).encode())
         command = [PSQL, "-X", "-q", "-v", "ON_ERROR_STOP=1", "-d", here.dsn, "-f", str(raced)]
-        runner = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        runner = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
         waited = False
         for _ in range(400):
             if runner.poll() is not None:
@@ -832,7 +1056,9 @@ def test_while_it_waits(tables: Hostile, race: str, tmp_path: Path) -> None:
         mallory.commit()
     _, said = runner.communicate(timeout=120)
     records = noted(place, f"race, {race}", watch.read())
-    MATRIX[place.name, f"race, {race}"]["clean"].add(f"{'waited' if waited else 'did not wait'}, exit {runner.returncode}")
+    MATRIX[place.name, f"race, {race}"]["clean"].add(
+        f"{'waited' if waited else 'did not wait'}, exit {runner.returncode}"
+    )
     assert told(records) == []
     assert runner.returncode == 0 or REASON.search(said), said
 
@@ -868,10 +1094,13 @@ def test_schema_is_exchanged(tables: Hostile, mode: str, tmp_path: Path) -> None
         reader.execute(b"BEGIN")
         reader.execute(f"SELECT * FROM {clean.leaf(place)} LIMIT 1".encode())
         command = [PSQL, "-X", "-q", "-v", "ON_ERROR_STOP=1", "-d", here.dsn, "-f", str(file)]
-        runner = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        runner = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
         for _ in range(600):
             if runner.poll() is not None or asked(
-                place.dsn(), "SELECT 1 FROM pg_locks WHERE NOT granted AND mode = 'AccessExclusiveLock' LIMIT 1"
+                place.dsn(),
+                "SELECT 1 FROM pg_locks WHERE NOT granted AND mode = 'AccessExclusiveLock' LIMIT 1",
             ):
                 break
             time.sleep(0.02)
@@ -887,7 +1116,9 @@ def test_schema_is_exchanged(tables: Hostile, mode: str, tmp_path: Path) -> None
         reader.execute(b"COMMIT")
     _, heard = runner.communicate(timeout=120)
     records = noted(place, f"superuser {mode}, schema exchanged", watch.read())
-    MATRIX[place.name, f"superuser {mode}, schema exchanged"]["clean"].add(f"{said}; exit {runner.returncode}")
+    MATRIX[place.name, f"superuser {mode}, schema exchanged"]["clean"].add(
+        f"{said}; exit {runner.returncode}"
+    )
     assert told(records) == [], heard
 
 
@@ -900,10 +1131,24 @@ def test_count_while_schemas_are_exchanged(tables: Hostile, tmp_path: Path) -> N
     home = tmp_path / "work"
     home.mkdir()
     (home / "policy.toml").write_text(EAGER)
-    said = gpcatalog(home, "plan", here.dsn, "--policy", home / "policy.toml", "--format", "json", "-o", home / "plan.json")
+    said = gpcatalog(
+        home,
+        "plan",
+        here.dsn,
+        "--policy",
+        home / "policy.toml",
+        "--format",
+        "json",
+        "-o",
+        home / "plan.json",
+    )
     assert said.returncode == 0, said.stderr
-    twin = replace(wide, owner=OWNER, more=("CREATE INDEX late ON {t} (v) WHERE app.yes('counted')",))
-    with psycopg.connect(place.dsn(here.name, OWNER), autocommit=True, options=traps.ENVIRONMENT) as mallory:
+    twin = replace(
+        wide, owner=OWNER, more=("CREATE INDEX late ON {t} (v) WHERE app.yes('counted')",)
+    )
+    with psycopg.connect(
+        place.dsn(here.name, OWNER), autocommit=True, options=traps.ENVIRONMENT
+    ) as mallory:
         for statement in (
             "ALTER SCHEMA app RENAME TO aside",
             "CREATE SCHEMA app",
@@ -918,9 +1163,22 @@ def test_count_while_schemas_are_exchanged(tables: Hostile, tmp_path: Path) -> N
         for _ in range(3):
             shutil.rmtree(home / "sql", ignore_errors=True)
             env = {**os.environ, "PYTHONPATH": str(ROOT), "GPCATALOG_HOME": str(home)}
-            words = ["migrate", str(home / "plan.json"), "-o", str(home / "sql"), "--server", here.dsn, "--count", "--table", wide.table]
+            words = [
+                "migrate",
+                str(home / "plan.json"),
+                "-o",
+                str(home / "sql"),
+                "--server",
+                here.dsn,
+                "--count",
+                "--table",
+                wide.table,
+            ]
             runner = subprocess.Popen(
-                [sys.executable, "-m", "gpcatalog", *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=env
+                [sys.executable, "-m", "gpcatalog", *words],
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                env=env,
             )
             while runner.poll() is None:
                 for one, other in (("aside", "twin"), ("twin", "aside")):
@@ -937,7 +1195,9 @@ def test_count_while_schemas_are_exchanged(tables: Hostile, tmp_path: Path) -> N
 @pytest.fixture
 def migration(tables: Hostile, tmp_path: Path) -> tuple[Hostile, Files]:
     """A database with the files of two tables that are clean."""
-    return scripts_of(tables, tmp_path, "--table", "app.clean", "--table", "base.clean_of_the_superuser")
+    return scripts_of(
+        tables, tmp_path, "--table", "app.clean", "--table", "base.clean_of_the_superuser"
+    )
 
 
 def stops(here: Hostile, files: Files, what: str, *names: str) -> None:
@@ -946,7 +1206,9 @@ def stops(here: Hostile, files: Files, what: str, *names: str) -> None:
     wrong = []
     for name in names:
         done = psql(here.dsn, files.folder / name)
-        wrong += [f"{name}: {r}" for r in told(noted(here.place, f"{what}, {_kind(name)}", watch.read()))]
+        wrong += [
+            f"{name}: {r}" for r in told(noted(here.place, f"{what}, {_kind(name)}", watch.read()))
+        ]
         if not done.returncode:
             wrong.append(f"{name}: ran to its end")
         elif not REASON.search(done.stderr):
@@ -1024,7 +1286,11 @@ def test_one_table_of_somebody_else(migration: tuple[Hostile, Files]) -> None:
     """One table of the journal belongs to mallory, with a trigger of hers."""
     here, files = migration
     assert psql(here.dsn, files.folder / "0000_prepare.sql").returncode == 0
-    execute(here.dsn, f"GRANT USAGE, CREATE ON SCHEMA {SQUAT} TO {OWNER}", f"ALTER TABLE {SQUAT}.tree OWNER TO {OWNER}")
+    execute(
+        here.dsn,
+        f"GRANT USAGE, CREATE ON SCHEMA {SQUAT} TO {OWNER}",
+        f"ALTER TABLE {SQUAT}.tree OWNER TO {OWNER}",
+    )
     execute(
         here.dsn,
         f"CREATE RULE late AS ON INSERT TO {SQUAT}.tree DO ALSO SELECT app.any_num('rule on the journal')",
@@ -1040,8 +1306,16 @@ def test_default_privileges(migration: tuple[Hostile, Files], what: str) -> None
     here, files = migration
     place = here.place
     boss = place.superuser
-    schemas = "" if place.classic else f"ALTER DEFAULT PRIVILEGES FOR ROLE {boss} GRANT ALL ON SCHEMAS TO {OWNER}"
-    execute(here.dsn, f"ALTER DEFAULT PRIVILEGES FOR ROLE {boss} GRANT ALL ON TABLES TO {OWNER}", *([schemas] if schemas else []))
+    schemas = (
+        ""
+        if place.classic
+        else f"ALTER DEFAULT PRIVILEGES FOR ROLE {boss} GRANT ALL ON SCHEMAS TO {OWNER}"
+    )
+    execute(
+        here.dsn,
+        f"ALTER DEFAULT PRIVILEGES FOR ROLE {boss} GRANT ALL ON TABLES TO {OWNER}",
+        *([schemas] if schemas else []),
+    )
     assert psql(here.dsn, files.folder / "0000_prepare.sql").returncode == 0
     statements = {
         "trigger": (
@@ -1064,8 +1338,13 @@ def test_default_privileges(migration: tuple[Hostile, Files], what: str) -> None
     wrong = []
     for name in (*files.forward, "verify.sql", "cleanup.sql"):
         done = psql(here.dsn, files.folder / name)
-        wrong += [f"{name}: {r}" for r in told(noted(place, f"default privileges, {what}, {_kind(name)}", watch.read()))]
-        if done.returncode and not re.search(REASON.pattern + r"|trigger|privilege", done.stderr, re.I):
+        wrong += [
+            f"{name}: {r}"
+            for r in told(noted(place, f"default privileges, {what}, {_kind(name)}", watch.read()))
+        ]
+        if done.returncode and not re.search(
+            REASON.pattern + r"|trigger|privilege", done.stderr, re.I
+        ):
             wrong.append(f"{name}: {done.stderr[-300:]}")
     assert wrong == []
 
@@ -1092,7 +1371,9 @@ def test_pooler(pg15_server: PrivateServer, pool: str, tmp_path: Path) -> None:
     )
     for path in (tmp_path, config, *tmp_path.parents[:2]):
         path.chmod(0o755)
-    bouncer = subprocess.Popen([binary, str(config)], stderr=subprocess.DEVNULL, **process.unprivileged())
+    bouncer = subprocess.Popen(
+        [binary, str(config)], stderr=subprocess.DEVNULL, **process.unprivileged()
+    )
     wrong = []
     try:
         for _ in range(100):
@@ -1127,5 +1408,8 @@ def test_pooler(pg15_server: PrivateServer, pool: str, tmp_path: Path) -> None:
 
 def test_nobody_rose(place: Place) -> None:
     """After all of this nobody is superuser who was none."""
-    rows = asked(place.dsn(), f"SELECT rolname::text FROM pg_roles WHERE rolsuper AND rolname IN ('{OWNER}', '{OTHER}', '{STRANGER}')")
+    rows = asked(
+        place.dsn(),
+        f"SELECT rolname::text FROM pg_roles WHERE rolsuper AND rolname IN ('{OWNER}', '{OTHER}', '{STRANGER}')",
+    )
     assert rows == []

@@ -65,10 +65,28 @@ def place_of(name: str, server: PrivateServer | greenplum.Cluster) -> Place:
     """The place of a fixture's server."""
     if isinstance(server, PrivateServer):
         version = major_of(server.binaries) * 10000
-        return _with_contrib(Place(name, version, False, "postgres", server.port, (("server", server.folder / "server.log"),)))
+        return _with_contrib(
+            Place(
+                name,
+                version,
+                False,
+                "postgres",
+                server.port,
+                (("server", server.folder / "server.log"),),
+            )
+        )
     instances = range(-1, greenplum.SEGMENTS)
     logs = tuple(("coordinator" if c < 0 else f"segment{c}", server.data(c)) for c in instances)
-    return _with_contrib(Place(name, 90400 if server.generation == 6 else 120000, True, "gpadmin", server.ports[0], logs))
+    return _with_contrib(
+        Place(
+            name,
+            90400 if server.generation == 6 else 120000,
+            True,
+            "gpadmin",
+            server.ports[0],
+            logs,
+        )
+    )
 
 
 def _with_contrib(place: Place) -> Place:
@@ -77,7 +95,9 @@ def _with_contrib(place: Place) -> Place:
 
 
 @contextmanager
-def session(dsn: str, *, role: str = "", careless: bool = False) -> Iterator[psycopg.Connection[Any]]:
+def session(
+    dsn: str, *, role: str = "", careless: bool = False
+) -> Iterator[psycopg.Connection[Any]]:
     """A connection in autocommit that no shadow reaches, unless it is careless."""
     options = {} if careless else {"options": ENVIRONMENT}
     with psycopg.connect(dsn, autocommit=True, **options) as conn:
@@ -138,7 +158,11 @@ def words(statement: str) -> str:
     ('INSERT', 'ALTER TABLE ATTACH', 'LOCK')
     """
     text = " ".join(statement.split())
-    first = re.match(r"(CREATE (?:UNIQUE )?INDEX|CREATE \w+|ALTER TABLE|ALTER INDEX|DROP \w+|COMMENT|\w+)", text, re.I)
+    first = re.match(
+        r"(CREATE (?:UNIQUE )?INDEX|CREATE \w+|ALTER TABLE|ALTER INDEX|DROP \w+|COMMENT|\w+)",
+        text,
+        re.I,
+    )
     head = first[1].upper() if first else text[:20]
     if head == "ALTER TABLE":
         verb = re.search(
@@ -176,7 +200,10 @@ class Watch:
                 f.seek(self.offsets.get(path, 0))
                 text = f.read().decode(errors="replace")
             self.offsets[path] = self.offsets.get(path, 0) + len(text.encode())
-            found += [Record(m[1], m[2], m[3], int(m[4]), m[5], m[6], instance) for m in _MARK.finditer(text)]
+            found += [
+                Record(m[1], m[2], m[3], int(m[4]), m[5], m[6], instance)
+                for m in _MARK.finditer(text)
+            ]
         return found
 
     def _fence(self) -> None:
@@ -189,7 +216,9 @@ class Watch:
             )
             conn.execute(f"SELECT public.fence('{token}')".encode())
             if self.place.greenplum:
-                conn.execute(f"SELECT public.fence('{token}') FROM gp_dist_random('gp_id')".encode())
+                conn.execute(
+                    f"SELECT public.fence('{token}') FROM gp_dist_random('gp_id')".encode()
+                )
         mark = f"stood-{token}".encode()
         missing = {instance for instance, _ in self.place.logs}
         for _ in range(400):
@@ -254,11 +283,15 @@ FUNCTIONS = (
 def function(signature: str, body: str = "") -> str:
     """One function in mallory's schema: it springs its first argument and returns its second, or something harmless."""
     head, _, tail = signature.partition(" RETURNS ")
-    given = body or ("RETURN n;" if " n " in head else "RETURN true;" if tail.startswith("bool") else "RETURN 1;")
+    given = body or (
+        "RETURN n;" if " n " in head else "RETURN true;" if tail.startswith("bool") else "RETURN 1;"
+    )
     return f"CREATE FUNCTION app.{head} RETURNS {tail} LANGUAGE plpgsql AS $f$ BEGIN PERFORM app.spring(trap); {given} END $f$"
 
 
-def own(name: str, arguments: str, returns: str, trap: str, body: str, how: str = "IMMUTABLE") -> str:
+def own(
+    name: str, arguments: str, returns: str, trap: str, body: str, how: str = "IMMUTABLE"
+) -> str:
     """A function of one trap."""
     return (
         f"CREATE FUNCTION app.{name}({arguments}) RETURNS {returns} LANGUAGE plpgsql {how} AS $f$"
@@ -268,7 +301,12 @@ def own(name: str, arguments: str, returns: str, trap: str, body: str, how: str 
 
 # --- traps that hang on tables --------------------------------------------------------------------------------------------
 
-WIDE = (*(f"2020-01-{n}" for n in range(17, 32)), "2020-02-01", "2020-02-02", "2020-02-03")  # only the widest tables are planned
+WIDE = (
+    *(f"2020-01-{n}" for n in range(17, 32)),
+    "2020-02-01",
+    "2020-02-02",
+    "2020-02-03",
+)  # only the widest tables are planned
 DAYS = ("2020-01-30", "2020-01-31", "2020-02-01", "2020-02-02", "2020-02-03")
 
 
@@ -325,18 +363,34 @@ class Trap:
                 for a, b in zip(self.bounds, self.bounds[1:], strict=False)
             ]
             parts += ["DEFAULT PARTITION other"] if self.default else []
-            table = [f"CREATE TABLE {self.table} ({self.columns}){tail} PARTITION BY {self.key} ({', '.join(parts)})"]
+            table = [
+                f"CREATE TABLE {self.table} ({self.columns}){tail} PARTITION BY {self.key} ({', '.join(parts)})"
+            ]
         else:
             table = [f"CREATE TABLE {self.table} ({self.columns}) PARTITION BY {self.key}{tail}"]
             for n, (a, b) in enumerate(zip(self.bounds, self.bounds[1:], strict=False), 1):
-                table.append(f"CREATE TABLE {self.table}_{n} PARTITION OF {self.table} FOR VALUES FROM ('{a}') TO ('{b}')")
+                table.append(
+                    f"CREATE TABLE {self.table}_{n} PARTITION OF {self.table} FOR VALUES FROM ('{a}') TO ('{b}')"
+                )
             if self.default:
                 table.append(f"CREATE TABLE {self.table}_other PARTITION OF {self.table} DEFAULT")
         fill = f"INSERT INTO {self.table} ({self.fill}) SELECT {self.values} FROM pg_catalog.generate_series(1, 20) i"
         last = f"{self.table}_{'1_prt_other' if place.classic else 'other'}"
         leaves = [self.leaf(place, n) for n in range(1, len(self.bounds))]
-        words = {"t": self.table, "l": leaves[0], "n": self.stem, "last": last, "port": place.port, "boss": place.superuser, "db": "{db}"}
-        more = [s.format(**words, each=leaf) for s in self.more for leaf in (leaves if "{each}" in s else [""])]
+        words = {
+            "t": self.table,
+            "l": leaves[0],
+            "n": self.stem,
+            "last": last,
+            "port": place.port,
+            "boss": place.superuser,
+            "db": "{db}",
+        }
+        more = [
+            s.format(**words, each=leaf)
+            for s in self.more
+            for leaf in (leaves if "{each}" in s else [""])
+        ]
         return [*self.first, *table, *more, fill]
 
 
@@ -358,8 +412,13 @@ _CMP = "RETURN CASE WHEN $1 < $2 THEN -1 WHEN $1 > $2 THEN 1 ELSE 0 END;"
 _BTREE = "OPERATOR 1 <, OPERATOR 2 <=, OPERATOR 3 =, OPERATOR 4 >=, OPERATOR 5 >, FUNCTION 1 {f}"
 
 TRAPS: tuple[Trap, ...] = (
-    Trap("index predicate", more=("CREATE INDEX {n}_i ON {t} (v) WHERE app.yes('index predicate')",)),
-    Trap("index expression", more=("CREATE INDEX {n}_i ON {t} ((id + app.num('index expression', 1)))",)),
+    Trap(
+        "index predicate", more=("CREATE INDEX {n}_i ON {t} (v) WHERE app.yes('index predicate')",)
+    ),
+    Trap(
+        "index expression",
+        more=("CREATE INDEX {n}_i ON {t} ((id + app.num('index expression', 1)))",),
+    ),
     Trap(
         "index expression of rows",
         more=("CREATE INDEX {n}_i ON {t} (app.num('index expression of rows', id))",),
@@ -369,7 +428,9 @@ TRAPS: tuple[Trap, ...] = (
     Trap("operator", more=("CREATE INDEX {n}_i ON {t} ((id + (1 OPERATOR(app.+#+) 1)))",)),
     Trap(
         "check constant",
-        more=("ALTER TABLE {t} ADD CONSTRAINT positive CHECK (id > app.num('check constant', -1))",),
+        more=(
+            "ALTER TABLE {t} ADD CONSTRAINT positive CHECK (id > app.num('check constant', -1))",
+        ),
         careless="INSERT INTO {t} (id, d) VALUES (1, '2020-01-30')",
     ),
     Trap(
@@ -380,7 +441,9 @@ TRAPS: tuple[Trap, ...] = (
     Trap(
         "check of the default",
         default=True,
-        more=("ALTER TABLE {last} ADD CONSTRAINT own CHECK (id > app.num('check of the default', -1))",),
+        more=(
+            "ALTER TABLE {last} ADD CONSTRAINT own CHECK (id > app.num('check of the default', -1))",
+        ),
         careless="INSERT INTO {t} (id, d) VALUES (1, '2030-01-30')",
         impossible=_not_six("no constraint of a partition's own"),
     ),
@@ -405,7 +468,9 @@ TRAPS: tuple[Trap, ...] = (
     ),
     Trap(
         "domain key",
-        first=("CREATE DOMAIN app.checked_day AS date CHECK (app.day('domain key', VALUE) IS NOT NULL)",),
+        first=(
+            "CREATE DOMAIN app.checked_day AS date CHECK (app.day('domain key', VALUE) IS NOT NULL)",
+        ),
         columns="id int, d app.checked_day, v text",
         careless="INSERT INTO {t} (id, d) VALUES (1, '2020-01-30')",
     ),
@@ -444,14 +509,18 @@ TRAPS: tuple[Trap, ...] = (
     Trap(
         "operator class",
         first=(own("int_cmp", "int, int", "int", "operator class", _CMP),),
-        boss=(f"CREATE OPERATOR CLASS app.evil_ops FOR TYPE int USING btree AS {_BTREE.format(f='app.int_cmp(int, int)')}",),
+        boss=(
+            f"CREATE OPERATOR CLASS app.evil_ops FOR TYPE int USING btree AS {_BTREE.format(f='app.int_cmp(int, int)')}",
+        ),
         more=("CREATE INDEX {n}_i ON {t} (id app.evil_ops)",),
         careless="INSERT INTO {t} (id, d) VALUES (1, '2020-01-30'), (2, '2020-01-30')",
     ),
     Trap(
         "hash operator class",
         first=(own("int_hash", "int", "int", "hash operator class", "RETURN 1;"),),
-        boss=("CREATE OPERATOR CLASS app.evil_hash FOR TYPE int USING hash AS OPERATOR 1 =, FUNCTION 1 app.int_hash(int)",),
+        boss=(
+            "CREATE OPERATOR CLASS app.evil_hash FOR TYPE int USING hash AS OPERATOR 1 =, FUNCTION 1 app.int_hash(int)",
+        ),
         more=("CREATE INDEX {n}_i ON {t} USING hash (id app.evil_hash)",),
         careless="INSERT INTO {t} (id, d) VALUES (1, '2020-01-30')",
         impossible=lambda place: "no hash index on Greenplum 6" if place.classic else "",
@@ -459,15 +528,21 @@ TRAPS: tuple[Trap, ...] = (
     Trap(
         "distribution",
         first=(own("int_hash2", "int", "int", "distribution", "RETURN 1;"),),
-        boss=("CREATE OPERATOR CLASS app.evil_spread FOR TYPE int USING hash AS OPERATOR 1 =, FUNCTION 1 app.int_hash2(int)",),
+        boss=(
+            "CREATE OPERATOR CLASS app.evil_spread FOR TYPE int USING hash AS OPERATOR 1 =, FUNCTION 1 app.int_hash2(int)",
+        ),
         tail="DISTRIBUTED BY (id app.evil_spread)",
         careless="INSERT INTO {t} (id, d) SELECT i, '2020-01-30' FROM generate_series(1, 3) i",
-        impossible=lambda place: "" if place.greenplum else "no operator class of a distribution on this server",
+        impossible=lambda place: (
+            "" if place.greenplum else "no operator class of a distribution on this server"
+        ),
     ),
     Trap(
         "operator class of the key",
         first=(own("day_cmp", "date, date", "int", "operator class of the key", _CMP),),
-        boss=(f"CREATE OPERATOR CLASS app.evil_days FOR TYPE date USING btree AS {_BTREE.format(f='app.day_cmp(date, date)')}",),
+        boss=(
+            f"CREATE OPERATOR CLASS app.evil_days FOR TYPE date USING btree AS {_BTREE.format(f='app.day_cmp(date, date)')}",
+        ),
         key="RANGE (d app.evil_days)",
         bounds=WIDE,
         impossible=_not_six("no operator class of a partition key"),
@@ -487,7 +562,9 @@ TRAPS: tuple[Trap, ...] = (
     Trap(
         "trigger",
         first=(own("on_row", "", "trigger", "trigger", "RETURN NEW;", ""),),
-        more=("CREATE TRIGGER of_rows AFTER INSERT OR UPDATE OR DELETE ON {t} FOR EACH ROW EXECUTE PROCEDURE app.on_row()",),
+        more=(
+            "CREATE TRIGGER of_rows AFTER INSERT OR UPDATE OR DELETE ON {t} FOR EACH ROW EXECUTE PROCEDURE app.on_row()",
+        ),
         careless="INSERT INTO {t} (id, d) VALUES (1, '2020-01-30')",
         impossible=_not_six("a partitioned table's trigger is never called"),
     ),
@@ -498,12 +575,16 @@ TRAPS: tuple[Trap, ...] = (
             "CREATE TRIGGER of_statements BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON {t} FOR EACH STATEMENT EXECUTE PROCEDURE app.on_statement()",
         ),
         careless="INSERT INTO {t} (id, d) VALUES (1, '2020-01-30')",
-        impossible=lambda place: "no triggers of statements on Greenplum" if place.greenplum else "",
+        impossible=lambda place: (
+            "no triggers of statements on Greenplum" if place.greenplum else ""
+        ),
     ),
     Trap(
         "trigger of a leaf",
         first=(own("on_leaf_row", "", "trigger", "trigger of a leaf", "RETURN NEW;", ""),),
-        more=("CREATE TRIGGER of_rows AFTER INSERT OR UPDATE OR DELETE ON {l} FOR EACH ROW EXECUTE PROCEDURE app.on_leaf_row()",),
+        more=(
+            "CREATE TRIGGER of_rows AFTER INSERT OR UPDATE OR DELETE ON {l} FOR EACH ROW EXECUTE PROCEDURE app.on_leaf_row()",
+        ),
         careless="INSERT INTO {t} (id, d) VALUES (1, '2020-01-30')",
     ),
     Trap(
@@ -577,12 +658,17 @@ TRAPS: tuple[Trap, ...] = (
         more=("CREATE INDEX {n}_i ON {t} (app.plants(id))",),
         careless="INSERT INTO {t} (id, d) VALUES (1, '2020-01-30')",
         impossible=lambda place: (
-            "its partitions have no constraints of their own, its segments no subtransactions of DDL" if place.greenplum else ""
+            "its partitions have no constraints of their own, its segments no subtransactions of DDL"
+            if place.greenplum
+            else ""
         ),
     ),
     Trap(
         "foreign",
-        boss=("CREATE EXTENSION IF NOT EXISTS postgres_fdw", f"GRANT USAGE ON FOREIGN DATA WRAPPER postgres_fdw TO {OWNER}"),
+        boss=(
+            "CREATE EXTENSION IF NOT EXISTS postgres_fdw",
+            f"GRANT USAGE ON FOREIGN DATA WRAPPER postgres_fdw TO {OWNER}",
+        ),
         more=(
             "CREATE VIEW app.far AS SELECT 1::int AS id, date '2020-02-05' AS d, 'v'::text AS v WHERE app.any_yes('foreign')",
             "CREATE SERVER near FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host '127.0.0.1', port '{port}', dbname '{db}', use_remote_estimate 'true')",
@@ -590,14 +676,24 @@ TRAPS: tuple[Trap, ...] = (
             "CREATE FOREIGN TABLE app.foreign_far PARTITION OF {t} FOR VALUES FROM ('2020-02-05') TO ('2020-02-06') SERVER near OPTIONS (schema_name 'app', table_name 'far')",
         ),
         careless="SELECT * FROM {t}",
-        impossible=lambda place: "" if "postgres_fdw" in place.contrib and not place.greenplum else "no postgres_fdw",
+        impossible=lambda place: (
+            "" if "postgres_fdw" in place.contrib and not place.greenplum else "no postgres_fdw"
+        ),
     ),
-    Trap("view", more=("CREATE VIEW app.{n}_seen AS SELECT id, app.num('view', id) FROM {t}",), careless="SELECT * FROM app.view_seen"),
+    Trap(
+        "view",
+        more=("CREATE VIEW app.{n}_seen AS SELECT id, app.num('view', id) FROM {t}",),
+        careless="SELECT * FROM app.view_seen",
+    ),
     Trap(
         "virtual",
         columns="id int, d date, v text, g int GENERATED ALWAYS AS (id + app.num('virtual', 1)) VIRTUAL",
         careless="SELECT * FROM {t}",
-        impossible=lambda place: "no virtual columns" if place.version < 180000 else "virtual columns take no functions of users",
+        impossible=lambda place: (
+            "no virtual columns"
+            if place.version < 180000
+            else "virtual columns take no functions of users"
+        ),
     ),
     Trap("clean"),
     Trap("clean of the superuser", schema="base", owner=""),
@@ -627,9 +723,16 @@ def database(place: Place, name: str, template: str = "") -> str:
     roles(place)
     with session(place.dsn()) as conn:
         conn.execute(f"DROP DATABASE IF EXISTS {name}".encode())
-        conn.execute(f"CREATE DATABASE {name} OWNER {OWNER}{f' TEMPLATE {template}' if template else ''}".encode())
+        conn.execute(
+            f"CREATE DATABASE {name} OWNER {OWNER}{f' TEMPLATE {template}' if template else ''}".encode()
+        )
     dsn = place.dsn(name)
-    execute(dsn, f"CREATE SCHEMA app AUTHORIZATION {OWNER}", "CREATE SCHEMA base", f"GRANT USAGE ON SCHEMA app TO {STRANGER}")
+    execute(
+        dsn,
+        f"CREATE SCHEMA app AUTHORIZATION {OWNER}",
+        "CREATE SCHEMA base",
+        f"GRANT USAGE ON SCHEMA app TO {STRANGER}",
+    )
     execute(dsn, spring(), *(function(f) for f in FUNCTIONS), role=OWNER)
     return dsn
 
@@ -650,7 +753,11 @@ def plant(place: Place, dsn: str, trap: Trap) -> None:
     execute(dsn, *trap.first, role=OWNER)
     execute(dsn, *trap.boss)
     name = dsn.rsplit("dbname=", 1)[1]
-    execute(dsn, *(s.replace("{db}", name) for s in trap.make(place)[len(trap.first) :]), role=trap.owner)
+    execute(
+        dsn,
+        *(s.replace("{db}", name) for s in trap.make(place)[len(trap.first) :]),
+        role=trap.owner,
+    )
 
 
 # --- shadows: names of the catalog that mean something else on a hostile search path ------------------------------------------
@@ -666,7 +773,26 @@ class Shadow:
 
 
 PATH = "mallory, public, pg_catalog"
-_COMPARED = ("=", "<>", "<", ">", "<=", ">=", "||", "+", "-", "*", "/", "%", "&", "~", "~*", "!~", "~~", "!~~")
+_COMPARED = (
+    "=",
+    "<>",
+    "<",
+    ">",
+    "<=",
+    ">=",
+    "||",
+    "+",
+    "-",
+    "*",
+    "/",
+    "%",
+    "&",
+    "~",
+    "~*",
+    "!~",
+    "~~",
+    "!~~",
+)
 # pairs of types that pg_catalog has no operator for: an exact match wins wherever its schema stands on the path
 _PAIRS = tuple(
     tuple(f'pg_catalog."{t}"' for t in pair.split())
@@ -697,14 +823,24 @@ _GRAMMAR = {"coalesce", "nullif", "greatest", "least", "exists", "in", "values",
 
 def sources(root: Path) -> str:
     """Everything that may be sent to a server: the probes, and the code that writes scripts."""
-    found = [*sorted((root / "sql").rglob("*.sql")), *sorted((root / "sql").rglob("*.part")), *sorted((root / "gpcatalog").rglob("*.py"))]
+    found = [
+        *sorted((root / "sql").rglob("*.sql")),
+        *sorted((root / "sql").rglob("*.part")),
+        *sorted((root / "gpcatalog").rglob("*.py")),
+    ]
     return "\n".join(re.sub(r"^\s*--.*$", "", f.read_text(), flags=re.M) for f in found)
 
 
 def shadows(place: Place, dsn: str, text: str) -> tuple[list[Shadow], list[str]]:
     """One for every function, aggregate, operator, type and relation that the text names, and what cannot be shadowed, with the reason."""
     names = "{" + ",".join(sorted(set(re.findall(r"\b[a-z_][a-z0-9_]*\b", text)))) + "}"
-    signs = set(re.findall(r"[-+*/<>=~!@#%^&|]+", text)) & set(_COMPARED) | {"->", "->>", "@>", "<@", "&&"}
+    signs = set(re.findall(r"[-+*/<>=~!@#%^&|]+", text)) & set(_COMPARED) | {
+        "->",
+        "->>",
+        "@>",
+        "<@",
+        "&&",
+    }
     found: list[Shadow] = []
     reasons: list[str] = []
     with session(dsn) as conn:
@@ -745,7 +881,9 @@ def _types(rows: Rows, names: str) -> list[Shadow]:
     return [
         Shadow(
             f"type {name}",
-            (f'CREATE DOMAIN mallory."{name}" AS pg_catalog."{name}" CHECK (app.shadow(\'type {name}\'))',),
+            (
+                f'CREATE DOMAIN mallory."{name}" AS pg_catalog."{name}" CHECK (app.shadow(\'type {name}\'))',
+            ),
             f'SELECT NULL::"{name}"',
         )
         for (name,) in rows(query, names)
@@ -797,7 +935,9 @@ def _operators(rows: Rows, signs: list[str]) -> list[Shadow]:
         )
         sides = f"LEFTARG = {left}, RIGHTARG = {right}" if left else f"RIGHTARG = {right}"
         operator = f"CREATE OPERATOR {schema}.{sign} ({sides}, PROCEDURE = {schema}.op_{number})"
-        careless = f"SELECT {f'NULL::{_concrete(left)} ' if left else ''}{sign} NULL::{_concrete(right)}"
+        careless = (
+            f"SELECT {f'NULL::{_concrete(left)} ' if left else ''}{sign} NULL::{_concrete(right)}"
+        )
         found.append(Shadow(name, (function_, operator), careless))
     return found
 
@@ -817,7 +957,11 @@ def _concrete(name: str) -> str:
 
 
 def _functions(place: Place, rows: Rows, names: str, reasons: list[str]) -> list[Shadow]:
-    kind = "CASE WHEN p.proisagg THEN 'a' WHEN p.proiswindow THEN 'w' ELSE 'f' END" if place.classic else "p.prokind"
+    kind = (
+        "CASE WHEN p.proisagg THEN 'a' WHEN p.proiswindow THEN 'w' ELSE 'f' END"
+        if place.classic
+        else "p.prokind"
+    )
     query = (
         f"SELECT p.oid::int8, p.proname::text, ({kind})::text, p.proretset, pg_get_function_arguments(p.oid), pg_get_function_result(p.oid),"
         " ARRAY(SELECT format('pg_catalog.%%I', t.typname) FROM unnest(p.proargtypes::oid[]) WITH ORDINALITY u(o, n) JOIN pg_type t ON t.oid = u.o ORDER BY u.n),"
@@ -842,11 +986,22 @@ def _functions(place: Place, rows: Rows, names: str, reasons: list[str]) -> list
                 f" $f$ BEGIN PERFORM app.shadow('aggregate {label}'); RETURN $1; END $f$",
                 f'CREATE AGGREGATE mallory."{name}"({", ".join(types) or "*"}) (SFUNC = {step}, STYPE = {returns})',
             )
-            found.append(Shadow(f"aggregate {label}", make, f"SELECT {call if types else f'{name}(*)'}"))
+            found.append(
+                Shadow(f"aggregate {label}", make, f"SELECT {call if types else f'{name}(*)'}")
+            )
             continue
-        given = ", ".join(f"{'VARIADIC ' if variadic and n == len(types) else ''}${n}" for n in range(1, len(types) + 1))
+        given = ", ".join(
+            f"{'VARIADIC ' if variadic and n == len(types) else ''}${n}"
+            for n in range(1, len(types) + 1)
+        )
         outs = " OUT " in f" {arguments}" or "TABLE(" in result or result.endswith("record")
-        body = "RETURN NULL;" if what == "w" else "" if outs or returns.endswith(".void") else f'RETURN pg_catalog."{name}"({given});'
+        body = (
+            "RETURN NULL;"
+            if what == "w"
+            else ""
+            if outs or returns.endswith(".void")
+            else f'RETURN pg_catalog."{name}"({given});'
+        )
         if many:
             body = "RETURN;"
         make = (
@@ -858,7 +1013,13 @@ def _functions(place: Place, rows: Rows, names: str, reasons: list[str]) -> list
             call += " OVER ()"
         if variadic:
             call = call[: call.rfind("NULL::")] + "VARIADIC " + call[call.rfind("NULL::") :]
-        found.append(Shadow(f"function {label}", make, f"SELECT * FROM {call}" if many or outs else f"SELECT {call}"))
+        found.append(
+            Shadow(
+                f"function {label}",
+                make,
+                f"SELECT * FROM {call}" if many or outs else f"SELECT {call}",
+            )
+        )
     return found
 
 
@@ -874,7 +1035,11 @@ def _unqualified(rows: Rows, text: str) -> list[Shadow]:
                 f'CREATE FUNCTION public."{name}"(pg_catalog."{t}") RETURNS pg_catalog.int8 LANGUAGE plpgsql AS'
                 f" $f$ BEGIN PERFORM app.shadow('function {label}'); RETURN 1; END $f$"
             )
-            found.append(Shadow(f"function {label}", (make,), f'SELECT public."{name}"(NULL::pg_catalog."{t}")'))
+            found.append(
+                Shadow(
+                    f"function {label}", (make,), f'SELECT public."{name}"(NULL::pg_catalog."{t}")'
+                )
+            )
     return found
 
 
@@ -896,7 +1061,11 @@ SHADOW = """
 def plant_shadows(place: Place, dsn: str, text: str) -> tuple[list[Shadow], list[str]]:
     """Every shadow that the server takes, and a path on which they come first; returns them, and why others cannot be."""
     name = dsn.rsplit("dbname=", 1)[1]
-    execute(dsn, f"CREATE SCHEMA mallory AUTHORIZATION {OWNER}", f"GRANT ALL ON SCHEMA public TO {OWNER}")
+    execute(
+        dsn,
+        f"CREATE SCHEMA mallory AUTHORIZATION {OWNER}",
+        f"GRANT ALL ON SCHEMA public TO {OWNER}",
+    )
     execute(dsn, SHADOW, "CREATE TYPE app.sort AS ENUM ('a')", role=OWNER)
     wanted, reasons = shadows(place, dsn, text)
     found = []
@@ -960,7 +1129,9 @@ def plant_events(place: Place, dsn: str, *, login: bool) -> list[str]:
     events += ["login"] if login and place.version >= 170000 else []
     for event in events:
         execute(dsn, own(f"on_{event}", "", "event_trigger", f"event {event}", "", ""), role=OWNER)
-        execute(dsn, f"CREATE EVENT TRIGGER evil_{event} ON {event} EXECUTE PROCEDURE app.on_{event}()")
+        execute(
+            dsn, f"CREATE EVENT TRIGGER evil_{event} ON {event} EXECUTE PROCEDURE app.on_{event}()"
+        )
     return events
 
 
@@ -999,12 +1170,24 @@ def fake_toolkit(place: Place, dsn: str) -> None:
         *(
             f"CREATE VIEW gp_toolkit.{name} AS SELECT now() AS logtime, 'x'::text AS logdatabase, 'x'::text AS logseverity, 'x'::text AS logmessage,"
             f" 'x'::text AS logstate, 0 AS segno WHERE app.fixed_yes('fake {name}')"
-            for name in ("gp_log_master_concise", "gp_log_coordinator_concise", "__gp_log_segment_ext", "gp_bloat_diag", "gp_stats_missing")
+            for name in (
+                "gp_log_master_concise",
+                "gp_log_coordinator_concise",
+                "__gp_log_segment_ext",
+                "gp_bloat_diag",
+                "gp_stats_missing",
+            )
         ),
         *(
             f"CREATE FUNCTION gp_toolkit.{name}(c regclass) RETURNS SETOF record LANGUAGE plpgsql AS"
             f" $f$ BEGIN PERFORM app.spring('fake {name}'); RETURN; END $f$"
-            for name in ("__gp_aoseg", "__gp_aocsseg", "__gp_aoseg_history", "__gp_aocsseg_history", "__gp_aovisimap")
+            for name in (
+                "__gp_aoseg",
+                "__gp_aocsseg",
+                "__gp_aoseg_history",
+                "__gp_aocsseg_history",
+                "__gp_aovisimap",
+            )
         ),
         role="",
     )

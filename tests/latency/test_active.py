@@ -36,20 +36,34 @@ def test_left_is_what_was_predicted(database: str) -> None:
     compared = 0
     with connect(database) as session:
         generation = session.server.generation
-        storages = (Storage.HEAP, Storage.AO_ROW, Storage.AO_COLUMN) if session.server.greenplum else (Storage.HEAP,)
+        storages = (
+            (Storage.HEAP, Storage.AO_ROW, Storage.AO_COLUMN)
+            if session.server.greenplum
+            else (Storage.HEAP,)
+        )
         for subject in [ProbeTable(s, leaves) for s in storages for leaves in (0, 4)]:
             done = latency.active(session, database, [subject], rounds=2)
             assert not done.stopped
             assert done.rounds == 2
             assert sorted(done.left) == latency.instances(session)
             for content, counted in done.left.items():
-                assert counted == dict(footprint(generation, [subject], instance(content), rounds=2).rows), (subject, content)
+                assert counted == dict(
+                    footprint(generation, [subject], instance(content), rounds=2).rows
+                ), (subject, content)
                 compared += 1
         assert {t.what for t in done.timings} == {"create", "add column", "drop", "rollback"}
-        assert all(t.n == 2 and t.min_ms <= t.median_ms <= t.p95_ms for t in done.timings if t.min_ms and t.median_ms and t.p95_ms)
+        assert all(
+            t.n == 2 and t.min_ms <= t.median_ms <= t.p95_ms
+            for t in done.timings
+            if t.min_ms and t.median_ms and t.p95_ms
+        )
     with psycopg.connect(database) as conn:
-        assert conn.execute("SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'gpcatalog%'").fetchone() == (0,)
-        assert conn.execute("SELECT count(*) FROM pg_class WHERE oid >= 16384 AND relname LIKE 'probe%'").fetchone() == (0,)
+        assert conn.execute(
+            "SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'gpcatalog%'"
+        ).fetchone() == (0,)
+        assert conn.execute(
+            "SELECT count(*) FROM pg_class WHERE oid >= 16384 AND relname LIKE 'probe%'"
+        ).fetchone() == (0,)
     assert compared == 2 * len(storages) * (4 if len(storages) == 3 else 1)
 
 
@@ -67,7 +81,10 @@ def test_pgstattuple_counts_the_same(database: str) -> None:
             found = {}
             for content, conn in live.instances.items():
                 rows = {
-                    c: conn.execute(f"SELECT dead_tuple_count FROM pgstattuple('pg_catalog.{c}')".encode()).fetchone() for c in catalogs
+                    c: conn.execute(
+                        f"SELECT dead_tuple_count FROM pgstattuple('pg_catalog.{c}')".encode()
+                    ).fetchone()
+                    for c in catalogs
                 }
                 found[content] = Counter({c: int(str(row[0])) for c, row in rows.items() if row})
             return found
@@ -83,7 +100,9 @@ def test_pgstattuple_counts_the_same(database: str) -> None:
         assert not done.stopped
         for content in before:
             expected = versions(live.generation, subject, instance(content))
-            assert {c: after[content][c] - before[content][c] for c in catalogs} == {c: expected.get(c, 0) for c in catalogs}, content
+            assert {c: after[content][c] - before[content][c] for c in catalogs} == {
+                c: expected.get(c, 0) for c in catalogs
+            }, content
 
 
 def test_ordinary_role(database: str) -> None:
@@ -103,7 +122,9 @@ def test_ordinary_role(database: str) -> None:
                 latency.refuse(session, True, chosen)
                 done = latency.active(session, bob, chosen, rounds=1)
                 for content, counted in done.left.items():
-                    said = footprint(session.server.generation, chosen, instance(content), rounds=1, owned=True)
+                    said = footprint(
+                        session.server.generation, chosen, instance(content), rounds=1, owned=True
+                    )
                     assert counted == dict(said.rows), content
         finally:
             conn.execute("REVOKE ALL ON DATABASE time_active FROM time_bob")

@@ -36,18 +36,28 @@ def database(request: pytest.FixtureRequest) -> str:
 
 def partitioned(conn: psycopg.Connection, leaves: int) -> None:
     if "Greenplum" in str(conn.execute("SELECT version()").fetchone()):
-        conn.execute(f"CREATE TABLE wide (k int) DISTRIBUTED BY (k) PARTITION BY RANGE (k) (START (0) END ({leaves}) EVERY (1))".encode())
+        conn.execute(
+            f"CREATE TABLE wide (k int) DISTRIBUTED BY (k) PARTITION BY RANGE (k) (START (0) END ({leaves}) EVERY (1))".encode()
+        )
         return
     conn.execute("CREATE TABLE wide (k int) PARTITION BY RANGE (k)")
     for n in range(leaves):
-        conn.execute(f"CREATE TABLE wide_{n} PARTITION OF wide FOR VALUES FROM ({n}) TO ({n + 1})".encode())
+        conn.execute(
+            f"CREATE TABLE wide_{n} PARTITION OF wide FOR VALUES FROM ({n}) TO ({n + 1})".encode()
+        )
 
 
 def test_snapshot_holds_timings_and_says_who_waits(database: str, tmp_path: Path) -> None:
-    with psycopg.connect(database, autocommit=True) as conn, psycopg.connect(database) as holder, connect(database) as session:
+    with (
+        psycopg.connect(database, autocommit=True) as conn,
+        psycopg.connect(database) as holder,
+        connect(database) as session,
+    ):
         partitioned(conn, 6)
         holder.execute("SELECT * FROM wide")  # AccessShareLock until it ends
-        waiting = threading.Thread(target=lambda: conn.execute("ALTER TABLE wide RENAME TO secret_name"))
+        waiting = threading.Thread(
+            target=lambda: conn.execute("ALTER TABLE wide RENAME TO secret_name")
+        )
         waiting.start()
         try:
             for _ in range(100):
@@ -66,7 +76,9 @@ def test_snapshot_holds_timings_and_says_who_waits(database: str, tmp_path: Path
             assert {"scan", "describe", "connect"} <= {what for what, _ in found}
             assert (("scan dispatched", "") in found) == session.server.greenplum
             assert found["connect", ""]["n"] == latency.ROUNDS
-            counted = snapshot.rows("SELECT DISTINCT content FROM timing WHERE what = 'rows inserted' ORDER BY 1")
+            counted = snapshot.rows(
+                "SELECT DISTINCT content FROM timing WHERE what = 'rows inserted' ORDER BY 1"
+            )
             assert [r["content"] for r in counted] == latency.instances(session)
             mine = "'connect', 'scan_class', 'scan_class_dispatched', 'describe', 'ddl_activity', 'statements', 'catalog_statistics'"
             notes = snapshot.rows(f"SELECT probe, status FROM coverage WHERE probe IN ({mine})")
@@ -102,7 +114,9 @@ def test_command_with_and_without_ddl(database: str) -> None:
     passive = CliRunner().invoke(app, [database, "--color", "never"], env={"COLUMNS": "80"})
     assert passive.exit_code == 0, passive.output
     assert max(len(line) for line in passive.stdout.splitlines()) <= 80
-    active = CliRunner().invoke(app, [database, "--allow-ddl", "--rounds", "2", "--leaves", "3", "--format", "json"])
+    active = CliRunner().invoke(
+        app, [database, "--allow-ddl", "--rounds", "2", "--leaves", "3", "--format", "json"]
+    )
     assert active.exit_code == 0, active.output
     result = json.loads(active.stdout)
     assert "will leave" in active.stderr
@@ -125,14 +139,20 @@ def test_calibrate_over_a_series(home: Path) -> None:
     said = CliRunner().invoke(app, ["--snapshot", str(paths[-1]), "--calibrate"])
     assert said.exit_code == 0, said.output
     assert "this server" in said.output
-    result = json.loads(CliRunner().invoke(app, ["--snapshot", str(paths[-1]), "--format", "json"]).stdout)
+    result = json.loads(
+        CliRunner().invoke(app, ["--snapshot", str(paths[-1]), "--format", "json"]).stdout
+    )
     scan = next(c for c in result["curves"] if "entry" in c["what"])
     assert scan["slope"] == pytest.approx(10.0)  # made with 1 ms for every 1,000 leaves
     assert scan["published"] == 100
 
 
 def test_lock_arithmetic(tmp_path: Path) -> None:
-    few = {"max_locks_per_transaction": "10", "max_connections": "10", "max_prepared_transactions": "0"}
+    few = {
+        "max_locks_per_transaction": "10",
+        "max_connections": "10",
+        "max_prepared_transactions": "0",
+    }
     tables = [made.Table("big", 20000, range(150)), made.Table("small", 30000, range(3))]
     path = made.write(tmp_path / "locks.gpcatalog", made.Made(tables=tables, settings=few))
     from gpcatalog.audit.build import build
@@ -150,17 +170,32 @@ def test_lock_arithmetic(tmp_path: Path) -> None:
 
 def test_rules_about_time(tmp_path: Path) -> None:
     def timing(what: str, ms: float, subject: str = "") -> dict[str, object]:
-        return {"what": what, "subject": subject, "content": None, "n": 2, "leaves": 9} | dict.fromkeys(
-            ("min_ms", "median_ms", "p95_ms", "mean_ms"), ms
-        )
+        return {
+            "what": what,
+            "subject": subject,
+            "content": None,
+            "n": 2,
+            "leaves": 9,
+        } | dict.fromkeys(("min_ms", "median_ms", "p95_ms", "mean_ms"), ms)
 
-    slow = [timing("describe", 2500.0), timing("plan", 1500.0, "public.wide"), timing("waiting ddl", 60_000.0)]
-    quick = [timing("describe", 20.0), timing("plan", 15.0, "public.wide"), timing("waiting ddl", 60.0)]
+    slow = [
+        timing("describe", 2500.0),
+        timing("plan", 1500.0, "public.wide"),
+        timing("waiting ddl", 60_000.0),
+    ]
+    quick = [
+        timing("describe", 20.0),
+        timing("plan", 15.0, "public.wide"),
+        timing("waiting ddl", 60.0),
+    ]
     from gpcatalog.audit.build import build
 
     wanted = {"describe-slow", "planning-slow", "ddl-waits"}
     for timings, expected in ((slow, wanted), (quick, set())):
-        path = made.write(tmp_path / f"{len(expected)}.gpcatalog", made.Made(tables=[made.Table("t", 20000, range(3))], timings=timings))
+        path = made.write(
+            tmp_path / f"{len(expected)}.gpcatalog",
+            made.Made(tables=[made.Table("t", 20000, range(3))], timings=timings),
+        )
         with Snapshot(path) as snapshot:
             assert wanted & {f.rule for f in run(build(snapshot))} == expected
 

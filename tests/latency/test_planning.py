@@ -22,14 +22,22 @@ def place(request: pytest.FixtureRequest) -> tuple[str, str]:
     """Conninfo of the superuser, and of a role that may select from all tables."""
     dsn = fresh_database(request.getfixturevalue(request.param), "planned")
     greenplum = request.param.startswith("gp")
-    split = " DISTRIBUTED BY (k) PARTITION BY RANGE (k) (START (0) END (4) EVERY (1))" if greenplum else " PARTITION BY RANGE (k)"
+    split = (
+        " DISTRIBUTED BY (k) PARTITION BY RANGE (k) (START (0) END (4) EVERY (1))"
+        if greenplum
+        else " PARTITION BY RANGE (k)"
+    )
     with psycopg.connect(dsn, autocommit=True) as conn:
         if not conn.execute("SELECT 1 FROM pg_roles WHERE rolname = 'planner'").fetchone():
             conn.execute("CREATE ROLE planner LOGIN")
             conn.execute("CREATE ROLE maker")
         conn.execute("CREATE SCHEMA app")
-        conn.execute("ALTER SCHEMA app OWNER TO maker")  # Greenplum 7 refuses AUTHORIZATION where maker may not create schemas
-        conn.execute("CREATE FUNCTION app.f(int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN $1; END'")
+        conn.execute(
+            "ALTER SCHEMA app OWNER TO maker"
+        )  # Greenplum 7 refuses AUTHORIZATION where maker may not create schemas
+        conn.execute(
+            "CREATE FUNCTION app.f(int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN $1; END'"
+        )
         conn.execute("ALTER FUNCTION app.f(int) OWNER TO maker")
         conn.execute("CREATE DOMAIN app.small AS int CHECK (app.f(VALUE) < 10)")
         for table, more in {
@@ -40,13 +48,17 @@ def place(request: pytest.FixtureRequest) -> tuple[str, str]:
             conn.execute(f"CREATE TABLE app.{table} (k int, v int{more}){split}".encode())
             if not greenplum:
                 for k in range(4):
-                    conn.execute(f"CREATE TABLE app.{table}_{k} PARTITION OF app.{table} FOR VALUES FROM ({k}) TO ({k + 1})".encode())
+                    conn.execute(
+                        f"CREATE TABLE app.{table}_{k} PARTITION OF app.{table} FOR VALUES FROM ({k}) TO ({k + 1})".encode()
+                    )
             conn.execute(f"ALTER TABLE app.{table} OWNER TO maker".encode())
             conn.execute(f"GRANT SELECT ON app.{table} TO planner".encode())
         conn.execute(f"CREATE TABLE app.domained (k int, v int){split}".encode())
         leaf = "app.domained" if greenplum else "app.domained_0"
         if not greenplum:
-            conn.execute(f"CREATE TABLE {leaf} PARTITION OF app.domained FOR VALUES FROM (0) TO (1)".encode())
+            conn.execute(
+                f"CREATE TABLE {leaf} PARTITION OF app.domained FOR VALUES FROM (0) TO (1)".encode()
+            )
         # a function behind a domain behind an index expression of one leaf
         conn.execute(f"CREATE INDEX ON {leaf} ((v::app.small))".encode())
         conn.execute("GRANT USAGE ON SCHEMA app TO planner")
@@ -56,17 +68,26 @@ def place(request: pytest.FixtureRequest) -> tuple[str, str]:
 
 def latency(dsn: str, home: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "gpcatalog", "latency", dsn, "--no-store", *words], capture_output=True, text=True, timeout=120
+        [sys.executable, "-m", "gpcatalog", "latency", dsn, "--no-store", *words],
+        capture_output=True,
+        text=True,
+        timeout=120,
     )
 
 
-def test_only_asked_for_and_only_where_it_runs_no_function(place: tuple[str, str], home: Path) -> None:
+def test_only_asked_for_and_only_where_it_runs_no_function(
+    place: tuple[str, str], home: Path
+) -> None:
     superuser, plain = place
     assert "plan, fresh session" not in latency(plain, home).stdout
     said = latency(plain, home, "--plan", "app.clean")
     assert said.returncode == 0, said.stderr
     assert "plan, fresh session: app.clean" in said.stdout
-    for table, function in (("checked", "app.f(integer)"), ("domained", "app.f(integer)"), ("exported", "lo_export(oid,text)")):
+    for table, function in (
+        ("checked", "app.f(integer)"),
+        ("domained", "app.f(integer)"),
+        ("exported", "lo_export(oid,text)"),
+    ):
         said = latency(plain, home, "--plan", f"app.{table}")
         assert said.returncode == 4, (table, said.stdout)
         assert f"planning a query on app.{table} could run {function}" in said.stderr
@@ -84,7 +105,10 @@ def test_a_role_with_powers_does_not_plan(place: tuple[str, str], home: Path, po
     with psycopg.connect(superuser, autocommit=True) as conn:
         mine = conn.execute("SELECT current_user").fetchone()
         assert mine is not None
-        if power.startswith("pg_") and not conn.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [power]).fetchone():
+        if (
+            power.startswith("pg_")
+            and not conn.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [power]).fetchone()
+        ):
             pytest.skip("this server has no such role")
         grant, back = {
             "CREATEROLE": ("ALTER ROLE planner CREATEROLE", "ALTER ROLE planner NOCREATEROLE"),
@@ -101,9 +125,20 @@ def test_a_role_with_powers_does_not_plan(place: tuple[str, str], home: Path, po
 
 def test_reachable_functions_say_what_they_are(place: tuple[str, str]) -> None:
     with connect(place[0]) as session:
-        found = {t: reachable_functions(session, named(session, f"app.{t}").oid) for t in ("clean", "checked", "exported", "domained")}
-        assert named(session, "checked").text == "app.checked"  # without a schema: the only table of this name
+        found = {
+            t: reachable_functions(session, named(session, f"app.{t}").oid)
+            for t in ("clean", "checked", "exported", "domained")
+        }
+        assert (
+            named(session, "checked").text == "app.checked"
+        )  # without a schema: the only table of this name
     assert found["clean"] == []
-    assert [(r["function"], r["owner"], r["risk"]) for r in found["checked"]] == [("app.f(integer)", "maker", "owner")]
-    assert [(r["function"], r["risk"]) for r in found["exported"]] == [("lo_export(oid,text)", "side effects")]
-    assert ("app.f(integer)", "maker", "owner") in [(r["function"], r["owner"], r["risk"]) for r in found["domained"]]
+    assert [(r["function"], r["owner"], r["risk"]) for r in found["checked"]] == [
+        ("app.f(integer)", "maker", "owner")
+    ]
+    assert [(r["function"], r["risk"]) for r in found["exported"]] == [
+        ("lo_export(oid,text)", "side effects")
+    ]
+    assert ("app.f(integer)", "maker", "owner") in [
+        (r["function"], r["owner"], r["risk"]) for r in found["domained"]
+    ]

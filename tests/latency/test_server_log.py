@@ -24,7 +24,9 @@ def database(cluster: Cluster) -> str:
     """A database whose gp_toolkit is there: Greenplum 6 has a script for it, which gpinitsystem would run."""
     dsn = fresh_database(cluster.dsn("template1"), "logged")
     with psycopg.connect(dsn, autocommit=True) as conn:
-        if conn.execute("SELECT count(*) FROM pg_namespace WHERE nspname = 'gp_toolkit'").fetchone() == (0,):
+        if conn.execute(
+            "SELECT count(*) FROM pg_namespace WHERE nspname = 'gp_toolkit'"
+        ).fetchone() == (0,):
             script = next(cluster.home.glob("share/**/gp_toolkit.sql"), None)
             if script is None:
                 conn.execute("CREATE EXTENSION gp_toolkit")
@@ -32,21 +34,30 @@ def database(cluster: Cluster) -> str:
                 env = cluster.env
                 from gpcatalog.lab import process
 
-                process.run([cluster.home / "bin/psql", "-Xq", "-d", dsn, "-f", script], env=env, what="gp_toolkit.sql")
+                process.run(
+                    [cluster.home / "bin/psql", "-Xq", "-d", dsn, "-f", script],
+                    env=env,
+                    what="gp_toolkit.sql",
+                )
     return dsn
 
 
 def ddl(dsn: str) -> None:
     with psycopg.connect(dsn, autocommit=True, options=LOGGED, prepare_threshold=None) as conn:
         for n in range(3):
-            conn.execute(f"CREATE TABLE secret_{n} (a int DEFAULT 4711) DISTRIBUTED BY (a)".encode())
+            conn.execute(
+                f"CREATE TABLE secret_{n} (a int DEFAULT 4711) DISTRIBUTED BY (a)".encode()
+            )
         conn.execute("/* said */ DROP TABLE secret_1")
         conn.execute("ALTER  TABLE secret_2 ADD COLUMN b int")
     with psycopg.connect(dsn) as holder:
         holder.execute("LOCK TABLE secret_0 IN ACCESS EXCLUSIVE MODE")
 
         def waits() -> None:
-            with psycopg.connect(dsn, options=LOGGED) as conn, pytest.raises(psycopg.errors.LockNotAvailable):
+            with (
+                psycopg.connect(dsn, options=LOGGED) as conn,
+                pytest.raises(psycopg.errors.LockNotAvailable),
+            ):
                 conn.execute("ALTER TABLE secret_0 ADD COLUMN c int")
 
         waiting = threading.Thread(target=waits)
@@ -64,7 +75,9 @@ def test_the_log_is_counted(fixture: str, request: pytest.FixtureRequest, home: 
     said = CliRunner().invoke(app, ["latency", dsn, "--server-log", "0.2", "--format", "json"])
     assert said.exit_code == 0, said.output
     result = json.loads(said.stdout)
-    found = {(t["what"], t["subject"]): t for t in result["timings"] if t["what"].startswith("log ")}
+    found = {
+        (t["what"], t["subject"]): t for t in result["timings"] if t["what"].startswith("log ")
+    }
     assert found["log statement", "CREATE TABLE"]["n"] == 3
     assert found["log statement", "DROP TABLE"]["n"] == 1
     assert found["log statement", "ALTER TABLE"]["n"] == 2
@@ -75,12 +88,16 @@ def test_the_log_is_counted(fixture: str, request: pytest.FixtureRequest, home: 
     assert "secret" not in said.stdout.split('"locks"')[0]
     assert "4711" not in said.stdout
     assert "log_statement none" in result["log_settings"]
-    text = CliRunner().invoke(app, ["latency", dsn, "--server-log", "0.2", "--color", "never"], env={"COLUMNS": "80"})
+    text = CliRunner().invoke(
+        app, ["latency", dsn, "--server-log", "0.2", "--color", "never"], env={"COLUMNS": "80"}
+    )
     assert "Server log, the last 0.2 h" in text.stdout
     assert max(len(line) for line in text.stdout.splitlines()) <= 80
     # it stays in the snapshot
     newest = sorted(home.rglob("*.gpcatalog"))[-1]
-    again = json.loads(CliRunner().invoke(app, ["latency", "--snapshot", str(newest), "--format", "json"]).stdout)
+    again = json.loads(
+        CliRunner().invoke(app, ["latency", "--snapshot", str(newest), "--format", "json"]).stdout
+    )
     assert any(t["what"] == "log statement" for t in again["timings"])
 
 
@@ -91,11 +108,19 @@ def test_a_log_that_may_not_be_read_is_told(fixture: str, request: pytest.Fixtur
     with psycopg.connect(dsn, autocommit=True) as conn:
         conn.execute("DROP ROLE IF EXISTS log_bob")
         conn.execute("CREATE ROLE log_bob LOGIN")
-        bob = CliRunner().invoke(app, ["latency", make_conninfo(dsn, user="log_bob"), "--server-log", "1"], env={"COLUMNS": "80"})
+        bob = CliRunner().invoke(
+            app,
+            ["latency", make_conninfo(dsn, user="log_bob"), "--server-log", "1"],
+            env={"COLUMNS": "80"},
+        )
         conn.execute("DROP ROLE log_bob")
         assert bob.exit_code == 0, bob.output
         assert "not read: server_log: denied" in bob.stdout
-        conn.execute("DROP SCHEMA gp_toolkit CASCADE" if fixture == "gp6_cluster" else "DROP EXTENSION gp_toolkit CASCADE")
+        conn.execute(
+            "DROP SCHEMA gp_toolkit CASCADE"
+            if fixture == "gp6_cluster"
+            else "DROP EXTENSION gp_toolkit CASCADE"
+        )
     without = CliRunner().invoke(app, ["latency", dsn, "--server-log", "1"], env={"COLUMNS": "80"})
     assert without.exit_code == 0, without.output
     assert "not read: server_log: failed" in without.stdout

@@ -43,7 +43,9 @@ def plan_of(dsn: str, rules: str = EAGER) -> Plan:
         with connect(dsn) as session:
             path = collect(session, Path(folder) / "now.gpcatalog", lambda _: None)
         with Snapshot(path) as snapshot:
-            return planning.make(snapshot, policy.read(file), planning.Request(policy.read(file).limits)).full()
+            return planning.make(
+                snapshot, policy.read(file), planning.Request(policy.read(file).limits)
+            ).full()
 
 
 @dataclass
@@ -57,7 +59,9 @@ class Written:
     steps: int
     work: list[Any] = field(default_factory=list)
 
-    def run(self, name: str, *, check: bool = True, text: str | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
+    def run(
+        self, name: str, *, check: bool = True, text: str | None = None, **environment: str
+    ) -> subprocess.CompletedProcess[str]:
         """Run one file with psql; `text` is run in its place."""
         path = self.folder / name
         if text is not None:
@@ -78,7 +82,11 @@ class Written:
         """Run files one after the other in one session of psql; returns what it reported."""
         files = [word for name in names for word in ("-f", self.folder / name)]
         done = subprocess.run(
-            [PSQL, "-X", "-q", "-v", "ON_ERROR_STOP=1", "-d", self.dsn, *files], capture_output=True, text=True, check=False, timeout=500
+            [PSQL, "-X", "-q", "-v", "ON_ERROR_STOP=1", "-d", self.dsn, *files],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=500,
         )
         assert done.returncode == 0, done.stderr[-3000:]
         return done.stderr
@@ -92,7 +100,15 @@ class Written:
             self.run(name)
 
 
-def written(dsn: str, folder: Path, plan: Plan, *, request: Request | None = None, count: bool = False, edit: bool = True) -> Written:
+def written(
+    dsn: str,
+    folder: Path,
+    plan: Plan,
+    *,
+    request: Request | None = None,
+    count: bool = False,
+    edit: bool = True,
+) -> Written:
     """The files of a plan; locks are tried for briefly."""
     with connect(dsn) as session:
         files, work, refused = command.build(session, plan, request or Request(), count=count)
@@ -105,7 +121,9 @@ def rows_of(dsn: str, table: str) -> tuple[int, str]:
     with psycopg.connect(dsn, autocommit=True) as conn:
         conn.execute("SET extra_float_digits = 3")
         conn.execute("SET TimeZone = 'UTC'")
-        found = conn.execute(f"SELECT count(*), coalesce(sum(hashtext(t.*::text)::bigint), 0)::text FROM {table} t").fetchone()
+        found = conn.execute(
+            f"SELECT count(*), coalesce(sum(hashtext(t.*::text)::bigint), 0)::text FROM {table} t"
+        ).fetchone()
     assert found is not None
     return found[0], found[1]
 

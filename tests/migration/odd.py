@@ -26,17 +26,25 @@ class Odd:
         return [s.replace("{t}", self.name) for s in (*self.statements, *fill)]
 
 
-def _days(tail: str = "", *, first: int = 0, number: int = DAYS, like: Callable[[int], str] | None = None) -> tuple[str, ...]:
+def _days(
+    tail: str = "", *, first: int = 0, number: int = DAYS, like: Callable[[int], str] | None = None
+) -> tuple[str, ...]:
     found = []
     for n in range(first, first + number):
         a, b = FIRST + timedelta(n), FIRST + timedelta(n + 1)
-        found.append(f"CREATE TABLE {{t}}_{n} PARTITION OF {{t}} {like(n) if like else ''} FOR VALUES FROM ('{a}') TO ('{b}') {tail}")
+        found.append(
+            f"CREATE TABLE {{t}}_{n} PARTITION OF {{t}} {like(n) if like else ''} FOR VALUES FROM ('{a}') TO ('{b}') {tail}"
+        )
     return tuple(found)
 
 
 def _pg(name: str, *more: str, columns: str = "id int, d date, v text", key: str = "RANGE (d)", since: int = 0, tail: str = "",
         leaves: tuple[str, ...] | None = None, rows: str | None = None) -> Odd:  # fmt: skip
-    made = (f"CREATE TABLE {{t}} ({columns}) PARTITION BY {key}", *(_days(tail) if leaves is None else leaves), *more)
+    made = (
+        f"CREATE TABLE {{t}} ({columns}) PARTITION BY {key}",
+        *(_days(tail) if leaves is None else leaves),
+        *more,
+    )
     return Odd(name, made, since) if rows is None else Odd(name, made, since, rows)
 
 
@@ -45,20 +53,29 @@ def _each(text: str, numbers: range = range(DAYS)) -> tuple[str, ...]:
 
 
 def _values(leaves: list[tuple[str, str]]) -> tuple[str, ...]:
-    return tuple(f"CREATE TABLE {{t}}_{n} PARTITION OF {{t}} FOR VALUES FROM ({a}) TO ({b})" for n, (a, b) in enumerate(leaves))
+    return tuple(
+        f"CREATE TABLE {{t}}_{n} PARTITION OF {{t}} FOR VALUES FROM ({a}) TO ({b})"
+        for n, (a, b) in enumerate(leaves)
+    )
 
 
-TRIGGER = "CREATE TRIGGER {n} BEFORE INSERT ON {t} FOR EACH ROW EXECUTE PROCEDURE public.odd_trigger()"
+TRIGGER = (
+    "CREATE TRIGGER {n} BEFORE INSERT ON {t} FOR EACH ROW EXECUTE PROCEDURE public.odd_trigger()"
+)
 
 POSTGRES = (
     _pg("plain"),
     _pg("premade", leaves=_days(number=20)),
-    _pg("premade_default", "CREATE TABLE {t}_rest PARTITION OF {t} DEFAULT", leaves=_days(number=20)),
+    _pg(
+        "premade_default", "CREATE TABLE {t}_rest PARTITION OF {t} DEFAULT", leaves=_days(number=20)
+    ),
     _pg(
         "collated",
         columns='id int, d date, v text COLLATE "C"',
         key='LIST (v COLLATE "C" text_pattern_ops)',
-        leaves=tuple(f"CREATE TABLE {{t}}_{n} PARTITION OF {{t}} FOR VALUES IN ('v{n}')" for n in range(5)),
+        leaves=tuple(
+            f"CREATE TABLE {{t}}_{n} PARTITION OF {{t}} FOR VALUES IN ('v{n}')" for n in range(5)
+        ),
         rows="INSERT INTO {t} SELECT i, '2022-01-01', 'v' || i % 5 FROM generate_series(1, 100) i",
     ),
     _pg("expression", key="RANGE ((d + 0))"),
@@ -92,9 +109,20 @@ POSTGRES = (
         ),
         rows="INSERT INTO {t} SELECT i, '2022-01-01', 'v', 2019 + i % 2, 1 + i % 12 FROM generate_series(1, 240) i",
     ),
-    _pg("statistics_on_leaves", *_each("CREATE STATISTICS {t}_s{n} (dependencies) ON id, v FROM {t}_{n}")),
-    _pg("statistics_on_root", "CREATE STATISTICS {t}_s ON id, v FROM {t}", "ALTER STATISTICS {t}_s SET STATISTICS 50", since=130000),
-    _pg("toast_options", tail="WITH (toast.autovacuum_enabled=false, fillfactor=80, autovacuum_enabled=false)"),
+    _pg(
+        "statistics_on_leaves",
+        *_each("CREATE STATISTICS {t}_s{n} (dependencies) ON id, v FROM {t}_{n}"),
+    ),
+    _pg(
+        "statistics_on_root",
+        "CREATE STATISTICS {t}_s ON id, v FROM {t}",
+        "ALTER STATISTICS {t}_s SET STATISTICS 50",
+        since=130000,
+    ),
+    _pg(
+        "toast_options",
+        tail="WITH (toast.autovacuum_enabled=false, fillfactor=80, autovacuum_enabled=false)",
+    ),
     _pg(
         "compression",
         *_each("ALTER TABLE {t}_{n} ALTER v SET COMPRESSION pglz"),
@@ -103,14 +131,30 @@ POSTGRES = (
     ),
     _pg("column_storage", "ALTER TABLE {t} ALTER v SET STORAGE EXTERNAL"),
     _pg("column_storage_of_leaves", *_each("ALTER TABLE {t}_{n} ALTER v SET STORAGE MAIN")),
-    _pg("attribute_options", "ALTER TABLE {t} ALTER v SET (n_distinct=-0.5)", *_each("ALTER TABLE {t}_{n} ALTER v SET (n_distinct=7)")),
-    _pg("statistics_targets", *_each("ALTER TABLE {t}_{n} ALTER v SET STATISTICS 300"), "ALTER TABLE {t} ALTER v SET STATISTICS 200"),
+    _pg(
+        "attribute_options",
+        "ALTER TABLE {t} ALTER v SET (n_distinct=-0.5)",
+        *_each("ALTER TABLE {t}_{n} ALTER v SET (n_distinct=7)"),
+    ),
+    _pg(
+        "statistics_targets",
+        *_each("ALTER TABLE {t}_{n} ALTER v SET STATISTICS 300"),
+        "ALTER TABLE {t} ALTER v SET STATISTICS 200",
+    ),
     _pg("not_null_named", "ALTER TABLE {t} ADD CONSTRAINT v_there NOT NULL v", since=180000),
-    _pg("not_null_not_valid", "ALTER TABLE {t} ADD CONSTRAINT v_there NOT NULL v NOT VALID", since=180000),
+    _pg(
+        "not_null_not_valid",
+        "ALTER TABLE {t} ADD CONSTRAINT v_there NOT NULL v NOT VALID",
+        since=180000,
+    ),
     _pg("not_null_newest", "ALTER TABLE {t}_11 ALTER v SET NOT NULL"),
     _pg("not_null_most", *_each("ALTER TABLE {t}_{n} ALTER v SET NOT NULL", range(11))),
     _pg("trigger", TRIGGER.replace("{n}", "{t}_tr")),
-    _pg("trigger_off_on_leaves", TRIGGER.replace("{n}", "{t}_tr"), *_each("ALTER TABLE {t}_{n} DISABLE TRIGGER {t}_tr")),
+    _pg(
+        "trigger_off_on_leaves",
+        TRIGGER.replace("{n}", "{t}_tr"),
+        *_each("ALTER TABLE {t}_{n} DISABLE TRIGGER {t}_tr"),
+    ),
     _pg(
         "trigger_always",
         TRIGGER.replace("{n}", "{t}_tr"),
@@ -118,7 +162,11 @@ POSTGRES = (
         *_each("ALTER TABLE {t}_{n} ENABLE ALWAYS TRIGGER {t}_tr"),
     ),
     _pg("trigger_on_leaf", TRIGGER.replace("{n}", "own").replace("{t}", "{t}_3")),
-    _pg("defaults_of_leaves", *_each("ALTER TABLE {t}_{n} ALTER v SET DEFAULT 'leaf'"), columns="id int, d date, v text DEFAULT 'root'"),
+    _pg(
+        "defaults_of_leaves",
+        *_each("ALTER TABLE {t}_{n} ALTER v SET DEFAULT 'leaf'"),
+        columns="id int, d date, v text DEFAULT 'root'",
+    ),
     _pg("default_of_newest", "ALTER TABLE {t}_11 ALTER v SET DEFAULT 'newest'"),
     _pg(
         "leaf_sequence",
@@ -126,7 +174,11 @@ POSTGRES = (
         "ALTER TABLE {t}_3 ALTER id SET DEFAULT nextval('{t}_seq')",
         "SELECT setval('{t}_seq', 4711)",
     ),
-    _pg("root_sequence", "CREATE SEQUENCE {t}_seq OWNED BY {t}.id", "ALTER TABLE {t} ALTER id SET DEFAULT nextval('{t}_seq')"),
+    _pg(
+        "root_sequence",
+        "CREATE SEQUENCE {t}_seq OWNED BY {t}.id",
+        "ALTER TABLE {t} ALTER id SET DEFAULT nextval('{t}_seq')",
+    ),
     _pg(
         "serial_leaves",
         leaves=tuple(
@@ -148,7 +200,11 @@ POSTGRES = (
         *_each("COMMENT ON CONSTRAINT {t}_c ON {t}_{n} IS 'of leaf {n}'"),
         *_each("COMMENT ON TABLE {t}_{n} IS 'leaf {n}'"),
     ),
-    _pg("clustered", "CREATE INDEX {t}_v ON {t} (v)", *_each("ALTER TABLE {t}_{n} CLUSTER ON {t}_{n}_v_idx")),
+    _pg(
+        "clustered",
+        "CREATE INDEX {t}_v ON {t} (v)",
+        *_each("ALTER TABLE {t}_{n} CLUSTER ON {t}_{n}_v_idx"),
+    ),
     _pg(
         "identity_index",
         "CREATE UNIQUE INDEX {t}_u ON {t} (id, d)",
@@ -156,15 +212,29 @@ POSTGRES = (
         "ALTER TABLE {t} REPLICA IDENTITY USING INDEX {t}_u",
         columns="id int NOT NULL, d date NOT NULL, v text",
     ),
-    _pg("identity_full", *_each("ALTER TABLE {t}_{n} REPLICA IDENTITY FULL"), "ALTER TABLE {t} REPLICA IDENTITY FULL"),
-    _pg("unlogged", leaves=tuple(s.replace("CREATE TABLE", "CREATE UNLOGGED TABLE") for s in _days())),
     _pg(
-        "not_valid_check", "INSERT INTO {t} VALUES (-1, '2022-01-03', 'x')", "ALTER TABLE {t} ADD CONSTRAINT {t}_c CHECK (id > 0) NOT VALID"
+        "identity_full",
+        *_each("ALTER TABLE {t}_{n} REPLICA IDENTITY FULL"),
+        "ALTER TABLE {t} REPLICA IDENTITY FULL",
+    ),
+    _pg(
+        "unlogged",
+        leaves=tuple(s.replace("CREATE TABLE", "CREATE UNLOGGED TABLE") for s in _days()),
+    ),
+    _pg(
+        "not_valid_check",
+        "INSERT INTO {t} VALUES (-1, '2022-01-03', 'x')",
+        "ALTER TABLE {t} ADD CONSTRAINT {t}_c CHECK (id > 0) NOT VALID",
     ),
     _pg("row_type_as_column", "CREATE TABLE {t}_user (a {t}_3)"),
-    _pg("row_type_as_argument", "CREATE FUNCTION {t}_f({t}_3) RETURNS int LANGUAGE sql AS 'SELECT 1'"),
     _pg(
-        "atomic_function", "CREATE FUNCTION {t}_f() RETURNS bigint LANGUAGE sql BEGIN ATOMIC SELECT count(*) FROM {t}_3; END", since=140000
+        "row_type_as_argument",
+        "CREATE FUNCTION {t}_f({t}_3) RETURNS int LANGUAGE sql AS 'SELECT 1'",
+    ),
+    _pg(
+        "atomic_function",
+        "CREATE FUNCTION {t}_f() RETURNS bigint LANGUAGE sql BEGIN ATOMIC SELECT count(*) FROM {t}_3; END",
+        since=140000,
     ),
     _pg("view_on_leaf", "CREATE VIEW {t}_see AS SELECT * FROM {t}_3"),
     _pg("policy_on_leaf", "CREATE POLICY p ON {t}_3 USING (id > 0)"),
@@ -186,7 +256,14 @@ POSTGRES = (
     _pg("row_type_comment", "COMMENT ON TYPE {t}_3 IS 'row of three'"),
     _pg("row_type_usage", "REVOKE USAGE ON TYPE {t}_3 FROM PUBLIC"),
     _pg("in_extension", "ALTER EXTENSION plpgsql ADD TABLE {t}_3"),
-    Odd("typed", ("CREATE TYPE {t}_y AS (id int, d date, v text)", "CREATE TABLE {t} OF {t}_y PARTITION BY RANGE (d)", *_days())),
+    Odd(
+        "typed",
+        (
+            "CREATE TYPE {t}_y AS (id int, d date, v text)",
+            "CREATE TABLE {t} OF {t}_y PARTITION BY RANGE (d)",
+            *_days(),
+        ),
+    ),
     _pg("check_on_leaf", "ALTER TABLE {t}_3 ADD CHECK (id > 0)"),
     _pg("column_grant_on_leaf", "GRANT SELECT (v) ON {t}_3 TO odd_reader"),
     _pg(
@@ -195,7 +272,12 @@ POSTGRES = (
         "GRANT INSERT (id) ON {t}_5 TO PUBLIC",
     ),
     _pg("column_grants_on_root", "GRANT SELECT (v) ON {t} TO odd_reader"),
-    _pg("grants", "GRANT SELECT ON {t} TO odd_reader", "GRANT SELECT ON {t}_3, {t}_4 TO odd_reader", "GRANT INSERT ON {t}_5 TO odd_writer"),
+    _pg(
+        "grants",
+        "GRANT SELECT ON {t} TO odd_reader",
+        "GRANT SELECT ON {t}_3, {t}_4 TO odd_reader",
+        "GRANT INSERT ON {t}_5 TO odd_writer",
+    ),
     _pg(
         "grants_of_grantees",
         "GRANT ALL ON {t} TO odd_reader WITH GRANT OPTION",
@@ -206,7 +288,11 @@ POSTGRES = (
         "GRANT INSERT ON {t}_5 TO odd_writer",
         "RESET ROLE",
     ),
-    _pg("owner_without", *_each("REVOKE INSERT, TRUNCATE ON {t}_{n} FROM CURRENT_USER"), "REVOKE DELETE ON {t}_4, {t} FROM CURRENT_USER"),
+    _pg(
+        "owner_without",
+        *_each("REVOKE INSERT, TRUNCATE ON {t}_{n} FROM CURRENT_USER"),
+        "REVOKE DELETE ON {t}_4, {t} FROM CURRENT_USER",
+    ),
     _pg("revoked_on_one", *_each("GRANT SELECT ON {t}_{n} TO odd_reader", range(11))),
     _pg("owners", "ALTER TABLE {t}_3 OWNER TO odd_owner"),
     _pg(
@@ -215,8 +301,14 @@ POSTGRES = (
         "INSERT INTO {t}_to SELECT generate_series(1, 240)",
         "ALTER TABLE {t} ADD FOREIGN KEY (id) REFERENCES {t}_to",
     ),
-    _pg("generated", columns="id int, d date, v text, g text GENERATED ALWAYS AS (upper(v)) STORED"),
-    _pg("identity", columns="id int, d date, v text, n int GENERATED BY DEFAULT AS IDENTITY", since=170000),
+    _pg(
+        "generated", columns="id int, d date, v text, g text GENERATED ALWAYS AS (upper(v)) STORED"
+    ),
+    _pg(
+        "identity",
+        columns="id int, d date, v text, n int GENERATED BY DEFAULT AS IDENTITY",
+        since=170000,
+    ),
     _pg(
         "other_order",
         leaves=tuple(
@@ -228,7 +320,11 @@ POSTGRES = (
             )
         ),
     ),
-    _pg("other_index_on_leaves", "CREATE INDEX {t}_v ON {t} (v)", *_each("CREATE INDEX {t}_own{n} ON {t}_{n} (id)")),
+    _pg(
+        "other_index_on_leaves",
+        "CREATE INDEX {t}_v ON {t} (v)",
+        *_each("CREATE INDEX {t}_own{n} ON {t}_{n} (id)"),
+    ),
     _pg("index_on_one_leaf", "CREATE INDEX {t}_own ON {t}_3 (id)"),
     _pg(
         "index_options",
@@ -260,7 +356,12 @@ POSTGRES = (
     _pg(
         "timestamptz_key",
         columns="id int, d timestamptz, v text",
-        leaves=_values([(f"'{FIRST + timedelta(n)} 00:00Z'", f"'{FIRST + timedelta(n + 1)} 00:00Z'") for n in range(DAYS)]),
+        leaves=_values(
+            [
+                (f"'{FIRST + timedelta(n)} 00:00Z'", f"'{FIRST + timedelta(n + 1)} 00:00Z'")
+                for n in range(DAYS)
+            ]
+        ),
         rows="INSERT INTO {t} SELECT i, timestamptz '2022-01-01 12:00Z' + i % 12 * interval '1 day', 'v' FROM generate_series(1, 100) i",
     ),
     _pg(
@@ -275,7 +376,15 @@ POSTGRES = (
         "decimals_of_any_scale",
         columns="id int, d date, v text, k numeric",
         key="RANGE (k)",
-        leaves=_values([("-1.500000", "-1.000"), ("-1.0", "-0.5"), ("-0.50", "-0.000001"), ("-0.000001", "0.0"), ("0", "0.50")]),
+        leaves=_values(
+            [
+                ("-1.500000", "-1.000"),
+                ("-1.0", "-0.5"),
+                ("-0.50", "-0.000001"),
+                ("-0.000001", "0.0"),
+                ("0", "0.50"),
+            ]
+        ),
         rows="INSERT INTO {t} SELECT i, '2022-01-01', 'v', (i % 20) / 10.0 - 1.5 FROM generate_series(1, 100) i",
     ),
     _pg(
@@ -288,7 +397,10 @@ POSTGRES = (
         *_each("CREATE UNIQUE INDEX {t}_u{n} ON {t}_{n} (id)"),
         rows="INSERT INTO {t} SELECT i / 12, date '2022-01-01' + i % 12, 'v' FROM generate_series(0, 239) i",
     ),
-    _pg("unlogged_by_turns", leaves=tuple(s.replace("TABLE", "UNLOGGED TABLE", n % 2) for n, s in enumerate(_days()))),
+    _pg(
+        "unlogged_by_turns",
+        leaves=tuple(s.replace("TABLE", "UNLOGGED TABLE", n % 2) for n, s in enumerate(_days())),
+    ),
     _pg(
         "own_between",
         *_each("CREATE TABLE {t}_{n}_a PARTITION OF {t}_{n} FOR VALUES IN ('a')"),
@@ -303,7 +415,10 @@ POSTGRES = (
         "enum_list",
         columns="id int, d date, v odd_color",
         key="LIST (v)",
-        leaves=tuple(f"CREATE TABLE {{t}}_{c} PARTITION OF {{t}} FOR VALUES IN ('{c}')" for c in ("red", "green", "blue")),
+        leaves=tuple(
+            f"CREATE TABLE {{t}}_{c} PARTITION OF {{t}} FOR VALUES IN ('{c}')"
+            for c in ("red", "green", "blue")
+        ),
         rows="INSERT INTO {t} SELECT i, '2022-01-01', (ARRAY['red','green','blue'])[1 + i % 3]::odd_color FROM generate_series(1, 90) i",
     ),
     _pg(
@@ -326,7 +441,10 @@ POSTGRES = (
         " WHERE i.indrelid = '{t}_lies_between_two_levels_and_is_called_so_3'::regclass AND pg_get_indexdef(i.indexrelid) LIKE '% hash %'); END $$",
         "COMMENT ON INDEX {t}_named IS 'of a partition between'",
         leaves=(
-            *(s.replace("{t}_", "{t}_lies_between_two_levels_and_is_called_so_", 1) for s in _days("PARTITION BY LIST (v)")),
+            *(
+                s.replace("{t}_", "{t}_lies_between_two_levels_and_is_called_so_", 1)
+                for s in _days("PARTITION BY LIST (v)")
+            ),
             *(
                 s
                 for v in "ab"
@@ -350,8 +468,12 @@ POSTGRES = (
         "hash_below",
         leaves=(
             *_days("PARTITION BY HASH (id)"),
-            *_each("CREATE TABLE {t}_{n}_0 PARTITION OF {t}_{n} FOR VALUES WITH (MODULUS 2, REMAINDER 0)"),
-            *_each("CREATE TABLE {t}_{n}_1 PARTITION OF {t}_{n} FOR VALUES WITH (MODULUS 2, REMAINDER 1)"),
+            *_each(
+                "CREATE TABLE {t}_{n}_0 PARTITION OF {t}_{n} FOR VALUES WITH (MODULUS 2, REMAINDER 0)"
+            ),
+            *_each(
+                "CREATE TABLE {t}_{n}_1 PARTITION OF {t}_{n} FOR VALUES WITH (MODULUS 2, REMAINDER 1)"
+            ),
         ),
     ),
     _pg(
@@ -362,11 +484,17 @@ POSTGRES = (
                 s
                 for v in "ab"
                 for s in (
-                    *_each(f"CREATE TABLE {{t}}_{{n}}_{v} PARTITION OF {{t}}_{{n}} FOR VALUES IN ('{v}') PARTITION BY HASH (id)"),
+                    *_each(
+                        f"CREATE TABLE {{t}}_{{n}}_{v} PARTITION OF {{t}}_{{n}} FOR VALUES IN ('{v}') PARTITION BY HASH (id)"
+                    ),
                     *_each(f"COMMENT ON TABLE {{t}}_{{n}}_{v} IS 'between'"),
                     *_each(f"GRANT SELECT ON {{t}}_{{n}}_{v} TO odd_reader"),
-                    *_each(f"CREATE TABLE {{t}}_{{n}}_{v}0 PARTITION OF {{t}}_{{n}}_{v} FOR VALUES WITH (MODULUS 2, REMAINDER 0)"),
-                    *_each(f"CREATE TABLE {{t}}_{{n}}_{v}1 PARTITION OF {{t}}_{{n}}_{v} FOR VALUES WITH (MODULUS 2, REMAINDER 1)"),
+                    *_each(
+                        f"CREATE TABLE {{t}}_{{n}}_{v}0 PARTITION OF {{t}}_{{n}}_{v} FOR VALUES WITH (MODULUS 2, REMAINDER 0)"
+                    ),
+                    *_each(
+                        f"CREATE TABLE {{t}}_{{n}}_{v}1 PARTITION OF {{t}}_{{n}}_{v} FOR VALUES WITH (MODULUS 2, REMAINDER 1)"
+                    ),
                 )
             ),
         ),
@@ -407,7 +535,9 @@ POSTGRES = (
         "premade_below",
         leaves=(
             *_days("PARTITION BY HASH (id)"),
-            *_each("CREATE TABLE {t}_{n}_0 PARTITION OF {t}_{n} FOR VALUES WITH (MODULUS 1, REMAINDER 0)"),
+            *_each(
+                "CREATE TABLE {t}_{n}_0 PARTITION OF {t}_{n} FOR VALUES WITH (MODULUS 1, REMAINDER 0)"
+            ),
             *(
                 s
                 for n in range(500, 504)
@@ -423,7 +553,10 @@ POSTGRES = (
     _pg(
         "hashed",
         key="HASH (id)",
-        leaves=tuple(f"CREATE TABLE {{t}}_{n} PARTITION OF {{t}} FOR VALUES WITH (MODULUS 4, REMAINDER {n})" for n in range(4)),
+        leaves=tuple(
+            f"CREATE TABLE {{t}}_{n} PARTITION OF {{t}} FOR VALUES WITH (MODULUS 4, REMAINDER {n})"
+            for n in range(4)
+        ),
     ),
     _pg(
         "expression_below",
@@ -434,20 +567,50 @@ POSTGRES = (
         ),
         rows="INSERT INTO {t} SELECT i, date '2022-01-01' + i % 12, substr('Ab', 1 + i % 2, 1) FROM generate_series(1, 240) i",
     ),
-    _pg("one_below", leaves=(*_days("PARTITION BY LIST (v)"), *_each("CREATE TABLE {t}_{n}_rest PARTITION OF {t}_{n} DEFAULT"))),
-    _pg("virtual", columns="id int, d date, v text, g text GENERATED ALWAYS AS (upper(v)) VIRTUAL", since=180000),
+    _pg(
+        "one_below",
+        leaves=(
+            *_days("PARTITION BY LIST (v)"),
+            *_each("CREATE TABLE {t}_{n}_rest PARTITION OF {t}_{n} DEFAULT"),
+        ),
+    ),
+    _pg(
+        "virtual",
+        columns="id int, d date, v text, g text GENERATED ALWAYS AS (upper(v)) VIRTUAL",
+        since=180000,
+    ),
     _pg(
         "dropped_columns",
         "ALTER TABLE {t} DROP COLUMN gone",
         "ALTER TABLE {t} ADD COLUMN late int DEFAULT 3",
         columns="gone int, id int, d date, v text",
     ),
-    _pg("inherited_options", "ALTER TABLE {t}_11 SET (fillfactor=50)", "ALTER TABLE {t}_3 SET (parallel_workers=2)"),
-    _pg("exclusion", "ALTER TABLE {t} ADD CONSTRAINT {t}_x EXCLUDE USING btree (d WITH =, id WITH =)", since=170000),
-    _pg("not_enforced", "ALTER TABLE {t} ADD CONSTRAINT {t}_c CHECK (id > 100) NOT ENFORCED", since=180000),
-    _pg("row_security", "ALTER TABLE {t} ENABLE ROW LEVEL SECURITY", "CREATE POLICY p ON {t} USING (id > 0)"),
+    _pg(
+        "inherited_options",
+        "ALTER TABLE {t}_11 SET (fillfactor=50)",
+        "ALTER TABLE {t}_3 SET (parallel_workers=2)",
+    ),
+    _pg(
+        "exclusion",
+        "ALTER TABLE {t} ADD CONSTRAINT {t}_x EXCLUDE USING btree (d WITH =, id WITH =)",
+        since=170000,
+    ),
+    _pg(
+        "not_enforced",
+        "ALTER TABLE {t} ADD CONSTRAINT {t}_c CHECK (id > 100) NOT ENFORCED",
+        since=180000,
+    ),
+    _pg(
+        "row_security",
+        "ALTER TABLE {t} ENABLE ROW LEVEL SECURITY",
+        "CREATE POLICY p ON {t} USING (id > 0)",
+    ),
     _pg("rule_on_leaf", "CREATE RULE r AS ON DELETE TO {t}_3 DO ALSO NOTHING"),
-    _pg("security_label_like", "COMMENT ON TABLE {t} IS 'root'", "COMMENT ON COLUMN {t}.v IS 'a column'"),
+    _pg(
+        "security_label_like",
+        "COMMENT ON TABLE {t} IS 'root'",
+        "COMMENT ON COLUMN {t}.v IS 'a column'",
+    ),
 )
 
 _EVERY = "(START (date '2022-01-01') END (date '2022-01-13') EVERY (interval '1 day'))"
@@ -484,7 +647,10 @@ GREENPLUM = (
         "encodings",
         columns="id int ENCODING (compresstype=rle_type), d date, v text ENCODING (compresstype=zlib, compresslevel=5, blocksize=65536)",
     ),
-    _gp("premade", split="PARTITION BY RANGE (d) (START (date '2022-01-01') END (date '2022-01-21') EVERY (interval '1 day'))"),
+    _gp(
+        "premade",
+        split="PARTITION BY RANGE (d) (START (date '2022-01-01') END (date '2022-01-21') EVERY (interval '1 day'))",
+    ),
     _gp(
         "premade_default",
         split="PARTITION BY RANGE (d) (START (date '2022-01-01') END (date '2022-01-21') EVERY (interval '1 day'), DEFAULT PARTITION rest)",
@@ -504,7 +670,8 @@ GREENPLUM = (
         "inclusive_ends",
         split="PARTITION BY RANGE (d) ("
         + ", ".join(
-            f"START (date '{FIRST + timedelta(n - 1)}') EXCLUSIVE END (date '{FIRST + timedelta(n)}') INCLUSIVE" for n in range(DAYS)
+            f"START (date '{FIRST + timedelta(n - 1)}') EXCLUSIVE END (date '{FIRST + timedelta(n)}') INCLUSIVE"
+            for n in range(DAYS)
         )
         + ")",
     ),
@@ -515,7 +682,10 @@ GREENPLUM = (
     _gp(
         "named",
         split="PARTITION BY RANGE (d) ("
-        + ", ".join(f"PARTITION p{n} START (date '{FIRST + timedelta(n)}') END (date '{FIRST + timedelta(n + 1)}')" for n in range(DAYS))
+        + ", ".join(
+            f"PARTITION p{n} START (date '{FIRST + timedelta(n)}') END (date '{FIRST + timedelta(n + 1)}')"
+            for n in range(DAYS)
+        )
         + ")",
     ),
     _gp("timestamp_key", columns="id int, d timestamp(6), v text"),
@@ -545,10 +715,16 @@ GREENPLUM = (
         " DEFAULT PARTITION rest)",
         rows="INSERT INTO {t} SELECT i, '2022-01-01', 'v', i % 5 FROM generate_series(1, 100) i",
     ),
-    _gp("two_levels", split=_SUB.replace("{s}", "SUBPARTITION a VALUES ('a'), SUBPARTITION b VALUES ('b')"), rows=_TWO),
+    _gp(
+        "two_levels",
+        split=_SUB.replace("{s}", "SUBPARTITION a VALUES ('a'), SUBPARTITION b VALUES ('b')"),
+        rows=_TWO,
+    ),
     _gp(
         "two_levels_premade",
-        split=_SUB.replace("{s}", "SUBPARTITION a VALUES ('a'), SUBPARTITION b VALUES ('b')").replace("2022-01-13", "2022-01-21"),
+        split=_SUB.replace(
+            "{s}", "SUBPARTITION a VALUES ('a'), SUBPARTITION b VALUES ('b')"
+        ).replace("2022-01-13", "2022-01-21"),
         rows=_TWO,
     ),
     _gp(
@@ -557,7 +733,10 @@ GREENPLUM = (
         split="PARTITION BY LIST (k) (VALUES ('a', 'A'), VALUES ('b'), VALUES ('it''s', 'c,d'), VALUES ('c'))",
         rows="INSERT INTO {t} SELECT i, '2022-01-01', 'v', (ARRAY['a', 'A', 'b', 'it''s', 'c,d', 'c'])[1 + i % 6] FROM generate_series(1, 90) i",
     ),
-    _gp("block_size", storage="appendonly=true, orientation=column, blocksize=65536, checksum=false, compresstype=zlib, compresslevel=2"),
+    _gp(
+        "block_size",
+        storage="appendonly=true, orientation=column, blocksize=65536, checksum=false, compresstype=zlib, compresslevel=2",
+    ),
     _gp(
         "days_below_lists",
         split="PARTITION BY LIST (v) SUBPARTITION BY RANGE (d) SUBPARTITION TEMPLATE "
@@ -572,11 +751,17 @@ GREENPLUM = (
         storage="",
         rows="INSERT INTO {t} SELECT i, date '2022-01-01' + i % 12, 'a' FROM generate_series(1, 240) i",
     ),
-    _gp("ranges_below", split=_SUB.replace("LIST (v)", "RANGE (id)").replace("{s}", "START (0) END (1000) EVERY (500)")),
+    _gp(
+        "ranges_below",
+        split=_SUB.replace("LIST (v)", "RANGE (id)").replace(
+            "{s}", "START (0) END (1000) EVERY (500)"
+        ),
+    ),
     _gp(
         "three_levels",
         split="PARTITION BY RANGE (d) SUBPARTITION BY LIST (v) SUBPARTITION TEMPLATE (SUBPARTITION a VALUES ('a'), DEFAULT SUBPARTITION rest)"
-        " SUBPARTITION BY RANGE (id) SUBPARTITION TEMPLATE (START (0) END (100), SUBPARTITION high START (100) END (1000)) " + _EVERY,
+        " SUBPARTITION BY RANGE (id) SUBPARTITION TEMPLATE (START (0) END (100), SUBPARTITION high START (100) END (1000)) "
+        + _EVERY,
         rows=_TWO,
     ),
     _gp(
@@ -597,11 +782,18 @@ GREENPLUM = (
         split="PARTITION BY RANGE (y) SUBPARTITION BY RANGE (d) SUBPARTITION BY LIST (v) SUBPARTITION TEMPLATE"
         " (VALUES ('a'), DEFAULT SUBPARTITION rest) (PARTITION y START (2022) END (2023) "
         + "("
-        + ", ".join(f"START (date '{FIRST + timedelta(n)}') END (date '{FIRST + timedelta(n + 1)}')" for n in range(DAYS))
+        + ", ".join(
+            f"START (date '{FIRST + timedelta(n)}') END (date '{FIRST + timedelta(n + 1)}')"
+            for n in range(DAYS)
+        )
         + "))",
         rows="INSERT INTO {t} SELECT i, date '2022-01-01' + i % 12, substr('ab', 1 + i % 2, 1), 2022 FROM generate_series(1, 240) i",
     ),
-    _gp("two_levels_default", split=_SUB.replace("{s}", "SUBPARTITION a VALUES ('a'), DEFAULT SUBPARTITION rest"), rows=_TWO),
+    _gp(
+        "two_levels_default",
+        split=_SUB.replace("{s}", "SUBPARTITION a VALUES ('a'), DEFAULT SUBPARTITION rest"),
+        rows=_TWO,
+    ),
     _gp(
         "template_changed",
         "ALTER TABLE {t} SET SUBPARTITION TEMPLATE (SUBPARTITION a VALUES ('a'), SUBPARTITION b VALUES ('b'), SUBPARTITION c VALUES ('c'))",
@@ -610,21 +802,30 @@ GREENPLUM = (
     ),
     _gp(
         "two_levels_and_default",
-        split=_SUB.replace("{s}", "SUBPARTITION a VALUES ('a'), SUBPARTITION b VALUES ('b')")[:-1] + ", DEFAULT PARTITION other)",
+        split=_SUB.replace("{s}", "SUBPARTITION a VALUES ('a'), SUBPARTITION b VALUES ('b')")[:-1]
+        + ", DEFAULT PARTITION other)",
         rows=_TWO,
     ),
     _gp("indexed", "CREATE INDEX {t}_v ON {t} (v)", "CREATE INDEX {t}_b ON {t} USING bitmap (id)"),
     _gp("index_on_one_leaf", "CREATE INDEX {t}_own ON {t}_1_prt_4 (v)"),
     _gp("index_on_leaves", *_leaves("CREATE INDEX {t}_own{n} ON {t}_1_prt_{n} (v)")),
     _gp("keyed", "ALTER TABLE {t} ADD PRIMARY KEY (id, d)", storage=""),
-    _gp("checked", "ALTER TABLE {t} ADD CONSTRAINT {t}_c CHECK (id > 0)", "COMMENT ON CONSTRAINT {t}_c ON {t} IS 'of the root'"),
+    _gp(
+        "checked",
+        "ALTER TABLE {t} ADD CONSTRAINT {t}_c CHECK (id > 0)",
+        "COMMENT ON CONSTRAINT {t}_c ON {t} IS 'of the root'",
+    ),
     _gp(
         "grants",
         "GRANT SELECT ON {t} TO odd_reader",
         "GRANT SELECT ON {t}_1_prt_4 TO odd_writer",
         "REVOKE SELECT ON {t}_1_prt_5 FROM odd_reader",
     ),
-    _gp("owner", "ALTER TABLE {t} OWNER TO odd_owner", "GRANT SELECT ON {t} TO odd_reader WITH GRANT OPTION"),
+    _gp(
+        "owner",
+        "ALTER TABLE {t} OWNER TO odd_owner",
+        "GRANT SELECT ON {t} TO odd_reader WITH GRANT OPTION",
+    ),
     _gp("column_grants_on_root", "GRANT SELECT (v) ON {t} TO odd_reader"),
     _gp("column_grant_on_leaf", "GRANT SELECT (v) ON {t}_1_prt_4 TO odd_reader"),
     _gp(
@@ -658,14 +859,23 @@ GREENPLUM = (
     ),
     _gp("view_on_leaf", "CREATE VIEW {t}_see AS SELECT * FROM {t}_1_prt_4"),
     _gp("view_on_root", "CREATE VIEW {t}_see AS SELECT * FROM {t}"),
-    _gp("row_type_as_argument", "CREATE FUNCTION {t}_f({t}_1_prt_4) RETURNS int LANGUAGE sql AS 'SELECT 1'"),
+    _gp(
+        "row_type_as_argument",
+        "CREATE FUNCTION {t}_f({t}_1_prt_4) RETURNS int LANGUAGE sql AS 'SELECT 1'",
+    ),
     _gp(
         "moved_schema",
         "CREATE SCHEMA {t}_s",
         "ALTER TABLE {t} SET SCHEMA {t}_s",
         rows="INSERT INTO moved_schema_s.{t} SELECT i, date '2022-01-01' + i % 12, 'v' FROM generate_series(1, 240) i",
     ),
-    Odd("unlogged", ("CREATE UNLOGGED TABLE {t} (id int, d date, v text) DISTRIBUTED BY (id) PARTITION BY RANGE (d) " + _EVERY,)),
+    Odd(
+        "unlogged",
+        (
+            "CREATE UNLOGGED TABLE {t} (id int, d date, v text) DISTRIBUTED BY (id) PARTITION BY RANGE (d) "
+            + _EVERY,
+        ),
+    ),
     _gp("rule_on_root", "CREATE RULE r AS ON DELETE TO {t} DO ALSO NOTHING"),
     _gp(
         "enum_list",
@@ -675,7 +885,11 @@ GREENPLUM = (
     ),
     _gp("domain_key", columns="id int, d odd_day, v text"),
     _gp("table_options_differ", "ALTER TABLE {t}_1_prt_4 SET (fillfactor=50)", storage=""),
-    _gp("toast_options", *_leaves("ALTER TABLE {t}_1_prt_{n} SET (toast.autovacuum_enabled=false)"), storage=""),
+    _gp(
+        "toast_options",
+        *_leaves("ALTER TABLE {t}_1_prt_{n} SET (toast.autovacuum_enabled=false)"),
+        storage="",
+    ),
     _gp(
         "every_hour",
         columns="id int, d timestamp, v text",

@@ -11,7 +11,9 @@ from tests.migration import made
 
 def dump(binary: Path | str, dsn: str) -> dict[str, str]:
     """What pg_dump writes of the schema: text by header ("TABLE public.t")."""
-    done = subprocess.run([str(binary), "--schema-only", "--dbname", dsn], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [str(binary), "--schema-only", "--dbname", dsn], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     found: dict[str, str] = {}
     head = ""

@@ -34,17 +34,27 @@ def partitioned(dsn: str, fixture: str, *, days: int = 33, parts: str = "ab") ->
             made.execute(
                 dsn,
                 f"CREATE TABLE t_{n} PARTITION OF t FOR VALUES FROM ('{day[0]}') TO ('{day[1]}') PARTITION BY LIST (r)",
-                *(f"CREATE TABLE t_{n}_{p} PARTITION OF t_{n} FOR VALUES IN ('{p}')" for p in parts),
+                *(
+                    f"CREATE TABLE t_{n}_{p} PARTITION OF t_{n} FOR VALUES IN ('{p}')"
+                    for p in parts
+                ),
             )
-    made.execute(dsn, f"INSERT INTO t SELECT i, date '2022-01-01' + i % {days}, substr('ab', 1 + i % 2, 1) FROM generate_series(1, 660) i")
+    made.execute(
+        dsn,
+        f"INSERT INTO t SELECT i, date '2022-01-01' + i % {days}, substr('ab', 1 + i % 2, 1) FROM generate_series(1, 660) i",
+    )
 
 
 def came(dsn: str, fixture: str, day: str) -> None:
     """A subpartition c below the partition that holds the day, with one row."""
     if fixture == "gp6_dsn":
-        made.execute(dsn, f"ALTER TABLE t ALTER PARTITION FOR (date '{day}') ADD PARTITION c VALUES ('c')")
+        made.execute(
+            dsn, f"ALTER TABLE t ALTER PARTITION FOR (date '{day}') ADD PARTITION c VALUES ('c')"
+        )
     elif fixture == "gp7_dsn":
-        made.execute(dsn, f"ALTER TABLE t ALTER PARTITION FOR ('{day}') ADD PARTITION c VALUES ('c')")
+        made.execute(
+            dsn, f"ALTER TABLE t ALTER PARTITION FOR ('{day}') ADD PARTITION c VALUES ('c')"
+        )
     else:
         ((middle,),) = made.asked(
             dsn,
@@ -60,7 +70,9 @@ def test_merge_and_back(fixture: str, request: pytest.FixtureRequest, tmp_path: 
     """A subpartition that came before the script, and one that came before its rollback."""
     dsn = fresh_database(request.getfixturevalue(fixture), "mig_below")
     partitioned(dsn, fixture)
-    files = made.written(dsn, tmp_path / "sql", made.plan_of(dsn, EAGER), request=Request(strict=False))
+    files = made.written(
+        dsn, tmp_path / "sql", made.plan_of(dsn, EAGER), request=Request(strict=False)
+    )
     assert files.steps == 2
     (name,) = files.forward()
     files.run("0000_prepare.sql")
@@ -74,7 +86,13 @@ def test_merge_and_back(fixture: str, request: pytest.FixtureRequest, tmp_path: 
     if fixture == "gp6_dsn":
         made.execute(dsn, "ALTER TABLE t ALTER PARTITION FOR (date '2022-01-08') DROP PARTITION c")
     else:
-        made.execute(dsn, "DROP TABLE " + made.asked(dsn, "SELECT relname FROM pg_class WHERE relname ~ '^t.*c$' AND relkind = 'r'")[0][0])
+        made.execute(
+            dsn,
+            "DROP TABLE "
+            + made.asked(
+                dsn, "SELECT relname FROM pg_class WHERE relname ~ '^t.*c$' AND relkind = 'r'"
+            )[0][0],
+        )
     files.run(name)
     came(dsn, fixture, "2022-01-09")
     assert made.asked(dsn, "SELECT count(*) FROM t WHERE r = 'c'") == [(1,)]
@@ -85,7 +103,9 @@ def test_merge_and_back(fixture: str, request: pytest.FixtureRequest, tmp_path: 
 
 
 @pytest.mark.parametrize("fixture", ["gp6_dsn", "gp7_dsn"])
-def test_template_says_what_new_tables_get(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+def test_template_says_what_new_tables_get(
+    fixture: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
     """Merged partitions have the subpartitions of their parts, whatever the template says now; it stays as it is."""
     dsn = fresh_database(request.getfixturevalue(fixture), "mig_template_other")
     partitioned(dsn, fixture)
@@ -96,9 +116,15 @@ def test_template_says_what_new_tables_get(fixture: str, request: pytest.Fixture
     )
     classic = fixture == "gp6_dsn"
     template = (
-        "SELECT pg_get_partition_template_def('t'::regclass, true, true)" if classic else "SELECT template::text FROM gp_partition_template"
+        "SELECT pg_get_partition_template_def('t'::regclass, true, true)"
+        if classic
+        else "SELECT template::text FROM gp_partition_template"
     )
-    before, leaves, rows = made.asked(dsn, template), made.asked(dsn, LEAVES), made.rows_of(dsn, "t")
+    before, leaves, rows = (
+        made.asked(dsn, template),
+        made.asked(dsn, LEAVES),
+        made.rows_of(dsn, "t"),
+    )
     files = made.written(dsn, tmp_path / "sql", made.plan_of(dsn, EAGER))
     assert files.refused == []
     files.all()
@@ -131,19 +157,26 @@ def test_unpartition(fixture: str, request: pytest.FixtureRequest, tmp_path: Pat
 
 
 @pytest.mark.parametrize("fixture", SERVERS)
-def test_drop_of_empty_partitions(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+def test_drop_of_empty_partitions(
+    fixture: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
     """A partition that was empty has a new subpartition with a row."""
     dsn = fresh_database(request.getfixturevalue(fixture), "mig_below_empty")
     partitioned(dsn, fixture, days=6)
     made.execute(dsn, "DELETE FROM t WHERE d = '2022-01-03'")
     if fixture.startswith("gp"):
         # rows that were deleted keep their files
-        made.execute(dsn, "TRUNCATE " + made.asked(dsn, "SELECT 't_1_prt_3_2_prt_a'")[0][0], "TRUNCATE t_1_prt_3_2_prt_b")
+        made.execute(
+            dsn,
+            "TRUNCATE " + made.asked(dsn, "SELECT 't_1_prt_3_2_prt_a'")[0][0],
+            "TRUNCATE t_1_prt_3_2_prt_b",
+        )
     else:
         made.execute(dsn, "TRUNCATE t_2")
     made.execute(dsn, "ANALYZE t")
     plan = made.plan_of(
-        dsn, '[weights]\nrewrite = 0.0\nscan = 0.0\ndrop = 0.0\n[default]\nhot_days = 0\ngrains = {day = "0d"}\nempty = "drop"\n'
+        dsn,
+        '[weights]\nrewrite = 0.0\nscan = 0.0\ndrop = 0.0\n[default]\nhot_days = 0\ngrains = {day = "0d"}\nempty = "drop"\n',
     )
     kinds = [s.__struct_config__.tag for t in plan.tables for s in t.steps]
     assert "drop-empty" in kinds, kinds
@@ -152,7 +185,11 @@ def test_drop_of_empty_partitions(fixture: str, request: pytest.FixtureRequest, 
     if fixture.startswith("gp"):
         came(dsn, fixture, "2022-01-03")
     else:
-        made.execute(dsn, "CREATE TABLE t_c PARTITION OF t_2 FOR VALUES IN ('c')", "INSERT INTO t VALUES (4711, '2022-01-03', 'c')")
+        made.execute(
+            dsn,
+            "CREATE TABLE t_c PARTITION OF t_2 FOR VALUES IN ('c')",
+            "INSERT INTO t VALUES (4711, '2022-01-03', 'c')",
+        )
     done = files.run(files.forward()[0], check=False)
     assert done.returncode == 3
     assert "below the partitions that this step removes: new" in done.stderr

@@ -50,9 +50,22 @@ def test_files_run_with_any_runner(database: str, tmp_path: Path) -> None:
     said = call(file, "-o", tmp_path / "sql", "--server", database, "--runner", "plain", "--count")
     assert said.exit_code == 0, said.output
     names = sorted(str(p.relative_to(tmp_path / "sql")) for p in (tmp_path / "sql").rglob("*.*"))
-    assert names == ["0000_prepare.sql", "0001_public_t.sql", "cleanup.sql", "index.txt", "rollback/0001_public_t.sql", "verify.sql"]
+    assert names == [
+        "0000_prepare.sql",
+        "0001_public_t.sql",
+        "cleanup.sql",
+        "index.txt",
+        "rollback/0001_public_t.sql",
+        "verify.sql",
+    ]
     with psycopg.connect(database, autocommit=True) as conn:
-        for name in ("0000_prepare.sql", "0001_public_t.sql", "verify.sql", "rollback/0001_public_t.sql", "cleanup.sql"):
+        for name in (
+            "0000_prepare.sql",
+            "0001_public_t.sql",
+            "verify.sql",
+            "rollback/0001_public_t.sql",
+            "cleanup.sql",
+        ):
             text = (tmp_path / "sql" / name).read_text()
             assert not [line for line in text.splitlines() if line.startswith("\\")]
             conn.execute(text.encode())  # type: ignore[arg-type]
@@ -93,20 +106,37 @@ def test_a_table_is_named_in_any_way(pg_dsn: str, tmp_path: Path) -> None:
     """Quoted or not, with the schema or without; a name that the plan does not have is an error, not an empty folder."""
     dsn = fresh_database(pg_dsn, "mig_named")
     days = [
-        f"CREATE TABLE \"Big T_{n}\" PARTITION OF \"Big T\" FOR VALUES FROM ('2022-01-0{n}') TO ('2022-01-0{n + 1}')" for n in range(1, 5)
+        f"CREATE TABLE \"Big T_{n}\" PARTITION OF \"Big T\" FOR VALUES FROM ('2022-01-0{n}') TO ('2022-01-0{n + 1}')"
+        for n in range(1, 5)
     ]
     made.execute(
-        dsn, 'CREATE TABLE "Big T" (id int, d date) PARTITION BY RANGE (d)', *days, "INSERT INTO \"Big T\" VALUES (1, '2022-01-02')"
+        dsn,
+        'CREATE TABLE "Big T" (id int, d date) PARTITION BY RANGE (d)',
+        *days,
+        "INSERT INTO \"Big T\" VALUES (1, '2022-01-02')",
     )
     file = plan_file(dsn, tmp_path)
     for n, name in enumerate(('public."Big T"', "public.Big T", '"Big T"', "Big T")):
         said = call(file, "-o", tmp_path / f"sql{n}", "--server", dsn, "--count", "--table", name)
         assert said.exit_code == 0, said.output
-        assert "% rows, 1 were counted" in (tmp_path / f"sql{n}" / "0001_public_big_t.sql").read_text()
+        assert (
+            "% rows, 1 were counted" in (tmp_path / f"sql{n}" / "0001_public_big_t.sql").read_text()
+        )
     # before any server is asked: there is none there
-    said = call(file, "-o", tmp_path / "none", "--server", "host=127.0.0.1 port=1", "--table", "public.other")
+    said = call(
+        file,
+        "-o",
+        tmp_path / "none",
+        "--server",
+        "host=127.0.0.1 port=1",
+        "--table",
+        "public.other",
+    )
     assert isinstance(said.exception, CatalogError)
-    assert (said.exception.exit_code, said.exception.message) == (Exit.USAGE, "the plan has no table named public.other")
+    assert (said.exception.exit_code, said.exception.message) == (
+        Exit.USAGE,
+        "the plan has no table named public.other",
+    )
     assert not (tmp_path / "none").exists()
 
 
@@ -118,7 +148,12 @@ def test_a_name_of_two_tables(pg_dsn: str, tmp_path: Path) -> None:
             f"CREATE TABLE {schema}.t_{n} PARTITION OF {schema}.t FOR VALUES FROM ('2022-01-0{n}') TO ('2022-01-0{n + 1}')"
             for n in range(1, 5)
         ]
-        made.execute(dsn, f"CREATE SCHEMA {schema}", f"CREATE TABLE {schema}.t (id int, d date) PARTITION BY RANGE (d)", *days)
+        made.execute(
+            dsn,
+            f"CREATE SCHEMA {schema}",
+            f"CREATE TABLE {schema}.t (id int, d date) PARTITION BY RANGE (d)",
+            *days,
+        )
         made.execute(dsn, f"INSERT INTO {schema}.t VALUES (1, '2022-01-02')")
     file = plan_file(dsn, tmp_path)
     said = call(file, "-o", tmp_path / "none", "--server", dsn, "--table", "t")
@@ -132,7 +167,11 @@ def test_a_name_of_two_tables(pg_dsn: str, tmp_path: Path) -> None:
 
 def test_losses_are_reported(database: str, tmp_path: Path) -> None:
     """What the merged partitions will not have is printed before anybody runs a file."""
-    made.execute(database, "ALTER TABLE t_0 ALTER COLUMN id SET DEFAULT 7", "COMMENT ON COLUMN t_8.d IS 'day'")
+    made.execute(
+        database,
+        "ALTER TABLE t_0 ALTER COLUMN id SET DEFAULT 7",
+        "COMMENT ON COLUMN t_8.d IS 'day'",
+    )
     said = call(plan_file(database, tmp_path), "-o", tmp_path / "sql", "--server", database)
     assert said.exit_code == 0, said.output
     written = (tmp_path / "sql" / "0001_public_t.sql").read_text()
@@ -144,10 +183,14 @@ def test_losses_are_reported(database: str, tmp_path: Path) -> None:
     assert written.count("LOST: ") == 2
 
 
-def test_the_plans_role_connects(database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_plans_role_connects(
+    database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Without --server the role that took the snapshot connects again, unless PGUSER names another."""
     dsn = database
-    made.execute(dsn, "DROP ROLE IF EXISTS planning_role", "CREATE ROLE planning_role LOGIN SUPERUSER")
+    made.execute(
+        dsn, "DROP ROLE IF EXISTS planning_role", "CREATE ROLE planning_role LOGIN SUPERUSER"
+    )
     file = plan_file(re.sub(r"user=\S+", "user=planning_role", dsn), tmp_path)
     monkeypatch.delenv("PGUSER", raising=False)
     assert call(file, "-o", tmp_path / "sql").exit_code == 0

@@ -47,7 +47,11 @@ class Crowd:
             while not self.stop.is_set():
                 n += 1
                 day = f"date '2020-01-30' + {n % 6}"
-                self._timed(conn, "write", f"INSERT INTO t VALUES ({number * 1_000_000 + n}, {day}, 'w{number}')")
+                self._timed(
+                    conn,
+                    "write",
+                    f"INSERT INTO t VALUES ({number * 1_000_000 + n}, {day}, 'w{number}')",
+                )
                 self.written += 1
                 time.sleep(0.01)
 
@@ -67,23 +71,35 @@ class Crowd:
 def test_crowd(fixture: str, mode: Mode, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     dsn = fresh_database(request.getfixturevalue(fixture), f"mig_crowd_{mode}")
     table(dsn, fixture.startswith("gp"))
-    made.execute(dsn, "INSERT INTO t SELECT i, date '2020-01-30' + i % 4, 'x' || i FROM generate_series(1, 20000) i")
+    made.execute(
+        dsn,
+        "INSERT INTO t SELECT i, date '2020-01-30' + i % 4, 'x' || i FROM generate_series(1, 20000) i",
+    )
     before = made.asked(dsn, "SELECT count(*) FROM t")[0][0]
-    files = made.written(dsn, tmp_path / "sql", made.plan_of(dsn), request=Request(mode, pause_s=0.1))
+    files = made.written(
+        dsn, tmp_path / "sql", made.plan_of(dsn), request=Request(mode, pause_s=0.1)
+    )
     files.run("0000_prepare.sql")
     with Crowd(dsn, writers=2) as crowd:
         time.sleep(0.3)
         for name in files.forward():
             files.run(name)
         time.sleep(0.2)
-    print(f"{fixture} {mode}: readers waited {crowd.longest['read'] * 1000:.0f} ms, writers {crowd.longest['write'] * 1000:.0f} ms at most")
+    print(
+        f"{fixture} {mode}: readers waited {crowd.longest['read'] * 1000:.0f} ms, writers {crowd.longest['write'] * 1000:.0f} ms at most"
+    )
     assert crowd.errors == []
     assert made.asked(dsn, "SELECT count(*) FROM t")[0][0] == before + crowd.written
-    assert made.asked(dsn, "SELECT count(*) FROM (SELECT id FROM t WHERE v LIKE 'w%' GROUP BY id HAVING count(*) > 1) q") == [(0,)]
+    assert made.asked(
+        dsn,
+        "SELECT count(*) FROM (SELECT id FROM t WHERE v LIKE 'w%' GROUP BY id HAVING count(*) > 1) q",
+    ) == [(0,)]
 
 
 @pytest.mark.parametrize("fixture", ["gp6_dsn", "gp7_dsn", "pg_dsn"])
-def test_rows_that_come_after_the_copy(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+def test_rows_that_come_after_the_copy(
+    fixture: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
     """Inserted, updated and deleted between the copy and the swap: what is looked at again under the lock is the truth."""
     dsn = fresh_database(request.getfixturevalue(fixture), "mig_late")
     table(dsn, fixture.startswith("gp"))

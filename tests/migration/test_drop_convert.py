@@ -10,8 +10,12 @@ from gpcatalog.migration.request import Mode, Request
 from tests.conftest import fresh_database
 from tests.migration import made, zoo
 
-DROPS = made.EAGER.replace('"keep"\nstorage', '"drop"\nstorage').replace('grains = {month = "0d"}', 'grains = {day = "0d"}')
-CONVERTS = made.EAGER.replace('storage = "keep"', 'storage = "ao_row"').replace('grains = {month = "0d"}', 'grains = {day = "0d"}')
+DROPS = made.EAGER.replace('"keep"\nstorage', '"drop"\nstorage').replace(
+    'grains = {month = "0d"}', 'grains = {day = "0d"}'
+)
+CONVERTS = made.EAGER.replace('storage = "keep"', 'storage = "ao_row"').replace(
+    'grains = {month = "0d"}', 'grains = {day = "0d"}'
+)
 
 
 def gapped(dsn: str, greenplum: bool, more: int = 0) -> None:
@@ -25,7 +29,9 @@ def gapped(dsn: str, greenplum: bool, more: int = 0) -> None:
         )
     else:
         made.execute(
-            dsn, "CREATE TABLE t (id int, d date, v text) PARTITION BY RANGE (d)", *zoo._pg_days("t", first="2020-01-01", number=10)
+            dsn,
+            "CREATE TABLE t (id int, d date, v text) PARTITION BY RANGE (d)",
+            *zoo._pg_days("t", first="2020-01-01", number=10),
         )
     made.execute(
         dsn,
@@ -37,11 +43,21 @@ def gapped(dsn: str, greenplum: bool, more: int = 0) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fixture", "mode"), [("gp6_dsn", Mode.LOCKED), ("gp7_dsn", Mode.ONLINE), ("pg_dsn", Mode.LOCKED), ("pgnew_dsn", Mode.ONLINE)]
+    ("fixture", "mode"),
+    [
+        ("gp6_dsn", Mode.LOCKED),
+        ("gp7_dsn", Mode.ONLINE),
+        ("pg_dsn", Mode.LOCKED),
+        ("pgnew_dsn", Mode.ONLINE),
+    ],
 )
-def test_empty_leaves(fixture: str, mode: Mode, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+def test_empty_leaves(
+    fixture: str, mode: Mode, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
     dsn = fresh_database(request.getfixturevalue(fixture), "mig_drop")
-    generation = {"gp6_dsn": "gp6", "gp7_dsn": "gp7", "pg_dsn": "pg15", "pgnew_dsn": "pg18"}[fixture]
+    generation = {"gp6_dsn": "gp6", "gp7_dsn": "gp7", "pg_dsn": "pg15", "pgnew_dsn": "pg18"}[
+        fixture
+    ]
     gapped(dsn, fixture.startswith("gp"))
     picture, rows = zoo.picture(dsn, generation), made.rows_of(dsn, "t")
     files = made.written(dsn, tmp_path / "sql", made.plan_of(dsn, DROPS), request=Request(mode))
@@ -56,12 +72,17 @@ def test_empty_leaves(fixture: str, mode: Mode, request: pytest.FixtureRequest, 
     assert zoo.picture(dsn, generation).keys() == picture.keys()
     made.execute(dsn, "DELETE FROM t WHERE v = 'late'")
     files.all()
-    assert len([n for n in zoo.picture(dsn, generation) if "idx" not in n]) == len([n for n in picture if "idx" not in n]) - 3
+    assert (
+        len([n for n in zoo.picture(dsn, generation) if "idx" not in n])
+        == len([n for n in picture if "idx" not in n]) - 3
+    )
     assert made.rows_of(dsn, "t") == rows
     files.run("rollback/0001_public_t.sql")
     back = zoo.picture(dsn, generation)
     assert back.keys() == picture.keys()
-    assert {n: v[:1] + v[3:] for n, v in back.items()} == {n: v[:1] + v[3:] for n, v in picture.items()}
+    assert {n: v[:1] + v[3:] for n, v in back.items()} == {
+        n: v[:1] + v[3:] for n, v in picture.items()
+    }
     made.execute(dsn, "INSERT INTO t VALUES (1, '2020-01-04', 'late')")
 
 
@@ -82,4 +103,6 @@ def test_storage(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -
     files.run("rollback/0001_public_t.sql")
     assert made.rows_of(dsn, "t") == rows
     back = zoo.picture(dsn, generation)
-    assert {n: v[:2] + v[3:] for n, v in back.items()} == {n: v[:2] + v[3:] for n, v in picture.items()}
+    assert {n: v[:2] + v[3:] for n, v in back.items()} == {
+        n: v[:2] + v[3:] for n, v in picture.items()
+    }

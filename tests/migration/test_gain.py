@@ -18,7 +18,13 @@ from tests.migration.test_whole import PLAIN, plain_table
 
 GENERATION = {"gp6_dsn": "gp6", "gp7_dsn": "gp7", "pg_dsn": "pg15", "pgnew_dsn": "pg18"}
 # what follows use, not shape: statistics, comments, and the log of operations
-ASIDE = ("pg_statistic", "pg_statistic_ext_data", "pg_description", "pg_stat_last_operation", "files")
+ASIDE = (
+    "pg_statistic",
+    "pg_statistic_ext_data",
+    "pg_description",
+    "pg_stat_last_operation",
+    "files",
+)
 _GRANTS = """SELECT count(*) FROM pg_catalog.pg_shdepend
               WHERE deptype = 'a' AND dbid = (SELECT oid FROM pg_catalog.pg_database WHERE datname = current_database())"""
 _CATALOGS = "SELECT relname::text FROM pg_catalog.pg_class WHERE relnamespace = 11 AND relkind = 'r' AND reltablespace = 0 ORDER BY 1"
@@ -28,7 +34,10 @@ _BYTES = """SELECT sum(pg_catalog.pg_total_relation_size(oid))::int8 FROM pg_cat
 
 def grants(live: Live) -> dict[int, int]:
     """Rows of pg_shdepend that grants have, by instance."""
-    return {content: int(str((conn.execute(_GRANTS).fetchone() or (0,))[0])) for content, conn in live.instances.items()}
+    return {
+        content: int(str((conn.execute(_GRANTS).fetchone() or (0,))[0]))
+        for content, conn in live.instances.items()
+    }
 
 
 def settled(live: Live) -> dict[int, Counter[str]]:
@@ -59,7 +68,9 @@ def measured(dsn: str, files: made.Written) -> list[tuple[int, dict[str, int], i
     found = []
     for content, counted in before.items():
         fewer = {name: n - after[content][name] for name, n in counted.items()}
-        rows = sum(n for name, n in fewer.items() if name not in ASIDE) - (granted[content] - left[content])
+        rows = sum(n for name, n in fewer.items() if name not in ASIDE) - (
+            granted[content] - left[content]
+        )
         found.append((content, fewer, rows))
     return found
 
@@ -80,7 +91,9 @@ def of_the_server(files: made.Written) -> int:
                 if stage.final not in parked:
                     parked.add(stage.final)
                     found -= 2 + (len(stage.indexes) if not stage.path else -2 * len(stage.indexes))
-            found += sum(2 * len(stage.indexes) for m in change.made for stage in m.stages if stage.path)
+            found += sum(
+                2 * len(stage.indexes) for m in change.made for stage in m.stages if stage.path
+            )
     return found
 
 
@@ -89,16 +102,22 @@ def more_rows(dsn: str, names: list[str]) -> None:
     for name in names:
         if name in ("heap_pk", "keyed"):
             made.execute(
-                dsn, f"INSERT INTO {name} (id, d, v, k) SELECT t.id + 1000 * n, t.d, t.v, t.k FROM {name} t, generate_series(1, 30) n"
+                dsn,
+                f"INSERT INTO {name} (id, d, v, k) SELECT t.id + 1000 * n, t.d, t.v, t.k FROM {name} t, generate_series(1, 30) n",
             )
         else:
             # half of these leaves stay empty: the others are to be clear of one page
-            made.execute(dsn, f"INSERT INTO {name} SELECT t.* FROM {name} t, generate_series(1, {90 if name == 'stamps' else 30}) n")
+            made.execute(
+                dsn,
+                f"INSERT INTO {name} SELECT t.* FROM {name} t, generate_series(1, {90 if name == 'stamps' else 30}) n",
+            )
 
 
 @pytest.mark.parametrize("mode", [Mode.LOCKED, Mode.ONLINE])
 @pytest.mark.parametrize("fixture", GENERATION)
-def test_rows_and_files(fixture: str, mode: Mode, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+def test_rows_and_files(
+    fixture: str, mode: Mode, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
     generation = GENERATION[fixture]
     dsn = fresh_database(request.getfixturevalue(fixture), f"mig_gain_{mode}")
     names = zoo.make(dsn, generation)
@@ -111,7 +130,14 @@ def test_rows_and_files(fixture: str, mode: Mode, request: pytest.FixtureRequest
     # Greenplum 7 puts what is written by the transaction that made a table into segment file 0, else there is one more for each
     other = 0
     if generation == "gp7" and mode is Mode.ONLINE:
-        stages = [s for w in files.work for c in w.forward if isinstance(c, ReplacePartitions) for m in c.made for s in m.stages]
+        stages = [
+            s
+            for w in files.work
+            for c in w.forward
+            if isinstance(c, ReplacePartitions)
+            for m in c.made
+            for s in m.stages
+        ]
         other = sum(s.storage in ("ao_row", "ao_column") for s in stages)
     for content, fewer, rows in measured(dsn, files):
         rows -= own
@@ -135,7 +161,9 @@ def test_unpartitioned(fixture: str, request: pytest.FixtureRequest, tmp_path: P
     said = promised(plan)
     for content, fewer, rows in measured(dsn, files):
         assert rows == said["coordinator" if content < 0 else "rows"], fewer
-        if fixture != "gp6_dsn":  # there a segment has a file more or less as its rows of a leaf are none
+        if (
+            fixture != "gp6_dsn"
+        ):  # there a segment has a file more or less as its rows of a leaf are none
             assert fewer["files"] == said["files"], fewer
 
 
@@ -175,5 +203,7 @@ def test_catalog_bytes(fixture: str, request: pytest.FixtureRequest, tmp_path: P
         files.all()
         files.run("cleanup.sql")
         measured, said = before - vacuumed_bytes(live), promised(plan)["bytes"]
-    print(f"{generation}: promised {said}, measured {measured} bytes of catalogs: {said / measured - 1:+.1%}")
+    print(
+        f"{generation}: promised {said}, measured {measured} bytes of catalogs: {said / measured - 1:+.1%}"
+    )
     assert abs(said / measured - 1) < 0.1

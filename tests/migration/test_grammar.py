@@ -18,11 +18,15 @@ from tests.migration import made, zoo
 
 GENERATION = {"gp6_dsn": "gp6", "gp7_dsn": "gp7", "pg_dsn": "pg15", "pgnew_dsn": "pg18"}
 _BODY = re.compile(r"DO (\$gpcatalog\d*\$)\n(.*?)\n?\1;", re.S)
-_SQL = re.compile(r"(CREATE|ALTER|DROP|INSERT|TRUNCATE|DELETE|UPDATE|GRANT|REVOKE|COMMENT|ANALYZE|LOCK|PERFORM)\b", re.I)
+_SQL = re.compile(
+    r"(CREATE|ALTER|DROP|INSERT|TRUNCATE|DELETE|UPDATE|GRANT|REVOKE|COMMENT|ANALYZE|LOCK|PERFORM)\b",
+    re.I,
+)
 # words of plpgsql that stand before a statement; those in quotes are none
 _TO = r"""(?:'[^']*'|"[^"]*"|[^'"])*?"""
 _BEFORE = re.compile(
-    rf"(?:#variable_conflict use_column\s+)?(?:DECLARE\b{_TO}\bBEGIN\b|BEGIN\b|IF\b{_TO}\bTHEN\b|ELSE\b|END IF\b|LOOP\b)\s*", re.I
+    rf"(?:#variable_conflict use_column\s+)?(?:DECLARE\b{_TO}\bBEGIN\b|BEGIN\b|IF\b{_TO}\bTHEN\b|ELSE\b|END IF\b|LOOP\b)\s*",
+    re.I,
 )
 _KNOWN = re.compile(
     r"(IF|END|FOR|RAISE|RETURN|began|held|EXECUTE|DECLARE|#variable_conflict|BEGIN|SELECT|\w+ (record|text|timestamptz|bigint)|\w+ :=)",
@@ -54,15 +58,30 @@ def written_for(dsn: str, generation: str, folder: Path) -> Iterator[tuple[str, 
     rules = {
         "merge": made.EAGER + "merge_lists = 10\n",
         "plain": made.EAGER + 'unpartition_below = "1GB"\nflatten = true\n',
-        "drop": made.EAGER.replace('empty = "keep"', 'empty = "drop"').replace('grains = {month = "0d"}', 'grains = {day = "0d"}'),
+        "drop": made.EAGER.replace('empty = "keep"', 'empty = "drop"').replace(
+            'grains = {month = "0d"}', 'grains = {day = "0d"}'
+        ),
         "outside": made.EAGER.replace('"0d"', '"90000d"') + "externalise_after = 30\n",
     }
-    made.execute(dsn, *(f"DELETE FROM {n} WHERE d = '2020-01-27'" for n in names if n in ("aoco", "plain", "with_default")))
+    made.execute(
+        dsn,
+        *(
+            f"DELETE FROM {n} WHERE d = '2020-01-27'"
+            for n in names
+            if n in ("aoco", "plain", "with_default")
+        ),
+    )
     for what, rule in rules.items():
         plan = made.plan_of(dsn, rule)
         for mode in (Mode.LOCKED, Mode.ONLINE) if what == "merge" else (Mode.LOCKED,):
             for runner in Runner:
-                files = made.written(dsn, folder / f"{what}{mode}{runner}", plan, request=Request(mode, runner), count=True)
+                files = made.written(
+                    dsn,
+                    folder / f"{what}{mode}{runner}",
+                    plan,
+                    request=Request(mode, runner),
+                    count=True,
+                )
                 for name in files.names:
                     if name.endswith(".sql"):
                         yield f"{what} {mode} {runner} {name}", (files.folder / name).read_text()
@@ -76,7 +95,9 @@ def test_grammars(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) 
     number: Counter[str] = Counter()
     seen: set[str] = set()
     for name, text in written_for(dsn, generation, tmp_path):
-        plain = "".join(line for line in text.splitlines(keepends=True) if not line.startswith("\\"))
+        plain = "".join(
+            line for line in text.splitlines(keepends=True) if not line.startswith("\\")
+        )
         outer = [plain[p.start : p.end] for p in split(Source(plain))]
         for where, one in [*(("file", s) for s in outer), *(("block", s) for s in inside(plain))]:
             if one in seen:
@@ -87,6 +108,8 @@ def test_grammars(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) 
                 assert statement.outcome is Outcome.TYPED, (name, statement.outcome, one[:2000])
             taken, message = oracle.says(one)
             assert taken, (name, message, one[:2000])
-    print(f"{generation}: {dict(number)} distinct statements typed by the dialect and parsed by the server")
+    print(
+        f"{generation}: {dict(number)} distinct statements typed by the dialect and parsed by the server"
+    )
     assert number["file"] > 50
     assert number["block"] > 300

@@ -14,15 +14,29 @@ from tests.migration import made
 # what changes, how it is undone, and what is said
 CHANGES = {
     "leaf added": ("{add}", "{drop}", "new or different"),
-    "column added": ("ALTER TABLE t ADD COLUMN more int", "ALTER TABLE t DROP COLUMN more", "the columns of public.t are"),
-    "owner changed": ("ALTER TABLE t OWNER TO mig_owner", "ALTER TABLE t OWNER TO {me}", "the owner of public.t is mig_owner and was"),
-    "rows added": ("INSERT INTO t VALUES (1, '2020-01-30', 'new')", "DELETE FROM t WHERE v = 'new'", "11 rows, 10 were counted"),
+    "column added": (
+        "ALTER TABLE t ADD COLUMN more int",
+        "ALTER TABLE t DROP COLUMN more",
+        "the columns of public.t are",
+    ),
+    "owner changed": (
+        "ALTER TABLE t OWNER TO mig_owner",
+        "ALTER TABLE t OWNER TO {me}",
+        "the owner of public.t is mig_owner and was",
+    ),
+    "rows added": (
+        "INSERT INTO t VALUES (1, '2020-01-30', 'new')",
+        "DELETE FROM t WHERE v = 'new'",
+        "11 rows, 10 were counted",
+    ),
     "table gone": ("DROP TABLE t", "", "table public.t is gone"),
 }
 
 
 @pytest.mark.parametrize("fixture", ["gp6_dsn", "gp7_dsn", "pg_dsn"])
-def test_changed_since_planned(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+def test_changed_since_planned(
+    fixture: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
     base = request.getfixturevalue(fixture)
     dsn = fresh_database(base, "mig_guard")
     made.roles(dsn, "mig_owner")
@@ -43,9 +57,15 @@ def test_changed_since_planned(fixture: str, request: pytest.FixtureRequest, tmp
         )
     else:
         made.execute(dsn, "CREATE TABLE t (id int, d date, v text) PARTITION BY RANGE (d)")
-        for a, b in pairwise(["2020-01-30", "2020-01-31", "2020-02-01", "2020-02-02", "2020-02-03"]):
-            made.execute(dsn, f"CREATE TABLE \"t_{a}\" PARTITION OF t FOR VALUES FROM ('{a}') TO ('{b}')")
-    made.execute(dsn, "INSERT INTO t SELECT i, date '2020-01-30' + i % 4, 'x' FROM generate_series(1, 20) i")
+        for a, b in pairwise(
+            ["2020-01-30", "2020-01-31", "2020-02-01", "2020-02-02", "2020-02-03"]
+        ):
+            made.execute(
+                dsn, f"CREATE TABLE \"t_{a}\" PARTITION OF t FOR VALUES FROM ('{a}') TO ('{b}')"
+            )
+    made.execute(
+        dsn, "INSERT INTO t SELECT i, date '2020-01-30' + i % 4, 'x' FROM generate_series(1, 20) i"
+    )
     files = made.written(dsn, tmp_path / "sql", made.plan_of(dsn), count=True)
     assert files.steps == 2
     files.run("0000_prepare.sql")
@@ -84,7 +104,10 @@ def test_grants_of_a_role_that_the_session_may_not_become(pg_dsn: str, tmp_path:
         "GRANT CREATE ON DATABASE mig_grantor TO mig_login",
         "GRANT CREATE, USAGE ON SCHEMA public TO mig_login",
         "CREATE TABLE t (id int, d date) PARTITION BY RANGE (d)",
-        *(f"CREATE TABLE t_{n} PARTITION OF t FOR VALUES FROM ('2020-01-0{n}') TO ('2020-01-0{n + 1}')" for n in range(1, 6)),
+        *(
+            f"CREATE TABLE t_{n} PARTITION OF t FOR VALUES FROM ('2020-01-0{n}') TO ('2020-01-0{n + 1}')"
+            for n in range(1, 6)
+        ),
         "INSERT INTO t SELECT i, date '2020-01-01' + i % 5 FROM generate_series(1, 20) i",
         *(f"GRANT SELECT ON t_{n} TO mig_grantor WITH GRANT OPTION" for n in range(1, 6)),
         "SET ROLE mig_grantor",
@@ -93,13 +116,21 @@ def test_grants_of_a_role_that_the_session_may_not_become(pg_dsn: str, tmp_path:
         *(f"ALTER TABLE {t} OWNER TO mig_login" for t in ("t", *(f"t_{n}" for n in range(1, 6)))),
     )
     files = made.written(dsn, tmp_path / "sql", made.plan_of(dsn))
-    assert "grants that mig_grantor made are made by that role again" in (files.folder / "0001_public_t.sql").read_text()
+    assert (
+        "grants that mig_grantor made are made by that role again"
+        in (files.folder / "0001_public_t.sql").read_text()
+    )
     mine = replace(files, dsn=f"{dsn} user=mig_login")
     acl = "SELECT DISTINCT array_to_string(relacl, ' ') FROM pg_class WHERE relname LIKE 't\\_%'"
     mine.run("0000_prepare.sql")
     done = mine.run("0001_public_t.sql")
-    assert "granted by the owner, as this session may not act as mig_grantor: GRANT SELECT" in done.stderr
-    assert made.asked(dsn, acl) == [("mig_login=arwdDxt/mig_login mig_grantor=r*/mig_login mig_reader=r/mig_login",)]
+    assert (
+        "granted by the owner, as this session may not act as mig_grantor: GRANT SELECT"
+        in done.stderr
+    )
+    assert made.asked(dsn, acl) == [
+        ("mig_login=arwdDxt/mig_login mig_grantor=r*/mig_login mig_reader=r/mig_login",)
+    ]
     mine.run("rollback/0001_public_t.sql")
     mine.run("cleanup.sql")
     # a superuser may

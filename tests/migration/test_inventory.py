@@ -23,7 +23,11 @@ def test_every_catalog_and_column(server: str, request: pytest.FixtureRequest) -
     for catalog, column in made.asked(dsn, query):
         there.setdefault(catalog, set()).add(column)
     assert there.keys() - COLUMNS.keys() - OTHER_CATALOGS == set()
-    missing = {f"{catalog}.{column}" for catalog in there.keys() & COLUMNS.keys() for column in there[catalog] - COLUMNS[catalog].keys()}
+    missing = {
+        f"{catalog}.{column}"
+        for catalog in there.keys() & COLUMNS.keys()
+        for column in there[catalog] - COLUMNS[catalog].keys()
+    }
     assert missing == set()
 
 
@@ -31,11 +35,12 @@ def test_every_catalog_and_column(server: str, request: pytest.FixtureRequest) -
 def test_every_reference(server: str, request: pytest.FixtureRequest) -> None:
     """Catalogs that refer to relations or columns, by the server's own list of references, are among those with columns."""
     dsn = request.getfixturevalue(server)
-    query = (
-        "SELECT DISTINCT fktable::text FROM pg_get_catalog_foreign_keys() WHERE pktable IN ('pg_class'::regclass, 'pg_attribute'::regclass)"
-    )
+    query = "SELECT DISTINCT fktable::text FROM pg_get_catalog_foreign_keys() WHERE pktable IN ('pg_class'::regclass, 'pg_attribute'::regclass)"
     # shared descriptions, labels: of databases, roles and tablespaces
-    assert {t for (t,) in made.asked(dsn, query)} - COLUMNS.keys() <= {"pg_shdescription", "pg_shseclabel"}
+    assert {t for (t,) in made.asked(dsn, query)} - COLUMNS.keys() <= {
+        "pg_shdescription",
+        "pg_shseclabel",
+    }
 
 
 def unlisted(dsn: str) -> list[tuple[str, str, str]]:

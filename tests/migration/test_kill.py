@@ -18,7 +18,10 @@ from gpcatalog.migration.request import Mode, Request
 from tests.conftest import fresh_database
 from tests.migration import made
 
-MARK = re.compile(r"^    -- (guard|lock|stage|copy|prove|index|recheck|prepare|exclusive|swap|finish|note): .*\n", re.M)
+MARK = re.compile(
+    r"^    -- (guard|lock|stage|copy|prove|index|recheck|prepare|exclusive|swap|finish|note): .*\n",
+    re.M,
+)
 SLEEP = 2
 ALL = os.environ.get("GPCATALOG_TEST_KILLS") == "all"
 
@@ -32,12 +35,20 @@ def table(dsn: str, greenplum: bool) -> None:
             " (START (date '2020-01-30') END (date '2020-02-03') EVERY (interval '1 day'), DEFAULT PARTITION other)",
         )
     else:
-        made.execute(dsn, "CREATE TABLE t (id int, d date, v text) PARTITION BY RANGE (d)", "CREATE TABLE t_other PARTITION OF t DEFAULT")
+        made.execute(
+            dsn,
+            "CREATE TABLE t (id int, d date, v text) PARTITION BY RANGE (d)",
+            "CREATE TABLE t_other PARTITION OF t DEFAULT",
+        )
         days = ["2020-01-30", "2020-01-31", "2020-02-01", "2020-02-02", "2020-02-03"]
         for n, (a, b) in enumerate(pairwise(days)):
-            made.execute(dsn, f"CREATE TABLE t_{n} PARTITION OF t FOR VALUES FROM ('{a}') TO ('{b}')")
+            made.execute(
+                dsn, f"CREATE TABLE t_{n} PARTITION OF t FOR VALUES FROM ('{a}') TO ('{b}')"
+            )
     made.execute(
-        dsn, "CREATE INDEX t_v ON t (v)", "INSERT INTO t SELECT i, date '2020-01-30' + i % 6, 'x' || i FROM generate_series(1, 300) i"
+        dsn,
+        "CREATE INDEX t_v ON t (v)",
+        "INSERT INTO t SELECT i, date '2020-01-30' + i % 6, 'x' || i FROM generate_series(1, 300) i",
     )
 
 
@@ -53,7 +64,9 @@ def kill_at(files: made.Written, name: str, point: int, what: str) -> bool:
     path = files.folder / "killed.sql"
     path.write_text(stopping((files.folder / name).read_text(), point))
     runner = subprocess.Popen(
-        [made.PSQL, "-X", "-q", "-v", "ON_ERROR_STOP=1", "-d", files.dsn, "-f", path], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL
+        [made.PSQL, "-X", "-q", "-v", "ON_ERROR_STOP=1", "-d", files.dsn, "-f", path],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
     )
     with made.psycopg.connect(files.dsn, autocommit=True) as conn:
         pid = None
@@ -73,7 +86,10 @@ def kill_at(files: made.Written, name: str, point: int, what: str) -> bool:
             runner.kill()
             runner.wait()
         for _ in range(1500):
-            if conn.execute("SELECT 1 FROM pg_stat_activity WHERE pid = %s", [pid]).fetchone() is None:
+            if (
+                conn.execute("SELECT 1 FROM pg_stat_activity WHERE pid = %s", [pid]).fetchone()
+                is None
+            ):
                 return True
             time.sleep(0.02)
     raise AssertionError("the killed backend stays")
@@ -89,23 +105,31 @@ def leftovers(dsn: str) -> list[tuple[str]]:
 
 
 @pytest.mark.parametrize("fixture", ["gp6_dsn", "gp7_dsn", "pg_dsn"])
-def test_row_that_is_gone_again(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+def test_row_that_is_gone_again(
+    fixture: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
     """A row was there for the moment of the copy alone: no leaf differs from what it was before, but the copy does, and is made again."""
     dsn = fresh_database(request.getfixturevalue(fixture), "mig_gone_again")
     table(dsn, fixture.startswith("gp"))
     made.roles(dsn, "mig_owner")
     made.execute(dsn, "ALTER TABLE t OWNER TO mig_owner")
     rows = made.rows_of(dsn, "t")
-    files = made.written(dsn, tmp_path / "sql", made.plan_of(dsn), request=Request(Mode.ONLINE, pause_s=0.05))
+    files = made.written(
+        dsn, tmp_path / "sql", made.plan_of(dsn), request=Request(Mode.ONLINE, pause_s=0.05)
+    )
     (name,) = files.forward()
     files.run("0000_prepare.sql")
     marks = [m[1] for m in MARK.finditer((files.folder / name).read_text())]
     assert kill_at(files, name, marks.index("recheck"), "backend")
-    ((stage,),) = made.asked(dsn, "SELECT relname::text FROM pg_class WHERE relname LIKE 'gpc\\_%' AND relkind = 'r'")
+    ((stage,),) = made.asked(
+        dsn, "SELECT relname::text FROM pg_class WHERE relname LIKE 'gpc\\_%' AND relkind = 'r'"
+    )
     made.execute(dsn, f"INSERT INTO {stage} SELECT * FROM {stage} LIMIT 1")
     files.run(name)
     assert made.rows_of(dsn, "t") == rows
-    files.run(name)  # an ended file has nothing left to do, and looks for none of the tables that are gone
+    files.run(
+        name
+    )  # an ended file has nothing left to do, and looks for none of the tables that are gone
     files.run("verify.sql")
 
 
@@ -115,12 +139,16 @@ def test_killed(fixture: str, mode: Mode, request: pytest.FixtureRequest, tmp_pa
     dsn = fresh_database(request.getfixturevalue(fixture), f"mig_kill_{mode}")
     table(dsn, fixture.startswith("gp"))
     rows = made.rows_of(dsn, "t")
-    files = made.written(dsn, tmp_path / "sql", made.plan_of(dsn), request=Request(mode, pause_s=0.05))
+    files = made.written(
+        dsn, tmp_path / "sql", made.plan_of(dsn), request=Request(mode, pause_s=0.05)
+    )
     name = files.forward()[0]
     files.run("0000_prepare.sql")
     number = len(MARK.findall((files.folder / name).read_text()))
     half = number // 2  # two merges of the same phases: the second finds the first done
-    points = range(number) if ALL else ([1, half - 2] if mode is Mode.LOCKED else [half // 2, half - 3])
+    points = (
+        range(number) if ALL else ([1, half - 2] if mode is Mode.LOCKED else [half // 2, half - 3])
+    )
     tried = 0
     for point in points:
         for what in ("backend", "runner") if ALL else (("backend", "runner")[tried % 2],):

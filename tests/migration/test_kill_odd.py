@@ -22,7 +22,15 @@ from gpcatalog.migration.writer import Phase
 from tests.conftest import fresh_database
 from tests.migration import made, roundtrip
 from tests.migration.test_kill import MARK, kill_at, leftovers
-from tests.migration.test_roundtrip import BINARIES, CANNOT, POLICIES, RESHAPED, chosen, make, reordered
+from tests.migration.test_roundtrip import (
+    BINARIES,
+    CANNOT,
+    POLICIES,
+    RESHAPED,
+    chosen,
+    make,
+    reordered,
+)
 
 KILLS = os.environ.get("GPCATALOG_TEST_KILLS", "")
 ROUNDS = 1000 if KILLS == "all" else int(KILLS or 1)
@@ -35,7 +43,13 @@ USUAL = [
 SOME = """plain premade_default owner owners grants two_levels two_levels_default three_levels days_of_years template_changed hash_below
     halves_of_days indexed index_options constraints keyed encodings timestamptz_key""".split()
 # a table becomes plain in locked mode only
-REST = [(f, p, m) for f in BINARIES for p in POLICIES for m in Mode if (f, p, m) not in USUAL and (p, m) != ("plain", Mode.ONLINE)]
+REST = [
+    (f, p, m)
+    for f in BINARIES
+    for p in POLICIES
+    for m in Mode
+    if (f, p, m) not in USUAL and (p, m) != ("plain", Mode.ONLINE)
+]
 SLOW = 60  # one kill of so many is one of a runner whose backend is at work
 COMMIT = re.compile(r"^COMMIT;\n", re.M)
 STEP = re.compile(r"^-- ===== ", re.M)
@@ -59,13 +73,17 @@ class Break:
 def breaks(text: str) -> list[Break]:
     """A backend ends at the beginning of a phase; psql dies when all statements of a transaction are done, before COMMIT is sent."""
     found = [Break(m[1], n, m.end(), BACKEND) for n, m in enumerate(MARK.finditer(text))]
-    return found + [Break("commit", n, m.start(), RUNNER) for n, m in enumerate(COMMIT.finditer(text))]
+    return found + [
+        Break("commit", n, m.start(), RUNNER) for n, m in enumerate(COMMIT.finditer(text))
+    ]
 
 
 def first_step(text: str) -> list[Break]:
     """Those before the second step: a table that is left there is as it was."""
     begins = [m.start() for m in STEP.finditer(text)]
-    end = min([*begins[1:], text.rindex("BEGIN ISOLATION")])  # the last transaction only lets others in
+    end = min(
+        [*begins[1:], text.rindex("BEGIN ISOLATION")]
+    )  # the last transaction only lets others in
     return [b for b in breaks(text) if begins[0] < b.at < end]
 
 
@@ -80,7 +98,11 @@ class Breaker:
 
     def left(self, name: str) -> list[Break]:
         """Places of a script where it was not broken off yet."""
-        return [b for b in breaks((self.files.folder / name).read_text()) if b not in self.taken.get(name, ())]
+        return [
+            b
+            for b in breaks((self.files.folder / name).read_text())
+            if b not in self.taken.get(name, ())
+        ]
 
     def one(self, name: str, places: list[Break]) -> None:
         """Break a script off at one of these places."""
@@ -93,8 +115,14 @@ class Breaker:
             kind = "runner at work"
             assert kill_at(self.files, name, place.number, "runner"), (name, place)
         else:
-            done = self.files.run(name, check=False, text=place.put((self.files.folder / name).read_text()))
-            ended = done.returncode == -9 if kind == "runner" else "terminating connection due to administrator command" in done.stderr
+            done = self.files.run(
+                name, check=False, text=place.put((self.files.folder / name).read_text())
+            )
+            ended = (
+                done.returncode == -9
+                if kind == "runner"
+                else "terminating connection due to administrator command" in done.stderr
+            )
             assert ended, (name, place, done.returncode, done.stderr[-3000:])
         self.kinds[kind] += 1
 
@@ -110,18 +138,33 @@ class Breaker:
 
 
 @pytest.mark.parametrize(("fixture", "policy", "mode"), [*USUAL, *(REST if KILLS else [])])
-def test_killed(fixture: str, policy: str, mode: Mode, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+def test_killed(
+    fixture: str, policy: str, mode: Mode, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
     """Rounds of: all forward scripts broken off, run again, all rollbacks broken off, run again. In the end all are given up."""
     dsn = fresh_database(request.getfixturevalue(fixture), f"kill_{policy}_{mode}")
     binary, classic = BINARIES[fixture], fixture == "gp6_dsn"
     if not Path(binary).exists():
         pytest.skip(f"no {binary}")
     # each leaf by itself: all of the tables take minutes on Greenplum
-    only = None if not fixture.startswith("gp") else RESHAPED if policy == "reshape" else None if KILLS else SOME
+    only = (
+        None
+        if not fixture.startswith("gp")
+        else RESHAPED
+        if policy == "reshape"
+        else None
+        if KILLS
+        else SOME
+    )
     tables, cannot = make(dsn, classic=classic, only=only)
     assert only is not None or len(cannot) == CANNOT[fixture], cannot
     before, rows = roundtrip.dump(binary, dsn), roundtrip.contents(dsn, tables)
-    files = made.written(dsn, tmp_path / "sql", made.plan_of(dsn, POLICIES[policy]), request=Request(mode, pause_s=0.05))
+    files = made.written(
+        dsn,
+        tmp_path / "sql",
+        made.plan_of(dsn, POLICIES[policy]),
+        request=Request(mode, pause_s=0.05),
+    )
     assert files.refused == []
     scripts = files.forward()
     assert len(scripts) > (0 if policy == "reshape" else 0.6 * len(tables))
@@ -130,15 +173,25 @@ def test_killed(fixture: str, policy: str, mode: Mode, request: pytest.FixtureRe
     files.run("0000_prepare.sql")
     expected = 2  # this one, and the clean-up
     for n in range(ROUNDS):
-        run = [name for name in scripts if n == 0 or breaker.left(name) or breaker.left(f"rollback/{name}")]
+        run = [
+            name
+            for name in scripts
+            if n == 0 or breaker.left(name) or breaker.left(f"rollback/{name}")
+        ]
         if not run:
             break
         for names in (run, [f"rollback/{name}" for name in run]):
-            ways = {name: places for i, name in enumerate(names) if (KILLS or i % 2 == (names is run)) and (places := breaker.left(name))}
+            ways = {
+                name: places
+                for i, name in enumerate(names)
+                if (KILLS or i % 2 == (names is run)) and (places := breaker.left(name))
+            }
             breaker.each(ways)
             expected += len(ways)
             assert roundtrip.contents(dsn, tables) == rows
-            again = names if n == 0 and (KILLS or names is run) else []  # a file that has ended has nothing left to do
+            again = (
+                names if n == 0 and (KILLS or names is run) else []
+            )  # a file that has ended has nothing left to do
             said = files.run_together(*names, *again, "verify.sql")
             assert f"OK: {len(scripts)} of {len(scripts)} tables" in said
             assert roundtrip.contents(dsn, tables) == rows
@@ -151,10 +204,17 @@ def test_killed(fixture: str, policy: str, mode: Mode, request: pytest.FixtureRe
     files.run("cleanup.sql")
     assert leftovers(dsn) == []
     assert roundtrip.contents(dsn, tables) == rows
-    was, now = ({n: reordered(n, chosen(t, classic=classic)) for n, t in d.items()} for d in (before, roundtrip.dump(binary, dsn)))
+    was, now = (
+        {n: reordered(n, chosen(t, classic=classic)) for n, t in d.items()}
+        for d in (before, roundtrip.dump(binary, dsn))
+    )
     differing = roundtrip.differences(was, now)
-    assert differing == [], "\n".join(f"{n}\n{was.get(n)}\n---\n{now.get(n)}" for n in differing[:3])
-    print(f"{fixture} {policy} {mode}: {len(scripts)} tables, {dict(breaker.kinds)}, {dict(breaker.hits)}")
+    assert differing == [], "\n".join(
+        f"{n}\n{was.get(n)}\n---\n{now.get(n)}" for n in differing[:3]
+    )
+    print(
+        f"{fixture} {policy} {mode}: {len(scripts)} tables, {dict(breaker.kinds)}, {dict(breaker.hits)}"
+    )
     there = {
         b.phase
         for name in files.names

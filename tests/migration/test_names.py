@@ -20,7 +20,10 @@ from tests.migration import made
 # what a server takes as a name: no NUL, no surrogates, 1 to 63 bytes
 NAMES = (
     st.text(
-        st.one_of(st.sampled_from("'\"\\$;-/*:%\n\t .(){}é日"), st.characters(exclude_categories=["Cs"], exclude_characters="\0")),
+        st.one_of(
+            st.sampled_from("'\"\\$;-/*:%\n\t .(){}é日"),
+            st.characters(exclude_categories=["Cs"], exclude_characters="\0"),
+        ),
         min_size=1,
         max_size=30,
     )
@@ -35,7 +38,10 @@ def database(pg_dsn: str) -> str:
 
 
 @settings(
-    max_examples=4, deadline=None, phases=[Phase.explicit, Phase.generate], suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=4,
+    deadline=None,
+    phases=[Phase.explicit, Phase.generate],
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(schema=NAMES, table=NAMES, column=NAMES, leaf=NAMES)
 @example("s", "select", "$gpcatalog$", "x" * 63)
@@ -64,7 +70,9 @@ def test_any_name(database: str, schema: str, table: str, column: str, leaf: str
             assert made.asked(database, f"SELECT count(*) FROM {s}.{one}") == [(5,)]
             files.run("cleanup.sql")
     finally:
-        made.execute(database, f"DROP SCHEMA {s} CASCADE", "DROP SCHEMA IF EXISTS gpcatalog_journal CASCADE")
+        made.execute(
+            database, f"DROP SCHEMA {s} CASCADE", "DROP SCHEMA IF EXISTS gpcatalog_journal CASCADE"
+        )
 
 
 @given(st.text())

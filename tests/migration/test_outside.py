@@ -19,7 +19,9 @@ COLD = made.EAGER.replace("0d", "4000d") + "externalise_after = 30\n"
 
 @pytest.mark.parametrize("default", [False, True])
 @pytest.mark.parametrize("fixture", ["gp6_dsn", "gp7_dsn"])
-def test_external(fixture: str, default: bool, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+def test_external(
+    fixture: str, default: bool, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
     dsn = fresh_database(request.getfixturevalue(fixture), "mig_outside")
     made.execute(
         dsn,
@@ -45,39 +47,57 @@ def test_external(fixture: str, default: bool, request: pytest.FixtureRequest, t
         for n, (day, keep) in enumerate((("2020-01-01", 49), ("2020-01-02", 50))):
             with (
                 made.psycopg.connect(dsn) as conn,
-                conn.cursor().copy(f"COPY (SELECT * FROM t WHERE d = '{day}' LIMIT {keep}) TO STDOUT") as out,
+                conn.cursor().copy(
+                    f"COPY (SELECT * FROM t WHERE d = '{day}' LIMIT {keep}) TO STDOUT"
+                ) as out,
             ):
                 data = b"".join(bytes(piece) for piece in out)
             file = Path(place) / f"{n}.txt"
             file.write_bytes(data)
             file.chmod(0o644)
-        host = made.asked(dsn, "SELECT address FROM gp_segment_configuration WHERE content = 0 AND role = 'p'")[0][0]
+        host = made.asked(
+            dsn, "SELECT address FROM gp_segment_configuration WHERE content = 0 AND role = 'p'"
+        )[0][0]
 
         def filled() -> str:
             found = parts[0]
             for n in range(2):
-                found += f"SET gpcatalog_journal.read_from = 'file://{host}{place}/{n}.txt'" + parts[n + 1]
-            return found.replace("SET gpcatalog_journal.write_to = 'FILL IN'", "SET gpcatalog_journal.write_to = ''")
+                found += (
+                    f"SET gpcatalog_journal.read_from = 'file://{host}{place}/{n}.txt'"
+                    + parts[n + 1]
+                )
+            return found.replace(
+                "SET gpcatalog_journal.write_to = 'FILL IN'", "SET gpcatalog_journal.write_to = ''"
+            )
 
         # a row is missing outside: stopped whole
         done = files.run(name, check=False, text=filled())
         assert done.returncode == 3
         assert "the copy differs: 50 rows" in done.stderr
-        assert made.asked(dsn, "SELECT count(*) FROM pg_class WHERE relname LIKE 'gpc\\_%'") == [(0,)]
-        with made.psycopg.connect(dsn) as conn, conn.cursor().copy("COPY (SELECT * FROM t WHERE d = '2020-01-01') TO STDOUT") as out:
+        assert made.asked(dsn, "SELECT count(*) FROM pg_class WHERE relname LIKE 'gpc\\_%'") == [
+            (0,)
+        ]
+        with (
+            made.psycopg.connect(dsn) as conn,
+            conn.cursor().copy("COPY (SELECT * FROM t WHERE d = '2020-01-01') TO STDOUT") as out,
+        ):
             (Path(place) / "0.txt").write_bytes(b"".join(bytes(piece) for piece in out))
         files.run(name, text=filled())
         assert made.rows_of(dsn, "t") == rows
         kind = "relstorage = 'x'" if fixture == "gp6_dsn" else "relkind = 'f'"
         outside = f"SELECT count(*) FROM pg_class WHERE {kind} AND relname LIKE 't\\_1\\_prt\\_%'"
         assert made.asked(dsn, outside) == [(2,)]
-        assert made.asked(dsn, "SELECT count(*) FROM pg_class WHERE relname LIKE 'gpc\\_%'") == [(0,)]
+        assert made.asked(dsn, "SELECT count(*) FROM pg_class WHERE relname LIKE 'gpc\\_%'") == [
+            (0,)
+        ]
         files.run(name, text=filled())
         files.run(f"rollback/{name}")
         assert made.rows_of(dsn, "t") == rows
         assert made.asked(dsn, outside) == [(0,)]
         assert zoo.changed(picture, zoo.picture(dsn, fixture.removesuffix("_dsn"))) == []
-        assert made.asked(dsn, "SELECT count(*) FROM pg_class WHERE relname LIKE 'gp_\\_%\\_x%'") == [(0,)]
+        assert made.asked(
+            dsn, "SELECT count(*) FROM pg_class WHERE relname LIKE 'gp_\\_%\\_x%'"
+        ) == [(0,)]
     files.run("cleanup.sql")
 
 
@@ -96,7 +116,9 @@ def test_indexes_are_in_the_way(gp6_dsn: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("fixture", ["gp6_dsn", "gp7_dsn"])
-def test_written_out_by_the_script(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+def test_written_out_by_the_script(
+    fixture: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
     """The script writes the files itself, through gpfdist, and reads them again."""
     program = Path(f"/usr/local/greenplum-db-{fixture[2]}/bin/gpfdist")
     if not program.exists():
@@ -118,7 +140,11 @@ def test_written_out_by_the_script(fixture: str, request: pytest.FixtureRequest,
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     with tempfile.TemporaryDirectory() as place:
-        server = subprocess.Popen([program, "-d", place, "-p", str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        server = subprocess.Popen(
+            [program, "-d", place, "-p", str(port)],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         try:
             for _ in range(50):
                 with socket.socket() as door:
@@ -128,7 +154,11 @@ def test_written_out_by_the_script(fixture: str, request: pytest.FixtureRequest,
             for n in range(2):
                 for what in ("read_from", "write_to"):
                     asked = f"SET gpcatalog_journal.{what} = 'FILL IN'"
-                    text = text.replace(asked, f"SET gpcatalog_journal.{what} = 'gpfdist://127.0.0.1:{port}/{n}.txt'", 1)
+                    text = text.replace(
+                        asked,
+                        f"SET gpcatalog_journal.{what} = 'gpfdist://127.0.0.1:{port}/{n}.txt'",
+                        1,
+                    )
             files.run(name, text=text)
             assert sorted(p.name for p in Path(place).iterdir()) == ["0.txt", "1.txt"]
             assert made.rows_of(dsn, "t") == rows

@@ -23,10 +23,16 @@ def partman(dsn: str) -> int:
     path = os.environ.get("GPCATALOG_TEST_PARTMAN")
     with psycopg.connect(dsn, autocommit=True) as conn:
         if path and conn.info.server_version >= 180000:
-            conn.execute("SELECT set_config('extension_control_path', %s, false)", [f"$system:{path}"])
-        there = conn.execute("SELECT default_version FROM pg_available_extensions WHERE name = 'pg_partman'").fetchone()
+            conn.execute(
+                "SELECT set_config('extension_control_path', %s, false)", [f"$system:{path}"]
+            )
+        there = conn.execute(
+            "SELECT default_version FROM pg_available_extensions WHERE name = 'pg_partman'"
+        ).fetchone()
         if there is None:
-            pytest.skip("no pg_partman: install postgresql-15-partman; GPCATALOG_TEST_PARTMAN names a folder for PostgreSQL 18")
+            pytest.skip(
+                "no pg_partman: install postgresql-15-partman; GPCATALOG_TEST_PARTMAN names a folder for PostgreSQL 18"
+            )
         conn.execute("CREATE SCHEMA partman")
         conn.execute("CREATE EXTENSION pg_partman SCHEMA partman")
         return int(there[0].split(".")[0])
@@ -34,7 +40,9 @@ def partman(dsn: str) -> int:
 
 @pytest.mark.parametrize("fixture", ["pg_dsn", "pgnew_dsn"])
 @pytest.mark.parametrize("kind", ["date", "timestamptz"])
-def test_maintenance_follows(fixture: str, kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+def test_maintenance_follows(
+    fixture: str, kind: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
     dsn = fresh_database(request.getfixturevalue(fixture), "mig_partman")
     version = partman(dsn)
     say = "'t_made', 'd', 'native', 'daily'" if version == 4 else "'public.t', 'd', '1 day'"
@@ -58,9 +66,16 @@ def test_maintenance_follows(fixture: str, kind: str, request: pytest.FixtureReq
     after = made.asked(dsn, LEAVES)
     assert len(after) < len(before) - 20
     assert made.rows_of(dsn, "t") == rows
-    assert made.asked(dsn, "SELECT partition_interval::interval = '1 month', premake FROM partman.part_config") == [(True, 1)]
+    assert made.asked(
+        dsn, "SELECT partition_interval::interval = '1 month', premake FROM partman.part_config"
+    ) == [(True, 1)]
     # it reads every partition, in order, whatever made it
-    shown = [r[0] for r in made.asked(dsn, "SELECT partition_tablename FROM partman.show_partitions('public.t')")]
+    shown = [
+        r[0]
+        for r in made.asked(
+            dsn, "SELECT partition_tablename FROM partman.show_partitions('public.t')"
+        )
+    ]
     assert sorted(shown) == sorted(r[0] for r in after)
     # a whole month at the end, with what the template says
     (_, start, end) = after[-1]
@@ -69,17 +84,26 @@ def test_maintenance_follows(fixture: str, kind: str, request: pytest.FixtureReq
     assert made.asked(dsn, unique.format(after[-1][0])) == [(1,)]
     # time goes on
     for months in range(4):
-        made.execute(dsn, "SELECT partman.run_maintenance('public.t')", "SELECT partman.run_maintenance()")
-        made.execute(dsn, f"INSERT INTO t SELECT 1000 + {months}, max({LEAVES_END}) - interval '1 day', 'later' FROM {LEAVES_FROM}")
+        made.execute(
+            dsn, "SELECT partman.run_maintenance('public.t')", "SELECT partman.run_maintenance()"
+        )
+        made.execute(
+            dsn,
+            f"INSERT INTO t SELECT 1000 + {months}, max({LEAVES_END}) - interval '1 day', 'later' FROM {LEAVES_FROM}",
+        )
     made.execute(dsn, "SELECT partman.run_maintenance()")
     new = [r for r in made.asked(dsn, LEAVES) if r not in after]
     assert len(new) >= 3
-    assert all(start.day == 1 and end.day == 1 and 27 < (end - start).days < 32 for _, start, end in new)
+    assert all(
+        start.day == 1 and end.day == 1 and 27 < (end - start).days < 32 for _, start, end in new
+    )
     defaults = made.asked(dsn, "SELECT count(*) FROM t_default")
     assert defaults == [(0,)]
     # and back
     files.run("rollback/0001_public_t.sql")
-    assert made.asked(dsn, "SELECT partition_interval::interval = '1 day', premake FROM partman.part_config") == [(True, 6)]
+    assert made.asked(
+        dsn, "SELECT partition_interval::interval = '1 day', premake FROM partman.part_config"
+    ) == [(True, 6)]
     files.run("cleanup.sql")
 
 

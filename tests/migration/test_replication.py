@@ -87,7 +87,10 @@ def test_the_subscriber_goes_on(publisher: str, subscriber: str, tmp_path: Path,
     files.run("0000_prepare.sql")
     for name in files.forward():
         files.run(name)
-        made.execute(publisher, fill.format("sent", 101, 150) if "kept" in name else fill.format("sent", 151, 200))
+        made.execute(
+            publisher,
+            fill.format("sent", 101, 150) if "kept" in name else fill.format("sent", 151, 200),
+        )
     assert arrived(subscriber, "sent", 200)
     assert number(publisher, "kept") == 100
     files.run("verify.sql")
@@ -106,13 +109,21 @@ def test_the_subscriber_goes_on(publisher: str, subscriber: str, tmp_path: Path,
 
 @pytest.mark.parametrize(
     ("published", "left"),
-    [("FOR TABLES IN SCHEMA other", {"other.moved"}), ("FOR ALL TABLES", {"public.sent", "public.kept", "other.moved"})],
+    [
+        ("FOR TABLES IN SCHEMA other", {"other.moved"}),
+        ("FOR ALL TABLES", {"public.sent", "public.kept", "other.moved"}),
+    ],
 )
-def test_whole_schemas_stay(publisher: str, subscriber: str, tmp_path: Path, published: str, left: set[str]) -> None:
+def test_whole_schemas_stay(
+    publisher: str, subscriber: str, tmp_path: Path, published: str, left: set[str]
+) -> None:
     """New partitions would be sent to a subscriber that does not have them: it would stop for all tables."""
     made.execute(publisher, f"CREATE PUBLICATION p {published}")
     subscribe(subscriber, publisher)
-    made.execute(publisher, "INSERT INTO other.moved SELECT i, date '2022-01-01' + i % 10 FROM generate_series(1, 100) i")
+    made.execute(
+        publisher,
+        "INSERT INTO other.moved SELECT i, date '2022-01-01' + i % 10 FROM generate_series(1, 100) i",
+    )
     assert arrived(subscriber, "other.moved", 100)
     planned = steps(publisher)
     assert {name for name, n in planned.items() if not n} == left
@@ -121,5 +132,8 @@ def test_whole_schemas_stay(publisher: str, subscriber: str, tmp_path: Path, pub
     files = made.written(publisher, tmp_path / "sql", made.plan_of(publisher))
     assert not any("moved" in name for name in files.forward())
     files.all()
-    made.execute(publisher, "INSERT INTO other.moved SELECT i, date '2022-01-01' + i % 10 FROM generate_series(101, 200) i")
+    made.execute(
+        publisher,
+        "INSERT INTO other.moved SELECT i, date '2022-01-01' + i % 10 FROM generate_series(101, 200) i",
+    )
     assert arrived(subscriber, "other.moved", 200)

@@ -89,12 +89,18 @@ def test_drops_are_cut(fixture: str, request: pytest.FixtureRequest, tmp_path: P
         assert not isinstance(none, RefusedStep)
         assert "locks, the server has 10 for all sessions" in none.refused[0].reason
         command.write(tmp_path / "sql", Folder(plan, session.server, [work], [], Request()).files())
-    files = made.Written(dsn, tmp_path / "sql", sorted(str(p.name) for p in (tmp_path / "sql").iterdir()), [], 3)
+    files = made.Written(
+        dsn, tmp_path / "sql", sorted(str(p.name) for p in (tmp_path / "sql").iterdir()), [], 3
+    )
     files.all()
     assert made.rows_of(dsn, "t") == rows
-    assert made.asked(dsn, "SELECT count(*) FROM pg_inherits WHERE inhparent = 't'::regclass") == [(7,)]
+    assert made.asked(dsn, "SELECT count(*) FROM pg_inherits WHERE inhparent = 't'::regclass") == [
+        (7,)
+    ]
     files.run("rollback/0001_public_t.sql")
-    assert made.asked(dsn, "SELECT count(*) FROM pg_inherits WHERE inhparent = 't'::regclass") == [(10,)]
+    assert made.asked(dsn, "SELECT count(*) FROM pg_inherits WHERE inhparent = 't'::regclass") == [
+        (10,)
+    ]
 
 
 def test_merge_partitions_of_postgresql_19(pgnew_dsn: str, tmp_path: Path) -> None:
@@ -107,11 +113,15 @@ def test_merge_partitions_of_postgresql_19(pgnew_dsn: str, tmp_path: Path) -> No
         assert not isinstance(work, RefusedStep)
         coming = replace(session.server, version_num=190000, generation="pg19", version="19.0")
     for seconds, number in ((0.0, 0), (0.0001, 0), (60.0, 2)):
-        text = Folder(plan, coming, [work], [], Request(merge_seconds=seconds)).files()["0001_public_t.sql"]
+        text = Folder(plan, coming, [work], [], Request(merge_seconds=seconds)).files()[
+            "0001_public_t.sql"
+        ]
         assert text.count("MERGE PARTITIONS (") == number
         assert ("readers wait while it copies" in text) == bool(number)
     for one in inside(text):
-        assert [s.outcome for s in statements(Source(one), editions("pg19"))] == [Outcome.TYPED], one
+        assert [s.outcome for s in statements(Source(one), editions("pg19"))] == [Outcome.TYPED], (
+            one
+        )
     assert len(list(split(Source(text.replace("\\set ON_ERROR_STOP on", ""))))) > 10
 
 
@@ -133,11 +143,23 @@ def test_merge_partitions_done_by_postgresql_19(pg19_dsn: str, tmp_path: Path) -
             "ALTER TABLE t OWNER TO mig_owner",
             "GRANT SELECT ON t TO mig_reader",
         )
-        for (leaf,) in made.asked(dsn, "SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = 't'::regclass"):
-            made.execute(dsn, f"ALTER TABLE {leaf} OWNER TO mig_owner", f"GRANT SELECT ON {leaf} TO mig_reader")
+        for (leaf,) in made.asked(
+            dsn, "SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = 't'::regclass"
+        ):
+            made.execute(
+                dsn,
+                f"ALTER TABLE {leaf} OWNER TO mig_owner",
+                f"GRANT SELECT ON {leaf} TO mig_reader",
+            )
         made.execute(dsn, "ANALYZE t")
         rows, first = made.rows_of(dsn, "t"), zoo.picture(dsn, "pg18")
-        files = made.written(dsn, tmp_path / mode, made.plan_of(dsn), request=Request(merge_seconds=seconds), count=True)
+        files = made.written(
+            dsn,
+            tmp_path / mode,
+            made.plan_of(dsn),
+            request=Request(merge_seconds=seconds),
+            count=True,
+        )
         assert files.refused == []
         text = (tmp_path / mode / "0001_public_t.sql").read_text()
         assert text.count("MERGE PARTITIONS (") == (2 if seconds else 0)

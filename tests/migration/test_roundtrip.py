@@ -29,7 +29,10 @@ BINARIES = {
 POLICIES = {
     "merge": EAGER.replace('empty = "keep"', 'empty = "drop"') + "merge_lists = 10\n",
     "plain": EAGER + 'unpartition_below = "10GB"\n',
-    "reshape": EAGER.replace('month = "0d"', "").replace('storage = "keep"', 'storage = "ao_column"') + "flatten = true\n",
+    "reshape": EAGER.replace('month = "0d"', "").replace(
+        'storage = "keep"', 'storage = "ao_column"'
+    )
+    + "flatten = true\n",
 }
 EVERYTHING = os.environ.get("GPCATALOG_TEST_ODD") == "all"
 RESHAPED = """toast_options one_below table_options_differ statistics_on_leaves constraint_comments grants comments unlogged defaults_of_leaves
@@ -51,8 +54,14 @@ def chosen(text: str, *, classic: bool) -> str:
     text = re.sub(r'(SUB)?PARTITION "\d+" ', "", text)
     text = re.sub(r" EVERY \('[^']*'::[a-z ]+\)| EVERY \([^)]*\)", "", text)
     text = re.sub(r",? ?(checksum|compresslevel|blocksize)='(true|0|32768)'", "", text)
-    text = re.sub(r" *COLUMN \S+ ENCODING \(compresstype=none, blocksize=32768, compresslevel=0\)", "", text)
-    text = re.sub(r"WITH \(([^()]*)\)", lambda m: "WITH (" + ", ".join(sorted(o.strip() for o in m[1].split(","))) + ")", text)
+    text = re.sub(
+        r" *COLUMN \S+ ENCODING \(compresstype=none, blocksize=32768, compresslevel=0\)", "", text
+    )
+    text = re.sub(
+        r"WITH \(([^()]*)\)",
+        lambda m: "WITH (" + ", ".join(sorted(o.strip() for o in m[1].split(","))) + ")",
+        text,
+    )
     lines = (re.sub(r"\s+", " ", line).replace(" )", ")").strip(" ,") for line in text.splitlines())
     return "\n".join(sorted(line for line in lines if line))
 
@@ -66,15 +75,25 @@ def reordered(name: str, text: str) -> str:
 
 @pytest.mark.parametrize("policy", list(POLICIES))
 @pytest.mark.parametrize("fixture", list(BINARIES))
-def test_forward_and_back(fixture: str, policy: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+def test_forward_and_back(
+    fixture: str, policy: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
     """Every table of the zoo that a server takes."""
     dsn = fresh_database(request.getfixturevalue(fixture), f"odd_{policy}")
     binary, classic = BINARIES[fixture], fixture == "gp6_dsn"
     if not Path(binary).exists():
         pytest.skip(f"no {binary}")
-    some = fixture == "gp7_dsn" and policy == "reshape"  # each leaf by itself: all of the tables take minutes
-    also = [] if fixture != "gp7_dsn" or some else [o for o in odd.GREENPLUM if EVERYTHING or o.name in CLASSIC]
-    tables, cannot = make(dsn, classic=classic, only=RESHAPED if some and not EVERYTHING else None, also=also)
+    some = (
+        fixture == "gp7_dsn" and policy == "reshape"
+    )  # each leaf by itself: all of the tables take minutes
+    also = (
+        []
+        if fixture != "gp7_dsn" or some
+        else [o for o in odd.GREENPLUM if EVERYTHING or o.name in CLASSIC]
+    )
+    tables, cannot = make(
+        dsn, classic=classic, only=RESHAPED if some and not EVERYTHING else None, also=also
+    )
     assert some or len(cannot) == CANNOT[fixture], cannot
     assert unlisted(dsn) == []
     before, rows = roundtrip.dump(binary, dsn), roundtrip.contents(dsn, tables)
@@ -86,7 +105,9 @@ def test_forward_and_back(fixture: str, policy: str, request: pytest.FixtureRequ
     assert files.refused == [], "the plan knows what `migrate` refuses"
     planned = {t.oid: {line for step in t.steps for line in step.lost} for t in plan.tables}
     for work in files.work:
-        assert planned[work.context.root.oid] == {line for change in work.forward for line in getattr(change, "lost", ())}
+        assert planned[work.context.root.oid] == {
+            line for change in work.forward for line in getattr(change, "lost", ())
+        }
     assert len(files.forward()) > (0 if policy == "reshape" else 0.6 * len(tables))
     files.run("0000_prepare.sql")
     at_first = catalog_rows(dsn)
@@ -101,9 +122,13 @@ def test_forward_and_back(fixture: str, policy: str, request: pytest.FixtureRequ
     assert roundtrip.contents(dsn, tables) == rows
     files.run("cleanup.sql")
     after = roundtrip.dump(binary, dsn)
-    was, now = ({n: reordered(n, chosen(t, classic=classic)) for n, t in d.items()} for d in (before, after))
+    was, now = (
+        {n: reordered(n, chosen(t, classic=classic)) for n, t in d.items()} for d in (before, after)
+    )
     differing = roundtrip.differences(was, now)
-    assert differing == [], "\n".join(f"{n}\n{was.get(n)}\n---\n{now.get(n)}" for n in differing[:3])
+    assert differing == [], "\n".join(
+        f"{n}\n{was.get(n)}\n---\n{now.get(n)}" for n in differing[:3]
+    )
 
 
 def catalog_rows(dsn: str) -> int:
@@ -115,13 +140,18 @@ def catalog_rows(dsn: str) -> int:
     return sum(n for name, n in counted[content].items() if name not in ASIDE) - granted[content]
 
 
-def make(dsn: str, *, classic: bool, only: Collection[str] | None = None, also: Iterable[odd.Odd] = ()) -> tuple[list[str], list[str]]:
+def make(
+    dsn: str, *, classic: bool, only: Collection[str] | None = None, also: Iterable[odd.Odd] = ()
+) -> tuple[list[str], list[str]]:
     """Fill a database, with `only` these tables, and `also` those; returns the tables' names, and what the server did not take."""
     made.roles(dsn, *odd.ROLES)
     made.execute(dsn, *odd.SHARED)
     version = int(made.asked(dsn, "SHOW server_version_num")[0][0])
     tables, cannot = [], []
-    for one in [*(odd.GREENPLUM if classic else odd.POSTGRES), *(replace(o, name=f"classic_{o.name}") for o in also)]:
+    for one in [
+        *(odd.GREENPLUM if classic else odd.POSTGRES),
+        *(replace(o, name=f"classic_{o.name}") for o in also),
+    ]:
         if one.since > version or (only is not None and one.name not in only):
             continue
         try:

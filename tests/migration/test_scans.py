@@ -45,7 +45,10 @@ def _range(kind: str, first: str, step: str, *, default: bool = False) -> list[s
     if default:
         made_.append("CREATE TABLE t_other PARTITION OF t DEFAULT")
         made_.append("INSERT INTO t VALUES (0, NULL)")
-    return [*made_, f"INSERT INTO t SELECT i, {first} + (i % {DAYS}) * {step} FROM generate_series(1, 280) i"]
+    return [
+        *made_,
+        f"INSERT INTO t SELECT i, {first} + (i % {DAYS}) * {step} FROM generate_series(1, 280) i",
+    ]
 
 
 SHAPES = {
@@ -119,7 +122,11 @@ FLAT = {
         "INSERT INTO t SELECT i, substr('xy', 1 + i % 2, 1), date '2022-01-01' + i % 5, 'a' FROM generate_series(1, 200) i",
     ],
 }
-CASES = [(shape, rules, mode) for shape in SHAPES for rules, mode in (("merge", Mode.LOCKED), ("merge", Mode.ONLINE))]
+CASES = [
+    (shape, rules, mode)
+    for shape in SHAPES
+    for rules, mode in (("merge", Mode.LOCKED), ("merge", Mode.ONLINE))
+]
 CASES += [(shape, "unpartition", Mode.LOCKED) for shape in ("date", "default", "above")]
 CASES += [(shape, "flatten", Mode.LOCKED) for shape in FLAT]
 
@@ -145,18 +152,24 @@ def test_no_table_is_read_under_the_lock(
     dsn = fresh_database(request.getfixturevalue(fixture), "mig_scans")
     made.execute(dsn, *{**SHAPES, **FLAT}[shape])
     rows = made.rows_of(dsn, "t")
-    files = made.written(dsn, tmp_path / "sql", made.plan_of(dsn, POLICY[rules]), request=Request(mode))
+    files = made.written(
+        dsn, tmp_path / "sql", made.plan_of(dsn, POLICY[rules]), request=Request(mode)
+    )
     assert files.steps
     files.run("0000_prepare.sql")
     seen = []
     for name in (*files.forward(), *(f"rollback/{n}" for n in reversed(files.forward()))):
         text = (files.folder / name).read_text()
-        text = re.sub("SET client_min_messages = (warning|error);", "SET client_min_messages = debug1;", text)
-        text = text.replace(
-            "began := pg_catalog.clock_timestamp();", "began := pg_catalog.clock_timestamp(); RAISE WARNING 'gpcatalog-test: locked';"
+        text = re.sub(
+            "SET client_min_messages = (warning|error);", "SET client_min_messages = debug1;", text
         )
         text = text.replace(
-            "    PERFORM gpcatalog_journal.note(", "    RAISE WARNING 'gpcatalog-test: done';\n    PERFORM gpcatalog_journal.note("
+            "began := pg_catalog.clock_timestamp();",
+            "began := pg_catalog.clock_timestamp(); RAISE WARNING 'gpcatalog-test: locked';",
+        )
+        text = text.replace(
+            "    PERFORM gpcatalog_journal.note(",
+            "    RAISE WARNING 'gpcatalog-test: done';\n    PERFORM gpcatalog_journal.note(",
         )
         said = files.run(name, text=text).stderr
         assert "gpcatalog-test: locked" in said

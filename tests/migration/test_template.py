@@ -18,7 +18,8 @@ def leaves(dsn: str) -> list[str]:
     return [
         n
         for (n,) in made.asked(
-            dsn, "SELECT relname::text FROM pg_class WHERE relname LIKE 't\\_1\\_prt%2\\_prt%' AND relkind = 'r' ORDER BY 1"
+            dsn,
+            "SELECT relname::text FROM pg_class WHERE relname LIKE 't\\_1\\_prt%2\\_prt%' AND relkind = 'r' ORDER BY 1",
         )
     ]
 
@@ -43,9 +44,13 @@ def weighed(dsn: str) -> tuple[int, int]:
     found = 0
     names = "pg_class pg_attribute pg_type pg_index pg_inherits pg_constraint pg_appendonly pg_attribute_encoding gp_fastsequence gp_distribution_policy".split()
     for name in names:
-        ((n,),) = made.asked(dsn, f"SELECT count(*) FROM gp_dist_random('pg_catalog.{name}') WHERE gp_segment_id = 0")
+        ((n,),) = made.asked(
+            dsn, f"SELECT count(*) FROM gp_dist_random('pg_catalog.{name}') WHERE gp_segment_id = 0"
+        )
         found += n
-    ((depend,),) = made.asked(dsn, "SELECT count(*) FROM gp_dist_random('pg_catalog.pg_depend') WHERE gp_segment_id = 0")
+    ((depend,),) = made.asked(
+        dsn, "SELECT count(*) FROM gp_dist_random('pg_catalog.pg_depend') WHERE gp_segment_id = 0"
+    )
     return found, depend
 
 
@@ -71,33 +76,54 @@ def test_unused_subpartitions(fixture: str, request: pytest.FixtureRequest, tmp_
     assert made.rows_of(dsn, "t") == rows
     assert len(leaves(dsn)) == 15
     after = weighed(dsn)
-    assert sum(before) - sum(after) == sum(s.gain.rows for s in drops) == table.rows - table.rows_after
+    assert (
+        sum(before) - sum(after) == sum(s.gain.rows for s in drops) == table.rows - table.rows_after
+    )
     # a new partition has the three that are left, stored as the template said; the row of a value that went goes to the default
-    made.execute(dsn, "ALTER TABLE t ADD PARTITION new START (date '2024-01-06') END (date '2024-01-07')")
+    made.execute(
+        dsn, "ALTER TABLE t ADD PARTITION new START (date '2024-01-06') END (date '2024-01-07')"
+    )
     fresh = [n for n in leaves(dsn) if "prt_new" in n]
     assert [n.rsplit("_prt_", 1)[1] for n in fresh] == ["E'u", "other", "usa"]
-    made.execute(dsn, "INSERT INTO t VALUES (1, '2024-01-06', 'asia', 'y')", "INSERT INTO t VALUES (2, '2024-01-01', 'asia', 'y')")
-    kinds = {n.rsplit("_prt_", 1)[1]: v for n, v in zoo.picture(dsn, GENERATION[fixture]).items() if "prt_new_2" in n}
+    made.execute(
+        dsn,
+        "INSERT INTO t VALUES (1, '2024-01-06', 'asia', 'y')",
+        "INSERT INTO t VALUES (2, '2024-01-01', 'asia', 'y')",
+    )
+    kinds = {
+        n.rsplit("_prt_", 1)[1]: v
+        for n, v in zoo.picture(dsn, GENERATION[fixture]).items()
+        if "prt_new_2" in n
+    }
     assert kinds["usa"][3] in ("a", "ao_row")
     made.execute(dsn, "ALTER TABLE t DROP PARTITION new", "DELETE FROM t WHERE region = 'asia'")
     files.run("0001_public_t.sql")
     files.run("rollback/0001_public_t.sql")
     assert made.rows_of(dsn, "t") == rows
     assert zoo.changed(picture, zoo.picture(dsn, GENERATION[fixture])) == []
-    made.execute(dsn, "ALTER TABLE t ADD PARTITION new START (date '2024-01-06') END (date '2024-01-07')")
-    assert sorted(n.rsplit("_prt_", 1)[1] for n in leaves(dsn) if "prt_new" in n) == sorted(["E'u", "asia", "other", "usa"])
+    made.execute(
+        dsn, "ALTER TABLE t ADD PARTITION new START (date '2024-01-06') END (date '2024-01-07')"
+    )
+    assert sorted(n.rsplit("_prt_", 1)[1] for n in leaves(dsn) if "prt_new" in n) == sorted(
+        ["E'u", "asia", "other", "usa"]
+    )
     files.run("cleanup.sql")
 
 
 @pytest.mark.parametrize("fixture", ["pg_dsn", "pgnew_dsn"])
-def test_unused_subpartitions_of_postgresql(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+def test_unused_subpartitions_of_postgresql(
+    fixture: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
     dsn = fresh_database(request.getfixturevalue(fixture), "mig_trim")
     made.execute(dsn, "CREATE TABLE t (id int, day date, region text) PARTITION BY RANGE (day)")
     for n in range(1, 5):
         made.execute(
             dsn,
             f"CREATE TABLE t_{n} PARTITION OF t FOR VALUES FROM ('2024-01-0{n}') TO ('2024-01-0{n + 1}') PARTITION BY LIST (region)",
-            *(f"CREATE TABLE t_{n}_{r} PARTITION OF t_{n} FOR VALUES IN ('{r}')" for r in ("usa", "eu", "asia")),
+            *(
+                f"CREATE TABLE t_{n}_{r} PARTITION OF t_{n} FOR VALUES IN ('{r}')"
+                for r in ("usa", "eu", "asia")
+            ),
         )
     made.execute(
         dsn,
@@ -108,7 +134,9 @@ def test_unused_subpartitions_of_postgresql(fixture: str, request: pytest.Fixtur
     rows, picture = made.rows_of(dsn, "t"), zoo.picture(dsn, "pg18")
     plan = made.plan_of(dsn, TRIM)
     assert [type(s) for s in plan.tables[0].steps] == [DropEmpty] * 4  # no template to follow
-    assert plan.tables[0].seconds == pytest.approx(sum(s.cost.seconds for s in plan.tables[0].steps))
+    assert plan.tables[0].seconds == pytest.approx(
+        sum(s.cost.seconds for s in plan.tables[0].steps)
+    )
     files = made.written(dsn, tmp_path / "sql", plan)
     assert (files.steps, files.refused) == (4, [])
     files.all()
@@ -148,7 +176,9 @@ def test_the_way_back_beside_nothing_but_a_default(gp7_dsn: str, tmp_path: Path)
 
 
 @pytest.mark.parametrize("fixture", GENERATION)
-def test_a_value_that_came_since_stops_it(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+def test_a_value_that_came_since_stops_it(
+    fixture: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
     dsn = fresh_database(request.getfixturevalue(fixture), "mig_trim")
     by_region(dsn, other="")
     files = made.written(dsn, tmp_path / "sql", made.plan_of(dsn, TRIM))
@@ -161,7 +191,9 @@ def test_a_value_that_came_since_stops_it(fixture: str, request: pytest.FixtureR
 
 
 @pytest.mark.parametrize("fixture", GENERATION)
-def test_template_follows_merges(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+def test_template_follows_merges(
+    fixture: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
     dsn = fresh_database(request.getfixturevalue(fixture), "mig_grain")
     made.execute(
         dsn,
@@ -182,8 +214,14 @@ def test_template_follows_merges(fixture: str, request: pytest.FixtureRequest, t
     assert files.refused == []
     files.all()
     assert made.rows_of(dsn, "t") == rows
-    made.execute(dsn, "ALTER TABLE t ADD PARTITION c VALUES ('c')", "INSERT INTO t VALUES (1, '2024-02-29', 'c')")
-    assert len([n for n in leaves(dsn) if "prt_c" in n]) == 4  # December's two days, January, February, the default
+    made.execute(
+        dsn,
+        "ALTER TABLE t ADD PARTITION c VALUES ('c')",
+        "INSERT INTO t VALUES (1, '2024-02-29', 'c')",
+    )
+    assert (
+        len([n for n in leaves(dsn) if "prt_c" in n]) == 4
+    )  # December's two days, January, February, the default
     made.execute(dsn, "ALTER TABLE t DROP PARTITION c")
     files.run("rollback/0001_public_t.sql")
     assert made.rows_of(dsn, "t") == rows

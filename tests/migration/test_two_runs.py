@@ -23,7 +23,9 @@ def table(name: str, *, greenplum: bool) -> list[str]:
     """A table of two months of four daily partitions, with 80 rows."""
     if greenplum:
         parts = "(START (date '2022-01-28') END (date '2022-02-05') EVERY (interval '1 day'))"
-        found = [f"CREATE TABLE {name} (id int, d date) DISTRIBUTED BY (id) PARTITION BY RANGE (d) {parts}"]
+        found = [
+            f"CREATE TABLE {name} (id int, d date) DISTRIBUTED BY (id) PARTITION BY RANGE (d) {parts}"
+        ]
     else:
         days = (
             "2022-01-28",
@@ -38,9 +40,14 @@ def table(name: str, *, greenplum: bool) -> list[str]:
         )
         found = [f"CREATE TABLE {name} (id int, d date) PARTITION BY RANGE (d)"]
         found += [
-            f"CREATE TABLE {name}_{n} PARTITION OF {name} FOR VALUES FROM ('{a}') TO ('{b}')" for n, (a, b) in enumerate(pairwise(days))
+            f"CREATE TABLE {name}_{n} PARTITION OF {name} FOR VALUES FROM ('{a}') TO ('{b}')"
+            for n, (a, b) in enumerate(pairwise(days))
         ]
-    return [*found, f"INSERT INTO {name} SELECT i, date '2022-01-28' + i % 8 FROM generate_series(1, 80) i", f"ANALYZE {name}"]
+    return [
+        *found,
+        f"INSERT INTO {name} SELECT i, date '2022-01-28' + i % 8 FROM generate_series(1, 80) i",
+        f"ANALYZE {name}",
+    ]
 
 
 def background(files: made.Written, name: str) -> subprocess.Popen[str]:
@@ -57,13 +64,17 @@ def progress(dsn: str) -> list[tuple[Any, ...]]:
 
 def waits(dsn: str) -> bool:
     """Whether a session runs a file."""
-    return bool(made.asked(dsn, "SELECT 1 FROM gpcatalog_journal.progress WHERE running IS NOT NULL"))
+    return bool(
+        made.asked(dsn, "SELECT 1 FROM gpcatalog_journal.progress WHERE running IS NOT NULL")
+    )
 
 
 @pytest.mark.parametrize("server", SERVERS)
 def test_two_databases(server: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     """A table of the same name in another database is another table: its files run meanwhile, and nothing of it seems to run."""
-    here, there = (fresh_database(request.getfixturevalue(server), f"same_names_{n}") for n in range(2))
+    here, there = (
+        fresh_database(request.getfixturevalue(server), f"same_names_{n}") for n in range(2)
+    )
     written = []
     for n, dsn in enumerate((here, there)):
         made.execute(dsn, *table("t", greenplum=server.startswith("gp")))
@@ -99,11 +110,16 @@ def test_two_runs(server: str, mode: Mode, request: pytest.FixtureRequest, tmp_p
     leaf = (
         "t_1_prt_1"
         if server == "gp6_dsn"
-        else made.asked(dsn, "SELECT min(inhrelid)::regclass::text FROM pg_inherits WHERE inhparent = 't'::regclass")[0][0]
+        else made.asked(
+            dsn,
+            "SELECT min(inhrelid)::regclass::text FROM pg_inherits WHERE inhparent = 't'::regclass",
+        )[0][0]
     )
     for file, done in ((name, "done"), (f"rollback/{name}", "rolled back")):
         with psycopg.connect(dsn) as writer:
-            writer.execute(f"LOCK TABLE {leaf if done == 'done' else 't'} IN ROW EXCLUSIVE MODE".encode())
+            writer.execute(
+                f"LOCK TABLE {leaf if done == 'done' else 't'} IN ROW EXCLUSIVE MODE".encode()
+            )
             first = background(files, file)
             until = time.monotonic() + 60
             while not waits(dsn):
@@ -112,11 +128,22 @@ def test_two_runs(server: str, mode: Mode, request: pytest.FixtureRequest, tmp_p
                 time.sleep(0.1)
             second = files.run(file, check=False)
             assert second.returncode == 3
-            assert re.search(r"ERROR: +another session \(process \d+\) runs a file of public\.t: nothing was changed", second.stderr)
+            assert re.search(
+                r"ERROR: +another session \(process \d+\) runs a file of public\.t: nothing was changed",
+                second.stderr,
+            )
             assert "CONTEXT" not in second.stderr
             if done == "done":
                 assert progress(dsn) == [
-                    (2, 0, True, "merge 4 partitions into t_p2022m01" if server != "gp6_dsn" else progress(dsn)[0][3], True)
+                    (
+                        2,
+                        0,
+                        True,
+                        "merge 4 partitions into t_p2022m01"
+                        if server != "gp6_dsn"
+                        else progress(dsn)[0][3],
+                        True,
+                    )
                 ]
             assert first.poll() is None
             writer.rollback()
@@ -136,8 +163,13 @@ def test_two_runs(server: str, mode: Mode, request: pytest.FixtureRequest, tmp_p
     # a row that came later is a difference, not an OK; a partition that is gone is an error
     made.execute(dsn, "INSERT INTO t VALUES (81, '2022-01-28')")
     said = files.run("verify.sql").stderr
-    assert said.splitlines()[-1].endswith("INFO:  rows of 1 of 1 tables differ from those copied (see above); the rest is OK"), said
-    made.execute(dsn, f"{'ALTER TABLE t DROP PARTITION FOR (RANK(1))' if server == 'gp6_dsn' else f'DROP TABLE {leaf}'}")
+    assert said.splitlines()[-1].endswith(
+        "INFO:  rows of 1 of 1 tables differ from those copied (see above); the rest is OK"
+    ), said
+    made.execute(
+        dsn,
+        f"{'ALTER TABLE t DROP PARTITION FOR (RANK(1))' if server == 'gp6_dsn' else f'DROP TABLE {leaf}'}",
+    )
     failed = files.run("verify.sql", check=False)
     assert failed.returncode == 3
     assert "NOT OK: 1 of 1 tables" in failed.stderr

@@ -70,7 +70,11 @@ def test_unpartition(fixture: str, request: pytest.FixtureRequest, tmp_path: Pat
     greenplum = generation.startswith("gp")
     dsn = fresh_database(request.getfixturevalue(fixture), "mig_plain")
     plain_table(dsn, greenplum)
-    before, rows, picture = shown(dsn, generation), made.rows_of(dsn, "t"), zoo.picture(dsn, generation)
+    before, rows, picture = (
+        shown(dsn, generation),
+        made.rows_of(dsn, "t"),
+        zoo.picture(dsn, generation),
+    )
     plan = made.plan_of(dsn, PLAIN)
     assert [s.__struct_config__.tag for s in plan.tables[0].steps] == ["unpartition"]
     # a view is not moved to another table: refused with its name
@@ -90,10 +94,19 @@ def test_unpartition(fixture: str, request: pytest.FixtureRequest, tmp_path: Pat
     files.all()
     assert made.rows_of(dsn, "t") == rows
     assert shown(dsn, generation) == before
-    assert made.asked(dsn, "SELECT count(*) FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhparent WHERE c.relname = 't'") == [(0,)]
-    assert made.asked(dsn, "SELECT count(*) FROM pg_class WHERE relname LIKE 't\\_%' AND relkind = 'r'") == [(0,)]
+    assert made.asked(
+        dsn,
+        "SELECT count(*) FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhparent WHERE c.relname = 't'",
+    ) == [(0,)]
+    assert made.asked(
+        dsn, "SELECT count(*) FROM pg_class WHERE relname LIKE 't\\_%' AND relkind = 'r'"
+    ) == [(0,)]
     if greenplum:
-        storage = "relstorage = 'c'" if generation == "gp6" else "relam = (SELECT oid FROM pg_am WHERE amname = 'ao_column')"
+        storage = (
+            "relstorage = 'c'"
+            if generation == "gp6"
+            else "relam = (SELECT oid FROM pg_am WHERE amname = 'ao_column')"
+        )
         assert made.asked(dsn, f"SELECT {storage} FROM pg_class WHERE relname = 't'") == [(True,)]
         encoding = "SELECT attoptions::text FROM pg_attribute_encoding WHERE attrelid = 't'::regclass AND attoptions::text LIKE '%compresslevel=7%'"
         assert len(made.asked(dsn, encoding)) == 1
@@ -111,13 +124,23 @@ def test_unpartition(fixture: str, request: pytest.FixtureRequest, tmp_path: Pat
     files.run("rollback/0001_public_t.sql")  # done once
     made.execute(dsn, "DELETE FROM t WHERE v LIKE 'new%'")  # two hundred were counted
     files.run("0001_public_t.sql")
-    assert made.asked(dsn, "SELECT count(*) FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhparent WHERE c.relname = 't'") == [(0,)]
+    assert made.asked(
+        dsn,
+        "SELECT count(*) FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhparent WHERE c.relname = 't'",
+    ) == [(0,)]
     files.run("cleanup.sql")
-    assert made.asked(dsn, "SELECT relname FROM pg_class WHERE relname LIKE 'gpc%' OR relname LIKE 'gpr%'") == []
+    assert (
+        made.asked(
+            dsn, "SELECT relname FROM pg_class WHERE relname LIKE 'gpc%' OR relname LIKE 'gpr%'"
+        )
+        == []
+    )
 
 
 @pytest.mark.parametrize("fixture", GENERATION)
-def test_unpartition_of_two_levels_and_back(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+def test_unpartition_of_two_levels_and_back(
+    fixture: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
     generation = GENERATION[fixture]
     dsn = fresh_database(request.getfixturevalue(fixture), "mig_deep")
     if generation.startswith("gp"):
@@ -155,8 +178,13 @@ def test_unpartition_of_two_levels_and_back(fixture: str, request: pytest.Fixtur
     assert made.rows_of(dsn, "t") == rows
     assert zoo.changed(picture, zoo.picture(dsn, generation)) == []
     if generation.startswith("gp"):
-        made.execute(dsn, "ALTER TABLE t ADD PARTITION new START (date '2020-01-04') END (date '2020-01-05')")
-        assert made.asked(dsn, "SELECT count(*) FROM pg_class WHERE relname LIKE 't_1_prt_new_2_prt_%' AND relkind = 'r'") == [(2,)]
+        made.execute(
+            dsn, "ALTER TABLE t ADD PARTITION new START (date '2020-01-04') END (date '2020-01-05')"
+        )
+        assert made.asked(
+            dsn,
+            "SELECT count(*) FROM pg_class WHERE relname LIKE 't_1_prt_new_2_prt_%' AND relkind = 'r'",
+        ) == [(2,)]
     files.run("cleanup.sql")
 
 
@@ -171,7 +199,8 @@ def test_flatten(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -
         made.execute(
             dsn,
             f"CREATE TABLE t_{n} PARTITION OF t FOR VALUES FROM ('2020-01-0{n}') TO ('2020-01-0{n + 1}') PARTITION BY LIST (v)",
-            f"CREATE TABLE t_{n}_all PARTITION OF t_{n} " + ("DEFAULT" if n % 2 else "FOR VALUES IN ('x', 'y')"),
+            f"CREATE TABLE t_{n}_all PARTITION OF t_{n} "
+            + ("DEFAULT" if n % 2 else "FOR VALUES IN ('x', 'y')"),
         )
     made.execute(
         dsn,
@@ -187,18 +216,26 @@ def test_flatten(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -
     assert made.rows_of(dsn, "t") == rows
     flat = zoo.picture(dsn, generation)
     assert not [n for n in flat if n.endswith("_all")]
-    assert made.asked(dsn, "SELECT count(*) FROM pg_class WHERE relname LIKE 't\\__' AND relkind = 'r'") == [(5,)]
+    assert made.asked(
+        dsn, "SELECT count(*) FROM pg_class WHERE relname LIKE 't\\__' AND relkind = 'r'"
+    ) == [(5,)]
     made.execute(dsn, "DROP INDEX t_i")  # every leaf's index belongs to it
-    assert made.asked(dsn, "SELECT count(*) FROM pg_class WHERE relname LIKE 't\\__%id_idx'") == [(0,)]
+    assert made.asked(dsn, "SELECT count(*) FROM pg_class WHERE relname LIKE 't\\__%id_idx'") == [
+        (0,)
+    ]
     made.execute(dsn, "CREATE INDEX t_i ON t (id)")
     files.run("0001_public_t.sql")
     files.run("rollback/0001_public_t.sql")
     assert made.rows_of(dsn, "t") == rows
     back = zoo.picture(dsn, generation)
     assert back.keys() == picture.keys()
-    assert {n: v[:2] + v[3:] for n, v in back.items()} == {n: v[:2] + v[3:] for n, v in picture.items()}
+    assert {n: v[:2] + v[3:] for n, v in back.items()} == {
+        n: v[:2] + v[3:] for n, v in picture.items()
+    }
     files.run("cleanup.sql")
-    assert made.asked(dsn, "SELECT conname FROM pg_constraint WHERE conname LIKE 'gpcatalog%'") == []
+    assert (
+        made.asked(dsn, "SELECT conname FROM pg_constraint WHERE conname LIKE 'gpcatalog%'") == []
+    )
 
 
 def test_greenplum_6_keeps_its_levels(gp6_dsn: str) -> None:
@@ -210,8 +247,13 @@ def test_greenplum_6_keeps_its_levels(gp6_dsn: str) -> None:
         "INSERT INTO t VALUES (1, '2020-01-01', 'a')",
     )
     plan = made.plan_of(dsn, FLAT)
-    assert {type(step).__name__ for table in plan.tables for step in table.steps} == {"Merge", "Reconfigure"}  # it is merged instead
-    assert any("flatten: Greenplum 6 cannot take a level out of a table" in note for note in plan.notes)
+    assert {type(step).__name__ for table in plan.tables for step in table.steps} == {
+        "Merge",
+        "Reconfigure",
+    }  # it is merged instead
+    assert any(
+        "flatten: Greenplum 6 cannot take a level out of a table" in note for note in plan.notes
+    )
 
 
 def test_a_rollback_that_cannot_be_written_fails(gp6_dsn: str, tmp_path: Path) -> None:
@@ -225,7 +267,9 @@ def test_a_rollback_that_cannot_be_written_fails(gp6_dsn: str, tmp_path: Path) -
         "INSERT INTO t VALUES (1, '2020-01-01', 'x')",
     )
     files = made.written(dsn, tmp_path / "sql", made.plan_of(dsn, PLAIN))
-    assert "No rollback is written for unpartition" in (files.folder / "0001_public_t.sql").read_text()
+    assert (
+        "No rollback is written for unpartition" in (files.folder / "0001_public_t.sql").read_text()
+    )
     files.run("0000_prepare.sql")
     assert files.run("rollback/0001_public_t.sql").returncode == 0  # nothing was done yet
     files.run("0001_public_t.sql")
@@ -238,7 +282,9 @@ def test_a_rollback_that_cannot_be_written_fails(gp6_dsn: str, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("fixture", ["gp7_dsn", "pg_dsn"])
-def test_a_check_of_one_leaf_is_refused(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+def test_a_check_of_one_leaf_is_refused(
+    fixture: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
     dsn = fresh_database(request.getfixturevalue(fixture), "mig_check")
     made.execute(
         dsn,
@@ -252,4 +298,7 @@ def test_a_check_of_one_leaf_is_refused(fixture: str, request: pytest.FixtureReq
     assert [t.steps for t in made.plan_of(dsn).tables] == [[]], "a plan goes around it"
     files = made.written(dsn, tmp_path / "sql", plan)
     assert files.steps == 0
-    assert "a CHECK of its own, which the other rows need not satisfy: t_1 (odd)" in files.refused[0].reason
+    assert (
+        "a CHECK of its own, which the other rows need not satisfy: t_1 (odd)"
+        in files.refused[0].reason
+    )

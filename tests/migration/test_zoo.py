@@ -31,7 +31,11 @@ def test_zoo(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -> No
     for name in picture.keys() & after.keys():  # roots, default partitions and what was left alone
         assert after[name] == picture[name], name
     merged = {n: v for n, v in after.items() if n not in picture}
-    owned = {n: v for n, v in merged.items() if n.startswith(("public.aoco_", "public.plain_")) and "idx" not in n}
+    owned = {
+        n: v
+        for n, v in merged.items()
+        if n.startswith(("public.aoco_", "public.plain_")) and "idx" not in n
+    }
     assert owned
     assert not [n for n in after if "gpc_" in n or "gpr_" in n]
     if generation.startswith("gp"):
@@ -55,9 +59,16 @@ def test_zoo(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -> No
     for name in files.forward()[:2]:
         assert "readers waited" in files.run(name).stderr
     files.run("cleanup.sql")
-    assert made.asked(dsn, "SELECT relname FROM pg_class WHERE relname LIKE 'gpc%' OR relname LIKE 'gpr%'") == []
+    assert (
+        made.asked(
+            dsn, "SELECT relname FROM pg_class WHERE relname LIKE 'gpc%' OR relname LIKE 'gpr%'"
+        )
+        == []
+    )
     assert made.asked(dsn, "SELECT nspname FROM pg_namespace WHERE nspname LIKE 'gpcatalog%'") == []
-    assert made.asked(dsn, "SELECT conname FROM pg_constraint WHERE conname LIKE 'gpcatalog%'") == []
+    assert (
+        made.asked(dsn, "SELECT conname FROM pg_constraint WHERE conname LIKE 'gpcatalog%'") == []
+    )
 
 
 def _plain(values: tuple[object, ...]) -> list[object]:

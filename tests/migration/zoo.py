@@ -110,7 +110,10 @@ POSTGRES = {
     ],
     "ints": [
         "CREATE TABLE ints (id int, d date, v text, k bigint) PARTITION BY RANGE (k)",
-        *[f"CREATE TABLE ints_{n} PARTITION OF ints FOR VALUES FROM ({n * 10}) TO ({n * 10 + 10})" for n in range(14)],
+        *[
+            f"CREATE TABLE ints_{n} PARTITION OF ints FOR VALUES FROM ({n * 10}) TO ({n * 10 + 10})"
+            for n in range(14)
+        ],
         "INSERT INTO ints SELECT i, date '2020-01-01', 'v', i % 140 FROM generate_series(1, 700) i",
     ],
     "dropped": [
@@ -174,7 +177,12 @@ def hostile(greenplum: bool) -> list[str]:
         *[
             f"CREATE TABLE {q}.{q[:-1]}{n}\" PARTITION OF {q}.{q} FOR VALUES FROM ('{a}') TO ('{b}')"
             for n, (a, b) in enumerate(
-                (("2020-01-25", "2020-01-26"), ("2020-01-26", "2020-01-27"), ("2020-01-27", "2020-02-03"), ("2020-02-03", "2020-02-08"))
+                (
+                    ("2020-01-25", "2020-01-26"),
+                    ("2020-01-26", "2020-01-27"),
+                    ("2020-01-27", "2020-02-03"),
+                    ("2020-02-03", "2020-02-08"),
+                )
             )
         ],
         f'CREATE INDEX {q[:-1]}i" ON {q}.{q} ("select", {q})',
@@ -214,7 +222,9 @@ def picture(dsn: str, generation: str) -> dict[str, Any]:
         else ", '' AS encodings"
     )
     bound = "''" if classic else "coalesce(pg_get_expr(c.relpartbound, c.oid), '')"
-    storage = "c.relstorage::text" if classic else "(SELECT amname::text FROM pg_am WHERE oid = c.relam)"
+    storage = (
+        "c.relstorage::text" if classic else "(SELECT amname::text FROM pg_am WHERE oid = c.relam)"
+    )
     rows = asked(
         dsn,
         f"""SELECT n.nspname || '.' || c.relname, {bound}, pg_get_userbyid(c.relowner), coalesce(c.relacl, acldefault_('r', c.relowner))::text,
@@ -229,9 +239,9 @@ def picture(dsn: str, generation: str) -> dict[str, Any]:
                      WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped),
                    c.relreplident::text {encodings}
               FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-             WHERE c.oid IN ({partitions})""".replace("acldefault_('r', c.relowner)", "NULL").replace(
-            "c.relreplident::text", "c.relreplident::text" if not classic else "''"
-        ),
+             WHERE c.oid IN ({partitions})""".replace(
+            "acldefault_('r', c.relowner)", "NULL"
+        ).replace("c.relreplident::text", "c.relreplident::text" if not classic else "''"),
     )
     return {r[0]: r[1:] for r in rows}
 
@@ -241,7 +251,13 @@ def contents(dsn: str, names: list[str]) -> dict[str, tuple[int, str]]:
     return {n: rows_of(dsn, n) for n in names}
 
 
-def changed(was: dict[str, tuple[object, ...]], now: dict[str, tuple[object, ...]]) -> list[tuple[str, object, object]]:
+def changed(
+    was: dict[str, tuple[object, ...]], now: dict[str, tuple[object, ...]]
+) -> list[tuple[str, object, object]]:
     """What is there in only one of two pictures, and every value that differs: relation, then, now."""
-    found: list[tuple[str, object, object]] = [(n, was.get(n), now.get(n)) for n in sorted(was.keys() ^ now.keys())]
-    return found + [(n, a, b) for n in was if n in now for a, b in zip(was[n], now[n], strict=True) if a != b]
+    found: list[tuple[str, object, object]] = [
+        (n, was.get(n), now.get(n)) for n in sorted(was.keys() ^ now.keys())
+    ]
+    return found + [
+        (n, a, b) for n in was if n in now for a, b in zip(was[n], now[n], strict=True) if a != b
+    ]

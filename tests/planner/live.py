@@ -76,7 +76,9 @@ def _pg_days(name: str, first: date, n: int, default: bool = False) -> list[str]
     found = [f"CREATE TABLE {name} (id int, d date, t text) PARTITION BY RANGE (d)"]
     for i in range(n):
         low, high = first + timedelta(days=i), first + timedelta(days=i + 1)
-        found.append(f"CREATE TABLE {name}_{low:%Y%m%d} PARTITION OF {name} FOR VALUES FROM ('{low}') TO ('{high}')")
+        found.append(
+            f"CREATE TABLE {name}_{low:%Y%m%d} PARTITION OF {name} FOR VALUES FROM ('{low}') TO ('{high}')"
+        )
     if default:
         found.append(f"CREATE TABLE {name}_default PARTITION OF {name} DEFAULT")
     return found
@@ -91,19 +93,31 @@ POSTGRES = [
     "ALTER TABLE referenced ADD PRIMARY KEY (id, d)",
     "CREATE TABLE child (id int, d date, FOREIGN KEY (id, d) REFERENCES referenced)",
     "CREATE TABLE numbers (id int, k bigint) PARTITION BY RANGE (k)",
-    *[f"CREATE TABLE numbers_{n + 10} PARTITION OF numbers FOR VALUES FROM ({n * 100}) TO ({n * 100 + 100})" for n in range(-10, 90)],
+    *[
+        f"CREATE TABLE numbers_{n + 10} PARTITION OF numbers FOR VALUES FROM ({n * 100}) TO ({n * 100 + 100})"
+        for n in range(-10, 90)
+    ],
     "INSERT INTO numbers SELECT i, -1000 + i % 5000 FROM generate_series(1, 10000) i",
     "CREATE TABLE hashed (id int) PARTITION BY HASH (id)",
-    *[f"CREATE TABLE hashed_{n} PARTITION OF hashed FOR VALUES WITH (MODULUS 4, REMAINDER {n})" for n in range(4)],
+    *[
+        f"CREATE TABLE hashed_{n} PARTITION OF hashed FOR VALUES WITH (MODULUS 4, REMAINDER {n})"
+        for n in range(4)
+    ],
     "CREATE TABLE several (a int, b int) PARTITION BY RANGE (a, b)",
-    *[f"CREATE TABLE several_{n} PARTITION OF several FOR VALUES FROM ({n}, MINVALUE) TO ({n + 1}, MINVALUE)" for n in range(4)],
+    *[
+        f"CREATE TABLE several_{n} PARTITION OF several FOR VALUES FROM ({n}, MINVALUE) TO ({n + 1}, MINVALUE)"
+        for n in range(4)
+    ],
     "CREATE TABLE zoned (ts timestamptz) PARTITION BY RANGE (ts)",
     *[
         f"CREATE TABLE zoned_{n} PARTITION OF zoned FOR VALUES FROM ('2025-01-{n:02d} 00:00+03') TO ('2025-01-{n + 1:02d} 00:00+03')"
         for n in range(1, 31)
     ],
     "CREATE TABLE spelled (k int) PARTITION BY RANGE (k)",
-    *[f"CREATE TABLE spelled_{n} PARTITION OF spelled FOR VALUES FROM ({20250100 + n}) TO ({20250101 + n})" for n in range(1, 31)],
+    *[
+        f"CREATE TABLE spelled_{n} PARTITION OF spelled FOR VALUES FROM ({20250100 + n}) TO ({20250101 + n})"
+        for n in range(1, 31)
+    ],
     "CREATE TABLE single (id int, d date, r text) PARTITION BY RANGE (d)",
     *[
         sql
@@ -115,10 +129,16 @@ POSTGRES = [
     ],
     "INSERT INTO single SELECT i, date '2025-01-01' + i % 5, 'x' FROM generate_series(1, 500) i",
     "CREATE TABLE listed (id int, r text) PARTITION BY LIST (r)",
-    *[f"CREATE TABLE listed_{n} PARTITION OF listed FOR VALUES IN ('{n}')" for n in ("a", "b", "c")],
+    *[
+        f"CREATE TABLE listed_{n} PARTITION OF listed FOR VALUES IN ('{n}')"
+        for n in ("a", "b", "c")
+    ],
     "INSERT INTO listed VALUES (1, 'a'), (2, 'c')",
     "CREATE TABLE small (id int, d date) PARTITION BY RANGE (d)",
-    *[f"CREATE TABLE small_{n} PARTITION OF small FOR VALUES FROM ('2025-01-0{n}') TO ('2025-01-0{n + 1}')" for n in range(1, 6)],
+    *[
+        f"CREATE TABLE small_{n} PARTITION OF small FOR VALUES FROM ('2025-01-0{n}') TO ('2025-01-0{n + 1}')"
+        for n in range(1, 6)
+    ],
     "INSERT INTO small SELECT i, date '2025-01-01' + i % 5 FROM generate_series(1, 500) i",
     "CREATE TABLE plain (id int)",
 ]

@@ -72,21 +72,55 @@ class MadeSnapshot:
         }  # fmt: skip
         self._insert("instance", [{"dbid": 1, "content": -1, "role": "p", "hostname": "c"}])
         if not generation.startswith("pg"):
-            self._insert("instance", [{"dbid": n + 2, "content": n, "role": "p", "hostname": f"h{n % 2}"} for n in range(segments)])
-        self._insert("coverage", [{"probe": "uneven_partitions", "status": "read", "reason": "", "needs": "", "origin": "made"}])
+            self._insert(
+                "instance",
+                [
+                    {"dbid": n + 2, "content": n, "role": "p", "hostname": f"h{n % 2}"}
+                    for n in range(segments)
+                ],
+            )
+        self._insert(
+            "coverage",
+            [
+                {
+                    "probe": "uneven_partitions",
+                    "status": "read",
+                    "reason": "",
+                    "needs": "",
+                    "origin": "made",
+                }
+            ],
+        )
         if locks:
             self._insert(
                 "setting",
                 [
                     {"name": n, "setting": str(v)}
-                    for n, v in (("max_locks_per_transaction", locks), ("max_connections", 100), ("max_prepared_transactions", 100))
+                    for n, v in (
+                        ("max_locks_per_transaction", locks),
+                        ("max_connections", 100),
+                        ("max_prepared_transactions", 100),
+                    )
                 ],
             )
         self.segments = segments if not generation.startswith("pg") else 1
         for table in tables:
             self._add(table)
         for n in range(plain):
-            self._insert("relation", [self._relation(MadeTable(f"plain{n}", []), next(self.oid), f"plain{n}", "table", 0, None, None)])
+            self._insert(
+                "relation",
+                [
+                    self._relation(
+                        MadeTable(f"plain{n}", []),
+                        next(self.oid),
+                        f"plain{n}",
+                        "table",
+                        0,
+                        None,
+                        None,
+                    )
+                ],
+            )
         self._db.execute(
             "INSERT INTO root_total SELECT root, 's', 'x', 'root', 'heap', count(*) FILTER (kind = 'leaf'), 0, 0, 0, 0, 0"
             " FROM relation GROUP BY root"
@@ -95,10 +129,21 @@ class MadeSnapshot:
     def _insert(self, table: str, rows: list[dict[str, Any]]) -> None:
         for row in rows:
             names = ", ".join(f'"{k}"' for k in row)
-            self._db.execute(f"INSERT INTO {table} ({names}) VALUES ({', '.join('?' for _ in row)})", list(row.values()))
+            self._db.execute(
+                f"INSERT INTO {table} ({names}) VALUES ({', '.join('?' for _ in row)})",
+                list(row.values()),
+            )
 
     def _relation(
-        self, t: MadeTable, oid: int, name: str, kind: str, level: int, parent: int | None, leaf: MadeLeaf | None, **more: Any
+        self,
+        t: MadeTable,
+        oid: int,
+        name: str,
+        kind: str,
+        level: int,
+        parent: int | None,
+        leaf: MadeLeaf | None,
+        **more: Any,
     ) -> dict[str, Any]:
         storage = (leaf.storage if leaf else None) or t.storage
         size = leaf.bytes if leaf else None
@@ -124,25 +169,78 @@ class MadeSnapshot:
                 rows.append(self._relation(t, oid, name, "leaf", 1, root, leaf, root=root))
                 continue
             rows.append(
-                self._relation(t, oid, name, "intermediate", 1, root, leaf, root=root, bytes=None, max_segment_bytes=None, filled=None)
+                self._relation(
+                    t,
+                    oid,
+                    name,
+                    "intermediate",
+                    1,
+                    root,
+                    leaf,
+                    root=root,
+                    bytes=None,
+                    max_segment_bytes=None,
+                    filled=None,
+                )
             )
             for m, size in enumerate(leaf.lanes or []):
-                lane = MadeLeaf(f"VALUES ('v{m}'::text)", bool(size), size or 0, storage=leaf.storage, columns=leaf.columns)
+                lane = MadeLeaf(
+                    f"VALUES ('v{m}'::text)",
+                    bool(size),
+                    size or 0,
+                    storage=leaf.storage,
+                    columns=leaf.columns,
+                )
                 rows.append(
-                    self._relation(t, next(self.oid), f"{name}_2_prt_v{m}", "leaf", 2, oid, lane, root=root, partition_name=f"v{m}")
+                    self._relation(
+                        t,
+                        next(self.oid),
+                        f"{name}_2_prt_v{m}",
+                        "leaf",
+                        2,
+                        oid,
+                        lane,
+                        root=root,
+                        partition_name=f"v{m}",
+                    )
                 )
         self._insert("relation", rows)
         self.oids[t.name] = found
         self._insert(
             "partition_key",
-            [{"root": root, "level": 0, "strategy": t.strategy, "key": t.key, "key_types": t.key_type, "has_template": False}],
+            [
+                {
+                    "root": root,
+                    "level": 0,
+                    "strategy": t.strategy,
+                    "key": t.key,
+                    "key_types": t.key_type,
+                    "has_template": False,
+                }
+            ],
         )
         if deep:
             self._insert(
-                "partition_key", [{"root": root, "level": 1, "strategy": "list", "key": "r", "key_types": "text", "has_template": True}]
+                "partition_key",
+                [
+                    {
+                        "root": root,
+                        "level": 1,
+                        "strategy": "list",
+                        "key": "r",
+                        "key_types": "text",
+                        "has_template": True,
+                    }
+                ],
             )
-        self._insert("partition_fact", [{"root": root, "oid": root, "fact": f, "detail": d} for f, d in t.facts])
-        self._insert("partition_fact", [{"root": root, "oid": found[n], "fact": f, "detail": d} for n, f, d in t.leaf_facts])
+        self._insert(
+            "partition_fact",
+            [{"root": root, "oid": root, "fact": f, "detail": d} for f, d in t.facts],
+        )
+        self._insert(
+            "partition_fact",
+            [{"root": root, "oid": found[n], "fact": f, "detail": d} for n, f, d in t.leaf_facts],
+        )
 
     def rows(self, statement: str, parameters: Any = ()) -> list[dict[str, Any]]:
         answer = self._db.execute(statement, list(parameters))
@@ -161,4 +259,8 @@ class MadeSnapshot:
 
 def day_range(low: str, high: str, *, classic: bool = True) -> str:
     """A bound of dates in either spelling."""
-    return f"START ('{low}'::date) END ('{high}'::date)" if classic else f"FOR VALUES FROM ('{low}') TO ('{high}')"
+    return (
+        f"START ('{low}'::date) END ('{high}'::date)"
+        if classic
+        else f"FOR VALUES FROM ('{low}') TO ('{high}')"
+    )

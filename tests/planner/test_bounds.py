@@ -65,7 +65,11 @@ def test_intervals(text: str, kind: Family, ends: tuple[int, int]) -> None:
 @pytest.mark.parametrize(
     ("text", "kind", "why"),
     [
-        ("START ('-20.50'::numeric(10,2)) END ('-10.25'::numeric(10,2))", Family.INTEGER, "not a whole number"),
+        (
+            "START ('-20.50'::numeric(10,2)) END ('-10.25'::numeric(10,2))",
+            Family.INTEGER,
+            "not a whole number",
+        ),
         ("START ('a'::text) END ('m'::text)", Family.TEXT, "no known order"),
         ("FOR VALUES FROM (1, 'a') TO (2, MINVALUE)", Family.INTEGER, "several columns"),
         ("FOR VALUES FROM (1) TO (2, 3)", Family.INTEGER, "different numbers of columns"),
@@ -91,7 +95,11 @@ def test_no_interval_and_why(text: str, kind: Family, why: str) -> None:
 
 def test_decimals() -> None:
     """Nothing lies between 5 INCLUSIVE and 5 EXCLUSIVE; between 5 INCLUSIVE and 5.000001 all numbers with more digits do."""
-    first, second, third = ("START (4.5) END (5) INCLUSIVE", "START (5) EXCLUSIVE END (6)", "START (5.000001) END (6)")
+    first, second, third = (
+        "START (4.5) END (5) INCLUSIVE",
+        "START (5) EXCLUSIVE END (6)",
+        "START (5.000001) END (6)",
+    )
     low, high = interval(parse(first), Family.NUMERIC)
     assert (Family.NUMERIC.number(low), high - low) == ("4.5", 5_000_001)
     assert interval(parse(second), Family.NUMERIC)[0] == high
@@ -117,14 +125,21 @@ def test_lists() -> None:
 
 
 @settings(max_examples=500)
-@given(st.one_of(st.text(), st.from_regex(r"(FOR VALUES|START|END|VALUES|FROM|TO|IN|[('),:0-9a-z ]){1,12}")))
+@given(
+    st.one_of(
+        st.text(), st.from_regex(r"(FOR VALUES|START|END|VALUES|FROM|TO|IN|[('),:0-9a-z ]){1,12}")
+    )
+)
 def test_garbage_never_raises(text: str) -> None:
     b = parse(text)
     assert b.kind is not BoundKind.UNPARSED or b.reason
 
 
 _MOMENT = st.one_of(
-    st.dates().map(str), st.datetimes().map(str), st.integers(-5, 10**20).map(str), st.sampled_from(["2023-02-29", "24:00", "", "1 2"])
+    st.dates().map(str),
+    st.datetimes().map(str),
+    st.integers(-5, 10**20).map(str),
+    st.sampled_from(["2023-02-29", "24:00", "", "1 2"]),
 )
 
 
@@ -162,10 +177,18 @@ def test_axis_is_pythons_calendar(moment: datetime) -> None:
     want = (moment - datetime(1970, 1, 1)) // timedelta(microseconds=1)
     assert timestamp_axis(moment.isoformat(sep=" ", timespec="microseconds")) == want
     at = np.array([want])
-    assert int(grid.cells(Grain.WEEK, at)[0]) == (moment.date().toordinal() - 1 - (date(1969, 12, 29).toordinal() - 1)) // 7
+    assert (
+        int(grid.cells(Grain.WEEK, at)[0])
+        == (moment.date().toordinal() - 1 - (date(1969, 12, 29).toordinal() - 1)) // 7
+    )
     for grain in Grain:
         cell = int(grid.cells(grain, at)[0])
-        assert grid.cell_start(grain, cell) <= want < int(grid.cell_ends(grain, np.array([cell]))[0]) == grid.cell_start(grain, cell + 1)
+        assert (
+            grid.cell_start(grain, cell)
+            <= want
+            < int(grid.cell_ends(grain, np.array([cell]))[0])
+            == grid.cell_start(grain, cell + 1)
+        )
 
 
 @given(st.lists(st.integers(-50, 50), min_size=2, max_size=6, unique=True), st.booleans())
@@ -173,7 +196,10 @@ def test_merged_bound_is_the_union(cuts: list[int], classic: bool) -> None:
     cuts.sort()
     spell = "START ({}) END ({})" if classic else "FOR VALUES FROM ('{}') TO ('{}')"
     found = [parse(spell.format(a, b)) for a, b in itertools.pairwise(cuts)]
-    assert interval(parse(merged_text(found[0], found[-1], classic=classic)), Family.INTEGER) == (cuts[0], cuts[-1])
+    assert interval(parse(merged_text(found[0], found[-1], classic=classic)), Family.INTEGER) == (
+        cuts[0],
+        cuts[-1],
+    )
 
 
 @given(st.integers(1, 10**6), st.integers(1, 10**9))
@@ -189,7 +215,11 @@ def test_dates_that_are_numbers() -> None:
     assert grid.number_from_date(int(at[0]), 8) == 20240229
 
 
-@given(st.text(min_size=1).filter(lambda t: "\x00" not in t), st.text("abc019", min_size=1, max_size=20), st.booleans())
+@given(
+    st.text(min_size=1).filter(lambda t: "\x00" not in t),
+    st.text("abc019", min_size=1, max_size=20),
+    st.booleans(),
+)
 def test_names_fit(parent: str, partition: str, classic: bool) -> None:
     taken: set[str] = set()
     for _ in range(3):
@@ -205,7 +235,10 @@ def test_names_fit(parent: str, partition: str, classic: bool) -> None:
         ("x = 1", "unknown key 'x' in the top level"),
         ("[weights]\nrows = 1", "unknown key 'rows' in [weights]"),
         ('[[table]]\nmatch = "a.*"\ngrain = "x"', "unknown key 'grain' in [table[0]]"),
-        ('[default]\nmin_leaf = "10GB"\nmax_leaf = "1GB"', "min_leaf (10737418240 bytes) is more than max_leaf (1073741824 bytes)"),
+        (
+            '[default]\nmin_leaf = "10GB"\nmax_leaf = "1GB"',
+            "min_leaf (10737418240 bytes) is more than max_leaf (1073741824 bytes)",
+        ),
         ("[default]\ngrains = {fortnight = 1}", "'fortnight' is no grain"),
         ('[default]\ngrains = {day = "often"}', "'often' is no length of time"),
         ('[limits]\nmax_rewrite = "10 apples"', "max_rewrite: '10 apples' is no size"),
@@ -229,7 +262,9 @@ def test_rules_lie_over_one_another() -> None:
         '[default]\nhot_days = 10\nmax_leaf = "1GB"\n[[table]]\nmatch = "sales.*"\nhot_days = "2 weeks"\n[[table]]\nmatch = "sales.big"\n'
         'grains = {month = "60d", year = "2y"}\nstorage = "ao_row"\n'
     )
-    plain, sales, big = (policy.wishes_for(rules, s, n) for s, n in (("a", "b"), ("sales", "x"), ("sales", "big")))
+    plain, sales, big = (
+        policy.wishes_for(rules, s, n) for s, n in (("a", "b"), ("sales", "x"), ("sales", "big"))
+    )
     assert (plain.hot_days, sales.hot_days, big.hot_days) == (10, 14, 14)
     assert big.grains == ((int(Grain.MONTH), 60.0), (int(Grain.YEAR), 730.485))
     assert (plain.storage, big.storage, big.max_leaf) == ("auto", "ao_row", 1 << 30)

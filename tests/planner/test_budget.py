@@ -19,7 +19,9 @@ from gpcatalog.planner.sets.reader import Reader
 from tests.planner.made import MadeSnapshot
 from tests.planner.test_group import Piece, made, tables
 
-pytestmark = pytest.mark.xdist_group("planner-budget")  # what a property counted is looked at by a test after it
+pytestmark = pytest.mark.xdist_group(
+    "planner-budget"
+)  # what a property counted is looked at by a test after it
 
 CASES: Counter[str] = Counter()
 GAPS: list[float] = []
@@ -27,13 +29,23 @@ PRICED: list[float] = []
 
 
 @settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
-@given(st.integers(1, 6), st.integers(1, 6), st.integers(1, 3), st.integers(0, 2**32 - 1), st.floats(0.05, 0.95))
-def test_points_are_chosen_exactly(number: int, points: int, limits: int, seed: int, tightness: float) -> None:
+@given(
+    st.integers(1, 6),
+    st.integers(1, 6),
+    st.integers(1, 3),
+    st.integers(0, 2**32 - 1),
+    st.floats(0.05, 0.95),
+)
+def test_points_are_chosen_exactly(
+    number: int, points: int, limits: int, seed: int, tightness: float
+) -> None:
     """Against every combination of points: equal cost, limits kept; infeasible exactly when nothing is feasible."""
     rng = np.random.default_rng(seed)
     cost = rng.integers(0, 1000, (number, points)).astype(np.float64)
     use = rng.integers(0, 100, (number, points, limits)).astype(np.float64)
-    limit = use.min(axis=1).sum(axis=0) + tightness * (use.max(axis=1).sum(axis=0) - use.min(axis=1).sum(axis=0))
+    limit = use.min(axis=1).sum(axis=0) + tightness * (
+        use.max(axis=1).sum(axis=0) - use.min(axis=1).sum(axis=0)
+    )
     best = np.inf
     for choice in itertools.product(range(points), repeat=number):
         at = np.array(choice)
@@ -57,7 +69,9 @@ def _groupings(problem: group.Problem, table: int) -> list[np.ndarray[Any, Any]]
     gs, ge = int(problem.group_edges[table]), int(problem.group_edges[table + 1])
     ways: dict[int, list[np.ndarray[Any, Any]]] = {s: [np.zeros(len(group.RESOURCES))]}
     for u in range(s, e):
-        for option, (comps, may) in enumerate(zip(problem.singles.comps, problem.singles.allowed, strict=True)):
+        for option, (comps, may) in enumerate(
+            zip(problem.singles.comps, problem.singles.allowed, strict=True)
+        ):
             if comps is not None and may[u]:
                 ways.setdefault(u + 1, []).extend(w + comps[u] for w in ways[u])
                 assert option >= 0
@@ -66,7 +80,9 @@ def _groupings(problem: group.Problem, table: int) -> list[np.ndarray[Any, Any]]
                 continue
             for comps, may in zip(problem.groups.comps, problem.groups.allowed, strict=True):
                 if comps is not None and may[g]:
-                    ways.setdefault(int(problem.groups.end[g]), []).extend(w + comps[g] for w in ways[u])
+                    ways.setdefault(int(problem.groups.end[g]), []).extend(
+                        w + comps[g] for w in ways[u]
+                    )
         ways[u + 1] = _undominated(ways[u + 1])
     return ways[e]
 
@@ -74,7 +90,9 @@ def _groupings(problem: group.Problem, table: int) -> list[np.ndarray[Any, Any]]
 def _undominated(ways: list[np.ndarray[Any, Any]]) -> list[np.ndarray[Any, Any]]:
     found: list[np.ndarray[Any, Any]] = []
     for way in sorted({tuple(w) for w in ways}):
-        if not any(all(a <= b + 1e-12 for a, b in zip(kept[:7], way[:7], strict=True)) for kept in found):
+        if not any(
+            all(a <= b + 1e-12 for a, b in zip(kept[:7], way[:7], strict=True)) for kept in found
+        ):
             found.append(np.array(way))
     return found
 
@@ -84,20 +102,26 @@ def _undominated(ways: list[np.ndarray[Any, Any]]) -> list[np.ndarray[Any, Any]]
     st.lists(tables(), min_size=2, max_size=3), st.sampled_from(["leaves", "files", "rewrite", "leaves+rewrite"]), st.floats(0.05, 0.95),
     st.sampled_from([1.0, 0.1]),
 )  # fmt: skip
-def test_gap_to_exact_optimum(cases: list[list[Piece]], kind: str, tightness: float, press: float) -> None:
+def test_gap_to_exact_optimum(
+    cases: list[list[Piece]], kind: str, tightness: float, press: float
+) -> None:
     """Random instances of several tables, solved exactly over ALL groupings: limits kept, bound below, gap stated and recorded."""
     cases = [pieces[:7] for pieces in cases]
     snapshot = MadeSnapshot([made(pieces, f"t{n}") for n, pieces in enumerate(cases)])
     weights = Weights(rewrite=0.02 * press)
     reader = Reader(cast(Any, snapshot), Policy(default=Rule(empty="drop"), weights=weights))
     targets = "leaves" in kind or kind == "files"
-    curves = curve.build(reader, rate=5e7, headroom=None, lock_limit=None, targets=targets, progress=lambda _: None)
+    curves = curve.build(
+        reader, rate=5e7, headroom=None, lock_limit=None, targets=targets, progress=lambda _: None
+    )
     assert curves.problems
     ways = [_groupings(curves.problems[0], t) for t in range(len(cases))]
     objective = group.prices(weights, 0.0 if targets else 1.0)
-    names = {"leaves": {"leaves": LEAVES}, "files": {"files": FILES}, "rewrite": {"rewrite": REWRITE}}.get(
-        kind, {"leaves": LEAVES, "rewrite": REWRITE}
-    )
+    names = {
+        "leaves": {"leaves": LEAVES},
+        "files": {"files": FILES},
+        "rewrite": {"rewrite": REWRITE},
+    }.get(kind, {"leaves": LEAVES, "rewrite": REWRITE})
     limits = {}
     for name, r in names.items():
         low = sum(min(float(w[r]) for w in table) for table in ways)

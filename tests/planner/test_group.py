@@ -22,7 +22,9 @@ from gpcatalog.planner.policy import Policy, Rule, Weights
 from gpcatalog.planner.sets.reader import Reader
 from tests.planner.made import TAKEN_AT, MadeLeaf, MadeSnapshot, MadeTable, day_range
 
-pytestmark = pytest.mark.xdist_group("planner-group")  # what a property counted is looked at by a test after it
+pytestmark = pytest.mark.xdist_group(
+    "planner-group"
+)  # what a property counted is looked at by a test after it
 
 CASES: Counter[str] = Counter()
 NOW = date(2026, 7, 1)
@@ -55,7 +57,12 @@ def cell(grain: str, at: date) -> tuple[date, date]:
 
 @functools.cache
 def rows_files(storage: str, filled: bool, lane: bool, deep: bool) -> tuple[float, float]:
-    shape = Shape(Storage(storage), 10, place=Place.LEAF if lane else Place.INTERMEDIATE, bounds=2 if deep and lane else 1)
+    shape = Shape(
+        Storage(storage),
+        10,
+        place=Place.LEAF if lane else Place.INTERMEDIATE,
+        bounds=2 if deep and lane else 1,
+    )
     use = FILLED if filled and lane else EMPTY
     return sum(relation_cost("gp6", shape).segment.values()), relation_files("gp6", shape, use)
 
@@ -64,10 +71,24 @@ class Brute:
     """The cheapest grouping by trying them all; costs written down afresh."""
 
     def __init__(
-        self, pieces: list[Piece], grains: dict[str, int], max_leaf: int, drop: bool, weights: Weights, gain: float, segments: int
+        self,
+        pieces: list[Piece],
+        grains: dict[str, int],
+        max_leaf: int,
+        drop: bool,
+        weights: Weights,
+        gain: float,
+        segments: int,
     ) -> None:
         self.pieces = sorted(pieces, key=lambda p: p.low)
-        self.grains, self.max_leaf, self.drop, self.w, self.gain, self.segments = grains, max_leaf, drop, weights, gain, segments
+        self.grains, self.max_leaf, self.drop, self.w, self.gain, self.segments = (
+            grains,
+            max_leaf,
+            drop,
+            weights,
+            gain,
+            segments,
+        )
         self.deep = any(len(p.lanes) > 1 for p in pieces)
         self.free = [p.high <= HOT for p in self.pieces]
         n = len(self.pieces)
@@ -102,7 +123,9 @@ class Brute:
             return True
         return False
 
-    def points(self, rows: float, files: float, rewrite: float, scan: float, dropped: float) -> float:
+    def points(
+        self, rows: float, files: float, rewrite: float, scan: float, dropped: float
+    ) -> float:
         mib = 1 << 20
         return (
             self.gain * (self.w.row * rows + self.w.file * files)
@@ -114,10 +137,14 @@ class Brute:
     def group(self, i: int, j: int) -> float:
         block = self.pieces[i:j]
         lanes = [sum(p.lanes[k] for p in block) for k in range(len(block[0].lanes))]
-        segment = [sum(-(-p.lanes[k] // self.segments) for p in block) for k in range(len(block[0].lanes))]
+        segment = [
+            sum(-(-p.lanes[k] // self.segments) for p in block) for k in range(len(block[0].lanes))
+        ]
         now = block[0].storage
         asked = sum(self.rate(p) for p in block)
-        reads = sum(self.rate(p) * sum(p.lanes) * (0.25 if now == "ao_column" else 1) for p in block)
+        reads = sum(
+            self.rate(p) * sum(p.lanes) * (0.25 if now == "ao_column" else 1) for p in block
+        )
         best = float("inf")
         alone = j - i == 1
         options = [now]
@@ -138,7 +165,9 @@ class Brute:
                 r, f = rows_files(storage, size > 0, True, self.deep)
                 rows, files = rows + r, files + f
             share = 0.25 if storage == "ao_column" else 1.0
-            best = min(best, self.points(rows, files, sum(lanes), asked * sum(lanes) * share - reads, 0))
+            best = min(
+                best, self.points(rows, files, sum(lanes), asked * sum(lanes) * share - reads, 0)
+            )
         if alone and self.droppable[i]:
             best = min(best, self.points(0, 0, 0, 0, len(block[0].lanes)))
         return best
@@ -163,7 +192,15 @@ class Brute:
 
 
 STARTS = st.sampled_from(
-    [date(2025, 12, 20), date(2026, 1, 1), date(2026, 2, 20), date(2026, 5, 18), date(2026, 5, 26), date(2024, 12, 25), date(2025, 6, 27)]
+    [
+        date(2025, 12, 20),
+        date(2026, 1, 1),
+        date(2026, 2, 20),
+        date(2026, 5, 18),
+        date(2026, 5, 26),
+        date(2024, 12, 25),
+        date(2025, 6, 27),
+    ]
 )
 
 
@@ -176,9 +213,11 @@ def tables(draw: Any) -> list[Piece]:
     for _ in range(draw(st.integers(1, 12))):
         if draw(st.integers(0, 9)) == 0:
             at += timedelta(days=draw(st.integers(1, 4)))  # a gap
-        high = {"day": at + timedelta(days=1), "week": at + timedelta(days=7), "month": cell("month", at)[1]}.get(
-            width, at + timedelta(days=draw(st.integers(1, 3)))
-        )
+        high = {
+            "day": at + timedelta(days=1),
+            "week": at + timedelta(days=7),
+            "month": cell("month", at)[1],
+        }.get(width, at + timedelta(days=draw(st.integers(1, 3))))
         sizes = st.sampled_from([0, 0, 1 << 20, 64 << 20, 900 << 20, 5 << 30])
         lanes = [draw(sizes) for _ in range(2 if deep else 1)]
         storage = "ao_row" if draw(st.integers(0, 14)) == 0 else "ao_column"
@@ -187,7 +226,11 @@ def tables(draw: Any) -> list[Piece]:
     return pieces
 
 
-GRAINS = st.dictionaries(st.sampled_from(["day", "week", "month", "quarter", "year"]), st.sampled_from([0, 60, 120]), min_size=1)
+GRAINS = st.dictionaries(
+    st.sampled_from(["day", "week", "month", "quarter", "year"]),
+    st.sampled_from([0, 60, 120]),
+    min_size=1,
+)
 WEIGHTS = st.builds(
     Weights, row=st.sampled_from([0.0, 1.0]), file=st.sampled_from([0.0, 1.0, 10.0]), rewrite=st.sampled_from([0.0, 0.02, 1.0]),
     scan=st.sampled_from([0.0, 0.01, 0.3]), drop=st.sampled_from([0.0, 5.0, 500.0]),
@@ -221,7 +264,12 @@ def made(pieces: list[Piece], name: str) -> MadeTable:
     st.sampled_from([0.0, 0.3, 1.0, 50.0]),
 )
 def test_equals_brute_force(
-    cases: list[list[Piece]], grains: dict[str, int], max_leaf: int, drop: bool, weights: Weights, gain: float
+    cases: list[list[Piece]],
+    grains: dict[str, int],
+    max_leaf: int,
+    drop: bool,
+    weights: Weights,
+    gain: float,
 ) -> None:
     snapshot = MadeSnapshot([made(pieces, f"t{n}") for n, pieces in enumerate(cases)])
     rule = Rule(grains=dict(grains), max_leaf=max_leaf, empty="drop" if drop else "keep")
@@ -260,7 +308,9 @@ def test_seconds_are_copying_and_ddl() -> None:
     problem = group.prepare(chunk, now=reader.now, column_share=0.25)
     solved = group.solve(problem, group.prices(Weights(), 1e6)[:, None])
     seconds = float(solved.totals[0, group.SECONDS, 0])
-    assert seconds == pytest.approx(10 * DROP_SECONDS + ADD_SECONDS + EXCHANGE_SECONDS + 10 * (25 << 20) / COPY_RATE)
+    assert seconds == pytest.approx(
+        10 * DROP_SECONDS + ADD_SECONDS + EXCHANGE_SECONDS + 10 * (25 << 20) / COPY_RATE
+    )
     assert TAKEN_AT.date() == NOW
 
 
@@ -269,5 +319,7 @@ def test_cases_are_many(capsys: pytest.CaptureFixture[str]) -> None:
     if not CASES:
         pytest.skip("the property did not run in this process")
     with capsys.disabled():
-        print(f"\n[grouping] {CASES['tables']:,} tables equal brute force over {CASES['groupings tried']:,} groupings")
+        print(
+            f"\n[grouping] {CASES['tables']:,} tables equal brute force over {CASES['groupings tried']:,} groupings"
+        )
     assert CASES["tables"] >= 250

@@ -54,7 +54,9 @@ def gp7(gp7_dsn: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tupl
 
 
 @pytest.fixture(scope="module", params=["pg_dsn", "pgnew_dsn"])
-def pg(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Snapshot]]:
+def pg(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[str, Snapshot]]:
     dsn = fresh_database(request.getfixturevalue(request.param), "plan_pg")
     live.fill(dsn, "pg")
     with live.taken(dsn, tmp_path_factory.mktemp("pg") / "s.gpcatalog") as snapshot:
@@ -76,7 +78,9 @@ def check_greenplum(tables: dict[str, TablePlan], classic: bool) -> None:
     assert (months[0].name == "daily_1_prt_p2025m01") == classic
     levels = merges("levels")
     assert [len(m.new) for m in levels] == [3, 3]  # a single day in April stays
-    assert {n.path for n in levels[0].new} == ({("eu",), ("us",), ("rest",)} if classic else {(x.bound,) for x in levels[0].new})
+    assert {n.path for n in levels[0].new} == (
+        {("eu",), ("us",), ("rest",)} if classic else {(x.bound,) for x in levels[0].new}
+    )
     assert all(len(m.leaves) == 3 * len(m.units) for m in levels)
     assert "the default partition holds no rows of the new range" in merges("defaulted")[0].rests_on
     assert tables["defaulted"].left[0].leaves == 1
@@ -108,7 +112,10 @@ _CATALOGS = """
 
 def _rows(dsn: str) -> int:
     """Rows of the catalogs on the first segment."""
-    each = (f"SELECT count(*) FROM gp_dist_random('{c}') WHERE gp_segment_id = 0" for c in _CATALOGS.split())
+    each = (
+        f"SELECT count(*) FROM gp_dist_random('{c}') WHERE gp_segment_id = 0"
+        for c in _CATALOGS.split()
+    )
     return sum(int(live.value(dsn, statement)) for statement in each)
 
 
@@ -126,14 +133,21 @@ def test_promised_rows_are_there(generation: str, request: pytest.FixtureRequest
         for unit in step.units:
             assert unit.lower is not None
             conn.execute(f"ALTER TABLE numbers DROP PARTITION FOR ({unit.lower.axis})")
-        conn.execute(f"ALTER TABLE numbers ADD PARTITION {step.partition} START ({low.value}) END ({high.value})")
-        if generation == "gp6":  # a migration exchanges: the leaf it leaves was made as a plain table, with an array type
+        conn.execute(
+            f"ALTER TABLE numbers ADD PARTITION {step.partition} START ({low.value}) END ({high.value})"
+        )
+        if (
+            generation == "gp6"
+        ):  # a migration exchanges: the leaf it leaves was made as a plain table, with an array type
             conn.execute("CREATE TABLE stage (LIKE numbers) DISTRIBUTED BY (id)")
-            conn.execute(f"ALTER TABLE numbers EXCHANGE PARTITION {step.partition} WITH TABLE stage")
+            conn.execute(
+                f"ALTER TABLE numbers EXCHANGE PARTITION {step.partition} WITH TABLE stage"
+            )
             conn.execute("DROP TABLE stage")
     assert before - _rows(dsn) == step.gain.rows
     assert (
-        live.value(dsn, f"SELECT count(*) FROM pg_class WHERE relname = '{step.name}'") == (1 if generation == "gp6" else 0)
+        live.value(dsn, f"SELECT count(*) FROM pg_class WHERE relname = '{step.name}'")
+        == (1 if generation == "gp6" else 0)
         or generation == "gp7"
     )
 
@@ -149,7 +163,9 @@ def test_postgres(pg: tuple[str, Snapshot]) -> None:
     assert grains("defaulted") == [31, 9]
     assert "foreign key" in tables["referenced"].alone
     assert "hash" in tables["hashed"].alone
-    assert grains("several") == [2]  # from 0 to 2; the last one of the four is where writing goes on
+    assert grains("several") == [
+        2
+    ]  # from 0 to 2; the last one of the four is where writing goes on
     assert grains("zoned") == [30]  # midnights in Moscow
     assert grains("spelled") == [30]  # 20250101 … is a calendar too
     assert tables["spelled"].axis == "dates as 8-digit numbers"
@@ -174,13 +190,17 @@ externalise_after = "100d"
 """
 
 
-def check_policy(snapshot: Snapshot, tmp_path: Path, greenplum: bool, *, classic: bool = False) -> None:
+def check_policy(
+    snapshot: Snapshot, tmp_path: Path, greenplum: bool, *, classic: bool = False
+) -> None:
     """Lists put together, a level that prunes nothing, a table too small, cold leaves outside: as text, explained, as a file."""
     rules = tmp_path / "policy.toml"
     rules.write_text(POLICY)
 
     def call(*words: str) -> str:
-        said = CliRunner().invoke(app, ["--snapshot", str(snapshot.path), "--policy", str(rules), *words])
+        said = CliRunner().invoke(
+            app, ["--snapshot", str(snapshot.path), "--policy", str(rules), *words]
+        )
         assert said.exit_code == 0, said.output
         return said.stdout
 
@@ -205,7 +225,9 @@ def check_policy(snapshot: Snapshot, tmp_path: Path, greenplum: bool, *, classic
     assert all(s.proposal for s in outside)
     assert "unpartition: the policy says so" in call("--explain", "public.small")
     assert ("flatten: the policy says so" in call("--explain", "public.single")) != classic
-    assert ("flatten: Greenplum 6 cannot take a level out of a table" in text.replace("\n", " ")) == classic
+    assert (
+        "flatten: Greenplum 6 cannot take a level out of a table" in text.replace("\n", " ")
+    ) == classic
     assert "merge into one group of" in call("--explain", "public.listed")
     daily = call("--explain", "public.daily")
     assert ("old enough to live in files outside" in daily) == greenplum
@@ -231,15 +253,21 @@ def test_what_a_policy_asks_for_on_postgres(pg: tuple[str, Snapshot], tmp_path: 
 
 @pytest.mark.postgres
 @pytest.mark.parametrize("fixture", ["pg_dsn", "pgnew_dsn"])
-def test_pg_partman_follows_the_grain(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+def test_pg_partman_follows_the_grain(
+    fixture: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
     """A set as pg_partman makes it: what it would go on making is as the merges are, as far ahead as now; its retention is heeded."""
     dsn = fresh_database(request.getfixturevalue(fixture), "plan_partman")
     version = partman(dsn)
     say = "'public.t', 'd', 'native', 'daily'" if version == 4 else "'public.t', 'd', '1 day'"
     with psycopg.connect(dsn, autocommit=True) as conn:
         conn.execute("CREATE TABLE t (id int NOT NULL, d date NOT NULL) PARTITION BY RANGE (d)")
-        conn.execute(f"SELECT partman.create_parent({say}, p_premake := 10, p_start_partition := (current_date - 200)::text)")
-        conn.execute("INSERT INTO t SELECT i, current_date - i % 200 FROM generate_series(1, 2000) i")
+        conn.execute(
+            f"SELECT partman.create_parent({say}, p_premake := 10, p_start_partition := (current_date - 200)::text)"
+        )
+        conn.execute(
+            "INSERT INTO t SELECT i, current_date - i % 200 FROM generate_series(1, 2000) i"
+        )
         conn.execute("UPDATE partman.part_config SET retention = '120 days'")
         conn.execute("ANALYZE t")
     with live.taken(dsn, tmp_path / "s.gpcatalog") as snapshot:
@@ -259,13 +287,17 @@ def test_pg_partman_follows_the_grain(fixture: str, request: pytest.FixtureReque
         asked = planned(snapshot, grains={"week": 40}, hot_days=30, keep="90d")["t"].steps[-1]
         assert isinstance(asked, Reconfigure)
         assert asked.wanted["retention"] == "90 days"
-        note = " ".join(planning.make(snapshot, Policy(default=Rule(grains={"week": 40}))).plan.notes)
+        note = " ".join(
+            planning.make(snapshot, Policy(default=Rule(grains={"week": 40}))).plan.notes
+        )
         assert "pg_partman maintains 1 table that would be merged" in note
     with psycopg.connect(dsn, autocommit=True) as conn:
         # the server takes what is proposed, as it stands
         said = ", ".join(f"{name} = '{value}'" for name, value in step.wanted.items())
         conn.execute(f"UPDATE partman.part_config SET {said} WHERE parent_table = 'public.t'")
-        found = conn.execute("SELECT partition_interval::interval = interval '1 week', premake FROM partman.part_config").fetchone()
+        found = conn.execute(
+            "SELECT partition_interval::interval = interval '1 week', premake FROM partman.part_config"
+        ).fetchone()
         assert found == (True, 2)
 
 
@@ -275,8 +307,12 @@ def test_unknown_dependents_are_not_none(pg_dsn: str, tmp_path: Path) -> None:
     with psycopg.connect(dsn, autocommit=True) as conn:
         conn.execute("CREATE TABLE t (id int, d date) PARTITION BY RANGE (d)")
         for n in range(1, 9):
-            conn.execute(f"CREATE TABLE t_{n} PARTITION OF t FOR VALUES FROM ('2022-01-0{n}') TO ('2022-01-0{n + 1}')".encode())
-        conn.execute("INSERT INTO t SELECT i, date '2022-01-01' + i % 8 FROM generate_series(1, 100) i")
+            conn.execute(
+                f"CREATE TABLE t_{n} PARTITION OF t FOR VALUES FROM ('2022-01-0{n}') TO ('2022-01-0{n + 1}')".encode()
+            )
+        conn.execute(
+            "INSERT INTO t SELECT i, date '2022-01-01' + i % 8 FROM generate_series(1, 100) i"
+        )
         conn.execute("ANALYZE t")
     rule = {"grains": {"month": 0.0}, "hot_days": 0}
     with live.taken(dsn, tmp_path / "read.gpcatalog") as snapshot:
@@ -288,4 +324,6 @@ def test_unknown_dependents_are_not_none(pg_dsn: str, tmp_path: Path) -> None:
                 table = planned(snapshot, **rule, **more)["t"]
                 assert table.steps == []
                 reasons = {x.reason for x in table.left}
-                assert reasons == {"its views, triggers, policies and foreign keys are unknown (probe partition_facts: busy)"}
+                assert reasons == {
+                    "its views, triggers, policies and foreign keys are unknown (probe partition_facts: busy)"
+                }

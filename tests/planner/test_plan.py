@@ -24,7 +24,15 @@ from gpcatalog.errors import CatalogError
 from gpcatalog.lab import synthetic
 from gpcatalog.model.bounds import Family, interval, parse
 from gpcatalog.planner import planning, policy
-from gpcatalog.planner.operations import Convert, DropEmpty, Externalise, Flatten, Merge, Reconfigure, Unpartition
+from gpcatalog.planner.operations import (
+    Convert,
+    DropEmpty,
+    Externalise,
+    Flatten,
+    Merge,
+    Reconfigure,
+    Unpartition,
+)
 from gpcatalog.planner.plan import Plan
 from gpcatalog.planner.planning import Request
 from gpcatalog.planner.policy import Limits, Policy, Rule
@@ -39,7 +47,9 @@ def check_plan(full: Plan, snapshot: Any) -> None:
     """What holds for every plan: leaves once, bounds whole, no gaps, defaults untouched, names that fit, sums that add up."""
     for table in full.tables:
         seen: set[int] = set()
-        kept = {r["oid"]: r for r in snapshot.rows("SELECT * FROM relation WHERE root = ?", [table.oid])}
+        kept = {
+            r["oid"]: r for r in snapshot.rows("SELECT * FROM relation WHERE root = ?", [table.oid])
+        }
         names = {r["name"] for r in kept.values()}
         leaves = table.leaves
         for step in table.steps:
@@ -52,7 +62,9 @@ def check_plan(full: Plan, snapshot: Any) -> None:
             assert not any(kept[o]["is_default"] and kept[o]["level"] == table.level for o in mine)
             if isinstance(step, Merge):
                 leaves -= len(step.leaves) - len(step.new)
-                assert sum(leaf.bytes or 0 for leaf in step.leaves) == sum(n.bytes or 0 for n in step.new)
+                assert sum(leaf.bytes or 0 for leaf in step.leaves) == sum(
+                    n.bytes or 0 for n in step.new
+                )
                 for new in step.new:
                     assert len(new.name.encode()) <= 63
                     assert new.name not in names
@@ -60,7 +72,11 @@ def check_plan(full: Plan, snapshot: Any) -> None:
                 if step.lower is None:
                     continue
                 # neighbours touch, and the merged bound is exactly their union
-                kind = Family.DATE if "date" in step.bound or "-" in (step.lower.value or "") else Family.INTEGER
+                kind = (
+                    Family.DATE
+                    if "date" in step.bound or "-" in (step.lower.value or "")
+                    else Family.INTEGER
+                )
                 kind = Family.TIMESTAMP if ":" in (step.lower.value or "") else kind
                 kind = Family.INTEGER if (step.lower.value or "").lstrip("-").isdigit() else kind
                 ends = [interval(parse(u.bound), kind) for u in step.units]
@@ -89,54 +105,94 @@ def make(snapshot: Any, rules: Policy | None = None, **limits: Any) -> planning.
 
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
-    st.lists(tables(), min_size=1, max_size=12), GRAINS, WEIGHTS, st.sampled_from([None, "week", "month"]), st.sampled_from([None, "90d"])
+    st.lists(tables(), min_size=1, max_size=12),
+    GRAINS,
+    WEIGHTS,
+    st.sampled_from([None, "week", "month"]),
+    st.sampled_from([None, "90d"]),
 )
 def test_plans_hold_what_they_promise(
-    cases: list[list[Piece]], grains: dict[str, int], weights: policy.Weights, unit: str | None, keep: str | None
+    cases: list[list[Piece]],
+    grains: dict[str, int],
+    weights: policy.Weights,
+    unit: str | None,
+    keep: str | None,
 ) -> None:
     snapshot = MadeSnapshot([made(pieces, f"t{n}") for n, pieces in enumerate(cases)])
-    rules = Policy(default=Rule(grains=dict(grains), retention_unit=unit, keep=keep), weights=weights)
+    rules = Policy(
+        default=Rule(grains=dict(grains), retention_unit=unit, keep=keep), weights=weights
+    )
     full = make(snapshot, rules).full()
     check_plan(full, snapshot)
     hot = (date(2026, 7, 1) - timedelta(days=31)).isoformat()
     for table in full.tables:
         for step in table.steps:
             if isinstance(step, (Merge, Convert, DropEmpty)):
-                assert all(u.upper is not None and str(u.upper.value) <= hot for u in step.units), "the hot window was touched"
+                assert all(u.upper is not None and str(u.upper.value) <= hot for u in step.units), (
+                    "the hot window was touched"
+                )
             if isinstance(step, Merge) and unit == "month":
-                assert len({str(u.lower.value)[:7] for u in step.units if u.lower}) == 1, "a merge outlives its retention unit"
+                assert len({str(u.lower.value)[:7] for u in step.units if u.lower}) == 1, (
+                    "a merge outlives its retention unit"
+                )
             if isinstance(step, Merge) and keep:
                 assert all(str(u.upper.value) > "2026-04-02" for u in step.units if u.upper)
     again = make(snapshot, rules).full()
-    assert [s.id for t in again.tables for s in t.steps] == [s.id for t in full.tables for s in t.steps]
+    assert [s.id for t in again.tables for s in t.steps] == [
+        s.id for t in full.tables for s in t.steps
+    ]
     assert again.id == full.id
     snapshot.close()
 
 
-def daily(n: int, first: date = date(2026, 1, 1), *, classic: bool = True, **more: Any) -> list[MadeLeaf]:
+def daily(
+    n: int, first: date = date(2026, 1, 1), *, classic: bool = True, **more: Any
+) -> list[MadeLeaf]:
     return [
-        MadeLeaf(day_range(str(first + timedelta(days=i)), str(first + timedelta(days=i + 1)), classic=classic), **more) for i in range(n)
+        MadeLeaf(
+            day_range(
+                str(first + timedelta(days=i)), str(first + timedelta(days=i + 1)), classic=classic
+            ),
+            **more,
+        )
+        for i in range(n)
     ]
 
 
 def flat_table(generation: str) -> MadeSnapshot:
     """Days that have one partition each below them."""
     days = daily(20, classic=generation == "gp6")
-    return MadeSnapshot([MadeTable("flat", [MadeLeaf(x.bound, lanes=[1 << 20]) for x in days])], generation=generation)
+    return MadeSnapshot(
+        [MadeTable("flat", [MadeLeaf(x.bound, lanes=[1 << 20]) for x in days])],
+        generation=generation,
+    )
 
 
 def zoo() -> MadeSnapshot:
-    two = [MadeLeaf(day_range(f"2026-01-{d:02d}", f"2026-01-{d + 1:02d}"), lanes=[1 << 20, 0]) for d in range(1, 29)]
+    two = [
+        MadeLeaf(day_range(f"2026-01-{d:02d}", f"2026-01-{d + 1:02d}"), lanes=[1 << 20, 0])
+        for d in range(1, 29)
+    ]
     return MadeSnapshot(
         [
             MadeTable("days", [*daily(170), MadeLeaf("DEFAULT", False, 0, default=True)]),
             MadeTable("levels", two),
-            MadeTable("values", [MadeLeaf(f"VALUES ('{c}'::text)") for c in "abc"], key_type="text", strategy="list"),
+            MadeTable(
+                "values",
+                [MadeLeaf(f"VALUES ('{c}'::text)") for c in "abc"],
+                key_type="text",
+                strategy="list",
+            ),
             MadeTable("garbled", [*daily(5), MadeLeaf("START (now()) END (later())")]),
             MadeTable(
-                "numbers", [MadeLeaf(f"START ({n * 10}) END ({n * 10 + 10})") for n in range(30)], key_type="integer", storage="heap"
+                "numbers",
+                [MadeLeaf(f"START ({n * 10}) END ({n * 10 + 10})") for n in range(30)],
+                key_type="integer",
+                storage="heap",
             ),
-            MadeTable("hash", [MadeLeaf("FOR VALUES WITH (modulus 2, remainder 0)")], strategy="hash"),
+            MadeTable(
+                "hash", [MadeLeaf("FOR VALUES WITH (modulus 2, remainder 0)")], strategy="hash"
+            ),
             MadeTable("copied", daily(3), facts=[("distribution", "REPLICATED")]),
             MadeTable("keyed", daily(3), facts=[("foreign key", "fk1")]),
             MadeTable("seen", daily(28), leaf_facts=[(9, "view", "v")]),
@@ -151,11 +207,21 @@ def golden(name: str, text: str) -> None:
     if os.environ.get("WRITE_GOLDEN"):
         GOLDEN.mkdir(exist_ok=True)
         file.write_text(text, encoding="utf-8")
-    assert text == file.read_text(encoding="utf-8"), f"differs from {file.name}; WRITE_GOLDEN=1 rewrites it"
+    assert text == file.read_text(encoding="utf-8"), (
+        f"differs from {file.name}; WRITE_GOLDEN=1 rewrites it"
+    )
 
 
 def rendered(write: Any) -> str:
-    out = Console(width=80, file=open(os.devnull, "w"), record=True, no_color=True, highlight=False, markup=False, emoji=False)  # noqa: SIM115
+    out = Console(
+        width=80,
+        file=open(os.devnull, "w"),  # noqa: SIM115
+        record=True,
+        no_color=True,
+        highlight=False,
+        markup=False,
+        emoji=False,
+    )
     write(out)
     text = "\n".join(line.rstrip() for line in out.export_text().splitlines()) + "\n"
     assert "\x1b" not in text
@@ -165,26 +231,57 @@ def rendered(write: Any) -> str:
 
 def test_golden_text() -> None:
     planned = make(zoo())
-    golden("plan.txt", rendered(lambda out: plan_text.show(planned.plan, planned.table_plans, planned.left(), planned.losses(), out)))
+    golden(
+        "plan.txt",
+        rendered(
+            lambda out: plan_text.show(
+                planned.plan, planned.table_plans, planned.left(), planned.losses(), out
+            )
+        ),
+    )
 
 
 def test_drops_stand_apart_in_the_text() -> None:
     # filled in spring, an empty leaf of 2024 that nothing can be joined with, made ahead until 2029: the snapshot is of July 2026
-    gap, ahead = daily(1, date(2024, 1, 15), filled=False, bytes=0), daily(1200, date(2026, 7, 1), filled=False, bytes=0)
-    with_default = MadeTable("with_default", [*gap, *daily(60, date(2026, 5, 2)), MadeLeaf("", default=True, filled=False, bytes=0)])
-    planned = make(MadeSnapshot([MadeTable("bare", [*gap, *daily(60, date(2026, 5, 2)), *ahead]), with_default]))
-    golden("drops.txt", rendered(lambda out: plan_text.show(planned.plan, planned.table_plans, planned.left(), planned.losses(), out)))
+    gap, ahead = (
+        daily(1, date(2024, 1, 15), filled=False, bytes=0),
+        daily(1200, date(2026, 7, 1), filled=False, bytes=0),
+    )
+    with_default = MadeTable(
+        "with_default",
+        [*gap, *daily(60, date(2026, 5, 2)), MadeLeaf("", default=True, filled=False, bytes=0)],
+    )
+    planned = make(
+        MadeSnapshot(
+            [MadeTable("bare", [*gap, *daily(60, date(2026, 5, 2)), *ahead]), with_default]
+        )
+    )
+    golden(
+        "drops.txt",
+        rendered(
+            lambda out: plan_text.show(
+                planned.plan, planned.table_plans, planned.left(), planned.losses(), out
+            )
+        ),
+    )
     now, day = date(2026, 7, 1), timedelta(days=1)
     steps = {t.table: [s for s in t.steps if isinstance(s, DropEmpty)] for t in planned.tables()}
     assert {s.where for s in steps["bare"]} == {"past", "premade"}
-    dropped = [date.fromisoformat(str(u.lower.value)) for s in steps["bare"] for u in s.units if u.lower]
+    dropped = [
+        date.fromisoformat(str(u.lower.value)) for s in steps["bare"] for u in s.units if u.lower
+    ]
     assert sum(d < now for d in dropped) == 1
     # nothing between the hot window and the horizon
     assert not [d for d in dropped if now - 31 * day <= d + day and d < now + 400 * day]
-    assert sum(d >= now for d in dropped) == 1200 - 401  # the leaf that the horizon falls into stays
+    assert (
+        sum(d >= now for d in dropped) == 1200 - 401
+    )  # the leaf that the horizon falls into stays
     assert any("no partition would take them" in text for text in steps["bare"][0].rests_on)
     assert any("go to the default partition" in text for text in steps["with_default"][0].rests_on)
-    kept = make(MadeSnapshot([MadeTable("bare", gap + daily(3, date(2026, 5, 2)))]), Policy(default=Rule(empty="keep")))
+    kept = make(
+        MadeSnapshot([MadeTable("bare", gap + daily(3, date(2026, 5, 2)))]),
+        Policy(default=Rule(empty="keep")),
+    )
     assert kept.plan.effort.dropped == 0
 
 
@@ -195,7 +292,10 @@ def test_golden_explain(name: str) -> None:
     planned = make(zoo(), max_rewrite="4GB")
     root = next(r for r in planned.reader.roots if r.name == name)
     found = next(iter(planned.tables({root.index})))
-    golden(f"explain_{name}.txt", rendered(lambda out: plan_text.explain(found, Explainer(planned, root).rows(), out)))
+    golden(
+        f"explain_{name}.txt",
+        rendered(lambda out: plan_text.explain(found, Explainer(planned, root).rows(), out)),
+    )
 
 
 def test_golden_json() -> None:
@@ -203,7 +303,12 @@ def test_golden_json() -> None:
     small = MadeSnapshot(
         [
             MadeTable(
-                "days", [*daily(4, date(2026, 3, 1)), *daily(2, date(2026, 3, 9), filled=False, bytes=0), *daily(1, date(2026, 6, 29))]
+                "days",
+                [
+                    *daily(4, date(2026, 3, 1)),
+                    *daily(2, date(2026, 3, 9), filled=False, bytes=0),
+                    *daily(1, date(2026, 6, 29)),
+                ],
             ),
             MadeTable("levels", [MadeLeaf(x.bound, lanes=[1 << 20, 0]) for x in daily(2)]),
             MadeTable("large", daily(1, bytes=20 << 20)),
@@ -223,10 +328,19 @@ def test_golden_json() -> None:
 def test_a_plan_file_is_read_as_it_was_made() -> None:
     rules = Policy(
         default=Rule(merge_lists=8, externalise_after="1y", keep="10y"),
-        table=[Rule(match="*days*", flatten=True), Rule(match="*numbers*", unpartition_below="10GB")],
+        table=[
+            Rule(match="*days*", flatten=True),
+            Rule(match="*numbers*", unpartition_below="10GB"),
+        ],
     )
     kinds: set[str] = set()
-    old = MadeTable("old", [*daily(400, date(2023, 1, 1), bytes=8 << 30), *daily(5, date(2026, 1, 1), filled=False, bytes=0)])
+    old = MadeTable(
+        "old",
+        [
+            *daily(400, date(2023, 1, 1), bytes=8 << 30),
+            *daily(5, date(2026, 1, 1), filled=False, bytes=0),
+        ],
+    )
     flat = MadeTable("days", [MadeLeaf(x.bound, lanes=[1 << 20]) for x in daily(90, classic=False)])
     for snapshot in (zoo(), MadeSnapshot([flat], generation="gp7"), MadeSnapshot([old])):
         planned = make(snapshot, rules)
@@ -252,7 +366,10 @@ def test_what_is_no_plan_is_told(text: str, said: str) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('{"schema": "gpcatalog.plan/1"}', "is of schema gpcatalog.plan/1, gpcatalog.plan/2 is understood"),
+        (
+            '{"schema": "gpcatalog.plan/1"}',
+            "is of schema gpcatalog.plan/1, gpcatalog.plan/2 is understood",
+        ),
         ("{}", "does not say that it is a plan"),
         ("[]", "is no plan: Expected `object`"),
         ("{", "is no plan: Input data was truncated"),
@@ -278,9 +395,30 @@ def test_columns_that_do_not_fit_are_told() -> None:
     harms: tuple[dict[str, Any], ...] = (
         {"texts": []},
         {"tables": [{**whole["tables"][0], "looks": []}]},
-        {"tables": [{**whole["tables"][0], "partitions": {**whole["tables"][0]["partitions"], "oid": [[1, 2, 3, 4]]}}]},
-        {"tables": [{**whole["tables"][0], "partitions": {**whole["tables"][0]["partitions"], "oid": [[1, 2]]}}]},
-        {"tables": [{**whole["tables"][0], "partitions": {**whole["tables"][0]["partitions"], "oid": [[1, 10**18, 0]]}}]},
+        {
+            "tables": [
+                {
+                    **whole["tables"][0],
+                    "partitions": {**whole["tables"][0]["partitions"], "oid": [[1, 2, 3, 4]]},
+                }
+            ]
+        },
+        {
+            "tables": [
+                {
+                    **whole["tables"][0],
+                    "partitions": {**whole["tables"][0]["partitions"], "oid": [[1, 2]]},
+                }
+            ]
+        },
+        {
+            "tables": [
+                {
+                    **whole["tables"][0],
+                    "partitions": {**whole["tables"][0]["partitions"], "oid": [[1, 10**18, 0]]},
+                }
+            ]
+        },
     )
     for harm in harms:
         with pytest.raises(msgspec.ValidationError):
@@ -289,7 +427,10 @@ def test_columns_that_do_not_fit_are_told() -> None:
 
 @given(
     st.lists(st.one_of(st.integers(-3, 12), st.none()), max_size=30),
-    st.lists(st.sampled_from([*(f"p{n}" for n in range(14)), "p09", "p10x", "1_2", "1_3", "2_3", ""]), max_size=30),
+    st.lists(
+        st.sampled_from([*(f"p{n}" for n in range(14)), "p09", "p10x", "1_2", "1_3", "2_3", ""]),
+        max_size=30,
+    ),
 )
 def test_columns_hold_what_was_put_in(some: list[int | None], words: list[str]) -> None:
     assert list(plan_json.numbers(plan_json.pack_numbers(some))) == some
@@ -310,11 +451,21 @@ def test_left_alone_with_reasons() -> None:
 
 def test_lists_join_where_a_policy_says_so() -> None:
     snapshot = MadeSnapshot(
-        [MadeTable("v", [MadeLeaf(f"VALUES ('{c}'::text)", bytes=1 << 20) for c in "dbacfe"], key_type="text", strategy="list")]
+        [
+            MadeTable(
+                "v",
+                [MadeLeaf(f"VALUES ('{c}'::text)", bytes=1 << 20) for c in "dbacfe"],
+                key_type="text",
+                strategy="list",
+            )
+        ]
     )
     (table,) = make(snapshot, Policy(default=Rule(merge_lists=4))).full().tables
     merges = [s for s in table.steps if isinstance(s, Merge)]
-    assert [m.bound for m in merges] == ["VALUES ('a'::text, 'b'::text, 'c'::text, 'd'::text)", "VALUES ('e'::text, 'f'::text)"]
+    assert [m.bound for m in merges] == [
+        "VALUES ('a'::text, 'b'::text, 'c'::text, 'd'::text)",
+        "VALUES ('e'::text, 'f'::text)",
+    ]
 
 
 def test_unpartition_flatten_externalise() -> None:
@@ -330,8 +481,13 @@ def test_unpartition_flatten_externalise() -> None:
     assert [n.bound for n in step.new] == [u.bound for u in step.units]
     planned = make(flat_table("gp6"), Policy(default=Rule(flatten=True)))
     assert not any(isinstance(s, Flatten) for t in planned.tables() for s in t.steps)
-    assert any("flatten: Greenplum 6 cannot take a level out of a table" in note for note in planned.plan.notes)
-    full = make(MadeSnapshot([MadeTable("old", daily(170))]), Policy(default=Rule(externalise_after="90d"))).full()
+    assert any(
+        "flatten: Greenplum 6 cannot take a level out of a table" in note
+        for note in planned.plan.notes
+    )
+    full = make(
+        MadeSnapshot([MadeTable("old", daily(170))]), Policy(default=Rule(externalise_after="90d"))
+    ).full()
     outside = [s for s in full.tables[0].steps if isinstance(s, Externalise)]
     assert len(outside) == 91
     assert all(s.proposal for s in outside)
@@ -339,25 +495,34 @@ def test_unpartition_flatten_externalise() -> None:
 
 def test_contradicting_limits_say_what_can_be_reached() -> None:
     snapshot = MadeSnapshot([MadeTable("t", daily(150, bytes=10 << 20))])
-    with pytest.raises(CatalogError, match="contradict each other: target_leaves = 40 and max_rewrite") as told:
+    with pytest.raises(
+        CatalogError, match="contradict each other: target_leaves = 40 and max_rewrite"
+    ) as told:
         make(snapshot, target_leaves=40, max_rewrite="700MB")
     least = int(told.value.hint.split(" about ")[1].split(" ")[0])
     # what is said can be had, and not one leaf less
-    assert round(make(snapshot, target_leaves=least, max_rewrite="700MB").plan.after.leaves) == least
+    assert (
+        round(make(snapshot, target_leaves=least, max_rewrite="700MB").plan.after.leaves) == least
+    )
     with pytest.raises(CatalogError, match="contradict"):
         make(snapshot, target_leaves=least - 1, max_rewrite="700MB")
 
 
 def test_whole_tables_keep_the_limits() -> None:
     rules = Policy(default=Rule(unpartition_below="1GB"))
-    tables = [MadeTable(f"small_{n}", daily(20, bytes=size)) for n, size in enumerate((1 << 20, 2 << 20, 30 << 20))]
+    tables = [
+        MadeTable(f"small_{n}", daily(20, bytes=size))
+        for n, size in enumerate((1 << 20, 2 << 20, 30 << 20))
+    ]
 
     def names(**limits: Any) -> tuple[set[str], planning.PlanResult]:
         planned = make(MadeSnapshot(tables), rules, **limits)
         full = planned.full()
         assert all(x.kept for x in full.limits), full.limits
         assert full.effort.rewrite == sum(s.cost.bytes or 0 for t in full.tables for s in t.steps)
-        return {t.table for t in full.tables if any(isinstance(s, Unpartition) for s in t.steps)}, planned
+        return {
+            t.table for t in full.tables if any(isinstance(s, Unpartition) for s in t.steps)
+        }, planned
 
     assert names()[0] == {"small_0", "small_1", "small_2"}
     # the smallest first, and what is left of the limit is for merging
@@ -377,17 +542,33 @@ def test_whole_tables_keep_the_limits() -> None:
 
 
 def test_partman_follows() -> None:
-    config = json.dumps({"parent_table": "s.p", "partition_interval": "1 day", "premake": 4, "retention": None})
-    leaves = [MadeLeaf(day_range(x.bound.split("'")[1], x.bound.split("'")[3], classic=False)) for x in daily(150)]
+    config = json.dumps(
+        {"parent_table": "s.p", "partition_interval": "1 day", "premake": 4, "retention": None}
+    )
+    leaves = [
+        MadeLeaf(day_range(x.bound.split("'")[1], x.bound.split("'")[3], classic=False))
+        for x in daily(150)
+    ]
     snapshot = MadeSnapshot(
-        [MadeTable("p", leaves, storage="heap", facts=[("pg_partman", config), ("pg_partman version", "5.2.4")])], generation="pg15"
+        [
+            MadeTable(
+                "p",
+                leaves,
+                storage="heap",
+                facts=[("pg_partman", config), ("pg_partman version", "5.2.4")],
+            )
+        ],
+        generation="pg15",
     )
     (table,) = make(snapshot, Policy(default=Rule(grains={"month": 40}))).full().tables
     step = table.steps[-1]
     assert isinstance(step, Reconfigure)
     assert step.wanted == {"partition_interval": "1 month", "premake": "1"}
     assert step.now["partition_interval"] == "1 day"
-    assert any("pg_partman maintains 1 table" in note for note in make(snapshot, Policy(default=Rule(grains={"month": 40}))).plan.notes)
+    assert any(
+        "pg_partman maintains 1 table" in note
+        for note in make(snapshot, Policy(default=Rule(grains={"month": 40}))).plan.notes
+    )
 
 
 def test_locks_that_cannot_fit() -> None:
@@ -422,11 +603,17 @@ def test_refusals() -> None:
     assert "target_leaves = 3 cannot be reached" in e.message
     assert "at least" in e.message
     e = failure(snapshot, target_leaves=45, max_rewrite="1GB")
-    assert e.message == "these limits contradict each other: target_leaves = 45 and max_rewrite = 1.0 GiB"
+    assert (
+        e.message
+        == "these limits contradict each other: target_leaves = 45 and max_rewrite = 1.0 GiB"
+    )
     assert "leaves can be reached" in e.hint
     assert "no partitioned tables" in failure(MadeSnapshot([], plain=3)).message
     assert "10 apples" in failure(snapshot, max_rewrite="10 apples").message
-    assert "window" in failure(snapshot, window="soon").message or "soon" in failure(snapshot, window="soon").message
+    assert (
+        "window" in failure(snapshot, window="soon").message
+        or "soon" in failure(snapshot, window="soon").message
+    )
     thin = MadeSnapshot([MadeTable("t", daily(3))])
     thin.header["grain"] = "root"
     assert "thinned" in failure(thin).message
@@ -439,7 +626,10 @@ def test_without_sizes() -> None:
     assert found.plan.source.sizes == "none"
     assert "no sizes" in found.plan.notes[0]
     full = found.full()
-    assert all(isinstance(s, (DropEmpty, Merge)) and not any(leaf.filled for leaf in s.leaves) for s in full.tables[0].steps)
+    assert all(
+        isinstance(s, (DropEmpty, Merge)) and not any(leaf.filled for leaf in s.leaves)
+        for s in full.tables[0].steps
+    )
     assert full.after.leaves < full.before.leaves
     named = make(snapshot, Policy(default=Rule(grains={"month": 0}))).full()
     merges = [s for s in named.tables[0].steps if isinstance(s, Merge)]
@@ -464,7 +654,10 @@ def test_command(app: typer.Typer, tmp_path: Path) -> None:
     result = runner.invoke(app, ["--snapshot", str(file), "--explain", "numbers_4"])
     assert "one character a partition" in result.output
     out = tmp_path / "plan.json"
-    result = runner.invoke(app, ["--snapshot", str(file), "--format", "json", "-o", str(out), "--target-leaves", "3000"])
+    result = runner.invoke(
+        app,
+        ["--snapshot", str(file), "--format", "json", "-o", str(out), "--target-leaves", "3000"],
+    )
     assert result.exit_code == 0, result.output
     full = plan_json.read(out.read_bytes())
     assert full.after.leaves <= 3000
@@ -488,14 +681,26 @@ def test_workload_decides(tmp_path: Path) -> None:
     # AOCO files large enough that merging is about what queries read
     snapshot = MadeSnapshot([MadeTable("t", daily(120, bytes=1 << 30))])
     single = tmp_path / "single.sql"
-    single.write_text(";\n".join(f"SELECT 1 FROM s.t x WHERE x.d = date '2026-02-{d:02d}'" for d in [*range(1, 29)] * 40))
+    single.write_text(
+        ";\n".join(
+            f"SELECT 1 FROM s.t x WHERE x.d = date '2026-02-{d:02d}'" for d in [*range(1, 29)] * 40
+        )
+    )
     asked = workload.read(str(single), snapshot)
     assert asked.understood == asked.statements >= 28
     picky = planning.make(cast(Snapshot, snapshot), Policy(), workload=asked).full()
     whole = tmp_path / "whole.csv"
-    whole.write_text("query,calls\n\"select sum(n) from t where d >= '2026-01-01' and d < '2026-05-01'\",500\n\"select 1\",3\n")
-    broad = planning.make(cast(Snapshot, snapshot), Policy(), workload=workload.read(str(whole), snapshot)).full()
-    february = [s for s in picky.tables[0].steps if isinstance(s, Merge) and any("2026-02" in u.bound for u in s.units)]
+    whole.write_text(
+        "query,calls\n\"select sum(n) from t where d >= '2026-01-01' and d < '2026-05-01'\",500\n\"select 1\",3\n"
+    )
+    broad = planning.make(
+        cast(Snapshot, snapshot), Policy(), workload=workload.read(str(whole), snapshot)
+    ).full()
+    february = [
+        s
+        for s in picky.tables[0].steps
+        if isinstance(s, Merge) and any("2026-02" in u.bound for u in s.units)
+    ]
     assert not february
     assert broad.after.leaves < picky.after.leaves
     assert broad.effort.scan_bytes_per_day <= 0.01

@@ -42,11 +42,15 @@ class Place:
 def _greenplum(request: pytest.FixtureRequest, generation: int) -> Place:
     cluster = request.getfixturevalue(f"gp{generation}_cluster")
     dsn = fresh_database(request.getfixturevalue(f"gp{generation}_dsn"), "files")
-    return Place(dsn, {content: cluster.data(content) for content in range(3)}, generation, cluster.folder)
+    return Place(
+        dsn, {content: cluster.data(content) for content in range(3)}, generation, cluster.folder
+    )
 
 
 def _postgres(request: pytest.FixtureRequest, fixture: str) -> Place:
-    server = request.getfixturevalue({"pg_dsn": "pg15_server", "pgnew_dsn": "pgnew_server"}[fixture])
+    server = request.getfixturevalue(
+        {"pg_dsn": "pg15_server", "pgnew_dsn": "pgnew_server"}[fixture]
+    )
     dsn = fresh_database(request.getfixturevalue(fixture), "files")
     with psycopg.connect(dsn, autocommit=True) as conn:
         data = Path(conn.execute("SHOW data_directory").fetchone()[0])
@@ -100,15 +104,28 @@ def owners(conn: psycopg.Connection, place: Place) -> Owners:
     }
     kinds = dict(pairs("SELECT oid::int8, relkind::text FROM pg_class"))
     of_index = dict(pairs("SELECT indexrelid::int8, indrelid::int8 FROM pg_index"))
-    owner = {child: (oid, "toast") for child, oid in pairs("SELECT reltoastrelid::int8, oid::int8 FROM pg_class WHERE reltoastrelid <> 0")}
+    owner = {
+        child: (oid, "toast")
+        for child, oid in pairs(
+            "SELECT reltoastrelid::int8, oid::int8 FROM pg_class WHERE reltoastrelid <> 0"
+        )
+    }
     if place.greenplum:
-        for oid, *aux in pairs("SELECT relid::int8, segrelid::int8, visimaprelid::int8, blkdirrelid::int8 FROM pg_appendonly"):
+        for oid, *aux in pairs(
+            "SELECT relid::int8, segrelid::int8, visimaprelid::int8, blkdirrelid::int8 FROM pg_appendonly"
+        ):
             owner |= {child: (oid, "auxiliary") for child in aux if child}
     if place.greenplum == 6:
-        parent = dict(pairs("SELECT parchildrelid::int8, parrelid::int8 FROM pg_partition_rule r JOIN pg_partition p ON p.oid = r.paroid"))
+        parent = dict(
+            pairs(
+                "SELECT parchildrelid::int8, parrelid::int8 FROM pg_partition_rule r JOIN pg_partition p ON p.oid = r.paroid"
+            )
+        )
     else:
         parent = dict(
-            pairs("SELECT oid::int8, pg_partition_root(oid)::oid::int8 FROM pg_class WHERE relispartition AND relkind IN ('r', 'p')")
+            pairs(
+                "SELECT oid::int8, pg_partition_root(oid)::oid::int8 FROM pg_class WHERE relispartition AND relkind IN ('r', 'p')"
+            )
         )
     parts = {}
     for oid, kind in kinds.items():
@@ -131,7 +148,13 @@ def walk(place: Place, found: Owners) -> Iterator[tuple[int, bool, int, bool, in
             for entry in os.scandir(data / folder):
                 name = NAME.fullmatch(entry.name)
                 if name:
-                    yield content, bool(name["temp"]), int(name["node"]), bool(name["fork"]), entry.stat().st_size
+                    yield (
+                        content,
+                        bool(name["temp"]),
+                        int(name["node"]),
+                        bool(name["fork"]),
+                        entry.stat().st_size,
+                    )
 
 
 def taken(place: Place, folder: Path) -> Snapshot:
@@ -168,17 +191,26 @@ def compare(place: Place, conn: psycopg.Connection, folder: Path) -> int:
                 totals[content, root, part][n] += more
             buckets[content, bucket_of(size).label] += 1
         said = {
-            (r["content"], r["root"], r["part"]): [r["files"], r["bytes"], r["empty_files"], r["small_files"]]
+            (r["content"], r["root"], r["part"]): [
+                r["files"],
+                r["bytes"],
+                r["empty_files"],
+                r["small_files"],
+            ]
             for r in snapshot.rows("SELECT * FROM file_total WHERE basis = 'directory'")
         }
         assert not snapshot.rows("SELECT * FROM coverage WHERE status <> 'read'")
         assert said == dict(totals)
         in_buckets = {
             (r["content"], r["bucket"]): r["files"]
-            for r in snapshot.rows("SELECT content, bucket, sum(files) AS files FROM file_bucket GROUP BY ALL")
+            for r in snapshot.rows(
+                "SELECT content, bucket, sum(files) AS files FROM file_bucket GROUP BY ALL"
+            )
         }
         assert in_buckets == dict(buckets)
-        leaves = snapshot.rows("SELECT oid, files FROM relation WHERE files IS NOT NULL AND kind IN ('leaf', 'table')")
+        leaves = snapshot.rows(
+            "SELECT oid, files FROM relation WHERE files IS NOT NULL AND kind IN ('leaf', 'table')"
+        )
         assert {r["oid"]: r["files"] for r in leaves} == {r["oid"]: main[r["oid"]] for r in leaves}
         # the lists that tables keep of their files agree with the directory wherever both are had
         both = snapshot.rows(
@@ -186,7 +218,9 @@ def compare(place: Place, conn: psycopg.Connection, folder: Path) -> int:
             " LEFT JOIN file_total d ON d.basis = 'directory' AND d.root = c.root AND d.content = c.content AND d.part = c.part"
             " WHERE c.basis = 'catalog'"
         )
-        assert all(r["files"] == r["listed"] for r in both), [r for r in both if r["files"] != r["listed"]]
+        assert all(r["files"] == r["listed"] for r in both), [
+            r for r in both if r["files"] != r["listed"]
+        ]
         if place.greenplum:
             assert both
         assert not snapshot.rows("SELECT * FROM orphan WHERE kind IN ('candidate', 'missing')")
@@ -194,7 +228,11 @@ def compare(place: Place, conn: psycopg.Connection, folder: Path) -> int:
         return sum(buckets.values())
 
 
-STORAGES = {"heap": "", "ao_row": "WITH (appendonly=true)", "ao_column": "WITH (appendonly=true, orientation=column)"}
+STORAGES = {
+    "heap": "",
+    "ao_row": "WITH (appendonly=true)",
+    "ao_column": "WITH (appendonly=true, orientation=column)",
+}
 FILL = "INSERT INTO {} SELECT n, n % 5, repeat('x', n % 50), n FROM generate_series(1, 300) n"
 
 
@@ -218,7 +256,10 @@ def test_greenplum_after_everything(cluster: Place, tmp_path: Path) -> None:
     space.mkdir(exist_ok=True)
     process.hand_over(space)
     counts = []
-    with psycopg.connect(cluster.dsn, autocommit=True) as conn, psycopg.connect(cluster.dsn) as other:
+    with (
+        psycopg.connect(cluster.dsn, autocommit=True) as conn,
+        psycopg.connect(cluster.dsn) as other,
+    ):
         conn.execute("SET client_min_messages = error")
         _make_greenplum(conn)
         tables = [f"{storage}_{kind}" for storage in STORAGES for kind in ("plain", "parted")]
@@ -229,7 +270,10 @@ def test_greenplum_after_everything(cluster: Place, tmp_path: Path) -> None:
             counts.append(compare(cluster, conn, tmp_path))
 
         step()
-        step(*[FILL.format(table) for table in tables], "INSERT INTO mine SELECT n, 'x' FROM generate_series(1, 9) n")
+        step(
+            *[FILL.format(table) for table in tables],
+            "INSERT INTO mine SELECT n, 'x' FROM generate_series(1, 9) n",
+        )
         # two writers at the same time: the second opens segment files of its own
         for table in tables:
             other.execute(FILL.format(table))
@@ -239,10 +283,23 @@ def test_greenplum_after_everything(cluster: Place, tmp_path: Path) -> None:
         step()
         assert counts[2] > counts[1] > counts[0]
         step(*[f"DELETE FROM {table} WHERE a % 2 = 0" for table in tables], "VACUUM")
-        columns = [f"ALTER TABLE {table} {what}" for table in tables for what in ("ADD COLUMN m int DEFAULT 5", "DROP COLUMN t")]
-        step(*columns, *[f"INSERT INTO {table} SELECT n, n % 5, n, n FROM generate_series(1, 90) n" for table in tables])
+        columns = [
+            f"ALTER TABLE {table} {what}"
+            for table in tables
+            for what in ("ADD COLUMN m int DEFAULT 5", "DROP COLUMN t")
+        ]
+        step(
+            *columns,
+            *[
+                f"INSERT INTO {table} SELECT n, n % 5, n, n FROM generate_series(1, 90) n"
+                for table in tables
+            ],
+        )
         step(*[f"ALTER TABLE {table} SET DISTRIBUTED RANDOMLY" for table in tables])
-        step("TRUNCATE " + ", ".join(tables[::2]), f"CREATE TABLESPACE files_space LOCATION '{space}'")
+        step(
+            "TRUNCATE " + ", ".join(tables[::2]),
+            f"CREATE TABLESPACE files_space LOCATION '{space}'",
+        )
         step(f"CREATE TABLE elsewhere (a int, t text) {STORAGES['ao_column']} TABLESPACE files_space DISTRIBUTED BY (a)",
              "INSERT INTO elsewhere SELECT n, 'x' FROM generate_series(1, 90) n")  # fmt: skip
         step("DROP TABLE elsewhere", "DROP TABLESPACE files_space")
@@ -271,8 +328,12 @@ def test_postgres_after_everything(server: Place, tmp_path: Path) -> None:
             conn.execute(statement)
         counts = [compare(server, conn, tmp_path)]
         for table in ("plain", "passing", "mine", "elsewhere"):
-            conn.execute(f"INSERT INTO {table} SELECT n, repeat('x', 500) FROM generate_series(1, 2000) n")
-        conn.execute("INSERT INTO parted SELECT 1 + n % 2, repeat('x', 50) FROM generate_series(1, 2000) n")
+            conn.execute(
+                f"INSERT INTO {table} SELECT n, repeat('x', 500) FROM generate_series(1, 2000) n"
+            )
+        conn.execute(
+            "INSERT INTO parted SELECT 1 + n % 2, repeat('x', 50) FROM generate_series(1, 2000) n"
+        )
         counts.append(compare(server, conn, tmp_path))
         conn.execute("VACUUM")
         counts.append(compare(server, conn, tmp_path))
@@ -285,7 +346,11 @@ def test_postgres_after_everything(server: Place, tmp_path: Path) -> None:
         conn.execute("INSERT INTO large VALUES (1)")
         conn.execute("CHECKPOINT")
         file = server.data[-1] / conn.execute("SELECT pg_relation_filepath('large')").fetchone()[0]
-        for name, size in ((file, GIB), (file.with_name(f"{file.name}.1"), GIB), (file.with_name(f"{file.name}.2"), 8192)):
+        for name, size in (
+            (file, GIB),
+            (file.with_name(f"{file.name}.1"), GIB),
+            (file.with_name(f"{file.name}.2"), 8192),
+        ):
             with name.open("ab") as one:
                 one.truncate(size)
             process.hand_over(name)
@@ -303,7 +368,9 @@ def test_postgres_after_everything(server: Place, tmp_path: Path) -> None:
     st.integers(0, 204800),
     st.sampled_from(["", "t_", "t3_", "t12_"]),
 )
-def test_names_are_what_the_probe_takes_them_for(node: int, fork: str, segment: int, temp: str) -> None:
+def test_names_are_what_the_probe_takes_them_for(
+    node: int, fork: str, segment: int, temp: str
+) -> None:
     """The probe's way of reading a name (what is left without digits, what stands before the point) against the pattern here."""
     name = f"{temp}{node}{fork}" + (f".{segment}" if segment else "")
     left = name.translate(str.maketrans("", "", "0123456789"))
@@ -318,21 +385,45 @@ def test_names_are_what_the_probe_takes_them_for(node: int, fork: str, segment: 
     assert ("m" in name or "i" in name) == bool(fork) == bool(match["fork"])
 
 
-STRANGERS = ["PG_VERSION", "pg_filenode.map", "pg_internal.init", "123~", "backup.tar", ".5", "12a", "1.2.3", "_fsm", "t_x"]
+STRANGERS = [
+    "PG_VERSION",
+    "pg_filenode.map",
+    "pg_internal.init",
+    "123~",
+    "backup.tar",
+    ".5",
+    "12a",
+    "1.2.3",
+    "_fsm",
+    "t_x",
+]
 
 
-def test_strangers_in_the_folder_are_left_alone(pg_dsn: str, pg15_server: object, tmp_path: Path) -> None:
+def test_strangers_in_the_folder_are_left_alone(
+    pg_dsn: str, pg15_server: object, tmp_path: Path
+) -> None:
     dsn = fresh_database(pg_dsn, "strangers")
     with psycopg.connect(dsn, autocommit=True) as conn:
-        found = conn.execute("SELECT current_setting('data_directory') || '/' || pg_relation_filepath('pg_class')").fetchone()[0]
-        files = [file for file in (Path(found).with_name(name) for name in STRANGERS) if not file.exists()]
+        found = conn.execute(
+            "SELECT current_setting('data_directory') || '/' || pg_relation_filepath('pg_class')"
+        ).fetchone()[0]
+        files = [
+            file
+            for file in (Path(found).with_name(name) for name in STRANGERS)
+            if not file.exists()
+        ]
         assert len(files) >= 7
         for file in files:
             file.write_bytes(b"x")
             process.hand_over(file)
         try:
-            with connect(dsn) as session, Snapshot(collect(session, tmp_path / "s.gpcatalog")) as snapshot:
-                assert not snapshot.rows("SELECT * FROM coverage WHERE probe = 'relation_files' AND status <> 'read'")
+            with (
+                connect(dsn) as session,
+                Snapshot(collect(session, tmp_path / "s.gpcatalog")) as snapshot,
+            ):
+                assert not snapshot.rows(
+                    "SELECT * FROM coverage WHERE probe = 'relation_files' AND status <> 'read'"
+                )
                 assert not snapshot.rows("SELECT * FROM orphan WHERE kind = 'candidate'")
         finally:
             for file in files:
@@ -350,7 +441,10 @@ def test_orphans_and_missing_files(place: Place, tmp_path: Path) -> None:
         conn.execute("CREATE TABLE kept (a int, t text)")
         conn.execute("CREATE TABLE dropped AS SELECT n AS a FROM generate_series(1, 1000) n")
         conn.execute("CHECKPOINT")
-        folder = place.data[content] / conn.execute("SELECT pg_relation_filepath('kept')").fetchone()[0].rsplit("/", 1)[0]
+        folder = (
+            place.data[content]
+            / conn.execute("SELECT pg_relation_filepath('kept')").fetchone()[0].rsplit("/", 1)[0]
+        )
         before = {(o["content"], o["node"]) for o in orphans(place, tmp_path)}
 
         def made(name: str, size: int, age: float) -> Path:
@@ -361,13 +455,20 @@ def test_orphans_and_missing_files(place: Place, tmp_path: Path) -> None:
             os.utime(file, (when, when))
             return file
 
-        files = [made("4000000001", 5000, 86400), made("4000000001.1", 70, 86400), made("4000000002", 900, 0), made("4000000003", 0, 86400)]
+        files = [
+            made("4000000001", 5000, 86400),
+            made("4000000001.1", 70, 86400),
+            made("4000000002", 900, 0),
+            made("4000000003", 0, 86400),
+        ]
         conn.execute("DROP TABLE dropped")
         with psycopg.connect(place.dsn) as busy:
             busy.execute("CREATE TABLE unseen AS SELECT n AS a FROM generate_series(1, 1000) n")
             found = [o for o in orphans(place, tmp_path) if (o["content"], o["node"]) not in before]
             busy.rollback()
-        mine = {o["node"]: o for o in found if o["node"] > 4_000_000_000 and o["content"] == content}
+        mine = {
+            o["node"]: o for o in found if o["node"] > 4_000_000_000 and o["content"] == content
+        }
         assert {node: o["kind"] for node, o in mine.items()} == {
             4000000001: "candidate",
             4000000002: "may be in use",
@@ -394,7 +495,9 @@ def test_orphans_and_missing_files(place: Place, tmp_path: Path) -> None:
             missing = [o for o in orphans(place, tmp_path) if o["kind"] == "missing"]
         finally:
             hidden.rename(file)
-        assert [(o["content"], o["node"], o["files"]) for o in missing] == [(content, int(file.name), 0)]
+        assert [(o["content"], o["node"], o["files"]) for o in missing] == [
+            (content, int(file.name), 0)
+        ]
         assert not [o for o in orphans(place, tmp_path) if o["kind"] == "missing"]
 
 
@@ -413,7 +516,12 @@ def test_a_role_without_directories_counts_the_same_main_files(
                 conn.execute(FILL.format(f"{storage}_parted"))
         conn.execute("DROP ROLE IF EXISTS files_nobody")
         conn.execute("CREATE ROLE files_nobody LOGIN")
-    plain = Place(cluster.dsn.replace("user=gpadmin", "user=files_nobody"), cluster.data, cluster.greenplum, cluster.scratch)
+    plain = Place(
+        cluster.dsn.replace("user=gpadmin", "user=files_nobody"),
+        cluster.data,
+        cluster.greenplum,
+        cluster.scratch,
+    )
     question = "SELECT content, root, part, files FROM file_total WHERE basis = '{}' AND part IN {} AND root <> 0 ORDER BY ALL"
     seen = "('main', 'auxiliary', 'toast', 'index')"
     with taken(cluster, tmp_path) as whole:
@@ -421,7 +529,9 @@ def test_a_role_without_directories_counts_the_same_main_files(
     with taken(plain, tmp_path) as snapshot:
         assert snapshot.rows(question.format("catalog", seen)) == expected
         assert not snapshot.rows("SELECT * FROM file_total WHERE basis = 'directory'")
-        assert not snapshot.rows("SELECT * FROM coverage WHERE probe = 'segment_files' AND status <> 'read'")
+        assert not snapshot.rows(
+            "SELECT * FROM coverage WHERE probe = 'segment_files' AND status <> 'read'"
+        )
 
 
 def test_files_to_come_are_those_that_come(cluster: Place, tmp_path: Path) -> None:
@@ -443,13 +553,19 @@ def test_files_to_come_are_those_that_come(cluster: Place, tmp_path: Path) -> No
             )
         before = files()
         for storage in STORAGES:
-            conn.execute(f"INSERT INTO {storage}_t SELECT n, n % 4, n FROM generate_series(1, 300) n")
+            conn.execute(
+                f"INSERT INTO {storage}_t SELECT n, n % 4, n FROM generate_series(1, 300) n"
+            )
         after = files()
     for storage in STORAGES:
         name = f"{storage}_t"
         root = (
             after[name].files
-            - {"heap": after[name].as_heap, "ao_row": after[name].as_ao_row, "ao_column": after[name].as_ao_column}[storage]
+            - {
+                "heap": after[name].as_heap,
+                "ao_row": after[name].as_ao_row,
+                "ao_column": after[name].as_ao_column,
+            }[storage]
         )
         assert root in (0, 3, 12)  # a root of Greenplum 6 has files of its own
         assert before[name].when_filled == after[name].when_filled == after[name].files
@@ -463,7 +579,11 @@ def test_files_to_come_are_those_that_come(cluster: Place, tmp_path: Path) -> No
 
 def test_a_table_that_came_after_the_listing_is_not_told_empty(pg_dsn: str, tmp_path: Path) -> None:
     dsn = fresh_database(pg_dsn, "files_late")
-    with psycopg.connect(dsn, autocommit=True) as conn, connect(dsn) as session, Writer(tmp_path / "s.gpcatalog") as writer:
+    with (
+        psycopg.connect(dsn, autocommit=True) as conn,
+        connect(dsn) as session,
+        Writer(tmp_path / "s.gpcatalog") as writer,
+    ):
         conn.execute("CREATE TABLE early (a int)")
         collector = Collector(session, writer, lambda _: None)
         collector._instances()
@@ -473,7 +593,9 @@ def test_a_table_that_came_after_the_listing_is_not_told_empty(pg_dsn: str, tmp_
         conn.execute("CREATE TABLE late AS SELECT generate_series(1, 1000) a")
         collector._relations()
         collector._filled(files, listing)
-        told = writer.execute("SELECT name, filled, files FROM relation WHERE name IN ('early', 'late') ORDER BY name")
+        told = writer.execute(
+            "SELECT name, filled, files FROM relation WHERE name IN ('early', 'late') ORDER BY name"
+        )
         writer.abandon()
     assert [tuple(row) for row in told] == [("early", False, 1), ("late", None, None)]
 
@@ -484,11 +606,19 @@ def test_a_role_with_one_connection_lists_all_the_same(pg_dsn: str, tmp_path: Pa
     with psycopg.connect(dsn, autocommit=True) as conn:
         conn.execute("DROP ROLE IF EXISTS single")
         conn.execute("CREATE ROLE single LOGIN CONNECTION LIMIT 1")
-        conn.execute("GRANT EXECUTE ON FUNCTION pg_ls_dir(text), pg_stat_file(text, boolean) TO single")
+        conn.execute(
+            "GRANT EXECUTE ON FUNCTION pg_ls_dir(text), pg_stat_file(text, boolean) TO single"
+        )
         conn.execute("CREATE TABLE t AS SELECT generate_series(1, 1000) a")
-    with connect(dsn, user="single") as session, Snapshot(collect(session, tmp_path / "s.gpcatalog")) as snapshot:
+    with (
+        connect(dsn, user="single") as session,
+        Snapshot(collect(session, tmp_path / "s.gpcatalog")) as snapshot,
+    ):
         assert snapshot.header["filled_basis"] == "files"
         assert snapshot.one("SELECT filled FROM relation WHERE name = 't'")["filled"] is True
-        lost = {r["probe"]: r["reason"] for r in snapshot.rows("SELECT probe, reason FROM coverage WHERE status = 'failed'")}
+        lost = {
+            r["probe"]: r["reason"]
+            for r in snapshot.rows("SELECT probe, reason FROM coverage WHERE status = 'failed'")
+        }
     assert "connect" in lost
     assert all("too many connections" in reason for reason in lost.values()), lost

@@ -50,21 +50,30 @@ def _audited(dsn: str, file: Path) -> tuple[dict[str, list[str]], dict[str, str]
             for name in TABLES
             if name not in OTHERS
         }
-        return rows, {r["probe"]: r["status"] for r in snapshot.rows("SELECT probe, status FROM coverage")}
+        return rows, {
+            r["probe"]: r["status"] for r in snapshot.rows("SELECT probe, status FROM coverage")
+        }
 
 
 def test_it_sees_what_a_superuser_sees(dsn: str, tmp_path: Path) -> None:
     printed = subprocess.run(
-        [sys.executable, "-m", "gpcatalog", "doctor", dsn, "--create-role", ROLE], capture_output=True, text=True, check=True
+        [sys.executable, "-m", "gpcatalog", "doctor", dsn, "--create-role", ROLE],
+        capture_output=True,
+        text=True,
+        check=True,
     ).stdout
     with psycopg.connect(dsn, autocommit=True) as conn:
         for _ in range(2):  # running it again changes nothing
             conn.execute(printed.encode())
-        found = conn.execute("SELECT rolsuper, rolcreaterole, rolcreatedb FROM pg_roles WHERE rolname = %s", [ROLE]).fetchone()
+        found = conn.execute(
+            "SELECT rolsuper, rolcreaterole, rolcreatedb FROM pg_roles WHERE rolname = %s", [ROLE]
+        ).fetchone()
         assert found == (False, False, False)
     mine = re.sub(r"user=\w+", """user='moni"tor 3'""", dsn)
     with psycopg.connect(mine) as conn, pytest.raises(psycopg.Error):
-        conn.execute("SELECT * FROM pg_catalog.pg_statistic")  # sample values of columns stay closed
+        conn.execute(
+            "SELECT * FROM pg_catalog.pg_statistic"
+        )  # sample values of columns stay closed
     wanted, read = _audited(dsn, tmp_path / "superuser.gpcatalog")
     got, status = _audited(mine, tmp_path / "role.gpcatalog")
     assert status == read
@@ -90,9 +99,15 @@ def test_a_schema_of_another_role_is_not_used(pg_dsn: str) -> None:
         with connect(re.sub(r"user=\w+", "user=reader", made)) as session:
             assert not session.monitored
         printed = subprocess.run(
-            [sys.executable, "-m", "gpcatalog", "doctor", made, "--create-role", "reader"], capture_output=True, text=True, check=True
+            [sys.executable, "-m", "gpcatalog", "doctor", made, "--create-role", "reader"],
+            capture_output=True,
+            text=True,
+            check=True,
         ).stdout
-        with psycopg.connect(made, autocommit=True) as conn, pytest.raises(psycopg.Error, match="gpcatalog_monitor belongs to a role"):
+        with (
+            psycopg.connect(made, autocommit=True) as conn,
+            pytest.raises(psycopg.Error, match="gpcatalog_monitor belongs to a role"),
+        ):
             conn.execute(printed.encode())
     finally:
         with psycopg.connect(made, autocommit=True) as conn:

@@ -18,7 +18,12 @@ from tests.conftest import fresh_database
 from tests.probes import zoo
 
 README = Path(__file__).parent.parent.parent / "README.md"
-SERVERS = {"gp6_dsn": "Greenplum 6", "gp7_dsn": "Greenplum 7", "pg_dsn": "PostgreSQL 15", "pgnew_dsn": "PostgreSQL 18"}
+SERVERS = {
+    "gp6_dsn": "Greenplum 6",
+    "gp7_dsn": "Greenplum 7",
+    "pg_dsn": "PostgreSQL 15",
+    "pgnew_dsn": "PostgreSQL 18",
+}
 # section of the doctor → probes of an audit that read it
 PROBES = {
     "files and their bytes": ("relation_files",),
@@ -46,7 +51,9 @@ def _seen(dsn: str, tmp_path: Path, name: str) -> tuple[Doctor, dict[str, str]]:
         found = examine(session)
         path = collect(session, tmp_path / f"{name}.gpcatalog")
     with Snapshot(path) as snapshot:
-        return found, {r["probe"]: r["status"] for r in snapshot.rows("SELECT probe, status FROM coverage")}
+        return found, {
+            r["probe"]: r["status"] for r in snapshot.rows("SELECT probe, status FROM coverage")
+        }
 
 
 def _statuses(section: str, coverage: dict[str, str]) -> set[str]:
@@ -65,7 +72,9 @@ def _needs(section: str, before: Doctor) -> str:
     if not found.grant:
         return "superuser"
     kind = [
-        re.sub(r"^GRANT (.*) TO no_grants;.*|^(CREATE EXTENSION \w+);.*", r"\1\2", g).replace("FUNCTION ", "").replace("pg_catalog.", "")
+        re.sub(r"^GRANT (.*) TO no_grants;.*|^(CREATE EXTENSION \w+);.*", r"\1\2", g)
+        .replace("FUNCTION ", "")
+        .replace("pg_catalog.", "")
         for g in found.grant
     ]
     return ", ".join(f"`{k}`" for k in kind)

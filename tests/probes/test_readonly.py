@@ -30,13 +30,17 @@ def _next_xids(conn: psycopg.Connection, segments: bool) -> dict[int, int]:
     call = "pg_catalog.txid_snapshot_xmax(pg_catalog.txid_current_snapshot())"
     found = {-1: conn.execute(f"SELECT {call}").fetchone()[0]}
     if segments:
-        found |= dict(conn.execute(f"SELECT gp_segment_id, {call} FROM gp_dist_random('gp_id')").fetchall())
+        found |= dict(
+            conn.execute(f"SELECT gp_segment_id, {call} FROM gp_dist_random('gp_id')").fetchall()
+        )
     return found
 
 
 def _catalog_files(conn: psycopg.Connection, segments: bool) -> dict[tuple[int, str], int]:
     which = "oid < 16384 AND relkind IN ('r', 'i', 't')"
-    rows = conn.execute(f"SELECT -1, relname::text, pg_catalog.pg_relation_size(oid) FROM pg_catalog.pg_class WHERE {which}").fetchall()
+    rows = conn.execute(
+        f"SELECT -1, relname::text, pg_catalog.pg_relation_size(oid) FROM pg_catalog.pg_class WHERE {which}"
+    ).fetchall()
     if segments:
         rows += conn.execute(
             "SELECT gp_segment_id, relname::text, pg_catalog.pg_relation_size(oid)"
@@ -99,9 +103,14 @@ def test_nothing_written_nothing_locked(database: str, tmp_path: Path) -> None:
 def test_the_session_is_guarded(database: str) -> None:
     with connect(database, timeouts=Timeouts(statement_ms=4321, lock_ms=321)) as session:
         shown = {
-            name: session.query(f"SHOW {name}")[0][name] for name in ("default_transaction_read_only", "statement_timeout", "lock_timeout")
+            name: session.query(f"SHOW {name}")[0][name]
+            for name in ("default_transaction_read_only", "statement_timeout", "lock_timeout")
         }
-        assert shown == {"default_transaction_read_only": "on", "statement_timeout": "4321ms", "lock_timeout": "321ms"}
+        assert shown == {
+            "default_transaction_read_only": "on",
+            "statement_timeout": "4321ms",
+            "lock_timeout": "321ms",
+        }
         with pytest.raises(ProbeFailed, match="read-only"):
             session.query("CREATE TABLE never (a int)")
 
@@ -109,7 +118,10 @@ def test_the_session_is_guarded(database: str) -> None:
 def test_a_locked_leaf_does_not_stop_the_audit(database: str, tmp_path: Path) -> None:
     with psycopg.connect(database) as holder:
         names = [
-            r[0] for r in holder.execute("SELECT oid::regclass::text FROM pg_catalog.pg_class WHERE relname ~ '^sales_' AND relkind = 'r'")
+            r[0]
+            for r in holder.execute(
+                "SELECT oid::regclass::text FROM pg_catalog.pg_class WHERE relname ~ '^sales_' AND relkind = 'r'"
+            )
         ]
         holder.execute(f"LOCK TABLE ONLY {names[0]} IN ACCESS EXCLUSIVE MODE")
         with connect(database, timeouts=Timeouts(lock_ms=300)) as session:
@@ -118,7 +130,9 @@ def test_a_locked_leaf_does_not_stop_the_audit(database: str, tmp_path: Path) ->
     with Snapshot(path) as snapshot:
         assert snapshot.one("SELECT count(*) AS n FROM relation WHERE kind = 'leaf'")["n"] > 3
         assert not snapshot.rows("SELECT probe, status FROM coverage WHERE status <> 'read'")
-        assert not snapshot.rows("SELECT what FROM timing WHERE what IN ('plan', 'plan again', 'relation cache')")
+        assert not snapshot.rows(
+            "SELECT what FROM timing WHERE what IN ('plan', 'plan again', 'relation cache')"
+        )
 
 
 @pytest.fixture
@@ -127,7 +141,9 @@ def plain_role(database: str) -> str:
     with psycopg.connect(database, autocommit=True) as conn:
         conn.execute("DROP ROLE IF EXISTS nobody_special")
         conn.execute("CREATE ROLE nobody_special LOGIN")
-    return database.replace("user=gpadmin", "user=nobody_special").replace("user=postgres", "user=nobody_special")
+    return database.replace("user=gpadmin", "user=nobody_special").replace(
+        "user=postgres", "user=nobody_special"
+    )
 
 
 def test_a_plain_role_gets_a_report(plain_role: str, database: str, tmp_path: Path) -> None:
@@ -137,18 +153,24 @@ def test_a_plain_role_gets_a_report(plain_role: str, database: str, tmp_path: Pa
         whole = collect(session, tmp_path / "whole.gpcatalog")
     with Snapshot(path) as snapshot, Snapshot(whole) as full:
         several = "('pg_class', 'pg_attribute', 'pg_depend', 'pg_index')"
-        counted = f"SELECT content, relation, rows FROM catalog WHERE relation IN {several} ORDER BY ALL"
+        counted = (
+            f"SELECT content, relation, rows FROM catalog WHERE relation IN {several} ORDER BY ALL"
+        )
         assert snapshot.rows(counted) == full.rows(counted)
         leaves = "SELECT oid, name, bound, filled FROM relation WHERE kind = 'leaf' AND storage <> 'heap' ORDER BY oid"
         assert snapshot.rows(leaves) == full.rows(leaves)
-        lost = {c["probe"]: c for c in snapshot.rows("SELECT * FROM coverage WHERE status <> 'read'")}
+        lost = {
+            c["probe"]: c for c in snapshot.rows("SELECT * FROM coverage WHERE status <> 'read'")
+        }
         assert lost["relation_files"]["status"] == "denied"
         assert "pg_ls_dir" in lost["relation_files"]["needs"]
         assert lost["catalog_widths pg_statistic"]["status"] == "denied"
         assert all(c["status"] == "denied" and c["needs"] for c in lost.values())
 
 
-def test_a_busy_table_is_left_out_for_a_plain_role(plain_role: str, database: str, tmp_path: Path) -> None:
+def test_a_busy_table_is_left_out_for_a_plain_role(
+    plain_role: str, database: str, tmp_path: Path
+) -> None:
     with psycopg.connect(database) as holder:
         holder.execute("LOCK TABLE plain IN ACCESS EXCLUSIVE MODE")
         with connect(plain_role, timeouts=Timeouts(lock_ms=500)) as session:

@@ -18,7 +18,9 @@ from tests.greenplum import Cluster
 
 
 @pytest.mark.parametrize("fixture", ["gp6_cluster", "gp7_cluster"])
-def test_a_segment_down_is_told(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+def test_a_segment_down_is_told(
+    fixture: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
     cluster: Cluster = request.getfixturevalue(fixture)
     dsn = fresh_database(cluster.dsn("template1"), "halved")
     with psycopg.connect(dsn, autocommit=True) as conn:

@@ -33,7 +33,11 @@ def counted(conn: psycopg.Connection, relation: str, segments: bool) -> dict[int
     here = conn.execute(f"SELECT count(*) FROM pg_catalog.{relation}").fetchone()[0]
     rows = {-1: here}
     if segments:
-        found = dict(conn.execute(f"SELECT gp_segment_id, count(*) FROM gp_dist_random('pg_catalog.{relation}') GROUP BY 1").fetchall())
+        found = dict(
+            conn.execute(
+                f"SELECT gp_segment_id, count(*) FROM gp_dist_random('pg_catalog.{relation}') GROUP BY 1"
+            ).fetchall()
+        )
         rows |= {content: found.get(content, 0) for content in range(3)}
     return rows
 
@@ -44,7 +48,9 @@ def test_rows_equal_count(database: str, tmp_path: Path) -> None:
         with snapshot_of(database, tmp_path) as snapshot:
             segments = snapshot.header["generation"].startswith("gp")
             compared = 0
-            rows = snapshot.rows("SELECT content, relation, rows, rows_basis FROM catalog WHERE rows_basis IN ('counted', 'derived')")
+            rows = snapshot.rows(
+                "SELECT content, relation, rows, rows_basis FROM catalog WHERE rows_basis IN ('counted', 'derived')"
+            )
             for relation in sorted({row["relation"] for row in rows}):
                 said = {row["content"]: row["rows"] for row in rows if row["relation"] == relation}
                 assert said == counted(conn, relation, segments), relation
@@ -59,14 +65,18 @@ def test_attribution_is_exact(database: str, tmp_path: Path) -> None:
     with psycopg.connect(database, autocommit=True) as conn:
         zoo.make(conn)
         with snapshot_of(database, tmp_path) as snapshot:
-            owned = snapshot.one("SELECT sum(class_rows) AS c, sum(attribute_rows) AS a FROM root_total")
+            owned = snapshot.one(
+                "SELECT sum(class_rows) AS c, sum(attribute_rows) AS a FROM root_total"
+            )
         # what no table owns: the system's own relations, views, sequences, composite types, and what belongs to them
         rest = conn.execute("""
             SELECT count(*), sum((SELECT count(*) FROM pg_catalog.pg_attribute a WHERE a.attrelid = c.oid))
               FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
              WHERE c.oid < 16384 OR c.relkind IN ('v', 'c', 'S') OR n.nspname IN ('gp_toolkit', 'pg_ext_aux')
         """).fetchone()
-        every = conn.execute("SELECT (SELECT count(*) FROM pg_catalog.pg_class), (SELECT count(*) FROM pg_catalog.pg_attribute)").fetchone()
+        every = conn.execute(
+            "SELECT (SELECT count(*) FROM pg_catalog.pg_class), (SELECT count(*) FROM pg_catalog.pg_attribute)"
+        ).fetchone()
     assert (int(owned["c"]) + rest[0], int(owned["a"]) + rest[1]) == every
 
 
@@ -79,7 +89,10 @@ def test_empty_leaves_are_told(database: str, tmp_path: Path, vacuumed: bool) ->
         names = [r[0] for r in conn.execute("SELECT c.oid::regclass::text FROM pg_catalog.pg_class c WHERE relname ~ '^sales_'"
                                             " AND relkind IN ('r') AND relname <> 'sales'").fetchall()]  # fmt: skip
         with snapshot_of(database, tmp_path) as snapshot:
-            said = {r["name"]: r["filled"] for r in snapshot.rows("SELECT name, filled FROM relation WHERE kind = 'leaf'")}
+            said = {
+                r["name"]: r["filled"]
+                for r in snapshot.rows("SELECT name, filled FROM relation WHERE kind = 'leaf'")
+            }
         for name in names:
             holds = conn.execute(f"SELECT EXISTS (SELECT 1 FROM {name})").fetchone()[0]
             assert said[name] == holds, name
@@ -95,7 +108,10 @@ def catalog_bytes(dsn: str, folder: Path) -> dict[tuple[str, int], tuple[int, in
     with snapshot_of(dsn, folder) as snapshot:
         report = build(snapshot)
     return {
-        (r.relation, r.content): (r.heap_bytes + r.toast_bytes + r.index_bytes, r.reclaimable_bytes or 0)
+        (r.relation, r.content): (
+            r.heap_bytes + r.toast_bytes + r.index_bytes,
+            r.reclaimable_bytes or 0,
+        )
         for r in report.catalogs
         if r.relation in BLOATED
     }
@@ -123,7 +139,9 @@ def test_reclaimable_is_what_vacuum_full_gives_back(database: str, tmp_path: Pat
                 # a page either way is a page, whatever share of a small catalog that is
                 off = max(0, abs(gained - reclaimable) - 2 * page) / size
                 worst = max(worst, abs(gained - reclaimable) / size)
-                print(f"{dead:>3} % {key[0]:<14} content {key[1]:>2}: {size:>9} bytes, said {reclaimable:>9}, given back {gained:>9}")
+                print(
+                    f"{dead:>3} % {key[0]:<14} content {key[1]:>2}: {size:>9} bytes, said {reclaimable:>9}, given back {gained:>9}"
+                )
                 assert off <= 0.05, (dead, key, size, reclaimable, gained)
     print(f"largest difference {worst:.2%} of a catalog's size")
 

@@ -36,9 +36,17 @@ def table(request: pytest.FixtureRequest) -> str:
         made.execute(dsn, f"CREATE TABLE t ({columns}) PARTITION BY RANGE (d)")
         made.execute(
             dsn,
-            *(f"CREATE TABLE t_1_prt_{n} PARTITION OF t FOR VALUES FROM ('2022-01-0{n}') TO ('2022-01-0{n + 1}')" for n in range(1, 5)),
+            *(
+                f"CREATE TABLE t_1_prt_{n} PARTITION OF t FOR VALUES FROM ('2022-01-0{n}') TO ('2022-01-0{n + 1}')"
+                for n in range(1, 5)
+            ),
         )
-    made.execute(dsn, "GRANT SELECT ON t TO PUBLIC", "COMMENT ON TABLE t IS 'of the table'", "COMMENT ON COLUMN t.v IS 'of the table'")
+    made.execute(
+        dsn,
+        "GRANT SELECT ON t TO PUBLIC",
+        "COMMENT ON TABLE t IS 'of the table'",
+        "COMMENT ON COLUMN t.v IS 'of the table'",
+    )
     made.execute(dsn, "CREATE INDEX t_v ON t (v)")
     return dsn
 
@@ -46,7 +54,9 @@ def table(request: pytest.FixtureRequest) -> str:
 def uneven(dsn: str) -> list[str]:
     with connect(dsn) as session:
         oids = ", ".join(str(row["oid"]) for row in session.rows("uneven_partitions")) or "0"
-        names = session.query(f"SELECT c.relname::text AS name FROM pg_catalog.pg_class c WHERE c.oid IN ({oids}) ORDER BY 1")
+        names = session.query(
+            f"SELECT c.relname::text AS name FROM pg_catalog.pg_class c WHERE c.oid IN ({oids}) ORDER BY 1"
+        )
     return [row["name"] for row in names]
 
 
@@ -80,13 +90,23 @@ def test_one_that_differs_is_found(table: str, change: str) -> None:
 
 def test_a_privilege_that_one_lacks_is_found(table: str, tmp_path: Path) -> None:
     """Where no partition has privileges of its own those of the table say nothing about them."""
-    made.execute(table, *(f"GRANT SELECT ON t_1_prt_{n} TO PUBLIC" for n in (1, 2, 4)), "REVOKE ALL ON t_1_prt_3 FROM PUBLIC")
+    made.execute(
+        table,
+        *(f"GRANT SELECT ON t_1_prt_{n} TO PUBLIC" for n in (1, 2, 4)),
+        "REVOKE ALL ON t_1_prt_3 FROM PUBLIC",
+    )
     assert uneven(table) == ["t_1_prt_3"]
     with connect(table) as session:
         path = collect(session, tmp_path / "now.gpcatalog", lambda _: None)
     with Snapshot(path) as snapshot:
-        found = [json.loads(r["detail"]) for r in snapshot.rows("SELECT detail FROM partition_fact WHERE fact = 'property'")]
-    assert [f[:3] for f in found if f[0] == "privilege"] == [["privilege", "SELECT of PUBLIC", ""], ["privilege", "SELECT of PUBLIC", None]]
+        found = [
+            json.loads(r["detail"])
+            for r in snapshot.rows("SELECT detail FROM partition_fact WHERE fact = 'property'")
+        ]
+    assert [f[:3] for f in found if f[0] == "privilege"] == [
+        ["privilege", "SELECT of PUBLIC", ""],
+        ["privilege", "SELECT of PUBLIC", None],
+    ]
 
 
 def merge(*leaves: int) -> op.Merge:
@@ -104,19 +124,29 @@ def test_what_a_merge_loses() -> None:
     assert its.of(1) == its.of(99) == own
     assert its.of(3) == {DEFAULT: "1"}
     assert losses.lost(its, merge(1, 99)) == ()
-    assert losses.lost(its, merge(1, 2)) == ("default of column v on 1 of 2 partitions: the table's applies",)
-    assert losses.lost(its, merge(1, 3)) == ("SELECT of public on 1 of 2 partitions: not granted on the new one",)
+    assert losses.lost(its, merge(1, 2)) == (
+        "default of column v on 1 of 2 partitions: the table's applies",
+    )
+    assert losses.lost(its, merge(1, 3)) == (
+        "SELECT of public on 1 of 2 partitions: not granted on the new one",
+    )
 
 
 def test_long_values_are_kept_short() -> None:
     """A comment may be a megabyte long; two that differ still differ."""
     key = ("comment", "v")
-    facts = properties.facts({}, {1: {key: "x" * 100_000}, 2: {key: "x" * 99_999}, 3: {key: "x" * 100_000}})
+    facts = properties.facts(
+        {}, {1: {key: "x" * 100_000}, 2: {key: "x" * 99_999}, 3: {key: "x" * 100_000}}
+    )
     assert all(len(f) < 200 for f in facts)
     its = properties.Properties(facts)
     assert its.of(1) == its.of(3) != its.of(2)
     check = {("check", "c"): "CHECK (" + "x" * 1000 + ") NOT VALID"}
-    assert properties.Properties(properties.facts({}, {1: check})).of(1)["check", "c"].endswith(" NOT VALID")
+    assert (
+        properties.Properties(properties.facts({}, {1: check}))
+        .of(1)["check", "c"]
+        .endswith(" NOT VALID")
+    )
 
 
 def test_triggers_that_differ_keep_partitions_apart() -> None:

@@ -70,7 +70,9 @@ class Page(HTMLParser):
 
 
 def hostile(path: Path) -> Path:
-    tables = [made.Table(name, 20000 + 100 * n, range(3), schema=name) for n, name in enumerate(HOSTILE)]
+    tables = [
+        made.Table(name, 20000 + 100 * n, range(3), schema=name) for n, name in enumerate(HOSTILE)
+    ]
     return made.write(path, made.Made(tables=tables, database="<b>sales</b>"))
 
 
@@ -89,7 +91,13 @@ def test_hostile_names_stay_text(tmp_path: Path) -> None:
     assert not page.handlers
     assert not re.search(r"url\(|@import|https?:", text)
     words = "".join(page.words)
-    for name in ("<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "a&b", "日本", "%s"):
+    for name in (
+        "<script>alert(1)</script>",
+        '"><img src=x onerror=alert(1)>',
+        "a&b",
+        "日本",
+        "%s",
+    ):
         assert f"{name}.{name}" in words
     assert "\\x1b[31mred" in words
     assert "\x1b" not in text
@@ -128,7 +136,13 @@ def test_page_of_a_series(tmp_path: Path) -> None:
     made.series(tmp_path, 8)
     text = page_of("--folder", str(tmp_path))
     words = "".join(Page(text).words)
-    for wanted in ("leaves added 70, dropped 5", "Diverging segments", "Where do the partitions go?", "Theil–Sen", "published: 100 ms"):
+    for wanted in (
+        "leaves added 70, dropped 5",
+        "Diverging segments",
+        "Where do the partitions go?",
+        "Theil–Sen",
+        "published: 100 ms",
+    ):
         assert wanted in words
     assert text.index('class="verdict') < text.index("<svg")
     assert text.count("<svg") >= 6
@@ -137,8 +151,14 @@ def test_page_of_a_series(tmp_path: Path) -> None:
 
 
 def test_large_page_stays_small(tmp_path: Path) -> None:
-    tables = [made.Table("t" * 50 + f"{n:05}", 100_000 + 10 * n, range(2), schema="s" * 60) for n in range(3000)]
-    text = page_of("--snapshot", str(made.write(tmp_path / "l.gpcatalog", made.Made(tables=tables, segments=60))))
+    tables = [
+        made.Table("t" * 50 + f"{n:05}", 100_000 + 10 * n, range(2), schema="s" * 60)
+        for n in range(3000)
+    ]
+    text = page_of(
+        "--snapshot",
+        str(made.write(tmp_path / "l.gpcatalog", made.Made(tables=tables, segments=60))),
+    )
     assert len(text.encode()) < 500_000
     assert "smaller tables together" in text
 
@@ -168,11 +188,18 @@ def test_page_tells_what_a_plan_would_change(tmp_path: Path) -> None:
     # a policy is heeded, and a wrong one is told
     rules = tmp_path / "p.toml"
     rules.write_text("[default]\nskip = true\n")
-    assert "nothing to do" in "".join(Page(page_of("--snapshot", str(path), "--policy", str(rules))).words)
+    assert "nothing to do" in "".join(
+        Page(page_of("--snapshot", str(path), "--policy", str(rules))).words
+    )
     rules.write_text("[default]\nskipp = true\n")
-    failed = CliRunner().invoke(app, ["report", "--snapshot", str(path), "--html", "-", "--policy", str(rules)])
+    failed = CliRunner().invoke(
+        app, ["report", "--snapshot", str(path), "--html", "-", "--policy", str(rules)]
+    )
     assert isinstance(failed.exception, CatalogError)
-    bare = made.write(tmp_path / "b.gpcatalog", made.Made(tables=[made.Table("plain", 5000, range(0))], segments=2))
+    bare = made.write(
+        tmp_path / "b.gpcatalog",
+        made.Made(tables=[made.Table("plain", 5000, range(0))], segments=2),
+    )
     assert "No plan: " in "".join(Page(page_of("--snapshot", str(bare))).words)
 
 
@@ -187,17 +214,30 @@ def test_pruned_snapshot_has_a_page(tmp_path: Path) -> None:
 def test_report_is_whole_or_not_there(tmp_path: Path) -> None:
     path = made.series(tmp_path / "s", 1)[0]
     target = tmp_path / "page.html"
-    assert CliRunner().invoke(app, ["report", "--snapshot", str(path), "--html", str(target)]).exit_code == 0
+    assert (
+        CliRunner()
+        .invoke(app, ["report", "--snapshot", str(path), "--html", str(target)])
+        .exit_code
+        == 0
+    )
     assert target.read_text().endswith("</html>\n")
-    failed = CliRunner().invoke(app, ["report", "--snapshot", str(path), "--html", str(tmp_path / "no" / "page.html")])
+    failed = CliRunner().invoke(
+        app, ["report", "--snapshot", str(path), "--html", str(tmp_path / "no" / "page.html")]
+    )
     assert isinstance(failed.exception, CatalogError)
-    assert isinstance(CliRunner().invoke(app, ["report", "--snapshot", str(path)]).exception, CatalogError)
-    assert [p.name for p in tmp_path.iterdir()] == ["s", "page.html"] or sorted(p.name for p in tmp_path.iterdir()) == ["page.html", "s"]
+    assert isinstance(
+        CliRunner().invoke(app, ["report", "--snapshot", str(path)]).exception, CatalogError
+    )
+    assert [p.name for p in tmp_path.iterdir()] == ["s", "page.html"] or sorted(
+        p.name for p in tmp_path.iterdir()
+    ) == ["page.html", "s"]
 
 
 @pytest.mark.parametrize("parser", [openmetrics, textfile])
 def test_metrics_parse(parser: object, tmp_path: Path) -> None:
-    said = CliRunner().invoke(app, ["metrics", "--snapshot", str(hostile(tmp_path / "h.gpcatalog"))])
+    said = CliRunner().invoke(
+        app, ["metrics", "--snapshot", str(hostile(tmp_path / "h.gpcatalog"))]
+    )
     assert said.exit_code == 0, said.exception
     assert said.stdout.endswith("# EOF\n")
     families = {f.name: f for f in parser(said.stdout)}  # type: ignore[operator]
@@ -211,8 +251,15 @@ def test_series_do_not_grow_with_tables(tmp_path: Path) -> None:
     def count(tables: int, top: int) -> int:
         path = tmp_path / f"{tables}.gpcatalog"
         if not path.exists():
-            made.write(path, made.Made(tables=[made.Table(f"t{n}", 20000 + 100 * n, range(5)) for n in range(tables)]))
-        text = CliRunner().invoke(app, ["metrics", "--snapshot", str(path), "--top", str(top)]).stdout
+            made.write(
+                path,
+                made.Made(
+                    tables=[made.Table(f"t{n}", 20000 + 100 * n, range(5)) for n in range(tables)]
+                ),
+            )
+        text = (
+            CliRunner().invoke(app, ["metrics", "--snapshot", str(path), "--top", str(top)]).stdout
+        )
         return sum(len(f.samples) for f in openmetrics(text))
 
     assert count(20, 5) == count(200, 5)
@@ -221,16 +268,30 @@ def test_series_do_not_grow_with_tables(tmp_path: Path) -> None:
 
 def test_metrics_tell_every_file() -> None:
     fixture = Path(__file__).parent.parent.parent / "fixtures/greenplum6.gpcatalog"
-    said = {f.name: f.samples for f in openmetrics(CliRunner().invoke(app, ["metrics", "--snapshot", str(fixture)]).stdout)}
+    said = {
+        f.name: f.samples
+        for f in openmetrics(
+            CliRunner().invoke(app, ["metrics", "--snapshot", str(fixture)]).stdout
+        )
+    }
     with Snapshot(fixture) as snapshot:
-        counted = snapshot.one("SELECT sum(files)::BIGINT AS n FROM file_total WHERE basis = 'directory'")["n"]
-    for family in ("gpcatalog_files", "gpcatalog_instance_files", "gpcatalog_files_by_size", "gpcatalog_host_files"):
+        counted = snapshot.one(
+            "SELECT sum(files)::BIGINT AS n FROM file_total WHERE basis = 'directory'"
+        )["n"]
+    for family in (
+        "gpcatalog_files",
+        "gpcatalog_instance_files",
+        "gpcatalog_files_by_size",
+        "gpcatalog_host_files",
+    ):
         assert sum(sample.value for sample in said[family]) == counted, family
 
 
 def test_metrics_of_two_servers_lie_side_by_side(tmp_path: Path) -> None:
     """A textfile collector refuses a sample that two files have with the same labels."""
-    text = CliRunner().invoke(app, ["metrics", "--snapshot", str(made.series(tmp_path, 1)[0])]).stdout
+    text = (
+        CliRunner().invoke(app, ["metrics", "--snapshot", str(made.series(tmp_path, 1)[0])]).stdout
+    )
     samples = [s for f in openmetrics(text) for s in f.samples]
     assert {s.labels["server"] for s in samples} == {"mdw:5432"}
     assert len({(s.name, *sorted(s.labels.items())) for s in samples}) == len(samples)
@@ -239,7 +300,10 @@ def test_metrics_of_two_servers_lie_side_by_side(tmp_path: Path) -> None:
 def test_metrics_file_is_whole(tmp_path: Path) -> None:
     path = made.series(tmp_path / "s", 1)[0]
     target = tmp_path / "gpcatalog.prom"
-    assert CliRunner().invoke(app, ["metrics", "--snapshot", str(path), "--to", str(target)]).exit_code == 0
+    assert (
+        CliRunner().invoke(app, ["metrics", "--snapshot", str(path), "--to", str(target)]).exit_code
+        == 0
+    )
     assert target.read_text().endswith("# EOF\n")
     assert target.stat().st_mode & 0o044 == 0o044 or target.stat().st_mode & 0o777 == 0o600
 
@@ -248,7 +312,11 @@ def test_live_metrics_and_page(pg_dsn: str) -> None:
     said = CliRunner().invoke(app, ["metrics", pg_dsn])
     assert said.exit_code == 0, said.exception
     names = {f.name for f in openmetrics(said.stdout)}
-    assert {"gpcatalog_latency_seconds", "gpcatalog_catalog_rows_written", "gpcatalog_limit_ratio"} <= names
+    assert {
+        "gpcatalog_latency_seconds",
+        "gpcatalog_catalog_rows_written",
+        "gpcatalog_limit_ratio",
+    } <= names
     assert "<svg" in page_of(pg_dsn, "--no-store")
 
 

@@ -41,13 +41,29 @@ def make(path: Path, **more: object) -> Path:
 
 
 def test_text_survives_as_it_is(tmp_path: Path) -> None:
-    hostile = ["", "plain", 'a"b', "a,b", "line\nbreak\r\n", "\\N", "tab\t", "é日本\u202e", "'; DROP TABLE x; --", " NULL ", None]
+    hostile = [
+        "",
+        "plain",
+        'a"b',
+        "a,b",
+        "line\nbreak\r\n",
+        "\\N",
+        "tab\t",
+        "é日本\u202e",
+        "'; DROP TABLE x; --",
+        " NULL ",
+        None,
+    ]
     with Writer(tmp_path / "s.gpcatalog") as writer:
         writer.insert("snapshot", [HEADER])
-        writer.insert("setting", [{"name": str(n), "setting": text} for n, text in enumerate(hostile)])
+        writer.insert(
+            "setting", [{"name": str(n), "setting": text} for n, text in enumerate(hostile)]
+        )
         path = writer.finish()
     with Snapshot(path) as snapshot:
-        assert [r["setting"] for r in snapshot.rows("SELECT setting FROM setting ORDER BY name::int")] == hostile
+        assert [
+            r["setting"] for r in snapshot.rows("SELECT setting FROM setting ORDER BY name::int")
+        ] == hostile
         assert snapshot.header["database"] == HEADER["database"]
 
 
@@ -141,7 +157,10 @@ def test_a_view_cannot_pose_as_a_table(tmp_path: Path) -> None:
 
 
 def test_reading_reaches_nothing_else(tmp_path: Path) -> None:
-    with Snapshot(make(tmp_path / "s.gpcatalog")) as snapshot, pytest.raises(CatalogError, match="disabled by configuration"):
+    with (
+        Snapshot(make(tmp_path / "s.gpcatalog")) as snapshot,
+        pytest.raises(CatalogError, match="disabled by configuration"),
+    ):
         snapshot.rows("SELECT * FROM read_text('/etc/passwd')")
 
 
@@ -231,13 +250,30 @@ def test_equal_bounds_have_equal_keys(tmp_path: Path) -> None:
         "1" * 40,
         "FOR VALUES IN ('1')",
     ]
-    row = {"schema": "s", "level": 1, "kind": "leaf", "storage": "heap", "columns": 1, "toast": False, "indexes": 0, "index_columns": 0}
+    row = {
+        "schema": "s",
+        "level": 1,
+        "kind": "leaf",
+        "storage": "heap",
+        "columns": 1,
+        "toast": False,
+        "indexes": 0,
+        "index_columns": 0,
+    }
     with Writer(tmp_path / "s.gpcatalog") as writer:
         writer.insert("snapshot", [HEADER])
         writer.insert(
             "relation",
             [
-                row | {"oid": n, "root": 1, "name": f"t{n}", "block_directory": False, "is_default": False, "bound": bound}
+                row
+                | {
+                    "oid": n,
+                    "root": 1,
+                    "name": f"t{n}",
+                    "block_directory": False,
+                    "is_default": False,
+                    "bound": bound,
+                }
                 for n, bound in enumerate(bounds, 2)
             ],
         )
@@ -245,4 +281,8 @@ def test_equal_bounds_have_equal_keys(tmp_path: Path) -> None:
     with Snapshot(path) as snapshot:
         found = snapshot.rows("SELECT bound, bound_key FROM relation ORDER BY oid")
     assert [r["bound"] for r in found] == bounds
-    assert len({(r["bound"], r["bound_key"]) for r in found}) == len({r["bound"] for r in found}) == len({r["bound_key"] for r in found})
+    assert (
+        len({(r["bound"], r["bound_key"]) for r in found})
+        == len({r["bound"] for r in found})
+        == len({r["bound_key"] for r in found})
+    )

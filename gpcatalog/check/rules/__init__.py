@@ -1,6 +1,14 @@
 """The rules of the check, one file a subject; a rule is one documented function."""
 
-from gpcatalog.check.rules import cost, ignores, lengths, locking, parse_errors, partitions, storage  # the rules register themselves
+from gpcatalog.check.rules import (
+    cost,
+    ignores,
+    lengths,
+    locking,
+    parse_errors,
+    partitions,
+    storage,
+)  # the rules register themselves
 from gpcatalog.check.rules.ignores import judge_ignore
 from gpcatalog.check.rules.registry import NEVER_IGNORED, PARTS, Check, every, page
 

@@ -21,10 +21,12 @@ from gpcatalog.model.storage import Storage
 def budget_exceeded(s: RuleContext) -> None:
     """More leaves, files or catalog rows than the project allows.
 
-    What it finds: tables whose leaves, files on a segment or a host, or catalog rows go over [table]; the whole change over
-    [change]; and with a baseline the cluster over [total].
-    Why it matters: the catalogs and files of a cluster are shared by all its tables, and partitions are easier made than removed.
-    How sure it is: counts are exact where the statement could be weighed; it says when it could not.
+    What it finds: tables whose leaves, files on a segment or a host, or catalog rows go over
+    [table]; the whole change over [change]; and with a baseline the cluster over [total].
+    Why it matters: the catalogs and files of a cluster are shared by all its tables, and partitions
+    are easier made than removed.
+    How sure it is: counts are exact where the statement could be weighed; it says when it could
+    not.
     What to do: make coarser partitions, drop what is empty, or raise the budget on purpose.
     """
 
@@ -45,8 +47,10 @@ def leaves_over_guideline(s: RuleContext) -> None:
     """More leaves in one table than the server's makers advise, or than a level can hold.
 
     What it finds: tables with more than 20,000 leaves, and levels with more than 32,767 partitions.
-    Why it matters: every query on the table plans over its leaves, every DDL locks them, every instance keeps their catalog rows.
-    How sure it is: leaves are counted by spelling out the partitions as the server does; the limits are the documentation's.
+    Why it matters: every query on the table plans over its leaves, every DDL locks them, every
+    instance keeps their catalog rows.
+    How sure it is: leaves are counted by spelling out the partitions as the server does; the limits
+    are the documentation's.
     What to do: choose a coarser step, or fewer levels.
     """
     table = s.effect.table
@@ -65,9 +69,15 @@ def leaves_over_guideline(s: RuleContext) -> None:
     if table is None or not s.effect.leaves_made or not table.parts:
         return
     leaves = table.numbers[1]
-    # what is added is weighed against what was known before, or a long script would count all again at every statement
+    # what is added is weighed against what was known before, or a long script would count all again
+    # at every statement
     whole = s.effect.verb == "create"
-    widest = max(len(table.parts), table.widest, *(len(p.children) for p in (table.relations() if whole else ())), 0)
+    widest = max(
+        len(table.parts),
+        table.widest,
+        *(len(p.children) for p in (table.relations() if whole else ())),
+        0,
+    )
     for amount, limit, severity in (
         (widest, limits.LEAVES_PER_LEVEL, Severity.CRITICAL),
         (leaves, limits.LEAVES_PER_TABLE, Severity.WARNING),
@@ -76,11 +86,15 @@ def leaves_over_guideline(s: RuleContext) -> None:
             s.find(
                 "leaves-over-guideline",
                 severity,
-                f"{table.title} has {plural(amount, 'leaf', 'leaves')}, {limit.note or limit.id} is {count(limit.value)}",
+                f"{table.title} has {plural(amount, 'leaf', 'leaves')}, {limit.note or limit.id} is"
+                f" {count(limit.value)}",
                 "planning, locking and the catalogs of every instance grow with it",
                 "choose a coarser step or fewer levels",
                 confidence=Confidence.HIGH,
-                figures=(Figure("leaves", amount, "leaves", "derived"), Figure(limit.id, limit.value, limit.unit, "limit")),
+                figures=(
+                    Figure("leaves", amount, "leaves", "derived"),
+                    Figure(limit.id, limit.value, limit.unit, "limit"),
+                ),
                 source=limit.source,
             )
             return
@@ -90,7 +104,8 @@ def leaves_over_guideline(s: RuleContext) -> None:
 def grain_too_fine(s: RuleContext) -> None:
     """One EVERY that makes very many partitions.
 
-    What it finds: a range spelled out by EVERY into more partitions than `every_parts` of the settings.
+    What it finds: a range spelled out by EVERY into more partitions than `every_parts` of the
+    settings.
     Why it matters: the cost of a partition does not depend on how little it holds.
     How sure it is: the count is exact; that it is too many is this project's own setting.
     What to do: take the next coarser step; a week of days costs seven times a week.
@@ -105,12 +120,28 @@ def grain_too_fine(s: RuleContext) -> None:
             key = id(part.node)
             nodes[key] = part.node
             seen[key] = seen.get(key, 0) + 1
-    seen = {key: n for key, n in seen.items() if n > 1 and nodes[key].find(gx.PartitionEvery) is not None}
+    seen = {
+        key: n
+        for key, n in seen.items()
+        if n > 1 and nodes[key].find(gx.PartitionEvery) is not None
+    }
     for key, number in seen.items():
         bound = nodes[key].args.get("bound")
-        parents = 1 if nodes[key].args.get("role") != "SUBPARTITION" and not isinstance(nodes[key], gx.TemplateElement) else None
+        parents = (
+            1
+            if nodes[key].args.get("role") != "SUBPARTITION"
+            and not isinstance(nodes[key], gx.TemplateElement)
+            else None
+        )
         if parents is None:
-            parents = max(1, sum(1 for p in walk(s.effect.new_parts) if any(id(c.node) == key for c in p.children)))
+            parents = max(
+                1,
+                sum(
+                    1
+                    for p in walk(s.effect.new_parts)
+                    if any(id(c.node) == key for c in p.children)
+                ),
+            )
         each = number // parents
         if each <= s.settings.every_parts or bound is None:
             continue
@@ -120,10 +151,14 @@ def grain_too_fine(s: RuleContext) -> None:
             Severity.WARNING,
             f"{step} makes {plural(each, 'partition')} over this span",
             "each costs the same in catalog rows, files and locks, however little it holds",
-            f"a step {ceil(each / s.settings.every_parts)} times as wide or wider stays within {count(s.settings.every_parts)}",
+            f"a step {ceil(each / s.settings.every_parts)} times as wide or wider stays within"
+            f" {count(s.settings.every_parts)}",
             at=bound.args["every"],
             confidence=Confidence.HIGH,
-            figures=(Figure("partitions", each, "leaves", "derived"), Figure("every_parts", s.settings.every_parts, "leaves", "limit")),
+            figures=(
+                Figure("partitions", each, "leaves", "derived"),
+                Figure("every_parts", s.settings.every_parts, "leaves", "limit"),
+            ),
             source="every_parts of the settings",
         )
 
@@ -132,10 +167,12 @@ def grain_too_fine(s: RuleContext) -> None:
 def level_cross_product(s: RuleContext) -> None:
     """Levels of partitions that multiply.
 
-    What it finds: tables of two or more levels whose leaves are more than `cross_leaves` of the settings.
+    What it finds: tables of two or more levels whose leaves are more than `cross_leaves` of the
+    settings.
     Why it matters: every value of one level exists under every value of the other, filled or not.
     How sure it is: the count is exact.
-    What to do: leave out a level and cluster or index by it, or give the template only to the parts that need it.
+    What to do: leave out a level and cluster or index by it, or give the template only to the parts
+    that need it.
     """
     table = s.effect.table
     if table is None or s.effect.verb != "create" or len(table.levels) < 2:
@@ -152,7 +189,8 @@ def level_cross_product(s: RuleContext) -> None:
         "level-cross-product",
         Severity.WARNING,
         f"{' × '.join(count(n) for n in sizes)} partitions make {plural(leaves, 'leaf', 'leaves')}",
-        "every value of one level exists under every value of the other, whether it holds rows or not",
+        "every value of one level exists under every value of the other, whether it holds rows"
+        " or not",
         "leave out a level, or subpartition only the parts that need it",
         confidence=Confidence.HIGH,
         figures=(Figure("leaves", leaves, "leaves", "derived"),),
@@ -164,12 +202,14 @@ def level_cross_product(s: RuleContext) -> None:
 def columnar_file_explosion(s: RuleContext) -> None:
     """Many columns times many columnar leaves.
 
-    What it finds: column-oriented tables whose leaves, once they hold rows, come to more files on a segment than
-    `filled_columns`, or on a host than the documentation's 100,000.
-    Why it matters: the first row of a leaf makes a file for each column on each segment; file systems, backups and recovery
-    pay by the file.
-    How sure it is: measured: filled files are exact for one writer; each further concurrent writer adds as many again.
-    What to do: fewer leaves, row-oriented storage for leaves of few rows, or columnar storage for old leaves only.
+    What it finds: column-oriented tables whose leaves, once they hold rows, come to more files on a
+    segment than `filled_columns`, or on a host than the documentation's 100,000.
+    Why it matters: the first row of a leaf makes a file for each column on each segment; file
+    systems, backups and recovery pay by the file.
+    How sure it is: measured: filled files are exact for one writer; each further concurrent writer
+    adds as many again.
+    What to do: fewer leaves, row-oriented storage for leaves of few rows, or columnar storage for
+    old leaves only.
     """
     table = s.effect.table
     if table is None or not s.effect.leaves_made or not table.columns:
@@ -185,7 +225,11 @@ def columnar_file_explosion(s: RuleContext) -> None:
     most = max(table.numbers[1], 1) * each
     if most <= s.settings.filled_columns and most * segments_a_host <= guide.value:
         return  # were every leaf columnar
-    columnar = sum(1 for p in table.leaves() if p.storage is Storage.AO_COLUMN) if table.parts else int(table.storage is Storage.AO_COLUMN)
+    columnar = (
+        sum(1 for p in table.leaves() if p.storage is Storage.AO_COLUMN)
+        if table.parts
+        else int(table.storage is Storage.AO_COLUMN)
+    )
     if not columnar:
         return
     files = columnar * each
@@ -196,9 +240,11 @@ def columnar_file_explosion(s: RuleContext) -> None:
     s.find(
         "columnar-file-explosion",
         Severity.CRITICAL if over else Severity.WARNING,
-        f"{plural(columnar, 'columnar leaf', 'columnar leaves')} of {plural(len(table.columns), 'column')} come to {count(files)} files "
-        f"on a segment, {count(host)} on a host, once filled",
-        "each column of each leaf is a file on each segment as soon as one row arrives, and again for every concurrent writer",
+        f"{plural(columnar, 'columnar leaf', 'columnar leaves')} of"
+        f" {plural(len(table.columns), 'column')} come to {count(files)} files on a segment,"
+        f" {count(host)} on a host, once filled",
+        "each column of each leaf is a file on each segment as soon as one row arrives, and again"
+        " for every concurrent writer",
         "fewer leaves, or row-oriented storage where leaves hold few rows",
         confidence=Confidence.HIGH,
         figures=(

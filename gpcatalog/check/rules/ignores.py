@@ -8,7 +8,9 @@ from gpcatalog.model.finding import Confidence, Severity
 
 
 def judge_ignore(s: RuleContext, ignore: Ignore) -> None:
-    """Findings about an ignore comment itself: without reason, without rule, of an unknown rule, or unused."""
+    """Findings about an ignore comment itself: without reason, without rule, of an unknown rule, or
+    unused.
+    """
     at = At(ignore.start, ignore.end)
     known = every()
     if not ignore.rules:

@@ -16,16 +16,20 @@ _LONG = re.compile(rf'[\w$]{{{NAMEDATALEN + 1}}}|"[^"]{{{NAMEDATALEN + 1}}}')
 
 
 def _may_be_cut(text: str) -> bool:
-    """Whether a statement may have a name of more than 63 bytes, before its tree is searched; a variable's value is not in the text."""
-    return not text.isascii() or ":" in text or "U&" in text.upper() or _LONG.search(text) is not None
+    """Whether a statement may have a name of more than 63 bytes, before its tree is searched; a
+    variable's value is not in the text.
+    """
+    return (
+        not text.isascii() or ":" in text or "U&" in text.upper() or _LONG.search(text) is not None
+    )
 
 
 @rule("name-cut")
 def name_cut(s: RuleContext) -> None:
     """Names longer than 63 bytes.
 
-    What it finds: identifiers that the server cuts, leaves whose generated name cuts that of their parent, and such that then
-    collide.
+    What it finds: identifiers that the server cuts, leaves whose generated name cuts that of their
+    parent, and such that then collide.
     Why it matters: two long names may become one; scripts that address a leaf by name miss it.
     How sure it is: names are computed as the server does.
     What to do: shorten the table's or the partition's name.
@@ -35,7 +39,11 @@ def name_cut(s: RuleContext) -> None:
         return
     for node in tree.find_all(exp.Identifier) if _may_be_cut(s.statement.text) else ():
         name = str(node.this)
-        if len(name) > 15 and len(name.encode()) > NAMEDATALEN and not name.upper().startswith("INTERVAL"):
+        if (
+            len(name) > 15
+            and len(name.encode()) > NAMEDATALEN
+            and not name.upper().startswith("INTERVAL")
+        ):
             s.find(
                 "name-cut",
                 Severity.WARNING,

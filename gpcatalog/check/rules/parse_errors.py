@@ -14,15 +14,20 @@ from gpcatalog.model.finding import Confidence, Severity
 def syntax_error(s: RuleContext) -> None:
     """A statement that the server will refuse.
 
-    What it finds: text that the grammar of the chosen server does not take, with the place and what could have stood there.
-    Why it matters: the migration stops there, and what ran before it stays unless it was in one transaction.
-    How sure it is: the grammar is held against live servers; a statement it refuses was refused by them in every known case.
+    What it finds: text that the grammar of the chosen server does not take, with the place and what
+    could have stood there.
+    Why it matters: the migration stops there, and what ran before it stays unless it was in one
+    transaction.
+    How sure it is: the grammar is held against live servers; a statement it refuses was refused by
+    them in every known case.
     What to do: correct it, or name the right server with --server.
     """
     fault = s.statement.fault
     if s.statement.outcome is not Outcome.ERROR or fault is None:
         return
-    near = get_close_matches(fault.found.lower(), fault.expected, n=1)  # a word spelled wrong: its neighbour first
+    near = get_close_matches(
+        fault.found.lower(), fault.expected, n=1
+    )  # a word spelled wrong: its neighbour first
     expected = ", ".join([*near, *(e for e in fault.expected if e not in near)][:8])
     s.find(
         "syntax-error",
@@ -39,8 +44,8 @@ def syntax_error(s: RuleContext) -> None:
 def file_not_read(s: RuleContext) -> None:
     """A file that is part of the change and could not be read.
 
-    What it finds: files that psql's \\i and \\ir name and that are missing, read themselves again or have a variable in their
-    name; raw dbt models in a folder.
+    What it finds: files that psql's \\i and \\ir name and that are missing, read themselves again
+    or have a variable in their name; raw dbt models in a folder.
     Why it matters: what they hold is not checked and not counted; the totals are a lower bound.
     How sure it is: certain; the reason is named.
     What to do: give the file, or check what is compiled from it.
@@ -60,11 +65,12 @@ def file_not_read(s: RuleContext) -> None:
 def value_unknown(s: RuleContext) -> None:
     """A statement that cannot be parsed without the value of a variable.
 
-    What it finds: statements in which a psql variable (:name) or a placeholder (${name}) without a value is more than one expression
-    or clause.
+    What it finds: statements in which a psql variable (:name) or a placeholder (${name}) without a
+    value is more than one expression or clause.
     Why it matters: the statement is not checked; the totals are a lower bound.
     How sure it is: certain; the name is given.
-    What to do: give the value with --set NAME=VALUE, in the property file of the tool, or with \\set in the script.
+    What to do: give the value with --set NAME=VALUE, in the property file of the tool, or with
+    \\set in the script.
     """
     if s.statement.outcome is Outcome.NO_VALUE:
         names = ", ".join(s.statement.missing)
@@ -83,7 +89,8 @@ def not_understood(s: RuleContext) -> None:
     """A statement of a kind that is not known here.
 
     What it finds: statements that begin as no statement of the chosen server's grammar does.
-    Why it matters: what is not understood is not checked; passing it over in silence would be a lie.
+    Why it matters: what is not understood is not checked; passing it over in silence would be a
+    lie.
     How sure it is: certain that it was not checked; the server may take it all the same.
     What to do: check it by hand, and say so with an ignore comment.
     """
@@ -123,10 +130,12 @@ def internal_error(s: RuleContext) -> None:
 def cost_unknown(s: RuleContext) -> None:
     """A statement whose cost is not fully known.
 
-    What it finds: DDL on tables that neither the files nor a baseline know, values that only the server can compute.
+    What it finds: DDL on tables that neither the files nor a baseline know, values that only the
+    server can compute.
     Why it matters: the totals are then a lower bound, and budgets hold only for the rest.
     How sure it is: certain; the reason is named.
-    What to do: give a baseline snapshot, or check the files that create the table together with this one.
+    What to do: give a baseline snapshot, or check the files that create the table together with
+    this one.
     """
     if s.effect.unknown and s.statement.tree is not None and not s.effect.failed:
         reasons = "; ".join(dict.fromkeys(s.effect.unknown))
@@ -135,10 +144,17 @@ def cost_unknown(s: RuleContext) -> None:
             Severity.INFO,
             f"cost not fully known: {reasons}",
             "the totals leave it out",
-            "check with " + " ".join(f"--set {name}=VALUE" for name in s.statement.decisive)
-            if s.statement.decisive
-            else "check with --set NAME=VALUE for the variables of \\if"
-            if s.statement.reasons
-            else "give --baseline, or check the files that create the table together with this one",
+            (
+                "check with " + " ".join(f"--set {name}=VALUE" for name in s.statement.decisive)
+                if s.statement.decisive
+                else (
+                    "check with --set NAME=VALUE for the variables of \\if"
+                    if s.statement.reasons
+                    else (
+                        "give --baseline, or check the files that create the table together with"
+                        " this one"
+                    )
+                )
+            ),
             confidence=Confidence.HIGH,
         )

@@ -19,8 +19,8 @@ def default_partition(s: RuleContext) -> None:
     """A default partition beside ranges.
 
     What it finds: DEFAULT PARTITION in a range-partitioned table, and ADD DEFAULT PARTITION.
-    Why it matters: ADD PARTITION is refused while one exists; SPLIT rewrites it under AccessExclusive; rows that missed their range
-    gather there unseen, and every query reads it.
+    Why it matters: ADD PARTITION is refused while one exists; SPLIT rewrites it under
+    AccessExclusive; rows that missed their range gather there unseen, and every query reads it.
     How sure it is: measured on Greenplum 6 and 7.
     What to do: leave it out and let bad rows fail, or plan how it is emptied.
     """
@@ -33,7 +33,8 @@ def default_partition(s: RuleContext) -> None:
                 "default-partition",
                 Severity.NOTICE,
                 f"{table.title} gets a default partition",
-                "while it exists ADD PARTITION is refused, and SPLIT rewrites all its rows under AccessExclusive",
+                "while it exists ADD PARTITION is refused, and SPLIT rewrites all its rows under"
+                " AccessExclusive",
                 "leave it out, or plan how it is emptied",
                 at=part.node,
                 confidence=Confidence.HIGH,
@@ -44,9 +45,10 @@ def default_partition(s: RuleContext) -> None:
 def add_partition_without_storage(s: RuleContext) -> None:
     """ADD PARTITION that does not say how the new leaf is stored.
 
-    What it finds: ADD PARTITION without WITH on a Greenplum 6 table that is append-optimized, or that is not known here.
-    Why it matters: Greenplum 6 makes it a heap leaf, whatever the table is, without column encodings. A heap leaf among columnar
-    ones is larger and slower, and nothing says so.
+    What it finds: ADD PARTITION without WITH on a Greenplum 6 table that is append-optimized, or
+    that is not known here.
+    Why it matters: Greenplum 6 makes it a heap leaf, whatever the table is, without column
+    encodings. A heap leaf among columnar ones is larger and slower, and nothing says so.
     How sure it is: measured on Greenplum 6.24 and 6.25; Greenplum 7 keeps the parent's storage.
     What to do: repeat the parent's WITH clause.
     """
@@ -56,7 +58,11 @@ def add_partition_without_storage(s: RuleContext) -> None:
     if table is not None and table.known and not table.storage.append_optimized:
         return
     for action in s.effect.actions:
-        if type(action).__name__ == "AddPartition" and action.args.get("options") is None and not action.args.get("partitions"):
+        if (
+            type(action).__name__ == "AddPartition"
+            and action.args.get("options") is None
+            and not action.args.get("partitions")
+        ):
             s.find(
                 "add-partition-without-storage",
                 Severity.WARNING,
@@ -72,9 +78,11 @@ def add_partition_without_storage(s: RuleContext) -> None:
 def premade_far_ahead(s: RuleContext) -> None:
     """Partitions made years ahead.
 
-    What it finds: range partitions of dates and timestamps that begin further ahead than `premake_days` of the settings.
+    What it finds: range partitions of dates and timestamps that begin further ahead than
+    `premake_days` of the settings.
     Why it matters: they are empty until then, and cost catalog rows, files and locks from today on.
-    How sure it is: the bounds are computed as the server does; how far is too far is this project's setting.
+    How sure it is: the bounds are computed as the server does; how far is too far is this project's
+    setting.
     What to do: make them in shorter steps, by a job.
     """
     horizon = s.today + timedelta(days=s.settings.premake_days)
@@ -89,7 +97,8 @@ def premade_far_ahead(s: RuleContext) -> None:
         s.find(
             "premade-far-ahead",
             Severity.NOTICE,
-            f"{plural(far, 'partition')} begin more than {count(s.settings.premake_days)} days ahead",
+            f"{plural(far, 'partition')} begin more than {count(s.settings.premake_days)} days"
+            " ahead",
             "they stay empty until then and cost as much as full ones",
             "make them step by step, by a job",
             at=first.node,
@@ -107,7 +116,9 @@ def _body(s: RuleContext) -> str:
     tree = s.statement.tree
     if tree is None or type(tree).__name__ not in ("DoBlock", "CreateFunction", "CreateProcedure"):
         return ""
-    return "\n".join(str(h.this) for h in tree.find_all(exp.Heredoc)) or "\n".join(str(x.this) for x in tree.find_all(exp.Literal))
+    return "\n".join(str(h.this) for h in tree.find_all(exp.Heredoc)) or "\n".join(
+        str(x.this) for x in tree.find_all(exp.Literal)
+    )
 
 
 @rule("unbounded-premake")
@@ -136,7 +147,8 @@ def temp_table_in_loop(s: RuleContext) -> None:
     """Temporary tables made again and again.
 
     What it finds: CREATE TEMP TABLE inside a LOOP of a DO block or function.
-    Why it matters: every one writes and deletes the catalog rows of a table on every instance; dead rows stay until VACUUM.
+    Why it matters: every one writes and deletes the catalog rows of a table on every instance; dead
+    rows stay until VACUUM.
     How sure it is: the words are there; how often the loop runs is not known.
     What to do: make it once before the loop and TRUNCATE it, or use a CTE.
     """

@@ -15,8 +15,12 @@ from gpcatalog.errors import CatalogError
 Check = Callable[[RuleContext], None]
 PARTS = ("What it finds", "Why it matters", "How sure it is", "What to do")
 # About what was written, not about what it costs: no comment excuses these
-NEVER_IGNORED = frozenset(("syntax-error", "ignore-without-reason", "ignore-unused", "ignore-unknown-rule"))
-DEFAULT_LOCK_SLOTS = 128 * 250  # max_locks_per_transaction × max_connections as Greenplum is installed
+NEVER_IGNORED = frozenset(
+    ("syntax-error", "ignore-without-reason", "ignore-unused", "ignore-unknown-rule")
+)
+DEFAULT_LOCK_SLOTS = (
+    128 * 250
+)  # max_locks_per_transaction × max_connections as Greenplum is installed
 
 _RULES: dict[str, Check] = {}
 
@@ -37,7 +41,10 @@ def every() -> dict[str, Check]:
 
 
 def page(id: str) -> dict[str, str]:
-    """A rule's docstring: its title under "", then its four parts. Raises CatalogError when no rule has this id."""
+    """A rule's docstring: its title under "", then its four parts.
+
+    Raises CatalogError when no rule has this id.
+    """
     check = _RULES.get(id)
     if check is None:
         raise CatalogError(f"no rule is called {id}", hint="`gpcatalog check --rules` lists them")
@@ -51,12 +58,22 @@ def page(id: str) -> dict[str, str]:
 def created(s: RuleContext) -> exp.Create | None:
     """The CREATE TABLE under judgement, when it is one."""
     tree = s.statement.tree
-    return tree if isinstance(tree, exp.Create) and tree.args.get("kind") == "TABLE" and s.effect.table is not None else None
+    return (
+        tree
+        if isinstance(tree, exp.Create)
+        and tree.args.get("kind") == "TABLE"
+        and s.effect.table is not None
+        else None
+    )
 
 
 def property_of(tree: exp.Create, kind: type[exp.Expression]) -> exp.Expression | None:
     properties = tree.args.get("properties")
-    return next((p for p in properties.expressions if isinstance(p, kind)), None) if properties is not None else None
+    return (
+        next((p for p in properties.expressions if isinstance(p, kind)), None)
+        if properties is not None
+        else None
+    )
 
 
 def name_of(tree: exp.Create) -> exp.Expression:

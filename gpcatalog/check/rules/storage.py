@@ -18,16 +18,25 @@ from gpcatalog.model.storage import Storage
 def distribution_missing(s: RuleContext) -> None:
     """A table without a distribution clause.
 
-    What it finds: CREATE TABLE and CREATE TABLE AS on Greenplum without DISTRIBUTED, PARTITION OF and INHERITS excepted.
-    Why it matters: the server picks the first column that fits, or spreads rows at random, depending on keys, types and
-    gp_create_table_random_default_distribution; the choice decides skew and joins.
+    What it finds: CREATE TABLE and CREATE TABLE AS on Greenplum without DISTRIBUTED, PARTITION OF
+    and INHERITS excepted.
+    Why it matters: the server picks the first column that fits, or spreads rows at random,
+    depending on keys, types and gp_create_table_random_default_distribution; the choice decides
+    skew and joins.
     How sure it is: certain that it is not said.
     What to do: write DISTRIBUTED BY (…), RANDOMLY or REPLICATED.
     """
     tree = created(s)
-    if tree is None or not s.edition.greenplum or property_of(tree, exp.DistributedByProperty) is not None:
+    if (
+        tree is None
+        or not s.edition.greenplum
+        or property_of(tree, exp.DistributedByProperty) is not None
+    ):
         return
-    if property_of(tree, exp.PartitionedOfProperty) is not None or property_of(tree, exp.InheritsProperty) is not None:
+    if (
+        property_of(tree, exp.PartitionedOfProperty) is not None
+        or property_of(tree, exp.InheritsProperty) is not None
+    ):
         return
     table = s.effect.table
     assert table is not None
@@ -53,7 +62,12 @@ def distribution_random(s: RuleContext) -> None:
     What to do: choose a column of many values that joins use.
     """
     tree = created(s)
-    if tree is None or s.effect.table is None or s.effect.table.distribution != "random" or not s.effect.table.partitioned:
+    if (
+        tree is None
+        or s.effect.table is None
+        or s.effect.table.distribution != "random"
+        or not s.effect.table.partitioned
+    ):
         return
     s.find(
         "distribution-random",
@@ -69,9 +83,11 @@ def distribution_random(s: RuleContext) -> None:
 def distribution_key_mistake(s: RuleContext) -> None:
     """A distribution that the server refuses or that cannot spread rows.
 
-    What it finds: DISTRIBUTED REPLICATED with partitions; key columns that the table does not have; a boolean or date as the only
-    key; a primary key or unique constraint that leaves a key column out.
-    Why it matters: the server refuses some of them when they run; the others put rows on few segments.
+    What it finds: DISTRIBUTED REPLICATED with partitions; key columns that the table does not have;
+    a boolean or date as the only key; a primary key or unique constraint that leaves a key column
+    out.
+    Why it matters: the server refuses some of them when they run; the others put rows on few
+    segments.
     How sure it is: refusals are certain; skew depends on the values.
     What to do: choose a key of many values that every unique key holds.
     """
@@ -91,23 +107,42 @@ def distribution_key_mistake(s: RuleContext) -> None:
             if key not in names
         ]
     types = {c.name: c.type for c in table.columns}
-    if len(table.distribution_keys) == 1 and types.get(table.distribution_keys[0]) in ("bool", "date"):
+    if len(table.distribution_keys) == 1 and types.get(table.distribution_keys[0]) in (
+        "bool",
+        "date",
+    ):
         (key,) = table.distribution_keys
-        problems.append((Severity.WARNING, f"the only distribution column {key} is a {types[key]}: few values, few segments"))
+        problems.append(
+            (
+                Severity.WARNING,
+                f"the only distribution column {key} is a {types[key]}: few values, few segments",
+            )
+        )
     if isinstance(tree.this, exp.Schema) and table.distribution == "hash":
         for constraint in tree.this.expressions:
-            kind = constraint.args.get("kind") if isinstance(constraint, gx.TableConstraint) else None
+            kind = (
+                constraint.args.get("kind") if isinstance(constraint, gx.TableConstraint) else None
+            )
             if isinstance(kind, gx.KeyConstraint) and kind.expressions:
                 unique = {c.name.lower() for c in kind.expressions}
                 missing = [k for k in table.distribution_keys if k.lower() not in unique]
                 if missing:
-                    problems.append((Severity.CRITICAL, f"{kind.args['kind']} leaves out the distribution column {missing[0]}"))
+                    problems.append(
+                        (
+                            Severity.CRITICAL,
+                            f"{kind.args['kind']} leaves out the distribution column {missing[0]}",
+                        )
+                    )
     for severity, title in problems:
         s.find(
             "distribution-key-mistake",
             severity,
             title,
-            "the server refuses it when it runs" if severity is Severity.CRITICAL else "rows with the same value lie on one segment",
+            (
+                "the server refuses it when it runs"
+                if severity is Severity.CRITICAL
+                else "rows with the same value lie on one segment"
+            ),
             "choose a key of many values that every unique key holds",
             at=at,
             confidence=Confidence.HIGH if severity is Severity.CRITICAL else Confidence.LOW,
@@ -118,23 +153,36 @@ def distribution_key_mistake(s: RuleContext) -> None:
 def heap_fact(s: RuleContext) -> None:
     """A partitioned table that is stored as heap.
 
-    What it finds: partitioned tables on Greenplum whose leaves are heap because nothing else is said.
-    Why it matters: heap is not compressed and is bloated by updates; facts that are loaded and read are smaller and faster
-    append-optimized.
+    What it finds: partitioned tables on Greenplum whose leaves are heap because nothing else is
+    said.
+    Why it matters: heap is not compressed and is bloated by updates; facts that are loaded and read
+    are smaller and faster append-optimized.
     How sure it is: certain that it is heap; for rows that change often heap is right.
-    What to do: WITH (appendoptimized=true, …), or say heap on purpose with appendonly=false or USING heap.
+    What to do: WITH (appendoptimized=true, …), or say heap on purpose with appendonly=false or
+    USING heap.
     """
     tree = created(s)
     table = s.effect.table
     if tree is None or table is None or not table.parts or not s.edition.greenplum:
         return
-    said = any(k in table.options for k in ("appendonly", "appendoptimized")) or property_of(tree, gx.AccessMethod) is not None
+    said = (
+        any(k in table.options for k in ("appendonly", "appendoptimized"))
+        or property_of(tree, gx.AccessMethod) is not None
+    )
     heap = sum(1 for p in table.leaves() if p.storage is Storage.HEAP)
-    if heap and not said and all("appendonly" not in options_of(p.node.args.get("options") if p.node else None) for p in table.leaves()):
+    if (
+        heap
+        and not said
+        and all(
+            "appendonly" not in options_of(p.node.args.get("options") if p.node else None)
+            for p in table.leaves()
+        )
+    ):
         s.find(
             "heap-fact",
             Severity.NOTICE,
-            f"{table.title}: {plural(heap, 'leaf', 'leaves')} stored as heap because nothing else is said",
+            f"{table.title}: {plural(heap, 'leaf', 'leaves')} stored as heap because nothing else"
+            " is said",
             "heap is not compressed, and updates bloat it",
             "say WITH (appendoptimized=true, …), or heap on purpose",
             at=name_of(tree),
@@ -147,12 +195,18 @@ def index_on_append_optimized(s: RuleContext) -> None:
     """An index on append-optimized leaves.
 
     What it finds: the first index on an append-optimized table.
-    Why it matters: each relation gets a block directory besides the index: 3 more pg_class rows, 14 more of pg_attribute and 3 files.
+    Why it matters: each relation gets a block directory besides the index: 3 more pg_class rows, 14
+    more of pg_attribute and 3 files.
     How sure it is: measured on Greenplum 6 and 7.
     What to do: weigh it against a scan of one leaf; columnar scans often win.
     """
     table = s.effect.table
-    if s.effect.verb != "index" or table is None or not table.known or not table.storage.append_optimized:
+    if (
+        s.effect.verb != "index"
+        or table is None
+        or not table.known
+        or not table.storage.append_optimized
+    ):
         return
     leaves = table.numbers[1] or 1
     rows = sum(s.effect.rows(s.edition, Instance.SEGMENT).values())
@@ -160,9 +214,14 @@ def index_on_append_optimized(s: RuleContext) -> None:
     s.find(
         "index-on-append-optimized",
         Severity.WARNING if leaves > 100 and first else Severity.NOTICE,
-        f"the index adds {count(rows)} catalog rows an instance and {count(s.effect.files(s.edition))} files a segment",
-        f"{plural(leaves, 'leaf', 'leaves')}" + (" get a block directory besides the index" if first else " get one more index each"),
+        f"the index adds {count(rows)} catalog rows an instance and"
+        f" {count(s.effect.files(s.edition))} files a segment",
+        f"{plural(leaves, 'leaf', 'leaves')}"
+        + (" get a block directory besides the index" if first else " get one more index each"),
         "weigh it against a scan of one leaf",
         confidence=Confidence.HIGH,
-        figures=(Figure("rows", rows, "rows", "derived"), Figure("leaves", leaves, "leaves", "derived")),
+        figures=(
+            Figure("rows", rows, "rows", "derived"),
+            Figure("leaves", leaves, "leaves", "derived"),
+        ),
     )

@@ -23,7 +23,10 @@ ACTIONS: dict[str, Action] = {}
 
 
 def acts(*kinds: str) -> Callable[[Action], Action]:
-    """Register a function as the handler of these actions. Raises ValueError if one has a handler."""
+    """Register a function as the handler of these actions.
+
+    Raises ValueError if one has a handler.
+    """
     return registered(ACTIONS, kinds)
 
 
@@ -43,14 +46,20 @@ def action_says_only(action: exp.Expression) -> bool:
 
 
 def affected_tables(state: SchemaState, table: Table, action: exp.Expression) -> list[Table]:
-    """The table, its partitions that are tables of their own here, and the tables that inherit from it."""
+    """The table, its partitions that are tables of their own here, and the tables that inherit from
+    it.
+    """
     only = action_says_only(action)
     return [table] if only else [table, *state.partitions_of(table), *state.inheriting(table)]
 
 
 def unknown_toast(table: Table, edition: Edition) -> str:
-    """Return which unknown column types leave it open whether the table has a TOAST relation, or ""."""
+    """Return which unknown column types leave it open whether the table has a TOAST relation, or
+    "".
+    """
     names = [c.name for c in table.columns if not c.type]
-    if not names or replace(table, columns=[c for c in table.columns if c.type]).needs_toast(edition):
+    if not names or replace(table, columns=[c for c in table.columns if c.type]).needs_toast(
+        edition
+    ):
         return ""
     return f"unknown type of {', '.join(names[:3])} (TOAST relation)"

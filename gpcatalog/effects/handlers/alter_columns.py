@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
 @acts("AddColumn")
 def _add_column(state: SchemaState, table: Table, action: exp.Expression, effect: Effect) -> None:
-    if (action.args.get("exists") or action.args.get("if_not_exists")) and any(c.name == fold(action.this.this) for c in table.columns):
+    if (action.args.get("exists") or action.args.get("if_not_exists")) and any(
+        c.name == fold(action.this.this) for c in table.columns
+    ):
         return
     family = affected_tables(state, table, action)
     unknown: list[str] = []
@@ -41,7 +43,11 @@ def _add_column(state: SchemaState, table: Table, action: exp.Expression, effect
                 continue
             if reason := unknown_toast(one, state.edition):
                 unknown.append(reason)
-            if one.toast_doubt and (effect.rewritten or toastable(made.type, made.typmod) or one.needs_toast(state.edition) != had_toast):
+            if one.toast_doubt and (
+                effect.rewritten
+                or toastable(made.type, made.typmod)
+                or one.needs_toast(state.edition) != had_toast
+            ):
                 unknown.append(one.toast_doubt)
             if one is not table:
                 made = one.columns[-1] = made.of_partition()
@@ -53,10 +59,16 @@ def _add_column(state: SchemaState, table: Table, action: exp.Expression, effect
                 effect.rewritten = True  # and a rewrite notes no encoding
                 if one.toast_doubt:
                     unknown.append(one.toast_doubt)
-                one.toasted = one.toasted and state.edition.greenplum  # nor keeps a TOAST relation that no column calls for
+                one.toasted = (
+                    one.toasted and state.edition.greenplum
+                )  # nor keeps a TOAST relation that no column calls for
             else:
                 _rewritten_by_column(state, one, effect, made.default)
-            if state.edition.classic and _columnar(one) and (len(one.checks) > before[2] or len(one.indexes) > before[1]):
+            if (
+                state.edition.classic
+                and _columnar(one)
+                and (len(one.checks) > before[2] or len(one.indexes) > before[1])
+            ):
                 one.doubt = _LEFT_BY_REWRITE
                 effect.add_unknown(one.doubt)
     for reason in unknown:
@@ -67,11 +79,15 @@ _LEFT_BY_REWRITE = "files left on segments by the rewrite of a column-oriented t
 
 
 def _columnar(table: Table) -> bool:
-    return table.storage is Storage.AO_COLUMN or any(p.storage is Storage.AO_COLUMN for p in table.relations())
+    return table.storage is Storage.AO_COLUMN or any(
+        p.storage is Storage.AO_COLUMN for p in table.relations()
+    )
 
 
 def _rewritten_by_column(state: SchemaState, table: Table, effect: Effect, default: bool) -> None:
-    """Add the rows that ADD COLUMN leaves on row-oriented append-optimized tables and on rewritten tables."""
+    """Add the rows that ADD COLUMN leaves on row-oriented append-optimized tables and on rewritten
+    tables.
+    """
     edition = state.edition
     written = (Storage.AO_ROW, Storage.HEAP) if default and edition.classic else (Storage.AO_ROW,)
     stored = [p for p in table.relations() if edition.classic or not p.children]
@@ -86,7 +102,9 @@ def _rewritten_by_column(state: SchemaState, table: Table, effect: Effect, defau
             table.toasted = False
         # the rewrite rebuilds the indexes, which segments note once
         noted = table.extra.get(Instance.SEGMENT.value, Counter())["pg_stat_last_operation"]
-        left = {Instance.SEGMENT: Counter({"pg_stat_last_operation": max(0, rows * indexes - noted)})}
+        left = {
+            Instance.SEGMENT: Counter({"pg_stat_last_operation": max(0, rows * indexes - noted)})
+        }
     else:
         left = {instance: Counter({"pg_attribute_encoding": rows}) for instance in Instance}
     for instance, counted in left.items():
@@ -112,17 +130,27 @@ def _drop_column(state: SchemaState, table: Table, action: exp.Expression, effec
     if name == "oid" and table.oids and not any(c.name == "oid" for c in table.columns):
         set_oids(state, family, effect, present=False)
         return
-    kept = {t.title for t in family if t is not table and not t.parent and any(c.name == name and c.local for c in t.columns)}
+    kept = {
+        t.title
+        for t in family
+        if t is not table and not t.parent and any(c.name == name and c.local for c in t.columns)
+    }
     if table.inherited and len(family) == 1:  # ONLY: it becomes a column of the children's own
-        for child in [t for t in state.inheriting(table) if (table.schema, table.name) in t.inherits]:
+        for child in [
+            t for t in state.inheriting(table) if (table.schema, table.name) in t.inherits
+        ]:
             child.columns = [replace(c, local=True) if c.name == name else c for c in child.columns]
-    if str(action.args.get("behavior") or "") == "CASCADE" and read_by_views(state, {(t.schema, t.name) for t in family}):
+    if str(action.args.get("behavior") or "") == "CASCADE" and read_by_views(
+        state, {(t.schema, t.name) for t in family}
+    ):
         effect.add_unknown("views dropped by CASCADE")
     if table.owned:
         effect.add_unknown("whether a sequence is owned by the column")
     with state.changing(effect, *family):
         for one in family:
-            if one.title in kept or (one is not table and not one.parent and not any(c.name == name for c in one.columns)):
+            if one.title in kept or (
+                one is not table and not one.parent and not any(c.name == name for c in one.columns)
+            ):
                 continue
             if len(one.inherits) > 1:
                 effect.add_unknown("column inherited from another parent")
@@ -176,7 +204,10 @@ def _alter_column(state: SchemaState, table: Table, action: exp.Expression, effe
                 elif action.args.get("storage") is not None:
                     plain = fold(action.args["storage"]) == "plain"
                     if one.needs_toast(state.edition):
-                        one.toasted, one.toasted_at = True, one.dropped  # a relation that is there stays
+                        one.toasted, one.toasted_at = (
+                            True,
+                            one.dropped,
+                        )  # a relation that is there stays
                     one.columns[at] = replace(c, plain=plain)
                 elif form == "SET NOT NULL":
                     one.columns[at] = replace(c, not_null=True)
@@ -195,7 +226,9 @@ def _alter_column(state: SchemaState, table: Table, action: exp.Expression, effe
                 elif form.startswith("ADD GENERATED"):
                     if c.serial and one is table:
                         effect.add_unknown("sequence that the column owns already")
-                    one.columns[at] = replace(c, serial="identity" if one is table else "", identity=one is not table)
+                    one.columns[at] = replace(
+                        c, serial="identity" if one is table else "", identity=one is not table
+                    )
                 elif form.startswith("DROP IDENTITY"):
                     one.columns[at] = replace(c, serial="", identity=False)
                 elif form.startswith("DROP EXPRESSION"):
@@ -203,18 +236,26 @@ def _alter_column(state: SchemaState, table: Table, action: exp.Expression, effe
 
 
 @acts("RenameColumnTo")
-def _rename_column(state: SchemaState, table: Table, action: exp.Expression, effect: Effect) -> None:
+def _rename_column(
+    state: SchemaState, table: Table, action: exp.Expression, effect: Effect
+) -> None:
     old, new = fold(action.this), fold(action.args.get("to"))
 
     def renamed(names: frozenset[str]) -> frozenset[str]:
         return frozenset(new if n == old else n for n in names)
 
     for one in affected_tables(state, table, action):
-        one.columns = [replace(c, name=new if c.name == old else c.name, generated=renamed(c.generated)) for c in one.columns]
+        one.columns = [
+            replace(c, name=new if c.name == old else c.name, generated=renamed(c.generated))
+            for c in one.columns
+        ]
         one.indexes = [k.renamed(old, new) for k in one.indexes]
         one.only = [k.renamed(old, new) for k in one.only]
         one.checks = [replace(c, reads=renamed(c.reads)) for c in one.checks]
-        one.foreign = [replace(f, columns=tuple(new if n == old else n for n in f.columns)) for f in one.foreign]
+        one.foreign = [
+            replace(f, columns=tuple(new if n == old else n for n in f.columns))
+            for f in one.foreign
+        ]
         for level in one.levels:
             level.keys = tuple(new if n == old else n for n in level.keys)
         for part in one.relations() if one.odd_parts else ():

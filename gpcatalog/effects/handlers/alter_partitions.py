@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 
 @acts("AddPartition")
-def _add_partition(state: SchemaState, table: Table, action: exp.Expression, effect: Effect) -> None:
+def _add_partition(
+    state: SchemaState, table: Table, action: exp.Expression, effect: Effect
+) -> None:
     effect.verb = "add partition"
     if not table.levels:
         effect.add_unknown(f"unknown partitioning of {table.title}")
@@ -43,7 +45,9 @@ def _grow(
 ) -> None:
     """ADD PARTITION next to `siblings`, which are `level` levels below the root's partitions."""
     if level >= len(table.levels):
-        effect.add_unknown(f"rejected by the server: {table.title} has no partitions at level {level + 1}")
+        effect.add_unknown(
+            f"rejected by the server: {table.title} has no partitions at level {level + 1}"
+        )
         return
     grower = PartitionExpander(state.edition, table, state.zone, table.options)
     # Greenplum 6 stores an added partition as heap by default, whatever the storage of the table
@@ -51,7 +55,11 @@ def _grow(
     if state.edition.classic:
         above = storage_of(state.defaults.options, "", Storage.HEAP, state.edition)
         templates = table.levels[1:]
-        if any(x.encoded or any(element.args.get("encoding") is not None for element in x.template or ()) for x in templates):
+        if any(
+            x.encoded
+            or any(element.args.get("encoding") is not None for element in x.template or ())
+            for x in templates
+        ):
             above = table.storage  # encodings of columns can be kept in no other way
     try:
         parts = grower.level([action], level, parent, above, bounds, first=len(siblings) + 1)
@@ -75,7 +83,9 @@ def _grow(
     state.keep(table, parts)
 
 
-def _each(state: SchemaState, table: Table, parts: list[Partition], effect: Effect, sign: int) -> None:
+def _each(
+    state: SchemaState, table: Table, parts: list[Partition], effect: Effect, sign: int
+) -> None:
     """Rows of partitions that come or go beyond their shapes."""
     number = sum(1 for part in parts for _ in part.walk())
     rows = Counter({catalog: n * number for catalog, n in table.each(state.edition).items()})
@@ -87,12 +97,21 @@ def _each(state: SchemaState, table: Table, parts: list[Partition], effect: Effe
 
 
 @acts("DropPartition")
-def _drop_partition(state: SchemaState, table: Table, action: exp.Expression, effect: Effect) -> None:
+def _drop_partition(
+    state: SchemaState, table: Table, action: exp.Expression, effect: Effect
+) -> None:
     effect.verb = "drop partition"
     _shrink(state, table, table.parts, action, 0, effect)
 
 
-def _shrink(state: SchemaState, table: Table, siblings: list[Partition], action: exp.Expression, level: int, effect: Effect) -> None:
+def _shrink(
+    state: SchemaState,
+    table: Table,
+    siblings: list[Partition],
+    action: exp.Expression,
+    level: int,
+    effect: Effect,
+) -> None:
     optional = "IF EXISTS" in str(action.args.get("form", ""))
     part = _target(state, table, siblings, action, level, effect, optional)
     if part is None:
@@ -107,18 +126,34 @@ def _shrink(state: SchemaState, table: Table, siblings: list[Partition], action:
 
 
 def _target(
-    state: SchemaState, table: Table, siblings: list[Partition], action: exp.Expression, level: int, effect: Effect, optional: bool = False
+    state: SchemaState,
+    table: Table,
+    siblings: list[Partition],
+    action: exp.Expression,
+    level: int,
+    effect: Effect,
+    optional: bool = False,
 ) -> Partition | None:
     """Return the partition that an action names, or None; notes it when it cannot be identified."""
-    kind = PartitionExpander(state.edition, table, state.zone, table.options).kind(level) if level < len(table.levels) else "text"
+    kind = (
+        PartitionExpander(state.edition, table, state.zone, table.options).kind(level)
+        if level < len(table.levels)
+        else "text"
+    )
     try:
         found = locate(siblings, action, kind, state.zone)
     except Unknown as e:
         effect.add_unknown(str(e))
         return None
     named = action.args.get("target") or action.args.get("ref") or action.args.get("this")
-    by_name = named is not None and fold(named.args.get("this")) != "" if isinstance(named, exp.Expression) else False
-    apart = bool(table.own_children) and (found is None or not by_name)  # partitions that are tables of their own are not searched
+    by_name = (
+        named is not None and fold(named.args.get("this")) != ""
+        if isinstance(named, exp.Expression)
+        else False
+    )
+    apart = bool(table.own_children) and (
+        found is None or not by_name
+    )  # partitions that are tables of their own are not searched
     if apart or (found is None and not optional):
         effect.add_unknown("partition not identified")
         return None
@@ -126,7 +161,9 @@ def _target(
 
 
 @acts("AlterPartition")
-def _alter_partition(state: SchemaState, table: Table, action: exp.Expression, effect: Effect) -> None:
+def _alter_partition(
+    state: SchemaState, table: Table, action: exp.Expression, effect: Effect
+) -> None:
     """ALTER PARTITION … ACTION: the action on a partition that has partitions of its own."""
     if not table.levels:
         effect.add_unknown("partition not identified")
@@ -148,7 +185,11 @@ def _alter_partition(state: SchemaState, table: Table, action: exp.Expression, e
         _shrink(state, table, siblings, node, level, effect)
     elif kind == "SplitPartition":
         _split_among(state, table, siblings, node, level, parent, effect)
-    elif kind == "SetSubpartitionTemplate" and state.edition.classic and len(table.levels) > level + 1:
+    elif (
+        kind == "SetSubpartitionTemplate"
+        and state.edition.classic
+        and len(table.levels) > level + 1
+    ):
         _template(state, table, level + 1, node, effect)
     elif kind == "ExchangePartition":
         _exchange_with(state, table, siblings, node, level, effect)
@@ -162,7 +203,13 @@ def _split(state: SchemaState, table: Table, action: exp.Expression, effect: Eff
 
 
 def _split_among(
-    state: SchemaState, table: Table, siblings: list[Partition], action: exp.Expression, level: int, parent: str, effect: Effect
+    state: SchemaState,
+    table: Table,
+    siblings: list[Partition],
+    action: exp.Expression,
+    level: int,
+    parent: str,
+    effect: Effect,
 ) -> None:
     """SPLIT: one partition more of the kind that is split."""
     effect.verb = "split partition"
@@ -172,7 +219,11 @@ def _split_among(
         effect.add_unknown("unknown definition of the split partition")
         return
     named = action.args.get("this") is not None or action.args.get("ref") is not None
-    part = _target(state, table, siblings, action, level, effect) if named else next((p for p in siblings if p.default), None)
+    part = (
+        _target(state, table, siblings, action, level, effect)
+        if named
+        else next((p for p in siblings if p.default), None)
+    )
     if part is None or part.children:
         effect.add_unknown("partition not identified")
         return
@@ -199,7 +250,9 @@ def _split_among(
     with state.changing(effect, table):
         part.born = table.dropped  # both are recreated
         if state.edition.classic:
-            part.storage = new.storage = storage_of(state.defaults.options, "", part.storage, state.edition)
+            part.storage = new.storage = storage_of(
+                state.defaults.options, "", part.storage, state.edition
+            )
         siblings.append(new)
         table.counted([new], 1)
 
@@ -212,7 +265,14 @@ def _exchange(state: SchemaState, table: Table, action: exp.Expression, effect: 
     _exchange_with(state, table, table.parts, action, 0, effect)
 
 
-def _exchange_with(state: SchemaState, table: Table, siblings: list[Partition], action: exp.Expression, level: int, effect: Effect) -> None:
+def _exchange_with(
+    state: SchemaState,
+    table: Table,
+    siblings: list[Partition],
+    action: exp.Expression,
+    level: int,
+    effect: Effect,
+) -> None:
     """EXCHANGE: swap a partition and a table, with their storage, dropped columns and indexes."""
     other = state.find(action.args["table"])
     part = _target(state, table, siblings, action, level, effect)
@@ -225,7 +285,14 @@ def _exchange_with(state: SchemaState, table: Table, siblings: list[Partition], 
     if part.odd != Odd():
         effect.add_unknown("indexes and TOAST relation of the exchanged partition")
         other.uncounted = other.uncounted or f"table {other.title} after EXCHANGE PARTITION"
-    if other.toasted or other.toast_missing or table.toasted or other.extra or other.owned or any(c.serial for c in other.columns):
+    if (
+        other.toasted
+        or other.toast_missing
+        or table.toasted
+        or other.extra
+        or other.owned
+        or any(c.serial for c in other.columns)
+    ):
         effect.add_unknown("sequences and TOAST relation of the exchanged table")
         other.uncounted = other.uncounted or f"table {other.title} after EXCHANGE PARTITION"
     same = len(other.indexes) == len(table.indexes)
@@ -233,7 +300,9 @@ def _exchange_with(state: SchemaState, table: Table, siblings: list[Partition], 
         effect.add_unknown("indexes of the exchanged table")
     with state.changing(effect, table, other):
         if not same and not other.indexes:
-            other.indexes = list(table.indexes)  # it gets those of the table, and the partition keeps its own
+            other.indexes = list(
+                table.indexes
+            )  # it gets those of the table, and the partition keeps its own
         part.storage, other.storage = other.storage, part.storage
         own = table.unlogged if part.unlogged is None else part.unlogged
         part.unlogged, other.unlogged = other.unlogged, own
@@ -249,7 +318,9 @@ def _set_template(state: SchemaState, table: Table, action: exp.Expression, effe
     _template(state, table, 1, action, effect)
 
 
-def _template(state: SchemaState, table: Table, level: int, action: exp.Expression, effect: Effect) -> None:
+def _template(
+    state: SchemaState, table: Table, level: int, action: exp.Expression, effect: Effect
+) -> None:
     with state.changing(effect, table):
         table.levels[level].template = list(action.args.get("partitions") or []) or None
         try:
@@ -282,7 +353,11 @@ def _attach(state: SchemaState, table: Table, action: exp.Expression, effect: Ef
                     settled += state.partitions_of(one)
                 else:
                     one.indexes.append(key.for_partition(one))
-        child.array_kept = child.storage is Storage.HEAP and not _leaf_has_array_type(state) and not child.array_missing
+        child.array_kept = (
+            child.storage is Storage.HEAP
+            and not _leaf_has_array_type(state)
+            and not child.array_missing
+        )
         child.array_missing = False
         _note(state, child)
     table.own_children.append((child.schema, child.name))
@@ -298,7 +373,11 @@ def _detach(state: SchemaState, table: Table, action: exp.Expression, effect: Ef
         effect.minor.append("constraints kept by the detached table")
     with state.changing(effect, child):
         child.parent = None
-        child.array_missing = child.storage is Storage.HEAP and not _leaf_has_array_type(state) and not child.array_kept
+        child.array_missing = (
+            child.storage is Storage.HEAP
+            and not _leaf_has_array_type(state)
+            and not child.array_kept
+        )
         child.array_kept = False
         _note(state, child)
     state.detach_indexes(child)

@@ -1,4 +1,6 @@
-"""ALTER TABLE, ALTER INDEX and ALTER VIEW: dispatch of actions, constraints and properties of the table; what is unknown is noted."""
+"""ALTER TABLE, ALTER INDEX and ALTER VIEW: dispatch of actions, constraints and properties of the
+table; what is unknown is noted.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,14 @@ from gpcatalog.dialect import expressions as gx
 from gpcatalog.effects.definition import constraint
 from gpcatalog.effects.effect import Effect
 from gpcatalog.effects.expansion import options_of, storage_of
-from gpcatalog.effects.handlers.actions import ACTIONS, NO_ROWS, WEAK_LOCK, action_says_only, acts, affected_tables
+from gpcatalog.effects.handlers.actions import (
+    ACTIONS,
+    NO_ROWS,
+    WEAK_LOCK,
+    action_says_only,
+    acts,
+    affected_tables,
+)
 from gpcatalog.effects.handlers.alter_columns import set_oids
 from gpcatalog.effects.handlers.indexes import owners_of_index
 from gpcatalog.effects.handlers.registry import handles
@@ -33,7 +42,9 @@ def alter(state: SchemaState, tree: exp.Expression) -> Effect:
         return Effect()
     table = state.find(tree.this)
     actions = list(tree.args.get("actions") or [])
-    actions += [tree.args[single] for single in ("action", "move") if tree.args.get(single) is not None]
+    actions += [
+        tree.args[single] for single in ("action", "move") if tree.args.get(single) is not None
+    ]
     effect = Effect("alter", table, actions=actions)
     effect.exclusive = (table is None or (table.schema, table.name) in state.before) and any(
         type(a).__name__ not in WEAK_LOCK for a in actions
@@ -46,21 +57,34 @@ def alter(state: SchemaState, tree: exp.Expression) -> Effect:
             for action in actions:  # a sequence changes its name, schema or owner
                 kind = type(action).__name__
                 schema, name = sequence
-                new = (schema, fold(action.this)) if kind == "RenameTo" else (fold(action.this), name) if kind == "SetSchema" else sequence
+                new = (
+                    (schema, fold(action.this))
+                    if kind == "RenameTo"
+                    else (fold(action.this), name)
+                    if kind == "SetSchema"
+                    else sequence
+                )
                 rename_sequence(state, sequence, new)
                 sequence = new
             return effect
         if type(tree).__name__ == "AlterIndex":
             _rename_index(state, tree, actions)
             return Effect()
-        hit = state.partition(*qualified(tree.this)) if not isinstance(tree.this, exp.Identifier) else None
-        if hit is not None and all(type(a).__name__ in NO_ROWS | {"OwnerTo", "RenameTo"} for a in actions):
+        hit = (
+            state.partition(*qualified(tree.this))
+            if not isinstance(tree.this, exp.Identifier)
+            else None
+        )
+        if hit is not None and all(
+            type(a).__name__ in NO_ROWS | {"OwnerTo", "RenameTo"} for a in actions
+        ):
             _alter_partition_alone(state, *hit, actions)
             effect.table = hit[0]
             effect.exclusive = (hit[0].schema, hit[0].name) in state.before
             return effect
         effect.rewritten = any(
-            type(a).__name__ == "SplitPartition" or (type(a).__name__ == "AlterColumnAction" and a.args.get("kind") is not None)
+            type(a).__name__ == "SplitPartition"
+            or (type(a).__name__ == "AlterColumnAction" and a.args.get("kind") is not None)
             for a in actions
         )
         if any(type(a).__name__ not in NO_ROWS | {"OwnerTo"} for a in actions):
@@ -72,18 +96,26 @@ def alter(state: SchemaState, tree: exp.Expression) -> Effect:
             effect.add_unknown(one.unknown_definition)
         if one.uncounted:
             effect.add_unknown(one.uncounted)
-    if table.toast_missing and table.storage is not Storage.AO_COLUMN and any(type(a).__name__ not in _NO_TOAST for a in actions):
+    if (
+        table.toast_missing
+        and table.storage is not Storage.AO_COLUMN
+        and any(type(a).__name__ not in _NO_TOAST for a in actions)
+    ):
         with state.changing(effect, table):
             table.toast_missing = False
     for action in actions:
         _act(state, table, action, effect)
     if counts and effect.unknown and not table.uncounted:
         table.uncounted = f"earlier change to {table.title}: {effect.unknown[0]}"
-    effect.relations_locked = sum(1 + one.numbers[0] for one in (table, *state.partitions_of(table)))
+    effect.relations_locked = sum(
+        1 + one.numbers[0] for one in (table, *state.partitions_of(table))
+    )
     return effect
 
 
-def _alter_partition_alone(state: SchemaState, table: Table, path: list[Partition], actions: list[exp.Expression]) -> None:
+def _alter_partition_alone(
+    state: SchemaState, table: Table, path: list[Partition], actions: list[exp.Expression]
+) -> None:
     """Change a partition's name or schema, where partitions are no tables of their own here."""
     part = path[-1]
     for action in actions:
@@ -107,7 +139,16 @@ def _rename_index(state: SchemaState, tree: exp.Expression, actions: list[exp.Ex
     owners = owners_of_index(state, schema, old)
     family = [one for table in owners for one in (table, *state.partitions_of(table))]
     for table in family:
-        table.indexes = [replace(k, name=new) if k.name == old else replace(k, of=new) if old and k.of == old else k for k in table.indexes]
+        table.indexes = [
+            (
+                replace(k, name=new)
+                if k.name == old
+                else replace(k, of=new)
+                if old and k.of == old
+                else k
+            )
+            for k in table.indexes
+        ]
 
 
 def _act(state: SchemaState, table: Table, action: exp.Expression, effect: Effect) -> None:
@@ -120,17 +161,25 @@ def _act(state: SchemaState, table: Table, action: exp.Expression, effect: Effec
 
 
 @acts("AddTableConstraint")
-def _add_constraint(state: SchemaState, table: Table, action: exp.Expression, effect: Effect) -> None:
+def _add_constraint(
+    state: SchemaState, table: Table, action: exp.Expression, effect: Effect
+) -> None:
     element = action.this
     if isinstance(element.args.get("kind"), gx.ReferencesConstraint):
-        state.find(element.args["kind"].this)  # a partition becomes a table of its own now, not while changes are measured
+        state.find(
+            element.args["kind"].this
+        )  # a partition becomes a table of its own now, not while changes are measured
         effect.minor.append("rows of foreign keys of partitioned tables")
     if not action_says_only(action):
         state.separate_odd(table)
     family = affected_tables(state, table, action)
     unknown: list[str] = []
     kind = element.args.get("kind")
-    if isinstance(kind, gx.KeyConstraint) and kind.args.get("index") is not None and kind.args.get("kind") != "NOT NULL":
+    if (
+        isinstance(kind, gx.KeyConstraint)
+        and kind.args.get("index") is not None
+        and kind.args.get("kind") != "NOT NULL"
+    ):
         _promote(state, table, element, effect)
         return
     table.made_alone = table.made_alone and bool(table.foreign)
@@ -149,14 +198,21 @@ def _add_constraint(state: SchemaState, table: Table, action: exp.Expression, ef
                 made = one.indexes[keys:]
             else:
                 del one.indexes[keys:]
-                one.indexes += [key.for_partition(one) for key in made if not state.take_over(one, key)]
+                one.indexes += [
+                    key.for_partition(one) for key in made if not state.take_over(one, key)
+                ]
     for reason in unknown:
         effect.add_unknown(reason)
 
 
-def _inherit_check(state: SchemaState, child: Table, element: exp.Expression, unknown: list[str]) -> None:
+def _inherit_check(
+    state: SchemaState, child: Table, element: exp.Expression, unknown: list[str]
+) -> None:
     """Inherit a CHECK constraint, unless it says NO INHERIT or the child has one of that name."""
-    if isinstance(element.args.get("kind"), gx.CheckConstraint) and "NO INHERIT" not in element.sql("greenplum").upper():
+    if (
+        isinstance(element.args.get("kind"), gx.CheckConstraint)
+        and "NO INHERIT" not in element.sql("greenplum").upper()
+    ):
         name = fold(element.args.get("this"))
         if not name or all(c.name != name for c in child.checks):
             constraint(state, child, element, unknown)
@@ -172,13 +228,19 @@ def _promote(state: SchemaState, table: Table, element: exp.Expression, effect: 
         return
     with state.changing(effect, table):
         name = fold(element.args.get("this")) or old
-        table.indexes = [replace(k, name=name, constraint=True) if k is key else k for k in table.indexes]
+        table.indexes = [
+            replace(k, name=name, constraint=True) if k is key else k for k in table.indexes
+        ]
         if kind.args["kind"] == "PRIMARY KEY":
-            table.columns = [replace(c, not_null=True) if c.name in key.simple else c for c in table.columns]
+            table.columns = [
+                replace(c, not_null=True) if c.name in key.simple else c for c in table.columns
+            ]
 
 
 @acts("DropConstraint")
-def _drop_constraint(state: SchemaState, table: Table, action: exp.Expression, effect: Effect) -> None:
+def _drop_constraint(
+    state: SchemaState, table: Table, action: exp.Expression, effect: Effect
+) -> None:
     name = fold(action.this)
     if not table.known:
         return
@@ -192,7 +254,14 @@ def _drop_constraint(state: SchemaState, table: Table, action: exp.Expression, e
     family = affected_tables(state, table, action)
     with state.changing(effect, *family):
         for one in family:
-            gone = next((k for k in one.indexes if (k in found if one is table else bool(found) and k.of == name)), None)
+            gone = next(
+                (
+                    k
+                    for k in one.indexes
+                    if (k in found if one is table else bool(found) and k.of == name)
+                ),
+                None,
+            )
             if gone is not None:
                 one.indexes.remove(gone)
             one.checks = [c for c in one.checks if c.name != name]
@@ -203,8 +272,12 @@ def _drop_constraint(state: SchemaState, table: Table, action: exp.Expression, e
                 effect.add_unknown("foreign keys dropped by CASCADE")
 
 
-def _change_storage(state: SchemaState, table: Table, action: exp.Expression, effect: Effect) -> None:
-    """Change the storage of a plain table of Greenplum 7. Measured on 7.0.0: it keeps the system columns that it was created with, and a
+def _change_storage(
+    state: SchemaState, table: Table, action: exp.Expression, effect: Effect
+) -> None:
+    """Change the storage of a plain table of Greenplum 7.
+
+    Measured on 7.0.0: it keeps the system columns that it was created with, and a
     table that was column-oriented gets its TOAST relation with the next ALTER TABLE only."""
     plain = not (table.partitioned or table.levels or table.parent or table.inherited)
     if not plain or not table.known or not state.edition.greenplum or state.edition.classic:
@@ -218,9 +291,13 @@ def _change_storage(state: SchemaState, table: Table, action: exp.Expression, ef
     options = options_of(given) if isinstance(given, exp.Expression) else {}
     old = table.storage
     columns = generation(state.edition.name).system_columns
-    new = storage_of(options, fold(named) if isinstance(named, exp.Identifier) else "", old, state.edition)
+    new = storage_of(
+        options, fold(named) if isinstance(named, exp.Identifier) else "", old, state.edition
+    )
     if new not in columns:
-        effect.add_unknown(f"access method {named.sql('greenplum') if isinstance(named, exp.Expression) else ''}")
+        effect.add_unknown(
+            f"access method {named.sql('greenplum') if isinstance(named, exp.Expression) else ''}"
+        )
         table.known = False
         table.unknown.append("unknown access method")
         return
@@ -231,7 +308,9 @@ def _change_storage(state: SchemaState, table: Table, action: exp.Expression, ef
             table.toast_missing = old is Storage.AO_COLUMN
         table.storage = new
         for instance in Instance:
-            table.extra.setdefault(instance.value, Counter())["pg_attribute"] += columns[old] - columns[new]
+            table.extra.setdefault(instance.value, Counter())["pg_attribute"] += (
+                columns[old] - columns[new]
+            )
 
 
 @acts("ExpandTable")
@@ -245,8 +324,16 @@ def _expand(state: SchemaState, table: Table, action: exp.Expression, effect: Ef
 def _set_table(state: SchemaState, table: Table, action: exp.Expression, effect: Effect) -> None:
     form = str(action.args.get("form", ""))
     options = action.args.get("options")
-    storage = {"appendonly", "appendoptimized", "orientation"} & set(options_of(options)) if isinstance(options, exp.Expression) else set()
-    if action.args.get("distribution") is not None or action.args.get("method") is not None or storage:
+    storage = (
+        {"appendonly", "appendoptimized", "orientation"} & set(options_of(options))
+        if isinstance(options, exp.Expression)
+        else set()
+    )
+    if (
+        action.args.get("distribution") is not None
+        or action.args.get("method") is not None
+        or storage
+    ):
         effect.rewritten = True
     if action.args.get("method") is not None or storage:
         _change_storage(state, table, action, effect)
@@ -263,12 +350,16 @@ def _set_table(state: SchemaState, table: Table, action: exp.Expression, effect:
     elif form in ("SET WITH OIDS", "SET WITHOUT OIDS"):
         if not state.edition.classic:
             return  # other servers take WITHOUT OIDS and do nothing
-        set_oids(state, affected_tables(state, table, action), effect, present=form == "SET WITH OIDS")
+        set_oids(
+            state, affected_tables(state, table, action), effect, present=form == "SET WITH OIDS"
+        )
     if action.args.get("distribution") is not None:
         node = action.args["distribution"]
         word = str(node.args.get("kind") or "")
         table.distribution = {"HASH": "hash", "RANDOM": "random"}.get(word, "replicated")
-        table.distribution_keys = tuple(fold(k if isinstance(k, exp.Identifier) else k.this) for k in node.expressions)
+        table.distribution_keys = tuple(
+            fold(k if isinstance(k, exp.Identifier) else k.this) for k in node.expressions
+        )
 
 
 @acts("RenameTo")
@@ -277,7 +368,9 @@ def _rename(state: SchemaState, table: Table, action: exp.Expression, effect: Ef
 
 
 @acts("RenameConstraint")
-def _rename_constraint(state: SchemaState, table: Table, action: exp.Expression, effect: Effect) -> None:
+def _rename_constraint(
+    state: SchemaState, table: Table, action: exp.Expression, effect: Effect
+) -> None:
     old, new = fold(action.this), fold(action.args.get("to"))
     table.indexes = [replace(k, name=new) if k.name == old else k for k in table.indexes]
     for one in state.partitions_of(table):
@@ -317,16 +410,28 @@ def _owner(state: SchemaState, table: Table, action: exp.Expression, effect: Eff
 
 @handles("Vacuum", "Cluster")
 def rewrite(state: SchemaState, tree: exp.Expression) -> Effect:
-    """VACUUM FULL and CLUSTER write tables anew: a TOAST relation that no column calls for any more may go."""
+    """VACUUM FULL and CLUSTER write tables anew: a TOAST relation that no column calls for any more
+    may go.
+    """
     effect = Effect()
     if type(tree).__name__ == "Vacuum" and "FULL" not in tree.sql("greenplum").upper():
         return effect
-    names = [tree.args["table"]] if tree.args.get("table") is not None else [t.this for t in tree.args.get("targets") or ()]
+    names = (
+        [tree.args["table"]]
+        if tree.args.get("table") is not None
+        else [t.this for t in tree.args.get("targets") or ()]
+    )
     analyzed = tree.args.get("analyze")
-    if isinstance(analyzed, exp.Expression) and isinstance(analyzed.args.get("target"), exp.Expression):
+    if isinstance(analyzed, exp.Expression) and isinstance(
+        analyzed.args.get("target"), exp.Expression
+    ):
         names.append(analyzed.args["target"].this)
     named = [table for name in names if (table := state.find(name)) is not None]
-    for table in [one for t in named for one in (t, *state.partitions_of(t))] if names else list(state.tables.values()):
+    for table in (
+        [one for t in named for one in (t, *state.partitions_of(t))]
+        if names
+        else list(state.tables.values())
+    ):
         if table.toasted or table.toast_doubt:
             effect.add_unknown("TOAST relation after a rewrite")
             table.uncounted = table.uncounted or f"TOAST relation of {table.title} after a rewrite"
@@ -337,12 +442,23 @@ def rewrite(state: SchemaState, tree: exp.Expression) -> Effect:
 
 @handles("AlterTable", "AlterIndex", "AlterView")
 def alter_relation(state: SchemaState, tree: exp.Expression) -> Effect:
-    if tree.args.get("this") is not None and state.known_name(tree.this, state.views) in state.views:
+    if (
+        tree.args.get("this") is not None
+        and state.known_name(tree.this, state.views) in state.views
+    ):
         return alter_foreign(state, tree)
     effect = alter(state, tree)
-    if effect.table is None and tree.args.get("this") is not None and not isinstance(tree.this, exp.Identifier):
+    if (
+        effect.table is None
+        and tree.args.get("this") is not None
+        and not isinstance(tree.this, exp.Identifier)
+    ):
         state.note_change_by_name(tree.this)
-        for other in (a.args.get("table") for a in tree.find_all(exp.Expression) if type(a).__name__ == "ExchangePartition"):
+        for other in (
+            a.args.get("table")
+            for a in tree.find_all(exp.Expression)
+            if type(a).__name__ == "ExchangePartition"
+        ):
             if other is not None and (there := state.find(other)) is not None:
                 there.uncounted = there.uncounted or f"table {there.title} after EXCHANGE PARTITION"
     return effect

@@ -12,7 +12,13 @@ from gpcatalog.dialect import expressions as gx
 from gpcatalog.effects.calendar import Unknown
 from gpcatalog.effects.definition import define
 from gpcatalog.effects.effect import Effect
-from gpcatalog.effects.expansion import PartitionExpander, levels_of, options_of, storage_of, template_sizes
+from gpcatalog.effects.expansion import (
+    PartitionExpander,
+    levels_of,
+    options_of,
+    storage_of,
+    template_sizes,
+)
 from gpcatalog.effects.handlers.actions import unknown_toast
 from gpcatalog.effects.handlers.indexes import create_index
 from gpcatalog.effects.handlers.registry import handles
@@ -39,7 +45,9 @@ def create(state: SchemaState, tree: exp.Create) -> Effect:
         return create_external(state, tree, str(kind))
     if kind not in ("TABLE", "MATERIALIZED VIEW"):
         return Effect()
-    properties = list(tree.args["properties"].expressions) if tree.args.get("properties") is not None else []
+    properties = (
+        list(tree.args["properties"].expressions) if tree.args.get("properties") is not None else []
+    )
     name = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
     schema, plain = state.new_name(name)
     if tree.find(exp.TemporaryProperty) is not None:
@@ -57,7 +65,9 @@ def create(state: SchemaState, tree: exp.Create) -> Effect:
         elif isinstance(p, exp.DistributedByProperty):
             word = str(p.args["kind"])
             table.distribution = {"HASH": "hash", "RANDOM": "random"}.get(word, "replicated")
-            table.distribution_keys = tuple(fold(k if isinstance(k, exp.Identifier) else k.this) for k in p.expressions)
+            table.distribution_keys = tuple(
+                fold(k if isinstance(k, exp.Identifier) else k.this) for k in p.expressions
+            )
         elif isinstance(p, gx.PartitionBy):
             by = p
         elif isinstance(p, exp.PartitionedOfProperty):
@@ -80,13 +90,19 @@ def create(state: SchemaState, tree: exp.Create) -> Effect:
     if of is not None:
         inherit_partition(state, table, of, method)
     elif query is not None:
-        columns_of_query(state, table, query, tree.this.expressions if isinstance(tree.this, exp.Schema) else [])
+        columns_of_query(
+            state, table, query, tree.this.expressions if isinstance(tree.this, exp.Schema) else []
+        )
         if kind == "MATERIALIZED VIEW":
             table.reads = state.read_names(query)
     if isinstance(tree.this, exp.Schema) and query is None and (of is None or table.known):
         define(state, table, tree.this.expressions, parents)
         note_toast(state, table)
-        if table.like_storage is not None and not method and not {"appendonly", "appendoptimized"} & table.options.keys():
+        if (
+            table.like_storage is not None
+            and not method
+            and not {"appendonly", "appendoptimized"} & table.options.keys()
+        ):
             table.storage = table.like_storage
     if by is not None:
         table.levels = levels_of(by)
@@ -135,7 +151,11 @@ def set_storage(state: SchemaState, table: Table, method: str) -> None:
     if state.edition.classic:
         options = {**state.defaults.options, **own}
         table.oids = table.oids or own.get("oids") in _ON
-    elif state.edition.greenplum and not method and not {"appendonly", "appendoptimized"} & own.keys():
+    elif (
+        state.edition.greenplum
+        and not method
+        and not {"appendonly", "appendoptimized"} & own.keys()
+    ):
         method = state.defaults.method
     table.storage = storage_of(options, method, Storage.HEAP, state.edition)
 
@@ -168,11 +188,18 @@ def inherit_partition(state: SchemaState, table: Table, of: exp.Expression, meth
         table.indexes.append(key.for_partition(table))
     table.checks = list(parent.checks)
     table.toasted = False
-    if not method and "appendonly" not in table.options and "appendoptimized" not in table.options and state.edition.greenplum:
+    if (
+        not method
+        and "appendonly" not in table.options
+        and "appendoptimized" not in table.options
+        and state.edition.greenplum
+    ):
         table.storage = parent.storage
 
 
-def columns_of_query(state: SchemaState, table: Table, query: exp.Expression, names: list[exp.Expression]) -> None:
+def columns_of_query(
+    state: SchemaState, table: Table, query: exp.Expression, names: list[exp.Expression]
+) -> None:
     """Columns of CREATE TABLE AS and SELECT INTO, as known from the query."""
     try:
         found = columns_of(state, query)

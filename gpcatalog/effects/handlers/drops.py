@@ -61,7 +61,9 @@ def drop_tables(state: SchemaState, tree: exp.Expression) -> Effect:
             children = state.inheriting(table)
             for child in children:
                 state.drop(child, effect)
-            gone = {(h.schema, h.name) for h in (table, *children)} | {(p.schema or table.schema, p.name) for p in table.relations()}
+            gone = {(h.schema, h.name) for h in (table, *children)} | {
+                (p.schema or table.schema, p.name) for p in table.relations()
+            }
             drop_dependent_views(state, gone, effect)
         if cascade:
             drop_foreign_keys(state, [table], effect)

@@ -36,7 +36,9 @@ def create_index(state: SchemaState, tree: exp.Create) -> Effect:
     family = [table, *state.partitions_of(table)]
     if says_only(target):
         family = [table]
-    key = index_key(table, name, tree.this.args["params"], unique=bool(tree.this.args.get("unique")))
+    key = index_key(
+        table, name, tree.this.args["params"], unique=bool(tree.this.args.get("unique"))
+    )
     if table.parts and says_only(target):
         with state.changing(effect, table):
             table.only.append(key)
@@ -59,18 +61,31 @@ def create_index(state: SchemaState, tree: exp.Create) -> Effect:
     return effect
 
 
-def _index_of_partition(state: SchemaState, table: Table, path: list[Partition], tree: exp.Create, effect: Effect) -> Effect:
+def _index_of_partition(
+    state: SchemaState, table: Table, path: list[Partition], tree: exp.Create, effect: Effect
+) -> Effect:
     """An index of a partition alone, where partitions are no tables of their own here."""
     part, server = path[-1], state.edition.name
     name = fold(tree.this.args.get("this"))
-    if name and tree.args.get("exists") and (owners_of_index(state, table.schema, name) or any(k.name == name for k in part.odd.keys)):
+    if (
+        name
+        and tree.args.get("exists")
+        and (
+            owners_of_index(state, table.schema, name) or any(k.name == name for k in part.odd.keys)
+        )
+    ):
         return effect
-    key = index_key(table, name, tree.this.args["params"], unique=bool(tree.this.args.get("unique")))
+    key = index_key(
+        table, name, tree.this.args["params"], unique=bool(tree.this.args.get("unique"))
+    )
     effect.table = table
     effect.exclusive = False
     with state.changing(effect, table):
         for one in part.walk():
-            one.odd = replace(one.odd.with_key(server, key), directory=one.odd.directory or one.storage.append_optimized)
+            one.odd = replace(
+                one.odd.with_key(server, key),
+                directory=one.odd.directory or one.storage.append_optimized,
+            )
         table.odd_parts = True
     return effect
 
@@ -89,12 +104,22 @@ def _drop_of_partition(state: SchemaState, index: str, effect: Effect) -> bool:
 
 
 def owners_of_index(state: SchemaState, schema: str, index: str) -> list[Table]:
-    """Tables that have an index of that name; "" is any schema, or the schemas of search_path where it is set."""
-    schemas = {schema, ""} if schema else {*state.defaults.path, ""} if state.defaults.path else set()
+    """Tables that have an index of that name; "" is any schema, or the schemas of search_path where
+    it is set.
+    """
+    schemas = (
+        {schema, ""} if schema else {*state.defaults.path, ""} if state.defaults.path else set()
+    )
     for there, name in state.existing.owner_of_index(index) if state.existing is not None else ():
         state.named(state.new_schema(there), name)
-    found = [t for t in state.tables.values() if any(key.name == index for key in (*t.indexes, *t.only))]
-    return [t for t in found if not schemas or t.schema in schemas or (t.schema == "" and "public" in schemas)]
+    found = [
+        t for t in state.tables.values() if any(key.name == index for key in (*t.indexes, *t.only))
+    ]
+    return [
+        t
+        for t in found
+        if not schemas or t.schema in schemas or (t.schema == "" and "public" in schemas)
+    ]
 
 
 def drop_indexes(state: SchemaState, tree: exp.Expression) -> Effect:
@@ -121,10 +146,14 @@ def drop_indexes(state: SchemaState, tree: exp.Expression) -> Effect:
                 owner.only = [key for key in owner.only if key.name != plain]
             continue
         family = [
-            t for t in (owner, *state.partitions_of(owner)) if any(plain in (key.name if t is owner else key.of,) for key in t.indexes)
+            t
+            for t in (owner, *state.partitions_of(owner))
+            if any(plain in (key.name if t is owner else key.of,) for key in t.indexes)
         ]
         with state.changing(effect, *family):
             for one in family:
-                gone = next(key for key in one.indexes if plain == (key.name if one is owner else key.of))
+                gone = next(
+                    key for key in one.indexes if plain == (key.name if one is owner else key.of)
+                )
                 one.indexes.remove(gone)
     return effect

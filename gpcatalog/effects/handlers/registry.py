@@ -24,7 +24,9 @@ DROPS: dict[str, Handler] = {}  # of DROP, by the kind of object
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def registered(registry: dict[str, Function], kinds: tuple[str, ...]) -> Callable[[Function], Function]:
+def registered(
+    registry: dict[str, Function], kinds: tuple[str, ...]
+) -> Callable[[Function], Function]:
     """Register a function under these kinds. Raises ValueError if one has a function."""
 
     def register(handler: Function) -> Function:
@@ -38,12 +40,18 @@ def registered(registry: dict[str, Function], kinds: tuple[str, ...]) -> Callabl
 
 
 def handles(*kinds: str) -> Callable[[Handler], Handler]:
-    """Register a function as the handler of these kinds of statements. Raises ValueError if one has a handler."""
+    """Register a function as the handler of these kinds of statements.
+
+    Raises ValueError if one has a handler.
+    """
     return registered(HANDLERS, kinds)
 
 
 def drops(*kinds: str) -> Callable[[Handler], Handler]:
-    """Register a function as the handler of DROP for these kinds of objects. Raises ValueError if one has a handler."""
+    """Register a function as the handler of DROP for these kinds of objects.
+
+    Raises ValueError if one has a handler.
+    """
     return registered(DROPS, kinds)
 
 
@@ -61,7 +69,9 @@ NO_EFFECT = frozenset(
     Unlisten Values TableQuery MergeRows""".split()
 )
 # the same, unless CASCADE drops dependent objects
-UNLESS_CASCADE = frozenset("DropAggregate DropCast DropFunction DropLanguage DropOperator DropTransform".split())
+UNLESS_CASCADE = frozenset(
+    "DropAggregate DropCast DropFunction DropLanguage DropOperator DropTransform".split()
+)
 # statements that create objects that are not relations: their rows are not counted
 MINOR = {
     "CreateFunction": "catalog rows of a function",

@@ -29,24 +29,37 @@ _MAKE_TABLES = frozenset(
 _OF_THE_SERVER = ("pg_catalog", "gp_toolkit", "information_schema")
 
 _DDL = re.compile(
-    r"\b(?:create|alter|drop|execute|perform|import|refresh|reindex|cluster|discard|call|into\s+(?:temp|table|unlogged))\b", re.IGNORECASE
+    r"\b(?:create|alter|drop|execute|perform|import|refresh|reindex|cluster|discard|call|into\s+(?:temp|table|unlogged))\b",
+    re.IGNORECASE,
 )
-_CALL = re.compile(r"""\bselect\s+[\w"]+\.[\w"]+\s*\(""", re.IGNORECASE)  # of a function that may be another's
-# a literal behind EXECUTE: constant up to the end of the statement, or one that changes rows, whatever is put behind it
-_CONSTANT = re.compile(r"\bexecute\s+('(?:[^']|'')*')\s*(?=;|\binto\b|\busing\b|\bloop\b|$)", re.IGNORECASE)
-_CHANGES_ROWS = re.compile(r"\bexecute\s+'\s*(?:insert\s+into|update|delete\s+from)\b", re.IGNORECASE)
-_INTO = re.compile(r"^'?\s*(?:with|select)\b[^;]*\binto\b|;\s*select\b[^;]*\binto\b", re.IGNORECASE)  # it makes a table, but in PL/pgSQL
+_CALL = re.compile(
+    r"""\bselect\s+[\w"]+\.[\w"]+\s*\(""", re.IGNORECASE
+)  # of a function that may be another's
+# a literal behind EXECUTE: constant up to the end of the statement, or one that changes rows,
+# whatever is put behind it
+_CONSTANT = re.compile(
+    r"\bexecute\s+('(?:[^']|'')*')\s*(?=;|\binto\b|\busing\b|\bloop\b|$)", re.IGNORECASE
+)
+_CHANGES_ROWS = re.compile(
+    r"\bexecute\s+'\s*(?:insert\s+into|update|delete\s+from)\b", re.IGNORECASE
+)
+_INTO = re.compile(
+    r"^'?\s*(?:with|select)\b[^;]*\binto\b|;\s*select\b[^;]*\binto\b", re.IGNORECASE
+)  # it makes a table, but in PL/pgSQL
 
 
 def may_hold_ddl(body: str) -> bool:
-    """Whether the text of a function may run DDL: it has words of DDL, calls what is not known, or runs text that it puts together.
+    """Whether the text of a function may run DDL: it has words of DDL, calls what is not known, or
+    runs text that it puts together.
 
     >>> may_hold_ddl("BEGIN EXECUTE 'SELECT 1'; END"), may_hold_ddl("BEGIN EXECUTE 'CREATE TABLE t ()'; END")
     (False, True)
     >>> may_hold_ddl("BEGIN EXECUTE 'DELETE FROM ' || name; END"), may_hold_ddl("BEGIN EXECUTE statement; END")
     (False, True)
     """
-    body = _CONSTANT.sub(lambda found: found[0] if _INTO.search(found[1]) else f" {found[1]} ", body)
+    body = _CONSTANT.sub(
+        lambda found: found[0] if _INTO.search(found[1]) else f" {found[1]} ", body
+    )
     body = _CHANGES_ROWS.sub(" ", body)
     return bool(_DDL.search(body) or _CALL.search(body))
 
@@ -66,14 +79,22 @@ def select(state: SchemaState, tree: exp.Expression) -> Effect:
 
 
 def note_calls(state: SchemaState, tree: exp.Expression, effect: Effect) -> Effect:
-    """Note calls of functions that may run DDL: those of this script, and known ones such as create_parent()."""
+    """Note calls of functions that may run DDL: those of this script, and known ones such as
+    create_parent().
+    """
     for call in tree.find_all(exp.Anonymous, gx.FunctionCall):
         path = call.this if isinstance(call.this, str) else call.this.sql("greenplum")
         schema, _, name = str(path).lower().replace('"', "").rpartition(".")
-        alone = tree.args.get("from_") is None and bool(schema) and schema.rsplit(".", 1)[-1] not in _OF_THE_SERVER
+        alone = (
+            tree.args.get("from_") is None
+            and bool(schema)
+            and schema.rsplit(".", 1)[-1] not in _OF_THE_SERVER
+        )
         if state.routines.get(name, name in _MAKE_TABLES or (alone and name not in state.routines)):
             effect.add_unknown(f"effect of {path}()")
-            note_code(state, call.sql("greenplum") + state.bodies.get(name, ""), f"effect of {path}()")
+            note_code(
+                state, call.sql("greenplum") + state.bodies.get(name, ""), f"effect of {path}()"
+            )
     return effect
 
 
@@ -92,7 +113,9 @@ def note_code(state: SchemaState, text: str, reason: str) -> None:
 def do_block(state: SchemaState, tree: exp.Expression) -> Effect:
     text = " ".join(str(x.this) for x in tree.find_all(exp.Heredoc, exp.Literal, exp.RawString))
     note_code(state, text, "effect of a DO block")
-    return Effect("call", unknown=["effect of the DO block"] if may_hold_ddl(text) or not text else [])
+    return Effect(
+        "call", unknown=["effect of the DO block"] if may_hold_ddl(text) or not text else []
+    )
 
 
 @handles("CreateRule")
@@ -108,11 +131,24 @@ def create_routine(state: SchemaState, tree: exp.Expression) -> Effect:
     name = fold(tree.this if isinstance(tree.this, exp.Identifier) else tree.this.args.get("this"))
     own = " ".join(str(x.this) for x in tree.find_all(exp.Heredoc, exp.Literal, exp.RawString))
     if type(tree).__name__ == "CreateFunction":
-        given = result_of(state, tree) if state.existing is None else None  # a database may have others of that name
+        given = (
+            result_of(state, tree) if state.existing is None else None
+        )  # a database may have others of that name
         state.results[name] = given if state.results.get(name, given) == given else None
-    language = next((fold(o.args["language"]) for o in tree.args.get("options") or () if o.args.get("language") is not None), "")
+    language = next(
+        (
+            fold(o.args["language"])
+            for o in tree.args.get("options") or ()
+            if o.args.get("language") is not None
+        ),
+        "",
+    )
     words = set(re.findall(r"\w+", own.lower()))
-    makes = may_hold_ddl(own) or (language == "sql" and bool(_INTO.search(own))) or any(state.routines.get(word) for word in words)
+    makes = (
+        may_hold_ddl(own)
+        or (language == "sql" and bool(_INTO.search(own)))
+        or any(state.routines.get(word) for word in words)
+    )
     state.routines[name] = state.routines.get(name, False) or makes
     if state.routines[name]:
         state.bodies[name] = f"{state.bodies.get(name, '')} {own}"
@@ -128,7 +164,9 @@ def call_procedure(state: SchemaState, tree: exp.Expression) -> Effect:
 def explain(state: SchemaState, tree: exp.Expression) -> Effect:
     """EXPLAIN ANALYZE runs what it explains."""
     inner = tree.args.get("statement")
-    makes = isinstance(inner, exp.Create) or any(s.args.get("into") is not None for s in tree.find_all(exp.Select))
+    makes = isinstance(inner, exp.Create) or any(
+        s.args.get("into") is not None for s in tree.find_all(exp.Select)
+    )
     analyze = bool(tree.args.get("analyze"))
     for option in tree.args.get("options") or ():
         if str(option.this.args.get("form") or "").upper().startswith("ANALY"):
@@ -143,5 +181,9 @@ def explain(state: SchemaState, tree: exp.Expression) -> Effect:
 def write_rows(state: SchemaState, tree: exp.Expression) -> Effect:
     """INSERT, UPDATE and DELETE; on a catalog their effect is unknown."""
     schema, name = qualified(tree.this.this if isinstance(tree.this, exp.Schema) else tree.this)
-    by_hand = schema in ("", "pg_catalog") and name.startswith(("pg_", "gp_")) and (schema, name) not in state.tables
+    by_hand = (
+        schema in ("", "pg_catalog")
+        and name.startswith(("pg_", "gp_"))
+        and (schema, name) not in state.tables
+    )
     return Effect(unknown=[f"direct changes to {name}"] if by_hand else [])

@@ -21,7 +21,11 @@ if TYPE_CHECKING:
 @handles("CreateSchema")
 def create_schema(state: SchemaState, tree: exp.Expression) -> Effect:
     if isinstance(tree.args.get("this"), exp.Identifier):
-        known = state.schemas_unknown if tree.args.get("exists") or tree.args.get("if_not_exists") else state.schemas
+        known = (
+            state.schemas_unknown
+            if tree.args.get("exists") or tree.args.get("if_not_exists")
+            else state.schemas
+        )
         if fold(tree.this) not in state.schemas:
             known.add(fold(tree.this))
     effect = Effect("create" if tree.args.get("elements") else "")
@@ -40,22 +44,36 @@ def create_schema(state: SchemaState, tree: exp.Expression) -> Effect:
 
 @drops("SCHEMA")
 def drop_schemas(state: SchemaState, tree: exp.Expression) -> Effect:
-    """DROP SCHEMA: with CASCADE all known objects in it; as for DROP TABLE IF EXISTS, an unknown schema does not exist."""
+    """DROP SCHEMA: with CASCADE all known objects in it; as for DROP TABLE IF EXISTS, an unknown
+    schema does not exist.
+    """
     effect = Effect("drop", minor=["catalog rows of the dropped objects"])
     names = [
-        fold(n if isinstance(n, exp.Identifier) else n.args.get("this")) for n in tree.args.get("simple") or tree.args.get("names") or ()
+        fold(n if isinstance(n, exp.Identifier) else n.args.get("this"))
+        for n in tree.args.get("simple") or tree.args.get("names") or ()
     ]
     for name in names:
         inside = {name, ""} if name == "public" else {name}
-        new = name in state.schemas or (state.existing is not None and name not in state.schemas_unknown)
-        if state.opaque or name in state.schemas_unknown or (not new and not tree.args.get("exists")):
+        new = name in state.schemas or (
+            state.existing is not None and name not in state.schemas_unknown
+        )
+        if (
+            state.opaque
+            or name in state.schemas_unknown
+            or (not new and not tree.args.get("exists"))
+        ):
             effect.add_unknown(f"objects in schema {name}")
         state.schemas.discard(name)
         if not cascades(tree):
             continue  # it fails unless the schema is empty
         state.read_schema(name)
         tables = [t for t in state.tables.values() if t.schema in inside and not t.temporary]
-        tables += [t for one in tables for t in (*state.partitions_of(one), *state.inheriting(one)) if t not in tables]
+        tables += [
+            t
+            for one in tables
+            for t in (*state.partitions_of(one), *state.inheriting(one))
+            if t not in tables
+        ]
         gone = {(t.schema, t.name) for t in tables}
         gone |= {(p.schema or t.schema, p.name) for t in tables for p in t.relations()}
         for table in tables:
@@ -80,7 +98,9 @@ def drop_schemas(state: SchemaState, tree: exp.Expression) -> Effect:
             effect.add_rows({"pg_class": -1, "pg_attribute": -made.columns})
         if state.renamed_schemas.get(name, name) in state.schemas_with_code:
             effect.add_unknown(f"objects that use functions or operators of schema {name}")
-        if state.routines and any(k.expressions or k.predicate for t in state.tables.values() for k in t.indexes):
+        if state.routines and any(
+            k.expressions or k.predicate for t in state.tables.values() for k in t.indexes
+        ):
             effect.add_unknown(f"indexes that use functions of schema {name}")
     return effect
 

@@ -41,13 +41,19 @@ def create_sequence(state: SchemaState, tree: exp.Expression) -> Effect:
 def _of_a_column(state: SchemaState, key: tuple[str, str]) -> bool:
     """Whether a serial or identity column may own a sequence of that name."""
     state.disowned.add(key[1])
-    owners = [t for t in state.tables.values() if any(object_name(t.name, c.name, "seq") == key[1] for c in t.columns if c.serial)]
+    owners = [
+        t
+        for t in state.tables.values()
+        if any(object_name(t.name, c.name, "seq") == key[1] for c in t.columns if c.serial)
+    ]
     for table in owners:
         table.uncounted = table.uncounted or f"owner of sequence {key[1]}"
     return bool(owners) or state.existing is not None
 
 
-def set_owner(state: SchemaState, tree: exp.Expression, name: tuple[str, str], effect: Effect) -> None:
+def set_owner(
+    state: SchemaState, tree: exp.Expression, name: tuple[str, str], effect: Effect
+) -> None:
     """OWNED BY: the sequence is dropped with the table."""
     for option in tree.args.get("options") or ():
         owner = option.args.get("owner")
@@ -85,7 +91,11 @@ def alter_sequence(state: SchemaState, tree: exp.Expression) -> Effect:
     if isinstance(new, exp.Identifier) and name in state.sequences:
         rename_sequence(state, name, (name[0], fold(new)))
     schema = tree.args.get("schema")
-    if isinstance(schema, exp.Expression) and isinstance(schema.this, exp.Identifier) and name in state.sequences:
+    if (
+        isinstance(schema, exp.Expression)
+        and isinstance(schema.this, exp.Identifier)
+        and name in state.sequences
+    ):
         rename_sequence(state, name, (fold(schema.this), name[1]))
     return effect
 

@@ -20,9 +20,14 @@ if TYPE_CHECKING:
 def set_variable(state: SchemaState, tree: exp.Expression) -> Effect:
     changes = settings_of(tree)
     if changes:
-        call = next((c for c in tree.find_all(exp.Anonymous, gx.FunctionCall) if len(c.expressions) == 3), None)
+        call = next(
+            (c for c in tree.find_all(exp.Anonymous, gx.FunctionCall) if len(c.expressions) == 3),
+            None,
+        )
         local = str(tree.args.get("scope") or "").upper() == "LOCAL" or (
-            call is not None and isinstance(call.expressions[2], exp.Boolean) and bool(call.expressions[2].this)
+            call is not None
+            and isinstance(call.expressions[2], exp.Boolean)
+            and bool(call.expressions[2].this)
         )
         if local and state.in_transaction and state.outer_defaults is None:
             state.outer_defaults = state.defaults
@@ -45,6 +50,8 @@ def set_for_sessions(state: SchemaState, tree: exp.Expression) -> Effect:
 def discard(state: SchemaState, tree: exp.Expression) -> Effect:
     if re.search(r"\bALL\b", tree.sql("greenplum").upper()):
         state.defaults = state.defaults.reconnected()
-    if re.search(r"\b(ALL|TEMP)", tree.sql("greenplum").upper()) and any(t.temporary for t in state.tables.values()):
+    if re.search(r"\b(ALL|TEMP)", tree.sql("greenplum").upper()) and any(
+        t.temporary for t in state.tables.values()
+    ):
         return Effect(unknown=["temporary tables dropped by DISCARD"])
     return Effect()

@@ -27,7 +27,10 @@ def create_type(state: SchemaState, tree: exp.Expression) -> Effect:
 @handles("AlterType")
 def alter_type(state: SchemaState, tree: exp.Expression) -> Effect:
     more = state.types.alter(tree)
-    effect = Effect(minor=["catalog rows of a type"], unknown=["columns of the type and of its typed tables"] if more is None else [])
+    effect = Effect(
+        minor=["catalog rows of a type"],
+        unknown=["columns of the type and of its typed tables"] if more is None else [],
+    )
     effect.add_rows({"pg_attribute": more or 0})
     return effect
 

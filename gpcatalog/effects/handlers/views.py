@@ -22,14 +22,20 @@ if TYPE_CHECKING:
 
 
 def create_view(state: SchemaState, tree: exp.Create) -> Effect:
-    """A view has one row in pg_class and one per column in pg_attribute; its dependencies are not counted."""
+    """A view has one row in pg_class and one per column in pg_attribute; its dependencies are not
+    counted.
+    """
     effect = Effect("view", minor=["dependencies of a view"])
     name = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
     given = tree.this.expressions if isinstance(tree.this, exp.Schema) else []
     key, query = state.new_name(name), tree.args.get("expression")
     if tree.args.get("replace"):
         key = state.known_name(name, state.views)
-    if tree.find(exp.TemporaryProperty) is not None or tree.args.get("temporary") or state.reads_temporary(query):
+    if (
+        tree.find(exp.TemporaryProperty) is not None
+        or tree.args.get("temporary")
+        or state.reads_temporary(query)
+    ):
         key = "pg_temp", key[1]
     output = None if query is None else _output(state, query, [fold(n) for n in given])
     number = len(output) if output is not None else None if query is None else width(state, query)
@@ -43,17 +49,31 @@ def create_view(state: SchemaState, tree: exp.Create) -> Effect:
     if number is None or was is None:
         effect.add_unknown("columns of the view")
         return effect
-    effect.add_rows({"pg_class": int(fresh), "pg_attribute": number - was, "pg_type": 2 * fresh, "pg_rewrite": int(fresh)})
+    effect.add_rows(
+        {
+            "pg_class": int(fresh),
+            "pg_attribute": number - was,
+            "pg_type": 2 * fresh,
+            "pg_rewrite": int(fresh),
+        }
+    )
     return effect
 
 
-def _output(state: SchemaState, query: exp.Expression, names: list[str]) -> tuple[Column, ...] | None:
-    """What a view of this query gives, its first columns by these names; None if the query does not tell."""
+def _output(
+    state: SchemaState, query: exp.Expression, names: list[str]
+) -> tuple[Column, ...] | None:
+    """What a view of this query gives, its first columns by these names; None if the query does not
+    tell.
+    """
     try:
         found = columns_of(state, query)
     except Unknown:
         return None
-    return tuple(shared(Column(names[i] if i < len(names) else c.name, c.type, c.typmod)) for i, c in enumerate(found))
+    return tuple(
+        shared(Column(names[i] if i < len(names) else c.name, c.type, c.typmod))
+        for i, c in enumerate(found)
+    )
 
 
 @drops("VIEW", "EXTERNAL TABLE", "EXTERNAL WEB TABLE", "FOREIGN TABLE")
@@ -79,7 +99,14 @@ def drop_view(state: SchemaState, key: tuple[str, str], effect: Effect) -> None:
     if view.columns is None:
         effect.add_unknown(f"unknown columns of view {key[1]}")
         return
-    effect.add_rows({"pg_class": -1, "pg_attribute": -view.columns, "pg_type": -2, "pg_rewrite": -int(view.rule)})
+    effect.add_rows(
+        {
+            "pg_class": -1,
+            "pg_attribute": -view.columns,
+            "pg_type": -2,
+            "pg_rewrite": -int(view.rule),
+        }
+    )
 
 
 def drop_dependent_views(state: SchemaState, keys: set[tuple[str, str]], effect: Effect) -> None:
@@ -102,7 +129,9 @@ def drop_dependent_views(state: SchemaState, keys: set[tuple[str, str]], effect:
 def _read_from_baseline(state: SchemaState, key: tuple[str, str]) -> None:
     """Know the materialized views that read a relation of the baseline."""
     was = state.renamed_schemas.get(key[0], key[0])
-    for schema, view in state.existing.reading(was, key[1]) if state.existing is not None and was else ():
+    for schema, view in (
+        state.existing.reading(was, key[1]) if state.existing is not None and was else ()
+    ):
         state.named(state.new_schema(schema), view)
 
 
@@ -110,16 +139,30 @@ def read_by_views(state: SchemaState, keys: set[tuple[str, str]]) -> bool:
     """Return whether a view or materialized view reads one of these relations."""
     for key in keys:
         _read_from_baseline(state, key)
-    return any(v.reads & keys for v in state.views.values()) or any(t.reads & keys for t in state.tables.values())
+    return any(v.reads & keys for v in state.views.values()) or any(
+        t.reads & keys for t in state.tables.values()
+    )
 
 
 def create_external(state: SchemaState, tree: exp.Create, kind: str) -> Effect:
-    """An external or foreign table: a row of pg_class and, with system columns, those of pg_attribute."""
-    effect = Effect(kind.lower(), minor=[f"rows of {'an external' if kind == 'EXTERNAL TABLE' else 'a foreign'} table in other catalogs"])
+    """An external or foreign table: a row of pg_class and, with system columns, those of
+    pg_attribute.
+    """
+    effect = Effect(
+        kind.lower(),
+        minor=[
+            f"rows of {'an external' if kind == 'EXTERNAL TABLE' else 'a foreign'} table in other"
+            " catalogs"
+        ],
+    )
     name = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
     shadow = Table(*state.new_name(name))
     define(state, shadow, tree.this.expressions if isinstance(tree.this, exp.Schema) else [])
-    if not shadow.known or tree.args.get("expression") is not None or tree.find(exp.PartitionedOfProperty, exp.InheritsProperty):
+    if (
+        not shadow.known
+        or tree.args.get("expression") is not None
+        or tree.find(exp.PartitionedOfProperty, exp.InheritsProperty)
+    ):
         effect.add_unknown(f"columns of {shadow.title}")
         for parent in tree.find_all(exp.Table):
             if (above := state.find(parent)) is not None:
@@ -140,17 +183,29 @@ def create_external(state: SchemaState, tree: exp.Create, kind: str) -> Effect:
 @handles("AlterForeignTable", "AlterExternalTable")
 def alter_foreign(state: SchemaState, tree: exp.Expression) -> Effect:
     """ALTER of a foreign or external table or of a view: only a new column adds a row."""
-    actions = [*(tree.args.get("actions") or ()), *([tree.args["move"]] if tree.args.get("move") is not None else [])]
+    actions = [
+        *(tree.args.get("actions") or ()),
+        *([tree.args["move"]] if tree.args.get("move") is not None else []),
+    ]
     more = sum(type(a).__name__ == "AddColumn" for a in actions)
     key = state.known_name(tree.this, state.views)
-    effect = Effect("alter", unknown=["whether the column exists"] if any(a.args.get("if_not_exists") for a in actions) else [])
+    effect = Effect(
+        "alter",
+        unknown=(
+            ["whether the column exists"]
+            if any(a.args.get("if_not_exists") for a in actions)
+            else []
+        ),
+    )
     if (known := state.views.get(key)) is not None:
         same = all(type(a).__name__ in ("OwnerTo", "RenameTo", "SetSchema") for a in actions)
         columns = None if known.columns is None else known.columns + more
         state.views[key] = replace(known, columns=columns, output=known.output if same else None)
     elif tree.args.get("exists") or tree.args.get("if_exists"):
         effect.add_unknown("whether the table exists")
-    new = tree.args.get("rename") or next((a.this for a in actions if type(a).__name__ == "RenameTo"), None)
+    new = tree.args.get("rename") or next(
+        (a.this for a in actions if type(a).__name__ == "RenameTo"), None
+    )
     if key in state.views and isinstance(new, exp.Identifier):
         state.views[key[0], fold(new)] = state.views.pop(key)
         rename_read(state, key, (key[0], fold(new)))

@@ -10,7 +10,16 @@ from gpcatalog.migration.operations import Context, Operation, Requirements, Uni
 from gpcatalog.migration.predicates import Refusal
 from gpcatalog.migration.steps.registry import StepHandler, Translation, register
 from gpcatalog.migration.steps.replace_partitions import created_again
-from gpcatalog.migration.writer import EXCLUSIVE_SINCE, Phase, Phases, Writer, block, call, literal, lock_list
+from gpcatalog.migration.writer import (
+    EXCLUSIVE_SINCE,
+    Phase,
+    Phases,
+    Writer,
+    block,
+    call,
+    literal,
+    lock_list,
+)
 from gpcatalog.model.quantity import plural
 from gpcatalog.planner import operations as op
 
@@ -38,20 +47,36 @@ class DropPartitions(Operation):
 
     def reads(self) -> list[str]:
         below = self.default.everything if self.default is not None else ()
-        return [self.parent.sql, *(r.sql for u in self.gone for r in (*u.between, *u.leaves)), *(r.sql for r in below)]
+        return [
+            self.parent.sql,
+            *(r.sql for u in self.gone for r in (*u.between, *u.leaves)),
+            *(r.sql for r in below),
+        ]
 
     def removes(self, *, classic: bool) -> tuple[list[Relation], list[Relation]]:
         units = [*self.gone, *([self.default] if classic and self.default is not None else [])]
         return [u.relation for u in units], [r for u in units for r in u.everything]
 
     def transactions(self, writer: Writer, context: Context, writing: Writing) -> list[str]:
-        guard = writer.guard(context, self, done="done", whole=writing.whole, partitions=[u.relation for u in self.gone])
+        guard = writer.guard(
+            context,
+            self,
+            done="done",
+            whole=writing.whole,
+            partitions=[u.relation for u in self.gone],
+        )
         names = writer.locked_by_drop(context, self)
         phases: Phases = [
             (Phase.GUARD, [*guard, *writer.requirements(self.needs)]),
             (
                 Phase.EXCLUSIVE,
-                [call("lock", literal(f"LOCK TABLE {lock_list(names)} IN ACCESS EXCLUSIVE MODE")), EXCLUSIVE_SINCE, *guard],
+                [
+                    call(
+                        "lock", literal(f"LOCK TABLE {lock_list(names)} IN ACCESS EXCLUSIVE MODE")
+                    ),
+                    EXCLUSIVE_SINCE,
+                    *guard,
+                ],
             ),
             (Phase.PROVE, [_expect_empty(leaf.sql) for leaf in self.leaves]),
             (Phase.SWAP, writer.drop_statements(context, self)),
@@ -122,7 +147,9 @@ def _parts(live: LiveTable, units: list[Relation]) -> list[list[Relation]]:
             found.append([])
         found[-1].append(u)
         if (needed := _locks_of(live, found[-1])) > live.slots:
-            raise Refusal(f"it takes about {needed} locks, the server has {live.slots} for all sessions")
+            raise Refusal(
+                f"it takes about {needed} locks, the server has {live.slots} for all sessions"
+            )
     return found
 
 

@@ -1,4 +1,6 @@
-"""Reconfigure steps for scripts that add partitions by EVERY: nothing on the server to change, a sentence for whoever runs them."""
+"""Reconfigure steps for scripts that add partitions by EVERY: nothing on the server to change, a
+sentence for whoever runs them.
+"""
 
 from __future__ import annotations
 

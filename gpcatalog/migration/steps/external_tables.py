@@ -1,4 +1,6 @@
-"""Externalise: a cold leaf of Greenplum is exchanged with a readable external table; who runs the file fills in where its files are."""
+"""Externalise: a cold leaf of Greenplum is exchanged with a readable external table; who runs the
+file fills in where its files are.
+"""
 
 from __future__ import annotations
 
@@ -54,11 +56,18 @@ class MoveToExternal(Operation):
     def details(self) -> list[str]:
         leaf = self.leaf
         if self.stage is not None:
-            return [f"  {leaf.name} {leaf.bound} is filled from the external table and takes its place; the files stay"]
+            return [
+                f"  {leaf.name} {leaf.bound} is filled from the external table and takes its place;"
+                " the files stay"
+            ]
         return [f"  {leaf.name} {leaf.bound} is exchanged with a readable external table"]
 
     def reads(self) -> list[str]:
-        return [self.parent.sql, *(r.sql for r in (*self.unit.between, *self.unit.leaves)), *names_of(self.default)]
+        return [
+            self.parent.sql,
+            *(r.sql for r in (*self.unit.between, *self.unit.leaves)),
+            *names_of(self.default),
+        ]
 
     def removes(self, *, classic: bool) -> tuple[list[Relation], list[Relation]]:
         units = [self.unit, *([self.default] if classic and self.default is not None else [])]
@@ -100,61 +109,96 @@ def _translate(live: LiveTable, step: op.Externalise, ask: ProbeRunner) -> Trans
         rests_on=step.rests_on,
     )
     stage = live.as_it_was(f"gpr_{digest}_1", leaf, live.table.root, predicate=forward.predicate)
-    return [(forward, replace(forward, id=f"undo-{step.id}", title=f"rollback: {forward.title}", stage=stage, rests_on=()))]
+    return [
+        (
+            forward,
+            replace(
+                forward,
+                id=f"undo-{step.id}",
+                title=f"rollback: {forward.title}",
+                stage=stage,
+                rests_on=(),
+            ),
+        )
+    ]
 
 
 register(StepHandler(_translate), "externalise")
 
 
-def _move_out(writer: Writer, context: Context, change: MoveToExternal, *, whole: bool) -> list[str]:
-    """Settings to be filled in, and the transaction: rows are written out, read back, compared, and the leaf exchanged."""
+def _move_out(
+    writer: Writer, context: Context, change: MoveToExternal, *, whole: bool
+) -> list[str]:
+    """Settings to be filled in, and the transaction: rows are written out, read back, compared, and
+    the leaf exchanged.
+    """
     leaf = change.leaf
     read, write = f"{SCHEMA}.read_from", f"{SCHEMA}.write_to"
     shown = leaf.sql.encode("unicode_escape").decode()
     places = (
-        f"-- Where files of about {change.file_bytes >> 20} MiB lie that hold the rows of {shown} in Greenplum's TEXT format:\n"
-        "-- locations of an external table, separated by blanks, such as gpfdist://host:8081/sales/2019_01.txt\n"
-        f"SET {read} = '{FILL}';\n"
-        "-- Where this file shall write them first; empty where the files are there already\n"
-        f"SET {write} = '{FILL}';\n"
+        f"-- Where files of about {change.file_bytes >> 20} MiB lie that hold the rows of {shown}"
+        " in Greenplum's TEXT format:\n-- locations of an external table, separated by blanks,"
+        f" such as gpfdist://host:8081/sales/2019_01.txt\nSET {read} = '{FILL}';\n-- Where this"
+        f" file shall write them first; empty where the files are there already\nSET {write} ="
+        f" '{FILL}';\n"
     )
     table, sink = qualified(leaf.schema, change.name), qualified(leaf.schema, change.name + "w")
-    guard = writer.guard(context, change, done="done", whole=whole, partitions=[change.unit.relation])
+    guard = writer.guard(
+        context, change, done="done", whole=whole, partitions=[change.unit.relation]
+    )
     columns = ", ".join(context.columns)
 
     def locations(setting: str) -> str:
         return (
-            "(SELECT pg_catalog.string_agg(pg_catalog.quote_literal(l), ', ') FROM pg_catalog.regexp_split_to_table("
-            f"pg_catalog.btrim(pg_catalog.current_setting('{setting}')), E'\\\\s+') l)"
+            "(SELECT pg_catalog.string_agg(pg_catalog.quote_literal(l), ', ') FROM"
+            f" pg_catalog.regexp_split_to_table(pg_catalog.btrim(pg_catalog.current_setting('{setting}')),"
+            " E'\\\\s+') l)"
         )
 
     def made(kind: str, name: str, setting: str, tail: str) -> str:
         return (
-            f"EXECUTE {literal(f'CREATE {kind}EXTERNAL TABLE {name} (LIKE {leaf.sql}) LOCATION (')} || {locations(setting)}"
-            f" || {literal(') FORMAT ' + literal('TEXT') + ' ENCODING ' + literal('UTF8') + tail)};"
+            f"EXECUTE {literal(f'CREATE {kind}EXTERNAL TABLE {name} (LIKE {leaf.sql}) LOCATION (')}"
+            f" || {locations(setting)} ||"
+            f" {literal(') FORMAT ' + literal('TEXT') + ' ENCODING ' + literal('UTF8') + tail)};"
         )
 
-    filled = f"RAISE EXCEPTION '%', {literal(f'fill in {read} and {write} above this step of {leaf.sql}: nothing was changed')};"
+    filled = (
+        "RAISE EXCEPTION '%',"
+        f" {literal(f'fill in {read} and {write} above this step of {leaf.sql}: nothing was changed')};"
+    )
     distributed = f" DISTRIBUTED {leaf.distribution}" if leaf.distribution else ""
     names = writer.quiet(context, change.parent, (change.unit,))
-    grant = grant_statements(table, (replace(g, grantor="") for g in leaf.grants if "SELECT" in g.privileges and not g.revoked))
+    grant = grant_statements(
+        table,
+        (replace(g, grantor="") for g in leaf.grants if "SELECT" in g.privileges and not g.revoked),
+    )
     phases: Phases = [
         (
             Phase.GUARD,
             [
                 guard[0],
-                f"IF '{FILL}' IN (pg_catalog.current_setting('{read}'), pg_catalog.current_setting('{write}'))"
-                f" OR pg_catalog.btrim(pg_catalog.current_setting('{read}')) = '' THEN {filled} END IF;",
+                (
+                    f"IF '{FILL}' IN (pg_catalog.current_setting('{read}'),"
+                    f" pg_catalog.current_setting('{write}')) OR"
+                    f" pg_catalog.btrim(pg_catalog.current_setting('{read}')) = '' THEN {filled}"
+                    " END IF;"
+                ),
                 *guard[1:],
             ],
         ),
-        (Phase.LOCK, [call("lock", literal(f"LOCK TABLE {lock_list(names)} IN EXCLUSIVE MODE")), *guard]),
+        (
+            Phase.LOCK,
+            [call("lock", literal(f"LOCK TABLE {lock_list(names)} IN EXCLUSIVE MODE")), *guard],
+        ),
         (
             Phase.COPY,
             [
                 f"IF pg_catalog.btrim(pg_catalog.current_setting('{write}')) <> '' THEN",
                 "    " + made("WRITABLE ", sink, write, distributed),
-                f"    EXECUTE {literal(f'INSERT INTO {sink} ({columns}) SELECT {columns} FROM ONLY {leaf.sql}')};",
+                (
+                    "    EXECUTE"
+                    f" {literal(f'INSERT INTO {sink} ({columns}) SELECT {columns} FROM ONLY {leaf.sql}')};"
+                ),
                 f"    EXECUTE {literal(f'DROP EXTERNAL TABLE {sink}')};",
                 "END IF;",
                 made("", table, read, ""),
@@ -171,31 +215,48 @@ def _move_out(writer: Writer, context: Context, change: MoveToExternal, *, whole
                 *writer.compare(context, change),
             ],
         ),
-        (Phase.EXCLUSIVE, writer.readers_out(context, change.parent, (change.unit,), change.default)),
-        (Phase.SWAP, [f"EXECUTE {literal(s.rstrip(';'))};" for s in writer.exchange_external(context, change, forward=True)]),
+        (
+            Phase.EXCLUSIVE,
+            writer.readers_out(context, change.parent, (change.unit,), change.default),
+        ),
+        (
+            Phase.SWAP,
+            [
+                f"EXECUTE {literal(s.rstrip(';'))};"
+                for s in writer.exchange_external(context, change, forward=True)
+            ],
+        ),
         (Phase.NOTE, writer.note(context, change, "done")),
     ]
     return [places, block(phases)]
 
 
 def _load_back(writer: Writer, context: Context, change: MoveToExternal) -> list[str]:
-    """Return the rollback: the external table's rows are copied into a leaf as it was, compared, and it takes the external table's place.
+    """Return the rollback: the external table's rows are copied into a leaf as it was, compared,
+    and it takes the external table's place.
 
     The files stay where they are.
     """
     leaf, stage = change.leaf, change.stage
     assert stage is not None
-    guard = writer.guard(context, change, done="undone", whole=False, partitions=[change.unit.relation])
+    guard = writer.guard(
+        context, change, done="undone", whole=False, partitions=[change.unit.relation]
+    )
     table, columns = qualified(stage.schema, stage.name), ", ".join(context.copied)
     # an external table cannot be locked; nobody writes into it
     names = [
         name
-        for name in dict.fromkeys([*writer.quiet(context, change.parent, (change.unit,)), *names_of(change.default)])
+        for name in dict.fromkeys(
+            [*writer.quiet(context, change.parent, (change.unit,)), *names_of(change.default)]
+        )
         if name != leaf.sql
     ]
     phases: Phases = [
         (Phase.GUARD, guard),
-        (Phase.LOCK, [call("lock", literal(f"LOCK TABLE {lock_list(names)} IN EXCLUSIVE MODE")), *guard]),
+        (
+            Phase.LOCK,
+            [call("lock", literal(f"LOCK TABLE {lock_list(names)} IN EXCLUSIVE MODE")), *guard],
+        ),
         (Phase.STAGE, writer.make_stage(context, change, stage)),
         (Phase.COPY, [f"INSERT INTO {table} ({columns}) SELECT {columns} FROM {leaf.sql};"]),
         (
@@ -210,9 +271,18 @@ def _load_back(writer: Writer, context: Context, change: MoveToExternal) -> list
         (Phase.PREPARE, [*writer.seen_by_others(stage), *grant_statements(table, stage.grants)]),
         (
             Phase.EXCLUSIVE,
-            [call("lock", literal(f"LOCK TABLE {lock_list(names)} IN ACCESS EXCLUSIVE MODE")), EXCLUSIVE_SINCE],
+            [
+                call("lock", literal(f"LOCK TABLE {lock_list(names)} IN ACCESS EXCLUSIVE MODE")),
+                EXCLUSIVE_SINCE,
+            ],
         ),
-        (Phase.SWAP, [f"EXECUTE {literal(s.rstrip(';'))};" for s in writer.exchange_external(context, change, forward=False)]),
+        (
+            Phase.SWAP,
+            [
+                f"EXECUTE {literal(s.rstrip(';'))};"
+                for s in writer.exchange_external(context, change, forward=False)
+            ],
+        ),
         (Phase.NOTE, writer.note(context, change, "undone")),
     ]
     return [block(phases)]

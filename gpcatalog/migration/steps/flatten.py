@@ -1,4 +1,6 @@
-"""Flatten: a level with one partition a parent is taken out; each leaf takes its parent's place, and no row is copied."""
+"""Flatten: a level with one partition a parent is taken out; each leaf takes its parent's place,
+and no row is copied.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,17 @@ from gpcatalog.migration.naming import index_name
 from gpcatalog.migration.operations import Context, IntermediatePartition, Operation, Unit, Writing
 from gpcatalog.migration.predicates import Refusal, predicate
 from gpcatalog.migration.steps.registry import StepHandler, Translation, register
-from gpcatalog.migration.writer import EXCLUSIVE_SINCE, Phase, Phases, Writer, block, call, grant_statements, literal, lock_list
+from gpcatalog.migration.writer import (
+    EXCLUSIVE_SINCE,
+    Phase,
+    Phases,
+    Writer,
+    block,
+    call,
+    grant_statements,
+    literal,
+    lock_list,
+)
 from gpcatalog.model.bounds import BoundKind, parse
 from gpcatalog.model.names import qualified
 from gpcatalog.model.names import quote_ident as quote
@@ -23,11 +35,13 @@ from gpcatalog.planner import operations as op
 
 @dataclass(frozen=True, kw_only=True)
 class FlattenLevel(Operation):
-    """A leaf takes the place of its parent, which has no other, or (not `up`) the parent comes back over it.
+    """A leaf takes the place of its parent, which has no other, or (not `up`) the parent comes back
+    over it.
 
     middle: the intermediate; leaf: with the name and bound it has below it
     indexes: of the leaf: names below the intermediate and in its place
-    predicate: what every row lies in; below: what every row lies in besides, once the parent is back
+    predicate: what every row lies in; below: what every row lies in besides, once the parent is
+               back
     above: the intermediate with all it has
     """
 
@@ -47,7 +61,10 @@ class FlattenLevel(Operation):
     def details(self) -> list[str]:
         if not self.up:
             return []
-        return [f"  {self.leaf.name} {self.leaf.bound} takes the place of {self.middle.name} {self.middle.bound}"]
+        return [
+            f"  {self.leaf.name} {self.leaf.bound} takes the place of {self.middle.name}"
+            f" {self.middle.bound}"
+        ]
 
     def grants(self) -> Sequence[Grant]:
         return () if self.up else self.middle.grants
@@ -82,10 +99,16 @@ def _flattened(live: LiveTable, step: op.Flatten, n: int) -> tuple[FlattenLevel,
     live.leaf_obstacles([middle, leaf] if middle.storage not in ("none", "other") else [leaf])
     live.refuse_dependents(middle, but=("own check",))
     live.taken_indexes -= {i.name for i in table.indexes[middle.oid]}  # they go with it
-    # a hash partition that is the only one takes all rows; of an expression, attaching it again proves them
-    every = leaf.is_default or parse(leaf.bound).kind is BoundKind.HASH or not middle.split_by_columns
+    # a hash partition that is the only one takes all rows; of an expression, attaching it again
+    # proves them
+    every = (
+        leaf.is_default or parse(leaf.bound).kind is BoundKind.HASH or not middle.split_by_columns
+    )
     inside = "true" if every else predicate(parse(leaf.bound), *live.key(middle))
-    indexes = tuple((i.name, index_name(leaf.name, i.name, middle.name, live.taken_indexes)) for i in table.indexes[leaf.oid])
+    indexes = tuple(
+        (i.name, index_name(leaf.name, i.name, middle.name, live.taken_indexes))
+        for i in table.indexes[leaf.oid]
+    )
     default = live.default_unit(parent, [middle])
     up = FlattenLevel(
         id=f"{step.id}-{n + 1}",
@@ -103,17 +126,27 @@ def _flattened(live: LiveTable, step: op.Flatten, n: int) -> tuple[FlattenLevel,
         lost=(
             *grants_lost(leaf.grants, [middle], leaf.name),
             *replaced([table.traits.get(middle.oid, {})], table.traits[leaf.oid]),
-            *([f"comment on {middle.name}: the new one has that of {leaf.name}"] if middle.comment else []),
+            *(
+                [f"comment on {middle.name}: the new one has that of {leaf.name}"]
+                if middle.comment
+                else []
+            ),
         ),
     )
-    return up, replace(up, id=f"undo-{up.id}", title=f"rollback: {up.title}", up=False, rests_on=(), lost=())
+    return up, replace(
+        up, id=f"undo-{up.id}", title=f"rollback: {up.title}", up=False, rests_on=(), lost=()
+    )
 
 
 register(StepHandler(_translate, divisible=True), "flatten")
 
 
-def _flatten(writer: Writer, context: Context, change: FlattenLevel, *, done: str, whole: bool) -> list[str]:
-    """The transactions that take a level out over one leaf, or put it in again: no row is copied."""
+def _flatten(
+    writer: Writer, context: Context, change: FlattenLevel, *, done: str, whole: bool
+) -> list[str]:
+    """The transactions that take a level out over one leaf, or put it in again: no row is
+    copied.
+    """
     middle, leaf = change.middle, change.leaf
     above = qualified(middle.schema, middle.name)
     low = qualified(leaf.schema, leaf.name)
@@ -122,12 +155,16 @@ def _flatten(writer: Writer, context: Context, change: FlattenLevel, *, done: st
     shown = leaf if change.up else replace(leaf, name=middle.name, bound=middle.bound)
     parts = [middle, leaf] if change.up else [shown]
     guard = writer.guard(context, change, done=done, whole=whole, partitions=parts)
-    default = [r.sql for r in (change.default.relation, *change.default.leaves)] if change.default is not None else []
+    default = (
+        [r.sql for r in (change.default.relation, *change.default.leaves)]
+        if change.default is not None
+        else []
+    )
     locked = [change.parent.sql, *([above] if change.up else []), here, *default]
     check = change.predicate if change.up else f"{change.predicate} AND {change.below}"
     made = (
-        f"EXISTS (SELECT 1 FROM pg_catalog.pg_constraint c WHERE c.conrelid = {literal(here)}::pg_catalog.regclass"
-        f" AND c.conname = {literal(BOUND)}"
+        "EXISTS (SELECT 1 FROM pg_catalog.pg_constraint c WHERE c.conrelid ="
+        f" {literal(here)}::pg_catalog.regclass AND c.conname = {literal(BOUND)}"
     )
     first: Phases = [
         (Phase.GUARD, [*guard, f"IF {made}) THEN RETURN; END IF;"]),
@@ -150,14 +187,24 @@ def _flatten(writer: Writer, context: Context, change: FlattenLevel, *, done: st
             f"ALTER TABLE {low} RENAME TO {quote(middle.name)};",
             f"ALTER TABLE {change.parent.sql} ATTACH PARTITION {above} {middle.bound};",
         ]
-        names = [f"ALTER INDEX {qualified(leaf.schema, old)} RENAME TO {quote(new)};" for old, new in change.indexes if old != new]
+        names = [
+            f"ALTER INDEX {qualified(leaf.schema, old)} RENAME TO {quote(new)};"
+            for old, new in change.indexes
+            if old != new
+        ]
         finish = [f"ALTER TABLE {above} DROP CONSTRAINT {BOUND};", *names]
     else:
         swap = [
             f"ALTER TABLE {change.parent.sql} DETACH PARTITION {above};",
             f"ALTER TABLE {above} RENAME TO {quote(leaf.name)};",
-            *(f"ALTER INDEX {qualified(leaf.schema, new)} RENAME TO {quote(old)};" for old, new in change.indexes if old != new),
-            split_table(above, change.parent.sql, middle, change.above.encodings, options=middle.options),
+            *(
+                f"ALTER INDEX {qualified(leaf.schema, new)} RENAME TO {quote(old)};"
+                for old, new in change.indexes
+                if old != new
+            ),
+            split_table(
+                above, change.parent.sql, middle, change.above.encodings, options=middle.options
+            ),
             f"ALTER TABLE {above} OWNER TO {quote(middle.owner)};",
             call("strip", literal(above)),
             *grant_statements(above, middle.grants),

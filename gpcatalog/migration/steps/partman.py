@@ -1,4 +1,6 @@
-"""Reconfigure pg_partman: it makes partitions of the plan's grain from then on, behind one that fills the gap to the first of them."""
+"""Reconfigure pg_partman: it makes partitions of the plan's grain from then on, behind one that
+fills the gap to the first of them.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,11 @@ def _translate(live: LiveTable, step: op.Reconfigure, ask: ProbeRunner) -> Trans
     if version not in (4, 5):
         raise Refusal(f"pg_partman {home[0]['version']}: 4 and 5 are known")
     row = next(
-        (r for r in ask("partman", schema=home[0]["schema"], schema_name=home[0]["schema_name"]) if r["root"] == live.table.root.oid),
+        (
+            r
+            for r in ask("partman", schema=home[0]["schema"], schema_name=home[0]["schema_name"])
+            if r["root"] == live.table.root.oid
+        ),
         None,
     )
     if row is None:
@@ -67,9 +73,14 @@ def _translate(live: LiveTable, step: op.Reconfigure, ask: ProbeRunner) -> Trans
     if now["partition_type"] not in ("native", "range"):
         raise Refusal(f"it is a set of kind {now['partition_type']}: only native sets are changed")
     if now["epoch"] != "none":
-        raise Refusal("its key counts seconds: where a cell of the calendar begins is not told by its bounds")
+        raise Refusal(
+            "its key counts seconds: where a cell of the calendar begins is not told by its bounds"
+        )
     if any(r.level > 1 for r in live.table.relations.values()):
-        raise Refusal("pg_partman maintains several levels of it: part_config_sub would have to follow, which is not tried")
+        raise Refusal(
+            "pg_partman maintains several levels of it: part_config_sub would have to follow, which"
+            " is not tried"
+        )
     interval = step.wanted["partition_interval"]
     time = interval in UNITS
     if not time and not interval.isdigit():
@@ -87,7 +98,18 @@ def _translate(live: LiveTable, step: op.Reconfigure, ask: ProbeRunner) -> Trans
         wanted=tuple(sorted(step.wanted.items())),
         rests_on=step.rests_on,
     )
-    return [(forward, replace(forward, id=f"undo-{step.id}", title=f"rollback: {forward.title}", back=True, rests_on=()))]
+    return [
+        (
+            forward,
+            replace(
+                forward,
+                id=f"undo-{step.id}",
+                title=f"rollback: {forward.title}",
+                back=True,
+                rests_on=(),
+            ),
+        )
+    ]
 
 
 register(StepHandler(_translate), "reconfigure pg_partman")
@@ -105,14 +127,29 @@ def _reconfigure(context: Context, change: PartmanReconfigure, *, done: str) -> 
         "-- guard: pg_partman must not be at work, and its configuration as it was",
         call("expect_extension", literal("pg_partman")),
         call("expect_trusted", array([context.root.sql]), array([config])),
-        "IF NOT pg_catalog.pg_try_advisory_xact_lock(pg_catalog.hashtext('pg_partman run_maintenance')) THEN",
-        "    RAISE EXCEPTION 'pg_partman''s maintenance is running: run this file again when it has ended';",
+        (
+            "IF NOT pg_catalog.pg_try_advisory_xact_lock(pg_catalog.hashtext('pg_partman"
+            " run_maintenance')) THEN"
+        ),
+        (
+            "    RAISE EXCEPTION 'pg_partman''s maintenance is running: run this file again when it"
+            " has ended';"
+        ),
         "END IF;",
-        f"SELECT * INTO c FROM {change.home}.part_config p WHERE p.parent_table = {table} FOR UPDATE;",
-        f"IF NOT FOUND THEN RAISE EXCEPTION 'changed since it was planned: pg_partman no longer maintains %', {table}; END IF;",
+        (
+            f"SELECT * INTO c FROM {change.home}.part_config p WHERE p.parent_table = {table} FOR"
+            " UPDATE;"
+        ),
+        (
+            "IF NOT FOUND THEN RAISE EXCEPTION 'changed since it was planned: pg_partman no longer"
+            f" maintains %', {table}; END IF;"
+        ),
     ]
     if change.back:
-        said = ", ".join(f"{column} = {'NULL' if value is None else literal(value)}" for column, value in change.now)
+        said = ", ".join(
+            f"{column} = {'NULL' if value is None else literal(value)}"
+            for column, value in change.now
+        )
         body += [
             "-- swap: the old configuration; partitions that were made stay",
             f"UPDATE {change.home}.part_config SET {said} WHERE parent_table = {table};",
@@ -148,35 +185,58 @@ def _forward(change: PartmanReconfigure) -> list[str]:
     old, new = f"c.partition_interval::{kind}", f"{literal(interval)}::{kind}"
     root, schema, name = change.root.sql, literal(change.root.schema), literal(change.root.name)
     whole = f"{literal(str(now['partition_interval']))}::{kind}"
-    ratio = f"extract(epoch FROM {old}) / extract(epoch FROM {new})" if change.time else f"{old}::numeric / {new}"
+    ratio = (
+        f"extract(epoch FROM {old}) / extract(epoch FROM {new})"
+        if change.time
+        else f"{old}::numeric / {new}"
+    )
     found = [
         f"IF {old} <> {whole} THEN",
-        "    RAISE EXCEPTION 'changed since it was planned: pg_partman''s interval is % and was %', c.partition_interval, "
-        f"{literal(str(now['partition_interval']))};",
+        (
+            "    RAISE EXCEPTION 'changed since it was planned: pg_partman''s interval is % and"
+            f" was %', c.partition_interval, {literal(str(now['partition_interval']))};"
+        ),
         "END IF;",
-        # its template says what a new partition has besides; a missing one is passed over by maintenance without a word
+        # its template says what a new partition has besides; a missing one is passed over by
+        # maintenance without a word
         "IF c.template_table IS NOT NULL AND pg_catalog.to_regclass(c.template_table) IS NULL THEN",
         "    RAISE EXCEPTION 'pg_partman''s template table % is gone', c.template_table;",
         "END IF;",
         call("lock", literal(f"LOCK TABLE ONLY {root} IN ACCESS EXCLUSIVE MODE")),
-        # boundaries as pg_partman will reckon them: by the time zone of the server, not of this session
+        # boundaries as pg_partman will reckon them: by the time zone of the server, not of this
+        # session
         "EXECUTE 'SET LOCAL TimeZone TO DEFAULT';",
-        "-- swap: one partition up to the first whole cell of the new grain, the configuration, and that cell",
+        (
+            "-- swap: one partition up to the first whole cell of the new grain, the configuration,"
+            " and that cell"
+        ),
     ]
-    ends = "(pg_catalog.regexp_match(pg_catalog.pg_get_expr(p.relpartbound, 0), $r$TO \\('?([^')]+)'?\\)$r$))[1]"
+    ends = (
+        "(pg_catalog.regexp_match(pg_catalog.pg_get_expr(p.relpartbound, 0), $r$TO"
+        " \\('?([^')]+)'?\\)$r$))[1]"
+    )
     value = "timestamptz" if change.time else "bigint"
     found += [
         f"SELECT pg_catalog.max({ends}::{value})::text INTO last_end",
         "  FROM pg_catalog.pg_inherits i JOIN pg_catalog.pg_class p ON p.oid = i.inhrelid",
-        f" WHERE i.inhparent = {literal(root)}::pg_catalog.regclass AND pg_catalog.pg_get_expr(p.relpartbound, 0) <> 'DEFAULT'",
+        (
+            f" WHERE i.inhparent = {literal(root)}::pg_catalog.regclass AND"
+            " pg_catalog.pg_get_expr(p.relpartbound, 0) <> 'DEFAULT'"
+        ),
         "       AND pg_catalog.pg_get_expr(p.relpartbound, 0) NOT LIKE '%(MAXVALUE)';",
     ]
-    found.append("IF last_end IS NULL THEN RAISE EXCEPTION 'no partition with an end: nothing tells where the new grain begins'; END IF;")
+    found.append(
+        "IF last_end IS NULL THEN RAISE EXCEPTION 'no partition with an end: nothing tells where"
+        " the new grain begins'; END IF;"
+    )
     if change.time:
         unit = UNITS[interval]
         found += [
             f"first_new := pg_catalog.date_trunc({literal(unit)}, last_end::timestamptz)::text;",
-            f"IF first_new::timestamptz < last_end::timestamptz THEN first_new := (first_new::timestamptz + {new})::text; END IF;",
+            (
+                "IF first_new::timestamptz < last_end::timestamptz THEN first_new :="
+                f" (first_new::timestamptz + {new})::text; END IF;"
+            ),
             "filler := pg_catalog.to_char(last_end::timestamptz, c.datetime_string);",
         ]
     else:
@@ -187,31 +247,52 @@ def _forward(change: PartmanReconfigure) -> list[str]:
     found += [
         "IF first_new <> last_end THEN",
         f"    filler := {home}.check_name_length({name}, filler, true);",
-        "    EXECUTE pg_catalog.format('CREATE TABLE %I.%I PARTITION OF %s FOR VALUES FROM (%L) TO (%L)',",
+        (
+            "    EXECUTE pg_catalog.format('CREATE TABLE %I.%I PARTITION OF %s FOR VALUES FROM (%L)"
+            " TO (%L)',"
+        ),
         f"                              {schema}, filler, {literal(root)}, last_end, first_new);",
         "    EXECUTE pg_catalog.format('ALTER TABLE %I.%I OWNER TO %I',",
         f"                              {schema}, filler, {literal(change.root.owner)});",
         f"    PERFORM {home}.inherit_template_properties({table}, {schema}, filler);",
-        f"    IF c.inherit_privileges THEN PERFORM {home}.apply_privileges({schema}, {name}, {schema}, filler); END IF;",
+        (
+            f"    IF c.inherit_privileges THEN PERFORM {home}.apply_privileges({schema}, {name},"
+            f" {schema}, filler); END IF;"
+        ),
         "END IF;",
     ]
     # as far ahead as before, unless the plan says how many
-    ahead = f"GREATEST(1, pg_catalog.ceil(c.premake * {ratio}))" if "premake" not in wanted else literal(wanted["premake"])
+    ahead = (
+        f"GREATEST(1, pg_catalog.ceil(c.premake * {ratio}))"
+        if "premake" not in wanted
+        else literal(wanted["premake"])
+    )
     sets = [f"partition_interval = ({new})::text", f"premake = {ahead}::int"]
     if change.time and change.version >= 5:
         sets.append(
-            f"datetime_string = (SELECT x.datetime_string FROM {home}.calculate_time_partition_info({new}, first_new::timestamptz) x)"
+            "datetime_string = (SELECT x.datetime_string FROM"
+            f" {home}.calculate_time_partition_info({new}, first_new::timestamptz) x)"
         )
     elif change.time:
         sets.append(f"datetime_string = {literal(SUFFIXES[UNITS[interval]])}")
     if "retention" in wanted:
         sets.append(f"retention = {literal(wanted['retention'])}")
-    maker, made = ("create_partition_time", "timestamptz") if change.time else ("create_partition_id", "bigint")
+    maker, made = (
+        ("create_partition_time", "timestamptz")
+        if change.time
+        else ("create_partition_id", "bigint")
+    )
     found += [
         f"UPDATE {home}.part_config SET {', '.join(sets)} WHERE parent_table = {table};",
         f"PERFORM {home}.{maker}({table}, ARRAY[first_new]::{made}[]);",
-        f"IF NOT EXISTS (SELECT 1 FROM {SCHEMA}.partitions({literal(root)}::pg_catalog.regclass) p WHERE p.bound LIKE",
-        "               'FOR VALUES FROM (%' AND pg_catalog.strpos(p.bound, pg_catalog.split_part(first_new, ' ', 1)) > 0) THEN",
+        (
+            "IF NOT EXISTS (SELECT 1 FROM"
+            f" {SCHEMA}.partitions({literal(root)}::pg_catalog.regclass) p WHERE p.bound LIKE"
+        ),
+        (
+            "               'FOR VALUES FROM (%' AND pg_catalog.strpos(p.bound,"
+            " pg_catalog.split_part(first_new, ' ', 1)) > 0) THEN"
+        ),
         "    RAISE EXCEPTION 'pg_partman made no partition from %', first_new;",
         "END IF;",
         "PERFORM pg_catalog.set_config('TimeZone', 'UTC', true);",

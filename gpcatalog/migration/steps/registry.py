@@ -19,8 +19,10 @@ Translation = Sequence[tuple[Operation, Operation | None]]
 class StepHandler:
     """What a migration does with one kind of step.
 
-    translate: from the live table and the step to operations; raises Refusal, or ValueError for text that is not understood
-    divisible: it is cut into transactions that fit, so no limit on seconds or locks refuses the step as a whole
+    translate: from the live table and the step to operations; raises Refusal, or ValueError for
+               text that is not understood
+    divisible: it is cut into transactions that fit, so no limit on seconds or locks refuses the
+               step as a whole
     advise:    the sentence that stands for a step that changes nothing on the server
     """
 

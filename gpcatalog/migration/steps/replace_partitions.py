@@ -1,4 +1,6 @@
-"""Merge and convert: partitions of one parent are replaced by others with the same rows, which are built in staging tables."""
+"""Merge and convert: partitions of one parent are replaced by others with the same rows, which are
+built in staging tables.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,14 @@ from gpcatalog.migration.operations import (
     Writing,
 )
 from gpcatalog.migration.partman_names import merged_suffix
-from gpcatalog.migration.predicates import Refusal, adjacent, has_both_ends, predicate, range_outside, same_bound
+from gpcatalog.migration.predicates import (
+    Refusal,
+    adjacent,
+    has_both_ends,
+    predicate,
+    range_outside,
+    same_bound,
+)
 from gpcatalog.migration.request import Mode
 from gpcatalog.migration.steps.registry import StepHandler, Translation, register
 from gpcatalog.migration.traits import brought_along
@@ -39,12 +48,15 @@ from gpcatalog.planner import operations as op
 
 @dataclass(frozen=True, kw_only=True)
 class ReplacePartitions(Operation):
-    """Partitions of one parent are replaced by others with the same rows: a merge, a conversion, or their rollback.
+    """Partitions of one parent are replaced by others with the same rows: a merge, a conversion, or
+    their rollback.
 
-    above: how to reach the parent on Greenplum 6 ("ALTER PARTITION x …"), empty at the first level; beside: the same of its own parent
+    above: how to reach the parent on Greenplum 6 ("ALTER PARTITION x …"), empty at the first level;
+           beside: the same of its own parent
     default: the parent's default partition with its leaves, None where there is none
     alone: no other partition stays but the default one
-    beyond: Greenplum 6: where a partition can stand in meanwhile, outside of all that go; '' where a default one does it
+    beyond: Greenplum 6: where a partition can stand in meanwhile, outside of all that go; '' where
+            a default one does it
     rows: counted when the script was written, None where they were not
     """
 
@@ -72,23 +84,35 @@ class ReplacePartitions(Operation):
         return [leaf for u in self.gone for leaf in u.leaves]
 
     def summary(self) -> str:
-        names = ", ".join(made.name for made in self.made[:3]) + (" …" if len(self.made) > 3 else "")
+        names = ", ".join(made.name for made in self.made[:3]) + (
+            " …" if len(self.made) > 3 else ""
+        )
         if [u.relation.name for u in self.gone] == [made.name for made in self.made]:
             return f"rewrite {names}"
         return f"merge {plural(len(self.gone), 'partition')} into {names}"
 
     def details(self) -> list[str]:
         found = [f"  {len(self.gone)} → {made.name} {made.bound}" for made in self.made[:5]]
-        found += [f"  takes the place of {u.relation.name} {u.relation.bound}" for u in self.gone[:3]]
+        found += [
+            f"  takes the place of {u.relation.name} {u.relation.bound}" for u in self.gone[:3]
+        ]
         return found + ([f"  … and {len(self.gone) - 3} more"] if len(self.gone) > 3 else [])
 
     def grants(self) -> Sequence[Grant]:
-        made = [grants for m in self.made for grants in (*(s.grants for s in m.stages), *(x.grants for x in m.middles))]
+        made = [
+            grants
+            for m in self.made
+            for grants in (*(s.grants for s in m.stages), *(x.grants for x in m.middles))
+        ]
         return [g for grants in made for g in grants]
 
     def reads(self) -> list[str]:
         below = self.default.everything if self.default is not None else ()
-        return [self.parent.sql, *(r.sql for u in self.gone for r in (*u.between, *u.leaves)), *(r.sql for r in below)]
+        return [
+            self.parent.sql,
+            *(r.sql for u in self.gone for r in (*u.between, *u.leaves)),
+            *(r.sql for r in below),
+        ]
 
     def writes(self) -> list[str]:
         return [qualified(s.schema, s.name) for s in (*self.stages, *self.default_stages)]
@@ -105,26 +129,45 @@ class ReplacePartitions(Operation):
         return writer.swap(context, self, done=writing.state, whole=writing.whole)
 
     def uses_server_merge(self, writing: Writing) -> bool:
-        """Whether MERGE PARTITIONS does it: the server has it, readers may wait so long, and nothing is asked for that it would lose."""
+        """Whether MERGE PARTITIONS does it: the server has it, readers may wait so long, and
+        nothing is asked for that it would lose.
+        """
         server, seconds = writing.server, writing.request.merge_seconds
-        if not writing.forward or server.greenplum or server.version_num < 190000 or not 0 < self.needs.seconds <= seconds:
+        if (
+            not writing.forward
+            or server.greenplum
+            or server.version_num < 190000
+            or not 0 < self.needs.seconds <= seconds
+        ):
             return False
         stages = self.stages
-        plain = len(self.made) == len(stages) == 1 and len(self.gone) > 1 and not self.made[0].middles
+        plain = (
+            len(self.made) == len(stages) == 1 and len(self.gone) > 1 and not self.made[0].middles
+        )
         shape = stages[0].shape
-        usual = shape.storage == "heap" and not shape.options and not shape.tablespace and shape.persistence == "p"
+        usual = (
+            shape.storage == "heap"
+            and not shape.options
+            and not shape.tablespace
+            and shape.persistence == "p"
+        )
         return (
             plain
             and usual
             and not stages[0].explicit
             and not stages[0].dress
             and shape.replica_identity == "d"
-            and not any(i.comment or i.constraint_comment or i.targets for i, _ in stages[0].indexes)
+            and not any(
+                i.comment or i.constraint_comment or i.targets for i, _ in stages[0].indexes
+            )
         )
 
     def notes(self, *, classic: bool) -> list[str]:
         if classic and self.above and any(s.indexes for s in self.stages):
-            return ["Afterwards indexes of leaves merged below another partition are their own: DROP INDEX on the root leaves them."]
+            return [
+                "Afterwards indexes of leaves merged below another partition are their own: DROP"
+                " INDEX on the root leaves them."
+            ]
         return []
 
 
@@ -140,7 +183,11 @@ def _merge(live: LiveTable, step: op.Merge, ask: ProbeRunner) -> Translation:
 
 def _convert(live: LiveTable, step: op.Convert, ask: ProbeRunner) -> Translation:
     unit = step.units[0]
-    return [_Replacement(live, step, unit.name, unit.partition or unit.name.rsplit("_prt_", 1)[-1]).operations()]
+    return [
+        _Replacement(
+            live, step, unit.name, unit.partition or unit.name.rsplit("_prt_", 1)[-1]
+        ).operations()
+    ]
 
 
 register(StepHandler(_merge), "merge")
@@ -148,28 +195,46 @@ register(StepHandler(_convert), "convert")
 
 
 class _Replacement:
-    """One merge or conversion on the live table: refusals, the partition to build, and the partitions to build in a rollback."""
+    """One merge or conversion on the live table: refusals, the partition to build, and the
+    partitions to build in a rollback.
+    """
 
     def __init__(self, live: LiveTable, step: op.Merge | op.Convert, name: str, label: str) -> None:
-        """Find what the step names. Raises Refusal where the table has changed or something stands in the way.
+        """Find what the step names.
+
+        Raises Refusal where the table has changed or something stands in the way.
 
         name: of the new partition's relation; label: of the partition (Greenplum 6)
         """
-        self.live, self.table, self.step, self.name, self.label = live, live.table, step, name, label
+        self.live, self.table, self.step, self.name, self.label = (
+            live,
+            live.table,
+            step,
+            name,
+            label,
+        )
         self.classic = live.classic
         self.digest = live.digest(step)
         self.units = [live.live(u.oid, u.name, u.bound) for u in step.units]
         self.parent = live.parent_of(self.units)
         self.key = live.key(self.parent)
         self.leaves = [live.live(leaf.oid, leaf.name, leaf.bound) for leaf in step.leaves]
-        if {leaf.oid for leaf in self.leaves} != {leaf.oid for u in self.units for leaf in self.table.leaves(u.oid)}:
+        if {leaf.oid for leaf in self.leaves} != {
+            leaf.oid for u in self.units for leaf in self.table.leaves(u.oid)
+        }:
             raise Refusal("changed since it was planned: its leaves are others now")
         live.leaf_obstacles(self.leaves)
         self.deep = self.units[0].kind != "leaf"
         for m in (m for u in self.units for m in subtree.middles(self.table, u, {})):
             live.refuse_dependents(m.like)
-        if self.deep and self.classic and any(i.constraint_kind for i in self.table.indexes[self.table.root.oid]):
-            raise Refusal("Greenplum 6 exchanges no subpartitions of a table with a primary or unique key")
+        if (
+            self.deep
+            and self.classic
+            and any(i.constraint_kind for i in self.table.indexes[self.table.root.oid])
+        ):
+            raise Refusal(
+                "Greenplum 6 exchanges no subpartitions of a table with a primary or unique key"
+            )
         self.text = self._bound()
         if self.classic:
             self._exclusive_starts()
@@ -194,31 +259,47 @@ class _Replacement:
         return text
 
     def _exclusive_starts(self) -> None:
-        """Check that Greenplum 6 accepts the old partitions again, as a rollback adds them. Raises Refusal."""
+        """Check that Greenplum 6 accepts the old partitions again, as a rollback adds them.
+
+        Raises Refusal.
+        """
         if not any("EXCLUSIVE" in u.bound for u in self.units):
             return
         siblings = [parse(c.bound) for c in self.table.children(self.parent.oid)]
-        for u, again in zip(self.units, added_again(siblings, [parse(u.bound) for u in self.units]), strict=True):
+        for u, again in zip(
+            self.units, added_again(siblings, [parse(u.bound) for u in self.units]), strict=True
+        ):
             if not again:
                 raise Refusal(
-                    f"{u.name} starts EXCLUSIVE where another partition ends INCLUSIVE, and covers one value: Greenplum 6"
-                    " reports an overlap, so a rollback could not add these partitions again"
+                    f"{u.name} starts EXCLUSIVE where another partition ends INCLUSIVE, and covers"
+                    " one value: Greenplum 6 reports an overlap, so a rollback could not add these"
+                    " partitions again"
                 )
 
     def _stand_in(self) -> tuple[bool, str]:
-        """Return whether no sibling but the default partition stays, and where a partition can stand in meanwhile. Raises Refusal."""
+        """Return whether no sibling but the default partition stays, and where a partition can
+        stand in meanwhile. Raises Refusal.
+        """
         live, going = self.live, {u.oid for u in self.units}
         default = self.default
         alone = self.classic and all(
-            c.oid in going or c.oid in live.dropped or (default is not None and c.oid == default.relation.oid)
+            c.oid in going
+            or c.oid in live.dropped
+            or (default is not None and c.oid == default.relation.oid)
             for c in self.table.children(self.parent.oid)
         )
         nested = self.deep or bool(live.above(self.parent))
         beyond = range_outside(parse(self.text)) if alone and nested else ""
         if alone and nested and not beyond:
-            raise Refusal("Greenplum 6 cannot drop the last partition of a level, and none can stand in meanwhile: leave one out")
+            raise Refusal(
+                "Greenplum 6 cannot drop the last partition of a level, and none can stand in"
+                " meanwhile: leave one out"
+            )
         if alone and not beyond and not has_both_ends(self.text):
-            raise Refusal("Greenplum 6 cannot drop the last partition, and one without an end cannot be split off: leave one out")
+            raise Refusal(
+                "Greenplum 6 cannot drop the last partition, and one without an end cannot be split"
+                " off: leave one out"
+            )
         if self.table.oids_of.get(self.name, set()) - going:
             raise Refusal(f"the name {self.name} is taken")
         return alone, beyond
@@ -250,7 +331,9 @@ class _Replacement:
             made=(made,),
             range_predicate=self.whole,
             default=self.default,
-            default_stages=_parked(live, self.default, f"gpc_{self.digest}_d") if self.classic else (),
+            default_stages=(
+                _parked(live, self.default, f"gpc_{self.digest}_d") if self.classic else ()
+            ),
             alone=alone,
             rows=live.counted(self.leaves),
             rests_on=step.rests_on,
@@ -262,14 +345,16 @@ class _Replacement:
         )
         return forward, self._rollback(forward, made, traits_of)
 
-    # --- the new partition -------------------------------------------------------------------------------------------
+    # --- the new partition ------------------------------------------------------------------------
 
     def _stages(self) -> tuple[list[StagingTable], dict[str, Traits], list[str]]:
         """Return the tables to build, the traits of each by its name, and what is lost."""
         stages: list[StagingTable] = []
         traits_of: dict[str, Traits] = {}
         lost: list[str] = []
-        lane_of = {leaf.name: leaf.lane for leaf in self.step.leaves}  # by name: a rollback creates leaves with new oids
+        lane_of = {
+            leaf.name: leaf.lane for leaf in self.step.leaves
+        }  # by name: a rollback creates leaves with new oids
         for n, new in enumerate(self.step.new):
             parts = [leaf for leaf in self.leaves if lane_of[leaf.name] == n]
             if not parts:
@@ -282,12 +367,18 @@ class _Replacement:
                 traits, more = converted(traits, new.storage, like.options)
                 missing += more
             stage = self._stage(new, parts, like, traits, f"gpc_{self.digest}_{n + 1}")
-            lost += [*missing, *grants_lost(stage.grants, parts, "the new one"), *self._index_comments_lost(parts, like)]
+            lost += [
+                *missing,
+                *grants_lost(stage.grants, parts, "the new one"),
+                *self._index_comments_lost(parts, like),
+            ]
             traits_of[stage.name] = traits
             stages.append(stage)
         return stages, traits_of, lost
 
-    def _stage(self, new: op.NewLeaf, parts: list[Relation], like: Relation, traits: Traits, name: str) -> StagingTable:
+    def _stage(
+        self, new: op.NewLeaf, parts: list[Relation], like: Relation, traits: Traits, name: str
+    ) -> StagingTable:
         live, table = self.live, self.table
         unit = self.units[-1] if self.deep else like
         final = new.name if self.deep else self.name
@@ -296,7 +387,9 @@ class _Replacement:
         stored_anew = bool(new.storage) and new.storage != like.storage
         options = checked(new.options.items()) if stored_anew else options_of(like.options)
         # LIKE … INCLUDING STORAGE of Greenplum 6 leaves the block size out
-        said = self.classic and not stored_anew and any(option == "blocksize" for option, _ in options)
+        said = (
+            self.classic and not stored_anew and any(option == "blocksize" for option, _ in options)
+        )
         copied = brought_along(table.traits[like.oid], classic=self.classic)
         return StagingTable(
             name=name,
@@ -306,7 +399,9 @@ class _Replacement:
             shape=like,
             sources=tuple((p.sql, "") for p in parts),
             slices=tuple(self._slice(p, unit.level if self.deep else like.level) for p in parts),
-            predicate=" AND ".join([self.whole, *(live.path_predicate(like, unit) if self.deep else [])]),
+            predicate=" AND ".join(
+                [self.whole, *(live.path_predicate(like, unit) if self.deep else [])]
+            ),
             grants=common_grants([p.grants for p in parts]),
             comment="\n".join(dict.fromkeys(p.comment for p in parts if p.comment)),
             storage=Storage(new.storage or like.storage).value,
@@ -319,51 +414,78 @@ class _Replacement:
             dress=live.property_statements(like.schema, name, final, copied, traits),
         )
 
-    def _middles(self, gone: Sequence[Unit], stages: Iterable[StagingTable]) -> tuple[IntermediatePartition, ...]:
-        """Return the new partition and the partitions between it and its leaves; empty where it is the leaf."""
+    def _middles(
+        self, gone: Sequence[Unit], stages: Iterable[StagingTable]
+    ) -> tuple[IntermediatePartition, ...]:
+        """Return the new partition and the partitions between it and its leaves; empty where it is
+        the leaf.
+        """
         if not self.deep:
             return ()
         taken = set(self.table.oids_of) | {s.final for s in stages}
         named: Callable[[str, str, str], str] = partial(index_name, taken=self.live.taken_indexes)
         try:
-            return subtree.merged(gone, self.name, self.label, self.text, taken, named, classic=self.classic)
+            return subtree.merged(
+                gone, self.name, self.label, self.text, taken, named, classic=self.classic
+            )
         except subtree.SubtreeChanged as e:
             raise Refusal(f"changed since it was planned: {e}") from None
 
     def _index_comments_lost(self, parts: list[Relation], like: Relation) -> list[str]:
-        """Return a sentence if comments and statistics targets of the parts' indexes are not those of the leaf that the new one is like."""
+        """Return a sentence if comments and statistics targets of the parts' indexes are not those
+        of the leaf that the new one is like.
+        """
 
         def properties(leaf: Relation) -> list[tuple[object, ...]]:
-            found = [(i.body, i.comment, i.constraint_comment, i.targets) for i in self.table.indexes[leaf.oid]]
+            found = [
+                (i.body, i.comment, i.constraint_comment, i.targets)
+                for i in self.table.indexes[leaf.oid]
+            ]
             return sorted((f for f in found if any(f[1:])), key=repr)
 
         return index_properties_lost([properties(p) for p in parts], properties(like), like.name)
 
-    def _together(self, parts: list[Relation], like: Relation) -> tuple[dict[tuple[str, str], str], list[str]]:
-        """Return what a leaf has that is made of these, and what is lost; `like` counts as the newest. Raises Refusal."""
+    def _together(
+        self, parts: list[Relation], like: Relation
+    ) -> tuple[dict[tuple[str, str], str], list[str]]:
+        """Return what a leaf has that is made of these, and what is lost; `like` counts as the
+        newest. Raises Refusal.
+        """
         ordered = [*(p for p in parts if p.oid != like.oid), like]
         try:
-            return merged([self.table.traits[p.oid] for p in ordered], self.table.traits[self.table.root.oid])
+            return merged(
+                [self.table.traits[p.oid] for p in ordered], self.table.traits[self.table.root.oid]
+            )
         except Differ as e:
             raise Refusal(str(e)) from None
 
     def _slice(self, leaf: Relation, level: int) -> str:
-        """Return what tells the rows of a leaf from those of the other leaves of one new leaf: the bound of its unit."""
+        """Return what tells the rows of a leaf from those of the other leaves of one new leaf: the
+        bound of its unit.
+        """
         at = leaf
         while at.level > level:
             assert at.parent is not None
             at = self.table.relations[at.parent]
         return predicate(parse(at.bound), *self.key)
 
-    # --- the rollback ------------------------------------------------------------------------------------------------
+    # --- the rollback -----------------------------------------------------------------------------
 
-    def _rollback(self, forward: ReplacePartitions, made: NewPartition, traits_of: Mapping[str, Traits]) -> ReplacePartitions:
-        """Return the rollback: the old partitions are built from the merged one, with their bounds, storage and privileges."""
+    def _rollback(
+        self, forward: ReplacePartitions, made: NewPartition, traits_of: Mapping[str, Traits]
+    ) -> ReplacePartitions:
+        """Return the rollback: the old partitions are built from the merged one, with their bounds,
+        storage and privileges.
+        """
         relation = _made_relation(made, self.units[-1], self.parent)
         new_leaves = tuple(_stage_relation(s, relation, self.deep) for s in made.stages)
         # as they are once the merged partition is there
         middles = tuple(
-            replace(m, like=relation if not m.path else replace(m.like, oid=0, name=m.name), address=partition(m.label))
+            replace(
+                m,
+                like=relation if not m.path else replace(m.like, oid=0, name=m.name),
+                address=partition(m.label),
+            )
             for m in made.middles
         )
         gone = Unit(
@@ -381,26 +503,39 @@ class _Replacement:
             made=tuple(self._old_partitions(made, relation, traits_of)),
             range_predicate=forward.range_predicate,
             default=forward.default,
-            default_stages=tuple(replace(s, name=s.name.replace("gpc_", "gpr_")) for s in forward.default_stages),
+            default_stages=tuple(
+                replace(s, name=s.name.replace("gpc_", "gpr_")) for s in forward.default_stages
+            ),
             alone=forward.alone,
             beyond=forward.beyond,
             beside=forward.beside,
         )
 
-    def _old_partitions(self, made: NewPartition, relation: Relation, traits_of: Mapping[str, Traits]) -> Iterable[NewPartition]:
+    def _old_partitions(
+        self, made: NewPartition, relation: Relation, traits_of: Mapping[str, Traits]
+    ) -> Iterable[NewPartition]:
         live, table = self.live, self.table
         number = 0
         sources_of = {stage.name: {s for s, _ in stage.sources} for stage in made.stages}
-        brought = {name: brought_along(traits, classic=self.classic) for name, traits in traits_of.items()}
+        brought = {
+            name: brought_along(traits, classic=self.classic) for name, traits in traits_of.items()
+        }
         for u in self.units:
             mine = predicate(parse(u.bound), *self.key)
             stages = []
             for stage in made.stages:
-                old = next((leaf for leaf in table.leaves(u.oid) if leaf.sql in sources_of[stage.name]), None)
+                old = next(
+                    (leaf for leaf in table.leaves(u.oid) if leaf.sql in sources_of[stage.name]),
+                    None,
+                )
                 if old is None:
                     continue
                 number += 1
-                stages.append(self._old_leaf(stage, old, u, mine, f"gpr_{self.digest}_{number}", brought[stage.name]))
+                stages.append(
+                    self._old_leaf(
+                        stage, old, u, mine, f"gpr_{self.digest}_{number}", brought[stage.name]
+                    )
+                )
             yield NewPartition(
                 name=u.name,
                 partition=subtree.label(u),
@@ -411,7 +546,15 @@ class _Replacement:
                 columns=relation,
             )
 
-    def _old_leaf(self, stage: StagingTable, old: Relation, unit: Relation, mine: str, name: str, brought: Traits) -> StagingTable:
+    def _old_leaf(
+        self,
+        stage: StagingTable,
+        old: Relation,
+        unit: Relation,
+        mine: str,
+        name: str,
+        brought: Traits,
+    ) -> StagingTable:
         """Return the staging table of an old leaf, filled from the new leaf that `stage` became."""
         live, table = self.live, self.table
         stored_alike = self._stored_alike(old, stage.shape) and not stage.explicit
@@ -427,12 +570,18 @@ class _Replacement:
             comment=old.comment,
             storage=old.storage,
             options=options_of(old.options),
-            encodings=live.encodings(table.columns[old.oid]) if old.storage == "ao_column" and not stored_alike else (),
+            encodings=(
+                live.encodings(table.columns[old.oid])
+                if old.storage == "ao_column" and not stored_alike
+                else ()
+            ),
             explicit=not stored_alike,
             path=live.path_below(old, unit) if self.deep else (),
             indexes=tuple((i, i.name) for i in table.indexes[old.oid]),
             statistics=live.statistics_targets(old),
-            dress=live.property_statements(old.schema, name, old.name, brought, table.traits[old.oid]),
+            dress=live.property_statements(
+                old.schema, name, old.name, brought, table.traits[old.oid]
+            ),
         )
 
     def _stored_alike(self, one: Relation, two: Relation) -> bool:
@@ -440,13 +589,16 @@ class _Replacement:
         return (
             one.storage == two.storage
             and sorted(options_of(one.options)) == sorted(options_of(two.options))
-            and [(c.name, c.encoding) for c in columns[one.oid]] == [(c.name, c.encoding) for c in columns[two.oid]]
+            and [(c.name, c.encoding) for c in columns[one.oid]]
+            == [(c.name, c.encoding) for c in columns[two.oid]]
             and one.tablespace == two.tablespace
         )
 
 
 def _parked(live: LiveTable, default: Unit | None, stem: str) -> tuple[StagingTable, ...]:
-    """Return the tables that hold the default partition's leaves on Greenplum 6, while it is dropped and made again."""
+    """Return the tables that hold the default partition's leaves on Greenplum 6, while it is
+    dropped and made again.
+    """
     return (
         tuple(
             StagingTable(
@@ -468,10 +620,22 @@ def _parked(live: LiveTable, default: Unit | None, stem: str) -> tuple[StagingTa
 
 
 def created_again(
-    live: LiveTable, units: Sequence[Relation], *, id: str, title: str, parent: Relation, above: str, default: Unit | None
+    live: LiveTable,
+    units: Sequence[Relation],
+    *,
+    id: str,
+    title: str,
+    parent: Relation,
+    above: str,
+    default: Unit | None,
 ) -> ReplacePartitions:
-    """Return what creates dropped partitions again, empty. Columns are the root's: it is there whatever else the plan did to the table."""
-    by_columns = parent.split_by_columns  # of an expression, attaching proves that the default partition has none of the rows
+    """Return what creates dropped partitions again, empty.
+
+    Columns are the root's: it is there whatever else the plan did to the table.
+    """
+    by_columns = (
+        parent.split_by_columns
+    )  # of an expression, attaching proves that the default partition has none of the rows
     digest = re.sub(r"\W", "", id.removeprefix("undo-").removeprefix("drop-empty-"))[:16]
     made = []
     number = 0
@@ -481,7 +645,9 @@ def created_again(
         for leaf in live.table.leaves(u.oid):
             number += 1
             inside = " AND ".join([mine, *live.path_predicate(leaf, u)])
-            stage = live.as_it_was(f"gpr_{digest}_{number}", leaf, live.table.root, predicate=inside)
+            stage = live.as_it_was(
+                f"gpr_{digest}_{number}", leaf, live.table.root, predicate=inside
+            )
             stages.append(replace(stage, path=live.path_below(leaf, u)))
         made.append(
             NewPartition(
@@ -511,7 +677,9 @@ def created_again(
 
 def _made_relation(made: NewPartition, like: Relation, parent: Relation) -> Relation:
     """Return the merged partition as it will be, for the guard of the rollback."""
-    return replace(like, oid=0, parent=parent.oid, name=made.name, bound=made.bound, partition=made.partition)
+    return replace(
+        like, oid=0, parent=parent.oid, name=made.name, bound=made.bound, partition=made.partition
+    )
 
 
 def _stage_relation(stage: StagingTable, unit: Relation, deep: bool) -> Relation:

@@ -1,4 +1,6 @@
-"""Reconfigure a subpartition template (Greenplum): new partitions get below them what the planned ones have."""
+"""Reconfigure a subpartition template (Greenplum): new partitions get below them what the planned
+ones have.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,16 @@ from gpcatalog.migration.operations import Context, Operation, Writing
 from gpcatalog.migration.predicates import Refusal
 from gpcatalog.migration.steps.registry import StepHandler, Translation, register
 from gpcatalog.migration.template_text import elements, set_template
-from gpcatalog.migration.writer import EXCLUSIVE_SINCE, Phase, Phases, Writer, block, call, literal, lock_list
+from gpcatalog.migration.writer import (
+    EXCLUSIVE_SINCE,
+    Phase,
+    Phases,
+    Writer,
+    block,
+    call,
+    literal,
+    lock_list,
+)
 from gpcatalog.planner import operations as op
 
 
@@ -33,9 +44,14 @@ class SetTemplate(Operation):
         return found + ([f"  … and {len(self.then) - 20} more"] if len(self.then) > 20 else [])
 
     def transactions(self, writer: Writer, context: Context, writing: Writing) -> list[str]:
-        lock = call("lock", literal(f"LOCK TABLE {lock_list([self.root.sql])} IN ACCESS EXCLUSIVE MODE"))
+        lock = call(
+            "lock", literal(f"LOCK TABLE {lock_list([self.root.sql])} IN ACCESS EXCLUSIVE MODE")
+        )
         phases: Phases = [
-            (Phase.GUARD, writer.guard(context, self, done=writing.state, whole=False, partitions=[])),
+            (
+                Phase.GUARD,
+                writer.guard(context, self, done=writing.state, whole=False, partitions=[]),
+            ),
             (Phase.EXCLUSIVE, [lock, EXCLUSIVE_SINCE]),
             (Phase.SWAP, [set_template(self.root.sql, self.then)]),
             (Phase.NOTE, writer.note(context, self, writing.state)),
@@ -48,20 +64,31 @@ def _translate(live: LiveTable, step: op.Reconfigure, ask: ProbeRunner) -> Trans
     if not live.table.server.greenplum:
         raise Refusal("this server has no templates")
     like = step.now.get("like") or ""
-    parent = next((r for r in live.table.relations.values() if r.name == like and r.level == 1), None)
+    parent = next(
+        (r for r in live.table.relations.values() if r.name == like and r.level == 1), None
+    )
     if parent is None:
         raise Refusal(f"changed since it was planned: {like} is gone")
-    if not any(isinstance(s, op.Merge | op.DropEmpty) and s.parent_name == like for s in live.accepted):
+    if not any(
+        isinstance(s, op.Merge | op.DropEmpty) and s.parent_name == like for s in live.accepted
+    ):
         raise Refusal(f"the steps below {like} that it would follow are refused")
     now, then = elements(live.table, parent, live.accepted, classic=live.classic)
     if not then:
         raise Refusal("nothing would be left of it")
     if live.classic:
         # as the server has it, where it says; elsewhere the template is written from the partitions
-        now = next((found for reached, found in live.templates_now(ask) if reached == live.table.root.sql), now)
+        now = next(
+            (found for reached, found in live.templates_now(ask) if reached == live.table.root.sql),
+            now,
+        )
     root = live.table.root
-    forward = SetTemplate(id=step.id, title=step.explanation, root=root, then=then, was=now, rests_on=step.rests_on)
-    back = SetTemplate(id=f"undo-{step.id}", title=f"rollback: {step.explanation}", root=root, then=now, was=then)
+    forward = SetTemplate(
+        id=step.id, title=step.explanation, root=root, then=then, was=now, rests_on=step.rests_on
+    )
+    back = SetTemplate(
+        id=f"undo-{step.id}", title=f"rollback: {step.explanation}", root=root, then=now, was=then
+    )
     return [(forward, back)]
 
 

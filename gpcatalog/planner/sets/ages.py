@@ -1,4 +1,6 @@
-"""What age, retention, policy and dependents say of units: which stay, which may be dropped, where merging stops."""
+"""What age, retention, policy and dependents say of units: which stay, which may be dropped, where
+merging stops.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,9 @@ def ages(
     why: npt.NDArray[np.int8],
     empty: Bools,
 ) -> tuple[Ints, Bools, Bools]:
-    """By unit: the edge of the hot window, whether an empty one may be dropped, whether it is past its retention."""
+    """By unit: the edge of the hot window, whether an empty one may be dropped, whether it is past
+    its retention.
+    """
     n = len(root)
     edge = np.full(n, OPEN_HIGH, dtype=np.int64)
     drop, past = np.zeros(n, np.bool_), np.zeros(n, np.bool_)
@@ -69,9 +73,15 @@ def ages(
             ahead = int(now - r.shift + w.premade_days * DAY)
             # an open end takes what no other leaf does: it is never dropped
             closed = (cal_low[here] > MINUS_INFINITY) & (cal_high[here] < INFINITY)
-            drop[here] = empty[here] & usable & closed & ((cal_high[here] <= hot) | (cal_low[here] >= ahead))
+            drop[here] = (
+                empty[here] & usable & closed & ((cal_high[here] <= hot) | (cal_low[here] >= ahead))
+            )
             if w.externalise_after is not None and generation.greenplum:
-                old = (why[here] == KeepReason.FREE) & ~empty[here] & (cal_high[here] <= now - r.shift - int(w.externalise_after * DAY))
+                old = (
+                    (why[here] == KeepReason.FREE)
+                    & ~empty[here]
+                    & (cal_high[here] <= now - r.shift - int(w.externalise_after * DAY))
+                )
                 why[here][old] = KeepReason.EXTERNALISE
             if w.keep is not None:
                 past[here] = usable & (cal_high[here] <= now - r.shift - int(w.keep * DAY))
@@ -79,7 +89,9 @@ def ages(
             # numbers have no clock: the highest leaf with rows is where writing goes on
             for at in np.unique(sets[here]).tolist():
                 i = np.flatnonzero(sets[here] == at) + s
-                full = i[~empty[i] & (why[i] != KeepReason.DEFAULT) & (why[i] != KeepReason.UNPARSED)]
+                full = i[
+                    ~empty[i] & (why[i] != KeepReason.DEFAULT) & (why[i] != KeepReason.UNPARSED)
+                ]
                 some = i[(why[i] != KeepReason.DEFAULT) & (why[i] != KeepReason.UNPARSED)]
                 if len(some):
                     edge[i] = cal_low[full].max() if len(full) else cal_low[some].max()
@@ -95,7 +107,9 @@ def ages(
 
 
 def named(batch: list[Root], root: Ints) -> Bools:
-    """Units of tables whose grains a policy names: merged by the calendar even where sizes are unknown."""
+    """Units of tables whose grains a policy names: merged by the calendar even where sizes are
+    unknown.
+    """
     named = {r.index: r.wishes.grains_named for r in batch}
     flags = np.zeros((max(named) + 1) if named else 1, dtype=np.bool_)
     for index, flag in named.items():
@@ -117,8 +131,13 @@ def add_stops(batch: list[Root], root: Ints, cal_low: Ints, cal_high: Ints, stop
             stop[s + 1 : e] |= cell[1:] != cell[:-1]
         for text in w.boundaries:
             try:
-                at = timestamp_axis(text) - r.shift if r.calendar else axis(Term(TermKind.VALUE, "", text), r.family)
+                at = (
+                    timestamp_axis(text) - r.shift
+                    if r.calendar
+                    else axis(Term(TermKind.VALUE, "", text), r.family)
+                )
             except ValueError:
                 continue
             stop[s + 1 : e] |= cal_low[s + 1 : e] == at
-            # a boundary inside a leaf cannot be kept by merging its neighbours apart; the leaf itself spans it already
+            # a boundary inside a leaf cannot be kept by merging its neighbours apart; the leaf
+            # itself spans it already

@@ -9,7 +9,9 @@ import numpy.typing as npt
 
 from gpcatalog.model.bounds import INFINITY, MINUS_INFINITY
 
-SLOTS = 9  # widths of cells a set may have: 1..6 are the calendar's grains, integer keys use up to 8 round multiples
+# widths of cells a set may have: 1..6 are the calendar's grains, integer keys use up to 8 round
+# multiples
+SLOTS = 9
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -26,7 +28,9 @@ def mix(x: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
 
 
 def spans(indexes: Sequence[int], root: Ints) -> Iterator[tuple[int, int, int]]:
-    """Yield (position in `indexes`, start, end) of each table's stretch of an array that is sorted by `root`, an index of tables."""
+    """Yield (position in `indexes`, start, end) of each table's stretch of an array that is sorted
+    by `root`, an index of tables.
+    """
     starts = np.searchsorted(root, np.asarray(indexes, dtype=np.int64))
     ends = np.append(starts[1:], len(root))
     for n, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):

@@ -29,9 +29,17 @@ from gpcatalog.planner.sets.roots import Root
 
 
 def axes(
-    bounds: BoundCodes, batch: list[Root], root: Ints, code: Ints, default: Bools, parents: npt.NDArray[Any]
+    bounds: BoundCodes,
+    batch: list[Root],
+    root: Ints,
+    code: Ints,
+    default: Bools,
+    parents: npt.NDArray[Any],
 ) -> tuple[Ints, Ints, Ints, Ints, npt.NDArray[np.int8]]:
-    """Where every unit lies, and why some lie nowhere. Sets digits, shift and widths of the roots."""
+    """Where every unit lies, and why some lie nowhere.
+
+    Sets digits, shift and widths of the roots.
+    """
     n = len(root)
     low, high = np.zeros(n, np.int64), np.ones(n, np.int64)
     why = np.zeros(n, dtype=np.int8)
@@ -54,7 +62,8 @@ def axes(
             continue
         lo, hi, good = bounds.intervals(r.family, code[here])
         if r.numeric and (not good[~default[here]].all() or bounds.flagged(code[here])):
-            # fractions, and ends of which it matters what lies behind them: 6 does not follow 5 INCLUSIVE
+            # fractions, and ends of which it matters what lies behind them: 6 does not follow 5
+            # INCLUSIVE
             found = bounds.intervals(Family.NUMERIC, code[here])
             if found[2].sum() >= good.sum():
                 r.family, (lo, hi, good) = Family.NUMERIC, found
@@ -66,7 +75,14 @@ def axes(
 
 
 def _list_order(
-    bounds: BoundCodes, here: slice, code: Ints, default: Bools, low: Ints, high: Ints, why: npt.NDArray[np.int8], parents: npt.NDArray[Any]
+    bounds: BoundCodes,
+    here: slice,
+    code: Ints,
+    default: Bools,
+    low: Ints,
+    high: Ints,
+    why: npt.NDArray[np.int8],
+    parents: npt.NDArray[Any],
 ) -> None:
     """Lists have no axis: values in the order of their text stand one after another, set by set."""
     texts: list[tuple[int, str, int]] = []
@@ -88,7 +104,8 @@ def _calendar(r: Root, lo: Ints, hi: Ints, good: Bools) -> tuple[Ints, Ints]:
         if len(lengths) and int(np.median(lengths)) >= 20 * HOUR:
             # local midnights: the remainder most starts share is the calendar's origin
             values, counts = np.unique(lo[closed] % DAY, return_counts=True)
-            # midnights at 21:00 UTC are those of a zone three hours ahead, not of one 21 hours behind
+            # midnights at 21:00 UTC are those of a zone three hours ahead, not of one 21 hours
+            # behind
             r.shift = int(values[int(np.argmax(counts))])
             r.shift -= DAY if r.shift > 12 * HOUR else 0
         return moved(lo, -r.shift), moved(hi, -r.shift)
@@ -97,7 +114,8 @@ def _calendar(r: Root, lo: Ints, hi: Ints, good: Bools) -> tuple[Ints, Ints]:
     for digits in (8, 6):
         at, fits = grid.dates_from_numbers(lo, digits)
         to, fits_too = grid.dates_from_numbers(hi, digits)
-        # an end such as 20240132 or 20240100 is no date: three of four must be, the others lie nowhere
+        # an end such as 20240132 or 20240100 is no date: three of four must be, the others lie
+        # nowhere
         if closed.sum() >= 2 and (fits & fits_too)[closed].mean() >= 0.75:
             r.digits = digits
             at = np.where(fits, at, np.where(lo <= MINUS_INFINITY, lo, OPEN_LOW))
@@ -110,7 +128,9 @@ def _calendar(r: Root, lo: Ints, hi: Ints, good: Bools) -> tuple[Ints, Ints]:
     return lo, hi
 
 
-def can_be_added_again(bounds: BoundCodes, generation: Generation, code: Ints, parents: Ints) -> Bools:
+def can_be_added_again(
+    bounds: BoundCodes, generation: Generation, code: Ints, parents: Ints
+) -> Bools:
     """Units that Greenplum 6 accepts again when a rollback adds them; elsewhere, all of them."""
     found = np.ones(len(code), dtype=np.bool_)
     if not generation.rule_catalogs:

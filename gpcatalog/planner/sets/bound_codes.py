@@ -22,14 +22,17 @@ from gpcatalog.store.snapshot import Snapshot
 
 
 class BoundCodes:
-    """The distinct bounds of a snapshot and, parsed on demand, where they lie on a family's axis."""
+    """The distinct bounds of a snapshot and, parsed on demand, where they lie on a family's
+    axis.
+    """
 
     def __init__(self, snapshot: Snapshot) -> None:
-        # Texts are put together for one partition a bound. That two of 5 million bounds share a key of 64 bits happens once in a million
+        # Texts are put together for one partition a bound. That two of 5 million bounds share a key
+        # of 64 bits happens once in a million
         # snapshots; a step made of them would not pass the migration's comparison of bounds.
         found = snapshot.columns(
-            "SELECT bound_key AS h, bound FROM relation WHERE oid IN (SELECT min(oid) FROM relation GROUP BY bound_key)"
-            " AND bound <> '' ORDER BY 1"
+            "SELECT bound_key AS h, bound FROM relation WHERE oid IN (SELECT min(oid) FROM relation"
+            " GROUP BY bound_key) AND bound <> '' ORDER BY 1"
         )
         self.hashes: npt.NDArray[np.uint64] = np.asarray(found["h"], dtype=np.uint64)
         self.texts: npt.NDArray[Any] = np.asarray(found["bound"], dtype=object)
@@ -48,10 +51,18 @@ class BoundCodes:
         return at
 
     def intervals(self, kind: Family, codes: npt.NDArray[np.int64]) -> tuple[Ints, Ints, Bools]:
-        """lower, upper and whether they are known, for bounds by code. Each distinct bound is parsed once a family."""
+        """lower, upper and whether they are known, for bounds by code.
+
+        Each distinct bound is parsed once a family.
+        """
         n = len(self.texts)
         if kind not in self._memo:
-            self._memo[kind] = (np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64), np.zeros(n + 1, np.bool_), np.zeros(n + 1, np.bool_))
+            self._memo[kind] = (
+                np.zeros(n + 1, np.int64),
+                np.zeros(n + 1, np.int64),
+                np.zeros(n + 1, np.bool_),
+                np.zeros(n + 1, np.bool_),
+            )
         low, high, good, done = self._memo[kind]
         axis_ = self._axes.setdefault(kind, Axis(kind))
         for code in np.unique(codes[~done[codes]]).tolist():
@@ -66,21 +77,30 @@ class BoundCodes:
                 self._reasons[kind, code] = str(e)
         return low[codes], high[codes], good[codes]
 
-    def tuples(self, kinds: Sequence[Family], codes: npt.NDArray[np.int64]) -> tuple[Ints, Ints, Ints, Ints, Bools]:
-        """Return where ranges of several columns lie: their ends in order, their ends on the axis of the first column, and whether known.
+    def tuples(
+        self, kinds: Sequence[Family], codes: npt.NDArray[np.int64]
+    ) -> tuple[Ints, Ints, Ints, Ints, Bools]:
+        """Return where ranges of several columns lie: their ends in order, their ends on the axis
+        of the first column, and whether known.
 
-        Columns of a year and a month, or of a year, a month and a day, lie on the axis of numbers that spell dates.
+        Columns of a year and a month, or of a year, a month and a day, lie on the axis of numbers
+        that spell dates.
         """
         n = len(codes)
         good = np.zeros(n, np.bool_)
         ends: dict[int, tuple[TupleEnd, TupleEnd]] = {}
         for i, code in enumerate(codes.tolist()):
             try:
-                ends[i] = tuple_ends(parse(self.texts[code]) if code < len(self.texts) else parse(None), kinds)
+                ends[i] = tuple_ends(
+                    parse(self.texts[code]) if code < len(self.texts) else parse(None), kinds
+                )
                 good[i] = True
             except ValueError as e:
                 self._reasons[kinds[0], code] = str(e)
-        place = {end: at for at, end in enumerate(sorted({end for pair in ends.values() for end in pair}))}
+        place = {
+            end: at
+            for at, end in enumerate(sorted({end for pair in ends.values() for end in pair}))
+        }
         low, high = np.zeros(n, np.int64), np.ones(n, np.int64)
         first_low, first_high = low.copy(), high.copy()
         dates = spelled_dates([end for pair in ends.values() for end in pair], kinds)
@@ -89,12 +109,18 @@ class BoundCodes:
             if dates is not None:
                 first_low[i], first_high[i] = dates[start], dates[end]
             else:
-                first_low[i], first_high[i] = first_column(start, kinds[0], upper=False), first_column(end, kinds[0], upper=True)
+                first_low[i], first_high[i] = (
+                    first_column(start, kinds[0], upper=False),
+                    first_column(end, kinds[0], upper=True),
+                )
         return low, high, first_low, first_high, good
 
     def flagged(self, codes: npt.NDArray[np.int64]) -> bool:
         """Whether one of these bounds says EXCLUSIVE or INCLUSIVE."""
-        return any("CLUSIVE" in self.texts[code] for code in np.unique(codes[codes < len(self.texts)]).tolist())
+        return any(
+            "CLUSIVE" in self.texts[code]
+            for code in np.unique(codes[codes < len(self.texts)]).tolist()
+        )
 
     def reason(self, kind: Family, code: int) -> str:
         """Why a bound has no place on the axis."""

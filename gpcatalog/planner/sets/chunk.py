@@ -15,17 +15,20 @@ from gpcatalog.planner.sets.roots import Root
 
 @dataclass
 class Chunk:
-    """Some tables' partition sets, all arrays in order: units by (table, set, axis), leaves by (run, lane, unit).
+    """Some tables' partition sets, all arrays in order: units by (table, set, axis), leaves by
+    (run, lane, unit).
 
-    A unit is a partition of the planned level; a lane is one subpartition position below it (one lane where the units are leaves);
-    a run is a stretch of units that may be put together; sets are the units of one parent.
+    A unit is a partition of the planned level; a lane is one subpartition position below it (one
+    lane where the units are leaves); a run is a stretch of units that may be put together; sets are
+    the units of one parent.
 
-    Units: oid, root (index), set, low, high (axis), cal_low, cal_high (the same on the calendar), code (bound), leaves, bytes,
-           segment (bytes on the fullest segment, lanes added up), rows, files (catalog rows, files of one segment), catalog
-           (estimated catalog bytes on all instances), rate (questions
-           a day for it alone), scanned (bytes that one question reads now), why (Why), empty, droppable, unknown
-    Leaves: leaf_oid, leaf_unit, leaf_class, leaf_bytes (-1 unknown), leaf_segment, leaf_filled (1, 0, -1 unknown),
-            leaf_files (on one segment)
+    Units: oid, root (index), set, low, high (axis), cal_low, cal_high (the same on the calendar),
+           code (bound), leaves, bytes, segment (bytes on the fullest segment, lanes added up),
+           rows, files (catalog rows, files of one segment), catalog (estimated catalog bytes on all
+           instances), rate (questions a day for it alone), scanned (bytes that one question reads
+           now), why (Why), empty, droppable, unknown
+    Leaves: leaf_oid, leaf_unit, leaf_class, leaf_bytes (-1 unknown), leaf_segment, leaf_filled (1,
+            0, -1 unknown), leaf_files (on one segment)
     Runs: run_unit (first unit), run_length, run_lanes, run_leaf (first leaf)
     """
 

@@ -31,7 +31,10 @@ WHY_TEXT = {
     KeepReason.PAST_RETENTION: "older than its retention: the owner's clean-up will remove it",
     KeepReason.OTHER_DISTRIBUTION: "distributed otherwise than its table",
     KeepReason.EXTERNALISE: "old enough to live in files outside: proposed",
-    KeepReason.NOT_AGAIN: "starts EXCLUSIVE where another one ends INCLUSIVE: Greenplum 6 reports an overlap if a rollback adds it again",
+    KeepReason.NOT_AGAIN: (
+        "starts EXCLUSIVE where another one ends INCLUSIVE: Greenplum 6 reports an overlap if a"
+        " rollback adds it again"
+    ),
 }
 
 
@@ -57,4 +60,6 @@ HANGING = (
     "row type",
     "pending detach",
 )
-"""Facts that keep a partition as it is: what hangs on it would be lost with it, or would hold up DROP TABLE."""
+"""Facts that keep a partition as it is: what hangs on it would be lost with it, or would hold up
+DROP TABLE.
+"""

@@ -1,4 +1,6 @@
-"""How often queries ask for a unit: by the policy's default workload, or by the one that was given."""
+"""How often queries ask for a unit: by the policy's default workload, or by the one that was
+given.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ from gpcatalog.planner.workload import Workload
 
 @dataclass
 class Intervals:
-    """Intervals that queries ask one table for: how many calls a day overlap a stretch of its axis."""
+    """Intervals that queries ask one table for: how many calls a day overlap a stretch of its
+    axis.
+    """
 
     total: float
     starts: Ints
@@ -51,7 +55,9 @@ class Intervals:
 
 
 def _asked(workload: Workload | None, r: Root) -> tuple[list[tuple[int, int, float]], float] | None:
-    """Intervals on the table's axis and calls for one unknown value, a day; None where no workload was given."""
+    """Intervals on the table's axis and calls for one unknown value, a day; None where no workload
+    was given.
+    """
     if workload is None or not r.key or r.lists or r.several:
         return None
     found: list[tuple[int, int, float]] = []
@@ -63,7 +69,11 @@ def _asked(workload: Workload | None, r: Root) -> tuple[list[tuple[int, int, flo
             continue
         try:
             low = OPEN_LOW if one.low is None else axis(Term(TermKind.VALUE, "", one.low), r.family)
-            high = OPEN_HIGH if one.high is None else axis(Term(TermKind.VALUE, "", one.high), r.family)
+            high = (
+                OPEN_HIGH
+                if one.high is None
+                else axis(Term(TermKind.VALUE, "", one.high), r.family)
+            )
         except ValueError:
             continue
         low += 0 if one.low_inclusive or one.low is None else step
@@ -108,7 +118,8 @@ def rates(
         if asked is None:
             rate[s:e] = w.fresh_per_day * likely
             continue
-        # one unknown value is as likely anywhere as the default has it; known ranges say themselves what they overlap
+        # one unknown value is as likely anywhere as the default has it; known ranges say themselves
+        # what they overlap
         total = float(likely.sum())
         rate[s:e] = asked[1] * likely / total if total > 0 else 0.0
         if asked[0]:

@@ -52,10 +52,13 @@ class Reader:
         self.policy = policy
         self.generation: Generation = model_generation(snapshot.header["generation"])
         nodes = snapshot.one(
-            "SELECT count(*) FILTER (content >= 0 AND role = 'p') AS primaries, count(*) FILTER (content >= 0 AND role = 'm') AS mirrors,"
-            " count(*) FILTER (content = -1 AND role = 'm') AS standby FROM instance"
+            "SELECT count(*) FILTER (content >= 0 AND role = 'p') AS primaries, count(*) FILTER"
+            " (content >= 0 AND role = 'm') AS mirrors, count(*) FILTER (content = -1 AND role ="
+            " 'm') AS standby FROM instance"
         )
-        self.cluster = Cluster(int(nodes["primaries"]), mirrors=nodes["mirrors"] > 0, standby=nodes["standby"] > 0)
+        self.cluster = Cluster(
+            int(nodes["primaries"]), mirrors=nodes["mirrors"] > 0, standby=nodes["standby"] > 0
+        )
         self.segments = max(1, self.cluster.segments)
         moment = now or snapshot.header["taken_at"].replace(tzinfo=UTC)
         self.now = int(moment.timestamp() * 1_000_000)
@@ -64,7 +67,9 @@ class Reader:
         self.shapes = [root_shape(r.facts, r.leaves) for r in self.roots]
         self._classes: dict[LeafClass, int] = {}
         self._ends: dict[Family, Ends] = {}
-        self.intervals: dict[int, Intervals] = {}  # by index of the root, where a workload asks for ranges
+        self.intervals: dict[
+            int, Intervals
+        ] = {}  # by index of the root, where a workload asks for ranges
         self.block = int(snapshot.header["block_size"])
         self._oids = np.array([r.oid for r in self.roots], dtype=np.int64)
         rows = snapshot.rows("""
@@ -97,8 +102,12 @@ class Reader:
             yield self._chunk(batch)
 
     def _read(self, batch: list[Root]) -> dict[str, npt.NDArray[Any]]:
-        # without a directory listing bytes are the server's estimate, pages; an empty table needs no estimate
-        size = f"coalesce(bytes, CASE WHEN filled = false THEN 0 WHEN pages > 0 THEN pages * {self.block} ELSE -1 END)"
+        # without a directory listing bytes are the server's estimate, pages; an empty table needs
+        # no estimate
+        size = (
+            "coalesce(bytes, CASE WHEN filled = false THEN 0 WHEN pages > 0 THEN pages *"
+            f" {self.block} ELSE -1 END)"
+        )
         segment = (
             "coalesce(max_segment_bytes, CASE WHEN filled = false THEN 0"
             f" WHEN pages > 0 THEN ceil(pages * {self.block} / {self.segments}.0) ELSE -1 END)"
@@ -113,13 +122,19 @@ class Reader:
                   FROM relation WHERE kind IN ('leaf', 'intermediate') AND root BETWEEN {lo} AND {hi} ORDER BY root, level, oid"""
         )
         arrays = {name: np.asarray(values) for name, values in found.items()}
-        wanted = np.isin(arrays["root"], np.array([r.oid for r in batch], dtype=arrays["root"].dtype))
+        wanted = np.isin(
+            arrays["root"], np.array([r.oid for r in batch], dtype=arrays["root"].dtype)
+        )
         if not wanted.all():
             arrays = {name: values[wanted] for name, values in arrays.items()}
         return arrays
 
-    def _classify(self, shape: npt.NDArray[np.uint64], root: npt.NDArray[np.int64], bounds: Ints, leaf: Bools) -> npt.NDArray[np.int32]:
-        """Class of every relation: what it looks like, how many bounds lie on its path, whose columns it has."""
+    def _classify(
+        self, shape: npt.NDArray[np.uint64], root: npt.NDArray[np.int64], bounds: Ints, leaf: Bools
+    ) -> npt.NDArray[np.int32]:
+        """Class of every relation: what it looks like, how many bounds lie on its path, whose
+        columns it has.
+        """
         at = np.searchsorted(self._shape_hashes, shape)
         packed = ((root * 64 + bounds) * 2 + leaf) * (len(self._shape_rows) + 1) + at
         distinct, first, inverse = np.unique(packed, return_index=True, return_inverse=True)
@@ -157,22 +172,43 @@ class Reader:
         signature = tree.signatures(klass)[order]
         empty, unknown = size.empty[order], size.unknown[order]
         edge, droppable, past = ages(
-            self.generation, self.now, batch, place.root, place.sets, place.low, place.high, place.cal_low, place.cal_high, place.why, empty
+            self.generation,
+            self.now,
+            batch,
+            place.root,
+            place.sets,
+            place.low,
+            place.high,
+            place.cal_low,
+            place.cal_high,
+            place.why,
+            empty,
         )
         why = place.why
         why[(why == KeepReason.FREE) & past] = KeepReason.PAST_RETENTION
         why[(why == KeepReason.FREE) & (place.cal_high > edge)] = KeepReason.HOT
-        why[(why == KeepReason.FREE) & unknown & ~named(batch, place.root)] = KeepReason.UNKNOWN_SIZE
+        why[(why == KeepReason.FREE) & unknown & ~named(batch, place.root)] = (
+            KeepReason.UNKNOWN_SIZE
+        )
         stop = place.new_set.copy()
         free = why == KeepReason.FREE
-        stop[1:] |= ~free[1:] | ~free[:-1] | (place.high[:-1] != place.low[1:]) | (signature[1:] != signature[:-1])
+        stop[1:] |= (
+            ~free[1:]
+            | ~free[:-1]
+            | (place.high[:-1] != place.low[1:])
+            | (signature[1:] != signature[:-1])
+        )
         add_stops(batch, place.root, place.cal_low, place.cal_high, stop)
         run = (np.cumsum(stop) - 1).astype(np.int32)
         run_unit = np.flatnonzero(stop)
         run_length = np.diff(np.append(run_unit, tree.number))
         leaves = size.leaves[order]
         run_lanes = leaves[run_unit] if tree.number else np.zeros(0, np.int64)
-        run_leaf = np.concatenate([[0], np.cumsum(run_length * run_lanes)])[:-1] if tree.number else np.zeros(0, np.int64)
+        run_leaf = (
+            np.concatenate([[0], np.cumsum(run_length * run_lanes)])[:-1]
+            if tree.number
+            else np.zeros(0, np.int64)
+        )
         back = np.empty(tree.number, dtype=np.int64)
         back[order] = np.arange(tree.number)
         leaf_unit = back[tree.of[tree.leaves]]
@@ -228,8 +264,13 @@ class Reader:
         li, filled, files = tree.leaves, tree.filled, tree.files
         unknown_leaf = (tree.bytes[li] < 0) & (filled[li] != 0)
         clean, clean_segment = np.maximum(tree.bytes[li], 0), np.maximum(tree.segment[li], 0)
-        file_now = np.where(filled != 0, table.filled[klass, 0] + self._heap_files(klass, tree.segment), table.empty[klass, 0])
-        # where the directories were listed the table's own files are known, those of several writers as well, but for forks
+        file_now = np.where(
+            filled != 0,
+            table.filled[klass, 0] + self._heap_files(klass, tree.segment),
+            table.empty[klass, 0],
+        )
+        # where the directories were listed the table's own files are known, those of several
+        # writers as well, but for forks
         listed = files / self.segments
         space_map = self._heap_files(klass, np.minimum(tree.segment, GIB))
         file_now = np.where(files > 0, table.empty[klass, 0] - 1 + listed + space_map, file_now)
@@ -238,7 +279,9 @@ class Reader:
         rows_now += np.where(tree.leaf & (filled != 0), np.nan_to_num(table.more[klass, 0]), 0.0)
         leaves = np.bincount(tree.of[li], minlength=tree.number).astype(np.int64)
         share = np.where(table.column_stored[klass[li]], self.policy.workload.column_share, 1.0)
-        stored = np.array([c.storage in self.generation.storages for c in self._classes], dtype=np.bool_)
+        stored = np.array(
+            [c.storage in self.generation.storages for c in self._classes], dtype=np.bool_
+        )
         return _Sizes(
             leaves=leaves,
             bytes=tree.total(clean),
@@ -254,11 +297,15 @@ class Reader:
         )
 
     def _places(self, tree: _Tree, external: Bools, batch: list[Root]) -> _Places:
-        """Find where units lie, in the order of their tables, sets and axis, and why some stay as they are."""
+        """Find where units lie, in the order of their tables, sets and axis, and why some stay as
+        they are.
+        """
         units = tree.units
         root = tree.root[units]
         code = self.bounds.codes(np.asarray(tree.bound[units], dtype=np.uint64))
-        low, high, cal_low, cal_high, why = axes(self.bounds, batch, root, code, tree.is_default[units], tree.parent_oid[units])
+        low, high, cal_low, cal_high, why = axes(
+            self.bounds, batch, root, code, tree.is_default[units], tree.parent_oid[units]
+        )
         parent = tree.parent[units]
         hung, otherwise = hanging(batch, tree.oid, tree.of)
         numbers = np.arange(tree.number)
@@ -270,7 +317,9 @@ class Reader:
         ):
             why[(why == KeepReason.FREE) & stays] = reason
         set_key = np.where(parent < 0, -1 - root, parent)
-        nowhere = (why == KeepReason.UNPARSED) | (why == KeepReason.DEFAULT)  # they lie nowhere on the axis
+        nowhere = (why == KeepReason.UNPARSED) | (
+            why == KeepReason.DEFAULT
+        )  # they lie nowhere on the axis
         order = np.lexsort((tree.oid[units], low, nowhere, set_key, root))
         root, set_key = root[order], set_key[order]
         new_set = np.ones(tree.number, dtype=np.bool_)
@@ -308,7 +357,10 @@ class _Sizes:
 
 @dataclass(frozen=True, kw_only=True)
 class _Places:
-    """Units in the order of their tables, sets and axis. order: positions of units as they were read."""
+    """Units in the order of their tables, sets and axis.
+
+    order: positions of units as they were read.
+    """
 
     order: Ints
     root: Ints
@@ -323,21 +375,36 @@ class _Places:
 
 
 class _Tree:
-    """Relations of some tables as they were read, with the unit of each: the partition of the planned level that it lies under.
+    """Relations of some tables as they were read, with the unit of each: the partition of the
+    planned level that it lies under.
 
-    units: positions of units; number: how many; of: number of its unit by relation, -1 above the level; leaves: positions of leaves
-    path: what lies between a relation and its unit, as a number; bounds_on_path: how many bounds lie on its way to the root
+    units: positions of units; number: how many; of: number of its unit by relation, -1 above the
+           level; leaves: positions of leaves
+    path: what lies between a relation and its unit, as a number; bounds_on_path: how many bounds
+          lie on its way to the root
     """
 
     def __init__(self, read: dict[str, npt.NDArray[Any]], batch: list[Root]) -> None:
         n = len(read["oid"])
         self.oid, self.leaf = read["oid"].astype(np.int64), read["leaf"].astype(np.bool_)
-        self.level, self.shape, self.bound = read["level"].astype(np.int64), read["shape"], read["bound"]
-        self.is_default, self.filled = read["is_default"].astype(np.bool_), read["filled"].astype(np.int8)
-        self.bytes, self.segment = read["bytes"].astype(np.float64), read["segment"].astype(np.float64)
+        self.level, self.shape, self.bound = (
+            read["level"].astype(np.int64),
+            read["shape"],
+            read["bound"],
+        )
+        self.is_default, self.filled = (
+            read["is_default"].astype(np.bool_),
+            read["filled"].astype(np.int8),
+        )
+        self.bytes, self.segment = (
+            read["bytes"].astype(np.float64),
+            read["segment"].astype(np.float64),
+        )
         self.files, self.parent_oid = read["files"], read["parent"]
         self.parent = self._parents()
-        local_root = np.searchsorted(np.array([r.oid for r in batch], dtype=np.int64), read["root"].astype(np.int64))
+        local_root = np.searchsorted(
+            np.array([r.oid for r in batch], dtype=np.int64), read["root"].astype(np.int64)
+        )
         self.root = np.array([r.index for r in batch], dtype=np.int64)[local_root]
         self.unit_level = np.array([r.level or 1 for r in batch], dtype=np.int64)[local_root]
         self.unit, self.path = self._climb()
@@ -362,7 +429,9 @@ class _Tree:
         return np.where(in_order[at] == self.parent_oid, by_oid[at], -1)
 
     def _climb(self) -> tuple[Ints, npt.NDArray[np.uint64]]:
-        """Position of the unit of every relation, itself above the planned level, and the bounds below it as a number."""
+        """Position of the unit of every relation, itself above the planned level, and the bounds
+        below it as a number.
+        """
         unit = np.arange(len(self.oid), dtype=np.int64)
         path = np.zeros(len(self.oid), dtype=np.uint64)
         with np.errstate(over="ignore"):
@@ -382,19 +451,30 @@ class _Tree:
         return found
 
     def signatures(self, klass: npt.NDArray[np.int32]) -> npt.NDArray[np.uint64]:
-        """What lies under each unit, as a number: equal numbers mean equal subpartitions of equal shape."""
+        """What lies under each unit, as a number: equal numbers mean equal subpartitions of equal
+        shape.
+        """
         found = np.zeros(self.number, dtype=np.uint64)
         with np.errstate(over="ignore"):
             shape_key = klass.astype(np.uint64) * np.uint64(2) + self.leaf.astype(np.uint64)
-            one = mix(self.path ^ mix(np.where(self.is_unit & ~self.leaf, np.uint64(0), shape_key) + np.uint64(7)))
+            one = mix(
+                self.path
+                ^ mix(np.where(self.is_unit & ~self.leaf, np.uint64(0), shape_key) + np.uint64(7))
+            )
             np.add.at(found, self.of[self.inside], one[self.inside])
         return found
 
     def total(self, of_leaves: Floats) -> Floats:
         """Sums by unit of values by leaf."""
-        return np.asarray(np.bincount(self.of[self.leaves], weights=of_leaves, minlength=self.number), dtype=np.float64)
+        return np.asarray(
+            np.bincount(self.of[self.leaves], weights=of_leaves, minlength=self.number),
+            dtype=np.float64,
+        )
 
     def total_of_all(self, of_relations: Floats) -> Floats:
         """Sums by unit of values by relation, of those at and below it."""
         inside = self.inside
-        return np.asarray(np.bincount(self.of[inside], weights=of_relations[inside], minlength=self.number), dtype=np.float64)
+        return np.asarray(
+            np.bincount(self.of[inside], weights=of_relations[inside], minlength=self.number),
+            dtype=np.float64,
+        )

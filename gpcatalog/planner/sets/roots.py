@@ -1,4 +1,6 @@
-"""Partitioned tables of a snapshot: their keys, the level that is planned, and what keeps a whole table as it is."""
+"""Partitioned tables of a snapshot: their keys, the level that is planned, and what keeps a whole
+table as it is.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +59,8 @@ class Root:
     reason:  why no partitions of it are merged; empty where it is planned
     blocked: the reason stands in the way of every other operation, too
     several: families of the columns of a range key that has several of them
-    numeric: the key is of type numeric: its axis is that of whole numbers, or that of decimals where its bounds need it
+    numeric: the key is of type numeric: its axis is that of whole numbers, or that of decimals
+             where its bounds need it
     lists:   units are list values put in order, cut by numbers of values
     widths:  integer keys: widths of the cells, in slots 0…; calendar keys use grains
     digits:  8 or 6 where integers spell dates (20240131, 202401)
@@ -100,17 +103,26 @@ class Root:
 def root_shape(facts: dict[str, list[tuple[int, str]]], leaves: int) -> RootShape:
     columns = json.loads(facts["columns"][0][1]) if "columns" in facts else {}
     indexes = tuple(
-        Index(int(i["columns"]), bool(i["constraint"]), int(i.get("depends", 0)), bool(i.get("bitmap")))
+        Index(
+            int(i["columns"]),
+            bool(i["constraint"]),
+            int(i.get("depends", 0)),
+            bool(i.get("bitmap")),
+        )
         for i in (json.loads(d) for _, d in facts.get("index", ()))
     )
-    told = {k: int(columns.get(k, 0)) for k in ("live", "not_null", "defaults", "checks", "depends")}
+    told = {
+        k: int(columns.get(k, 0)) for k in ("live", "not_null", "defaults", "checks", "depends")
+    }
     rows = json.loads(facts["rows of leaves"][0][1]) if "rows of leaves" in facts else {}
     other = tuple((catalog, n / leaves) for catalog, n in sorted(rows.items()) if leaves)
     return RootShape(**told, indexes=indexes, other=other)
 
 
 def _choose_level(root: Root) -> None:
-    """Which level is put together: the first range level of one time column, else the first of a number, else lists if asked."""
+    """Which level is put together: the first range level of one time column, else the first of a
+    number, else lists if asked.
+    """
     best: tuple[int, int] | None = None
     for k in root.keys:
         kinds = [family(part) for part in k.parts]
@@ -126,7 +138,12 @@ def _choose_level(root: Root) -> None:
             root.family, root.numeric = Family.INTEGER, True  # until its bounds are read
         return
     strategies = {k.strategy for k in root.keys}
-    if root.wishes.merge_lists > 1 and root.keys and root.keys[-1].strategy == "list" and len(root.keys[-1].parts) == 1:
+    if (
+        root.wishes.merge_lists > 1
+        and root.keys
+        and root.keys[-1].strategy == "list"
+        and len(root.keys[-1].parts) == 1
+    ):
         root.level, root.lists, root.family = root.keys[-1].level + 1, True, Family.INTEGER
         doublings: list[int] = []
         n = 2
@@ -161,65 +178,128 @@ def _table_obstacles(root: Root, lock_limit: float | None, indexes: int, *, clas
     if any(detail == "REPLICATED" for _, detail in facts.get("distribution", ())):
         root.reason = "replicated: partitions of a replicated table are not exchanged"
     elif "foreign key" in facts or "referenced by foreign key" in facts:
-        names = ", ".join(sorted({d for f in ("foreign key", "referenced by foreign key") for _, d in facts.get(f, ())})[:3])
+        names = ", ".join(
+            sorted(
+                {
+                    d
+                    for f in ("foreign key", "referenced by foreign key")
+                    for _, d in facts.get(f, ())
+                }
+            )[:3]
+        )
         root.reason = f"foreign keys hang on it ({names})"
     elif "publication of all tables" in facts or "publication of its schema" in facts:
         name = (facts.get("publication of all tables") or facts["publication of its schema"])[0][1]
         what = "every table" if "publication of all tables" in facts else "its whole schema"
-        root.reason = f"publication {name} publishes {what}: new partitions would be sent to subscribers that do not have them"
+        root.reason = (
+            f"publication {name} publishes {what}: new partitions would be sent to subscribers that"
+            " do not have them"
+        )
     elif any(o == root.oid for o, _ in facts.get("publication", ())):
         name = next(d for o, d in facts["publication"] if o == root.oid)
         root.reason = f"publication {name} publishes it: subscribers would not follow the exchange"
     elif any(o == root.oid for o, _ in facts.get("index that is not valid", ())):
         name = next(d for o, d in facts["index that is not valid"] if o == root.oid)
-        root.reason = f"index {name} is not valid: attaching partitions would build it on all of them"
+        root.reason = (
+            f"index {name} is not valid: attaching partitions would build it on all of them"
+        )
     elif "other schema" in facts:
         place = facts["other schema"][0][1]
-        root.reason = f"partitions of it lie in schema {place}: Greenplum 6 would make new ones in {root.schema}"
-    elif classic and (hung := [f"{f} {d}" for f in ("rule", "trigger") for o, d in facts.get(f, ()) if o == root.oid]):
+        root.reason = (
+            f"partitions of it lie in schema {place}: Greenplum 6 would make new ones in"
+            f" {root.schema}"
+        )
+    elif classic and (
+        hung := [
+            f"{f} {d}" for f in ("rule", "trigger") for o, d in facts.get(f, ()) if o == root.oid
+        ]
+    ):
         root.reason = f"{hung[0]} hangs on it, which Greenplum 6 does not carry over"
     elif lock_limit is not None and root.level:
         # LOCK TABLE of the root reaches every leaf, and what is dropped takes its indexes along
         needed = 1 + root.leaves
         if needed > lock_limit:
-            root.reason = f"one lock for each of its {root.leaves} leaves does not fit {lock_limit:.0f} lock slots"
+            root.reason = (
+                f"one lock for each of its {root.leaves} leaves does not fit {lock_limit:.0f} lock"
+                " slots"
+            )
     root.blocked |= root.reason != planned
     if root.reason:
         root.level = 0
 
 
 def trigger_states(root: Root) -> list[tuple[int, str]]:
-    """Partitions whose trigger is not enabled as on the table, with its name, where not all of them have it alike."""
+    """Partitions whose trigger is not enabled as on the table, with its name, where not all of them
+    have it alike.
+    """
     properties = of_facts(root.facts)
     return [] if properties is None else properties.uneven("trigger", root.leaves)
 
 
-_COPIED = ("default", "not null", "not null name", "comment", "storage", "compression", "check", "check comment")
-"""Properties that a new partition with partitions of its own has from the one that it is like (tried: PostgreSQL 18, Greenplum 7)."""
+_COPIED = (
+    "default",
+    "not null",
+    "not null name",
+    "comment",
+    "storage",
+    "compression",
+    "check",
+    "check comment",
+)
+"""Properties that a new partition with partitions of its own has from the one that it is like
+(tried: PostgreSQL 18, Greenplum 7).
+"""
 
 
-def properties_between(snapshot: Snapshot, root: Root, *, classic: bool) -> tuple[list[tuple[int, str]], list[tuple[int, str]]]:
-    """Return partitions with partitions of their own whose properties a merge would not keep, and those that have any of their own.
+def properties_between(
+    snapshot: Snapshot, root: Root, *, classic: bool
+) -> tuple[list[tuple[int, str]], list[tuple[int, str]]]:
+    """Return partitions with partitions of their own whose properties a merge would not keep, and
+    those that have any of their own.
 
     Privileges and comments are kept or listed.
     """
     properties = of_facts(root.facts)
     if properties is None or root.depth < 2:
         return [], []
-    oids = [r["oid"] for r in snapshot.rows("SELECT oid FROM relation WHERE root = ? AND kind = 'intermediate' ORDER BY oid", [root.oid])]
+    oids = [
+        r["oid"]
+        for r in snapshot.rows(
+            "SELECT oid FROM relation WHERE root = ? AND kind = 'intermediate' ORDER BY oid",
+            [root.oid],
+        )
+    ]
     table = properties.of()
-    all_of = {oid: {k: v for k, v in properties.of(oid).items() if k[0] not in ("privilege", "table comment")} for oid in oids}
-    own = [(oid, f"{k[0]} {k[1]}".strip()) for oid in oids for k, v in all_of[oid].items() if v != table.get(k)]
+    all_of = {
+        oid: {
+            k: v
+            for k, v in properties.of(oid).items()
+            if k[0] not in ("privilege", "table comment")
+        }
+        for oid in oids
+    }
+    own = [
+        (oid, f"{k[0]} {k[1]}".strip())
+        for oid in oids
+        for k, v in all_of[oid].items()
+        if v != table.get(k)
+    ]
     lost = [(oid, name) for oid, name in own if classic or not name.startswith(_COPIED)]
     for key in sorted({k for of in all_of.values() for k in of if k[0] in _COPIED}):
         values = Counter(of.get(key) for of in all_of.values())
         usual = values.most_common(1)[0][0]
-        lost += [(oid, f"{key[0]} {key[1]}".strip()) for oid in oids if not classic and all_of[oid].get(key) != usual]
+        lost += [
+            (oid, f"{key[0]} {key[1]}".strip())
+            for oid in oids
+            if not classic and all_of[oid].get(key) != usual
+        ]
     return lost, own
 
 
 def partman_keep(facts: dict[str, list[tuple[int, str]]]) -> float | None:
-    """Days after which pg_partman takes a leaf out of this table; None where it does not, or a number says when."""
+    """Days after which pg_partman takes a leaf out of this table; None where it does not, or a
+    number says when.
+    """
     if "pg_partman" not in facts:
         return None
     config = json.loads(facts["pg_partman"][0][1])
@@ -230,22 +310,45 @@ def partman_keep(facts: dict[str, list[tuple[int, str]]]) -> float | None:
 
 
 def load_roots(snapshot: Snapshot, policy: Policy, lock_limit: float | None) -> list[Root]:
-    """Every partitioned table of the snapshot, by oid, with the level to plan or the reason for none. Raises CatalogError."""
+    """Every partitioned table of the snapshot, by oid, with the level to plan or the reason for
+    none. Raises CatalogError.
+    """
     keys: dict[int, list[Key]] = {}
-    for r in snapshot.rows('SELECT root, level, strategy, "key", key_types, has_template FROM partition_key ORDER BY root, level'):
-        keys.setdefault(r["root"], []).append(Key(r["level"], r["strategy"], r["key"] or "", r["key_types"] or "", bool(r["has_template"])))
+    for r in snapshot.rows(
+        'SELECT root, level, strategy, "key", key_types, has_template FROM partition_key ORDER BY'
+        " root, level"
+    ):
+        keys.setdefault(r["root"], []).append(
+            Key(
+                r["level"],
+                r["strategy"],
+                r["key"] or "",
+                r["key_types"] or "",
+                bool(r["has_template"]),
+            )
+        )
     facts: dict[int, dict[str, list[tuple[int, str]]]] = {}
-    for r in snapshot.rows("SELECT root, oid, fact, detail FROM partition_fact ORDER BY root, fact, oid, detail"):
-        facts.setdefault(r["root"], {}).setdefault(r["fact"], []).append((r["oid"], r["detail"] or ""))
+    for r in snapshot.rows(
+        "SELECT root, oid, fact, detail FROM partition_fact ORDER BY root, fact, oid, detail"
+    ):
+        facts.setdefault(r["root"], {}).setdefault(r["fact"], []).append(
+            (r["oid"], r["detail"] or "")
+        )
     if snapshot.header["generation"] == "gp6":
         # ALTER TABLE … SET SCHEMA moves the root alone there
         for r in snapshot.rows(
-            'SELECT t.oid, min(p."schema") AS place FROM relation t JOIN relation p ON p.root = t.oid AND p."schema" <> t."schema"'
-            " WHERE t.kind = 'root' AND p.kind IN ('leaf', 'intermediate') GROUP BY t.oid"
+            'SELECT t.oid, min(p."schema") AS place FROM relation t JOIN relation p ON p.root ='
+            " t.oid AND p.\"schema\" <> t.\"schema\" WHERE t.kind = 'root' AND p.kind IN ('leaf',"
+            " 'intermediate') GROUP BY t.oid"
         ):
             facts.setdefault(r["oid"], {})["other schema"] = [(r["oid"], r["place"])]
     # nothing found where nothing was read proves nothing
-    unread = [r["status"] for r in snapshot.rows("SELECT status FROM coverage WHERE probe = 'partition_facts' AND status <> 'read'")]
+    unread = [
+        r["status"]
+        for r in snapshot.rows(
+            "SELECT status FROM coverage WHERE probe = 'partition_facts' AND status <> 'read'"
+        )
+    ]
     memo: dict[tuple[int, ...], ResolvedPolicy] = {}
     roots: list[Root] = []
     for r in snapshot.rows("""
@@ -282,12 +385,23 @@ def load_roots(snapshot: Snapshot, policy: Policy, lock_limit: float | None) -> 
             root.facts["own properties"] = kept_not
         if own:
             root.facts["properties between"] = own
-        if classic and 0 < root.level < root.depth and any(json.loads(d)["constraint"] for _, d in root.facts.get("index", ())):
-            # EXCHANGE below a partition that was added reports invalid constraints (tried on 6.25.3)
-            root.level, root.reason = 0, "Greenplum 6 exchanges no subpartitions of a table with a primary or unique key"
+        if (
+            classic
+            and 0 < root.level < root.depth
+            and any(json.loads(d)["constraint"] for _, d in root.facts.get("index", ()))
+        ):
+            # EXCHANGE below a partition that was added reports invalid constraints (tried on
+            # 6.25.3)
+            root.level, root.reason = (
+                0,
+                "Greenplum 6 exchanges no subpartitions of a table with a primary or unique key",
+            )
         _table_obstacles(root, lock_limit, r["indexes"], classic=classic)
         if unread and not root.blocked:
-            root.reason = f"its views, triggers, policies and foreign keys are unknown (probe partition_facts: {unread[0]})"
+            root.reason = (
+                "its views, triggers, policies and foreign keys are unknown (probe"
+                f" partition_facts: {unread[0]})"
+            )
             root.level, root.blocked = 0, True
         roots.append(root)
     return roots
