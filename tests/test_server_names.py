@@ -8,7 +8,8 @@ import sys
 import pytest
 
 from gpcatalog.dialect.greenplum import editions
-from gpcatalog.model.server import generation_named, named
+from gpcatalog.model import generations
+from gpcatalog.model.server import named
 
 COMMANDS = (
     ("check", "-"),
@@ -29,7 +30,8 @@ def test_every_command_takes_every_name(command: tuple[str, ...], name: str) -> 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_one_name_is_one_generation(name: str) -> None:
-    generation = generation_named(name)
+    found = generations.named(name)
+    generation = found.name if found else None
     assert generation is not None
     (edition,) = editions(name)
     server = named(name)
@@ -53,5 +55,5 @@ def test_one_name_is_one_generation(name: str) -> None:
     ],
 )
 def test_other_words_are_no_server(name: str) -> None:
-    assert generation_named(name) is None
+    assert generations.named(name) is None
     assert named(name) is None

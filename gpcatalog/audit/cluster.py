@@ -10,6 +10,7 @@ from gpcatalog.audit.report import Report, Verdict
 from gpcatalog.audit.verdicts import verdict
 from gpcatalog.capacity import limits
 from gpcatalog.model.finding import Finding
+from gpcatalog.model.generations import is_greenplum
 
 SCHEMA = "gpcatalog.cluster/1"
 
@@ -47,7 +48,7 @@ def combine(reports: Sequence[Report], unread: Sequence[tuple[str, str]]) -> Clu
     entries = [t for r in reports for t in r.instance_totals if t.content == -1]
     every = [t for r in reports for t in r.instance_totals]
     found = []
-    if not reports[0].server.generation.startswith("pg"):
+    if is_greenplum(reports[0].server.generation):
         found = [
             verdict(
                 "column-oriented leaves, all databases",

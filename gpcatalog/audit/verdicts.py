@@ -7,6 +7,7 @@ import msgspec
 from gpcatalog.audit.report import Report, Verdict
 from gpcatalog.capacity import limits
 from gpcatalog.capacity.limits import Limit
+from gpcatalog.model import generations
 
 NEAR = 0.8  # share of a limit from which on it is called near
 
@@ -15,13 +16,13 @@ def bloat_limits(generation: str) -> tuple[Limit, Limit]:
     """(moderate, significant) bloat factors of this generation, as gp_bloat_diag's code has
     them.
     """
-    if generation == "gp6":
-        return limits.BLOAT_MODERATE_GP6, limits.BLOAT_SIGNIFICANT_GP6
-    if generation.startswith(
-        "pg"
-    ):  # PostgreSQL publishes none: the documented ones of Greenplum serve, and are named
-        return limits.BLOAT_MODERATE_DOCS, limits.BLOAT_SIGNIFICANT_DOCS
-    return limits.BLOAT_MODERATE_GP7, limits.BLOAT_SIGNIFICANT_GP7
+    found = generations.find(generation)
+    return {
+        "gp6": (limits.BLOAT_MODERATE_GP6, limits.BLOAT_SIGNIFICANT_GP6),
+        "gp7": (limits.BLOAT_MODERATE_GP7, limits.BLOAT_SIGNIFICANT_GP7),
+        # PostgreSQL publishes none: the documented ones of Greenplum serve, and are named
+        "docs": (limits.BLOAT_MODERATE_DOCS, limits.BLOAT_SIGNIFICANT_DOCS),
+    }[found.bloat_factors if found else "gp7"]
 
 
 def verdict(
@@ -63,7 +64,7 @@ def verdict(
 def verdicts(report: Report) -> Report:
     """The report with its verdicts."""
     census, server = report.census, report.server
-    greenplum = not server.generation.startswith("pg")
+    greenplum = generations.is_greenplum(server.generation)
     out = []
     if greenplum:
         out.append(
@@ -91,7 +92,7 @@ def verdicts(report: Report) -> Report:
             verdict("partitions in one level", census.widest_level or None, limits.LEAVES_PER_LEVEL)
         )
         setting = report.settings.get("max_appendonly_tables", "")
-        if setting.isdigit() and server.generation == "gp6":
+        if setting.isdigit() and generations.is_classic(server.generation):
             ao = [
                 c
                 for c in census.counts

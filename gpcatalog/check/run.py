@@ -18,7 +18,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import msgspec
 from sqlglot import exp
 
-from gpcatalog.capacity.generation import generation
+from gpcatalog.capacity.generation import NEWEST, generation
 from gpcatalog.check import rules as checks
 from gpcatalog.check.findings import Packer
 from gpcatalog.check.inputs import included
@@ -67,7 +67,7 @@ def server_edition(name: str) -> Edition:
 
 def cost_edition(one: Edition) -> Edition:
     """The edition whose measured costs stand in for this one's."""
-    return edition("pg18") if not one.greenplum and one.base > 18 else one
+    return edition(f"pg{NEWEST}") if not one.greenplum and one.base > NEWEST else one
 
 
 class _Ignores:

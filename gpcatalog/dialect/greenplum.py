@@ -20,7 +20,7 @@ from gpcatalog.dialect.lexer import LexError, Tokens, scan
 from gpcatalog.dialect.version import ANY, Edition, edition
 from gpcatalog.dialect.writer import WRITERS
 from gpcatalog.errors import CatalogError
-from gpcatalog.model.server import generation_named
+from gpcatalog.model import generations
 
 if "sqlglotc" in sys.modules:  # pragma: no cover - the compiled classes cannot be subclassed
     raise CatalogError(
@@ -28,15 +28,8 @@ if "sqlglotc" in sys.modules:  # pragma: no cover - the compiled classes cannot 
         hint="uninstall sqlglotc, or sqlglot[c], in this environment",
     )
 
-# a version alone: those of the products do not overlap, PostgreSQL's begin at 12 and end at the
-# newest known
-_VERSIONS = {
-    "2": "cb2",
-    "5": "gp6",
-    "6": "gp6",
-    "7": "gp7",
-    **{str(n): f"pg{n}" for n in range(12, edition(ANY[-1]).base + 1)},
-}
+# a version alone: those of the products do not overlap; Greenplum 5 is read as 6
+_VERSIONS = {one.version: one.name for one in generations.GENERATIONS} | {"5": "gp6"}
 
 
 def editions(version: object = None) -> tuple[Edition, ...]:
@@ -49,7 +42,8 @@ def editions(version: object = None) -> tuple[Edition, ...]:
     if version is None:
         return tuple(edition(name) for name in ANY)
     name = str(version).split(".")[0]
-    found = _VERSIONS.get(name) or generation_named(name)
+    known = generations.named(name)
+    found = _VERSIONS.get(name) or (known.name if known else None)
     if found is None:
         raise CatalogError(
             f"no grammar for version {version}", hint='say "6", "7", "gp6", "gp7", "cb2" or "pgNN"'

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from functools import cached_property
 
 from gpcatalog.dialect import keywords
+from gpcatalog.model import generations
 
 
 @dataclass(frozen=True)
 class Edition:
-    """One generation's grammar: "gp6", "gp7", "cb2" or "pgNN" and the PostgreSQL release it rests
-    on.
-    """
+    """One generation's grammar; fields as in ServerGeneration."""
 
     name: str
     base: int
     greenplum: bool
+    classic: bool
 
     @cached_property
     def classes(self) -> dict[str, str]:
@@ -36,16 +37,9 @@ class Edition:
         return self.name in ("gp6", "gp7")
 
     @property
-    def classic(self) -> bool:
-        """True where partitions are the server's own classic ones, with no declarative syntax
-        beneath (Greenplum 6).
-        """
-        return self.greenplum and self.base < 12
-
-    @property
     def _table(self) -> str:
         if self.greenplum:
-            return "gp6" if self.base < 12 else "gp7"
+            return "gp6" if self.classic else "gp7"
         return f"pg{min(max(self.base, 12), 18)}"
 
     def holds(self, guard: str) -> bool:
@@ -62,25 +56,17 @@ class Edition:
         return {
             "gp": self.greenplum,
             "pg": not self.greenplum,
-            "gp6": self.greenplum and self.base < 12,
-            "gp7": self.greenplum and self.base >= 12,
+            "gp6": self.classic,
+            "gp7": self.greenplum and not self.classic,
         }[guard]
 
 
-_EDITIONS = {
-    e.name: e for e in (Edition("gp6", 9, True), Edition("gp7", 12, True), Edition("cb2", 14, True))
-}
-
-
+@functools.cache
 def edition(name: str) -> Edition:
-    """The edition of a generation's name; PostgreSQL releases are made on demand."""
-    known = _EDITIONS.get(name)
-    if known is None:
-        if not (name.startswith("pg") and name[2:].isdigit()):
-            raise KeyError(name)
-        known = _EDITIONS[name] = Edition(name, int(name[2:]), False)
-    return known
+    """The edition of a generation's name. Raises KeyError for a name that is none."""
+    found = generations.known(name)
+    return Edition(found.name, found.base, found.greenplum, found.classic)
 
 
 # Tried in this order when no generation is named: the first that takes a statement wins.
-ANY = ("gp7", "gp6", "pg19")
+ANY = ("gp7", "gp6", f"pg{generations.NEWEST}")

@@ -7,6 +7,7 @@ from rich.table import Table
 
 from gpcatalog.capacity.estimate import Estimate, StorageCost
 from gpcatalog.emit.terminal import table, text
+from gpcatalog.model.generations import is_greenplum
 from gpcatalog.model.quantity import count, duration, plural, size
 
 _CATALOGS = 8  # catalogs named one by one; the others are summed
@@ -82,7 +83,7 @@ def _files(estimate: Estimate, cost: StorageCost) -> str:
 def show(estimate: Estimate, out: Console) -> None:
     """Print the whole of it."""
     chosen = estimate.storages[0]
-    greenplum = not estimate.server.startswith("pg")
+    greenplum = is_greenplum(estimate.server)
     one = "a segment" if greenplum else "the server"
     out.print(text(f"Estimate for {estimate.title} ({estimate.source})", "bold"))
     out.print(text(sentence(estimate)))

@@ -23,6 +23,7 @@ from gpcatalog.growth.result import (
     OperationDay,
     Series,
 )
+from gpcatalog.model.generations import is_greenplum
 from gpcatalog.model.timing import Curve, Timing
 
 DAY = 86400.0
@@ -386,7 +387,7 @@ def reach(
 
 def _forecasts(points: Sequence[Point], days: Sequence[float]) -> list[Forecast]:
     last = points[-1]
-    greenplum = not last.header["generation"].startswith("pg")
+    greenplum = is_greenplum(last.header["generation"])
     wanted: list[tuple[str, list[float | None], Limit]] = []
     if greenplum:
         wanted.append(

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from gpcatalog.audit.report import CatalogRow, Report
 from gpcatalog.audit.verdicts import bloat_limits
 from gpcatalog.capacity import limits
+from gpcatalog.model import generations
 from gpcatalog.model.names import printable, qualified
 from gpcatalog.model.quantity import count, duration, size
 
@@ -79,7 +80,8 @@ def treatments(report: Report) -> list[Treatment]:
 
 def _no_event_triggers(report: Report) -> list[str]:
     """From PostgreSQL 17 on REINDEX runs event triggers, whose functions may belong to anybody."""
-    if not report.server.generation.startswith("pg") or int(report.server.generation[2:]) < 17:
+    server = generations.find(report.server.generation)
+    if server is None or server.greenplum or server.base < 17:
         return []
     return [
         (

@@ -7,6 +7,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from gpcatalog.model import generations
+
 _FORK = re.compile(
     r"\((?P<product>Greenplum Database|Greengage Database|Greengage|WarehousePG|Apache"
     r" Cloudberry|Cloudberry Database)"
@@ -33,12 +35,12 @@ class Server:
     @property
     def greenplum(self) -> bool:
         """True for Greenplum and its kin: there are segments, gp_dist_random and distribution."""
-        return not self.generation.startswith("pg")
+        return generations.is_greenplum(self.generation)
 
     @property
     def classic_partitions(self) -> bool:
         """True where partitions live in pg_partition and pg_partition_rule (Greenplum 6)."""
-        return self.generation == "gp6"
+        return generations.is_classic(self.generation)
 
     @property
     def coordinator_word(self) -> str:
@@ -71,47 +73,18 @@ def identify(banner: str, version_num: int, *, has_segments: bool) -> Server:
         product = fork["product"] if fork else "Greenplum kin"
         version = fork["version"] if fork else ""
         # the PostgreSQL underneath decides which catalogs there are, whatever the vendor counts
-        base = version_num // 10000 if version_num >= 100000 else version_num // 100
-        generation = {904: "gp6", 12: "gp7", 14: "cb2"}.get(base)
-        if generation is None or not has_segments:
+        found = generations.of_base(version_num // 10000)
+        if found is None or not has_segments:
             raise UnsupportedServer(
                 f"{product} {version} on PostgreSQL {version_num}"
                 + ("" if has_segments else " without segments")
             )
-        return Server(product, version, generation, version_num)
+        return Server(product, version, found.name, version_num)
     plain = _POSTGRES.match(banner)
     major = version_num // 10000
-    if plain is None or major < 12:
+    if plain is None or major < generations.OLDEST:
         raise UnsupportedServer(banner.split(" on ")[0][:80])
     return Server("PostgreSQL", plain["version"], f"pg{major}", version_num)
-
-
-_PRODUCTS = {
-    "gp6": Server("Greenplum Database", "6", "gp6", 90426),
-    "gp7": Server("Greenplum Database", "7", "gp7", 120012),
-    "cb2": Server("Cloudberry Database", "2", "cb2", 140004),
-}
-_WORDS = {
-    **{f"{word}{n}": f"gp{n}" for word in ("gp", "greenplum", "greengage") for n in (6, 7)},
-    "warehousepg7": "gp7",
-    "cb2": "cb2",
-    "cloudberry": "cb2",
-    "cloudberry2": "cb2",
-}
-
-
-def generation_named(name: str) -> str | None:
-    """The generation ("gp6", "gp7", "cb2", "pgNN") that a user's word means, in any case, with or
-    without blanks; None if it is none.
-
-    >>> [generation_named(name) for name in ("Greenplum 6", "gp7", "cloudberry", "PostgreSQL_19", "pg12", "postgres9", "sales")]
-    ['gp6', 'gp7', 'cb2', 'pg19', 'pg12', None, None]
-    """
-    word = name.lower().replace(" ", "").replace("_", "")
-    major = re.fullmatch(r"(?:pg|postgres(?:ql)?)([0-9]{2})", word)
-    if major:
-        return f"pg{major[1]}" if int(major[1]) >= 12 else None
-    return _WORDS.get(word)
 
 
 def named(name: str) -> Server | None:
@@ -120,8 +93,5 @@ def named(name: str) -> Server | None:
     >>> named("greenplum7").generation, named("pg15").generation, named("postgres9"), named("sales")
     ('gp7', 'pg15', None, None)
     """
-    generation = generation_named(name)
-    if generation is None or generation in _PRODUCTS:
-        return _PRODUCTS.get(generation or "")
-    major = generation.removeprefix("pg")
-    return Server("PostgreSQL", major, generation, int(major) * 10000)
+    found = generations.named(name)
+    return Server(found.product, found.version, found.name, found.version_num) if found else None

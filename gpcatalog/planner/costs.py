@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from gpcatalog.capacity.generation import GENERATIONS, Generation
+from gpcatalog.capacity.generation import GENERATIONS, NEWEST, Generation
 from gpcatalog.capacity.limits import GIB
 from gpcatalog.capacity.model import (
     EMPTY,
@@ -28,6 +28,7 @@ from gpcatalog.capacity.model import (
     relation_rows,
 )
 from gpcatalog.errors import CatalogError
+from gpcatalog.model.generations import is_greenplum
 from gpcatalog.model.storage import Storage
 
 # What a merged or converted leaf may be stored as; the first means as it is.
@@ -47,41 +48,11 @@ def counted(rows: Mapping[str, float]) -> float:
     return sum(n for catalog, n in rows.items() if catalog != "pg_stat_last_operation")
 
 
-# Bytes of one row with its share of the indexes in a catalog that VACUUM FULL has just written
-# anew: what a plan gives back for good.
-# Measured on segments with 1,000 leaves of 20 columns with an index, on Greenplum 6.25.3 and 7.0.0,
-# PostgreSQL 15 and 18.
-_PACKED_GP = {"gp_distribution_policy": 164, "pg_inherits": 147, "pg_stat_last_operation": 229}
-_PACKED_PG = {
-    "pg_class": 425,
-    "pg_type": 256,
-    "pg_depend": 108,
-    "pg_index": 229,
-    "pg_inherits": 86,
-    "pg_attrdef": 270,
-    "pg_constraint": 278,
-}
-PACKED = {
-    "gp6": {
-        **_PACKED_GP, "pg_class": 276, "pg_attribute": 200, "pg_type": 256, "pg_depend": 122, "pg_index": 248, "pg_attribute_encoding": 175,
-        "pg_appendonly": 220, "gp_fastsequence": 106, "pg_constraint": 1114, "pg_partition_rule": 786, "pg_attrdef": 392,
-    },
-    "gp7": {
-        **_PACKED_GP, "pg_class": 420, "pg_attribute": 199, "pg_type": 247, "pg_depend": 121, "pg_index": 236, "pg_attribute_encoding": 200,
-        "pg_appendonly": 110, "gp_fastsequence": 110, "pg_attrdef": 327,
-    },
-    "pg15": _PACKED_PG | {"pg_attribute": 224},
-    "pg18": _PACKED_PG | {"pg_attribute": 190},
-}  # fmt: skip
-for _like, _names in {"gp7": ("cb2",), "pg15": ("pg12", "pg13", "pg14", "pg16", "pg17")}.items():
-    PACKED |= dict.fromkeys(_names, PACKED[_like])
-
-
 def catalog_bytes(gen: Generation, cluster: Cluster, cost: Cost) -> float:
     """Estimated bytes on all instances of a relation's catalog rows, in catalogs that VACUUM FULL
     has written anew.
     """
-    known = {**gen.row_bytes, **PACKED.get(gen.name, {})}
+    known = {**gen.row_bytes, **gen.packed_row_bytes}
 
     def one(rows: Mapping[str, float]) -> float:
         return sum(n * known.get(catalog, UNMEASURED_ROW_BYTES) for catalog, n in rows.items())
@@ -138,10 +109,8 @@ def model_generation(name: str) -> Generation:
     newest one measured.
     """
     found = GENERATIONS.get(name)
-    if found is None and name.startswith("pg"):
-        found = GENERATIONS[
-            max((g for g in GENERATIONS if g.startswith("pg")), key=lambda g: int(g[2:]))
-        ]
+    if found is None and not is_greenplum(name):
+        found = GENERATIONS[f"pg{NEWEST}"]
     if found is None:
         raise CatalogError(
             f"no cost model for the server generation {name!r}", hint="update gpcatalog"

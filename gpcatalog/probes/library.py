@@ -11,14 +11,8 @@ from pathlib import Path
 
 import gpcatalog
 from gpcatalog.errors import CatalogError, Exit
+from gpcatalog.model import generations
 from gpcatalog.model.server import Server
-
-# One line a generation. A folder holds only what differs from the ones behind it.
-_SEARCH_PATH = {
-    "gp6": ("gp6", "gp", "any"),
-    "gp7": ("gp7", "gp", "pg12", "any"),
-    "cb2": ("cb2", "gp7", "gp", "pg14", "pg13", "pg12", "any"),
-}
 
 # Where probes read what a role without superuser may not read on every server; a session can name
 # other sources.
@@ -39,11 +33,7 @@ def search_path(server: Server) -> tuple[str, ...]:
     >>> search_path(Server("PostgreSQL", "17.2", "pg17", 170002))
     ('pg17', 'pg16', 'pg15', 'pg14', 'pg13', 'pg12', 'any')
     """
-    known = _SEARCH_PATH.get(server.generation)
-    if known is not None:
-        return known
-    major = int(server.generation.removeprefix("pg"))
-    return (*(f"pg{n}" for n in range(major, 11, -1)), "any")
+    return generations.known(server.generation).folders
 
 
 @functools.cache

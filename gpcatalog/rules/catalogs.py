@@ -8,6 +8,7 @@ from gpcatalog.audit.report import InstanceTotal, Report
 from gpcatalog.audit.verdicts import bloat_limits
 from gpcatalog.capacity import limits
 from gpcatalog.model.finding import Confidence, Figure, Finding, Severity
+from gpcatalog.model.generations import is_greenplum
 from gpcatalog.model.quantity import count, size
 from gpcatalog.rules import rule
 
@@ -191,7 +192,7 @@ def catalog_not_vacuumed(report: Report) -> Iterator[Finding]:
     What to do: vacuum the catalogs nightly, at least weekly: REINDEX, then VACUUM, then ANALYZE.
     """
     late = []
-    if report.server.generation.startswith("pg"):
+    if not is_greenplum(report.server.generation):
         return  # there autovacuum has its own rule
     for row in report.catalogs:
         if (
@@ -237,7 +238,7 @@ def autovacuum_off(report: Report) -> Iterator[Finding]:
     How sure it is: the setting was read.
     What to do: switch it on; where a job replaces it, let that job vacuum pg_catalog too.
     """
-    if report.server.generation.startswith("pg"):
+    if not is_greenplum(report.server.generation):
         for name in ("autovacuum", "track_counts"):
             if report.settings.get(name) == "off":
                 yield Finding(

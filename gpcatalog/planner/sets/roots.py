@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from gpcatalog.capacity.model import Index
+from gpcatalog.model import generations
 from gpcatalog.model.bounds import (
     Family,
     family,
@@ -334,7 +335,7 @@ def load_roots(snapshot: Snapshot, policy: Policy, lock_limit: float | None) -> 
         facts.setdefault(r["root"], {}).setdefault(r["fact"], []).append(
             (r["oid"], r["detail"] or "")
         )
-    if snapshot.header["generation"] == "gp6":
+    if generations.is_classic(snapshot.header["generation"]):
         # ALTER TABLE … SET SCHEMA moves the root alone there
         for r in snapshot.rows(
             'SELECT t.oid, min(p."schema") AS place FROM relation t JOIN relation p ON p.root ='
@@ -379,7 +380,7 @@ def load_roots(snapshot: Snapshot, policy: Policy, lock_limit: float | None) -> 
                 root.wishes = msgspec.structs.replace(root.wishes, keep=kept)
         for oid, name in trigger_states(root):
             root.facts.setdefault("trigger", []).append((oid, name))
-        classic = snapshot.header["generation"] == "gp6"
+        classic = generations.is_classic(snapshot.header["generation"])
         kept_not, own = properties_between(snapshot, root, classic=classic)
         if kept_not:
             root.facts["own properties"] = kept_not

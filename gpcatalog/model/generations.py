@@ -1,0 +1,166 @@
+"""Server generations: one record each, from which names, probes, grammar, limits and the cost model
+take what they need.
+
+A new major release of PostgreSQL is one more number in `POSTGRESQL`, a folder of sql/ where its
+catalogs differ, and the words of its grammar; its cost figures are measured into capacity/.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServerGeneration:
+    """Servers that have the same catalogs.
+
+    name:        key of probes, grammar and cost model: "gp6", "gp7", "cb2", "pg12" …
+    title:       for people; product: the vendor's name of it, as in the banner
+    version:     its major version; base: major release of the PostgreSQL underneath (9 for 9.4)
+    version_num: server_version_num that stands for it where only the generation is known
+    greenplum:   there are segments, distribution policies and pg_stat_last_operation
+    classic:     partitions are rows of pg_partition and pg_partition_rule
+    aliases:     what users call it besides, lower case without blanks
+    folders:     of sql/, the most special first
+    bloat_factors: which of the published factors apply: "gp6", "gp7", or "docs" where the product
+                 publishes none
+    """
+
+    name: str
+    title: str
+    product: str
+    version: str
+    base: int
+    version_num: int
+    greenplum: bool
+    classic: bool
+    aliases: tuple[str, ...]
+    folders: tuple[str, ...]
+    bloat_factors: str
+
+
+OLDEST, NEWEST = 12, 19
+"""Major releases of PostgreSQL that are supported; a newer one is read as the newest."""
+
+
+def _postgresql(major: int) -> ServerGeneration:
+    return ServerGeneration(
+        name=f"pg{major}",
+        title=f"PostgreSQL {major}",
+        product="PostgreSQL",
+        version=str(major),
+        base=major,
+        version_num=major * 10000,
+        greenplum=False,
+        classic=False,
+        aliases=(f"postgres{major}", f"postgresql{major}"),
+        folders=(*(f"pg{n}" for n in range(major, OLDEST - 1, -1)), "any"),
+        bloat_factors="docs",
+    )
+
+
+GENERATIONS = (
+    ServerGeneration(
+        name="gp6",
+        title="Greenplum 6",
+        product="Greenplum Database",
+        version="6",
+        base=9,
+        version_num=90426,
+        greenplum=True,
+        classic=True,
+        aliases=("greenplum6", "greengage6"),
+        folders=("gp6", "gp", "any"),
+        bloat_factors="gp6",
+    ),
+    ServerGeneration(
+        name="gp7",
+        title="Greenplum 7",
+        product="Greenplum Database",
+        version="7",
+        base=12,
+        version_num=120012,
+        greenplum=True,
+        classic=False,
+        aliases=("greenplum7", "greengage7", "warehousepg7"),
+        folders=("gp7", "gp", "pg12", "any"),
+        bloat_factors="gp7",
+    ),
+    ServerGeneration(
+        name="cb2",
+        title="Cloudberry 2",
+        product="Cloudberry Database",
+        version="2",
+        base=14,
+        version_num=140004,
+        greenplum=True,
+        classic=False,
+        aliases=("cloudberry", "cloudberry2"),
+        folders=("cb2", "gp7", "gp", "pg14", "pg13", "pg12", "any"),
+        bloat_factors="gp7",
+    ),
+    *(_postgresql(major) for major in range(OLDEST, NEWEST + 1)),
+)
+_BY_NAME = {one.name: one for one in GENERATIONS}
+_BY_ALIAS = {alias: one for one in GENERATIONS for alias in (one.name, *one.aliases)}
+
+
+def known(name: str) -> ServerGeneration:
+    """The record of a generation's name, as snapshots and plans have it.
+
+    A PostgreSQL newer than any known gets a record of its own, with the newest folders. Raises
+    KeyError for other names.
+
+    >>> known("gp7").folders, known("pg31").title, known("pg31").folders[:2]
+    (('gp7', 'gp', 'pg12', 'any'), 'PostgreSQL 31', ('pg31', 'pg30'))
+    """
+    found = _BY_NAME.get(name)
+    if found is None:
+        major = re.fullmatch(r"pg([0-9]{2})", name)
+        if major is None or int(major[1]) < OLDEST:
+            raise KeyError(name)
+        found = _postgresql(int(major[1]))
+    return found
+
+
+def find(name: str) -> ServerGeneration | None:
+    """The record of a generation's name; None for a name that this version does not know."""
+    try:
+        return known(name)
+    except KeyError:
+        return None
+
+
+def is_greenplum(name: str) -> bool:
+    """Whether a generation's name is one of Greenplum and its kin; unknown names count as such."""
+    found = find(name)
+    return found.greenplum if found else not name.startswith("pg")
+
+
+def is_classic(name: str) -> bool:
+    """Whether its partitions are rows of pg_partition and pg_partition_rule (Greenplum 6)."""
+    found = find(name)
+    return found is not None and found.classic
+
+
+def of_base(base: int) -> ServerGeneration | None:
+    """The Greenplum generation that rests on a major release of PostgreSQL; None for others."""
+    return next((one for one in GENERATIONS if one.greenplum and one.base == base), None)
+
+
+def named(word: str) -> ServerGeneration | None:
+    """The generation that a user's word means, in any case, with or without blanks; None if it is
+    none.
+
+    >>> [one and one.name for one in map(named, ("Greenplum 6", "gp7", "cloudberry", "PostgreSQL_19"))]
+    ['gp6', 'gp7', 'cb2', 'pg19']
+    >>> [one and one.name for one in map(named, ("pg12", "pg25", "postgres9", "sales"))]
+    ['pg12', 'pg25', None, None]
+    """
+    plain = word.lower().replace(" ", "").replace("_", "")
+    found = _BY_ALIAS.get(plain)
+    if found is None and (newer := re.fullmatch(r"(?:pg|postgres(?:ql)?)([0-9]{2})", plain)):
+        major = int(newer[1])
+        return known(f"pg{major}") if major >= OLDEST else None
+    return found
