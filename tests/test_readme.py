@@ -61,7 +61,10 @@ def _commands() -> list[tuple[str, str]]:
             if hasattr(command, "commands"):
                 yield from walk(command, f"{before}{name} ")
             else:
-                yield f"{before}{name}", (command.help or "").strip().splitlines()[0]
+                yield (
+                    f"{before}{name}",
+                    " ".join((command.help or "").strip().split("\n\n")[0].split()),
+                )
 
     return list(walk(get_command(app), ""))
 

@@ -133,7 +133,7 @@ def verdicts(report: Report) -> Report:
         out.append(
             verdict("days since pg_attribute was last vacuumed", days, limits.CATALOG_VACUUM_LATEST)
         )
-    slots = lock_slots(report)
+    slots = limits.lock_slots(report.settings)
     if slots is not None and report.tables:
         widest = max(report.tables, key=lambda t: t.leaves)
         if widest.leaves:
@@ -147,8 +147,7 @@ def verdicts(report: Report) -> Report:
                     "locks",
                     need / slots,
                     "over" if need > slots else "near" if need >= NEAR * slots else "ok",
-                    "max_locks_per_transaction × (max_connections + max_prepared_transactions) of"
-                    " this server",
+                    limits.LOCK_SLOTS_SOURCE,
                     "shared by all sessions; one a leaf, index and auxiliary relation (upper"
                     " bound)",
                 )
@@ -204,15 +203,3 @@ def _files(report: Report) -> list[Verdict]:
             )
         )
     return out
-
-
-def lock_slots(report: Report) -> int | None:
-    """Lock slots of the entry instance, None when the settings were not read."""
-    try:
-        return limits.lock_slots(
-            int(report.settings["max_locks_per_transaction"]),
-            int(report.settings["max_connections"]),
-            int(report.settings.get("max_prepared_transactions", "0") or 0),
-        )
-    except (KeyError, ValueError):
-        return None

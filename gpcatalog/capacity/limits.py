@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gpcatalog.errors import CatalogError, Exit
@@ -446,16 +447,27 @@ def removal_seconds(files: float, rate: Limit | float) -> float:
     return max(files, 0) / per_second
 
 
-def lock_slots(
-    max_locks_per_transaction: int, max_connections: int, max_prepared_transactions: int
-) -> int:
-    """Locks the shared lock table of one instance is sized for; every leaf and every index of it
-    takes one.
+LOCK_SETTINGS = ("max_locks_per_transaction", "max_connections", "max_prepared_transactions")
+LOCK_SLOTS_SOURCE = (
+    "max_locks_per_transaction × (max_connections + max_prepared_transactions) of this server"
+)
 
-    >>> lock_slots(128, 250, 250)
+
+def lock_slots(settings: Mapping[str, object]) -> int | None:
+    """Locks the shared lock table of one instance is sized for, by its settings as text or numbers;
+    None where one was not read.
+
+    Every leaf and every index of it takes one.
+
+    >>> lock_slots(dict(zip(LOCK_SETTINGS, ("128", "250", "250"))))
     64000
+    >>> lock_slots({"max_connections": "250"})
     """
-    return max_locks_per_transaction * (max_connections + max_prepared_transactions)
+    try:
+        locks, connections, prepared = (int(str(settings[name])) for name in LOCK_SETTINGS)
+    except (KeyError, ValueError):
+        return None
+    return locks * (connections + prepared)
 
 
 def bucket_of(size: int) -> Bucket:

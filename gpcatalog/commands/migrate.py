@@ -126,6 +126,7 @@ def build(
 
     Raises CatalogError (4) when nothing is left to do.
     """
+    from gpcatalog.capacity.limits import lock_slots
     from gpcatalog.migration.folder import Folder
     from gpcatalog.migration.operations import RefusedStep
     from gpcatalog.migration.translate import translate
@@ -144,14 +145,7 @@ def build(
         )
     wanted = _chosen(plan, only or set())
     counts = _counts(session, wanted) if count else None
-    setting = {
-        r["name"]: int(r["setting"])
-        for r in session.rows("settings")
-        if r["name"].startswith("max_") and r["setting"].isdigit()
-    }
-    slots = setting["max_locks_per_transaction"] * (
-        setting["max_connections"] + setting["max_prepared_transactions"]
-    )
+    slots = lock_slots({r["name"]: r["setting"] for r in session.rows("settings")})
     done: list[TableMigration] = []
     refused: list[RefusedStep] = []
     for table in wanted:

@@ -161,13 +161,7 @@ class Baseline:
         self.hosts = max(1, len({str(i["hostname"]) for i in segments}))
         found = self.snapshot.rows("SELECT name, setting, source FROM setting")
         settings = {str(s["name"]): str(s["setting"]) for s in found}
-        self.lock_slots = 0
-        limits = [
-            settings.get(f"max_{what}", "")
-            for what in ("locks_per_transaction", "connections", "prepared_transactions")
-        ]
-        if all(text.isdigit() for text in limits):
-            self.lock_slots = lock_slots(*map(int, limits))
+        self.lock_slots = lock_slots(settings) or 0
         self.settings = {
             str(s["name"]): str(s["setting"])
             for s in found

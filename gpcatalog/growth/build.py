@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from gpcatalog.capacity import limits
-from gpcatalog.capacity.limits import Limit
+from gpcatalog.capacity.limits import LOCK_SLOTS_SOURCE, Limit
 from gpcatalog.capacity.trend import FEW, METHOD, TrendLine, fit
 from gpcatalog.growth.points import Point, Root
 from gpcatalog.growth.result import (
@@ -418,9 +418,8 @@ def _forecasts(points: Sequence[Point], days: Sequence[float]) -> list[Forecast]
             )  # fmt: skip
     if last.slots:
         slots = Limit(
-            "lock-slots", last.slots, "locks",
-            "max_locks_per_transaction × (max_connections + max_prepared_transactions) of this server", "shared by all sessions",
-        )  # fmt: skip
+            "lock-slots", last.slots, "locks", LOCK_SLOTS_SOURCE, "shared by all sessions"
+        )
         wanted.append(
             ("locks that DROP of the widest table may take",
              [float(max((r.class_rows for r in p.roots.values()), default=0)) for p in points], slots)

@@ -113,19 +113,8 @@ def timings_of(snapshot: Snapshot) -> list[Timing]:
 
 
 def _slots(snapshot: Snapshot) -> int | None:
-    found = {
-        r["name"]: r["setting"]
-        for r in snapshot.rows("SELECT name, setting FROM setting WHERE name LIKE 'max%'")
-    }
-    try:
-        return lock_slots(
-            *(
-                int(found[f"max_{what}"])
-                for what in ("locks_per_transaction", "connections", "prepared_transactions")
-            )
-        )
-    except (KeyError, TypeError, ValueError):
-        return None
+    rows = snapshot.rows("SELECT name, setting FROM setting WHERE name LIKE 'max%'")
+    return lock_slots({r["name"]: r["setting"] for r in rows})
 
 
 def point(snapshot: Snapshot, *, leaves: bool) -> Point:

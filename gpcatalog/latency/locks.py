@@ -7,12 +7,11 @@ from __future__ import annotations
 import msgspec
 
 from gpcatalog.capacity.generation import GENERATIONS
-from gpcatalog.capacity.limits import lock_slots
+from gpcatalog.capacity.limits import LOCK_SLOTS_SOURCE, lock_slots
 from gpcatalog.capacity.model import Index, Place, Shape, Statement, locks
 from gpcatalog.model.storage import Storage
 from gpcatalog.store.snapshot import Snapshot
 
-SOURCE = "max_locks_per_transaction × (max_connections + max_prepared_transactions) of this server"
 WIDEST = 5
 
 
@@ -64,22 +63,11 @@ def arithmetic(snapshot: Snapshot) -> Slots:
 
     Needs a snapshot with leaves; a pruned one, or a server without a cost model, has no needs.
     """
-    settings = {
-        r["name"]: r["setting"]
-        for r in snapshot.rows("SELECT name, setting FROM setting WHERE name LIKE 'max%'")
-    }
-    try:
-        slots = lock_slots(
-            *(
-                int(settings[f"max_{what}"])
-                for what in ("locks_per_transaction", "connections", "prepared_transactions")
-            )
-        )
-    except (KeyError, TypeError, ValueError):
-        slots = None
+    rows = snapshot.rows("SELECT name, setting FROM setting WHERE name LIKE 'max%'")
+    slots = lock_slots({r["name"]: r["setting"] for r in rows})
     generation = snapshot.header["generation"]
     if snapshot.header["grain"] != "leaf" or generation not in GENERATIONS:
-        return Slots(slots, SOURCE, ())
+        return Slots(slots, LOCK_SLOTS_SOURCE, ())
 
     def need(statement: str, table: str, n: int) -> Need:
         return Need(statement, table, n, n / slots if slots else None)
@@ -107,5 +95,7 @@ def arithmetic(snapshot: Snapshot) -> Slots:
     if everything:
         found.append(need(Statement.BACKUP.value, "the whole database", everything))
     return Slots(
-        slots, SOURCE, tuple(sorted(found, key=lambda n: (-n.locks, n.table, n.statement)))
+        slots,
+        LOCK_SLOTS_SOURCE,
+        tuple(sorted(found, key=lambda n: (-n.locks, n.table, n.statement))),
     )

@@ -75,14 +75,8 @@ def lock_slots(snapshot: Snapshot) -> float | None:
     not read.
     """
     found = {r["name"]: r["setting"] for r in snapshot.rows("SELECT name, setting FROM setting")}
-    try:
-        numbers = [
-            int(found[n])
-            for n in ("max_locks_per_transaction", "max_connections", "max_prepared_transactions")
-        ]
-    except (KeyError, TypeError, ValueError):
-        return None
-    return known_limits.lock_slots(*numbers) / 2
+    slots = known_limits.lock_slots(found)
+    return None if slots is None else slots / 2
 
 
 class PlanResult:

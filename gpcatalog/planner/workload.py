@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gpcatalog.dialect.script import Source, split
 from gpcatalog.errors import CatalogError
 
 if TYPE_CHECKING:
@@ -85,21 +86,7 @@ def _statements(path: Path) -> list[tuple[str, float]]:
                 calls = 1.0
             found.append((line.get("query") or "", calls))
         return found
-    return [(s, 1.0) for s in _split(content) if s.strip()]
-
-
-def _split(content: str) -> list[str]:
-    """Statements of a file of SQL, cut at semicolons outside quotes and comments."""
-    token = re.compile(
-        r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|\$(\w*)\$.*?\$\1\$|--[^\n]*|/\*.*?\*/|;", re.S
-    )
-    found, at = [], 0
-    for m in token.finditer(content):
-        if m[0] == ";":
-            found.append(content[at : m.start()])
-            at = m.end()
-    found.append(content[at:])
-    return found
+    return [(content[p.start : p.end], 1.0) for p in split(Source(content))]
 
 
 def read(path: str, snapshot: Any) -> Workload:

@@ -270,8 +270,7 @@ class CatalogSection:
                 out.append(one)
         return out
 
-    # -- the entry instance
-    # ------------------------------------------------------------------------------------------------
+    # -- the entry instance ------------------------------------------------------------------------
 
     def _measure_entry(self, entry: Session, wanted: list[Catalog]) -> None:
         """Rows on the entry instance, and widths: definitions, hence rows and their widths, are
@@ -433,8 +432,7 @@ class CatalogSection:
             if row[f"e{n}"] is not None
         }
 
-    # -- the segments
-    # ------------------------------------------------------------------------------------------------------
+    # -- the segments ------------------------------------------------------------------------------
 
     def _measure_segments(self, wanted: list[Catalog]) -> None:
         if not self.session.server.greenplum:
@@ -454,8 +452,7 @@ class CatalogSection:
                     ):  # GROUP BY gives no row for an instance without any
                         one.rows[content], one.basis[content] = 0, "counted"
 
-    # -- into the snapshot
-    # -------------------------------------------------------------------------------------------------
+    # -- into the snapshot -------------------------------------------------------------------------
 
     def _write(self) -> None:
         rows, widths = [], []

@@ -236,8 +236,7 @@ class Collector:
             self.writer.insert("instance", rows)
             self.contents = sorted({row["content"] for row in rows if row["role"] == "p"})
 
-    # -- the census
-    # ------------------------------------------------------------------------------------------------------
+    # -- the census --------------------------------------------------------------------------------
 
     def _relations(self) -> None:
         file = self.writer.scratch("relations.csv")
@@ -408,8 +407,7 @@ class Collector:
              GROUP BY r.root ORDER BY 1
         """)
 
-    # -- what keeps dead rows
-    # ----------------------------------------------------------------------------------------------
+    # -- what keeps dead rows ----------------------------------------------------------------------
 
     def _holders(self) -> None:
         with self._covered("horizon"):
@@ -425,23 +423,14 @@ class Collector:
         with self._covered("temp_schemas"):
             self.writer.insert("temp_schema", self.session.rows("temp_schemas"))
 
-    # -- how long things take
-    # ------------------------------------------------------------------------------------------------
+    # -- how long things take ----------------------------------------------------------------------
 
     def _lock_slots(self) -> int | None:
         """Lock slots of the entry instance; None when the settings were not read."""
         found = dict(
             self.writer.execute("SELECT name, setting FROM setting WHERE name LIKE 'max%'")
         )
-        try:
-            return lock_slots(
-                *(
-                    int(found[f"max_{what}"])
-                    for what in ("locks_per_transaction", "connections", "prepared_transactions")
-                )
-            )
-        except (KeyError, ValueError):
-            return None
+        return lock_slots(found)
 
     def _timings(self) -> None:
         """Connect, catalog scans, DDL that others run, and counters of rows written."""

@@ -170,8 +170,7 @@ class FileSection:
         """Content ids of the instances whose files are told: the segments, or the only server."""
         return [c for c in self.contents if c >= 0] if self.session.server.greenplum else [-1]
 
-    # -- where directories may be listed
-    # ----------------------------------------------------------------------------------
+    # -- where directories may be listed -----------------------------------------------------------
 
     def begin(self) -> Listing:
         """Begin to list the directories: on PostgreSQL in a session of its own, if one is to be
@@ -319,8 +318,7 @@ class FileSection:
                 ],
             )
 
-    # -- the segment file lists
-    # -------------------------------------------------------------------------------------------
+    # -- the segment file lists --------------------------------------------------------------------
 
     def from_catalogs(self, busy: str, *, seconds: float | None = None) -> None:
         """Count files by the lists that append-optimized tables keep of theirs, and by the

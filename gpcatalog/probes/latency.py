@@ -242,19 +242,16 @@ def refuse(session: Session, allowed: bool, subjects: Sequence[ProbeTable]) -> N
             exit_code=Exit.REFUSED,
         )
     settings = {row["name"]: row["setting"] for row in session.rows("settings")}
-    slots = lock_slots(
-        int(settings["max_locks_per_transaction"]),
-        int(settings["max_connections"]),
-        int(settings["max_prepared_transactions"]),
-    )
+    slots = lock_slots(settings)
     gen = generation(session.server.generation)
     for subject in subjects:
         held = locks(gen, subject.shape(owned=False), subject.leaves)
         need = max(held[Statement.CREATE] + held[Statement.DROP])
-        if need > LOCK_SHARE * slots:
+        if slots is None or need > LOCK_SHARE * slots:
             raise CatalogError(
-                f"creating and dropping {subject.leaves:,} leaves takes {need:,} of {slots:,} lock"
-                " slots: more than a tenth",
+                f"creating and dropping {subject.leaves:,} leaves takes {need:,} of"
+                f" {'an unknown number of' if slots is None else format(slots, ',')} lock slots: more than"
+                " a tenth",
                 hint="probe with fewer --leaves",
                 exit_code=Exit.REFUSED,
             )

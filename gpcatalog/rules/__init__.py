@@ -49,7 +49,7 @@ def page(id: str) -> dict[str, str]:
         raise CatalogError(f"no rule is called {id}", hint="`gpcatalog rules` lists them")
     text = inspect.getdoc(check) or ""
     pieces = re.split(rf"^({'|'.join(PARTS)}):", text, flags=re.M)
-    parts = {"": pieces[0].strip()}
+    parts = {"": " ".join(pieces[0].split())}
     for name, body in zip(pieces[1::2], pieces[2::2], strict=True):
         parts[name] = " ".join(body.split())
     return parts

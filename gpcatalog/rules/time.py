@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpcatalog.audit.report import Report
-from gpcatalog.audit.verdicts import lock_slots
 from gpcatalog.capacity import limits
 from gpcatalog.model.finding import Confidence, Figure, Finding, Severity
 from gpcatalog.model.quantity import count, duration
@@ -142,7 +141,7 @@ def backup_locks_too_many(report: Report) -> Iterator[Finding]:
     What to do: raise max_locks_per_transaction (a restart), back up schema by schema, have fewer
     leaves.
     """
-    slots = lock_slots(report)
+    slots = limits.lock_slots(report.settings)
     need = report.census.partitions_metric + report.census.partitioned_tables
     if slots is None or need < 0.8 * slots:
         return
@@ -162,8 +161,5 @@ def backup_locks_too_many(report: Report) -> Iterator[Finding]:
             Figure("locks", need, "locks", "derived"),
             Figure("slots", slots, "locks", "derived"),
         ),
-        source=(
-            "max_locks_per_transaction × (max_connections + max_prepared_transactions) of this"
-            " server"
-        ),
+        source=limits.LOCK_SLOTS_SOURCE,
     )

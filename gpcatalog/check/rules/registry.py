@@ -49,7 +49,7 @@ def page(id: str) -> dict[str, str]:
     if check is None:
         raise CatalogError(f"no rule is called {id}", hint="`gpcatalog check --rules` lists them")
     pieces = re.split(rf"^({'|'.join(PARTS)}):", inspect.getdoc(check) or "", flags=re.MULTILINE)
-    found = {"": pieces[0].strip()}
+    found = {"": " ".join(pieces[0].split())}
     for name, body in zip(pieces[1::2], pieces[2::2], strict=True):
         found[name] = " ".join(body.split())
     return found
