@@ -41,7 +41,18 @@ ALLOWED: dict[str, set[str]] = {
         "store",
         "doctor",
     },
+    "services": {
+        "audit",
+        "rules",
+        "planner",
+        "migration",
+        "probes",
+        "store",
+        "capacity",
+        "doctor",
+    },
     "commands": {
+        "services",
         "doctor",
         "probes",
         "store",

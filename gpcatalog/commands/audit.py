@@ -22,63 +22,10 @@ from gpcatalog.commands.options import (
     Store,
 )
 from gpcatalog.errors import CatalogError, Exit
+from gpcatalog.services.audits import judged
 
 if TYPE_CHECKING:
-    from gpcatalog.audit.report import Report
     from gpcatalog.probes.connection import Timeouts
-    from gpcatalog.store.snapshot import Snapshot
-
-
-def _older_of(place: Path, snapshot: Snapshot) -> Path | None:
-    """The oldest stored snapshot of the same database, at least an hour older and at most 90
-    days.
-    """
-    from datetime import UTC, timedelta
-
-    from gpcatalog.store import series
-
-    taken_at = snapshot.header["taken_at"].replace(tzinfo=UTC)
-    for stored in series.snapshots(place):
-        if (
-            timedelta(hours=1) <= taken_at - stored.taken_at <= timedelta(days=90)
-            and stored.path != snapshot.path
-        ):
-            return stored.path
-    return None
-
-
-def judged(path: Path, only: list[str] | None = None, *, forecast: bool = True) -> Report:
-    """The judged report of one snapshot file, with a forecast where its series has an older one of
-    the same database.
-    """
-    import msgspec
-
-    from gpcatalog import rules
-    from gpcatalog.audit.build import build
-    from gpcatalog.store.snapshot import Snapshot
-
-    with Snapshot(path) as snapshot:
-        older_path = (
-            _older_of(snapshot_source.series_beside(snapshot), snapshot) if forecast else None
-        )
-        older = None
-        try:
-            if older_path is not None:
-                try:
-                    older = Snapshot(older_path)
-                except CatalogError as e:
-                    streams.say(f"gpcatalog: no forecast: {e.message}")
-                if (
-                    older is not None
-                    and older.header["database_oid"] != snapshot.header["database_oid"]
-                ):
-                    older.close()
-                    older = None  # dropped and created anew under the same name
-            report = build(snapshot, older)
-        finally:
-            if older is not None:
-                older.close()
-    return msgspec.structs.replace(report, findings=rules.run(report, only or []))
 
 
 def audit(
@@ -149,7 +96,7 @@ def audit(
     with snapshot_source.snapshot_of(
         conninfo, snapshot, demo, save=save, store=store, timeouts=limits
     ) as path:
-        report = judged(path, chosen)
+        report = judged(path, chosen, notify=streams.say)
         if maintenance:
             from gpcatalog.migration.maintenance import script
 
@@ -195,7 +142,7 @@ def _audit_all(
             with snapshot_source.snapshot_of(
                 make_conninfo(base, dbname=name), store=store, timeouts=timeouts
             ) as path:
-                reports.append(judged(path, only))
+                reports.append(judged(path, only, notify=streams.say))
         except CatalogError as e:
             if e.exit_code != Exit.UNREACHABLE:
                 raise

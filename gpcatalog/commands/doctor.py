@@ -17,96 +17,10 @@ from gpcatalog.commands.options import (
     StatementTimeout,
 )
 from gpcatalog.errors import CatalogError, Exit
-from gpcatalog.model.names import quote_ident
+from gpcatalog.services.examination import examine
 
 if TYPE_CHECKING:
-    from gpcatalog.doctor.result import Doctor, Facts
-    from gpcatalog.probes.connection import Session
-
-
-def _why(session: Session, probe: str, **values: str) -> str:
-    """Why a probe does not answer; "" when it does."""
-    from gpcatalog.probes.connection import ProbeFailed
-
-    try:
-        session.rows(probe, **values)
-    except ProbeFailed as e:
-        return e.reason
-    return ""
-
-
-def facts(session: Session) -> Facts:
-    """Ask the server what the sections need to know.
-
-    Raises ProbeFailed where even that is denied.
-    """
-    from gpcatalog.doctor.result import Facts
-
-    greenplum = session.server.greenplum
-    homes = session.rows("statements_schema")
-    partman = [] if session.server.classic_partitions else session.rows("partman_home")
-    utility: bool | None = None
-    if greenplum:
-        beside = session.utility()
-        utility = beside is not None
-        if beside is not None:
-            beside.close()
-    return Facts(
-        privileges=session.rows("privileges")[0],
-        statements=(
-            bool(homes),
-            (
-                _why(
-                    session,
-                    "statements",
-                    schema=quote_ident(homes[0]["schema"]),
-                    schema_name=homes[0]["schema"],
-                )
-                if homes
-                else ""
-            ),
-        ),
-        partman=(
-            (
-                partman[0]["schema"],
-                _why(
-                    session,
-                    "partman",
-                    schema=partman[0]["schema"],
-                    schema_name=partman[0]["schema_name"],
-                ),
-            )
-            if partman
-            else ("", "")
-        ),
-        utility=utility,
-        lists=_why(session, "segment_files", oids="0") if greenplum else "",
-        monitored=session.monitored,
-        down=(
-            sorted(r["content"] for r in session.rows("instances") if r["status"] != "u")
-            if greenplum
-            else ()
-        ),
-    )
-
-
-def examine(session: Session) -> Doctor:
-    """The examination of one session's role. Raises ProbeFailed."""
-    from gpcatalog.doctor.result import Doctor, notes, sections
-
-    found = facts(session)
-    role, superuser = session.facts["role"], session.facts["superuser"]
-    return Doctor(
-        product=session.server.product,
-        version=session.server.version,
-        host=session.target["host"] or "",
-        port=int(session.target["port"]),
-        database=session.facts["database"],
-        role=role,
-        superuser=superuser,
-        sections=sections(session.server, role, superuser, found),
-        notes=notes(session.server, session.facts["standby"], superuser, found),
-    )
+    pass
 
 
 def doctor(

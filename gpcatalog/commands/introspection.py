@@ -111,9 +111,9 @@ def schema(
     from gpcatalog.capacity.estimate import Estimate
     from gpcatalog.doctor.result import Doctor
     from gpcatalog.emit.as_json import json_schema
-    from gpcatalog.emit.plan_json import File
     from gpcatalog.growth.result import Growth
     from gpcatalog.latency.result import Latency
+    from gpcatalog.planner.plan_file import File
 
     kinds: dict[str, type[msgspec.Struct]] = {
         "audit": Report,

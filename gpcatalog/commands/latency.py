@@ -26,6 +26,7 @@ from gpcatalog.commands.options import (
     Store,
 )
 from gpcatalog.errors import CatalogError, Exit
+from gpcatalog.services.series import series_of_snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -134,7 +135,7 @@ def _curves(snapshot: Snapshot, current: Sequence[Timing]) -> tuple[Curve, ...]:
 
     head = snapshot.header
     found = [list(current)]
-    for stored in series.snapshots(snapshot_source.series_beside(snapshot)):
+    for stored in series.snapshots(series_of_snapshot(snapshot)):
         if stored.path.resolve() == snapshot.path.resolve():
             continue
         with contextlib.suppress(CatalogError), Snapshot(stored.path) as other:

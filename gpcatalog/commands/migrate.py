@@ -12,169 +12,11 @@ import typer
 from gpcatalog.commands import streams
 from gpcatalog.errors import CatalogError, Exit
 from gpcatalog.migration.request import Mode, Request, Runner
-from gpcatalog.model.names import quote_ident
+from gpcatalog.services.migrations import chosen_tables, write_migration
+from gpcatalog.services.plans import read_plan
 
 if TYPE_CHECKING:
-    from gpcatalog.migration.operations import RefusedStep, TableMigration
-    from gpcatalog.planner.plan import Plan, TablePlan
-    from gpcatalog.probes.connection import Session
-
-
-def read_plan(path: str) -> Plan:
-    """The plan in a file. Raises CatalogError (2)."""
-    import msgspec
-
-    from gpcatalog.emit import plan_json
-    from gpcatalog.planner.plan import SCHEMA
-
-    try:
-        raw = Path(path).read_bytes()
-    except OSError as e:
-        raise CatalogError(
-            f"cannot read {path}: {e.strerror or e}",
-            hint="`gpcatalog plan --format json -o FILE` writes one",
-        ) from None
-    try:
-        return plan_json.read(raw)
-    except plan_json.OtherSchema as e:
-        raise CatalogError(
-            (
-                f"{path} is of schema {e}, {SCHEMA} is understood"
-                if str(e)
-                else f"{path} does not say that it is a plan"
-            ),
-            hint="plan again with this version: `gpcatalog plan --format json -o FILE`",
-        ) from None
-    except (msgspec.ValidationError, msgspec.DecodeError, UnicodeDecodeError) as e:
-        raise CatalogError(
-            f"{path} is no plan: {e}", hint="`gpcatalog plan --format json -o FILE` writes one"
-        ) from None
-
-
-def _chosen(plan: Plan, only: set[str]) -> list[TablePlan]:
-    """Tables with steps that `only` names, quoted or not, with the schema or without; all of them
-    where it is empty.
-
-    Raises CatalogError (2) for a name that no table of the plan has, or several.
-    """
-    named: dict[str, list[TablePlan]] = {name: [] for name in only}
-    for table in plan.tables:
-        for name in {
-            table.name,
-            f"{table.schema}.{table.table}",
-            table.table,
-            quote_ident(table.table),
-        } & only:
-            named[name].append(table)
-    for name, found in sorted(named.items()):
-        if not found:
-            known = ", ".join(t.name for t in plan.tables[:3])
-            more = " …" if len(plan.tables) > 3 else ""
-            raise CatalogError(
-                f"the plan has no table named {name}", hint=f"it has {known or 'none'}{more}"
-            )
-        if len(found) > 1:
-            raise CatalogError(
-                f"the plan has {len(found)} tables named {name}",
-                hint=f"name the schema too: --table '{min(t.name for t in found)}'",
-            )
-    chosen = {t.name for tables_ in named.values() for t in tables_}
-    return [table for table in plan.tables if table.steps and (not only or table.name in chosen)]
-
-
-def _counts(session: Session, tables_: list[TablePlan]) -> dict[str, int]:
-    """Rows of every leaf that a step names, counted now; a table whose count could run code of its
-    owner is left out, and named.
-    """
-    from gpcatalog.model.names import qualified
-    from gpcatalog.probes import tables
-
-    found: dict[str, int] = {}
-    for table in tables_:
-        # names come from a plan file, and counting opens the leaves' indexes
-        try:
-            there = tables.countable(
-                session, tables.named(session, qualified(table.schema, table.table))
-            )
-        except CatalogError as e:
-            streams.say(f"not counted: {e.message}".encode("ascii", "backslashreplace").decode())
-            streams.say(f"  hint: {e.hint}".encode("ascii", "backslashreplace").decode())
-            continue
-        for step in table.steps:
-            for leaf in step.copied_leaves():
-                name = qualified(leaf.schema, leaf.name)
-                if (
-                    name in there
-                ):  # a leaf that is gone is refused later, with the step that names it
-                    statement = (
-                        f"/* gpcatalog:count */ SELECT pg_catalog.count(*) AS n FROM ONLY {name}"
-                    )
-                    found[name] = session.query(statement)[0]["n"]
-    return found
-
-
-def build(
-    session: Session,
-    plan: Plan,
-    request: Request,
-    *,
-    count: bool = False,
-    only: set[str] | None = None,
-    growth: float = 1.5,
-) -> tuple[dict[str, str], list[TableMigration], list[RefusedStep]]:
-    """Texts of all files, the work in them, and what was refused.
-
-    Raises CatalogError (4) when nothing is left to do.
-    """
-    from gpcatalog.capacity.limits import lock_slots
-    from gpcatalog.migration.folder import Folder
-    from gpcatalog.migration.operations import RefusedStep
-    from gpcatalog.migration.translate import translate
-
-    source = plan.source
-    if session.server.generation != source.generation:
-        raise CatalogError(
-            f"the plan is for {source.product} {source.version}, this server is"
-            f" {session.server.product} {session.server.version}",
-            exit_code=Exit.REFUSED,
-        )
-    if session.target["dbname"] != source.database:
-        raise CatalogError(
-            f"the plan is for database {source.database}, this is {session.target['dbname']}",
-            exit_code=Exit.REFUSED,
-        )
-    wanted = _chosen(plan, only or set())
-    counts = _counts(session, wanted) if count else None
-    slots = lock_slots({r["name"]: r["setting"] for r in session.rows("settings")})
-    done: list[TableMigration] = []
-    refused: list[RefusedStep] = []
-    for table in wanted:
-        found = translate(
-            session.rows,
-            session.server,
-            plan.id,
-            table,
-            counts=counts,
-            growth=growth,
-            slots=slots,
-            window=request.window,
-        )
-        if isinstance(found, RefusedStep):
-            refused.append(found)
-            continue
-        refused += found.refused
-        unsafe = session.rows("reachable_code", root=str(found.context.root.oid), ddl="true")
-        found.reachable = tuple(
-            (
-                f"{r['function']} of {r['owner']}"
-                if r["risk"] == "owner"
-                else f"{r['function']}, a function of the server with side effects"
-            )
-            for r in unsafe
-            if r["risk"] != "user-defined"
-        )
-        done.append(found)
-    return Folder(plan, session.server, done, refused, request).files(), done, refused
+    pass
 
 
 def write(folder: Path, files: dict[str, str]) -> None:
@@ -338,7 +180,7 @@ def migrate(
 
     read = read_plan(plan)
     source = read.source
-    _chosen(read, set(table or ()))  # a mistyped name is reported before a server is needed
+    chosen_tables(read, set(table or ()))  # a mistyped name is reported before a server is needed
     place = (
         {}
         if conninfo
@@ -373,8 +215,14 @@ def migrate(
     with connect(
         as_conninfo(conninfo), timeouts=None, **{k: v for k, v in place.items() if v}
     ) as session:
-        files, work, refused = build(
-            session, read, request, count=count, only=set(table or ()), growth=growth
+        files, work, refused = write_migration(
+            session,
+            read,
+            request,
+            count=count,
+            only=set(table or ()),
+            growth=growth,
+            notify=streams.say,
         )
     steps = sum(len(w.forward) for w in work)
     for r in refused:

@@ -12,11 +12,11 @@ import typer
 from gpcatalog.commands import snapshot_source, streams
 from gpcatalog.commands.options import ColorChoice, Colour, Conninfo, Demo, Format, SnapshotFile
 from gpcatalog.errors import CatalogError
+from gpcatalog.services.plans import plan_snapshot
 
 if TYPE_CHECKING:
     from gpcatalog.planner.planning import PlanResult
     from gpcatalog.planner.sets.roots import Root
-    from gpcatalog.store.snapshot import Snapshot
 
 
 def _root_named(planned: PlanResult, name: str) -> Root:
@@ -41,40 +41,6 @@ def _root_named(planned: PlanResult, name: str) -> Root:
         f"no partitioned table is called {name!r} in this snapshot",
         hint=f"perhaps {', '.join(near)}" if near else "the plan's text lists them",
     )
-
-
-def run(
-    snapshot: Snapshot,
-    *,
-    policy_file: Path | None,
-    workload_file: str,
-    overrides: dict[str, object],
-    rate: str,
-) -> PlanResult:
-    """Plan one open snapshot under a policy file and the limits of the call.
-
-    Raises CatalogError.
-    """
-    import msgspec
-
-    from gpcatalog.planner import planning, policy, workload
-
-    rules = policy.read(policy_file) if policy_file else policy.Policy()
-    limits = msgspec.structs.replace(
-        rules.limits, **{k: v for k, v in overrides.items() if v is not None and v != ""}
-    )
-    policy.check_limits(limits)
-    request = planning.Request(limits)
-    if rate:
-        try:
-            bytes_a_second = policy.size(rate)
-        except ValueError as e:
-            raise CatalogError(f"--rate: {e}") from None
-        if bytes_a_second <= 0:
-            raise CatalogError("--rate must be more than 0 bytes a second")
-        request = planning.Request(limits, float(bytes_a_second), True)
-    asked = workload.read(workload_file, snapshot) if workload_file else None
-    return planning.make(snapshot, rules, request, workload=asked, progress=streams.progress)
 
 
 def plan(
@@ -212,20 +178,21 @@ def plan(
         snapshot_source.snapshot_of(conninfo, snapshot, demo, store=False) as path,
         Snapshot(path) as opened,
     ):
-        planned = run(
+        planned = plan_snapshot(
             opened,
             policy_file=Path(policy) if policy else None,
             workload_file=workload,
             overrides=overrides,
             rate=rate,
+            progress=streams.progress,
         )
         streams.progress_done()
         root = _root_named(planned, explain) if explain else None
         with streams.destination(output) as stream:
             if format is Format.JSON:
-                from gpcatalog.emit import plan_json
+                from gpcatalog.planner import plan_file
 
-                plan_json.write(
+                plan_file.write(
                     planned.plan, planned.tables({root.index} if root else None), stream.write
                 )
                 return

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpcatalog.commands import snapshot_source, streams
-from gpcatalog.commands.audit import judged
 from gpcatalog.commands.options import Conninfo, Folder, SnapshotFile, Store
 from gpcatalog.errors import CatalogError
+from gpcatalog.services.audits import judged
+from gpcatalog.services.series import series_of_snapshot
 
 if TYPE_CHECKING:
     from gpcatalog.emit.html_plan import Outlook
@@ -36,7 +37,7 @@ def _snapshot(
         return
     with snapshot_source.snapshot_of(conninfo, snapshot, store=store) as path:
         with Snapshot(path) as opened:
-            place = snapshot_source.series_beside(opened)
+            place = series_of_snapshot(opened)
         yield path, place
 
 
@@ -55,14 +56,21 @@ def _series(path: Path, place: Path, days: float) -> tuple[list[Point], list[tup
 
 def _outlook(snapshot: Snapshot, rules: Path | None) -> Outlook:
     """What a plan would change, or why there is none."""
-    from gpcatalog.commands.plan import run
     from gpcatalog.emit.html_plan import Outlook
     from gpcatalog.planner import policy
+    from gpcatalog.services.plans import plan_snapshot
 
     if rules is not None:
         policy.read(rules)  # what is wrong with it is the user's to hear, not the page's to tell
     try:
-        planned = run(snapshot, policy_file=rules, workload_file="", overrides={}, rate="")
+        planned = plan_snapshot(
+            snapshot,
+            policy_file=rules,
+            workload_file="",
+            overrides={},
+            rate="",
+            progress=streams.progress,
+        )
     except CatalogError as e:
         return Outlook(reason=str(e))
     finally:

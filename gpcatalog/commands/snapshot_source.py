@@ -9,26 +9,10 @@ from typing import TYPE_CHECKING
 
 from gpcatalog.commands.streams import advice, kept, progress, progress_done
 from gpcatalog.errors import CatalogError
+from gpcatalog.services.series import series_of_session
 
 if TYPE_CHECKING:
     from gpcatalog.probes.connection import Session, Timeouts
-    from gpcatalog.store.snapshot import Snapshot
-
-
-def series_of(session: Session) -> Path:
-    """The folder of the series that a session's database has."""
-    from gpcatalog.store import series
-
-    target = session.target
-    return series.folder(target["host"] or "local", target["port"], target["dbname"])
-
-
-def series_beside(snapshot: Snapshot) -> Path:
-    """The folder of the series that the database of a snapshot has."""
-    from gpcatalog.store import series
-
-    head = snapshot.header
-    return series.folder(head["host"] or "local", head["port"] or 0, head["database"])
 
 
 @contextlib.contextmanager
@@ -45,7 +29,7 @@ def place_for(session: Session, *, store: bool, save: str = "") -> Iterator[Path
     if save:
         yield Path(save)
     elif store:
-        yield series.new_path(series_of(session), datetime.now(UTC))
+        yield series.new_path(series_of_session(session), datetime.now(UTC))
     else:
         with tempfile.TemporaryDirectory(prefix="gpcatalog-") as folder:
             yield Path(folder) / f"now{SUFFIX}"

@@ -19,13 +19,14 @@ from gpcatalog.capacity.limits import (
     FILE_BUCKETS_SOURCE,
     LEAVES_CEILING_AO_ROW,
 )
-from gpcatalog.capacity.trend import METHOD, fit
+from gpcatalog.capacity.trend import METHOD
 from gpcatalog.emit.growth_text import amount, signed, when
 from gpcatalog.emit.html_parts import Cell, figure, short, table
 from gpcatalog.emit.html_plan import Outlook, section
 from gpcatalog.emit.svg import Bar, Column, Curve, Lines, bars, columns, legend, lines, safe
 from gpcatalog.growth.chart_data import Picture
 from gpcatalog.growth.points import Point
+from gpcatalog.growth.projection import project
 from gpcatalog.growth.result import Growth
 from gpcatalog.latency.locks import Slots
 from gpcatalog.model.finding import Finding, Severity
@@ -403,24 +404,14 @@ def _forecast_chart(growth: Growth, points: Sequence[Point]) -> str:
     if series is None or len(points) < 2:
         return ""
     known = [(t, v) for t, v in zip(_clock(points), series.values, strict=True) if v is not None]
-    begun = known[0][0]
-    line = fit([(t - begun) / _DAY for t, _ in known], [v for _, v in known])
-    last = known[-1][0]
-    span = last - begun
     found = [Curve("counted", known, "a")]
     band: list[tuple[float, float, float]] = []
-    if line is not None and line.low is not None and line.high is not None and span >= _DAY:
-        ahead = last + span
-        x0 = (last - begun) / _DAY
-        start = line.at(x0)
-        days = span / _DAY
-        found.append(
-            Curve(
-                "by the line", [(last, start), (ahead, start + line.slope * days)], "b", dashed=True
-            )
-        )
-        band = [(last, start, start), (ahead, start + line.low * days, start + line.high * days)]
-        says = f"as far ahead as the series goes back ({duration(span)})."
+    ahead = project(known)
+    if ahead is not None:
+        found.append(Curve("by the line", [ahead.start, ahead.end], "b", dashed=True))
+        (last, start), (far, _) = ahead.start, ahead.end
+        band = [(last, start, start), (far, ahead.low, ahead.high)]
+        says = f"as far ahead as the series goes back ({duration(far - last)})."
     else:
         says = (
             "too few points or too short a time for a band: five snapshots over more than a day are"

@@ -168,7 +168,7 @@ class TablePlan(msgspec.Struct, omit_defaults=True):
 class Plan(msgspec.Struct, kw_only=True):
     """A plan.
 
-    What `make` returns holds tables without steps; its file (see emit/plan_json) and `full` have
+    What `make` returns holds tables without steps; its file (see plan_file) and `full` have
     them.
     """
 

@@ -28,7 +28,7 @@ PLAN = """
 import json, re, sys, time
 begun, cpu = time.perf_counter(), time.process_time()
 from pathlib import Path
-from gpcatalog.commands.plan import run
+from gpcatalog.services.plans import plan_snapshot as run
 from gpcatalog.emit import plan_text
 from gpcatalog.emit.terminal import console
 from gpcatalog.store.snapshot import Snapshot
@@ -42,9 +42,9 @@ with Snapshot(Path(sys.argv[1])) as s:
     peak = int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1]) * 1024
     found = {"file": 0, "file_seconds": 0.0, "file_cpu": 0.0, "steps": 0}
     if len(sys.argv) > 3:
-        from gpcatalog.emit import plan_json
+        from gpcatalog.planner import plan_file
         with open(sys.argv[3], "w") as file:
-            found["steps"] = plan_json.write(p, planned.tables(), file.write)
+            found["steps"] = plan_file.write(p, planned.tables(), file.write)
             found["file"] = file.tell()
         found["file_seconds"], found["file_cpu"] = time.perf_counter() - begun - taken, time.process_time() - cpu - used
     print(json.dumps(found | {"seconds": taken, "cpu": used, "peak": peak,

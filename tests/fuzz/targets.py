@@ -24,9 +24,6 @@ import rich.console
 
 from gpcatalog.check import settings
 from gpcatalog.check.run import run as check_files
-from gpcatalog.commands import migrate
-from gpcatalog.commands.audit import judged
-from gpcatalog.commands.plan import run as run_plan
 from gpcatalog.dialect import variables
 from gpcatalog.dialect.grammar import WORDS
 from gpcatalog.dialect.greenplum import Greenplum, editions, read_statement
@@ -42,15 +39,17 @@ from gpcatalog.emit import (
     check_junit,
     check_sarif,
     check_text,
-    plan_json,
 )
 from gpcatalog.emit.metrics import exposition
 from gpcatalog.errors import CatalogError
 from gpcatalog.growth.chart_data import picture
 from gpcatalog.model import bounds, server
 from gpcatalog.model.secrets import masked
-from gpcatalog.planner import policy, workload
+from gpcatalog.planner import plan_file, policy, workload
 from gpcatalog.probes import target
+from gpcatalog.services.audits import judged
+from gpcatalog.services.plans import plan_snapshot as run_plan
+from gpcatalog.services.plans import read_plan
 from gpcatalog.store.snapshot import Snapshot, believed
 from tests.ddl.synthesis import Maker
 from tests.hostile import stranger
@@ -329,7 +328,7 @@ def _plan() -> Any:
     """A plan of the recorded cluster, as JSON."""
     pieces: list[str] = []
     planned = run_plan(_opened(), policy_file=None, workload_file="", overrides={}, rate="")
-    plan_json.write(planned.plan, planned.tables(None), pieces.append)
+    plan_file.write(planned.plan, planned.tables(None), pieces.append)
     return json.loads("".join(pieces))
 
 
@@ -378,7 +377,7 @@ def plan(data: bytes) -> None:
                 break
         file.write_text(json.dumps(tree))
     with suppress(CatalogError):
-        migrate.read_plan(str(file))
+        read_plan(str(file))
 
 
 @cache

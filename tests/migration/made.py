@@ -17,6 +17,7 @@ from gpcatalog.planner import planning, policy
 from gpcatalog.planner.plan import Plan
 from gpcatalog.probes.collect import collect
 from gpcatalog.probes.connection import connect
+from gpcatalog.services.migrations import write_migration
 from gpcatalog.store.snapshot import Snapshot
 
 PSQL = "/usr/bin/psql" if Path("/usr/bin/psql").exists() else "psql"
@@ -111,7 +112,7 @@ def written(
 ) -> Written:
     """The files of a plan; locks are tried for briefly."""
     with connect(dsn) as session:
-        files, work, refused = command.build(session, plan, request or Request(), count=count)
+        files, work, refused = write_migration(session, plan, request or Request(), count=count)
     command.write(folder, files)
     return Written(dsn, folder, sorted(files), refused, sum(len(w.forward) for w in work), work)
 

@@ -11,8 +11,8 @@ import typer
 from typer.testing import CliRunner
 
 from gpcatalog.commands.migrate import migrate
-from gpcatalog.emit import plan_json
 from gpcatalog.errors import CatalogError, Exit
+from gpcatalog.planner import plan_file
 from tests.conftest import fresh_database
 from tests.migration import made
 
@@ -33,11 +33,11 @@ def database(pg_dsn: str) -> str:
     return dsn
 
 
-def plan_file(dsn: str, folder: Path) -> Path:
+def written_plan(dsn: str, folder: Path) -> Path:
     plan = made.plan_of(dsn)
     file = folder / "plan.json"
     with file.open("w") as out:
-        plan_json.write(plan, plan.tables, out.write)
+        plan_file.write(plan, plan.tables, out.write)
     return file
 
 
@@ -46,7 +46,7 @@ def call(*words: object) -> object:
 
 
 def test_files_run_with_any_runner(database: str, tmp_path: Path) -> None:
-    file = plan_file(database, tmp_path)
+    file = written_plan(database, tmp_path)
     said = call(file, "-o", tmp_path / "sql", "--server", database, "--runner", "plain", "--count")
     assert said.exit_code == 0, said.output
     names = sorted(str(p.relative_to(tmp_path / "sql")) for p in (tmp_path / "sql").rglob("*.*"))
@@ -76,14 +76,14 @@ def test_files_run_with_any_runner(database: str, tmp_path: Path) -> None:
 
 
 def test_a_plan_of_another_database_is_refused(database: str, pg_dsn: str, tmp_path: Path) -> None:
-    said = call(plan_file(database, tmp_path), "-o", tmp_path / "sql", "--server", pg_dsn)
+    said = call(written_plan(database, tmp_path), "-o", tmp_path / "sql", "--server", pg_dsn)
     assert isinstance(said.exception, CatalogError)
     assert said.exception.exit_code is Exit.REFUSED
     assert not (tmp_path / "sql").exists()
 
 
 def test_what_changed_is_refused_with_its_reason(database: str, tmp_path: Path) -> None:
-    file = plan_file(database, tmp_path)
+    file = written_plan(database, tmp_path)
     made.execute(database, "CREATE VIEW seen AS SELECT * FROM t_8")
     said = call(file, "-o", tmp_path / "sql", "--server", database)
     assert isinstance(said.exception, CatalogError)
@@ -115,7 +115,7 @@ def test_a_table_is_named_in_any_way(pg_dsn: str, tmp_path: Path) -> None:
         *days,
         "INSERT INTO \"Big T\" VALUES (1, '2022-01-02')",
     )
-    file = plan_file(dsn, tmp_path)
+    file = written_plan(dsn, tmp_path)
     for n, name in enumerate(('public."Big T"', "public.Big T", '"Big T"', "Big T")):
         said = call(file, "-o", tmp_path / f"sql{n}", "--server", dsn, "--count", "--table", name)
         assert said.exit_code == 0, said.output
@@ -155,7 +155,7 @@ def test_a_name_of_two_tables(pg_dsn: str, tmp_path: Path) -> None:
             *days,
         )
         made.execute(dsn, f"INSERT INTO {schema}.t VALUES (1, '2022-01-02')")
-    file = plan_file(dsn, tmp_path)
+    file = written_plan(dsn, tmp_path)
     said = call(file, "-o", tmp_path / "none", "--server", dsn, "--table", "t")
     assert isinstance(said.exception, CatalogError)
     assert said.exception.message == "the plan has 2 tables named t"
@@ -172,7 +172,7 @@ def test_losses_are_reported(database: str, tmp_path: Path) -> None:
         "ALTER TABLE t_0 ALTER COLUMN id SET DEFAULT 7",
         "COMMENT ON COLUMN t_8.d IS 'day'",
     )
-    said = call(plan_file(database, tmp_path), "-o", tmp_path / "sql", "--server", database)
+    said = call(written_plan(database, tmp_path), "-o", tmp_path / "sql", "--server", database)
     assert said.exit_code == 0, said.output
     written = (tmp_path / "sql" / "0001_public_t.sql").read_text()
     lines = [line for line in said.output.splitlines() if line.startswith("lost: public.t: ")]
@@ -191,7 +191,7 @@ def test_the_plans_role_connects(
     made.execute(
         dsn, "DROP ROLE IF EXISTS planning_role", "CREATE ROLE planning_role LOGIN SUPERUSER"
     )
-    file = plan_file(re.sub(r"user=\S+", "user=planning_role", dsn), tmp_path)
+    file = written_plan(re.sub(r"user=\S+", "user=planning_role", dsn), tmp_path)
     monkeypatch.delenv("PGUSER", raising=False)
     assert call(file, "-o", tmp_path / "sql").exit_code == 0
     monkeypatch.setenv("PGUSER", "nobody_of_this_name")

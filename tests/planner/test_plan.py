@@ -19,11 +19,11 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from gpcatalog.commands.plan import plan as command
-from gpcatalog.emit import plan_json, plan_text
+from gpcatalog.emit import plan_text
 from gpcatalog.errors import CatalogError
 from gpcatalog.lab import synthetic
 from gpcatalog.model.bounds import Family, interval, parse
-from gpcatalog.planner import planning, policy
+from gpcatalog.planner import plan_file, planning, policy
 from gpcatalog.planner.operations import (
     Convert,
     DropEmpty,
@@ -316,11 +316,11 @@ def test_golden_json() -> None:
     )
     planned = make(small)
     pieces: list[str] = []
-    plan_json.write(planned.plan, planned.tables(), pieces.append)
+    plan_file.write(planned.plan, planned.tables(), pieces.append)
     raw = json.loads("".join(pieces))
     raw["made_at"] = "2026-07-01T12:00:00Z"
     golden("plan.json", json.dumps(raw, indent=1, ensure_ascii=False) + "\n")
-    full = plan_json.read("".join(pieces))
+    full = plan_file.read("".join(pieces))
     check_plan(full, planned.reader.snapshot)
     assert full == planned.full()
 
@@ -345,8 +345,8 @@ def test_a_plan_file_is_read_as_it_was_made() -> None:
     for snapshot in (zoo(), MadeSnapshot([flat], generation="gp7"), MadeSnapshot([old])):
         planned = make(snapshot, rules)
         pieces: list[str] = []
-        plan_json.write(planned.plan, planned.tables(), pieces.append)
-        assert plan_json.read("".join(pieces)) == planned.full()
+        plan_file.write(planned.plan, planned.tables(), pieces.append)
+        assert plan_file.read("".join(pieces)) == planned.full()
         kinds |= {type(step).__name__ for table in planned.full().tables for step in table.steps}
     assert kinds >= {"Merge", "DropEmpty", "Unpartition", "Flatten", "Externalise"}
 
@@ -360,7 +360,7 @@ def test_a_plan_file_is_read_as_it_was_made() -> None:
 )
 def test_what_is_no_plan_is_told(text: str, said: str) -> None:
     with pytest.raises(msgspec.ValidationError, match=said):
-        plan_json.read(text)
+        plan_file.read(text)
 
 
 @pytest.mark.parametrize(
@@ -390,7 +390,7 @@ def test_a_plan_of_another_schema_is_told(text: str, said: str, tmp_path: Path) 
 def test_columns_that_do_not_fit_are_told() -> None:
     planned = make(MadeSnapshot([MadeTable("days", daily(60))]))
     pieces: list[str] = []
-    plan_json.write(planned.plan, planned.tables(), pieces.append)
+    plan_file.write(planned.plan, planned.tables(), pieces.append)
     whole = json.loads("".join(pieces))
     harms: tuple[dict[str, Any], ...] = (
         {"texts": []},
@@ -422,7 +422,7 @@ def test_columns_that_do_not_fit_are_told() -> None:
     )
     for harm in harms:
         with pytest.raises(msgspec.ValidationError):
-            plan_json.read(json.dumps(whole | harm))
+            plan_file.read(json.dumps(whole | harm))
 
 
 @given(
@@ -433,9 +433,9 @@ def test_columns_that_do_not_fit_are_told() -> None:
     ),
 )
 def test_columns_hold_what_was_put_in(some: list[int | None], words: list[str]) -> None:
-    assert list(plan_json.numbers(plan_json.pack_numbers(some))) == some
-    assert list(plan_json.texts(plan_json.pack_texts(words))) == words
-    assert list(plan_json.texts(plan_json.pack_texts(sorted(words)))) == sorted(words)
+    assert list(plan_file.numbers(plan_file.pack_numbers(some))) == some
+    assert list(plan_file.texts(plan_file.pack_texts(words))) == words
+    assert list(plan_file.texts(plan_file.pack_texts(sorted(words)))) == sorted(words)
 
 
 def test_left_alone_with_reasons() -> None:
@@ -659,7 +659,7 @@ def test_command(app: typer.Typer, tmp_path: Path) -> None:
         ["--snapshot", str(file), "--format", "json", "-o", str(out), "--target-leaves", "3000"],
     )
     assert result.exit_code == 0, result.output
-    full = plan_json.read(out.read_bytes())
+    full = plan_file.read(out.read_bytes())
     assert full.after.leaves <= 3000
     with Snapshot(file) as snapshot:
         check_plan(full, snapshot)

@@ -9,10 +9,10 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from gpcatalog.commands.doctor import examine
 from gpcatalog.doctor.result import Doctor
 from gpcatalog.probes.collect import collect
 from gpcatalog.probes.connection import connect
+from gpcatalog.services.examination import examine
 from gpcatalog.store.snapshot import Snapshot
 from tests.conftest import fresh_database
 from tests.probes import zoo

@@ -18,11 +18,11 @@ from typer.testing import CliRunner
 from gpcatalog.commands.plan import plan as plan_command
 from gpcatalog.commands.report import metrics as metrics_command
 from gpcatalog.commands.report import report as report_command
-from gpcatalog.emit import plan_json
 from gpcatalog.emit.spark import spark
 from gpcatalog.emit.svg import Bar, bars, cut, nice
 from gpcatalog.errors import CatalogError
 from gpcatalog.lab import synthetic
+from gpcatalog.planner import plan_file
 from gpcatalog.store.snapshot import Snapshot
 from tests.growth import made
 
@@ -182,7 +182,7 @@ def test_page_tells_what_a_plan_would_change(tmp_path: Path) -> None:
         assert wanted in words
     assert "<script>alert" not in text
     planned = CliRunner().invoke(plan_app, ["--snapshot", str(path), "--format", "json"])
-    told = plan_json.read(planned.stdout)
+    told = plan_file.read(planned.stdout)
     assert f"{told.effort.merges} merges" in words
     assert len(re.findall(r"<polyline class=.line [acd]", text)) >= 3
     # a policy is heeded, and a wrong one is told

@@ -5,11 +5,10 @@ Written table by table, so that memory does not grow with its steps. What repeat
 
 * `texts` (at the end): bounds and conditions, told elsewhere by their number;
 * `partitions` of a table: what its steps take, `made`: what they make, as columns; steps name rows
-of them by number.
+  of them by number.
 * A column is a list of values; a list within it is a run: of numbers `[first, how many]` counts up,
-`[value, how many, 0]` repeats;
-  of names `[text, how many]` repeats, `[before, first, after, how many]` counts up between two
-  texts.
+  `[value, how many, 0]` repeats; of names `[text, how many]` repeats,
+  `[before, first, after, how many]` counts up between two texts.
 * The typed ends of units follow from their bounds.
 """
 

@@ -1,0 +1,144 @@
+"""The SQL of a plan for a live server."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpcatalog.errors import CatalogError, Exit
+from gpcatalog.migration.request import Request
+from gpcatalog.model.names import quote_ident
+from gpcatalog.services.notify import Notify, silent
+
+if TYPE_CHECKING:
+    from gpcatalog.migration.operations import RefusedStep, TableMigration
+    from gpcatalog.planner.plan import Plan, TablePlan
+    from gpcatalog.probes.connection import Session
+
+
+def chosen_tables(plan: Plan, only: set[str]) -> list[TablePlan]:
+    """Tables with steps that `only` names, quoted or not, with the schema or without; all of them
+    where it is empty.
+
+    Raises CatalogError (2) for a name that no table of the plan has, or several.
+    """
+    named: dict[str, list[TablePlan]] = {name: [] for name in only}
+    for table in plan.tables:
+        for name in {
+            table.name,
+            f"{table.schema}.{table.table}",
+            table.table,
+            quote_ident(table.table),
+        } & only:
+            named[name].append(table)
+    for name, found in sorted(named.items()):
+        if not found:
+            known = ", ".join(t.name for t in plan.tables[:3])
+            more = " …" if len(plan.tables) > 3 else ""
+            raise CatalogError(
+                f"the plan has no table named {name}", hint=f"it has {known or 'none'}{more}"
+            )
+        if len(found) > 1:
+            raise CatalogError(
+                f"the plan has {len(found)} tables named {name}",
+                hint=f"name the schema too: --table '{min(t.name for t in found)}'",
+            )
+    chosen = {t.name for tables_ in named.values() for t in tables_}
+    return [table for table in plan.tables if table.steps and (not only or table.name in chosen)]
+
+
+def _counts(session: Session, tables_: list[TablePlan], notify: Notify) -> dict[str, int]:
+    """Rows of every leaf that a step names, counted now; a table whose count could run code of its
+    owner is left out, and named.
+    """
+    from gpcatalog.model.names import qualified
+    from gpcatalog.probes import tables
+
+    found: dict[str, int] = {}
+    for table in tables_:
+        # names come from a plan file, and counting opens the leaves' indexes
+        try:
+            there = tables.countable(
+                session, tables.named(session, qualified(table.schema, table.table))
+            )
+        except CatalogError as e:
+            notify(f"not counted: {e.message}".encode("ascii", "backslashreplace").decode())
+            notify(f"  hint: {e.hint}".encode("ascii", "backslashreplace").decode())
+            continue
+        for step in table.steps:
+            for leaf in step.copied_leaves():
+                name = qualified(leaf.schema, leaf.name)
+                if (
+                    name in there
+                ):  # a leaf that is gone is refused later, with the step that names it
+                    statement = (
+                        f"/* gpcatalog:count */ SELECT pg_catalog.count(*) AS n FROM ONLY {name}"
+                    )
+                    found[name] = session.query(statement)[0]["n"]
+    return found
+
+
+def write_migration(
+    session: Session,
+    plan: Plan,
+    request: Request,
+    *,
+    count: bool = False,
+    only: set[str] | None = None,
+    growth: float = 1.5,
+    notify: Notify = silent,
+) -> tuple[dict[str, str], list[TableMigration], list[RefusedStep]]:
+    """Texts of all files, the work in them, and what was refused.
+
+    count: count the rows of the leaves now; only: names of tables, empty for all; growth: how far
+    leaves may outgrow their planned bytes; notify: takes a line on what was not counted
+    Raises CatalogError (4) when nothing is left to do.
+    """
+    from gpcatalog.capacity.limits import lock_slots
+    from gpcatalog.migration.folder import Folder
+    from gpcatalog.migration.operations import RefusedStep
+    from gpcatalog.migration.translate import translate
+
+    source = plan.source
+    if session.server.generation != source.generation:
+        raise CatalogError(
+            f"the plan is for {source.product} {source.version}, this server is"
+            f" {session.server.product} {session.server.version}",
+            exit_code=Exit.REFUSED,
+        )
+    if session.target["dbname"] != source.database:
+        raise CatalogError(
+            f"the plan is for database {source.database}, this is {session.target['dbname']}",
+            exit_code=Exit.REFUSED,
+        )
+    wanted = chosen_tables(plan, only or set())
+    counts = _counts(session, wanted, notify) if count else None
+    slots = lock_slots({r["name"]: r["setting"] for r in session.rows("settings")})
+    done: list[TableMigration] = []
+    refused: list[RefusedStep] = []
+    for table in wanted:
+        found = translate(
+            session.rows,
+            session.server,
+            plan.id,
+            table,
+            counts=counts,
+            growth=growth,
+            slots=slots,
+            window=request.window,
+        )
+        if isinstance(found, RefusedStep):
+            refused.append(found)
+            continue
+        refused += found.refused
+        unsafe = session.rows("reachable_code", root=str(found.context.root.oid), ddl="true")
+        found.reachable = tuple(
+            (
+                f"{r['function']} of {r['owner']}"
+                if r["risk"] == "owner"
+                else f"{r['function']}, a function of the server with side effects"
+            )
+            for r in unsafe
+            if r["risk"] != "user-defined"
+        )
+        done.append(found)
+    return Folder(plan, session.server, done, refused, request).files(), done, refused

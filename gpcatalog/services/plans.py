@@ -1,0 +1,81 @@
+"""The plan of a snapshot, under a policy file and the limits of a call; and the plan in a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gpcatalog.errors import CatalogError
+from gpcatalog.services.notify import Notify, silent
+
+if TYPE_CHECKING:
+    from gpcatalog.planner.plan import Plan
+    from gpcatalog.planner.planning import PlanResult
+    from gpcatalog.store.snapshot import Snapshot
+
+
+def plan_snapshot(
+    snapshot: Snapshot,
+    *,
+    policy_file: Path | None,
+    workload_file: str,
+    overrides: dict[str, object],
+    rate: str,
+    progress: Notify = silent,
+) -> PlanResult:
+    """Plan one open snapshot under a policy file and the limits of the call.
+
+    rate: bytes a second that one segment copies, as text, empty for the default; progress: takes a
+    line on each table. Raises CatalogError.
+    """
+    import msgspec
+
+    from gpcatalog.planner import planning, policy, workload
+
+    rules = policy.read(policy_file) if policy_file else policy.Policy()
+    limits = msgspec.structs.replace(
+        rules.limits, **{k: v for k, v in overrides.items() if v is not None and v != ""}
+    )
+    policy.check_limits(limits)
+    request = planning.Request(limits)
+    if rate:
+        try:
+            bytes_a_second = policy.size(rate)
+        except ValueError as e:
+            raise CatalogError(f"--rate: {e}") from None
+        if bytes_a_second <= 0:
+            raise CatalogError("--rate must be more than 0 bytes a second")
+        request = planning.Request(limits, float(bytes_a_second), True)
+    asked = workload.read(workload_file, snapshot) if workload_file else None
+    return planning.make(snapshot, rules, request, workload=asked, progress=progress)
+
+
+def read_plan(path: str) -> Plan:
+    """The plan in a file. Raises CatalogError (2)."""
+    import msgspec
+
+    from gpcatalog.planner import plan_file
+    from gpcatalog.planner.plan import SCHEMA
+
+    try:
+        raw = Path(path).read_bytes()
+    except OSError as e:
+        raise CatalogError(
+            f"cannot read {path}: {e.strerror or e}",
+            hint="`gpcatalog plan --format json -o FILE` writes one",
+        ) from None
+    try:
+        return plan_file.read(raw)
+    except plan_file.OtherSchema as e:
+        raise CatalogError(
+            (
+                f"{path} is of schema {e}, {SCHEMA} is understood"
+                if str(e)
+                else f"{path} does not say that it is a plan"
+            ),
+            hint="plan again with this version: `gpcatalog plan --format json -o FILE`",
+        ) from None
+    except (msgspec.ValidationError, msgspec.DecodeError, UnicodeDecodeError) as e:
+        raise CatalogError(
+            f"{path} is no plan: {e}", hint="`gpcatalog plan --format json -o FILE` writes one"
+        ) from None

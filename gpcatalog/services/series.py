@@ -1,0 +1,26 @@
+"""Folders of the series of snapshots: one a database of a server."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gpcatalog.probes.connection import Session
+    from gpcatalog.store.snapshot import Snapshot
+
+
+def series_of_session(session: Session) -> Path:
+    """The folder of the series that a session's database has."""
+    from gpcatalog.store import series
+
+    target = session.target
+    return series.folder(target["host"] or "local", target["port"], target["dbname"])
+
+
+def series_of_snapshot(snapshot: Snapshot) -> Path:
+    """The folder of the series that the database of a snapshot has."""
+    from gpcatalog.store import series
+
+    head = snapshot.header
+    return series.folder(head["host"] or "local", head["port"] or 0, head["database"])
