@@ -19,7 +19,6 @@ ALLOWED: dict[str, set[str]] = {
     "store": {"capacity"},
     "probes": {"store", "capacity"},
     "audit": {"store", "capacity"},
-    "rules": {"audit", "capacity"},
     "planner": {"store", "capacity", "audit", "dialect", "effects"},
     "dialect": set(),
     "effects": {"dialect", "store", "capacity"},
@@ -31,7 +30,6 @@ ALLOWED: dict[str, set[str]] = {
     "lab": {"store", "capacity", "probes"},
     "emit": {
         "audit",
-        "rules",
         "planner",
         "check",
         "growth",
@@ -43,7 +41,6 @@ ALLOWED: dict[str, set[str]] = {
     },
     "services": {
         "audit",
-        "rules",
         "planner",
         "migration",
         "probes",
@@ -57,7 +54,6 @@ ALLOWED: dict[str, set[str]] = {
         "probes",
         "store",
         "audit",
-        "rules",
         "planner",
         "dialect",
         "effects",

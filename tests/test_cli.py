@@ -491,7 +491,7 @@ def test_the_fixture_prints_as_recorded(request: pytest.FixtureRequest) -> None:
 
 
 def test_every_rule_has_its_four_parts() -> None:
-    from gpcatalog import rules
+    from gpcatalog.audit import rules
 
     for name in rules.every():
         assert re.fullmatch(r"[a-z]+(-[a-z0-9]+)+", name)

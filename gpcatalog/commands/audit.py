@@ -80,7 +80,7 @@ def audit(
 
     Example: gpcatalog audit "host=mdw dbname=sales"
     """
-    from gpcatalog import rules
+    from gpcatalog.audit import rules
 
     chosen = list(only or [])
     for id in chosen:

@@ -24,18 +24,18 @@ def rules(
 
     Example: gpcatalog rules segment-catalog-bloat
     """
-    from gpcatalog import rules as room
+    from gpcatalog.audit import rules as audits
     from gpcatalog.check import rules as checks
     from gpcatalog.emit.terminal import table, text
 
     out = streams.console(color)
     if not id:
-        for title, of in (("Of gpcatalog audit", room), ("Of gpcatalog check", checks)):
+        for title, of in (("Of gpcatalog audit", audits), ("Of gpcatalog check", checks)):
             pages = [(name, of.page(name)[""]) for name in of.every()]
             out.print(table(title, ("rule", "finds"), pages, left=2))
             out.print()
         return
-    page = checks.page(id) if id in checks.every() else room.page(id)
+    page = checks.page(id) if id in checks.every() else audits.page(id)
     out.print(text(id, "bold"))
     out.print(text(page.pop("")))
     for part, body in page.items():

@@ -46,7 +46,7 @@ def judged(
     """
     import msgspec
 
-    from gpcatalog import rules
+    from gpcatalog.audit import rules
     from gpcatalog.audit.build import build
     from gpcatalog.store.snapshot import Snapshot
 

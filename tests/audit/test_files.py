@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from gpcatalog import rules
+from gpcatalog.audit import rules
 from gpcatalog.audit.build import build
 from gpcatalog.audit.files import Difference, Files, Orphan, OrphanTotal
 from gpcatalog.audit.report import Report
@@ -165,7 +165,11 @@ def test_differences(report: Report) -> None:
 
 def test_no_files_no_findings(report: Report) -> None:
     without = msgspec.structs.replace(report, files=None)
-    ids = [id for id, check in rules.every().items() if check.__module__ == "gpcatalog.rules.files"]
+    ids = [
+        id
+        for id, check in rules.every().items()
+        if check.__module__ == "gpcatalog.audit.rules.files"
+    ]
     assert len(ids) == 7
     assert not rules.run(without, ids)
 

@@ -13,7 +13,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from gpcatalog import rules
+from gpcatalog.audit import rules
 from gpcatalog.audit.build import build
 from gpcatalog.lab.synthetic import TAKEN_AT, Spec, write
 from gpcatalog.model.finding import Confidence, Severity

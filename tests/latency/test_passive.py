@@ -12,6 +12,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from gpcatalog.audit.rules import run
 from gpcatalog.commands.latency import latency as latency_command
 from gpcatalog.errors import CatalogError, Exit
 from gpcatalog.latency.locks import arithmetic
@@ -19,7 +20,6 @@ from gpcatalog.model.timing import percentile
 from gpcatalog.probes import latency
 from gpcatalog.probes.collect import collect
 from gpcatalog.probes.connection import connect
-from gpcatalog.rules import run
 from gpcatalog.store.snapshot import Snapshot
 from tests.conftest import fresh_database
 from tests.growth import made

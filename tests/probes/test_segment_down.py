@@ -8,7 +8,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from gpcatalog import rules
+from gpcatalog.audit import rules
 from gpcatalog.audit.build import build
 from gpcatalog.probes.collect import collect
 from gpcatalog.probes.connection import connect

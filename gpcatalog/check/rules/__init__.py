@@ -10,7 +10,8 @@ from gpcatalog.check.rules import (
     storage,
 )  # the rules register themselves
 from gpcatalog.check.rules.ignores import judge_ignore
-from gpcatalog.check.rules.registry import NEVER_IGNORED, PARTS, Check, every, page
+from gpcatalog.check.rules.registry import NEVER_IGNORED, Check, every, page
+from gpcatalog.model.rule_registry import PARTS
 
 __all__ = [
     "NEVER_IGNORED",

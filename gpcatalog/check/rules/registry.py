@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import inspect
-import re
 from collections.abc import Callable
 
 from sqlglot import exp
 
 from gpcatalog.check.report import RuleContext
 from gpcatalog.effects.relations import Partition
-from gpcatalog.errors import CatalogError
+from gpcatalog.model.rule_registry import RuleRegistry
 
 Check = Callable[[RuleContext], None]
-PARTS = ("What it finds", "Why it matters", "How sure it is", "What to do")
 # About what was written, not about what it costs: no comment excuses these
 NEVER_IGNORED = frozenset(
     ("syntax-error", "ignore-without-reason", "ignore-unused", "ignore-unknown-rule")
@@ -22,37 +19,8 @@ DEFAULT_LOCK_SLOTS = (
     128 * 250
 )  # max_locks_per_transaction × max_connections as Greenplum is installed
 
-_RULES: dict[str, Check] = {}
-
-
-def rule(id: str) -> Callable[[Check], Check]:
-    """Register a rule under its id."""
-
-    def keep(check: Check) -> Check:
-        _RULES[id] = check
-        return check
-
-    return keep
-
-
-def every() -> dict[str, Check]:
-    """All rules by id."""
-    return dict(sorted(_RULES.items()))
-
-
-def page(id: str) -> dict[str, str]:
-    """A rule's docstring: its title under "", then its four parts.
-
-    Raises CatalogError when no rule has this id.
-    """
-    check = _RULES.get(id)
-    if check is None:
-        raise CatalogError(f"no rule is called {id}", hint="`gpcatalog check --rules` lists them")
-    pieces = re.split(rf"^({'|'.join(PARTS)}):", inspect.getdoc(check) or "", flags=re.MULTILINE)
-    found = {"": " ".join(pieces[0].split())}
-    for name, body in zip(pieces[1::2], pieces[2::2], strict=True):
-        found[name] = " ".join(body.split())
-    return found
+RULES: RuleRegistry[Check] = RuleRegistry("gpcatalog check --rules")
+rule, every, page = RULES.rule, RULES.every, RULES.page
 
 
 def created(s: RuleContext) -> exp.Create | None:

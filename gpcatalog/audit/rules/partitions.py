@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpcatalog.audit.report import Report, Verdict
+from gpcatalog.audit.rules.registry import rule
 from gpcatalog.capacity import limits
 from gpcatalog.model.finding import Confidence, Figure, Finding, Severity
 from gpcatalog.model.quantity import count, plural, size
-from gpcatalog.rules import rule
 
 EMPTY_SHARE = 0.1  # share of empty leaves from which on they are told as a warning
 TINY_LEAVES = 100  # leaves from which on a table is looked at for emptiness

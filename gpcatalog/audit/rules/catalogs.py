@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpcatalog.audit.report import InstanceTotal, Report
+from gpcatalog.audit.rules.registry import rule
 from gpcatalog.audit.verdicts import bloat_limits
 from gpcatalog.capacity import limits
 from gpcatalog.model.finding import Confidence, Figure, Finding, Severity
 from gpcatalog.model.generations import is_greenplum
 from gpcatalog.model.quantity import count, size
-from gpcatalog.rules import rule
 
 WORTH_A_WARNING = (
     16 << 20

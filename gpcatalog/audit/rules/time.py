@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpcatalog.audit.report import Report
+from gpcatalog.audit.rules.registry import rule
 from gpcatalog.capacity import limits
 from gpcatalog.model.finding import Confidence, Figure, Finding, Severity
 from gpcatalog.model.quantity import count, duration
-from gpcatalog.rules import rule
 
 SLOW_PLAN_MS = 1000.0  # this program's own: a planning longer than most short queries run
 LONG_WAIT_MS = 10_000.0  # DDL that waits for so long holds up all that came after it

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpcatalog.audit.report import Report
+from gpcatalog.audit.rules.registry import rule
 from gpcatalog.model.finding import Confidence, Figure, Finding, Severity
 from gpcatalog.model.quantity import count, duration
-from gpcatalog.rules import rule
 
 OLD_SECONDS = 3600.0  # a transaction open for this long is told
 OLD_TRANSACTIONS = 1_000_000  # and a slot or prepared transaction that holds back this many

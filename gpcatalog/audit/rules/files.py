@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from gpcatalog.audit.files import Files, OrphanTotal
 from gpcatalog.audit.report import Report
+from gpcatalog.audit.rules.registry import rule
 from gpcatalog.capacity import limits
 from gpcatalog.model.finding import Confidence, Figure, Finding, Severity
 from gpcatalog.model.quantity import count, duration, plural, size
-from gpcatalog.rules import rule
 
 MANY = 10_000  # files below which their size is nobody's problem
 FACTOR = 3.0  # files as ao_column to files as ao_row from which on a table is told

@@ -1,0 +1,54 @@
+"""A register of rules: each is one function under an id, and its docstring is its page."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+from gpcatalog.errors import CatalogError
+
+PARTS = ("What it finds", "Why it matters", "How sure it is", "What to do")
+"""The parts that every rule's docstring has, in order, behind its title."""
+
+Check = TypeVar("Check", bound=Callable[..., object])
+
+
+class RuleRegistry(Generic[Check]):
+    """Rules of one program part by their ids."""
+
+    def __init__(self, listing: str) -> None:
+        """listing: the command that lists the rules, for hints."""
+        self._listing = listing
+        self._rules: dict[str, Check] = {}
+
+    def rule(self, id: str) -> Callable[[Check], Check]:
+        """Register a function under this id. Raises ValueError where one has it."""
+
+        def keep(check: Check) -> Check:
+            if id in self._rules:
+                raise ValueError(f"two rules are called {id}")
+            self._rules[id] = check
+            return check
+
+        return keep
+
+    def every(self) -> dict[str, Check]:
+        """Return all rules by id, sorted."""
+        return dict(sorted(self._rules.items()))
+
+    def page(self, id: str) -> dict[str, str]:
+        """Return a rule's docstring: its title under "", then its four parts.
+
+        Raises CatalogError when no rule has this id.
+        """
+        check = self._rules.get(id)
+        if check is None:
+            raise CatalogError(f"no rule is called {id}", hint=f"`{self._listing}` lists them")
+        text = inspect.getdoc(check) or ""
+        pieces = re.split(rf"^({'|'.join(PARTS)}):", text, flags=re.MULTILINE)
+        found = {"": " ".join(pieces[0].split())}
+        for name, body in zip(pieces[1::2], pieces[2::2], strict=True):
+            found[name] = " ".join(body.split())
+        return found
