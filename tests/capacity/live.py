@@ -55,6 +55,7 @@ class Live:
             "EXISTS (SELECT 1 FROM pg_catalog.pg_class WHERE relname = 'gp_segment_configuration')"
         )[0]
         self.server = identify(str(banner), int(str(number)), has_segments=bool(segments))
+        self.banner = str(banner)
         self.generation = self.server.generation
         if self.server.greenplum:
             # statistics come when we ask for them

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 
 import pytest
 
@@ -20,6 +21,7 @@ from gpcatalog.capacity.model import (
     tree,
 )
 from gpcatalog.model.storage import Storage
+from tests.recorded import Recording, by_instance, read, recorded
 
 from .live import RELATION_CATALOGS, Live, added, own_database
 
@@ -361,6 +363,11 @@ def predicted(gen: Generation, case: Case, use: Use, content: int) -> dict[str, 
     return dict(total)
 
 
+def changed(use: Use) -> dict[str, object]:
+    """Fields of a use that are not the default ones."""
+    return {k: v for k, v in asdict(use).items() if v != getattr(Use(), k)}
+
+
 class Walk:
     """All cases of a server, and where they differ."""
 
@@ -371,9 +378,11 @@ class Walk:
         self.differences: list[str] = []
         self.keys = Keys(live)
         self.base = live.count()
+        self.recording = Recording("capacity", self.gen.name, live.banner)
 
     def compare(self, case: Case, name: str, state: str, use: Use) -> None:
         found = added(self.base, self.live.count())
+        uses: dict[int, Use] = {}
         self.compared += 1
         for content, rows in found.items():
             if use.rows and case.shape.storage is HEAP and not case.parts:
@@ -384,6 +393,7 @@ class Walk:
                     .fetchone()
                 )
                 use = replace(use, bytes=int(str((size or (0,))[0])))
+            uses[content] = use
             wanted = {name: n for name, n in predicted(self.gen, case, use, content).items() if n}
             if wanted != rows:
                 off = {
@@ -394,6 +404,17 @@ class Walk:
                 self.differences.append(
                     f"{self.gen.name} {case}, {state}, content {content}: (predicted, counted) {off}"
                 )
+
+        self.record(case, state, found, uses)
+
+    def record(
+        self, case: Case, state: str, found: dict[int, Counter[str]], uses: dict[int, Use]
+    ) -> None:
+        counted = {
+            content: {"use": changed(uses[content]), "counted": dict(rows)}
+            for content, rows in found.items()
+        }
+        self.recording.add([str(case), state, by_instance(counted)])
 
     def writers(self, *statements: str) -> None:
         """All at work at the same time."""
@@ -485,6 +506,21 @@ def check(dsn: str) -> None:
     # no catalog grew that the walk did not look at
     assert others <= {*RELATION_CATALOGS, "files"}
     assert walk.compared >= (200 if walk.gen.greenplum else 60)
+    walk.recording.save()
+
+
+@pytest.mark.parametrize("path", recorded("capacity"), ids=lambda p: p.stem)
+def test_model_equals_what_was_counted(path: Path) -> None:
+    """Needs no server: the counts of the last recording."""
+    gen = generation(path.stem.rpartition("_")[2])
+    cases = {str(case): case for case in shapes(gen)}
+    entries = read(path)
+    assert {name for name, _, _ in entries} == set(cases)
+    for name, state, instances in entries:
+        for content, one in instances.items():
+            wanted = predicted(gen, cases[name], Use(**one["use"]), int(content))
+            found = {k: n for k, n in wanted.items() if n}
+            assert found == one["counted"], f"{gen.name} {name}, {state}, content {content}"
 
 
 @pytest.mark.greenplum

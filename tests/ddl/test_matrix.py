@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -15,8 +16,10 @@ from gpcatalog.dialect.grammar import WORDS
 from gpcatalog.dialect.greenplum import editions, read_statement
 from gpcatalog.dialect.lexer import scan
 from gpcatalog.dialect.version import Edition
+from gpcatalog.effects.effect import Effect
 from gpcatalog.effects.schema_state import SchemaState
 from tests.capacity.live import Live, added, own_database
+from tests.recorded import Recording, by_instance, read, recorded
 
 STORAGES = {
     "gp6": ("", " WITH (appendonly=true)", " WITH (appendonly=true, orientation=column)"),
@@ -313,13 +316,71 @@ def names(live: Live) -> set[str]:
     }
 
 
-def walk(live: Live, edition: Edition) -> tuple[int, list[str]]:
+def differing(
+    edition: Edition,
+    script: list[str],
+    sql: str,
+    effect: Effect,
+    counted: dict[int, dict[str, int]],
+) -> list[str]:
+    """Instances on which a statement's predicted rows and files are not those that were counted."""
+    found = []
+    for content, rows in counted.items():
+        instance = Instance.COORDINATOR if content < 0 else Instance.SEGMENT
+        wanted = Counter(effect.rows(edition, instance))
+        wanted["files"] = effect.files(edition, instance=instance)
+        made = {k: v for k, v in rows.items() if v}
+        predicted = {k: v for k, v in wanted.items() if v}
+        if (
+            edition.greenplum
+            and content < 0
+            and (
+                sql.startswith("ALTER")
+                or (sql.startswith("DROP") and any(x.startswith("ALTER") for x in script))
+            )
+        ):
+            # what was done to a table is noted on the coordinator, once a kind of deed
+            predicted.pop("pg_stat_last_operation", None)
+            made.pop("pg_stat_last_operation", None)
+        if predicted != made:
+            off = {
+                k: (predicted.get(k, 0), made.get(k, 0))
+                for k in {**predicted, **made}
+                if predicted.get(k, 0) != made.get(k, 0)
+            }
+            found.append(f"{edition.name} content {content}: {sql}: (predicted, counted) {off}")
+    return found
+
+
+def named_by(sql: str, effect: Effect) -> set[str] | None:
+    """Names of the tables that a statement makes by the prediction; None where that says nothing."""
+    if (
+        not sql.startswith(("CREATE TABLE", "ALTER TABLE"))
+        or effect.table is None
+        or " ADD COLUMN" in sql
+        or " RENAME " in sql
+    ):
+        return None
+    parts = {p.name for top in effect.new_parts for p in top.walk()}
+    return parts | ({effect.table.name} if sql.startswith("CREATE") else set())
+
+
+def wrong_names(edition: Edition, sql: str, said: set[str], new: set[str]) -> list[str]:
+    if new == said:
+        return []
+    return [
+        f"{edition.name} names: {sql}: predicted {sorted(said - new)[:5]}, made {sorted(new - said)[:5]}"
+    ]
+
+
+def walk(live: Live, edition: Edition, recording: Recording) -> tuple[int, list[str]]:
     """Comparisons made, and those that differ."""
     compared, differences = 0, []
     live.work.execute("SET client_min_messages = error")
     live.work.execute("SET TimeZone = 'UTC'")
     for script in scripts(live.generation):
         state = SchemaState(edition, ZoneInfo("UTC"))
+        run: list[object] = []
         for sql in script:
             tree, _ = read_statement(scan(sql, 0, WORDS)[0], (edition,))
             before, names_before = live.count(), names(live)
@@ -331,53 +392,19 @@ def walk(live: Live, edition: Edition) -> tuple[int, list[str]]:
                     break
                 raise AssertionError(f"{sql}: {e}") from None
             if "DROP" in sql or "ADD COLUMN" in sql or " TYPE " in sql or "TRUNCATE" in sql:
-                for conn in (
-                    live.instances.values()
-                ):  # the files of what was dropped go with the next checkpoint
+                # the files of what was dropped go with the next checkpoint
+                for conn in live.instances.values():
                     conn.execute("CHECKPOINT")
-            found = added(before, live.count())
+            found = {content: dict(rows) for content, rows in added(before, live.count()).items()}
+            new = names(live) - names_before
             assert not effect.unknown, (sql, effect.unknown)
-            for content, rows in found.items():
-                instance = Instance.COORDINATOR if content < 0 else Instance.SEGMENT
-                wanted = Counter(effect.rows(edition, instance))
-                wanted["files"] = effect.files(edition, instance=instance)
-                wanted = Counter({k: v for k, v in wanted.items() if v})
-                if (
-                    edition.greenplum
-                    and content < 0
-                    and (
-                        sql.startswith("ALTER")
-                        or (sql.startswith("DROP") and any(x.startswith("ALTER") for x in script))
-                    )
-                ):
-                    # what was done to a table is noted on the coordinator, once a kind of deed
-                    wanted.pop("pg_stat_last_operation", None)
-                    rows.pop("pg_stat_last_operation", None)
+            compared += len(found)
+            differences += differing(edition, script, sql, effect, found)
+            if (said := named_by(sql, effect)) is not None:
                 compared += 1
-                if wanted != rows:
-                    off = {
-                        k: (wanted.get(k, 0), rows.get(k, 0))
-                        for k in {**wanted, **rows}
-                        if wanted.get(k, 0) != rows.get(k, 0)
-                    }
-                    differences.append(
-                        f"{edition.name} content {content}: {sql}: (predicted, counted) {off}"
-                    )
-            if (
-                sql.startswith(("CREATE TABLE", "ALTER TABLE"))
-                and effect.table is not None
-                and " ADD COLUMN" not in sql
-                and " RENAME " not in sql
-            ):
-                new = names(live) - names_before
-                said = {p.name for top in effect.new_parts for p in top.walk()} | (
-                    {effect.table.name} if sql.startswith("CREATE") else set()
-                )
-                compared += 1
-                if new != said:
-                    differences.append(
-                        f"{edition.name} names: {sql}: predicted {sorted(said - new)[:5]}, made {sorted(new - said)[:5]}"
-                    )
+                differences += wrong_names(edition, sql, said, new)
+            run.append([sql, sorted(new), by_instance(found)])
+        recording.add(run)
     return compared, differences
 
 
@@ -437,13 +464,36 @@ def zones(live: Live, edition: Edition) -> tuple[int, list[str]]:
 def check(dsn: str, least: int) -> None:
     with own_database(dsn, "gpcatalog_ddl") as live:
         (edition,) = editions(live.generation)
-        compared, differences = walk(live, edition)
+        recording = Recording("ddl", edition.name, live.banner)
+        compared, differences = walk(live, edition, recording)
         if edition.greenplum:
             zoned, off = zones(live, edition)
             compared, differences = compared + zoned, differences + off
         print(f"{edition.name}: {compared} predictions compared, {len(differences)} differ")
         assert not differences, "\n".join(differences[:10])
         assert compared >= least
+        recording.save()
+
+
+@pytest.mark.parametrize("path", recorded("ddl"), ids=lambda p: p.stem)
+def test_predictions_equal_what_was_counted(path: Path) -> None:
+    """Needs no server: the counts of the last recording, of the same scripts."""
+    (edition,) = editions(path.stem.rpartition("_")[2])
+    entries = read(path)
+    written = list(scripts(edition.name))
+    assert [[sql for sql, _, _ in run] for run in entries] == [
+        script[: len(run)] for script, run in zip(written, entries, strict=True)
+    ], "the scripts have changed: record them again"
+    for script, run in zip(written, entries, strict=True):
+        state = SchemaState(edition, ZoneInfo("UTC"))
+        for sql, new, instances in run:
+            tree, _ = read_statement(scan(sql, 0, WORDS)[0], (edition,))
+            effect = state.apply(tree)
+            assert not effect.unknown, (sql, effect.unknown)
+            counted = {int(content): rows for content, rows in instances.items()}
+            assert differing(edition, script, sql, effect, counted) == []
+            if (said := named_by(sql, effect)) is not None:
+                assert wrong_names(edition, sql, said, set(new)) == []
 
 
 @pytest.mark.greenplum

@@ -1,0 +1,63 @@
+"""What live servers counted, kept as data: machines without those servers compare with it.
+
+    GPCATALOG_TEST_RECORD=1 pytest tests/capacity/test_matrix.py tests/ddl/test_matrix.py
+
+runs the matrices on every server that is installed and writes fixtures/recorded/ anew. A file says which server
+counted, and when.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).parent.parent / "fixtures/recorded"
+
+
+class Recording:
+    """Counts of one matrix on one server, in the order in which they were taken."""
+
+    def __init__(self, matrix: str, generation: str, banner: str) -> None:
+        self.path = FOLDER / f"{matrix}_{generation}.json"
+        self.head = {
+            "server": banner.split(" on ")[0].split(" (Debian")[0],
+            "recorded": f"{datetime.now(UTC):%Y-%m-%d}",
+        }
+        self.entries: list[Any] = []
+
+    def add(self, entry: Any) -> None:
+        self.entries.append(entry)
+
+    def save(self) -> None:
+        """Write the file, if it was asked for: an entry a line, so that differences can be read."""
+        if not os.environ.get("GPCATALOG_TEST_RECORD"):
+            return
+        FOLDER.mkdir(exist_ok=True)
+        lines = ",\n".join(json.dumps(entry, sort_keys=True) for entry in self.entries)
+        head = json.dumps(self.head)[1:-1]
+        self.path.write_text(f'{{{head}, "entries": [\n{lines}\n]}}\n', encoding="utf-8")
+
+
+def recorded(matrix: str) -> list[Path]:
+    """Files of a matrix, one a server."""
+    return sorted(FOLDER.glob(f"{matrix}_*.json"))
+
+
+def by_instance(found: dict[int, Any]) -> dict[str, Any]:
+    """Counts of the coordinator, and those of segments where they differ, each once.
+
+    Segments are told apart by their counts alone: {"-1": …, "0": …} with the least content of each.
+    """
+    kept: dict[str, Any] = {}
+    for content in sorted(found):
+        if content < 0 or found[content] not in [v for k, v in kept.items() if k != "-1"]:
+            kept[str(content)] = dict(found[content])
+    return kept
+
+
+def read(path: Path) -> list[Any]:
+    entries: list[Any] = json.loads(path.read_text(encoding="utf-8"))["entries"]
+    return entries
