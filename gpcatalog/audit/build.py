@@ -127,7 +127,13 @@ def _totals(rows: Iterable[CatalogRow], snapshot: Snapshot) -> tuple[InstanceTot
         bloat = _ratio(total, total - reclaimable) or 1.0
         out.append(
             InstanceTotal(
-                content, total, total - reclaimable, reclaimable, bloat, relations, attributes
+                content=content,
+                bytes=total,
+                needed_bytes=total - reclaimable,
+                reclaimable_bytes=reclaimable,
+                bloat=bloat,
+                class_rows=relations,
+                attribute_rows=attributes,
             )
         )
     return tuple(out)
@@ -280,15 +286,15 @@ def _forecasts(
         )
         out.append(
             Forecast(
-                what,
-                unit,
-                before,
-                now,
-                days,
-                rate,
-                limit.value if limit else None,
-                left,
-                "two snapshots, a straight line (estimate)",
+                what=what,
+                unit=unit,
+                then=before,
+                now=now,
+                days=days,
+                per_day=rate,
+                limit=limit.value if limit else None,
+                days_left=left,
+                source="two snapshots, a straight line (estimate)",
             )
         )
     return tuple(out)
@@ -325,14 +331,14 @@ def build(snapshot: Snapshot, older: Snapshot | None = None) -> Report:
     )
     instances = tuple(
         Instance(
-            row["dbid"] or 0,
-            row["content"],
-            row["role"] or "",
-            row["preferred_role"] or "",
-            row["mode"] or "",
-            row["status"] or "",
-            row["port"] or 0,
-            row["hostname"] or "",
+            dbid=row["dbid"] or 0,
+            content=row["content"],
+            role=row["role"] or "",
+            preferred_role=row["preferred_role"] or "",
+            mode=row["mode"] or "",
+            status=row["status"] or "",
+            port=row["port"] or 0,
+            hostname=row["hostname"] or "",
         )
         for row in snapshot.rows("SELECT * FROM instance ORDER BY content, role DESC, dbid")
     )
@@ -398,12 +404,12 @@ def build(snapshot: Snapshot, older: Snapshot | None = None) -> Report:
     )
     report = Report(
         taken=SnapshotInfo(
-            header["snapshot_id"],
-            taken_at,
-            header["seconds"] or 0.0,
-            header["gpcatalog_version"],
-            header["grain"],
-            header["filled_basis"],
+            snapshot_id=header["snapshot_id"],
+            taken_at=taken_at,
+            seconds=header["seconds"] or 0.0,
+            gpcatalog_version=header["gpcatalog_version"],
+            grain=header["grain"],
+            filled_basis=header["filled_basis"],
         ),
         server=server,
         instances=instances,

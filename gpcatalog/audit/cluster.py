@@ -22,7 +22,7 @@ class Unread(msgspec.Struct, frozen=True):
     reason: str
 
 
-class Cluster(msgspec.Struct, frozen=True):
+class Cluster(msgspec.Struct, kw_only=True, frozen=True):
     """All databases of a cluster.
 
     verdicts add up what the whole cluster bears; findings carry the database in their title.

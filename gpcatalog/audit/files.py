@@ -68,7 +68,7 @@ class Bucket(msgspec.Struct, frozen=True):
     published: float
 
 
-class TableFiles(msgspec.Struct, frozen=True):
+class TableFiles(msgspec.Struct, kw_only=True, frozen=True):
     """A table with its leaves, on all segments.
 
     files:        of all parts; the parts beside it
@@ -119,7 +119,7 @@ class Difference(msgspec.Struct, frozen=True):
     listed: int
 
 
-class Orphan(msgspec.Struct, frozen=True):
+class Orphan(msgspec.Struct, kw_only=True, frozen=True):
     """Files of one relfilenode without a row in pg_class (kind missing: the row without its
     file).
     """
@@ -144,7 +144,7 @@ class OrphanTotal(msgspec.Struct, frozen=True):
     bytes: int
 
 
-class Files(msgspec.Struct, frozen=True):
+class Files(msgspec.Struct, kw_only=True, frozen=True):
     """Everything about the files of this database on the segments (or the only server); the
     coordinator holds no rows.
 
@@ -197,7 +197,11 @@ def _model(server: Generation, row: dict[str, Any], segments: int) -> str | None
         if of not in server.storages:
             return "NULL"
         shape = Shape(
-            of, row["columns"], row["toast"], indexes=(Index(),) * row["indexes"], place=Place.LEAF
+            of,
+            row["columns"],
+            toastable=row["toast"],
+            indexes=(Index(),) * row["indexes"],
+            place=Place.LEAF,
         )
         return str(relation_files(server, shape, use) * segments)
 

@@ -13,7 +13,7 @@ from gpcatalog.model.timing import Timing
 SCHEMA = "gpcatalog.audit/1"
 
 
-class SnapshotInfo(msgspec.Struct, frozen=True):
+class SnapshotInfo(msgspec.Struct, kw_only=True, frozen=True):
     """The snapshot that the report rests on. seconds: how long reading it took."""
 
     snapshot_id: str
@@ -26,7 +26,7 @@ class SnapshotInfo(msgspec.Struct, frozen=True):
     )  # how empty tables were told: "files", "segment file lists", "statistics (estimate)"
 
 
-class ServerFacts(msgspec.Struct, frozen=True):
+class ServerFacts(msgspec.Struct, kw_only=True, frozen=True):
     """Which server and database it is.
 
     database_bytes: all instances, mirrors not counted; None when not read.
@@ -54,7 +54,7 @@ class ServerFacts(msgspec.Struct, frozen=True):
     started_at: datetime | None
 
 
-class Instance(msgspec.Struct, frozen=True):
+class Instance(msgspec.Struct, kw_only=True, frozen=True):
     """One row of gp_segment_configuration. role, preferred_role: p/m; mode: s/n; status: u/d."""
 
     dbid: int
@@ -67,7 +67,7 @@ class Instance(msgspec.Struct, frozen=True):
     hostname: str
 
 
-class CatalogRow(msgspec.Struct, frozen=True):
+class CatalogRow(msgspec.Struct, kw_only=True, frozen=True):
     """One catalog on one instance; bytes of main forks.
 
     rows:              live rows, None when they could not be read
@@ -94,7 +94,7 @@ class CatalogRow(msgspec.Struct, frozen=True):
     last_vacuum: datetime | None
 
 
-class InstanceTotal(msgspec.Struct, frozen=True):
+class InstanceTotal(msgspec.Struct, kw_only=True, frozen=True):
     """All catalogs of one instance together, bytes."""
 
     content: int
@@ -106,7 +106,7 @@ class InstanceTotal(msgspec.Struct, frozen=True):
     attribute_rows: int
 
 
-class CatalogSummary(msgspec.Struct, frozen=True):
+class CatalogSummary(msgspec.Struct, kw_only=True, frozen=True):
     """One catalog over the cluster: the coordinator, the median segment and the worst one (most
     bytes), by content id.
     """
@@ -134,7 +134,7 @@ class Count(msgspec.Struct, frozen=True):
     empty: int | None
 
 
-class Census(msgspec.Struct, frozen=True):
+class Census(msgspec.Struct, kw_only=True, frozen=True):
     """What there is.
 
     partitions_metric: plain tables and leaf partitions, the metric of the published limits.
@@ -157,7 +157,7 @@ class Census(msgspec.Struct, frozen=True):
     widest_level: int  # most children of one parent
 
 
-class Owner(msgspec.Struct, frozen=True):
+class Owner(msgspec.Struct, kw_only=True, frozen=True):
     """A table or a schema and what its leaves, indexes, TOAST and auxiliary relations own of the
     catalog.
 
@@ -178,7 +178,7 @@ class Owner(msgspec.Struct, frozen=True):
     bytes: int | None
 
 
-class Holder(msgspec.Struct, frozen=True):
+class Holder(msgspec.Struct, kw_only=True, frozen=True):
     """Something that keeps dead rows alive. xid_age: transactions begun since."""
 
     content: int
@@ -199,7 +199,7 @@ class TempSchema(msgspec.Struct, frozen=True):
     alive: bool | None
 
 
-class Verdict(msgspec.Struct, frozen=True):
+class Verdict(msgspec.Struct, kw_only=True, frozen=True):
     """One limit and where this database stands.
 
     state: "ok", "near" (from 80 % on), "over" or "not measured".
@@ -216,7 +216,7 @@ class Verdict(msgspec.Struct, frozen=True):
     note: str
 
 
-class Forecast(msgspec.Struct, frozen=True):
+class Forecast(msgspec.Struct, kw_only=True, frozen=True):
     """Where one figure goes, drawn from two snapshots: a straight line, nothing more.
 
     per_day: change a day; days_left: until the limit, None when it does not grow or has no limit
@@ -243,7 +243,7 @@ class Coverage(msgspec.Struct, frozen=True):
     seconds: float | None
 
 
-class Report(msgspec.Struct, frozen=True):
+class Report(msgspec.Struct, kw_only=True, frozen=True):
     """Everything an audit says. findings is filled by the rules."""
 
     taken: SnapshotInfo

@@ -49,15 +49,15 @@ def verdict(
         else "ok"
     )
     return Verdict(
-        limit.id,
-        what,
-        value,
-        most,
-        limit.unit,
-        share,
-        state,
-        source or limit.source,
-        note or limit.note,
+        id=limit.id,
+        what=what,
+        value=value,
+        limit=most,
+        unit=limit.unit,
+        share=share,
+        state=state,
+        source=source or limit.source,
+        note=note or limit.note,
     )
 
 
@@ -140,15 +140,15 @@ def verdicts(report: Report) -> Report:
             need = widest.class_rows
             out.append(
                 Verdict(
-                    "lock-slots",
-                    f"locks that DROP of {widest.schema}.{widest.name} may take",
-                    need,
-                    slots,
-                    "locks",
-                    need / slots,
-                    "over" if need > slots else "near" if need >= NEAR * slots else "ok",
-                    limits.LOCK_SLOTS_SOURCE,
-                    "shared by all sessions; one a leaf, index and auxiliary relation (upper"
+                    id="lock-slots",
+                    what=f"locks that DROP of {widest.schema}.{widest.name} may take",
+                    value=need,
+                    limit=slots,
+                    unit="locks",
+                    share=need / slots,
+                    state="over" if need > slots else "near" if need >= NEAR * slots else "ok",
+                    source=limits.LOCK_SLOTS_SOURCE,
+                    note="shared by all sessions; one a leaf, index and auxiliary relation (upper"
                     " bound)",
                 )
             )
@@ -191,15 +191,15 @@ def _files(report: Report) -> list[Verdict]:
         what = "average file, should be more"
         out.append(
             Verdict(
-                target.id,
-                what,
-                files.average_bytes,
-                target.value,
-                "bytes",
-                share,
-                state,
-                target.source,
-                note,
+                id=target.id,
+                what=what,
+                value=files.average_bytes,
+                limit=target.value,
+                unit="bytes",
+                share=share,
+                state=state,
+                source=target.source,
+                note=note,
             )
         )
     return out

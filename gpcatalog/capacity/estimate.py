@@ -69,7 +69,7 @@ class Rates(msgspec.Struct, frozen=True):
     removed_per_second: float
 
 
-class StorageCost(msgspec.Struct, frozen=True):
+class StorageCost(msgspec.Struct, kw_only=True, frozen=True):
     """The cost of all tables in one storage.
 
     coordinator, segment: rows by catalog, on the coordinator and on each segment; *_rows: their
@@ -102,7 +102,7 @@ class StorageCost(msgspec.Struct, frozen=True):
     removal: list[Removal]
 
 
-class Estimate(msgspec.Struct, frozen=True):
+class Estimate(msgspec.Struct, kw_only=True, frozen=True):
     """An estimate: counts of rows, files and locks follow the cost model, bytes and seconds are
     estimates.
 

@@ -15,7 +15,7 @@ from gpcatalog.model.storage import Storage
 HEAP, AO_ROW, AO_COLUMN = Storage.HEAP, Storage.AO_ROW, Storage.AO_COLUMN
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Generation:
     """One server generation as the cost model sees it; every field was measured, or says in
     `source` from whom it is taken.

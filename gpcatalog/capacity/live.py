@@ -71,15 +71,17 @@ def shapes(
         shape = Shape(
             storage,
             row["columns"] - lost,
-            (
+            toastable=(
                 row["toast"]
                 if storage in gen.toast and (gen.root_is_table or not place.parent)
                 else needed
             ),
-            lost,
-            own if row["indexes"] == len(own) else _split(row["indexes"], row["index_columns"]),
-            place,
-            bounds(row) if place.child else 0 if place is Place.ROOT else 1,
+            dropped=lost,
+            indexes=own
+            if row["indexes"] == len(own)
+            else _split(row["indexes"], row["index_columns"]),
+            place=place,
+            bounds=bounds(row) if place.child else 0 if place is Place.ROOT else 1,
             levels=max(levels, 1) if place is Place.ROOT else 1,
             not_null=sum(x["not_null"] for x in live),
             defaults=sum(x["has_default"] for x in live),

@@ -83,6 +83,7 @@ class Shape:
 
     storage:     of the relation; of roots too, they pass it on
     columns:     live user columns
+    _: KW_ONLY
     toastable:   its columns call for a TOAST relation (`needs_toast` tells)
     dropped:     dropped columns, which keep their catalog rows and their column files
     indexes:     one Index each
@@ -125,7 +126,7 @@ class Shape:
     analyzed: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Use:
     """What has happened to a relation's storage on one segment.
 
@@ -566,7 +567,7 @@ def locks(
 # --- all of it ------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Cost:
     """What relations cost on one coordinator and on one segment; costs add up and multiply.
 
@@ -590,28 +591,28 @@ class Cost:
 
     def __add__(self, other: Cost) -> Cost:
         return Cost(
-            _summed(self.coordinator, other.coordinator),
-            _summed(self.segment, other.segment),
-            self.files + other.files,
-            self.filled + other.filled,
-            self.second_writer + other.second_writer,
-            self.vacuumed + other.vacuumed,
-            self.empty_bytes + other.empty_bytes,
-            self.coordinator_bytes + other.coordinator_bytes,
-            self.segment_bytes + other.segment_bytes,
+            coordinator=_summed(self.coordinator, other.coordinator),
+            segment=_summed(self.segment, other.segment),
+            files=self.files + other.files,
+            filled=self.filled + other.filled,
+            second_writer=self.second_writer + other.second_writer,
+            vacuumed=self.vacuumed + other.vacuumed,
+            empty_bytes=self.empty_bytes + other.empty_bytes,
+            coordinator_bytes=self.coordinator_bytes + other.coordinator_bytes,
+            segment_bytes=self.segment_bytes + other.segment_bytes,
         )
 
     def __mul__(self, number: float) -> Cost:
         return Cost(
-            {catalog: n * number for catalog, n in self.coordinator.items()},
-            {catalog: n * number for catalog, n in self.segment.items()},
-            self.files * number,
-            self.filled * number,
-            self.second_writer * number,
-            self.vacuumed * number,
-            self.empty_bytes * number,
-            self.coordinator_bytes * number,
-            self.segment_bytes * number,
+            coordinator={catalog: n * number for catalog, n in self.coordinator.items()},
+            segment={catalog: n * number for catalog, n in self.segment.items()},
+            files=self.files * number,
+            filled=self.filled * number,
+            second_writer=self.second_writer * number,
+            vacuumed=self.vacuumed * number,
+            empty_bytes=self.empty_bytes * number,
+            coordinator_bytes=self.coordinator_bytes * number,
+            segment_bytes=self.segment_bytes * number,
         )
 
     __rmul__ = __mul__
@@ -634,8 +635,8 @@ def relation_cost(server: Generation | str, shape: Shape) -> Cost:
         return relation_files(gen, shape, EMPTY if shape.place.parent else use)
 
     return Cost(
-        coordinator,
-        segment,
+        coordinator=coordinator,
+        segment=segment,
         files=files(EMPTY),
         filled=files(FILLED),
         second_writer=files(SECOND_WRITER),

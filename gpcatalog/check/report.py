@@ -23,7 +23,7 @@ from gpcatalog.model.finding import Confidence, Figure, Finding, Severity
 SCHEMA = "gpcatalog.check/1"
 
 
-class LocatedFinding(msgspec.Struct, frozen=True):
+class LocatedFinding(msgspec.Struct, kw_only=True, frozen=True):
     """A finding with its place; columns and lines count from 1, the end is behind the last
     character.
     """
@@ -38,7 +38,7 @@ class LocatedFinding(msgspec.Struct, frozen=True):
     statement: int
 
 
-class Cost(msgspec.Struct, frozen=True):
+class Cost(msgspec.Struct, kw_only=True, frozen=True):
     """What one statement, or the whole change, adds.
 
     rows_coordinator, rows_segment: catalog rows on one instance; files_*: on one segment; locks:
@@ -70,7 +70,7 @@ class LockHeld(msgspec.Struct, frozen=True):
     seconds: float | None
 
 
-class StatementReport(msgspec.Struct, frozen=True):
+class StatementReport(msgspec.Struct, kw_only=True, frozen=True):
     """One statement as the report has it."""
 
     number: int
@@ -84,7 +84,7 @@ class StatementReport(msgspec.Struct, frozen=True):
     held: LockHeld | None = None
 
 
-class TableCost(msgspec.Struct, frozen=True):
+class TableCost(msgspec.Struct, kw_only=True, frozen=True):
     """What the change adds to one table, on one instance (rows) or segment (files).
 
     locked: relations that its largest statement locks; exclusive: a statement takes AccessExclusive
@@ -103,7 +103,7 @@ class TableCost(msgspec.Struct, frozen=True):
     held: tuple[LockHeld, ...] = ()
 
 
-class CheckReport(msgspec.Struct, frozen=True):
+class CheckReport(msgspec.Struct, kw_only=True, frozen=True):
     """The result of a check."""
 
     server: str
@@ -154,7 +154,7 @@ def held_by(effect: Effect, state: SchemaState) -> LockHeld | None:
     )
 
 
-@dataclass
+@dataclass(kw_only=True)
 class RuleContext:
     """What a rule looks at: one statement with its effect, and the schema state it meets."""
 
@@ -189,16 +189,16 @@ class RuleContext:
             start, end = meta["start"], meta["end"]
         title_of = relation or (self.effect.table.title if self.effect.table is not None else "")
         finding = Finding(
-            rule,
-            severity,
-            confidence,
-            title,
-            detail,
-            remedy,
-            (title_of,) if title_of else (),
-            1 if title_of else 0,
-            figures,
-            source,
+            rule=rule,
+            severity=severity,
+            confidence=confidence,
+            title=title,
+            detail=detail,
+            remedy=remedy,
+            relations=(title_of,) if title_of else (),
+            relations_total=1 if title_of else 0,
+            figures=figures,
+            source=source,
         )
         self.findings.append((finding, start, end))
 
@@ -252,7 +252,16 @@ def _shared(
     ],
 ) -> Cost:
     leaves, relations, coordinator, segment, empty, filled, locks, complete = figures
-    return Cost(leaves, relations, dict(coordinator), dict(segment), empty, filled, locks, complete)
+    return Cost(
+        leaves=leaves,
+        relations=relations,
+        rows_coordinator=dict(coordinator),
+        rows_segment=dict(segment),
+        files_empty=empty,
+        files_filled=filled,
+        locks=locks,
+        complete=complete,
+    )
 
 
 def over_budget(
@@ -283,17 +292,17 @@ def over_budget(
         if limit is not None and amount > limit:
             out.append(
                 Finding(
-                    "budget-exceeded",
-                    Severity.CRITICAL,
-                    Confidence.HIGH if cost.complete else Confidence.MEDIUM,
-                    f"{what} takes {count(amount)} {name}, the budget is {count(limit)}",
-                    f"that is {amount / limit:.1f} × the budget"
+                    rule="budget-exceeded",
+                    severity=Severity.CRITICAL,
+                    confidence=Confidence.HIGH if cost.complete else Confidence.MEDIUM,
+                    title=f"{what} takes {count(amount)} {name}, the budget is {count(limit)}",
+                    detail=f"that is {amount / limit:.1f} × the budget"
                     + (
                         ""
                         if cost.complete
                         else "; some statements could not be weighed, so it is more"
                     ),
-                    "make coarser partitions, drop what is empty, or raise the budget on purpose",
+                    remedy="make coarser partitions, drop what is empty, or raise the budget on purpose",
                     figures=(
                         Figure("found", amount, unit, "derived"),
                         Figure("budget", limit, unit, "limit"),

@@ -203,7 +203,7 @@ _ENDS = re.compile(r"\b(?:rollback|abort)\b", re.IGNORECASE)
 _TRANSACTION = frozenset("begin start savepoint rollback abort commit end prepare release".split())
 
 
-@dataclass
+@dataclass(kw_only=True)
 class _Reader:
     """Reads files as psql does: included files in their place, as often as they are included, with
     the variables of one session.
@@ -278,7 +278,12 @@ class _Reader:
         if not _ENDS.search(source.text) and "\\i" not in source.text:
             return set()
         ahead = _Reader(
-            self.by, self.variables.fresh(), self.values, set(self.done), [], set(self.included)
+            by=self.by,
+            variables=self.variables.fresh(),
+            values=self.values,
+            done=set(self.done),
+            names=[],
+            included=set(self.included),
         )
         found = (
             (at, read(piece, (self.by,)))
@@ -305,7 +310,13 @@ class _Reader:
 
 
 def _not_read(source: Source, start: int, end: int, reason: str) -> Statement:
-    return Statement(source, start, end, Outcome.NOT_READ, fault=SyntaxFault(start, "", (), reason))
+    return Statement(
+        source=source,
+        start=start,
+        end=end,
+        outcome=Outcome.NOT_READ,
+        fault=SyntaxFault(start, "", (), reason),
+    )
 
 
 def _bug(error: Exception) -> str:
@@ -406,14 +417,14 @@ class _Run:
                 return
         self._find(
             RuleContext(
-                statement,
-                effect,
-                self.state,
-                self.settings,
-                self.costs,
-                self.number,
-                self.guarded,
-                self.today,
+                statement=statement,
+                effect=effect,
+                state=self.state,
+                settings=self.settings,
+                edition=self.costs,
+                number=self.number,
+                guarded=self.guarded,
+                today=self.today,
             ),
             ignores,
         )
@@ -467,15 +478,15 @@ class _Run:
             line, outcome = statement.place.line, statement.outcome.value
             self.statements.append(
                 StatementReport(
-                    self.number,
-                    source.file,
-                    line,
-                    outcome,
-                    kind,
-                    table,
-                    cost,
-                    tuple(effect.unknown),
-                    held,
+                    number=self.number,
+                    file=source.file,
+                    line=line,
+                    outcome=outcome,
+                    kind=kind,
+                    table=table,
+                    cost=cost,
+                    unknown=tuple(effect.unknown),
+                    held=held,
                 )
             )
 
@@ -502,17 +513,17 @@ class _Run:
         }
         budgets = {"change": self.settings.change, "table": self.settings.table}
         return CheckReport(
-            server,
-            self.settings.segments,
-            self.settings.hosts,
-            tuple(names),
-            tuple(self.statements),
-            self.found.sorted(names, harmless),
-            self.totals.cost,
-            self.outcomes[Outcome.TYPED],
-            self.outcomes[Outcome.NOT_UNDERSTOOD],
-            self.outcomes[Outcome.ERROR],
-            self.ignored,
+            server=server,
+            segments=self.settings.segments,
+            hosts=self.settings.hosts,
+            files=tuple(names),
+            statements=tuple(self.statements),
+            findings=self.found.sorted(names, harmless),
+            total=self.totals.cost,
+            typed=self.outcomes[Outcome.TYPED],
+            not_understood=self.outcomes[Outcome.NOT_UNDERSTOOD],
+            errors=self.outcomes[Outcome.ERROR],
+            ignored=self.ignored,
             baseline=baseline,
             tables=self.totals.tables(),
             budgets={
@@ -552,7 +563,7 @@ def run(
     state.before = set(state.tables)
     names: list[str] = []
     found = _Run(settings, by, state, changed, today=today or date.today(), listed=listed)
-    reader = _Reader(by, Variables(), values or {}, set(), names)
+    reader = _Reader(by=by, variables=Variables(), values=values or {}, done=set(), names=names)
     try:
         for top in sources:
             state.reconnect()
@@ -589,14 +600,14 @@ def _locate(
         finding = msgspec.structs.replace(finding, severity=Severity[wanted.upper()])
     begin, finish = source.place(start), source.place(max(end, start))
     return LocatedFinding(
-        finding,
-        source.file,
-        begin.line,
-        begin.column,
-        finish.line,
-        finish.column,
-        source.line(begin.line),
-        number,
+        finding=finding,
+        file=source.file,
+        line=begin.line,
+        column=begin.column,
+        end_line=finish.line,
+        end_column=finish.column,
+        source_line=source.line(begin.line),
+        statement=number,
     )
 
 

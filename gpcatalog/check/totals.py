@@ -79,14 +79,14 @@ class _Sum:
         on_coordinator = {k: v for k, v in self.coordinator.items() if v}
         on_segment = {k: v for k, v in self.segment.items() if v}
         return Cost(
-            self.leaves,
-            self.relations,
-            on_coordinator,
-            on_segment,
-            self.empty,
-            self.filled,
-            self.locks,
-            self.complete,
+            leaves=self.leaves,
+            relations=self.relations,
+            rows_coordinator=on_coordinator,
+            rows_segment=on_segment,
+            files_empty=self.empty,
+            files_filled=self.filled,
+            locks=self.locks,
+            complete=self.complete,
         )
 
 
@@ -112,7 +112,7 @@ class _OfTable:
         self.held: list[LockHeld] | None = None
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Totals:
     """The sums of a run.
 
@@ -171,15 +171,15 @@ class Totals:
             rows = max(t.segment, t.coordinator)
             found.append(
                 TableCost(
-                    name,
-                    t.leaves,
-                    rows,
-                    t.empty,
-                    t.filled,
-                    t.locks,
-                    t.exclusive,
-                    t.complete,
-                    tuple(t.held or ()),
+                    table=name,
+                    leaves=t.leaves,
+                    rows=rows,
+                    files_empty=t.empty,
+                    files_filled=t.filled,
+                    locked=t.locks,
+                    exclusive=t.exclusive,
+                    complete=t.complete,
+                    held=tuple(t.held or ()),
                 )
             )
         return tuple(sorted(found, key=lambda t: (-abs(t.rows), t.table)))

@@ -75,7 +75,7 @@ def shaped(
                     exit_code=Exit.USAGE,
                 )
     made = (*(Index(n) for n in indexes), *(Index(n, constraint=True) for n in unique))
-    shape = Shape(kind, columns, toastable, dropped, made)
+    shape = Shape(kind, columns, toastable=toastable, dropped=dropped, indexes=made)
     known(server, shape)
     if not partitions:
         return {shape: tables}

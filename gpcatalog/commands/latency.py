@@ -64,7 +64,17 @@ def predicted(
     for content in contents:
         where = Instance.COORDINATOR if content == -1 else Instance.SEGMENT
         found = footprint(generation, subjects, where, rounds=rounds, owned=owned)
-        out.append(Left(content, dict(found.rows), found.total, found.bytes, None, None, False))
+        out.append(
+            Left(
+                content=content,
+                predicted=dict(found.rows),
+                predicted_total=found.total,
+                predicted_bytes=found.bytes,
+                counted=None,
+                counted_total=None,
+                equal=False,
+            )
+        )
     return out
 
 

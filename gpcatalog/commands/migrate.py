@@ -203,11 +203,11 @@ def migrate(
     except ValueError as e:
         raise CatalogError(f"--window: {e}", exit_code=Exit.USAGE) from None
     request = Request(
-        mode,
-        runner,
-        not new_leaves,
-        lock_attempts,
-        lock_wait,
+        mode=mode,
+        runner=runner,
+        strict=not new_leaves,
+        attempts=lock_attempts,
+        wait_ms=lock_wait,
         window=seconds,
         merge_seconds=merge_partitions,
         run_owner_code=run_owner_code,

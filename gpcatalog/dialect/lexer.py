@@ -89,7 +89,7 @@ class LexError(Exception):
         self.offset = offset
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Tokens:
     """One statement's tokens as parallel lists, closed by an END token; offsets are into the whole
     text.
@@ -154,7 +154,7 @@ def scan(text: str, at: int, words: frozenset[str], *, script: bool = False) -> 
     `:name` is a variable, and the body of a SQL-standard function (BEGIN ATOMIC … END) holds
     semicolons.
     """
-    out = Tokens(text)
+    out = Tokens(text=text)
     kinds, values, starts, ends = out.kinds, out.values, out.starts, out.ends
     depth = brackets = atomic = 0
     match, size = _TOKEN.match, len(text)
@@ -283,7 +283,7 @@ def separated(tokens: Tokens, base: int) -> Tokens:
 
     Raises LexError as they do.
     """
-    out = Tokens(tokens.text, semicolon=tokens.semicolon, backslash=tokens.backslash)
+    out = Tokens(text=tokens.text, semicolon=tokens.semicolon, backslash=tokens.backslash)
     text, number = tokens.text, 0
     glued = set(tokens.glued)
     while number < len(tokens.kinds):

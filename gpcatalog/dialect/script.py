@@ -117,7 +117,7 @@ class Source:
         return [name for _, _, name in self.places_in(start, end)]
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Piece:
     """One statement as cut from a file, not read yet."""
 
@@ -136,7 +136,7 @@ class Piece:
     other: bool = False  # in a branch of \\if that may run instead of one before it
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Statement:
     """One statement as read.
 
@@ -251,7 +251,13 @@ def split(
                 if pending is not None and len(pending) > 1
                 else _skip_space(text, begin)
             )
-            yield Piece(source, start, at, None, SyntaxFault(error.offset, "", (), error.message))
+            yield Piece(
+                source=source,
+                start=start,
+                end=at,
+                tokens=None,
+                error=SyntaxFault(error.offset, "", (), error.message),
+            )
             pending = None
             continue
         interrupted = tokens.backslash
@@ -262,7 +268,9 @@ def split(
             tokens = (
                 pending
                 if pending is not None
-                else Tokens(text, ["END"], [""], [interrupted], [interrupted])
+                else Tokens(
+                    text=text, kinds=["END"], values=[""], starts=[interrupted], ends=[interrupted]
+                )
             )
         else:
             tokens = _join(pending, tokens)
@@ -286,10 +294,10 @@ def split(
                 if not sends:
                     if commands and len(tokens) <= 1 and not conditional and not session.skipping:
                         yield Piece(
-                            source,
-                            interrupted,
-                            interrupted + len(command.rstrip()),
-                            None,
+                            source=source,
+                            start=interrupted,
+                            end=interrupted + len(command.rstrip()),
+                            tokens=None,
                             command=session.substitute(command.strip())[0],
                             other=session.branch is Branch.OTHER,
                         )
@@ -316,10 +324,10 @@ def _pieces(source: Source, tokens: Tokens, session: Variables, sent: str) -> It
     if expanded is None:
         decisive = _decisive(source, tokens, missing) if lacking else ()
         yield Piece(
-            source,
-            start,
-            end,
-            tokens,
+            source=source,
+            start=start,
+            end=end,
+            tokens=tokens,
             command=sent,
             missing=lacking,
             decisive=decisive,
@@ -334,7 +342,14 @@ def _pieces(source: Source, tokens: Tokens, session: Variables, sent: str) -> It
         except LexError as error:
             fault = SyntaxFault(expanded.origin(error.offset), "", (), error.message)
             yield Piece(
-                source, start, end, None, fault, missing=lacking, reasons=reasons, other=other
+                source=source,
+                start=start,
+                end=end,
+                tokens=None,
+                error=fault,
+                missing=lacking,
+                reasons=reasons,
+                other=other,
             )
             return
         if len(inner) > 1:
@@ -344,7 +359,17 @@ def _pieces(source: Source, tokens: Tokens, session: Variables, sent: str) -> It
             )
             decisive = _decisive(source, inner, missing, expanded) if lacking else ()
             yield Piece(
-                source, first, last, inner, None, sent, expanded, lacking, decisive, reasons, other
+                source=source,
+                start=first,
+                end=last,
+                tokens=inner,
+                error=None,
+                command=sent,
+                expanded=expanded,
+                missing=lacking,
+                decisive=decisive,
+                reasons=reasons,
+                other=other,
             )
         if inner.backslash >= 0:
             return
@@ -398,14 +423,19 @@ def read(piece: Piece, wanted: tuple[Edition, ...]) -> Statement:
     start, end = piece.start, piece.end
     if piece.tokens is None and piece.error is None:
         return Statement(
-            piece.source, start, end, Outcome.COMMAND, command=piece.command, other=piece.other
+            source=piece.source,
+            start=start,
+            end=end,
+            outcome=Outcome.COMMAND,
+            command=piece.command,
+            other=piece.other,
         )
     if piece.tokens is None:
         return Statement(
-            piece.source,
-            start,
-            end,
-            Outcome.ERROR,
+            source=piece.source,
+            start=start,
+            end=end,
+            outcome=Outcome.ERROR,
             fault=piece.error,
             reasons=piece.reasons,
             other=piece.other,
@@ -430,14 +460,14 @@ def read(piece: Piece, wanted: tuple[Edition, ...]) -> Statement:
     else:
         found, outcome = None, Outcome.TYPED
     return Statement(
-        piece.source,
-        start,
-        end,
-        outcome,
-        tree,
-        by,
-        found,
-        words,
+        source=piece.source,
+        start=start,
+        end=end,
+        outcome=outcome,
+        tree=tree,
+        edition=by,
+        fault=found,
+        words=words,
         command=piece.command,
         missing=piece.missing,
         decisive=piece.decisive,
@@ -463,17 +493,17 @@ def _readings(piece: Piece) -> Iterator[tuple[Tokens, Expansion | None]]:
         else set()
     )
     dropped = Tokens(
-        tokens.text,
-        [
+        text=tokens.text,
+        kinds=[
             PSQLVAR if start in places else kind
             for kind, start in zip(tokens.kinds, tokens.starts, strict=True)
         ],
-        [
+        values=[
             f":{piece.missing[0]}" if start in places else value
             for value, start in zip(tokens.values, tokens.starts, strict=True)
         ],
-        tokens.starts,
-        tokens.ends,
+        starts=tokens.starts,
+        ends=tokens.ends,
     )
     text = without(dropped, unknown)
     if piece.expanded is not None:

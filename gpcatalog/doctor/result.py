@@ -37,7 +37,7 @@ class Section(msgspec.Struct, frozen=True):
     grant: tuple[str, ...] = ()
 
 
-class Doctor(msgspec.Struct, frozen=True):
+class Doctor(msgspec.Struct, kw_only=True, frozen=True):
     """The server, the role, and every section.
 
     notes: what holds besides: timeouts in force, free connections, segments that are down
@@ -55,7 +55,7 @@ class Doctor(msgspec.Struct, frozen=True):
     schema: str = SCHEMA
 
 
-class Facts(msgspec.Struct, frozen=True):
+class Facts(msgspec.Struct, kw_only=True, frozen=True):
     """What the server was asked.
 
     privileges:  the row of the probe of that name

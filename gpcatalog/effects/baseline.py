@@ -70,7 +70,7 @@ class _Constraint(msgspec.Struct):
     table: str | None
 
 
-class _Index(msgspec.Struct):
+class _Index(msgspec.Struct, kw_only=True):
     columns: Number
     unique: bool
     method: str
@@ -370,7 +370,7 @@ class Baseline:
         if oid is None:
             return None
         found = self._rows("SELECT * FROM relation WHERE oid = ?", (oid,))
-        reader = _Reader(self._edition, found[0])
+        reader = _Reader(edition=self._edition, root=found[0])
         reader.keys = self._rows(
             "SELECT * FROM partition_key WHERE root = ? ORDER BY level", (oid,)
         )
@@ -421,7 +421,7 @@ def _shape(row: dict[str, Any]) -> Shape:
     )
 
 
-@dataclass
+@dataclass(kw_only=True)
 class _Reader:
     """Builds a table of the schema state from its rows in a snapshot.
 
@@ -462,7 +462,7 @@ class _Reader:
         table.directory = bool(stored) and all(r["block_directory"] for r in stored)
         self._toast(table)
         table.levels = [
-            Level(str(k["strategy"]).lower(), tuple(str(k["key"] or "").split(", ")))
+            Level(strategy=str(k["strategy"]).lower(), keys=tuple(str(k["key"] or "").split(", ")))
             for k in self.keys
         ]
         self._templates(table)
@@ -614,11 +614,11 @@ class _Reader:
                 given = name.rpartition(f"_{row['level']}_prt_")[2]
             bounds += not default
             part = Partition(
-                name,
-                str(given or ""),
-                default,
-                Storage.HEAP if storage is Storage.NONE else storage,
-                bounds,
+                name=name,
+                partition=str(given or ""),
+                default=default,
+                storage=Storage.HEAP if storage is Storage.NONE else storage,
+                bounds=bounds,
                 bound=str(row["bound"] or ""),
                 born=len(table.columns) + table.dropped - int(row["columns"]) if table.known else 0,
                 oid=int(row["oid"]),

@@ -27,7 +27,7 @@ def _files(server: str, shape: Shape, filled: bool, instance: Instance) -> int:
     return model.relation_files(server, shape, FILLED if filled else model.EMPTY, instance)
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Effect:
     """What one statement does.
 

@@ -280,15 +280,15 @@ class PartitionExpander:
                 relation = named or child_name(parent, level + 1, name or str(number))
                 mine = bounds + (not default)
                 part = Partition(
-                    relation,
-                    name,
-                    default,
-                    storage,
-                    mine,
-                    lower,
-                    upper,
-                    closed,
-                    listed,
+                    name=relation,
+                    partition=name,
+                    default=default,
+                    storage=storage,
+                    bounds=mine,
+                    lower=lower,
+                    upper=upper,
+                    closed=closed,
+                    listed=listed,
                     born=self.table.dropped,
                     node=element,
                 )
@@ -319,7 +319,7 @@ def levels_of(by: exp.Expression) -> list[Level]:
             )
             for k in node.expressions
         )
-        out.append(Level(strategy, keys, node.args.get("template")))
+        out.append(Level(strategy=strategy, keys=keys, template=node.args.get("template")))
         node = node.args.get("subpartition")
     return out
 

@@ -308,7 +308,7 @@ class Size:
         return Size(self.leaves + other.leaves, total, segment)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Partition:
     """A partition's relation, with those below it.
 
@@ -347,7 +347,7 @@ class Partition:
             yield from child.walk()
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Level:
     """One level of partitioning: strategy, key columns, and the template for its parts."""
 

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from gpcatalog.effects.query_columns import Result
 
 
-@dataclass
+@dataclass(kw_only=True)
 class _Mark:
     """A savepoint or the begin of a transaction: the schema state there, and the effects since."""
 
@@ -810,7 +810,7 @@ class SchemaState:
 
     def _mark(self, name: str) -> _Mark:
         return _Mark(
-            name,
+            name=name,
             tables={key: table.copy() for key, table in self.tables.items()},
             leaf_of=dict(self.leaf_of),
             sequences=(set(self.sequences), set(self.unlogged_sequences)),

@@ -166,7 +166,7 @@ def commits(tree: exp.Expression) -> bool:
 
 def reverse(effects: Sequence[Effect]) -> Effect:
     """Return the effect of rolling back these statements."""
-    found = Effect("rollback")
+    found = Effect(verb="rollback")
     for effect in effects:
         found.reverse(effect)
         for reason in effect.unknown:

@@ -217,10 +217,10 @@ def _segments_chart(points: Sequence[Point]) -> str:
         "catalog bytes of each instance over time; a line that falls alone was vacuumed alone.",
         lines(
             Lines(
-                "catalog bytes of each instance over time",
-                found,
-                lambda x: f"{datetime.fromtimestamp(x, UTC):{form}}",
-                size,
+                title="catalog bytes of each instance over time",
+                curves=found,
+                x_text=lambda x: f"{datetime.fromtimestamp(x, UTC):{form}}",
+                y_text=size,
                 base=1024,
             )
         ),
@@ -388,10 +388,10 @@ def _latency_chart(growth: Growth) -> str:
         f"median of each snapshot against leaves; {own}.",
         lines(
             Lines(
-                "catalog scan against leaves",
-                found,
-                count,
-                lambda y: f"{y:.0f} ms" if y < 10_000 else f"{y / 1000:.0f} s",
+                title="catalog scan against leaves",
+                curves=found,
+                x_text=count,
+                y_text=lambda y: f"{y:.0f} ms" if y < 10_000 else f"{y / 1000:.0f} s",
             )
         ),
         f"{CATALOG_QUERY_SLOPE.source}; {CATALOG_QUERY_SLOPE.note}. One vendor's stand: your own"
@@ -430,10 +430,10 @@ def _forecast_chart(growth: Growth, points: Sequence[Point]) -> str:
         says,
         lines(
             Lines(
-                "partitions over time with a forecast",
-                found,
-                lambda x: f"{datetime.fromtimestamp(x, UTC):{form}}",
-                count,
+                title="partitions over time with a forecast",
+                curves=found,
+                x_text=lambda x: f"{datetime.fromtimestamp(x, UTC):{form}}",
+                y_text=count,
                 band=band,
                 limit=near,
             )

@@ -107,10 +107,10 @@ def _curve(points: Sequence[CurvePoint], plan: Plan) -> str:
         says,
         lines(
             Lines(
-                "leaves, catalog rows and files left against bytes rewritten",
-                found,
-                size,
-                lambda y: f"{y:.0%}",
+                title="leaves, catalog rows and files left against bytes rewritten",
+                curves=found,
+                x_text=size,
+                y_text=lambda y: f"{y:.0%}",
             )
         ),
         "estimate: cost model, sizes " + plan.source.sizes,

@@ -79,7 +79,7 @@ class Curve:
     dots: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Lines:
     """A chart of lines.
 

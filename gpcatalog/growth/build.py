@@ -58,15 +58,15 @@ def _series(
         return None
     line = _line(days, values)
     return Series(
-        what,
-        unit,
-        tuple(values),
-        known[-1],
-        known[-1] - known[0],
-        line.slope if line else None,
-        line.low if line else None,
-        line.high if line else None,
-        line.points if line else len(known),
+        what=what,
+        unit=unit,
+        values=tuple(values),
+        now=known[-1],
+        change=known[-1] - known[0],
+        per_day=line.slope if line else None,
+        per_day_low=line.low if line else None,
+        per_day_high=line.high if line else None,
+        points=line.points if line else len(known),
     )
 
 
@@ -168,14 +168,14 @@ def _instances(first: Point, last: Point, days: float) -> list[InstanceGrowth]:
         )
         out.append(
             InstanceGrowth(
-                content,
-                relation,
-                then.rows if then else None,
-                now.rows,
-                then.bytes if then else 0,
-                now.bytes,
-                rows / days if rows is not None and days > 0 else None,
-                (now.bytes - then.bytes) / days if then and days > 0 else None,
+                content=content,
+                relation=relation,
+                rows_then=then.rows if then else None,
+                rows_now=now.rows,
+                bytes_then=then.bytes if then else 0,
+                bytes_now=now.bytes,
+                rows_per_day=rows / days if rows is not None and days > 0 else None,
+                bytes_per_day=(now.bytes - then.bytes) / days if then and days > 0 else None,
             )
         )
     return out
@@ -221,7 +221,15 @@ def _diverging(points: Sequence[Point]) -> list[Divergence]:
                 ):
                     shrank = points[n].taken_at
             out.append(
-                Divergence(relation, content, bytes_, median, bytes_ / max(1, median), then, shrank)
+                Divergence(
+                    relation=relation,
+                    content=content,
+                    bytes=bytes_,
+                    median=median,
+                    ratio=bytes_ / max(1, median),
+                    then=then,
+                    shrank_at=shrank,
+                )
             )
     return sorted(out, key=lambda d: (-abs(d.bytes - d.median), d.relation, d.content))
 
@@ -271,20 +279,20 @@ def _growers(
         state = "there" if then and now else "new" if now else "dropped"
         tables.append(
             GrowingTable(
-                known.schema,
-                known.name,
-                state,
-                then.leaves if then else 0,
-                now.leaves if now else 0,
-                added[root],
-                dropped[root],
-                sum(
+                schema=known.schema,
+                name=known.name,
+                state=state,
+                leaves_then=then.leaves if then else 0,
+                leaves_now=now.leaves if now else 0,
+                added=added[root],
+                dropped=dropped[root],
+                rows=sum(
                     s * (r.class_rows + r.attribute_rows)
                     for s, r in ((1, now), (-1, then))
                     if r is not None
                 ),
-                _difference(then.files if then else 0, now.files if now else 0),
-                _difference(then.bytes if then else 0, now.bytes if now else 0),
+                files=_difference(then.files if then else 0, now.files if now else 0),
+                bytes=_difference(then.bytes if then else 0, now.bytes if now else 0),
             )
         )
     schemas: dict[str, list[GrowingTable]] = defaultdict(list)
@@ -297,9 +305,9 @@ def _growers(
 
     by_schema = [
         GrowingTable(
-            name,
-            f"{len(of):,} tables",
-            "there",
+            schema=name,
+            name=f"{len(of):,} tables",
+            state="there",
             leaves_then=total(of, "leaves_then") or 0,
             leaves_now=total(of, "leaves_now") or 0,
             added=total(of, "added") or 0,
@@ -349,7 +357,16 @@ def _churn(points: Sequence[Point], days: float) -> list[Churn]:
         passing = max(0, n["inserted"] - net) if net is not None else None
         rate = passing / days if passing is not None and days > 0 else None
         out.append(
-            Churn(content, relation, n["inserted"], n["updated"], n["deleted"], net, passing, rate)
+            Churn(
+                content=content,
+                relation=relation,
+                inserted=n["inserted"],
+                updated=n["updated"],
+                deleted=n["deleted"],
+                net=net,
+                passing=passing,
+                per_day=rate,
+            )
         )
     return out
 
@@ -431,9 +448,9 @@ def _forecasts(points: Sequence[Point], days: Sequence[float]) -> list[Forecast]
         state, expected, earliest, latest = reach(now, limit.value, line, last.taken_at, days[-1])
         out.append(
             Forecast(
-                what, limit.unit, now, limit.value, limit.source, limit.note, state,
-                line.slope if line else None, line.low if line else None, line.high if line else None,
-                expected, earliest, latest, line.points if line else len(set(days)),
+                what=what, unit=limit.unit, now=now, limit=limit.value, limit_source=limit.source, limit_note=limit.note, state=state,
+                per_day=line.slope if line else None, per_day_low=line.low if line else None, per_day_high=line.high if line else None,
+                expected=expected, earliest=earliest, latest=latest, points=line.points if line else len(set(days)),
             )
         )  # fmt: skip
     return out
@@ -462,14 +479,14 @@ def curves(series: Sequence[Sequence[Timing]]) -> list[Curve]:
         per = 10_000
         out.append(
             Curve(
-                title,
-                tuple(sorted(found)),
-                line.slope * per if line else None,
-                line.low * per if line and line.low is not None else None,
-                line.high * per if line and line.high is not None else None,
-                line.base if line else None,
-                published.value,
-                published.source,
+                what=title,
+                points=tuple(sorted(found)),
+                slope=line.slope * per if line else None,
+                slope_low=line.low * per if line and line.low is not None else None,
+                slope_high=line.high * per if line and line.high is not None else None,
+                base=line.base if line else None,
+                published=published.value,
+                source=published.source,
             )
         )
     return out
@@ -490,12 +507,12 @@ def _operation_days(point: Point, since: date) -> list[OperationDay]:
 def _last_operations(point: Point) -> list[LastOperation]:
     return [
         LastOperation(
-            r["schema"],
-            r["name"],
-            r["action"],
-            r["detail"] or "",
-            r["role"] or "",
-            r["done_at"].replace(tzinfo=UTC),
+            schema=r["schema"],
+            name=r["name"],
+            action=r["action"],
+            detail=r["detail"] or "",
+            role=r["role"] or "",
+            done_at=r["done_at"].replace(tzinfo=UTC),
         )
         for r in point.operations[:TOP]
     ]

@@ -42,7 +42,7 @@ class Grain(msgspec.Struct, frozen=True):
     most: int
 
 
-class TableLine(msgspec.Struct, frozen=True):
+class TableLine(msgspec.Struct, kw_only=True, frozen=True):
     """One table; rows of pg_class and pg_attribute on each instance; files and bytes of all
     segments, None when not read.
     """
@@ -163,15 +163,15 @@ def picture(snapshot: Snapshot) -> Picture:
     rows = snapshot.rows('SELECT * FROM root_total ORDER BY attribute_rows DESC, "schema", name')
     tables = tuple(
         TableLine(
-            r["schema"],
-            r["name"],
-            r["storage"],
-            int(r["leaves"]),
-            int(r["empty_leaves"]) if r["empty_leaves"] is not None else None,
-            int(r["class_rows"]),
-            int(r["attribute_rows"]),
-            int(r["files"]) if r["files"] is not None else None,
-            int(r["bytes"]) if r["bytes"] is not None else None,
+            schema=r["schema"],
+            name=r["name"],
+            storage=r["storage"],
+            leaves=int(r["leaves"]),
+            empty=int(r["empty_leaves"]) if r["empty_leaves"] is not None else None,
+            class_rows=int(r["class_rows"]),
+            attribute_rows=int(r["attribute_rows"]),
+            files=int(r["files"]) if r["files"] is not None else None,
+            bytes=int(r["bytes"]) if r["bytes"] is not None else None,
         )
         for r in rows
     )

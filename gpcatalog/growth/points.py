@@ -34,7 +34,7 @@ class CatalogSize:
     needed: int | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Root:
     """Totals of one partitioned or plain table.
 
@@ -52,7 +52,7 @@ class Root:
     bytes: int | None
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Point:
     """One snapshot.
 
@@ -148,11 +148,18 @@ def point(snapshot: Snapshot, *, leaves: bool) -> Point:
     )["n"]
     roots = {
         r["root"]: Root(
-            r["schema"], r["name"], r["kind"], r["storage"], int(r["leaves"]), int(r["class_rows"]), int(r["attribute_rows"]),
-            int(r["files"]) if r["files"] is not None else None, int(r["bytes"]) if r["bytes"] is not None else None,
+            schema=r["schema"],
+            name=r["name"],
+            kind=r["kind"],
+            storage=r["storage"],
+            leaves=int(r["leaves"]),
+            class_rows=int(r["class_rows"]),
+            attribute_rows=int(r["attribute_rows"]),
+            files=int(r["files"]) if r["files"] is not None else None,
+            bytes=int(r["bytes"]) if r["bytes"] is not None else None,
         )
         for r in snapshot.rows("SELECT * FROM root_total")
-    }  # fmt: skip
+    }
     hosts = snapshot.one(
         "SELECT count(DISTINCT hostname) AS n FROM instance WHERE content >= 0 AND role = 'p'"
     )["n"]

@@ -11,7 +11,7 @@ from gpcatalog.model.timing import Curve
 SCHEMA = "gpcatalog.growth/1"
 
 
-class Series(msgspec.Struct, frozen=True):
+class Series(msgspec.Struct, kw_only=True, frozen=True):
     """One figure over time.
 
     values:           one a point of `Growth.taken_at`; None where that snapshot lacks it
@@ -31,7 +31,7 @@ class Series(msgspec.Struct, frozen=True):
     points: int
 
 
-class InstanceGrowth(msgspec.Struct, frozen=True):
+class InstanceGrowth(msgspec.Struct, kw_only=True, frozen=True):
     """One catalog on one instance, first and last.
 
     rows: None when not known; rates: change / days, None for no time between.
@@ -47,7 +47,7 @@ class InstanceGrowth(msgspec.Struct, frozen=True):
     bytes_per_day: float | None
 
 
-class Divergence(msgspec.Struct, frozen=True):
+class Divergence(msgspec.Struct, kw_only=True, frozen=True):
     """A segment whose catalog is of another size than its fellows'.
 
     ratio:     its bytes / the median segment's; then: the same in the first snapshot
@@ -64,7 +64,7 @@ class Divergence(msgspec.Struct, frozen=True):
     shrank_at: datetime | None
 
 
-class GrowingTable(msgspec.Struct, frozen=True):
+class GrowingTable(msgspec.Struct, kw_only=True, frozen=True):
     """A table or schema and what it gained.
 
     added, dropped: leaves that came and went between snapshots.
@@ -84,7 +84,7 @@ class GrowingTable(msgspec.Struct, frozen=True):
     bytes: int | None
 
 
-class Churn(msgspec.Struct, frozen=True):
+class Churn(msgspec.Struct, kw_only=True, frozen=True):
     """Rows that came and went again in a catalog of one instance between two snapshots: temporary
     tables and rolled-back DDL.
 
@@ -117,7 +117,7 @@ class OperationDay(msgspec.Struct, frozen=True):
     truncated: int
 
 
-class LastOperation(msgspec.Struct, frozen=True):
+class LastOperation(msgspec.Struct, kw_only=True, frozen=True):
     """The newest CREATE, ALTER or TRUNCATE of a table (leaves are left out).
 
     detail: what was altered, as the server names it.
@@ -131,7 +131,7 @@ class LastOperation(msgspec.Struct, frozen=True):
     done_at: datetime
 
 
-class Forecast(msgspec.Struct, frozen=True):
+class Forecast(msgspec.Struct, kw_only=True, frozen=True):
     """When one limit will be reached.
 
     state:    "over", "reached" (a date is given), "not growing", "far" (not within 20 years), "too
@@ -156,7 +156,7 @@ class Forecast(msgspec.Struct, frozen=True):
     points: int
 
 
-class Growth(msgspec.Struct, frozen=True):
+class Growth(msgspec.Struct, kw_only=True, frozen=True):
     """Everything between the first and the last snapshot of a series. skipped: (file, reason)."""
 
     product: str

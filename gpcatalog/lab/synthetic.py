@@ -36,7 +36,7 @@ _BANNERS = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Spec:
     """One partitioned table.
 
@@ -307,11 +307,19 @@ def published(leaves: int = 5_400_000, tables: int = 331) -> list[Spec]:
     """
     each = leaves // tables
     shapes = [
-        Spec("days", step="day", start=date(2026, 12, 31), leaves=each),
-        Spec("hours", step="hour", start=date(2024, 9, 1), leaves=each),
-        Spec("regions", step="day", start=date(2024, 1, 1), leaves=max(2, each // 16), lists=16),
-        Spec("shops", step="month", start=date(2020, 1, 1), leaves=max(2, each // 200), lists=200),
-        Spec("numbers", step="integer", start=0, leaves=each),
+        Spec(name="days", step="day", start=date(2026, 12, 31), leaves=each),
+        Spec(name="hours", step="hour", start=date(2024, 9, 1), leaves=each),
+        Spec(
+            name="regions", step="day", start=date(2024, 1, 1), leaves=max(2, each // 16), lists=16
+        ),
+        Spec(
+            name="shops",
+            step="month",
+            start=date(2020, 1, 1),
+            leaves=max(2, each // 200),
+            lists=200,
+        ),
+        Spec(name="numbers", step="integer", start=0, leaves=each),
     ]
     found = []
     for n in range(tables):

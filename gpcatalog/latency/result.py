@@ -13,7 +13,7 @@ from gpcatalog.model.timing import Curve, Timing
 SCHEMA = "gpcatalog.latency/1"
 
 
-class Left(msgspec.Struct, frozen=True):
+class Left(msgspec.Struct, kw_only=True, frozen=True):
     """Dead catalog rows on one instance: predicted by the cost model, and counted in the probe's
     own transactions before each ROLLBACK.
 
@@ -30,7 +30,7 @@ class Left(msgspec.Struct, frozen=True):
     equal: bool
 
 
-class Activity(msgspec.Struct, frozen=True):
+class Activity(msgspec.Struct, kw_only=True, frozen=True):
     """DDL of one session at that moment; command: its first words; blocked_by: pid (role, state) of
     the sessions it waits for.
     """
@@ -44,7 +44,7 @@ class Activity(msgspec.Struct, frozen=True):
     blocked_by: str
 
 
-class Latency(msgspec.Struct, frozen=True):
+class Latency(msgspec.Struct, kw_only=True, frozen=True):
     """How long things took, what DDL would lock, and what the active probe left behind.
 
     log_hours:    how far back the server's log was read; None: it was not asked for
@@ -75,13 +75,13 @@ def activity_of(rows: list[dict[str, Any]]) -> tuple[Activity, ...]:
     """The rows of the probe `ddl_activity`."""
     return tuple(
         Activity(
-            r["pid"],
-            r["role"],
-            r["database"],
-            r["command"] or "?",
-            r["state"],
-            max(0.0, r["seconds"] or 0.0),
-            r["blocked_by"] or "",
+            pid=r["pid"],
+            role=r["role"],
+            database=r["database"],
+            command=r["command"] or "?",
+            state=r["state"],
+            seconds=max(0.0, r["seconds"] or 0.0),
+            blocked_by=r["blocked_by"] or "",
         )
         for r in rows
     )

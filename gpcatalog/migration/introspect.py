@@ -21,7 +21,7 @@ class ProbeRunner(Protocol):
     def __call__(self, name: str, /, **values: str) -> list[dict[str, Any]]: ...
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Column:
     """A live column; generated ones are computed by the server and never copied."""
 
@@ -203,7 +203,7 @@ def common_grants(parts: Sequence[Iterable[Grant]]) -> tuple[Grant, ...]:
     return _in_order(found)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Relation:
     """One relation of a partitioned table: the root, an intermediate or a leaf.
 
@@ -271,7 +271,7 @@ class Dependency:
     detail: str
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Table:
     """A partitioned table as it is now.
 
@@ -410,7 +410,7 @@ def read(ask: ProbeRunner, server: Server, root: int) -> Table | None:
         Dependency(r["oid"], r["fact"], r["detail"] or "")
         for r in ask("migration_hanging", root=str(root))
     )
-    return Table(server, relations[root], relations, hanging)
+    return Table(server=server, root=relations[root], relations=relations, hanging=hanging)
 
 
 def read_details(ask: ProbeRunner, table: Table, oids: Iterable[int]) -> None:
@@ -429,14 +429,14 @@ def read_details(ask: ProbeRunner, table: Table, oids: Iterable[int]) -> None:
             table.traits[row["oid"]][row["what"], row["name"]] = row["value"]
         for r in ask("migration_columns", oids=text):
             column = Column(
-                r["name"],
-                r["type"],
-                r["not_null"],
-                r["generated"],
-                r["statistics"],
-                r["options"],
-                r["acl"] or "",
-                r["encoding"],
+                name=r["name"],
+                type=r["type"],
+                not_null=r["not_null"],
+                generated=r["generated"],
+                statistics=r["statistics"],
+                options=r["options"],
+                acl=r["acl"] or "",
+                encoding=r["encoding"],
             )
             table.columns[r["oid"]] += (column,)
         for r in ask("migration_indexes", oids=text):

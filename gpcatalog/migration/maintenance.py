@@ -19,7 +19,7 @@ WORTH_FULL = (
 WORTH_ANY = 1 << 20  # reclaimable bytes on one instance below which a catalog is left alone
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Treatment:
     """What one catalog gets. needed, reclaimable: bytes of the worst instance."""
 
@@ -66,13 +66,13 @@ def treatments(report: Report) -> list[Treatment]:
         index_reclaimable = reclaimable - (worst.heap_reclaimable or 0)
         out.append(
             Treatment(
-                relation,
-                full,
-                not full and index_reclaimable >= WORTH_ANY // 2,
-                worst.needed_bytes or 0,
-                reclaimable,
-                worst.bloat or 1.0,
-                worst.content,
+                relation=relation,
+                full=full,
+                reindex=not full and index_reclaimable >= WORTH_ANY // 2,
+                needed=worst.needed_bytes or 0,
+                reclaimable=reclaimable,
+                bloat=worst.bloat or 1.0,
+                content=worst.content,
             )
         )
     return sorted(out, key=lambda t: -t.reclaimable)

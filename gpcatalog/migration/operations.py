@@ -260,7 +260,7 @@ class RefusedStep:
     reason: str
 
 
-@dataclass
+@dataclass(kw_only=True)
 class TableMigration:
     """Everything that is done to one table: forward and back, in order."""
 

@@ -25,7 +25,7 @@ class Runner(StrEnum):
     PLAIN = "plain"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Request:
     """How the files are to be written.
 

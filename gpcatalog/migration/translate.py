@@ -70,7 +70,7 @@ def translate(
             for schema, name in sorted(table.code)
         ),
     )
-    migration = TableMigration(live.context)
+    migration = TableMigration(context=live.context)
     migration.initial = [
         (f"{quote_ident_always(r.schema)}.{quote_ident_always(r.name)}", r.bound)
         for r in table.relations.values()

@@ -129,7 +129,7 @@ class BoundKind(StrEnum):
     UNPARSED = "unparsed"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Bound:
     """A bound, taken apart.
 
@@ -255,18 +255,25 @@ def _classic(text: str) -> Bound:
             break
     lower, lower_in = ends.get("START", (None, True))
     upper, upper_in = ends.get("END", (None, False))
-    return Bound(BoundKind.RANGE, text, lower, upper, lower_in, upper_in)
+    return Bound(
+        kind=BoundKind.RANGE,
+        text=text,
+        lower=lower,
+        upper=upper,
+        lower_inclusive=lower_in,
+        upper_inclusive=upper_in,
+    )
 
 
 def _declarative(text: str) -> Bound:
     rest = text[len("FOR VALUES") :].lstrip()
     if m := _HASH.match(rest):
-        return Bound(BoundKind.HASH, text, modulus=int(m[1]), remainder=int(m[2]))
+        return Bound(kind=BoundKind.HASH, text=text, modulus=int(m[1]), remainder=int(m[2]))
     if rest.startswith("IN"):
         inner, at = _inside(rest, rest.index("("))
         if rest[at:].strip():
             raise _Garbage(f"nothing was expected at {rest[at : at + 30]!r}")
-        return Bound(BoundKind.LIST, text, values=_terms(inner))
+        return Bound(kind=BoundKind.LIST, text=text, values=_terms(inner))
     if not rest.startswith("FROM"):
         raise _Garbage(f"FROM, IN or WITH was expected at {rest[:30]!r}")
     low, at = _inside(rest, rest.index("("))
@@ -280,10 +287,10 @@ def _declarative(text: str) -> Bound:
     if len(lower) != len(upper):
         raise _Garbage("its two ends have different numbers of columns")
     return Bound(
-        BoundKind.RANGE,
-        text,
-        None if all(t.kind is TermKind.MINVALUE for t in lower) else lower,
-        None if all(t.kind is TermKind.MAXVALUE for t in upper) else upper,
+        kind=BoundKind.RANGE,
+        text=text,
+        lower=None if all(t.kind is TermKind.MINVALUE for t in lower) else lower,
+        upper=None if all(t.kind is TermKind.MAXVALUE for t in upper) else upper,
     )
 
 
@@ -299,23 +306,23 @@ def parse(text: str | None) -> Bound:
     "a value was expected at 'f(x)'"
     """
     if text is None or not text.strip():
-        return Bound(BoundKind.NONE, text or "")
+        return Bound(kind=BoundKind.NONE, text=text or "")
     bare = text.strip()
     try:
         if bare == "DEFAULT":
-            return Bound(BoundKind.DEFAULT, text)
+            return Bound(kind=BoundKind.DEFAULT, text=text)
         if bare.startswith("FOR VALUES"):
             return _declarative(bare)
         if bare.startswith("VALUES"):
             inner, at = _inside(bare, bare.index("("))
             if bare[at:].strip():
                 raise _Garbage(f"nothing was expected at {bare[at : at + 30]!r}")
-            return Bound(BoundKind.LIST, text, values=_terms(inner))
+            return Bound(kind=BoundKind.LIST, text=text, values=_terms(inner))
         if bare.startswith(("START", "END")):
             return _classic(bare)
         raise _Garbage(f"it begins with {bare[:30]!r}")
     except (_Garbage, ValueError, RecursionError) as e:
-        return Bound(BoundKind.UNPARSED, text, reason=str(e) or type(e).__name__)
+        return Bound(kind=BoundKind.UNPARSED, text=text, reason=str(e) or type(e).__name__)
 
 
 # --- values on an axis ----------------------------------------------------------------------------

@@ -46,7 +46,7 @@ class Figure(msgspec.Struct, frozen=True):
     basis: str
 
 
-class Finding(msgspec.Struct, frozen=True):
+class Finding(msgspec.Struct, kw_only=True, frozen=True):
     """One problem found.
 
     rule:      id of the rule, kebab-case, states the problem

@@ -36,7 +36,7 @@ class Timing(msgspec.Struct, frozen=True):
     leaves: int | None = None
 
 
-class Curve(msgspec.Struct, frozen=True):
+class Curve(msgspec.Struct, kw_only=True, frozen=True):
     """One timing against leaves.
 
     points: (leaves, median ms); slope: own, ms for every 10,000 leaves; None with too few points.

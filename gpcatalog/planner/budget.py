@@ -17,7 +17,7 @@ NODES = 20_000
 _EPS = 1e-9
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Selection:
     """One point for every table.
 
@@ -241,7 +241,14 @@ def choose(cost: Floats, use: Floats, limit: Floats, *, nodes: int = NODES) -> S
     if not len(limit):
         choice = np.argmin(cost, axis=1) if len(cost) else np.zeros(0, np.int64)
         total = float(cost[tables, choice].sum())
-        return Selection(choice, np.zeros(0), total, total, True, np.zeros(0))
+        return Selection(
+            choice=choice,
+            multipliers=np.zeros(0),
+            cost=total,
+            bound=total,
+            exact=True,
+            use=np.zeros(0),
+        )
     least = use.min(axis=1).sum(axis=0) if len(cost) else np.zeros(len(limit))
     alone = [
         j for j in range(len(limit)) if least[j] > limit[j] + _EPS * max(1.0, abs(float(limit[j])))
@@ -262,5 +269,10 @@ def choose(cost: Floats, use: Floats, limit: Floats, *, nodes: int = NODES) -> S
         raise Infeasible([], least)
     total = float(cost[tables, best].sum())
     return Selection(
-        best, mu, total, total if ended else min(bound, total), ended, use[tables, best].sum(axis=0)
+        choice=best,
+        multipliers=mu,
+        cost=total,
+        bound=total if ended else min(bound, total),
+        exact=ended,
+        use=use[tables, best].sum(axis=0),
     )

@@ -62,7 +62,7 @@ def catalog_bytes(gen: Generation, cluster: Cluster, cost: Cost) -> float:
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class LeafClass:
     """What leaves that cost the same have in common; see the relation table of a snapshot.
 
@@ -86,7 +86,7 @@ class LeafClass:
     root: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class RootShape:
     """Columns and indexes of a root, as the snapshot's facts tell them.
 
@@ -189,7 +189,7 @@ def heap_files(segment: npt.NDArray[np.float64], block: int) -> npt.NDArray[np.f
     )
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Table:
     """Costs of every class under every target: arrays [class, target]; NaN where the server cannot
     have it.
@@ -254,7 +254,7 @@ class Table:
                     use = fresh if leaf else EMPTY
                     cost = relation_cost(gen, shape)
                     if leaf and root.other:
-                        cost += Cost(dict(root.other), dict(root.other))
+                        cost += Cost(coordinator=dict(root.other), segment=dict(root.other))
                     arrived = counted(relation_rows(gen, shape, Instance.SEGMENT, use)) - counted(
                         relation_rows(gen, shape)
                     )
@@ -274,13 +274,15 @@ class Table:
                 line.append(cost)
             costs.append(line)
         return cls(
-            rows,
-            more,
-            empty,
-            filled,
-            catalog,
-            np.array([max(1, c.columns) for c in classes], dtype=np.float64),
-            np.array([c.storage is Storage.AO_COLUMN for c in classes], dtype=np.bool_),
-            costs,
-            None if anew else cls.of(gen, cluster, classes, roots, anew=True),
+            rows=rows,
+            more=more,
+            empty=empty,
+            filled=filled,
+            catalog=catalog,
+            columns=np.array([max(1, c.columns) for c in classes], dtype=np.float64),
+            column_stored=np.array(
+                [c.storage is Storage.AO_COLUMN for c in classes], dtype=np.bool_
+            ),
+            costs=costs,
+            anew=None if anew else cls.of(gen, cluster, classes, roots, anew=True),
         )

@@ -37,7 +37,7 @@ NEAR = 1e-5  # share of the cost: nearer to the bound no more points are made
 WAYS = {"leaves": LEAVES, "files": FILES, "rewrite": REWRITE, "seconds": SECONDS}
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Curves:
     """Points of all tables.
 
@@ -73,7 +73,7 @@ class Curves:
         return solved
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Outcome:
     """The chosen points.
 
@@ -176,7 +176,14 @@ def build(
         done += len(chunk.roots)
         progress(f"planned {done} of {len(reader.roots)} tables")
     totals = np.concatenate(parts) if parts else np.zeros((0, len(RESOURCES), columns.shape[1]))
-    return Curves(columns, totals, problems if keep else None, before, stays, {})
+    return Curves(
+        columns=columns,
+        totals=totals,
+        problems=problems if keep else None,
+        before=before,
+        stays=stays,
+        picks={},
+    )
 
 
 def _enumerate(curves: Curves, objective: Floats, ways: list[int]) -> bool:
@@ -268,4 +275,11 @@ def decide(curves: Curves, objective: Floats, limits: dict[str, float]) -> Outco
     )
     if complete and chosen.exact:  # every grouping that nothing beats was among the points
         true_bound, bound = True, chosen.cost
-    return Outcome(chosen.choice, chosen.cost, bound, true_bound, chosen.exact, chosen.multipliers)
+    return Outcome(
+        choice=chosen.choice,
+        cost=chosen.cost,
+        bound=bound,
+        true_bound=true_bound,
+        exact=chosen.exact,
+        multipliers=chosen.multipliers,
+    )

@@ -23,7 +23,7 @@ _HEIGHTS = "▁▂▃▄▅▆▇█"
 BARS = 60  # leaves of one group that are drawn; the rest is told as a number
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Row:
     """One group of the chosen grouping.
 
@@ -206,12 +206,12 @@ class Explainer:
             )
             return [
                 Row(
-                    "the whole table",
-                    e - s,
-                    leaves,
-                    held,
-                    _bars(problem, s, e, max(highest, 1.0)),
-                    f"{said}: the policy says so",
+                    where="the whole table",
+                    units=e - s,
+                    leaves=leaves,
+                    bytes=held,
+                    bars=_bars(problem, s, e, max(highest, 1.0)),
+                    what=f"{said}: the policy says so",
                 )
             ]
         texts = self._texts()
@@ -270,14 +270,14 @@ class Explainer:
             row = self._row(a, b, texts, highest, what)
             found.append(
                 Row(
-                    row.where,
-                    row.units,
-                    row.leaves,
-                    row.bytes,
-                    row.bars,
-                    what,
-                    self._coarser(a, b, slot, chosen),
-                    finer,
+                    where=row.where,
+                    units=row.units,
+                    leaves=row.leaves,
+                    bytes=row.bytes,
+                    bars=row.bars,
+                    what=what,
+                    coarser=self._coarser(a, b, slot, chosen),
+                    finer=finer,
                 )
             )
         flush()
@@ -287,12 +287,12 @@ class Explainer:
         c = self.problem.chunk
         s = self.units[0]
         return Row(
-            printable(_where(self.root, self.problem, texts[a - s : b - s], a, b)),
-            b - a,
-            int(c.leaves[a:b].sum()),
-            float(c.bytes[a:b].sum()),
-            _bars(self.problem, a, b, max(highest, 1.0)),
-            what,
+            where=printable(_where(self.root, self.problem, texts[a - s : b - s], a, b)),
+            units=b - a,
+            leaves=int(c.leaves[a:b].sum()),
+            bytes=float(c.bytes[a:b].sum()),
+            bars=_bars(self.problem, a, b, max(highest, 1.0)),
+            what=what,
         )
 
     def _texts(self) -> list[str]:

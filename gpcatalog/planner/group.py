@@ -97,7 +97,7 @@ class Options:
     allowed: list[Bools]
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Problem:
     """One chunk, ready to be solved at any prices: units alone, candidates, and which belong to
     which table.
@@ -490,7 +490,14 @@ def prepare(
             [a[order] for a in groups.allowed],
         )
         group_edges = np.searchsorted(groups.start, unit_edges)
-    return Problem(chunk, alone, groups, unit_edges, group_edges, indexes)
+    return Problem(
+        chunk=chunk,
+        singles=alone,
+        groups=groups,
+        unit_edges=unit_edges,
+        group_edges=group_edges,
+        roots=indexes,
+    )
 
 
 def _cheapest(

@@ -23,7 +23,7 @@ class End(msgspec.Struct, frozen=True, omit_defaults=True):
     axis: int | None = None
 
 
-class Leaf(msgspec.Struct, frozen=True, omit_defaults=True):
+class Leaf(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):
     """A leaf as it was in the snapshot.
 
     partition: partition name (Greenplum 6; empty for EVERY partitions: address them FOR (value)),
@@ -65,7 +65,7 @@ class Unit(msgspec.Struct, frozen=True, omit_defaults=True):
     upper: End | None = None
 
 
-class NewLeaf(msgspec.Struct, frozen=True, omit_defaults=True):
+class NewLeaf(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):
     """A leaf that a step makes.
 
     name:      relation name within 63 bytes; partition: partition name (Greenplum 6: with `name`

@@ -39,7 +39,7 @@ class Source(msgspec.Struct, frozen=True):
     role: str = ""
 
 
-class Totals(msgspec.Struct, frozen=True):
+class Totals(msgspec.Struct, kw_only=True, frozen=True):
     """What a database has, or would have.
 
     leaves: leaf partitions; tables: unpartitioned tables; rows: catalog rows on one segment
@@ -60,7 +60,7 @@ class Totals(msgspec.Struct, frozen=True):
     catalog_query_ms: float
 
 
-class Effort(msgspec.Struct, frozen=True):
+class Effort(msgspec.Struct, kw_only=True, frozen=True):
     """What all steps cost: bytes rewritten (all segments), seconds (estimate), bytes a day read
     more (estimate), leaves by kind.
     """
@@ -73,7 +73,7 @@ class Effort(msgspec.Struct, frozen=True):
     dropped: int
 
 
-class LimitLine(msgspec.Struct, frozen=True):
+class LimitLine(msgspec.Struct, kw_only=True, frozen=True):
     """One limit of the call or the policy, what there was and what there will be."""
 
     name: str
@@ -85,7 +85,7 @@ class LimitLine(msgspec.Struct, frozen=True):
     source: str
 
 
-class CurvePoint(msgspec.Struct, frozen=True):
+class CurvePoint(msgspec.Struct, kw_only=True, frozen=True):
     """One point of the trade-off over all tables: press harder on what is gained, rewrite more."""
 
     gain: float
@@ -121,7 +121,7 @@ class Left(msgspec.Struct, frozen=True):
     examples: tuple[str, ...] = ()
 
 
-class TablePlan(msgspec.Struct, omit_defaults=True):
+class TablePlan(msgspec.Struct, kw_only=True, omit_defaults=True):
     """One partitioned table.
 
     `name` is fit for SQL; `fingerprint` is of its partitions (see `relations.fingerprint`).

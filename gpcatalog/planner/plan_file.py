@@ -192,7 +192,7 @@ class PartitionProfile(msgspec.Struct, frozen=True, omit_defaults=True):
     tablespace: int = 0
 
 
-class SourcePartitions(msgspec.Struct, omit_defaults=True):
+class SourcePartitions(msgspec.Struct, kw_only=True, omit_defaults=True):
     """Partitions that steps take, as columns; see `Leaf`.
 
     look: number in the table's `looks`; bound: number in `texts`.
@@ -211,7 +211,7 @@ class SourcePartitions(msgspec.Struct, omit_defaults=True):
     filled: Numbers = []  # 1, 0, or null where unknown
 
 
-class NewPartitions(msgspec.Struct, omit_defaults=True):
+class NewPartitions(msgspec.Struct, kw_only=True, omit_defaults=True):
     """Leaves that steps make, as columns; see `NewLeaf`.
 
     storing: number in the table's `storings`.
@@ -390,7 +390,9 @@ def _line(table: TablePlan, shared: _Shared) -> TableLine:
             if unit.oid not in at:
                 at[unit.oid] = len(rows)
                 rows.append(
-                    op.Leaf(unit.oid, unit.name, partition=unit.partition, bound=unit.bound)
+                    op.Leaf(
+                        oid=unit.oid, name=unit.name, partition=unit.partition, bound=unit.bound
+                    )
                 )
         line = _LINES[type(step)](
             **{name: getattr(step, name) for name in _OWN[type(step)]},
@@ -409,11 +411,11 @@ def _line(table: TablePlan, shared: _Shared) -> TableLine:
     looks: dict[PartitionProfile, int] = {}
     storings: dict[tuple[str, tuple[tuple[str, str], ...], int], int] = {}
     taken = SourcePartitions(
-        pack_numbers([r.oid for r in rows]),
-        pack_texts([r.name for r in rows]),
-        pack_texts([r.partition for r in rows]),
-        pack_numbers([shared(r.bound) for r in rows]),
-        pack_numbers(
+        oid=pack_numbers([r.oid for r in rows]),
+        name=pack_texts([r.name for r in rows]),
+        partition=pack_texts([r.partition for r in rows]),
+        bound=pack_numbers([shared(r.bound) for r in rows]),
+        look=pack_numbers(
             [
                 looks.setdefault(
                     PartitionProfile(r.schema, r.storage, r.options, r.tablespace), len(looks)
@@ -421,17 +423,17 @@ def _line(table: TablePlan, shared: _Shared) -> TableLine:
                 for r in rows
             ]
         ),
-        pack_numbers([r.rows for r in rows]),
-        pack_numbers([r.bytes for r in rows]),
-        pack_numbers([r.segment_bytes for r in rows]),
-        pack_numbers([None if r.filled is None else int(r.filled) for r in rows]),
+        rows=pack_numbers([r.rows for r in rows]),
+        bytes=pack_numbers([r.bytes for r in rows]),
+        segment_bytes=pack_numbers([r.segment_bytes for r in rows]),
+        filled=pack_numbers([None if r.filled is None else int(r.filled) for r in rows]),
     )
     making = NewPartitions(
-        pack_texts([m.name for m in made]),
-        pack_texts([m.partition for m in made]),
-        pack_numbers([shared(m.bound) for m in made]),
-        [m.path for m in made] if any(m.path for m in made) else [],
-        pack_numbers(
+        name=pack_texts([m.name for m in made]),
+        partition=pack_texts([m.partition for m in made]),
+        bound=pack_numbers([shared(m.bound) for m in made]),
+        path=[m.path for m in made] if any(m.path for m in made) else [],
+        storing=pack_numbers(
             [
                 storings.setdefault(
                     (m.storage, tuple(m.options.items()), m.tablespace), len(storings)
@@ -439,9 +441,9 @@ def _line(table: TablePlan, shared: _Shared) -> TableLine:
                 for m in made
             ]
         ),
-        pack_numbers([m.bytes for m in made]),
-        pack_numbers([m.segment_bytes for m in made]),
-        pack_numbers([m.like for m in made]),
+        bytes=pack_numbers([m.bytes for m in made]),
+        segment_bytes=pack_numbers([m.segment_bytes for m in made]),
+        like=pack_numbers([m.like for m in made]),
     )
     return TableLine(
         **{name: getattr(table, name) for name in _TABLE},
@@ -497,10 +499,22 @@ def _rows(table: TableLine, texts_: list[str]) -> list[op.Leaf]:
         k = looks[look]
         found.append(
             op.Leaf(
-                oid, name, k.schema, partition, texts_[bound], 0, 0, k.storage, k.options, k.tablespace,
-                float(cast("float", rows)), cast("int | None", size), cast("int | None", segment), None if filled is None else bool(filled),
+                oid=oid,
+                name=name,
+                schema=k.schema,
+                partition=partition,
+                bound=texts_[bound],
+                unit=0,
+                lane=0,
+                storage=k.storage,
+                options=k.options,
+                tablespace=k.tablespace,
+                rows=float(cast("float", rows)),
+                bytes=cast("int | None", size),
+                segment_bytes=cast("int | None", segment),
+                filled=None if filled is None else bool(filled),
             )
-        )  # fmt: skip
+        )
     return found
 
 
@@ -510,14 +524,29 @@ def _made(table: TableLine, texts_: list[str]) -> list[op.NewLeaf]:
     paths = m.path or [()] * len(bound)
     return [
         op.NewLeaf(
-            name, partition, texts_[at], path, s.storage, dict(s.options), s.tablespace,
-            cast("int | None", size), cast("int | None", segment), like,
+            name=name,
+            partition=partition,
+            bound=texts_[at],
+            path=path,
+            storage=s.storage,
+            options=dict(s.options),
+            tablespace=s.tablespace,
+            bytes=cast("int | None", size),
+            segment_bytes=cast("int | None", segment),
+            like=like,
         )
         for name, partition, at, path, s, size, segment, like in zip(
-            texts(m.name), texts(m.partition), bound, paths, (storings[x] for x in _places(m.storing)),
-            numbers(m.bytes), numbers(m.segment_bytes), _places(m.like), strict=True,
+            texts(m.name),
+            texts(m.partition),
+            bound,
+            paths,
+            (storings[x] for x in _places(m.storing)),
+            numbers(m.bytes),
+            numbers(m.segment_bytes),
+            _places(m.like),
+            strict=True,
         )
-    ]  # fmt: skip
+    ]
 
 
 def _table(table: TableLine, texts_: list[str], known_ends: dict[Family, Ends]) -> TablePlan:
@@ -537,9 +566,21 @@ def _table(table: TableLine, texts_: list[str], known_ends: dict[Family, Ends]) 
         if not number and not lane:
             return r
         return op.Leaf(
-            r.oid, r.name, r.schema, r.partition, r.bound, number, lane, r.storage, r.options, r.tablespace, r.rows, r.bytes,
-            r.segment_bytes, r.filled,
-        )  # fmt: skip
+            oid=r.oid,
+            name=r.name,
+            schema=r.schema,
+            partition=r.partition,
+            bound=r.bound,
+            unit=number,
+            lane=lane,
+            storage=r.storage,
+            options=r.options,
+            tablespace=r.tablespace,
+            rows=r.rows,
+            bytes=r.bytes,
+            segment_bytes=r.segment_bytes,
+            filled=r.filled,
+        )
 
     steps: list[op.AnyStep] = []
     for line in table.steps:

@@ -328,31 +328,31 @@ def _fill(
         distribution = next((d for o, d in root.facts.get("distribution", ()) if o == root.oid), "")
         tables.append(
             TablePlan(
-                root.oid,
-                root.schema,
-                root.name,
-                qualified(root.schema, root.name),
-                root.storage,
-                root.options,
-                root.key,
-                family_word(root),
-                root.level,
-                root.depth,
-                distribution,
-                root.leaves,
-                root.leaves - round(float(was[LEAVES] - will[LEAVES])),
-                round(float(was[ROWS])),
-                round(float(will[ROWS])),
-                round(float(was[FILES])),
-                round(float(will[FILES])),
-                round(float(was[CATALOG])),
-                round(float(will[CATALOG])),
-                round(float(will[REWRITE])),
-                round(float(will[SECONDS]), 3),
-                round(float(will[SCAN]), 1),
-                round(float(will[MERGES])),
-                round(float(will[CONVERTED])),
-                round(float(will[DROPPED])),
+                oid=root.oid,
+                schema=root.schema,
+                table=root.name,
+                name=qualified(root.schema, root.name),
+                storage=root.storage,
+                options=root.options,
+                key=root.key,
+                axis=family_word(root),
+                level=root.level,
+                depth=root.depth,
+                distribution=distribution,
+                leaves=root.leaves,
+                leaves_after=root.leaves - round(float(was[LEAVES] - will[LEAVES])),
+                rows=round(float(was[ROWS])),
+                rows_after=round(float(will[ROWS])),
+                files=round(float(was[FILES])),
+                files_after=round(float(will[FILES])),
+                catalog_bytes=round(float(was[CATALOG])),
+                catalog_bytes_after=round(float(will[CATALOG])),
+                rewrite=round(float(will[REWRITE])),
+                seconds=round(float(will[SECONDS]), 3),
+                scan_bytes_per_day=round(float(will[SCAN]), 1),
+                merges=round(float(will[MERGES])),
+                converted=round(float(will[CONVERTED])),
+                dropped=round(float(will[DROPPED])),
                 default=bool(curves.stays[root.index, int(KeepReason.DEFAULT)]),
                 alone=root.reason,
             )
@@ -372,13 +372,13 @@ def _fill(
     }
     lines = [
         LimitLine(
-            limits.NAMES[n],
-            seen[n][2],
-            v,
-            seen[n][0],
-            seen[n][1],
-            seen[n][1] <= v * (1 + 1e-9) + 1e-6,
-            "asked for",
+            name=limits.NAMES[n],
+            unit=seen[n][2],
+            limit=v,
+            before=seen[n][0],
+            after=seen[n][1],
+            kept=seen[n][1] <= v * (1 + 1e-9) + 1e-6,
+            source="asked for",
         )
         for n, v in asked.items()
     ]
@@ -395,26 +395,26 @@ def _fill(
             known = known_limits.limit(id)
             lines.append(
                 LimitLine(
-                    id,
-                    seen[value][2],
-                    known.value,
-                    seen[value][0],
-                    seen[value][1],
-                    seen[value][1] <= known.value,
-                    known.source,
+                    name=id,
+                    unit=seen[value][2],
+                    limit=known.value,
+                    before=seen[value][0],
+                    after=seen[value][1],
+                    kept=seen[value][1] <= known.value,
+                    source=known.source,
                 )
             )
     points: list[CurvePoint] = []
     for gain, sums in curve.whole(curves, rules.weights):
         point = CurvePoint(
-            gain,
-            rest.leaves + round(float(sums[LEAVES])),
-            round(rest.rows + float(sums[ROWS])),
-            round(rest.files + float(sums[FILES])),
-            round(float(sums[REWRITE])),
-            round(float(sums[SECONDS]), 1),
-            round(float(sums[SCAN]), 1),
-            not asked and gain == 1.0,
+            gain=gain,
+            leaves=rest.leaves + round(float(sums[LEAVES])),
+            rows=round(rest.rows + float(sums[ROWS])),
+            files=round(rest.files + float(sums[FILES])),
+            rewrite=round(float(sums[REWRITE])),
+            seconds=round(float(sums[SECONDS]), 1),
+            scan_bytes_per_day=round(float(sums[SCAN]), 1),
+            chosen=not asked and gain == 1.0,
         )
         if (
             points
@@ -432,24 +432,24 @@ def _fill(
     if asked:
         points.append(
             CurvePoint(
-                -1.0,
-                last.leaves,
-                last.rows,
-                last.files,
-                round(float(after[REWRITE])),
-                round(float(after[SECONDS]), 1),
-                round(float(after[SCAN]), 1),
-                True,
+                gain=-1.0,
+                leaves=last.leaves,
+                rows=last.rows,
+                files=last.files,
+                rewrite=round(float(after[REWRITE])),
+                seconds=round(float(after[SECONDS]), 1),
+                scan_bytes_per_day=round(float(after[SCAN]), 1),
+                chosen=True,
             )
         )
     points.sort(key=lambda x: (x.rewrite, -x.leaves))
     effort = Effort(
-        round(float(after[REWRITE])),
-        round(float(after[SECONDS]), 1),
-        round(float(after[SCAN]), 1),
-        round(float(after[MERGES])),
-        round(float(after[CONVERTED])),
-        round(float(after[DROPPED])),
+        rewrite=round(float(after[REWRITE])),
+        seconds=round(float(after[SECONDS]), 1),
+        scan_bytes_per_day=round(float(after[SCAN]), 1),
+        merges=round(float(after[MERGES])),
+        converted=round(float(after[CONVERTED])),
+        dropped=round(float(after[DROPPED])),
     )
     identity = hashlib.sha256(
         "\n".join(

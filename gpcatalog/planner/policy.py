@@ -229,7 +229,7 @@ class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     table: list[Rule] = []
 
 
-class ResolvedPolicy(msgspec.Struct, frozen=True):
+class ResolvedPolicy(msgspec.Struct, kw_only=True, frozen=True):
     """A rule made whole for one table: every key has a value; sizes in bytes, ages in days.
 
     See Rule.

@@ -149,9 +149,21 @@ class StepBuilder:
     def leaf(self, oid: int, unit: int, lane: int) -> Leaf:
         r = self.relation[oid]
         return Leaf(
-            oid, r.name, r.schema, r.partition_name, r.bound, unit, lane, r.storage, r.options, r.tablespace, r.tuples, r.bytes,
-            r.max_segment_bytes, r.filled,
-        )  # fmt: skip
+            oid=oid,
+            name=r.name,
+            schema=r.schema,
+            partition=r.partition_name,
+            bound=r.bound,
+            unit=unit,
+            lane=lane,
+            storage=r.storage,
+            options=r.options,
+            tablespace=r.tablespace,
+            rows=r.tuples,
+            bytes=r.bytes,
+            segment_bytes=r.max_segment_bytes,
+            filled=r.filled,
+        )
 
     def lanes(self, start: int, end: int) -> list[list[int]]:
         """Oids of the leaves of units start…end of one run, lane by lane, in the units' order."""
@@ -208,16 +220,16 @@ class StepBuilder:
             )
             found.append(
                 NewLeaf(
-                    new,
-                    label,
-                    path[-1].bound if path else "",
-                    tuple(p.partition_name or p.bound for p in path),
-                    storage.value,
-                    options,
-                    like.tablespace,
-                    size,
-                    segment,
-                    lane[-1],
+                    name=new,
+                    partition=label,
+                    bound=path[-1].bound if path else "",
+                    path=tuple(p.partition_name or p.bound for p in path),
+                    storage=storage.value,
+                    options=options,
+                    tablespace=like.tablespace,
+                    bytes=size,
+                    segment_bytes=segment,
+                    like=lane[-1],
                 )
             )
         return tuple(found)
@@ -270,9 +282,21 @@ class StepBuilder:
                 bounds += not at.is_default
                 at = self.relation[at.parent]
             one = LeafClass(
-                Storage(r.storage) if r.storage in self.reader.generation.storages else Storage.HEAP,
-                r.columns, r.toast, r.indexes, r.index_columns, r.owner, 0, "", "", bounds, False, -1,
-            )  # fmt: skip
+                storage=Storage(r.storage)
+                if r.storage in self.reader.generation.storages
+                else Storage.HEAP,
+                columns=r.columns,
+                toast=r.toast,
+                indexes=r.indexes,
+                index_columns=r.index_columns,
+                owner=r.owner,
+                tablespace=0,
+                options="",
+                persistence="",
+                bounds=bounds,
+                leaf=False,
+                root=-1,
+            )
             if one not in self._above:
                 shape = shape_of(self.reader.generation, one, self.reader.shapes[self.root.index])
                 self._above[one] = (
@@ -417,16 +441,18 @@ class StepBuilder:
         every = [o for lane in lanes for o in lane]
         new = tuple(
             NewLeaf(
-                self.relation[lane[0]].name,
-                self.relation[lane[0]].partition_name,
-                self.relation[lane[0]].bound,
-                tuple(p.partition_name or p.bound for p in self.path(lane[0], oid)),
-                target.value,
-                target_options(self.relation[lane[0]].options, target, classic=self.classic),
-                self.relation[lane[0]].tablespace,
-                self.relation[lane[0]].bytes,
-                self.relation[lane[0]].max_segment_bytes,
-                lane[0],
+                name=self.relation[lane[0]].name,
+                partition=self.relation[lane[0]].partition_name,
+                bound=self.relation[lane[0]].bound,
+                path=tuple(p.partition_name or p.bound for p in self.path(lane[0], oid)),
+                storage=target.value,
+                options=target_options(
+                    self.relation[lane[0]].options, target, classic=self.classic
+                ),
+                tablespace=self.relation[lane[0]].tablespace,
+                bytes=self.relation[lane[0]].bytes,
+                segment_bytes=self.relation[lane[0]].max_segment_bytes,
+                like=lane[0],
             )
             for lane in lanes
         )

@@ -290,10 +290,21 @@ def _shape(reader: Reader, root: Root, oid: int, *, anew: bool, bounds: int = 1)
         [oid],
     )
     one = costs.LeafClass(
-        Storage(r["storage"]) if r["storage"] in reader.generation.storages else Storage.HEAP,
-        int(r["columns"]), bool(r["toast"]), int(r["indexes"]), int(r["index_columns"]), int(r["owner"] or 0), int(r["tablespace"] or 0),
-        r["options"] or "", r["persistence"] or "", bounds, True, root.index,
-    )  # fmt: skip
+        storage=Storage(r["storage"])
+        if r["storage"] in reader.generation.storages
+        else Storage.HEAP,
+        columns=int(r["columns"]),
+        toast=bool(r["toast"]),
+        indexes=int(r["indexes"]),
+        index_columns=int(r["index_columns"]),
+        owner=int(r["owner"] or 0),
+        tablespace=int(r["tablespace"] or 0),
+        options=r["options"] or "",
+        persistence=r["persistence"] or "",
+        bounds=bounds,
+        leaf=True,
+        root=root.index,
+    )
     found = costs.shape_of(reader.generation, one, root_shape(root.facts, root.leaves), anew=anew)
     assert found is not None  # no storage is asked for but its own
     return found
@@ -362,9 +373,21 @@ def _above(reader: Reader, root: Root) -> Cost:
         [root.oid, max(1, root.level)],
     ):
         one = costs.LeafClass(
-            Storage(r["storage"]) if r["storage"] in reader.generation.storages else Storage.HEAP,
-            r["columns"], r["toast"], r["indexes"], r["index_columns"], r["owner"] or 0, 0, "", "", r["level"] - r["is_default"], False, -1,
-        )  # fmt: skip
+            storage=Storage(r["storage"])
+            if r["storage"] in reader.generation.storages
+            else Storage.HEAP,
+            columns=r["columns"],
+            toast=r["toast"],
+            indexes=r["indexes"],
+            index_columns=r["index_columns"],
+            owner=r["owner"] or 0,
+            tablespace=0,
+            options="",
+            persistence="",
+            bounds=r["level"] - r["is_default"],
+            leaf=False,
+            root=-1,
+        )
         shape = costs.shape_of(reader.generation, one, reader.shapes[root.index])
         if shape is not None:
             found += relation_cost(reader.generation, shape) * r["n"]
@@ -486,7 +509,7 @@ def _step(operation: str, scribe: StepBuilder, table: TablePlan) -> AnyStep:
                 ),
             )
         new = NewLeaf(
-            scribe.root.name,
+            name=scribe.root.name,
             storage=like.storage,
             options=option_pairs(like.options),
             tablespace=like.tablespace,
@@ -506,16 +529,16 @@ def _step(operation: str, scribe: StepBuilder, table: TablePlan) -> AnyStep:
     units = tuple(scribe.unit(r.parent) for r in leaves)
     news = tuple(
         NewLeaf(
-            scribe.relation[r.parent].name,
-            scribe.relation[r.parent].partition_name,
-            scribe.relation[r.parent].bound,
-            (),
-            r.storage,
-            option_pairs(r.options),
-            r.tablespace,
-            r.bytes,
-            r.max_segment_bytes,
-            r.oid,
+            name=scribe.relation[r.parent].name,
+            partition=scribe.relation[r.parent].partition_name,
+            bound=scribe.relation[r.parent].bound,
+            path=(),
+            storage=r.storage,
+            options=option_pairs(r.options),
+            tablespace=r.tablespace,
+            bytes=r.bytes,
+            segment_bytes=r.max_segment_bytes,
+            like=r.oid,
         )
         for r in leaves
     )

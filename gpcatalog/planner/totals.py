@@ -19,7 +19,7 @@ from gpcatalog.planner.plan import Source, Totals
 from gpcatalog.planner.sets.reader import Reader
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Rest:
     """What the optimiser does not touch: plain tables, roots, intermediates above the units, leaves
     of other depths.
@@ -64,12 +64,12 @@ def rest_of(reader: Reader, planned_leaves: int) -> Rest:
         "SELECT count(*) FILTER (kind = 'leaf') AS leaves, sum(bytes) AS bytes FROM relation"
     )
     return Rest(
-        tables,
-        counted["leaves"] - planned_leaves,
-        rows,
-        files,
-        catalog,
-        None if counted["bytes"] is None else int(counted["bytes"]),
+        tables=tables,
+        leaves=counted["leaves"] - planned_leaves,
+        rows=rows,
+        files=files,
+        catalog=catalog,
+        bytes=None if counted["bytes"] is None else int(counted["bytes"]),
     )
 
 
@@ -78,14 +78,14 @@ def totals(rest: Rest, sums: np.ndarray[Any, Any], segments: int) -> Totals:
     files = rest.files + float(sums[FILES])
     average = None if rest.bytes is None or files <= 0 else int(rest.bytes / (files * segments))
     return Totals(
-        leaves,
-        rest.tables,
-        round(rest.rows + float(sums[ROWS])),
-        round(rest.catalog + float(sums[CATALOG])),
-        round(files),
-        rest.bytes,
-        average,
-        known_limits.catalog_query_ms(leaves + rest.tables).value,
+        leaves=leaves,
+        tables=rest.tables,
+        rows=round(rest.rows + float(sums[ROWS])),
+        catalog_bytes=round(rest.catalog + float(sums[CATALOG])),
+        files=round(files),
+        bytes=rest.bytes,
+        average_file=average,
+        catalog_query_ms=known_limits.catalog_query_ms(leaves + rest.tables).value,
     )
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 LARGEST = 64 * 1024 * 1024  # bytes of a workload file
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class KeyPredicate:
     """One predicate on one column of one table.
 
@@ -267,7 +267,18 @@ def _predicate(node: Any, calls: float, now: datetime) -> list[tuple[str, str, K
         column = _column(node.this)
         low, high = _value(node.args["low"], now), _value(node.args["high"], now)
         if column and low[0] and high[0]:
-            return [(*column, KeyPredicate(low[1], high[1], True, True, calls))]
+            return [
+                (
+                    *column,
+                    KeyPredicate(
+                        low=low[1],
+                        high=high[1],
+                        low_inclusive=True,
+                        high_inclusive=True,
+                        calls=calls,
+                    ),
+                )
+            ]
         return []
     if isinstance(node, exp.In):
         column = _column(node.this)
@@ -275,8 +286,31 @@ def _predicate(node: Any, calls: float, now: datetime) -> list[tuple[str, str, K
         if column and values and all(known for known, _ in values):
             texts = sorted(t for _, t in values if t is not None)
             if texts and len(texts) == len(values):
-                return [(*column, KeyPredicate(texts[0], texts[-1], True, True, calls))]
-            return [(*column, KeyPredicate(None, None, True, True, calls, point=True))]
+                return [
+                    (
+                        *column,
+                        KeyPredicate(
+                            low=texts[0],
+                            high=texts[-1],
+                            low_inclusive=True,
+                            high_inclusive=True,
+                            calls=calls,
+                        ),
+                    )
+                ]
+            return [
+                (
+                    *column,
+                    KeyPredicate(
+                        low=None,
+                        high=None,
+                        low_inclusive=True,
+                        high_inclusive=True,
+                        calls=calls,
+                        point=True,
+                    ),
+                )
+            ]
         return []
     flips = {exp.GT: exp.LT, exp.GTE: exp.LTE, exp.LT: exp.GT, exp.LTE: exp.GTE, exp.EQ: exp.EQ}
     kind = type(node)
@@ -292,10 +326,40 @@ def _predicate(node: Any, calls: float, now: datetime) -> list[tuple[str, str, K
     if not known:
         return []
     if kind is exp.EQ:
-        return [(*column, KeyPredicate(text, text, True, True, calls, point=text is None))]
+        return [
+            (
+                *column,
+                KeyPredicate(
+                    low=text,
+                    high=text,
+                    low_inclusive=True,
+                    high_inclusive=True,
+                    calls=calls,
+                    point=text is None,
+                ),
+            )
+        ]
     if kind in (exp.GT, exp.GTE):
-        return [(*column, KeyPredicate(text, None, kind is exp.GTE, True, calls))]
-    return [(*column, KeyPredicate(None, text, True, kind is exp.LTE, calls))]
+        return [
+            (
+                *column,
+                KeyPredicate(
+                    low=text,
+                    high=None,
+                    low_inclusive=kind is exp.GTE,
+                    high_inclusive=True,
+                    calls=calls,
+                ),
+            )
+        ]
+    return [
+        (
+            *column,
+            KeyPredicate(
+                low=None, high=text, low_inclusive=True, high_inclusive=kind is exp.LTE, calls=calls
+            ),
+        )
+    ]
 
 
 def _narrowed(parts: list[KeyPredicate]) -> KeyPredicate:
@@ -308,9 +372,9 @@ def _narrowed(parts: list[KeyPredicate]) -> KeyPredicate:
     low = next((p for p in reversed(parts) if p.low is not None), None)
     high = next((p for p in reversed(parts) if p.high is not None), None)
     return KeyPredicate(
-        low.low if low else None,
-        high.high if high else None,
-        low.low_inclusive if low else True,
-        high.high_inclusive if high else True,
-        parts[0].calls,
+        low=low.low if low else None,
+        high=high.high if high else None,
+        low_inclusive=low.low_inclusive if low else True,
+        high_inclusive=high.high_inclusive if high else True,
+        calls=parts[0].calls,
     )

@@ -62,7 +62,7 @@ class Index:
     unique: bool
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Catalog:
     """What was measured of one catalog: rows by instance, widths of its tuples and index entries.
 
@@ -179,7 +179,7 @@ class CatalogSection:
         by_oid = {}
         for oid, row in relations.items():
             if row["relkind"] == "r" and row["namespace"] == 11:
-                one = Catalog(row["relation"], oid, row["shared"])
+                one = Catalog(name=row["relation"], oid=oid, shared=row["shared"])
                 if one.name == "pg_statistic" and self.session.monitored:
                     # the view shows the width of each row, not the sample values in it
                     one.source, one.width = f"{MONITOR}.pg_statistic", "t.row_bytes"

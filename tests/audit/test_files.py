@@ -76,11 +76,11 @@ def test_looking_ahead_is_the_sum_over_the_leaves(report: Report) -> None:
             shape = Shape(
                 Storage(r["storage"]),
                 r["columns"],
-                r["toast"],
+                toastable=r["toast"],
                 indexes=(Index(),) * r["indexes"],
                 place=Place.LEAF,
             )
-            row = Shape(Storage.AO_ROW, r["columns"], r["toast"], indexes=shape.indexes)
+            row = Shape(Storage.AO_ROW, r["columns"], toastable=r["toast"], indexes=shape.indexes)
             as_row[r["root"]] += 3 * relation_files("gp6", row, FILLED)
             if not r["filled"]:
                 growth[r["root"]] += 3 * (
@@ -136,7 +136,15 @@ def test_zero_size(report: Report) -> None:
 
 def test_orphans_and_missing(report: Report) -> None:
     def orphan(kind: str) -> Report:
-        one = Orphan(1, 4711, "base/5", 2, 5000, 90000.0, kind)
+        one = Orphan(
+            content=1,
+            node=4711,
+            folder="base/5",
+            files=2,
+            bytes=5000,
+            age_seconds=90000.0,
+            kind=kind,
+        )
         return changed(report, orphans=(one,), orphan_totals=(OrphanTotal(kind, 1, 2, 5000),))
 
     assert "base/4711" not in found(orphan("candidate"), "orphan-file-candidates")[0].title

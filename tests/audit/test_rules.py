@@ -22,7 +22,7 @@ from gpcatalog.store.snapshot import Snapshot
 
 MIB = 1 << 20
 DAY = timedelta(days=1)
-SMALL = Spec("t", leaves=3, columns=2, bytes=None)
+SMALL = Spec(name="t", leaves=3, columns=2, bytes=None)
 Row = dict[str, Any]
 
 
@@ -200,7 +200,7 @@ def leaves(
 ) -> Given:
     filled = 1 - empty / number
     spec = Spec(
-        "t",
+        name="t",
         leaves=number // max(1, lists),
         lists=lists,
         storage=storage,
@@ -224,7 +224,7 @@ def slots(number: int) -> dict[str, int]:
 
 
 def column_table(columns: int, leaves_: int, size: int, storage: str = "ao_column") -> Given:
-    spec = Spec("t", leaves=leaves_, columns=columns, storage=storage, bytes=size)
+    spec = Spec(name="t", leaves=leaves_, columns=columns, storage=storage, bytes=size)
     return Given(
         specs=(spec,),
         sql=(
@@ -365,8 +365,8 @@ CASES: dict[str, list[tuple[Given, Severity | None]]] = {
         (leaves(1100, empty=100), None),  # less than a tenth
     ],
     "default-partition-holds-rows": [
-        (Given(specs=(Spec("t", leaves=3, columns=2, default=True, default_filled=True),)), N),
-        (Given(specs=(Spec("t", leaves=3, columns=2, default=True),)), None),
+        (Given(specs=(Spec(name="t", leaves=3, columns=2, default=True, default_filled=True),)), N),
+        (Given(specs=(Spec(name="t", leaves=3, columns=2, default=True),)), None),
     ],
     "lock-slots-too-few": [
         (leaves(1000, "heap", settings=slots(1000)), W),
@@ -387,7 +387,7 @@ CASES: dict[str, list[tuple[Given, Severity | None]]] = {
                     "catalog": [catalog("pg_class", -1, MIB, MIB)],
                     "class_count": [counted(-1, 1, 4000)],
                 },
-                (Spec("t", leaves=100, bytes=None),),
+                (Spec(name="t", leaves=100, bytes=None),),
             ),
             INFO,
         ),
@@ -397,7 +397,7 @@ CASES: dict[str, list[tuple[Given, Severity | None]]] = {
                     "catalog": [catalog("pg_class", -1, MIB, MIB)],
                     "class_count": [counted(-1, 1, 400_000)],
                 },
-                (Spec("t", leaves=100, bytes=None),),
+                (Spec(name="t", leaves=100, bytes=None),),
             ),
             None,
         ),
@@ -407,7 +407,7 @@ CASES: dict[str, list[tuple[Given, Severity | None]]] = {
                     "catalog": [catalog("pg_class", -1, MIB, MIB)],
                     "class_count": [counted(-1, 1, 4000)],
                 },
-                (Spec("t", leaves=99, bytes=None),),
+                (Spec(name="t", leaves=99, bytes=None),),
             ),
             None,
         ),

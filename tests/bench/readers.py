@@ -104,7 +104,7 @@ def once(dsn: str, chosen: argparse.Namespace) -> tuple[float, float, float, flo
             Path(folder),
             plan,
             request=Request(
-                Mode(chosen.mode), merge_seconds=3600.0 if chosen.server_merges else 0.0
+                mode=Mode(chosen.mode), merge_seconds=3600.0 if chosen.server_merges else 0.0
             ),
         )
         files.run("0000_prepare.sql")

@@ -24,7 +24,7 @@ def cases(gen: Generation) -> Iterator[Case]:
     for storage in gen.storages:
         for toastable in (False, True):
             for indexes in ((), (Index(1),), (Index(2), Index(1))):
-                shape = Shape(storage, 5, toastable, indexes=indexes)
+                shape = Shape(storage, 5, toastable=toastable, indexes=indexes)
                 yield Case(shape)
                 for parts, defaults in (((3,), (False,)), ((2, 2), (True, False))):
                     yield Case(shape, parts, defaults, declarative=not gen.greenplum)

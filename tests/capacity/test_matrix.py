@@ -105,8 +105,8 @@ def shapes(gen: Generation) -> Iterator[Case]:
             (20, True, two),
             (100, True, one),
         ):
-            yield Case(Shape(storage, columns, toastable))
-            yield Case(Shape(storage, columns, toastable, indexes=indexed))
+            yield Case(Shape(storage, columns, toastable=toastable))
+            yield Case(Shape(storage, columns, toastable=toastable, indexes=indexed))
         basic = Shape(storage, 6, toastable=True)
         unique = not (gen.rule_catalogs and ao)
         constraints = (Index(1, constraint=True), Index(3, constraint=True)) if unique else ()
@@ -132,7 +132,7 @@ def shapes(gen: Generation) -> Iterator[Case]:
             yield Case(replace(basic, indexes=(Index(1),)), deleted=deleted)
         trees: list[Case] = []
         for toastable, indexes in ((False, plain), (True, two)):
-            shape = Shape(storage, 5, toastable, indexes=indexes)
+            shape = Shape(storage, 5, toastable=toastable, indexes=indexes)
             trees += [
                 Case(shape, (3,), (False,)),
                 Case(shape, (2,), (True,)),

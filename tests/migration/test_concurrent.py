@@ -77,7 +77,7 @@ def test_crowd(fixture: str, mode: Mode, request: pytest.FixtureRequest, tmp_pat
     )
     before = made.asked(dsn, "SELECT count(*) FROM t")[0][0]
     files = made.written(
-        dsn, tmp_path / "sql", made.plan_of(dsn), request=Request(mode, pause_s=0.1)
+        dsn, tmp_path / "sql", made.plan_of(dsn), request=Request(mode=mode, pause_s=0.1)
     )
     files.run("0000_prepare.sql")
     with Crowd(dsn, writers=2) as crowd:
@@ -103,7 +103,9 @@ def test_rows_that_come_after_the_copy(
     """Inserted, updated and deleted between the copy and the swap: what is looked at again under the lock is the truth."""
     dsn = fresh_database(request.getfixturevalue(fixture), "mig_late")
     table(dsn, fixture.startswith("gp"))
-    files = made.written(dsn, tmp_path / "sql", made.plan_of(dsn), request=Request(Mode.ONLINE))
+    files = made.written(
+        dsn, tmp_path / "sql", made.plan_of(dsn), request=Request(mode=Mode.ONLINE)
+    )
     files.run("0000_prepare.sql")
     name = files.forward()[0]
     text = (files.folder / name).read_text()

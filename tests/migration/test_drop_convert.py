@@ -60,7 +60,9 @@ def test_empty_leaves(
     ]
     gapped(dsn, fixture.startswith("gp"))
     picture, rows = zoo.picture(dsn, generation), made.rows_of(dsn, "t")
-    files = made.written(dsn, tmp_path / "sql", made.plan_of(dsn, DROPS), request=Request(mode))
+    files = made.written(
+        dsn, tmp_path / "sql", made.plan_of(dsn, DROPS), request=Request(mode=mode)
+    )
     assert files.steps == 1
     assert files.refused == []
     files.run("0000_prepare.sql")

@@ -123,7 +123,7 @@ def test_rows_and_files(
     names = zoo.make(dsn, generation)
     more_rows(dsn, names)
     plan = made.plan_of(dsn, made.EAGER + "merge_lists = 10\n")
-    files = made.written(dsn, tmp_path / "sql", plan, request=Request(mode))
+    files = made.written(dsn, tmp_path / "sql", plan, request=Request(mode=mode))
     assert files.refused == []
     said = promised(plan)
     own = of_the_server(files) if generation == "gp6" else 0

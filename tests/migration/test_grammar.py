@@ -79,7 +79,7 @@ def written_for(dsn: str, generation: str, folder: Path) -> Iterator[tuple[str, 
                     dsn,
                     folder / f"{what}{mode}{runner}",
                     plan,
-                    request=Request(mode, runner),
+                    request=Request(mode=mode, runner=runner),
                     count=True,
                 )
                 for name in files.names:

@@ -115,7 +115,7 @@ def test_row_that_is_gone_again(
     made.execute(dsn, "ALTER TABLE t OWNER TO mig_owner")
     rows = made.rows_of(dsn, "t")
     files = made.written(
-        dsn, tmp_path / "sql", made.plan_of(dsn), request=Request(Mode.ONLINE, pause_s=0.05)
+        dsn, tmp_path / "sql", made.plan_of(dsn), request=Request(mode=Mode.ONLINE, pause_s=0.05)
     )
     (name,) = files.forward()
     files.run("0000_prepare.sql")
@@ -140,7 +140,7 @@ def test_killed(fixture: str, mode: Mode, request: pytest.FixtureRequest, tmp_pa
     table(dsn, fixture.startswith("gp"))
     rows = made.rows_of(dsn, "t")
     files = made.written(
-        dsn, tmp_path / "sql", made.plan_of(dsn), request=Request(mode, pause_s=0.05)
+        dsn, tmp_path / "sql", made.plan_of(dsn), request=Request(mode=mode, pause_s=0.05)
     )
     name = files.forward()[0]
     files.run("0000_prepare.sql")

@@ -163,7 +163,7 @@ def test_killed(
         dsn,
         tmp_path / "sql",
         made.plan_of(dsn, POLICIES[policy]),
-        request=Request(mode, pause_s=0.05),
+        request=Request(mode=mode, pause_s=0.05),
     )
     assert files.refused == []
     scripts = files.forward()

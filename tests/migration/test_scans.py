@@ -153,7 +153,7 @@ def test_no_table_is_read_under_the_lock(
     made.execute(dsn, *{**SHAPES, **FLAT}[shape])
     rows = made.rows_of(dsn, "t")
     files = made.written(
-        dsn, tmp_path / "sql", made.plan_of(dsn, POLICY[rules]), request=Request(mode)
+        dsn, tmp_path / "sql", made.plan_of(dsn, POLICY[rules]), request=Request(mode=mode)
     )
     assert files.steps
     files.run("0000_prepare.sql")

@@ -103,7 +103,7 @@ def test_two_runs(server: str, mode: Mode, request: pytest.FixtureRequest, tmp_p
     """The first run waits for a writer; the second one leaves at once and changes nothing; afterwards it has nothing left to do."""
     dsn = fresh_database(request.getfixturevalue(server), "two_runs")
     made.execute(dsn, *table("t", greenplum=server.startswith("gp")))
-    files = made.written(dsn, tmp_path / "sql", made.plan_of(dsn), request=Request(mode))
+    files = made.written(dsn, tmp_path / "sql", made.plan_of(dsn), request=Request(mode=mode))
     (name,) = files.forward()
     files.run("0000_prepare.sql")
     before = made.rows_of(dsn, "t")

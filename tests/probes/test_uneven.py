@@ -112,7 +112,7 @@ def test_a_privilege_that_one_lacks_is_found(table: str, tmp_path: Path) -> None
 def merge(*leaves: int) -> op.Merge:
     return op.Merge(
         id="m", explanation="", gain=op.Gain(0, 0, 0, 0, 0), cost=op.Price(0, 0, 0, 0, 0), grain="month", partition="p", name="p", bound="",
-        lower=None, upper=None, units=(), leaves=tuple(op.Leaf(n, f"t_{n}") for n in leaves), new=(op.NewLeaf("p", like=leaves[-1]),),
+        lower=None, upper=None, units=(), leaves=tuple(op.Leaf(oid=n, name=f"t_{n}") for n in leaves), new=(op.NewLeaf(name="p", like=leaves[-1]),),
     )  # fmt: skip
 
 

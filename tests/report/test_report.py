@@ -167,7 +167,7 @@ def test_page_tells_what_a_plan_would_change(tmp_path: Path) -> None:
     path = synthetic.write(
         tmp_path / "s.gpcatalog",
         [
-            synthetic.Spec(name, leaves=540, start=date(2025, 1, 1), bytes=size << 20)
+            synthetic.Spec(name=name, leaves=540, start=date(2025, 1, 1), bytes=size << 20)
             for name, size in (("small", 1), ("large", 500), ("<script>alert(1)</script>", 2))
         ],
     )

@@ -45,7 +45,7 @@ def alter(state: SchemaState, tree: exp.Expression) -> Effect:
     actions += [
         tree.args[single] for single in ("action", "move") if tree.args.get(single) is not None
     ]
-    effect = Effect("alter", table, actions=actions)
+    effect = Effect(verb="alter", table=table, actions=actions)
     effect.exclusive = (table is None or (table.schema, table.name) in state.before) and any(
         type(a).__name__ not in WEAK_LOCK for a in actions
     )

@@ -53,7 +53,7 @@ def create(state: SchemaState, tree: exp.Create) -> Effect:
     if tree.find(exp.TemporaryProperty) is not None:
         schema, plain = qualified(name)
     if tree.args.get("exists") and (there := state.existing_table(schema, plain)) is not None:
-        return Effect("create", there)
+        return Effect(verb="create", table=there)
     table = Table(schema, plain, kind=str(kind))
     method, by, of = "", None, None
     parents: list[Table] = []
@@ -120,7 +120,9 @@ def create(state: SchemaState, tree: exp.Create) -> Effect:
 
 
 def created(state: SchemaState, table: Table, of: exp.Expression | None = None) -> Effect:
-    effect = Effect("create", table, unknown=list(table.unknown), new_parts=list(table.parts))
+    effect = Effect(
+        verb="create", table=table, unknown=list(table.unknown), new_parts=list(table.parts)
+    )
     if of is not None or (table.foreign and table.partitioned):
         effect.minor.append("rows of foreign keys of partitioned tables")
     if table.known:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @handles("DropObject")
 def drop(state: SchemaState, tree: exp.Expression) -> Effect:
-    effect = Effect("drop")
+    effect = Effect(verb="drop")
     if tree.args.get("indexes"):
         return drop_indexes(state, tree)
     kind = tree.args.get("kind")
@@ -37,7 +37,7 @@ def drop(state: SchemaState, tree: exp.Expression) -> Effect:
 @drops("TABLE", "MATERIALIZED VIEW")
 def drop_tables(state: SchemaState, tree: exp.Expression) -> Effect:
     """DROP TABLE and DROP MATERIALIZED VIEW."""
-    effect = Effect("drop")
+    effect = Effect(verb="drop")
     cascade = cascades(tree)
     dropped: set[tuple[str, str]] = set()  # by this statement
     for name in tree.args.get("names") or ():
@@ -82,7 +82,7 @@ def drop_foreign_keys(state: SchemaState, targets: list[Table], effect: Effect) 
 
 @handles("Truncate")
 def truncate(state: SchemaState, tree: exp.Expression) -> Effect:
-    effect = Effect("truncate", exclusive=True)
+    effect = Effect(verb="truncate", exclusive=True)
     for name in tree.args.get("tables") or ():
         table = state.find(name)
         if table is not None:

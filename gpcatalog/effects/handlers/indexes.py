@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def create_index(state: SchemaState, tree: exp.Create) -> Effect:
     target = tree.this.args["table"]
     table = state.find(target)
-    effect = Effect("index", table, index=tree)
+    effect = Effect(verb="index", table=table, index=tree)
     if table is None and (hit := state.partition(*qualified(target))) is not None:
         return _index_of_partition(state, *hit, tree, effect)
     if table is None or not table.known:
@@ -123,7 +123,7 @@ def owners_of_index(state: SchemaState, schema: str, index: str) -> list[Table]:
 
 
 def drop_indexes(state: SchemaState, tree: exp.Expression) -> Effect:
-    effect = Effect("alter")
+    effect = Effect(verb="alter")
     for name in tree.args["indexes"]:
         schema, plain = qualified(name) if not isinstance(name, exp.Dot) else ("", "")
         owners = owners_of_index(state, schema, plain) if plain else []

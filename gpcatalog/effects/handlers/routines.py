@@ -114,7 +114,7 @@ def do_block(state: SchemaState, tree: exp.Expression) -> Effect:
     text = " ".join(str(x.this) for x in tree.find_all(exp.Heredoc, exp.Literal, exp.RawString))
     note_code(state, text, "effect of a DO block")
     return Effect(
-        "call", unknown=["effect of the DO block"] if may_hold_ddl(text) or not text else []
+        verb="call", unknown=["effect of the DO block"] if may_hold_ddl(text) or not text else []
     )
 
 
@@ -157,7 +157,7 @@ def create_routine(state: SchemaState, tree: exp.Expression) -> Effect:
 
 @handles("CallProcedure")
 def call_procedure(state: SchemaState, tree: exp.Expression) -> Effect:
-    return Effect("call", unknown=["effect of the procedure"])
+    return Effect(verb="call", unknown=["effect of the procedure"])
 
 
 @handles("Explain")

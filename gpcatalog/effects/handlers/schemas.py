@@ -28,7 +28,7 @@ def create_schema(state: SchemaState, tree: exp.Expression) -> Effect:
         )
         if fold(tree.this) not in state.schemas:
             known.add(fold(tree.this))
-    effect = Effect("create" if tree.args.get("elements") else "")
+    effect = Effect(verb="create" if tree.args.get("elements") else "")
     outside = state.defaults
     try:
         if isinstance(tree.args.get("this"), exp.Identifier):
@@ -47,7 +47,7 @@ def drop_schemas(state: SchemaState, tree: exp.Expression) -> Effect:
     """DROP SCHEMA: with CASCADE all known objects in it; as for DROP TABLE IF EXISTS, an unknown
     schema does not exist.
     """
-    effect = Effect("drop", minor=["catalog rows of the dropped objects"])
+    effect = Effect(verb="drop", minor=["catalog rows of the dropped objects"])
     names = [
         fold(n if isinstance(n, exp.Identifier) else n.args.get("this"))
         for n in tree.args.get("simple") or tree.args.get("names") or ()

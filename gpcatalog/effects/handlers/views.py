@@ -25,7 +25,7 @@ def create_view(state: SchemaState, tree: exp.Create) -> Effect:
     """A view has one row in pg_class and one per column in pg_attribute; its dependencies are not
     counted.
     """
-    effect = Effect("view", minor=["dependencies of a view"])
+    effect = Effect(verb="view", minor=["dependencies of a view"])
     name = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
     given = tree.this.expressions if isinstance(tree.this, exp.Schema) else []
     key, query = state.new_name(name), tree.args.get("expression")
@@ -78,7 +78,7 @@ def _output(
 
 @drops("VIEW", "EXTERNAL TABLE", "EXTERNAL WEB TABLE", "FOREIGN TABLE")
 def drop_views(state: SchemaState, tree: exp.Expression) -> Effect:
-    effect = Effect("drop", minor=["dependencies of a view"])
+    effect = Effect(verb="drop", minor=["dependencies of a view"])
     for name in tree.args.get("names") or ():
         key = state.known_name(name, state.views)
         if key not in state.views and tree.args.get("exists"):
@@ -149,7 +149,7 @@ def create_external(state: SchemaState, tree: exp.Create, kind: str) -> Effect:
     pg_attribute.
     """
     effect = Effect(
-        kind.lower(),
+        verb=kind.lower(),
         minor=[
             f"rows of {'an external' if kind == 'EXTERNAL TABLE' else 'a foreign'} table in other"
             " catalogs"
@@ -190,7 +190,7 @@ def alter_foreign(state: SchemaState, tree: exp.Expression) -> Effect:
     more = sum(type(a).__name__ == "AddColumn" for a in actions)
     key = state.known_name(tree.this, state.views)
     effect = Effect(
-        "alter",
+        verb="alter",
         unknown=(
             ["whether the column exists"]
             if any(a.args.get("if_not_exists") for a in actions)

@@ -13,7 +13,7 @@ from gpcatalog.planner.sets.rates import Intervals
 from gpcatalog.planner.sets.roots import Root
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Chunk:
     """Some tables' partition sets, all arrays in order: units by (table, set, axis), leaves by
     (run, lane, unit).

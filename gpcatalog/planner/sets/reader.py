@@ -142,18 +142,18 @@ class Reader:
         for n, i in enumerate(first.tolist()):
             r = self._shape_rows[int(at[i])]
             one = LeafClass(
-                Storage(r["storage"]) if r["storage"] in set(Storage) else Storage.OTHER,
-                int(r["columns"]),
-                bool(r["toast"]),
-                int(r["indexes"]),
-                int(r["index_columns"]),
-                int(r["owner"] or 0),
-                int(r["tablespace"] or 0),
-                r["options"] or "",
-                r["persistence"] or "",
-                int(bounds[i]),
-                bool(leaf[i]),
-                int(root[i]),
+                storage=Storage(r["storage"]) if r["storage"] in set(Storage) else Storage.OTHER,
+                columns=int(r["columns"]),
+                toast=bool(r["toast"]),
+                indexes=int(r["indexes"]),
+                index_columns=int(r["index_columns"]),
+                owner=int(r["owner"] or 0),
+                tablespace=int(r["tablespace"] or 0),
+                options=r["options"] or "",
+                persistence=r["persistence"] or "",
+                bounds=int(bounds[i]),
+                leaf=bool(leaf[i]),
+                root=int(root[i]),
             )
             codes[n] = self._classes.setdefault(one, len(self._classes))
         return codes[inverse]

@@ -52,7 +52,7 @@ class Key:
         return found
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Root:
     """One partitioned table.
 
@@ -361,16 +361,16 @@ def load_roots(snapshot: Snapshot, policy: Policy, lock_limit: float | None) -> 
         if rule not in memo:
             memo[rule] = wishes_for(policy, r["schema"], r["name"])
         root = Root(
-            r["oid"],
-            r["schema"],
-            r["name"],
-            r["storage"],
-            r["options"] or "",
-            r["depth"],
-            r["leaves"],
-            keys.get(r["oid"], []),
-            memo[rule],
-            facts.get(r["oid"], {}),
+            oid=r["oid"],
+            schema=r["schema"],
+            name=r["name"],
+            storage=r["storage"],
+            options=r["options"] or "",
+            depth=r["depth"],
+            leaves=r["leaves"],
+            keys=keys.get(r["oid"], []),
+            wishes=memo[rule],
+            facts=facts.get(r["oid"], {}),
             index=len(roots),
         )
         _choose_level(root)
