@@ -28,6 +28,34 @@ BODIES = (
         "INSERT INTO held VALUES (1); SELECT ROW('x', 1000.0, 25, '(2,2)'); SELECT NULL::void",
         True,
     ),
+    (
+        "plpgsql",
+        "DECLARE n int; t text := 'held'; BEGIN EXECUTE 'SELECT count(*) FROM ' || t INTO n; END",
+        True,
+    ),
+    (
+        "plpgsql",
+        "DECLARE r record; t text := 'held'; BEGIN FOR r IN EXECUTE 'select * from ' || t || ' where a > 0' LOOP"
+        " NULL; END LOOP; END",
+        True,
+    ),
+    (
+        "plpgsql",
+        "DECLARE n int; t text := 'x'; BEGIN EXECUTE 'SELECT length(''' || t || ''')' INTO n; END",
+        True,
+    ),
+    ("plpgsql", "DECLARE t text := 'makes'; BEGIN EXECUTE 'SELECT ' || t || '()'; END", False),
+    (
+        "plpgsql",
+        "DECLARE t text := 'makes'; BEGIN EXECUTE 'SELECT * FROM ' || t || '()'; END",
+        False,
+    ),
+    ("plpgsql", "BEGIN EXECUTE 'SELECT * FROM held, ' || 'makes()'; END", False),
+    (
+        "plpgsql",
+        "BEGIN EXECUTE 'SELECT a FROM held' || '; CREATE TABLE made (a int)'; END",
+        False,
+    ),
     ("plpgsql", "BEGIN CREATE TABLE made (a int); END", False),
     ("plpgsql", "BEGIN EXECUTE 'CREATE TABLE made (a int)'; END", False),
     ("plpgsql", "BEGIN EXECUTE 'CREATE' || ' TABLE made (a int)'; END", False),

@@ -32,9 +32,10 @@ _DDL = re.compile(
     r"\b(?:create|alter|drop|execute|perform|import|refresh|reindex|cluster|discard|call|into\s+(?:temp|table|unlogged))\b",
     re.IGNORECASE,
 )
+# of a function that may be another's
 _CALL = re.compile(
-    r"""\bselect\s+[\w"]+\.[\w"]+\s*\(""", re.IGNORECASE
-)  # of a function that may be another's
+    r"""\bselect\s+(?!pg_catalog\.|gp_toolkit\.)[\w"]+\.[\w"]+\s*\(""", re.IGNORECASE
+)
 # a literal behind EXECUTE: constant up to the end of the statement, or one that changes rows,
 # whatever is put behind it
 _CONSTANT = re.compile(
@@ -43,6 +44,11 @@ _CONSTANT = re.compile(
 _CHANGES_ROWS = re.compile(
     r"\bexecute\s+'\s*(?:insert\s+into|update|delete\s+from)\b", re.IGNORECASE
 )
+# one that begins with SELECT, and the rest of the statement
+_READS_ROWS = re.compile(
+    r"\bexecute\s+('\s*select\b(?:[^']|'')*')((?:[^;']|'(?:[^']|'')*')*)", re.IGNORECASE
+)
+_NAME_IS_CALLED = re.compile(r"\|\|\s*'\s*\(")  # a name that is put together stands before it
 _INTO = re.compile(
     r"^'?\s*(?:with|select)\b[^;]*\binto\b|;\s*select\b[^;]*\binto\b", re.IGNORECASE
 )  # it makes a table, but in PL/pgSQL
@@ -56,12 +62,32 @@ def may_hold_ddl(body: str) -> bool:
     (False, True)
     >>> may_hold_ddl("BEGIN EXECUTE 'DELETE FROM ' || name; END"), may_hold_ddl("BEGIN EXECUTE statement; END")
     (False, True)
+    >>> may_hold_ddl("BEGIN EXECUTE 'SELECT count(*) FROM ' || name INTO n; END")
+    False
+    >>> may_hold_ddl("BEGIN EXECUTE 'SELECT 1' || '; CREATE TABLE t ()'; END")
+    True
     """
     body = _CONSTANT.sub(
         lambda found: found[0] if _INTO.search(found[1]) else f" {found[1]} ", body
     )
     body = _CHANGES_ROWS.sub(" ", body)
+    body = _READS_ROWS.sub(_read, body)
     return bool(_DDL.search(body) or _CALL.search(body))
+
+
+def _read(found: re.Match[str]) -> str:
+    """Return an EXECUTE of a query without the word, if what is put into it is the name of a table
+    or a string.
+
+    EXECUTE runs no SELECT INTO; all that its literals name and call stays in the text.
+    """
+    query, rest = found[1], found[2]
+    reads = re.search(r"\bfrom\b", query, re.IGNORECASE) or query[1:-1].count("''") % 2
+    return (
+        found[0]
+        if _INTO.search(query) or not reads or _NAME_IS_CALLED.search(rest)
+        else (f" {query} {rest}")
+    )
 
 
 @handles("Except", "Intersect", "Select", "Union")
