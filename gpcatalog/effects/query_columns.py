@@ -246,10 +246,10 @@ def result_of(state: SchemaState, tree: exp.Expression) -> Result | None:
     for name, kind in found:
         if not isinstance(kind, exp.DataType):
             return None
-        plain, typmod = catalog_type(kind)
+        plain, _ = catalog_type(kind)
         if plain.startswith("any"):
             return None
-        columns.append(Column(name, plain, typmod))
+        columns.append(Column(name, plain, -1))  # a function keeps no length of its result
     if len(columns) == 1 and not columns[0].name:
         said = found[0][1].args.get("kind")
         parts = (

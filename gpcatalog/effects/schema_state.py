@@ -20,8 +20,10 @@ from gpcatalog.dialect.version import Edition
 from gpcatalog.effects import auxiliary_rows
 from gpcatalog.effects.calendar import Unknown
 from gpcatalog.effects.effect import Effect
+from gpcatalog.effects.handlers.hidden_code import HiddenCode
 from gpcatalog.effects.handlers.nodes import cascades
 from gpcatalog.effects.handlers.registry import (
+    AFTER,
     HANDLERS,
     MINOR,
     NO_EFFECT,
@@ -63,6 +65,7 @@ class _Mark:
     routines: dict[str, bool]
     bodies: dict[str, str]
     results: dict[str, Result | None]
+    hidden: HiddenCode
     schemas: tuple[set[str], set[str]]
     recalled: set[tuple[str, str]]
     renamed_schemas: dict[str, str]
@@ -122,6 +125,7 @@ class SchemaState:
         self.results: dict[
             str, Result | None
         ] = {}  # what functions of the script give; None: several of one name, or unknown
+        self.hidden = HiddenCode()
         self.doubt = ""  # what made the state of tables and settings unknown
         self.opaque = False  # something ran whose text is not read
         self.views: dict[tuple[str, str], View] = {}  # and external and foreign tables
@@ -696,6 +700,12 @@ class SchemaState:
 
     def effect_of(self, tree: exp.Expression) -> Effect:
         """Apply a statement that begins or ends no transaction."""
+        effect = self._effect_of(tree)
+        for look in AFTER:
+            look(self, tree, effect)
+        return effect
+
+    def _effect_of(self, tree: exp.Expression) -> Effect:
         kind = type(tree).__name__
         handler = HANDLERS.get(kind)
         if handler is None:
@@ -821,6 +831,7 @@ class SchemaState:
             routines=dict(self.routines),
             bodies=dict(self.bodies),
             results=dict(self.results),
+            hidden=self.hidden.copy(),
             schemas=(set(self.schemas), set(self.schemas_unknown)),
             recalled=set(self.recalled),
             renamed_schemas=dict(self.renamed_schemas),
@@ -832,6 +843,7 @@ class SchemaState:
         self.types, self.views = mark.types, mark.views
         self.routines, self.bodies, self.results = mark.routines, mark.bodies, mark.results
         self.schemas, self.schemas_unknown = mark.schemas
+        self.hidden = mark.hidden
         self.recalled, self.renamed_schemas = mark.recalled, mark.renamed_schemas
         self.defaults, self.at_commit, self._by_name = mark.defaults, mark.at_commit, None
         return reverse(mark.effects)

@@ -47,6 +47,7 @@ SETUP = (
     "CREATE FUNCTION single(i int, OUT x numeric) AS 'SELECT 1.5' LANGUAGE sql",
     "CREATE FUNCTION both_ways(INOUT x int, INOUT y text) AS 'SELECT 1, NULL::text' LANGUAGE sql",
     "CREATE FUNCTION tabled(int) RETURNS TABLE (x int, y date) AS 'SELECT 1, NULL::date' LANGUAGE sql",
+    "CREATE FUNCTION sized(int) RETURNS TABLE (x varchar(5), y char(3)) AS 'SELECT NULL::varchar(5), NULL::char(3)' LANGUAGE sql",
     "CREATE FUNCTION records(int) RETURNS SETOF record AS 'SELECT 1, 2' LANGUAGE sql",
     "CREATE FUNCTION same(anyelement) RETURNS anyelement AS 'SELECT $1' LANGUAGE sql",
     "CREATE FUNCTION twice(int) RETURNS int AS 'SELECT 1' LANGUAGE sql",
@@ -101,6 +102,8 @@ QUERIES = [
         for ordinality in ("", " WITH ORDINALITY")
         for alias in ("", " AS f", " f(k)")
     ),
+    "SELECT * FROM sized(1)",
+    "SELECT x, y FROM sized(1) f",
     "SELECT * FROM records(1) AS (p int, q int)",
     "SELECT * FROM records(1) AS r(p int, q varchar(4))",
     "SELECT one(1) AS a, many(1) AS b, single(1) AS c, twice(1) AS d, of_code() AS e",
@@ -121,7 +124,8 @@ def test_the_server_agrees(server: str, request: pytest.FixtureRequest) -> None:
             state.apply(statement.tree)
         for query in QUERIES:
             try:
-                described = conn.execute(f"{query} LIMIT 0".encode()).description or []
+                cursor = conn.execute(f"{query} LIMIT 0".encode())
+                described = cursor.description or []
             except psycopg.Error:
                 continue  # there is no such operator
             accepted += 1
@@ -142,6 +146,11 @@ def test_the_server_agrees(server: str, request: pytest.FixtureRequest) -> None:
                 real,
             )
             told += all(c.type for c in derived)
+            # a length that is taken for known decides about TOAST
+            lengths = [cursor.pgresult.fmod(i) for i in range(len(derived))]
+            for column, length in zip(derived, lengths, strict=True):
+                if column.type in ("varchar", "bpchar") and column.typmod >= 0:
+                    assert column.typmod == length, (query, column, length)
     assert accepted > 500
     assert told / accepted > 0.7  # else nothing is tested
 

@@ -111,3 +111,70 @@ def test_a_call_that_is_told_to_change_nothing_changes_nothing(
                     assert not harmless, body
                     continue
             assert (before == after) or not harmless, body
+
+
+NOT_SEEN = "CREATE FUNCTION fires() RETURNS trigger AS $$ BEGIN CREATE TABLE made (a int); RETURN NEW; END $$ LANGUAGE plpgsql;"
+EVENT = "CREATE FUNCTION event() RETURNS event_trigger AS $$ BEGIN CREATE TABLE made (a int); END $$ LANGUAGE plpgsql;"
+# statements before, the one that runs the code without a word of it in its own text
+HIDDEN = {
+    "insert": ((), "INSERT INTO held SELECT 1 FROM makes()"),
+    "update": (("INSERT INTO held VALUES (1)",), "UPDATE held SET a = (SELECT 1 FROM makes())"),
+    "values": ((), "VALUES (makes())"),
+    "table": ((), "CREATE TABLE copy AS SELECT 1 AS a FROM makes()"),
+    "prepared": (("PREPARE p AS SELECT makes()",), "EXECUTE p"),
+    "trigger": (
+        (NOT_SEEN, "CREATE TRIGGER t BEFORE INSERT ON held FOR EACH ROW EXECUTE PROCEDURE fires()"),
+        "INSERT INTO held VALUES (2)",
+    ),
+    "event trigger": (
+        (
+            EVENT,
+            "CREATE EVENT TRIGGER e ON ddl_command_end WHEN TAG IN ('CREATE VIEW') EXECUTE PROCEDURE event()",
+        ),
+        "CREATE VIEW seen AS SELECT 1 AS a",
+    ),
+}
+SEEN_AGAIN = {
+    "disabled": (
+        (*HIDDEN["event trigger"][0], "ALTER EVENT TRIGGER e DISABLE"),
+        "CREATE VIEW seen AS SELECT 1 AS a",
+    ),
+    "dropped": (
+        (*HIDDEN["event trigger"][0], "DROP EVENT TRIGGER e"),
+        "CREATE VIEW seen AS SELECT 1 AS a",
+    ),
+    "other table": (
+        (*HIDDEN["trigger"][0], "CREATE TABLE free (a int)"),
+        "INSERT INTO free VALUES (2)",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", [*HIDDEN, *SEEN_AGAIN])
+def test_code_that_a_statement_does_not_name(name: str, pg_dsn: str) -> None:
+    before, last = HIDDEN.get(name) or SEEN_AGAIN[name]
+    script = [
+        "CREATE TABLE held (a int)",
+        MAKES.rstrip(";"),
+        *(s.rstrip(";") for s in before),
+        last,
+    ]
+    found = run([Source(";\n".join(script) + ";")], Settings(server="pg15")).statements
+    assert found[-1].cost.complete is (name in SEEN_AGAIN), found[-1]
+    with psycopg.connect(fresh_database(pg_dsn, "hidden"), autocommit=True) as conn:
+        for statement in script:
+            conn.execute(statement.encode())
+        made = conn.execute("SELECT to_regclass('made') IS NOT NULL").fetchone()
+    assert made == (name in HIDDEN,)
+
+
+def test_a_schema_is_created_in_the_servers_order(pg_dsn: str) -> None:
+    text = "CREATE SCHEMA s CREATE INDEX i ON t (a) CREATE VIEW v AS SELECT a FROM t CREATE TABLE t (a serial, b int UNIQUE);"
+    found = run([Source(text + "DROP SCHEMA s CASCADE;")], Settings(server="pg15")).statements
+    with psycopg.connect(fresh_database(pg_dsn, "ordered"), autocommit=True) as conn:
+        conn.execute(text.encode())
+        rows = conn.execute("SELECT count(*) FROM pg_class WHERE relnamespace = 's'::regnamespace")
+        (counted,) = rows.fetchone() or (0,)
+    for one, sign in zip(found, (1, -1), strict=True):
+        assert one.cost.complete, one
+        assert one.cost.rows_coordinator["pg_class"] == sign * counted

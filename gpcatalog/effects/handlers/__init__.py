@@ -6,6 +6,7 @@ from gpcatalog.effects.handlers import (  # noqa: F401 - importing them register
     alter_table,
     create_table,
     drops,
+    hidden_code,
     indexes,
     routines,
     schemas,

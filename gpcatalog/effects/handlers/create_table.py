@@ -211,7 +211,7 @@ def columns_of_query(
         return
     given = [fold(n.this if isinstance(n, exp.ColumnDef) else n) for n in names]
     found = [replace(c, name=given[i] if i < len(given) else c.name) for i, c in enumerate(found)]
-    table.columns = [Column(c.name, c.type, c.typmod) for c in found]
+    table.columns = [Column(c.name, *state.types.resolved(c.type, c.typmod)) for c in found]
     note_toast(state, table)
 
 

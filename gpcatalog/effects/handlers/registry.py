@@ -18,6 +18,8 @@ Handler = Callable[["SchemaState", Any], Effect]
 HANDLERS: dict[str, Handler] = {}
 
 
+AFTER: list[Callable[[SchemaState, Any, Effect], None]] = []
+"""What looks at every statement behind its handler."""
 DROPS: dict[str, Handler] = {}  # of DROP, by the kind of object
 
 

@@ -104,15 +104,20 @@ def select(state: SchemaState, tree: exp.Expression) -> Effect:
     return created(state, table)
 
 
-def note_calls(state: SchemaState, tree: exp.Expression, effect: Effect) -> Effect:
+def note_calls(
+    state: SchemaState, tree: exp.Expression, effect: Effect, *, direct: bool = True
+) -> Effect:
     """Note calls of functions that may run DDL: those of this script, and known ones such as
     create_parent().
+
+    direct: the statement is a SELECT; without FROM, a function of another schema may be of that kind
     """
     for call in tree.find_all(exp.Anonymous, gx.FunctionCall):
         path = call.this if isinstance(call.this, str) else call.this.sql("greenplum")
         schema, _, name = str(path).lower().replace('"', "").rpartition(".")
         alone = (
-            tree.args.get("from_") is None
+            direct
+            and tree.args.get("from_") is None
             and bool(schema)
             and schema.rsplit(".", 1)[-1] not in _OF_THE_SERVER
         )

@@ -18,6 +18,15 @@ if TYPE_CHECKING:
     from gpcatalog.effects.schema_state import SchemaState
 
 
+_ELEMENTS = ("SEQUENCE", "TABLE", "VIEW", "INDEX")
+
+
+def _order(element: exp.Expression) -> int:
+    """The server creates a schema's sequences first, then tables, views, indexes and the rest."""
+    kind = "SEQUENCE" if "Sequence" in type(element).__name__ else element.args.get("kind")
+    return _ELEMENTS.index(kind) if kind in _ELEMENTS else len(_ELEMENTS)
+
+
 @handles("CreateSchema")
 def create_schema(state: SchemaState, tree: exp.Expression) -> Effect:
     if isinstance(tree.args.get("this"), exp.Identifier):
@@ -35,7 +44,7 @@ def create_schema(state: SchemaState, tree: exp.Expression) -> Effect:
             state.defaults = outside.with_({"search_path": fold(tree.this)})
         elif tree.args.get("elements"):
             effect.add_unknown("name of the schema")
-        for element in tree.args.get("elements") or ():
+        for element in sorted(tree.args.get("elements") or (), key=_order):
             effect.include(state.effect_of(element))
     finally:
         state.defaults = outside
