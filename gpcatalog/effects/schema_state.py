@@ -43,6 +43,7 @@ from gpcatalog.effects.relations import (
     qualified,
 )
 from gpcatalog.effects.session import Defaults, commits, reverse
+from gpcatalog.effects.straight_code import Routine
 from gpcatalog.effects.types import Types
 from gpcatalog.errors import CatalogError
 
@@ -64,6 +65,7 @@ class _Mark:
     at_commit: list[tuple[str, str]]
     routines: dict[str, bool]
     bodies: dict[str, str]
+    code: dict[str, Routine | None]
     results: dict[str, Result | None]
     hidden: HiddenCode
     schemas: tuple[set[str], set[str]]
@@ -122,6 +124,8 @@ class SchemaState:
             str, bool
         ] = {}  # functions that the script makes, and whether their text may hold DDL
         self.bodies: dict[str, str] = {}  # the text of those
+        self.code: dict[str, Routine | None] = {}  # functions by name; None: several of one name
+        self.running: set[str] = set()  # functions whose statements are applied now
         self.results: dict[
             str, Result | None
         ] = {}  # what functions of the script give; None: several of one name, or unknown
@@ -749,8 +753,11 @@ class SchemaState:
                 )
                 if self.results.get(name) is not None:
                     del self.results[name]
+                if self.code.get(name) is not None:
+                    del self.code[name]
         elif kind in ("AlterFunction", "AlterRoutine"):
             self.results = dict.fromkeys(self.results)
+            self.code = dict.fromkeys(self.code)
 
     def _may_be_used(self, tree: exp.Expression) -> bool:
         """Whether a relation may depend on one of the functions that are dropped: a view, an index,
@@ -830,6 +837,7 @@ class SchemaState:
             at_commit=list(self.at_commit),
             routines=dict(self.routines),
             bodies=dict(self.bodies),
+            code=dict(self.code),
             results=dict(self.results),
             hidden=self.hidden.copy(),
             schemas=(set(self.schemas), set(self.schemas_unknown)),
@@ -843,7 +851,7 @@ class SchemaState:
         self.types, self.views = mark.types, mark.views
         self.routines, self.bodies, self.results = mark.routines, mark.bodies, mark.results
         self.schemas, self.schemas_unknown = mark.schemas
-        self.hidden = mark.hidden
+        self.hidden, self.code = mark.hidden, mark.code
         self.recalled, self.renamed_schemas = mark.recalled, mark.renamed_schemas
         self.defaults, self.at_commit, self._by_name = mark.defaults, mark.at_commit, None
         return reverse(mark.effects)

@@ -95,7 +95,8 @@ def test_a_call_that_is_told_to_change_nothing_changes_nothing(
             function = f"CREATE FUNCTION tried() RETURNS void AS $$ {body} $$ LANGUAGE {language} VOLATILE;"
             script = f"CREATE TABLE held (a int);\n{MAKES}\n{function}\nSELECT tried();"
             called = run([Source(script)], Settings(server=server)).statements[-1]
-            assert called.cost.complete is harmless, body
+            nothing = called.cost.complete and not called.cost.rows_coordinator
+            assert nothing is harmless, body
             with conn.transaction(force_rollback=True):
                 try:
                     conn.execute("SET LOCAL check_function_bodies = off")
@@ -159,13 +160,19 @@ def test_code_that_a_statement_does_not_name(name: str, pg_dsn: str) -> None:
         *(s.rstrip(";") for s in before),
         last,
     ]
-    found = run([Source(";\n".join(script) + ";")], Settings(server="pg15")).statements
-    assert found[-1].cost.complete is (name in SEEN_AGAIN), found[-1]
+    found = run([Source(";\n".join(script) + ";")], Settings(server="pg15")).statements[-1]
+    counted = []
     with psycopg.connect(fresh_database(pg_dsn, "hidden"), autocommit=True) as conn:
         for statement in script:
+            (relations,) = conn.execute("SELECT count(*) FROM pg_class").fetchone() or (0,)
+            counted.append(relations)
             conn.execute(statement.encode())
-        made = conn.execute("SELECT to_regclass('made') IS NOT NULL").fetchone()
-    assert made == (name in HIDDEN,)
+        row = conn.execute("SELECT count(*), to_regclass('made') IS NOT NULL FROM pg_class")
+        after, made = row.fetchone() or (0, False)
+    assert made is (name in HIDDEN)
+    assert found.cost.complete or name in HIDDEN
+    if found.cost.complete:
+        assert found.cost.rows_coordinator.get("pg_class", 0) == after - counted[-1]
 
 
 def test_a_schema_is_created_in_the_servers_order(pg_dsn: str) -> None:
@@ -178,3 +185,81 @@ def test_a_schema_is_created_in_the_servers_order(pg_dsn: str) -> None:
     for one, sign in zip(found, (1, -1), strict=True):
         assert one.cost.complete, one
         assert one.cost.rows_coordinator["pg_class"] == sign * counted
+
+
+# bodies whose statements run one after the other: the effect of a call is known
+STRAIGHT = (
+    (
+        "plpgsql",
+        "BEGIN DROP TABLE IF EXISTS made; CREATE TABLE made (a int, b text); INSERT INTO made VALUES (1); END",
+    ),
+    (
+        "plpgsql",
+        "DECLARE n int; BEGIN SELECT count(*) INTO n FROM held; CREATE TABLE made (a int); n := n + 1; END",
+    ),
+    (
+        "plpgsql",
+        "BEGIN -- a comment; with a semicolon\n ALTER TABLE held ADD COLUMN b text DEFAULT 'x;y'; PERFORM 1; RETURN; END",
+    ),
+    ("plpgsql", "BEGIN CREATE INDEX made_i ON held (a); DROP TABLE held; END;"),
+    ("plpgsql", "BEGIN PERFORM inner_one(); CREATE TABLE made (a int); END"),
+    ("plpgsql", "<<b>> BEGIN CREATE TABLE made (a int); END"),
+    ("plpgsql", "BEGIN CREATE TABLE made (a int); RETURN; CREATE TABLE more (a int); END"),
+    ("plpgsql", "BEGIN RAISE NOTICE '%', 1; CREATE TABLE made (a int); END"),
+    ("sql", "CREATE TABLE made (a int, b text); SELECT NULL::void"),
+)
+BRANCHES = (
+    ("plpgsql", "BEGIN IF false THEN CREATE TABLE made (a int); END IF; END"),
+    (
+        "plpgsql",
+        "BEGIN FOR i IN 1..2 LOOP CREATE TABLE made (a int); DROP TABLE made; END LOOP; END",
+    ),
+    (
+        "plpgsql",
+        "BEGIN CREATE TABLE made (a int); RAISE EXCEPTION 'x'; EXCEPTION WHEN OTHERS THEN NULL; END",
+    ),
+    ("plpgsql", "BEGIN EXECUTE 'CREATE TABLE made (a int)'; END"),
+    ("plpgsql", "BEGIN CREATE TABLE made (a int); RAISE 'stop'; END"),
+)
+INNER = "CREATE FUNCTION inner_one() RETURNS void AS $$ BEGIN CREATE TABLE within (a text); END $$ LANGUAGE plpgsql"
+
+
+@pytest.mark.parametrize("call", ["SELECT tried()", "SELECT * FROM tried()", "DO"])
+@pytest.mark.parametrize("server", ["gp6", "gp7", "pg15"])
+def test_a_body_without_branches_is_the_sum_of_its_statements(
+    server: str, call: str, request: pytest.FixtureRequest
+) -> None:
+    fixture = "pg_dsn" if server == "pg15" else f"{server}_dsn"
+    counted = "SELECT (SELECT count(*) FROM pg_class), (SELECT count(*) FROM pg_attribute)"
+    with psycopg.connect(
+        fresh_database(request.getfixturevalue(fixture), "straight"), autocommit=True
+    ) as conn:
+        for language, body in (*STRAIGHT, *BRANCHES):
+            if call == "DO" and language == "sql":
+                continue
+            function = f"CREATE FUNCTION tried() RETURNS void AS $$ {body} $$ LANGUAGE {language}"
+            last = f"DO $$ {body} $$" if call == "DO" else call
+            script = [
+                "CREATE TABLE held (a int)",
+                INNER,
+                *([function] if call != "DO" else []),
+                last,
+            ]
+            found = run([Source(";\n".join(script) + ";")], Settings(server=server)).statements[-1]
+            known = found.cost.complete
+            if "<<" not in body:
+                assert known is ((language, body) in STRAIGHT), (body, found)
+            if not known:
+                continue
+            with conn.transaction(force_rollback=True):
+                conn.execute("SET LOCAL check_function_bodies = off")
+                for statement in script[:-1]:
+                    conn.execute(statement.encode())
+                before = conn.execute(counted.encode()).fetchone()
+                conn.execute(last.encode())
+                after = conn.execute(counted.encode()).fetchone()
+            assert before is not None
+            assert after is not None
+            rows = found.cost.rows_coordinator
+            predicted = (rows.get("pg_class", 0), rows.get("pg_attribute", 0))
+            assert predicted == (after[0] - before[0], after[1] - before[1]), body

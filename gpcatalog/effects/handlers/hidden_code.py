@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from gpcatalog.effects.effect import Effect
 from gpcatalog.effects.handlers.registry import AFTER
-from gpcatalog.effects.handlers.routines import note_calls
+from gpcatalog.effects.handlers.routines import note_calls, run_once
 from gpcatalog.effects.relations import fold, qualified
 
 if TYPE_CHECKING:
@@ -96,6 +96,11 @@ def note_hidden_code(state: SchemaState, tree: exp.Expression, effect: Effect) -
         run = code.prepared.get(_name(tree.this), tree)
     elif kind in _RUNS_QUERIES or (kind == "Create" and tree.args.get("kind") != "VIEW"):
         run = tree
+    if kind in ("Insert", "Create") and run is tree:
+        made = run_once(state, tree.args.get("expression"))
+        if made is not None:
+            effect.include(made)
+            run = None
     if run is not None:
         note_calls(state, run, effect, direct=False)
     if code.triggers and kind in _CHANGES_ROWS:

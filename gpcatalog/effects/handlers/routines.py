@@ -14,6 +14,7 @@ from gpcatalog.effects.handlers.registry import MINOR, handles
 from gpcatalog.effects.handlers.session import set_variable
 from gpcatalog.effects.query_columns import result_of
 from gpcatalog.effects.relations import Table, fold, qualified
+from gpcatalog.effects.straight_code import Routine, statements_of
 
 if TYPE_CHECKING:
     from gpcatalog.effects.schema_state import SchemaState
@@ -94,6 +95,8 @@ def _read(found: re.Match[str]) -> str:
 def select(state: SchemaState, tree: exp.Expression) -> Effect:
     into = tree.args.get("into")
     if into is None:
+        if (run := run_once(state, tree)) is not None:
+            return run
         return note_calls(state, tree, set_variable(state, tree))
     temporary = into.args.get("kind") == "TEMPORARY"
     schema, name = qualified(into.this) if temporary else state.new_name(into.this)
@@ -102,6 +105,60 @@ def select(state: SchemaState, tree: exp.Expression) -> Effect:
     set_storage(state, table, "")
     columns_of_query(state, table, tree, [])
     return created(state, table)
+
+
+def run_once(state: SchemaState, query: object) -> Effect | None:
+    """Apply the function with DDL that a query calls once, as all that it reads or as its only
+    target; None where there is none, or its effect is unknown.
+    """
+    if not isinstance(query, exp.Select):
+        return None
+    calls = list(query.find_all(exp.Anonymous, gx.FunctionCall))
+    source = query.args.get("from_")
+    # whatever may leave the function out, or run it again
+    usual = {"expressions", "from_", "order", "group", "distinct"}
+    limits = query.args.get("limit") or []
+    some = all(isinstance(one.this, exp.Literal) and str(one.this.this) != "0" for one in limits)
+    if source is None:
+        usual, some = {"expressions"}, not limits and len(query.expressions) == 1
+    place = query.expressions[0] if source is None else source.this.this
+    if len(calls) != 1 or calls[0] is not place or not some:
+        return None
+    if {k for k, v in query.args.items() if v} - usual - {"limit"}:
+        return None
+    path = calls[0].this if isinstance(calls[0].this, str) else calls[0].this.sql("greenplum")
+    name = str(path).lower().replace('"', "").rpartition(".")[2]
+    return _run(state, name) if state.routines.get(name) else None
+
+
+def _run(state: SchemaState, name: str) -> Effect | None:
+    """Apply a function's statements; None where they do not run one after the other."""
+    code = state.code.get(name)
+    if code is None or not code.plain or name in state.running or state.existing is not None:
+        return None
+    state.running.add(name)
+    try:
+        return _apply(state, code.body, code.language)
+    finally:
+        state.running.discard(name)
+
+
+def _apply(state: SchemaState, body: str, language: str) -> Effect | None:
+    trees = statements_of(
+        body,
+        language,
+        state.edition,
+        lambda text: (
+            not may_hold_ddl(text)
+            and not any(state.routines.get(word) for word in re.findall(r"\w+", text.lower()))
+        ),
+    )
+    if trees is None:
+        return None
+    effect = Effect(verb="call")
+    for tree in trees:
+        effect.include(state.effect_of(tree))
+    return effect
 
 
 def note_calls(
@@ -143,6 +200,12 @@ def note_code(state: SchemaState, text: str, reason: str) -> None:
 @handles("DoBlock")
 def do_block(state: SchemaState, tree: exp.Expression) -> Effect:
     text = " ".join(str(x.this) for x in tree.find_all(exp.Heredoc, exp.Literal, exp.RawString))
+    language = next(
+        (fold(p.args["language"]) for p in tree.args.get("parts") or () if p.args.get("language")),
+        "plpgsql",
+    )
+    if text and may_hold_ddl(text) and (run := _apply(state, text, language)) is not None:
+        return run
     note_code(state, text, "effect of a DO block")
     return Effect(
         verb="call", unknown=["effect of the DO block"] if may_hold_ddl(text) or not text else []
@@ -155,6 +218,18 @@ def create_rule(state: SchemaState, tree: exp.Expression) -> Effect:
     if re.search(r"\bON\s+SELECT\b", tree.sql("greenplum").upper()):
         return Effect(unknown=["table that the ON SELECT rule turns into a view"])
     return Effect(minor=[MINOR["CreateRule"]])
+
+
+def _body(tree: exp.Expression) -> str:
+    """Return the text behind AS; '' where it is not one constant."""
+    bodies = [
+        option.this
+        for option in tree.args.get("options") or ()
+        if str(option.args.get("form")) == "AS"
+    ]
+    if len(bodies) != 1 or not isinstance(bodies[0], exp.Heredoc | exp.Literal | exp.RawString):
+        return ""
+    return str(bodies[0].this)
 
 
 @handles("CreateFunction", "CreateProcedure")
@@ -174,6 +249,14 @@ def create_routine(state: SchemaState, tree: exp.Expression) -> Effect:
         ),
         "",
     )
+    signature = ", ".join(a.sql("greenplum") for a in tree.args.get("args") or ())
+    plain = not any(type(node).__name__ == "FunctionSet" for node in tree.walk())
+    known = state.code.get(name, Routine(signature, "", "", True))
+    state.code[name] = (
+        Routine(signature, language, _body(tree), plain)
+        if known is not None and known.signature == signature
+        else None
+    )
     words = set(re.findall(r"\w+", own.lower()))
     makes = (
         may_hold_ddl(own)
@@ -188,6 +271,18 @@ def create_routine(state: SchemaState, tree: exp.Expression) -> Effect:
 
 @handles("CallProcedure")
 def call_procedure(state: SchemaState, tree: exp.Expression) -> Effect:
+    this = tree.this.this if isinstance(tree.this, gx.FunctionCall) else tree.this
+    path = this if isinstance(this, str) else this.sql("greenplum")
+    name = str(path).lower().replace('"', "").rpartition(".")[2]
+    nested = [
+        call for call in tree.find_all(exp.Anonymous, gx.FunctionCall) if call is not tree.this
+    ]
+    if not nested and state.code.get(name) is not None and state.existing is None:
+        if not state.routines.get(name):
+            return Effect(verb="call")
+        if (run := _run(state, name)) is not None:
+            return run
+    note_code(state, state.bodies.get(name, ""), "effect of the procedure")
     return Effect(verb="call", unknown=["effect of the procedure"])
 
 
