@@ -10,18 +10,10 @@ from dataclasses import replace
 import msgspec
 
 from gpcatalog.capacity import limits
+from gpcatalog.capacity.cost import Cluster, tree_cost
 from gpcatalog.capacity.generation import Generation, generation
 from gpcatalog.capacity.limits import Limit
-from gpcatalog.capacity.model import (
-    FILLED,
-    Cluster,
-    Place,
-    Shape,
-    known,
-    locks,
-    relation_files,
-    tree_cost,
-)
+from gpcatalog.capacity.model import FILLED, Place, Shape, known, locks, relation_files
 from gpcatalog.errors import CatalogError, Exit
 from gpcatalog.model.storage import Storage
 

@@ -8,16 +8,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from gpcatalog.capacity.cost import tree_cost
 from gpcatalog.capacity.generation import Generation
-from gpcatalog.capacity.model import (
-    Instance,
-    Shape,
-    catalog_bytes,
-    known,
-    relation_rows,
-    tree,
-    tree_cost,
-)
+from gpcatalog.capacity.model import Instance, Shape, catalog_bytes, known, relation_rows, tree
 from gpcatalog.model.storage import Storage
 
 # Beside the rows of the cost model a statement writes new versions of rows that are there already.

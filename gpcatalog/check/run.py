@@ -41,8 +41,8 @@ from gpcatalog.dialect.variables import Variables
 from gpcatalog.dialect.version import Edition, edition
 from gpcatalog.effects.effect import Effect
 from gpcatalog.effects.handlers.registry import HANDLERS
+from gpcatalog.effects.keys import qualified
 from gpcatalog.effects.live_catalog import BaselineError
-from gpcatalog.effects.relations import qualified
 from gpcatalog.effects.schema_state import SchemaState
 from gpcatalog.effects.session import rolled_back
 from gpcatalog.errors import CatalogError

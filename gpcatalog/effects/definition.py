@@ -17,18 +17,17 @@ from gpcatalog.capacity.model import Instance
 from gpcatalog.dialect import expressions as gx
 from gpcatalog.dialect.version import Edition
 from gpcatalog.effects.expansion import SERIAL, catalog_type
-from gpcatalog.effects.relations import (
+from gpcatalog.effects.keys import (
     Check,
     Column,
     ForeignKey,
     Key,
-    Table,
-    View,
     fold,
     object_name,
     qualified,
     shared,
 )
+from gpcatalog.effects.relations import Table, View
 from gpcatalog.effects.types import Types
 
 

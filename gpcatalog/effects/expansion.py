@@ -14,7 +14,8 @@ from gpcatalog.dialect import expressions as gx
 from gpcatalog.dialect.version import Edition
 from gpcatalog.effects import calendar
 from gpcatalog.effects.calendar import Unknown
-from gpcatalog.effects.relations import Level, Partition, Table, child_name, fold
+from gpcatalog.effects.keys import child_name, fold
+from gpcatalog.effects.relations import Level, Partition, Table
 from gpcatalog.model.names import cut
 from gpcatalog.model.storage import Storage
 

@@ -10,7 +10,8 @@ from sqlglot import exp
 
 from gpcatalog.effects import calendar
 from gpcatalog.effects.calendar import Unknown
-from gpcatalog.effects.relations import Partition, fold
+from gpcatalog.effects.keys import fold
+from gpcatalog.effects.relations import Partition
 from gpcatalog.model.bounds import BoundKind, Term, TermKind, parse
 
 

@@ -12,7 +12,7 @@ from sqlglot import exp
 from gpcatalog.dialect import expressions as gx
 from gpcatalog.effects.calendar import Unknown
 from gpcatalog.effects.expansion import catalog_type
-from gpcatalog.effects.relations import Column, fold
+from gpcatalog.effects.keys import Column, fold
 
 if TYPE_CHECKING:
     from gpcatalog.effects.schema_state import SchemaState

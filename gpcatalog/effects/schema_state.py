@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
@@ -30,48 +30,17 @@ from gpcatalog.effects.handlers.registry import (
     NOT_COUNTED,
     UNLESS_CASCADE,
 )
+from gpcatalog.effects.keys import Key, fold, object_name, qualified
 from gpcatalog.effects.live_catalog import LiveCatalog
-from gpcatalog.effects.relations import (
-    Key,
-    Partition,
-    Size,
-    Table,
-    View,
-    fold,
-    index_rows,
-    object_name,
-    qualified,
-)
-from gpcatalog.effects.session import Defaults, commits, reverse
+from gpcatalog.effects.relations import Partition, Size, Table, View, index_rows
+from gpcatalog.effects.session import Defaults
 from gpcatalog.effects.straight_code import Routine
+from gpcatalog.effects.transactions import Mark, transaction
 from gpcatalog.effects.types import Types
 from gpcatalog.errors import CatalogError
 
 if TYPE_CHECKING:
     from gpcatalog.effects.query_columns import Result
-
-
-@dataclass(kw_only=True)
-class _Mark:
-    """A savepoint or the begin of a transaction: the schema state there, and the effects since."""
-
-    name: str
-    tables: dict[tuple[str, str], Table]
-    leaf_of: dict[tuple[str, str], tuple[str, str]]
-    sequences: tuple[set[tuple[str, str]], set[tuple[str, str]]]
-    types: Types
-    views: dict[tuple[str, str], View]
-    defaults: Defaults
-    at_commit: list[tuple[str, str]]
-    routines: dict[str, bool]
-    bodies: dict[str, str]
-    code: dict[str, Routine | None]
-    results: dict[str, Result | None]
-    hidden: HiddenCode
-    schemas: tuple[set[str], set[str]]
-    recalled: set[tuple[str, str]]
-    renamed_schemas: dict[str, str]
-    effects: list[Effect] = field(default_factory=list)
 
 
 def _path_to(parts: list[Partition], name: str, schema: str, default: str) -> list[Partition]:
@@ -120,31 +89,28 @@ class SchemaState:
         self.schemas_unknown: set[str] = set()  # that may have held objects before
         self.types = Types()
         self.schemas_with_code: set[str] = set()  # of a baseline: they hold functions or operators
-        self.routines: dict[
-            str, bool
-        ] = {}  # functions that the script makes, and whether their text may hold DDL
+        # functions that the script makes, and whether their text may hold DDL
+        self.routines: dict[str, bool] = {}
         self.bodies: dict[str, str] = {}  # the text of those
         self.code: dict[str, Routine | None] = {}  # functions by name; None: several of one name
         self.running: set[str] = set()  # functions whose statements are applied now
-        self.results: dict[
-            str, Result | None
-        ] = {}  # what functions of the script give; None: several of one name, or unknown
+        # what functions of the script give; None: several of one name, or unknown
+        self.results: dict[str, Result | None] = {}
         self.hidden = HiddenCode()
         self.doubt = ""  # what made the state of tables and settings unknown
         self.opaque = False  # something ran whose text is not read
         self.views: dict[tuple[str, str], View] = {}  # and external and foreign tables
         self.before: set[tuple[str, str]] = set()  # known before the script began
-        self.created: dict[
-            str, tuple[str, ...]
-        ] = {}  # schemas of the tables that the script has created, by name
-        self._by_name: dict[str, list[Table]] | None = None
+        # schemas of the tables that the script has created, by name
+        self.created: dict[str, tuple[str, ...]] = {}
+        self.by_name: dict[str, list[Table]] | None = None
         self._indexed = 0
         self.defaults = Defaults()
         self.outer_defaults: Defaults | None = (
             None  # the settings behind those of SET LOCAL, while a transaction is open
         )
         self.in_transaction = False
-        self._marks: list[_Mark] = []
+        self.marks: list[Mark] = []
         self.at_commit: list[tuple[str, str]] = []  # tables ON COMMIT DROP
 
     # --- names ---
@@ -171,13 +137,13 @@ class SchemaState:
         found = self.tables.get((schema, name))
         if found is not None:
             return found
-        if self._by_name is None or self._indexed != len(self.tables):
-            self._by_name, self._indexed = {}, len(self.tables)
+        if self.by_name is None or self._indexed != len(self.tables):
+            self.by_name, self._indexed = {}, len(self.tables)
             for one in self.tables.values():
-                self._by_name.setdefault(one.name, []).append(one)
+                self.by_name.setdefault(one.name, []).append(one)
         same = [
             t
-            for t in self._by_name.get(name, ())
+            for t in self.by_name.get(name, ())
             if not schema or not t.schema or t.schema == schema
         ]
         if self.existing is not None and not schema:  # its schemas are known: nothing is guessed
@@ -453,8 +419,8 @@ class SchemaState:
             if before is not None:
                 self.forget(before, moved=True)
             self.tables[table.schema, table.name] = table
-            if self._by_name is not None:
-                self._by_name.setdefault(table.name, []).append(table)
+            if self.by_name is not None:
+                self.by_name.setdefault(table.name, []).append(table)
                 self._indexed += 1
         for part in parts if parts is not None else table.parts:
             for relation in part.walk():
@@ -473,9 +439,9 @@ class SchemaState:
         if not moved and table.parent is not None and (above := self._above(table)) is not None:
             above.own_children.remove((table.schema, table.name))
         gone = self.tables.pop((table.schema, table.name), None)
-        if gone is not None and self._by_name is not None:
-            self._by_name[table.name] = [
-                t for t in self._by_name.get(table.name, ()) if t is not gone
+        if gone is not None and self.by_name is not None:
+            self.by_name[table.name] = [
+                t for t in self.by_name.get(table.name, ()) if t is not gone
             ]
             self._indexed -= 1
 
@@ -542,55 +508,6 @@ class SchemaState:
             below = child.whole_size()
             found = found if found is None or below is None else found + below
         return found
-
-    def moved(self, table: Table, schema: str, name: str) -> None:
-        """Give a table another schema or name, also where other objects refer to it."""
-        old, new = (table.schema, table.name), (schema, name)
-        if self.existing is not None and (was := self.renamed_schemas.get(old[0], old[0])):
-            for view_schema, view_name in self.existing.reading(was, old[1]):
-                self._read(self.new_schema(view_schema), view_name)
-        self.forget(table, moved=True)
-        table.schema, table.name = new
-        if old in self.before:
-            self.before.add(new)
-        for other in self.tables.values():
-            if old in other.own_children:
-                other.own_children = [new if key == old else key for key in other.own_children]
-            if old in other.inherits:
-                other.inherits = tuple(new if key == old else key for key in other.inherits)
-            if other.parent == old:
-                other.parent = new
-            if any(k.target == old for k in other.foreign):
-                other.foreign = [
-                    replace(k, target=new) if k.target == old else k for k in other.foreign
-                ]
-            if old in other.reads:
-                other.reads = other.reads - {old} | {new}
-        for key, view in self.views.items():
-            if old in view.reads:
-                self.views[key] = replace(view, reads=view.reads - {old} | {new})
-        self.keep(table)
-
-    def schema_renamed(self, old: str, new: str) -> None:
-        """Give all tables of a schema its new name, also where other objects refer to them."""
-
-        def named(key: tuple[str, str]) -> tuple[str, str]:
-            return (new if key[0] == old else key[0]), key[1]
-
-        self.before |= {named(key) for key in self.before}
-        for table in list(self.tables.values()):
-            self.forget(table, moved=True)
-            table.schema = new if table.schema == old else table.schema
-            table.own_children = [named(key) for key in table.own_children]
-            table.inherits = tuple(named(key) for key in table.inherits)
-            table.parent = None if table.parent is None else named(table.parent)
-            table.foreign = [replace(k, target=named(k.target)) for k in table.foreign]
-            table.reads = frozenset(named(key) for key in table.reads)
-            for part in table.relations():
-                part.schema = new if part.schema == old else part.schema
-            self.keep(table)
-        for key, view in self.views.items():
-            self.views[key] = replace(view, reads=frozenset(named(read) for read in view.reads))
 
     def inheriting(self, table: Table) -> list[Table]:
         """Tables that INHERIT from it, each once, parents first."""
@@ -696,9 +613,9 @@ class SchemaState:
         """
         kind = type(tree).__name__
         if kind in ("BeginWork", "Savepoint", "EndWork"):
-            return self._transaction(tree, kind, rolled_back)
+            return transaction(self, tree, kind, rolled_back)
         effect = self.effect_of(tree)
-        for mark in self._marks:
+        for mark in self.marks:
             mark.effects.append(effect)
         return effect
 
@@ -779,79 +696,4 @@ class SchemaState:
     def reconnect(self) -> None:
         """The next session begins: with what ALTER DATABASE and ALTER ROLE have set."""
         self.defaults, self.outer_defaults = self.defaults.reconnected(), None
-        self.in_transaction, self._marks, self.at_commit = False, [], []
-
-    def _transaction(self, tree: exp.Expression, kind: str, rolled_back: bool) -> Effect:
-        if kind == "BeginWork":
-            if not self.in_transaction:
-                self.in_transaction = True
-                if rolled_back:
-                    self._marks = [self._mark("")]
-            return Effect()
-        if kind == "Savepoint":
-            if rolled_back:
-                self._marks.append(self._mark(fold(tree.this)))
-            return Effect()
-        if (name := tree.args.get("savepoint")) is not None:
-            depth = next(
-                (
-                    n
-                    for n in range(len(self._marks) - 1, -1, -1)
-                    if self._marks[n].name == fold(name)
-                ),
-                None,
-            )
-            if depth is None:
-                return Effect(unknown=[f"statements undone by ROLLBACK TO {fold(name)}"])
-            effect = self._roll_back(self._marks[depth])
-            del self._marks[depth:]
-            self._marks.append(self._mark(fold(name)))  # a savepoint survives ROLLBACK TO
-            for mark in self._marks[:-1]:
-                mark.effects.append(effect)
-            return effect
-        effect = Effect()
-        if commits(tree):
-            for key in self.at_commit:
-                if key in self.tables:
-                    effect.verb = "drop"
-                    for one in (self.tables[key], *self.partitions_of(self.tables[key])):
-                        self.drop(one, effect)
-        elif self._marks:
-            effect = self._roll_back(self._marks[0])
-        elif self.in_transaction:
-            effect = Effect(unknown=["statements undone by ROLLBACK"])
-        self.in_transaction, self._marks, self.at_commit = False, [], []
-        if self.outer_defaults is not None:
-            self.defaults, self.outer_defaults = self.outer_defaults, None
-        return effect
-
-    def _mark(self, name: str) -> _Mark:
-        return _Mark(
-            name=name,
-            tables={key: table.copy() for key, table in self.tables.items()},
-            leaf_of=dict(self.leaf_of),
-            sequences=(set(self.sequences), set(self.unlogged_sequences)),
-            types=self.types.copy(),
-            views=dict(self.views),
-            defaults=self.defaults,
-            at_commit=list(self.at_commit),
-            routines=dict(self.routines),
-            bodies=dict(self.bodies),
-            code=dict(self.code),
-            results=dict(self.results),
-            hidden=self.hidden.copy(),
-            schemas=(set(self.schemas), set(self.schemas_unknown)),
-            recalled=set(self.recalled),
-            renamed_schemas=dict(self.renamed_schemas),
-        )
-
-    def _roll_back(self, mark: _Mark) -> Effect:
-        self.tables, self.leaf_of = mark.tables, mark.leaf_of
-        self.sequences, self.unlogged_sequences = mark.sequences
-        self.types, self.views = mark.types, mark.views
-        self.routines, self.bodies, self.results = mark.routines, mark.bodies, mark.results
-        self.schemas, self.schemas_unknown = mark.schemas
-        self.hidden, self.code = mark.hidden, mark.code
-        self.recalled, self.renamed_schemas = mark.recalled, mark.renamed_schemas
-        self.defaults, self.at_commit, self._by_name = mark.defaults, mark.at_commit, None
-        return reverse(mark.effects)
+        self.in_transaction, self.marks, self.at_commit = False, [], []

@@ -10,7 +10,7 @@ from sqlglot import exp
 from gpcatalog.dialect import expressions as gx
 from gpcatalog.dialect.script import Statement
 from gpcatalog.effects.effect import Effect
-from gpcatalog.effects.relations import fold
+from gpcatalog.effects.keys import fold
 
 SETTINGS = ("gp_default_storage_options", "default_table_access_method", "search_path")
 

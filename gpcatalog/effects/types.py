@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from gpcatalog.capacity import toast
 from gpcatalog.effects.expansion import catalog_type
-from gpcatalog.effects.relations import fold, qualified
+from gpcatalog.effects.keys import fold, qualified
 
 # of varying length and no limit, as all types of extensions in use are
 _VARYING = frozenset(

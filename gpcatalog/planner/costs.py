@@ -10,20 +10,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from gpcatalog.capacity.cost import Cluster, Cost, relation_cost
 from gpcatalog.capacity.generation import GENERATIONS, NEWEST, Generation
 from gpcatalog.capacity.limits import GIB
 from gpcatalog.capacity.model import (
     EMPTY,
     FILLED,
     UNMEASURED_ROW_BYTES,
-    Cluster,
-    Cost,
     Index,
     Instance,
     Place,
     Shape,
     Use,
-    relation_cost,
     relation_files,
     relation_rows,
 )

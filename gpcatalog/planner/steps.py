@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gpcatalog.capacity.model import relation_cost
+from gpcatalog.capacity.cost import relation_cost
 from gpcatalog.model.bounds import Bound, Family, joined_list, merged_text
 from gpcatalog.model.names import NAMEDATALEN, cut, qualified
 from gpcatalog.model.storage import Storage

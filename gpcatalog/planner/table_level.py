@@ -11,16 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gpcatalog.capacity.model import (
-    FILLED,
-    Cost,
-    Instance,
-    Place,
-    Shape,
-    relation_cost,
-    relation_files,
-    relation_rows,
-)
+from gpcatalog.capacity.cost import Cost, relation_cost
+from gpcatalog.capacity.model import FILLED, Instance, Place, Shape, relation_files, relation_rows
 from gpcatalog.capacity.seconds import DROP_SECONDS
 from gpcatalog.model.storage import Storage
 from gpcatalog.planner import costs, limits, proposals

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from gpcatalog.capacity import limits as known_limits
-from gpcatalog.capacity.model import Place, Shape, relation_cost
+from gpcatalog.capacity.cost import relation_cost
+from gpcatalog.capacity.model import Place, Shape
 from gpcatalog.model.storage import Storage
 from gpcatalog.planner import costs
 from gpcatalog.planner.group import CATALOG, FILES, LEAVES, ROWS

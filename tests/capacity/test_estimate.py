@@ -11,7 +11,8 @@ import typer
 from typer.testing import CliRunner
 
 from gpcatalog.capacity import unlink
-from gpcatalog.capacity.model import Index, Instance, Shape, relation_rows, tree, tree_cost
+from gpcatalog.capacity.cost import tree_cost
+from gpcatalog.capacity.model import Index, Instance, Shape, relation_rows, tree
 from gpcatalog.commands.estimate import estimate, levels
 from gpcatalog.errors import CatalogError, Exit
 from gpcatalog.model.names import split_name

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpcatalog.capacity.cost import Cluster, Cost, leaf_cost, relation_cost, tree_cost
 from gpcatalog.capacity.generation import GENERATIONS, generation
 from gpcatalog.capacity.limits import GIB
 from gpcatalog.capacity.model import (
@@ -15,8 +16,6 @@ from gpcatalog.capacity.model import (
     FILLED,
     SECOND_WRITER,
     VACUUMED,
-    Cluster,
-    Cost,
     Index,
     Instance,
     Place,
@@ -25,13 +24,10 @@ from gpcatalog.capacity.model import (
     Use,
     empty_bytes,
     known,
-    leaf_cost,
     locks,
-    relation_cost,
     relation_files,
     relation_rows,
     tree,
-    tree_cost,
 )
 from gpcatalog.errors import CatalogError, Exit
 from gpcatalog.model.storage import Storage

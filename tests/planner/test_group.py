@@ -14,7 +14,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gpcatalog.capacity.model import EMPTY, FILLED, Place, Shape, relation_cost, relation_files
+from gpcatalog.capacity.cost import relation_cost
+from gpcatalog.capacity.model import EMPTY, FILLED, Place, Shape, relation_files
 from gpcatalog.capacity.seconds import ADD_SECONDS, COPY_RATE, DROP_SECONDS, EXCHANGE_SECONDS
 from gpcatalog.model.storage import Storage
 from gpcatalog.planner import group

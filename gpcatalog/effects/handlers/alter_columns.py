@@ -15,7 +15,8 @@ from gpcatalog.effects.effect import Effect
 from gpcatalog.effects.expansion import catalog_type
 from gpcatalog.effects.handlers.actions import acts, affected_tables, unknown_toast
 from gpcatalog.effects.handlers.views import read_by_views
-from gpcatalog.effects.relations import Table, fold
+from gpcatalog.effects.keys import fold
+from gpcatalog.effects.relations import Table
 from gpcatalog.model.storage import Storage
 
 if TYPE_CHECKING:

@@ -13,8 +13,9 @@ from gpcatalog.effects.calendar import Unknown
 from gpcatalog.effects.effect import Effect
 from gpcatalog.effects.expansion import PartitionExpander, storage_of, template_sizes
 from gpcatalog.effects.handlers.actions import NO_ROWS, acts
+from gpcatalog.effects.keys import child_name, fold
 from gpcatalog.effects.partition_lookup import locate
-from gpcatalog.effects.relations import Odd, Partition, Table, child_name, fold
+from gpcatalog.effects.relations import Odd, Partition, Table
 from gpcatalog.model.storage import Storage
 
 if TYPE_CHECKING:

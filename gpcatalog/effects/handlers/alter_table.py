@@ -29,7 +29,9 @@ from gpcatalog.effects.handlers.indexes import owners_of_index
 from gpcatalog.effects.handlers.registry import handles
 from gpcatalog.effects.handlers.sequences import rename_sequence
 from gpcatalog.effects.handlers.views import alter_foreign
-from gpcatalog.effects.relations import Key, Partition, Table, fold, qualified
+from gpcatalog.effects.keys import Key, fold, qualified
+from gpcatalog.effects.relations import Partition, Table
+from gpcatalog.effects.renames import move_table
 from gpcatalog.model.storage import Storage
 
 if TYPE_CHECKING:
@@ -364,7 +366,7 @@ def _set_table(state: SchemaState, table: Table, action: exp.Expression, effect:
 
 @acts("RenameTo")
 def _rename(state: SchemaState, table: Table, action: exp.Expression, effect: Effect) -> None:
-    state.moved(table, table.schema, fold(action.this))
+    move_table(state, table, table.schema, fold(action.this))
 
 
 @acts("RenameConstraint")
@@ -381,7 +383,7 @@ def _rename_constraint(
 
 @acts("SetSchema")
 def _set_schema(state: SchemaState, table: Table, action: exp.Expression, effect: Effect) -> None:
-    state.moved(table, fold(action.this), table.name)
+    move_table(state, table, fold(action.this), table.name)
 
 
 @acts("InheritAction")

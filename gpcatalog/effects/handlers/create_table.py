@@ -23,8 +23,9 @@ from gpcatalog.effects.handlers.actions import unknown_toast
 from gpcatalog.effects.handlers.indexes import create_index
 from gpcatalog.effects.handlers.registry import handles
 from gpcatalog.effects.handlers.views import create_external, create_view
+from gpcatalog.effects.keys import Column, fold, qualified
 from gpcatalog.effects.query_columns import columns_of
-from gpcatalog.effects.relations import Column, Table, fold, qualified
+from gpcatalog.effects.relations import Table
 from gpcatalog.model.storage import Storage
 
 if TYPE_CHECKING:

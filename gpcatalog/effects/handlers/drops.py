@@ -11,7 +11,8 @@ from gpcatalog.effects.handlers.indexes import drop_indexes
 from gpcatalog.effects.handlers.nodes import cascades
 from gpcatalog.effects.handlers.registry import DROPS, NO_RELATIONS, drops, handles
 from gpcatalog.effects.handlers.views import drop_dependent_views
-from gpcatalog.effects.relations import Table, qualified
+from gpcatalog.effects.keys import qualified
+from gpcatalog.effects.relations import Table
 
 if TYPE_CHECKING:
     from gpcatalog.effects.schema_state import SchemaState

@@ -12,7 +12,7 @@ from sqlglot import exp
 from gpcatalog.effects.effect import Effect
 from gpcatalog.effects.handlers.registry import AFTER
 from gpcatalog.effects.handlers.routines import note_calls, run_once
-from gpcatalog.effects.relations import fold, qualified
+from gpcatalog.effects.keys import fold, qualified
 
 if TYPE_CHECKING:
     from gpcatalog.effects.schema_state import SchemaState

@@ -10,7 +10,8 @@ from sqlglot import exp
 from gpcatalog.effects.definition import index_key
 from gpcatalog.effects.effect import Effect
 from gpcatalog.effects.handlers.nodes import says_only
-from gpcatalog.effects.relations import Partition, Table, fold, qualified
+from gpcatalog.effects.keys import fold, qualified
+from gpcatalog.effects.relations import Partition, Table
 
 if TYPE_CHECKING:
     from gpcatalog.effects.schema_state import SchemaState

@@ -12,8 +12,9 @@ from gpcatalog.effects.effect import Effect
 from gpcatalog.effects.handlers.create_table import columns_of_query, created, set_storage
 from gpcatalog.effects.handlers.registry import MINOR, handles
 from gpcatalog.effects.handlers.session import set_variable
+from gpcatalog.effects.keys import fold, qualified
 from gpcatalog.effects.query_columns import result_of
-from gpcatalog.effects.relations import Table, fold, qualified
+from gpcatalog.effects.relations import Table
 from gpcatalog.effects.straight_code import Routine, statements_of
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ from gpcatalog.effects.handlers.nodes import cascades
 from gpcatalog.effects.handlers.registry import drops, handles
 from gpcatalog.effects.handlers.sequences import drop_sequence, rename_sequence
 from gpcatalog.effects.handlers.views import drop_dependent_views, drop_view, rename_read
-from gpcatalog.effects.relations import fold
+from gpcatalog.effects.keys import fold
+from gpcatalog.effects.renames import move_schema
 
 if TYPE_CHECKING:
     from gpcatalog.effects.schema_state import SchemaState
@@ -137,5 +138,5 @@ def rename_schema(state: SchemaState, tree: exp.Expression) -> Effect:
                 state.types.made[kind] = made._replace(schema=fold(new))
         for key in [k for k in state.sequences if k[0] == old]:
             rename_sequence(state, key, (fold(new), key[1]))
-        state.schema_renamed(old, fold(new))
+        move_schema(state, old, fold(new))
     return Effect()

@@ -11,7 +11,7 @@ from gpcatalog.effects import auxiliary_rows
 from gpcatalog.effects.effect import Effect
 from gpcatalog.effects.handlers.nodes import cascades
 from gpcatalog.effects.handlers.registry import drops, handles
-from gpcatalog.effects.relations import fold, object_name
+from gpcatalog.effects.keys import fold, object_name
 
 if TYPE_CHECKING:
     from gpcatalog.effects.schema_state import SchemaState

@@ -14,8 +14,9 @@ from gpcatalog.effects.definition import define
 from gpcatalog.effects.effect import Effect
 from gpcatalog.effects.handlers.nodes import cascades
 from gpcatalog.effects.handlers.registry import drops, handles
+from gpcatalog.effects.keys import Column, fold, shared
 from gpcatalog.effects.query_columns import columns_of, width
-from gpcatalog.effects.relations import Column, Table, View, fold, shared
+from gpcatalog.effects.relations import Table, View
 
 if TYPE_CHECKING:
     from gpcatalog.effects.schema_state import SchemaState

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gpcatalog.capacity.cost import Cluster
 from gpcatalog.capacity.generation import Generation
 from gpcatalog.capacity.limits import GIB
-from gpcatalog.capacity.model import Cluster
 from gpcatalog.model.bounds import (
     Family,
 )

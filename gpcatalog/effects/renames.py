@@ -1,0 +1,62 @@
+"""Tables under another name or schema, and schemas under another name."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from gpcatalog.effects.relations import Table
+
+if TYPE_CHECKING:
+    from gpcatalog.effects.schema_state import SchemaState
+
+
+def move_table(state: SchemaState, table: Table, schema: str, name: str) -> None:
+    """Give a table another schema or name, also where other objects refer to it."""
+    old, new = (table.schema, table.name), (schema, name)
+    if state.existing is not None and (was := state.renamed_schemas.get(old[0], old[0])):
+        for view_schema, view_name in state.existing.reading(was, old[1]):
+            state._read(state.new_schema(view_schema), view_name)
+    state.forget(table, moved=True)
+    table.schema, table.name = new
+    if old in state.before:
+        state.before.add(new)
+    for other in state.tables.values():
+        if old in other.own_children:
+            other.own_children = [new if key == old else key for key in other.own_children]
+        if old in other.inherits:
+            other.inherits = tuple(new if key == old else key for key in other.inherits)
+        if other.parent == old:
+            other.parent = new
+        if any(k.target == old for k in other.foreign):
+            other.foreign = [
+                replace(k, target=new) if k.target == old else k for k in other.foreign
+            ]
+        if old in other.reads:
+            other.reads = other.reads - {old} | {new}
+    for key, view in state.views.items():
+        if old in view.reads:
+            state.views[key] = replace(view, reads=view.reads - {old} | {new})
+    state.keep(table)
+
+
+def move_schema(state: SchemaState, old: str, new: str) -> None:
+    """Give all tables of a schema its new name, also where other objects refer to them."""
+
+    def named(key: tuple[str, str]) -> tuple[str, str]:
+        return (new if key[0] == old else key[0]), key[1]
+
+    state.before |= {named(key) for key in state.before}
+    for table in list(state.tables.values()):
+        state.forget(table, moved=True)
+        table.schema = new if table.schema == old else table.schema
+        table.own_children = [named(key) for key in table.own_children]
+        table.inherits = tuple(named(key) for key in table.inherits)
+        table.parent = None if table.parent is None else named(table.parent)
+        table.foreign = [replace(k, target=named(k.target)) for k in table.foreign]
+        table.reads = frozenset(named(key) for key in table.reads)
+        for part in table.relations():
+            part.schema = new if part.schema == old else part.schema
+        state.keep(table)
+    for key, view in state.views.items():
+        state.views[key] = replace(view, reads=frozenset(named(read) for read in view.reads))

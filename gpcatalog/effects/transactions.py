@@ -1,0 +1,125 @@
+"""Transactions and savepoints that are rolled back: the schema state as it was, and the reverse of
+what was done since.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from gpcatalog.effects.effect import Effect
+from gpcatalog.effects.handlers.hidden_code import HiddenCode
+from gpcatalog.effects.keys import fold
+from gpcatalog.effects.relations import Table, View
+from gpcatalog.effects.session import Defaults, commits, reverse
+from gpcatalog.effects.straight_code import Routine
+from gpcatalog.effects.types import Types
+
+if TYPE_CHECKING:
+    from gpcatalog.effects.query_columns import Result
+    from gpcatalog.effects.schema_state import SchemaState
+
+
+@dataclass(kw_only=True)
+class Mark:
+    """A savepoint or the begin of a transaction: the schema state there, and the effects since."""
+
+    name: str
+    tables: dict[tuple[str, str], Table]
+    leaf_of: dict[tuple[str, str], tuple[str, str]]
+    sequences: tuple[set[tuple[str, str]], set[tuple[str, str]]]
+    types: Types
+    views: dict[tuple[str, str], View]
+    defaults: Defaults
+    at_commit: list[tuple[str, str]]
+    routines: dict[str, bool]
+    bodies: dict[str, str]
+    code: dict[str, Routine | None]
+    results: dict[str, Result | None]
+    hidden: HiddenCode
+    schemas: tuple[set[str], set[str]]
+    recalled: set[tuple[str, str]]
+    renamed_schemas: dict[str, str]
+    effects: list[Effect] = field(default_factory=list)
+
+
+def transaction(state: SchemaState, tree: exp.Expression, kind: str, rolled_back: bool) -> Effect:
+    """Apply BEGIN, SAVEPOINT, COMMIT or ROLLBACK.
+
+    kind: class name of the tree; rolled_back: what begins here is rolled back later
+    """
+    if kind == "BeginWork":
+        if not state.in_transaction:
+            state.in_transaction = True
+            if rolled_back:
+                state.marks = [mark_of(state, "")]
+        return Effect()
+    if kind == "Savepoint":
+        if rolled_back:
+            state.marks.append(mark_of(state, fold(tree.this)))
+        return Effect()
+    if (name := tree.args.get("savepoint")) is not None:
+        depth = next(
+            (n for n in range(len(state.marks) - 1, -1, -1) if state.marks[n].name == fold(name)),
+            None,
+        )
+        if depth is None:
+            return Effect(unknown=[f"statements undone by ROLLBACK TO {fold(name)}"])
+        effect = roll_back(state, state.marks[depth])
+        del state.marks[depth:]
+        state.marks.append(mark_of(state, fold(name)))  # a savepoint survives ROLLBACK TO
+        for mark in state.marks[:-1]:
+            mark.effects.append(effect)
+        return effect
+    effect = Effect()
+    if commits(tree):
+        for key in state.at_commit:
+            if key in state.tables:
+                effect.verb = "drop"
+                for one in (state.tables[key], *state.partitions_of(state.tables[key])):
+                    state.drop(one, effect)
+    elif state.marks:
+        effect = roll_back(state, state.marks[0])
+    elif state.in_transaction:
+        effect = Effect(unknown=["statements undone by ROLLBACK"])
+    state.in_transaction, state.marks, state.at_commit = False, [], []
+    if state.outer_defaults is not None:
+        state.defaults, state.outer_defaults = state.outer_defaults, None
+    return effect
+
+
+def mark_of(state: SchemaState, name: str) -> Mark:
+    """Return the schema state as it is, under the name of a savepoint."""
+    return Mark(
+        name=name,
+        tables={key: table.copy() for key, table in state.tables.items()},
+        leaf_of=dict(state.leaf_of),
+        sequences=(set(state.sequences), set(state.unlogged_sequences)),
+        types=state.types.copy(),
+        views=dict(state.views),
+        defaults=state.defaults,
+        at_commit=list(state.at_commit),
+        routines=dict(state.routines),
+        bodies=dict(state.bodies),
+        code=dict(state.code),
+        results=dict(state.results),
+        hidden=state.hidden.copy(),
+        schemas=(set(state.schemas), set(state.schemas_unknown)),
+        recalled=set(state.recalled),
+        renamed_schemas=dict(state.renamed_schemas),
+    )
+
+
+def roll_back(state: SchemaState, mark: Mark) -> Effect:
+    """Put the state back to a mark and return the reverse of the effects since."""
+    state.tables, state.leaf_of = mark.tables, mark.leaf_of
+    state.sequences, state.unlogged_sequences = mark.sequences
+    state.types, state.views = mark.types, mark.views
+    state.routines, state.bodies, state.results = mark.routines, mark.bodies, mark.results
+    state.schemas, state.schemas_unknown = mark.schemas
+    state.hidden, state.code = mark.hidden, mark.code
+    state.recalled, state.renamed_schemas = mark.recalled, mark.renamed_schemas
+    state.defaults, state.at_commit, state.by_name = mark.defaults, mark.at_commit, None
+    return reverse(mark.effects)
