@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -123,3 +124,31 @@ def test_help_needs_no_heavy_library() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     ).stdout
     assert said.strip() == "[]"
+
+
+def undocumented(file: Path) -> Iterator[str]:
+    """Public functions and methods without a docstring; overrides have that of their base."""
+    tree = ast.parse(file.read_text())
+    bases = {"Operation", "Writer", "Step"}  # whose methods say what an override does
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef):
+            yield from [node.name] if _silent(node) else []
+        elif isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+            over = {b.id for b in node.bases if isinstance(b, ast.Name)} & bases
+            for method in node.body:
+                if isinstance(method, ast.FunctionDef) and _silent(method) and not over:
+                    yield f"{node.name}.{method.name}"
+
+
+def _silent(node: ast.FunctionDef) -> bool:
+    return not node.name.startswith("_") and not ast.get_docstring(node)
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda f: str(f.relative_to(PACKAGE)))
+def test_public_functions_say_what_they_do(file: Path) -> None:
+    assert list(undocumented(file)) == []
+
+
+def test_no_module_is_too_long() -> None:
+    long = {f.name: n for f in FILES if (n := len(f.read_text().splitlines())) > 700}
+    assert long == {}

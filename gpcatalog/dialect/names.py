@@ -72,7 +72,8 @@ class Names(Reader):
 
     if TYPE_CHECKING:  # a type's modifiers are expressions: terms.py
 
-        def expr_list(self) -> list[exp.Expression]: ...
+        def expr_list(self) -> list[exp.Expression]:
+            """Expressions with commas between."""
 
     def __init__(self, tokens: Tokens, edition: Edition, vocabulary: Vocabulary) -> None:
         super().__init__(tokens)

@@ -49,6 +49,7 @@ class Queries(TableFunctions):
         return gx.SortKey(this=value, **args)
 
     def window(self) -> exp.Expression:
+        """A window definition: (name PARTITION BY … ORDER BY … frame)."""
         self.expect("(")
         args: dict[str, Any] = {}
         if self.kinds[self.i] in self.say.column and self.kinds[self.i] not in (

@@ -50,6 +50,7 @@ Writer = Callable[[Any, Any], str]
 
 
 def listed(g: Any, values: Any) -> str:
+    """Return values with commas between."""
     return ", ".join(text(g, v) for v in values or ())
 
 
@@ -63,10 +64,12 @@ def text(g: Any, value: Any) -> str:
 
 
 def parts(g: Any, values: Any) -> str:
+    """Return values with blanks between."""
     return join([text(g, v) for v in values or ()])
 
 
 def write_identifier(g: Any, e: exp.Identifier) -> str:
+    """Return the SQL of an identifier."""
     name = str(e.this)
     if e.args.get("quoted") or getattr(g, "identify", None) is True:
         return '"' + name.replace('"', '""') + '"'
@@ -74,20 +77,24 @@ def write_identifier(g: Any, e: exp.Identifier) -> str:
 
 
 def write_literal(g: Any, e: exp.Literal) -> str:
+    """Return the SQL of a literal."""
     return "'" + e.this.replace("'", "''") + "'" if e.is_string else str(e.this)
 
 
 def write_heredoc(g: Any, e: exp.Heredoc) -> str:
+    """Return the SQL of a heredoc."""
     tag = e.args.get("tag") or ""
     return f"${tag}${e.this}${tag}$"
 
 
 def write_alias(g: Any, e: exp.TableAlias) -> str:
+    """Return the SQL of a table alias."""
     columns = e.args.get("columns")
     return text(g, e.this) + (f" ({listed(g, columns)})" if columns else "")
 
 
 def write_table(g: Any, e: exp.Table) -> str:
+    """Return the SQL of a table."""
     out = ".".join(
         text(g, p) for p in (e.args.get("catalog"), e.args.get("db"), e.args.get("this")) if p
     )
@@ -96,6 +103,7 @@ def write_table(g: Any, e: exp.Table) -> str:
 
 
 def write_column(g: Any, e: exp.Column) -> str:
+    """Return the SQL of a column."""
     return ".".join(
         text(g, p)
         for p in (e.args.get("catalog"), e.args.get("db"), e.args.get("table"), e.this)
@@ -104,6 +112,7 @@ def write_column(g: Any, e: exp.Column) -> str:
 
 
 def write_relation(g: Any, e: gx.RelationName) -> str:
+    """Return the SQL of a relation name."""
     name = text(g, e.this)
     if e.args.get("only"):
         return f"ONLY ({name})" if e.args.get("parens") else f"ONLY {name}"
@@ -111,11 +120,13 @@ def write_relation(g: Any, e: gx.RelationName) -> str:
 
 
 def write_operator(g: Any, e: gx.Operator) -> str:
+    """Return the SQL of an operator."""
     name = ".".join([*(text(g, s) for s in e.args.get("schema") or ()), e.this])
     return f"OPERATOR({name})" if e.args.get("wrapped") else name
 
 
 def write_datatype(g: Any, e: exp.DataType) -> str:
+    """Return the SQL of a data type."""
     kind = e.this
     if kind == DType.ARRAY and e.args.get("nested"):
         values = e.args.get("values")
@@ -137,6 +148,7 @@ def write_datatype(g: Any, e: exp.DataType) -> str:
 
 
 def write_call(g: Any, e: gx.FunctionCall) -> str:
+    """Return the SQL of a function call."""
     name = text(g, e.this)
     if e.args.get("star"):
         return f"{name}(*)"
@@ -147,6 +159,7 @@ def write_call(g: Any, e: gx.FunctionCall) -> str:
 
 
 def write_special(g: Any, e: gx.SpecialCall) -> str:
+    """Return the SQL of a special call."""
     word = e.this
     if e.args.get("expressions") is None:
         return str(word)
@@ -154,6 +167,7 @@ def write_special(g: Any, e: gx.SpecialCall) -> str:
 
 
 def write_predicate(g: Any, e: gx.Predicate) -> str:
+    """Return the SQL of a predicate."""
     words = e.args["words"]
     found = e.args.get("expressions") or []
     joiner = e.args.get("joiner")
@@ -163,16 +177,19 @@ def write_predicate(g: Any, e: gx.Predicate) -> str:
 
 
 def write_operator_call(g: Any, e: gx.OperatorCall) -> str:
+    """Return the SQL of an operator call."""
     left, right = e.args.get("this"), e.args.get("expression")
     return " ".join(text(g, p) for p in (left, e.args["operator"], right) if p is not None)
 
 
 def write_typed_literal(g: Any, e: gx.TypedLiteral) -> str:
+    """Return the SQL of a typed literal."""
     fields = e.args.get("fields")
     return f"{text(g, e.args['to'])} {text(g, e.this)}{' ' + fields if fields else ''}"
 
 
 def write_subscript(g: Any, e: gx.Subscript) -> str:
+    """Return the SQL of a subscript."""
     lower, upper = e.args.get("lower"), e.args.get("upper")
     inside = text(g, lower) if lower is not None else ""
     if e.args.get("slice"):
@@ -181,6 +198,7 @@ def write_subscript(g: Any, e: gx.Subscript) -> str:
 
 
 def write_array(g: Any, e: gx.ArrayValue) -> str:
+    """Return the SQL of an array value."""
     query = e.args.get("query")
     if query is not None:
         return "ARRAY" + text(g, query)
@@ -188,6 +206,7 @@ def write_array(g: Any, e: gx.ArrayValue) -> str:
 
 
 def write_window_call(g: Any, e: gx.WindowCall) -> str:
+    """Return the SQL of a window call."""
     out = text(g, e.this)
     if e.args.get("within"):
         out += f" WITHIN GROUP ({text(g, e.args['within'])})"
@@ -199,6 +218,7 @@ def write_window_call(g: Any, e: gx.WindowCall) -> str:
 
 
 def write_window(g: Any, e: gx.WindowDefinition) -> str:
+    """Return the SQL of a window definition."""
     partition = e.args.get("partition")
     inside = [
         text(g, e.args["base"]) if e.args.get("base") else "",
@@ -211,6 +231,7 @@ def write_window(g: Any, e: gx.WindowDefinition) -> str:
 
 
 def write_case(g: Any, e: exp.Case) -> str:
+    """Return the SQL of CASE."""
     out = ["CASE"]
     if e.args.get("this") is not None:
         out.append(text(g, e.this))

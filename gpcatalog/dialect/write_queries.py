@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 
 def write_sort_key(g: Any, e: gx.SortKey) -> str:
+    """Return the SQL of a sort key."""
     out = [text(g, e.this)]
     if e.args.get("using"):
         out += ["USING", text(g, e.args["using"])]
@@ -25,6 +26,7 @@ def write_sort_key(g: Any, e: gx.SortKey) -> str:
 
 
 def write_limit_clause(g: Any, e: gx.LimitClause) -> str:
+    """Return the SQL of a limit clause."""
     kind, value, rows = e.args["kind"], e.args.get("this"), e.args.get("rows")
     if kind == "FETCH":
         return " ".join(
@@ -41,6 +43,7 @@ def write_limit_clause(g: Any, e: gx.LimitClause) -> str:
 
 
 def write_lock(g: Any, e: gx.LockClause) -> str:
+    """Return the SQL of a lock clause."""
     out = "FOR " + e.args["strength"]
     if e.expressions:
         out += " OF " + listed(g, e.expressions)
@@ -48,6 +51,7 @@ def write_lock(g: Any, e: gx.LockClause) -> str:
 
 
 def write_tail(g: Any, e: exp.Expression) -> str:
+    """Return ORDER BY, LIMIT and locks behind a query."""
     out = []
     if e.args.get("order") is not None:
         out.append(text(g, e.args["order"]))
@@ -62,6 +66,7 @@ def write_tail(g: Any, e: exp.Expression) -> str:
 
 
 def write_with(g: Any, e: exp.Expression) -> str:
+    """Return the WITH clause before a query."""
     with_ = e.args.get("with_")
     if with_ is None:
         return ""
@@ -71,16 +76,19 @@ def write_with(g: Any, e: exp.Expression) -> str:
 
 
 def write_cte(g: Any, e: exp.CTE) -> str:
+    """Return the SQL of a common table expression."""
     materialized = e.args.get("materialized")
     words = "" if materialized is None else "MATERIALIZED " if materialized else "NOT MATERIALIZED "
     return f"{write_alias(g, e.args['alias'])} AS {words}({text(g, e.this)})"
 
 
 def write_joins(g: Any, joins: Any) -> str:
+    """Return the SQL of joins."""
     return "".join(text(g, j) for j in joins or ())
 
 
 def write_join(g: Any, e: exp.Join) -> str:
+    """Return the SQL of a join."""
     args = e.args
     words = [args.get(k) for k in ("method", "side", "kind") if args.get(k)]
     on, using = args.get("on"), args.get("using")
@@ -95,6 +103,7 @@ def write_join(g: Any, e: exp.Join) -> str:
 
 
 def write_joined(g: Any, e: gx.JoinedTable) -> str:
+    """Return the SQL of a joined table."""
     out = text(g, e.this) + write_joins(g, e.args.get("joins"))
     alias = e.args.get("alias")
     if e.args.get("parens"):
@@ -161,6 +170,8 @@ def select(g: Any, e: exp.Select) -> str:
 
 
 def write_set_operation(word: str) -> Writer:
+    """Return the writer of UNION, INTERSECT or EXCEPT."""
+
     def writer(g: Any, e: exp.SetOperation) -> str:
         every = "" if e.args.get("distinct") else " ALL"
         return (
@@ -172,12 +183,14 @@ def write_set_operation(word: str) -> Writer:
 
 
 def write_subquery(g: Any, e: exp.Subquery) -> str:
+    """Return the SQL of a subquery."""
     out = f"{write_with(g, e)}({text(g, e.this)})"
     alias = e.args.get("alias")
     return (f"{out} AS {write_alias(g, alias)}" if alias else out) + write_tail(g, e)
 
 
 def write_values(g: Any, e: exp.Values) -> str:
+    """Return the SQL of VALUES."""
     rows = ", ".join(f"({listed(g, row.expressions)})" for row in e.expressions)
     out = f"{write_with(g, e)}VALUES {rows}{write_tail(g, e)}"
     alias = e.args.get("alias")
@@ -185,6 +198,7 @@ def write_values(g: Any, e: exp.Values) -> str:
 
 
 def write_from_item(g: Any, e: gx.FromItem) -> str:
+    """Return the SQL of a from item."""
     args = e.args
     out = ("LATERAL " if args.get("lateral") else "") + text(g, e.this)
     if args.get("ordinality"):
@@ -198,6 +212,7 @@ def write_from_item(g: Any, e: gx.FromItem) -> str:
 
 
 def write_sampling(g: Any, e: gx.TableSampling) -> str:
+    """Return the SQL of a table sampling."""
     seed = e.args.get("seed")
     return f"TABLESAMPLE {text(g, e.this)} ({listed(g, e.expressions)})" + (
         f" REPEATABLE ({text(g, seed)})" if seed is not None else ""
@@ -205,6 +220,7 @@ def write_sampling(g: Any, e: gx.TableSampling) -> str:
 
 
 def write_scattered(g: Any, e: gx.ScatteredQuery) -> str:
+    """Return the SQL of a scattered query."""
     tail = (
         " SCATTER RANDOMLY"
         if e.args.get("randomly")
@@ -216,6 +232,7 @@ def write_scattered(g: Any, e: gx.ScatteredQuery) -> str:
 
 
 def write_insert(g: Any, e: exp.Insert) -> str:
+    """Return the SQL of an insert."""
     args = e.args
     if (
         "default" not in args
@@ -242,6 +259,7 @@ def write_insert(g: Any, e: exp.Insert) -> str:
 
 
 def write_update(g: Any, e: exp.Update) -> str:
+    """Return the SQL of an update."""
     args = e.args
     out = [f"{write_with(g, e)}UPDATE {text(g, e.this)} SET {listed(g, e.expressions)}"]
     if args.get("from_") is not None:
@@ -254,6 +272,7 @@ def write_update(g: Any, e: exp.Update) -> str:
 
 
 def write_delete(g: Any, e: exp.Delete) -> str:
+    """Return the SQL of a delete."""
     args = e.args
     out = [f"{write_with(g, e)}DELETE FROM {text(g, e.this)}"]
     using = args.get("using")
@@ -268,6 +287,7 @@ def write_delete(g: Any, e: exp.Delete) -> str:
 
 
 def write_set_columns(g: Any, e: gx.SetColumns) -> str:
+    """Return the SQL of set columns."""
     columns = listed(g, e.args["columns"])
     return (
         f"({columns}) = {text(g, e.this)}"
@@ -277,11 +297,13 @@ def write_set_columns(g: Any, e: gx.SetColumns) -> str:
 
 
 def write_into(g: Any, e: gx.IntoTarget) -> str:
+    """Return the SQL of an into target."""
     kind = e.args.get("kind")
     return f"INTO {kind + ' ' if kind else ''}TABLE {text(g, e.this)}"
 
 
 def write_grouping(g: Any, e: gx.GroupingItem) -> str:
+    """Return the SQL of a grouping item."""
     return f"{e.this} ({listed(g, e.expressions)})".strip() if e.this else "()"
 
 

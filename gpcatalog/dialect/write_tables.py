@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 
 def write_storage_option(g: Any, e: gx.StorageOption) -> str:
+    """Return the SQL of a storage option."""
     out = text(g, e.this)
     if e.args.get("namespace") is not None:
         out = f"{text(g, e.args['namespace'])}.{out}"
@@ -22,6 +23,7 @@ def write_storage_option(g: Any, e: gx.StorageOption) -> str:
 
 
 def write_distributed(g: Any, e: exp.DistributedByProperty) -> str:
+    """Return the SQL of DISTRIBUTED."""
     kind = e.text("kind").upper()
     if kind in ("RANDOM", "RANDOMLY"):
         return "DISTRIBUTED RANDOMLY"
@@ -31,6 +33,7 @@ def write_distributed(g: Any, e: exp.DistributedByProperty) -> str:
 
 
 def write_partition_key(g: Any, e: gx.PartitionKey) -> str:
+    """Return the SQL of a partition key."""
     out = text(g, e.this)
     if e.args.get("collate") is not None:
         out += f" COLLATE {text(g, e.args['collate'])}"
@@ -38,11 +41,13 @@ def write_partition_key(g: Any, e: gx.PartitionKey) -> str:
 
 
 def write_column_constraint(g: Any, e: exp.ColumnConstraint) -> str:
+    """Return the SQL of a column constraint."""
     name = e.args.get("this")
     return (f"CONSTRAINT {text(g, name)} " if name is not None else "") + text(g, e.args["kind"])
 
 
 def write_column_def(g: Any, e: exp.ColumnDef) -> str:
+    """Return the SQL of a column definition."""
     out = [text(g, e.this)]
     if e.args.get("kind") is not None:
         out.append(text(g, e.args["kind"]))
@@ -53,6 +58,7 @@ def write_column_def(g: Any, e: exp.ColumnDef) -> str:
 
 
 def write_key(g: Any, e: gx.KeyConstraint) -> str:
+    """Return the SQL of a key constraint."""
     args = e.args
     out = [args["kind"]]
     if args.get("nulls"):
@@ -83,6 +89,7 @@ def _key_tail(g: Any, args: dict[str, Any]) -> list[str]:
 
 
 def write_references(g: Any, e: gx.ReferencesConstraint) -> str:
+    """Return the SQL of a references constraint."""
     args = e.args
     out = []
     if args.get("columns"):
@@ -100,6 +107,7 @@ def write_references(g: Any, e: gx.ReferencesConstraint) -> str:
 
 
 def write_exclude(g: Any, e: gx.ExcludeConstraint) -> str:
+    """Return the SQL of an exclude constraint."""
     args = e.args
     out = ["EXCLUDE"]
     if args.get("using") is not None:
@@ -114,6 +122,7 @@ def write_exclude(g: Any, e: gx.ExcludeConstraint) -> str:
 
 
 def write_generated(g: Any, e: gx.GeneratedConstraint) -> str:
+    """Return the SQL of a generated constraint."""
     args = e.args
     if args.get("identity"):
         options = args.get("options")
@@ -127,6 +136,7 @@ def write_generated(g: Any, e: gx.GeneratedConstraint) -> str:
 
 
 def write_table_constraint(g: Any, e: gx.TableConstraint) -> str:
+    """Return the SQL of a table constraint."""
     name = e.args.get("this")
     out = [f"CONSTRAINT {text(g, name)}" if name is not None else "", text(g, e.args["kind"])]
     out += [text(g, a) for a in e.args.get("attributes") or ()]
@@ -134,10 +144,12 @@ def write_table_constraint(g: Any, e: gx.TableConstraint) -> str:
 
 
 def write_like(g: Any, e: gx.LikeClause) -> str:
+    """Return the SQL of a like clause."""
     return " ".join([f"LIKE {text(g, e.this)}", *(e.args.get("expressions") or ())])
 
 
 def write_index_element(g: Any, e: gx.IndexElement) -> str:
+    """Return the SQL of an index element."""
     args = e.args
     out = [text(g, e.this)]
     if args.get("collate") is not None:
@@ -154,6 +166,7 @@ def write_index_element(g: Any, e: gx.IndexElement) -> str:
 
 
 def write_index_body(g: Any, e: gx.IndexBody) -> str:
+    """Return the SQL of an index body."""
     args = e.args
     out = [f"USING {text(g, args['using'])}"] if args.get("using") is not None else []
     out.append(f"({listed(g, args['columns'])})")
@@ -171,6 +184,7 @@ def write_index_body(g: Any, e: gx.IndexBody) -> str:
 
 
 def write_schema(g: Any, e: exp.Schema) -> str:
+    """Return the SQL of a schema."""
     return f"{text(g, e.this)} ({listed(g, e.expressions)})"
 
 
@@ -179,6 +193,7 @@ def _partition_of(g: Any, e: exp.PartitionedOfProperty) -> str:
 
 
 def write_external_format(g: Any, e: gx.ExternalFormat) -> str:
+    """Return the SQL of an external format."""
     options = e.args.get("options")
     return f"FORMAT {text(g, e.this)}{' ' + text(g, options) if options is not None else ''}"
 
@@ -288,6 +303,7 @@ def create(g: Any, e: exp.Create) -> str:
 
 
 def write_sql_body(g: Any, e: gx.SqlBody) -> str:
+    """Return the SQL of an SQL body of a function."""
     if not e.args.get("atomic"):
         return f"RETURN {listed(g, e.expressions)}"
     inside = "".join(f" {text(g, x)};" for x in e.expressions)

@@ -555,6 +555,7 @@ class SchemaState:
                 effect.add(instance, beyond[instance], -1)
 
     def weigh(self, table: Table) -> tuple[Counter[Shape], dict[Instance, Counter[str]], int]:
+        """Return a table's relations by shape, rows beyond them by instance, and files beyond them."""
         if not table.known:
             return Counter(), {i: Counter() for i in Instance}, 0
         return (

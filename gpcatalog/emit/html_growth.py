@@ -42,6 +42,7 @@ def _moment_text(points: Sequence[Point]) -> str:
 
 
 def segments_chart(points: Sequence[Point]) -> str:
+    """Draw the bytes of pg_attribute on each segment over time."""
     if len(points) < 2:
         return ""
     form = _moment_text(points)
@@ -94,6 +95,7 @@ def segments_chart(points: Sequence[Point]) -> str:
 
 
 def latency_chart(growth: Growth) -> str:
+    """Draw the time of a catalog scan against leaves."""
     wanted = [c for c in growth.curves if c.what.startswith("catalog scan")]
     if len({x for c in wanted for x, _ in c.points}) < 2:
         return ""
@@ -147,6 +149,7 @@ def latency_chart(growth: Growth) -> str:
 
 
 def forecast_chart(growth: Growth, points: Sequence[Point]) -> str:
+    """Draw partitions over time, carried on by the trend."""
     series = next((s for s in growth.series if s.what.startswith("partitions")), None)
     if series is None or len(points) < 2:
         return ""
@@ -193,6 +196,7 @@ def forecast_chart(growth: Growth, points: Sequence[Point]) -> str:
 
 
 def growth_section(growth: Growth) -> str:
+    """Write the tables of what grew, through which tables, and when limits are reached."""
     if len(growth.taken_at) < 2:
         return "<h2>Growth</h2><p class=dim>One snapshot has no growth: take one a day.</p>"
     long = growth.days >= 1

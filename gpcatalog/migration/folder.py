@@ -121,6 +121,7 @@ class Folder:
         return "\n".join(lines) + "\n\n"
 
     def prepare(self) -> str:
+        """Return the file that creates the journal."""
         head = [
             (
                 f"Makes schema {SCHEMA}: the journal that lets a migration be run again, and the"
@@ -236,6 +237,7 @@ class Folder:
         ]
 
     def forward(self, work: TableMigration, name: str) -> str:
+        """Return the file that carries out the steps of one table."""
         root = work.context.root
         basis = next((b for b in self.plan.basis if b.startswith("time")), "copying rate")
         gp = self.server.greenplum
@@ -354,6 +356,7 @@ class Folder:
         return [change for change in work.forward if f"undo-{change.id}" not in written]
 
     def back(self, work: TableMigration, name: str) -> str:
+        """Return the file that rolls them back."""
         root = work.context.root
         head = [
             (
@@ -385,6 +388,7 @@ class Folder:
         return "".join(lines)
 
     def index(self) -> str:
+        """Return the file that runs all others, or lists them for a plain runner."""
         head = [
             "Runs all files. Those that give back the most catalog rows a second come first.",
             "",
@@ -418,6 +422,7 @@ class Folder:
         )
 
     def verify(self) -> str:
+        """Return the file that compares the result with the journal."""
         plan = literal(self.plan.id)
         head = [
             (
@@ -446,6 +451,7 @@ class Folder:
         )
 
     def cleanup(self) -> str:
+        """Return the file that removes the journal and what a crash left."""
         plan = literal(self.plan.id)
         head = [
             (

@@ -58,6 +58,7 @@ class Index:
 
     @property
     def unique(self) -> bool:
+        """Whether it is a unique index."""
         return self.definition.startswith("CREATE UNIQUE ")
 
     @property

@@ -208,6 +208,7 @@ class LiveTable:
         return found
 
     def unit(self, relation: Relation) -> Unit:
+        """Return a partition with all that is below it."""
         leaves = self.table.leaves(relation.oid)
         # nothing but the default partition is addressed without a value, and that one by its name
         address = self.address(relation) if self.classic else ""
@@ -215,6 +216,7 @@ class LiveTable:
         return Unit(relation=relation, leaves=tuple(leaves), address=address, middles=middles)
 
     def address(self, relation: Relation) -> str:
+        """Return how Greenplum 6 addresses a partition behind PARTITION. Raises Refusal."""
         if relation.partition:
             return partition(relation.partition)
         return partition("", constant(holding_value(parse(relation.bound))))
@@ -234,6 +236,7 @@ class LiveTable:
         return tuple(quote_ident_always(column) for column in relation.key)
 
     def parent_of(self, relations: list[Relation]) -> Relation:
+        """Return the one parent of these partitions. Raises Refusal where they have several."""
         parents = {r.parent for r in relations}
         if len(parents) != 1 or None in parents:
             raise Refusal("its units lie under different parents")
@@ -242,6 +245,10 @@ class LiveTable:
         return self.table.relations[parent]
 
     def default_unit(self, parent: Relation, gone: list[Relation]) -> Unit | None:
+        """Return the default partition of a parent, None where there is none.
+
+        gone: partitions that are replaced. Raises Refusal where it is one of them, or cannot be set aside.
+        """
         found = self.table.default_of(parent.oid)
         if found is None:
             return None
@@ -258,6 +265,7 @@ class LiveTable:
     # --- stages -----------------------------------------------------------------------------------
 
     def path_below(self, leaf: Relation, unit: Relation) -> tuple[PathStep, ...]:
+        """Return the steps from below a unit down to a leaf."""
         return subtree.path(self.table, leaf, unit, self.addresses(unit))
 
     def addresses(self, unit: Relation) -> dict[int, str]:
@@ -273,9 +281,14 @@ class LiveTable:
         return found
 
     def encodings(self, columns: tuple[Column, ...]) -> tuple[tuple[str, str], ...]:
+        """Return column encodings as SQL, by quoted column."""
         return tuple((quote_ident_always(c.name), c.encoding) for c in columns if c.encoding)
 
     def own_indexes(self, leaf: Relation, final: str) -> tuple[tuple[Index, str], ...]:
+        """Return the indexes of a leaf with the names they get on the leaf that takes its place.
+
+        final: name of that leaf
+        """
         same = final == leaf.name
         return tuple(
             (i, i.name if same else index_name(leaf.name, i.name, final, self.taken_indexes))
@@ -283,6 +296,7 @@ class LiveTable:
         )
 
     def statistics_targets(self, leaf: Relation) -> tuple[tuple[str, int], ...]:
+        """Return statistics targets that are set, by quoted column."""
         return tuple(
             (quote_ident_always(c.name), c.statistics)
             for c in self.table.columns[leaf.oid]
@@ -290,6 +304,7 @@ class LiveTable:
         )
 
     def path_predicate(self, leaf: Relation, unit: Relation) -> list[str]:
+        """Return what the rows of a leaf satisfy by the bounds between it and its unit."""
         found = []
         for r in self.table.below(leaf.oid, unit.oid):
             assert r.parent is not None
@@ -306,6 +321,10 @@ class LiveTable:
     def property_statements(
         self, schema: str, name: str, final: str, base: Traits, wanted: Traits
     ) -> PropertyStatements:
+        """Return the statements that give a table built like `base` the wanted properties.
+
+        name, final: while it is built and afterwards. Raises Refusal.
+        """
         try:
             return dress(
                 qualified(schema, name),

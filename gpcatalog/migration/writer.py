@@ -289,6 +289,11 @@ class Writer(ABC):
         source: str,
         predicate: str = "true",
     ) -> str:
+        """Return the call that counts and hashes rows and notes both.
+
+        side: "old", "new" or "copied"; name: of the relation in the journal; source: what is read
+        predicate: what every row must satisfy
+        """
         return call(
             "tally",
             literal(context.plan),
@@ -303,6 +308,7 @@ class Writer(ABC):
     def copies(
         self, context: Context, stage: StagingTable, only: Iterable[str] | None = None
     ) -> list[str]:
+        """Return the INSERTs that fill a staging table; only: from these sources."""
         columns = ", ".join(context.copied)
         found = []
         for source, predicate in stage.sources:
@@ -340,6 +346,7 @@ class Writer(ABC):
         return found
 
     def indexes(self, stage: StagingTable) -> list[str]:
+        """Return the statements that create the indexes and statistics objects of a filled staging table."""
         table = qualified(stage.schema, stage.name)
         found = self.table_indexes(
             table, [(index, f"{stage.name}_i{n}") for n, (index, _) in enumerate(stage.indexes, 1)]
@@ -352,6 +359,7 @@ class Writer(ABC):
         return found
 
     def index_names(self, stage: StagingTable) -> list[str]:
+        """Return the statements that give them their final names and properties."""
         found = []
         for n, (index, final) in enumerate(stage.indexes, 1):
             here = qualified(stage.schema, f"{stage.name}_i{n}")
@@ -405,6 +413,7 @@ class Writer(ABC):
         return [*marks, *stage.dress.after]
 
     def make_stage(self, context: Context, change: Operation, stage: StagingTable) -> list[str]:
+        """Return the statements that create an empty staging table with its owner and no other grants."""
         table = qualified(stage.schema, stage.name)
         found = [
             self.create_stage(context, stage),
@@ -418,13 +427,16 @@ class Writer(ABC):
         return found
 
     def seen_by_others(self, stage: StagingTable) -> list[str]:
+        """Return the statements for what clients see of a new leaf: its comment."""
         table = qualified(stage.schema, stage.name)
         return [f"COMMENT ON TABLE {table} IS {literal(stage.comment)};"] if stage.comment else []
 
     def prove_old(self, context: Context, swap: ReplacePartitions) -> list[str]:
+        """Return the tallies of the leaves that go."""
         return [self.tally(context, swap, "old", r.sql, f"ONLY {r.sql}") for r in swap.leaves]
 
     def prove_new(self, context: Context, swap: ReplacePartitions) -> list[str]:
+        """Return the tallies of the new leaves, each within its bound."""
         return [
             self.tally(
                 context,
@@ -451,6 +463,7 @@ class Writer(ABC):
         return found
 
     def statistics(self, stage: StagingTable) -> str:
+        """Return the ANALYZE of a staging table."""
         return f"ANALYZE {qualified(stage.schema, stage.name)};"
 
     def writers_out(self, context: Context, swap: ReplacePartitions) -> str:
@@ -476,6 +489,7 @@ class Writer(ABC):
         ]
 
     def note(self, context: Context, change: Operation, state: str) -> list[str]:
+        """Return the call that stores a state of the step in the journal; state: done or undone."""
         return [
             call(
                 "note",
@@ -635,7 +649,8 @@ class Writer(ABC):
     # --- what differs -----------------------------------------------------------------------------
 
     @abstractmethod
-    def create_stage(self, context: Context, stage: StagingTable) -> str: ...
+    def create_stage(self, context: Context, stage: StagingTable) -> str:
+        """Return the CREATE TABLE of a staging table."""
 
     @abstractmethod
     def quiet(self, context: Context, parent: Relation, gone: Sequence[Unit]) -> list[str]:
@@ -664,7 +679,8 @@ class Writer(ABC):
         """
 
     @abstractmethod
-    def settings(self) -> list[str]: ...
+    def settings(self) -> list[str]:
+        """Return the SET statements that a file begins with."""
 
     @abstractmethod
     def after(self, context: Context) -> list[str]:

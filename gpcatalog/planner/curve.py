@@ -93,6 +93,7 @@ class Outcome:
 
     @property
     def gap(self) -> float:
+        """Share by which the choice may be worse than the best there can be."""
         return 0.0 if abs(self.cost) < 1e-9 else max(0.0, self.cost - self.bound) / abs(self.cost)
 
 

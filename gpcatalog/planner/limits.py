@@ -18,6 +18,7 @@ NAMES = {
 
 
 def asked(wanted: policy.Limits) -> dict[str, float]:
+    """Return the limits that were given, by name, in the units of the sums."""
     found: dict[str, float] = {}
     try:
         if wanted.target_leaves is not None:
@@ -46,6 +47,7 @@ def _said(name: str, value: float) -> str:
 def impossible(
     e: budget.Infeasible, asked: dict[str, float], rest: dict[str, float], curves: curve.Curves
 ) -> CatalogError:
+    """Return the error for limits that no choice keeps, with the best there is."""
     names = list(asked)
     if e.alone:
         j = e.alone[0]

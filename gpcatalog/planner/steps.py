@@ -143,10 +143,12 @@ class StepBuilder:
         return self._ends.of(self.relation[first].bound, self.relation[last].bound)
 
     def unit(self, oid: int) -> Unit:
+        """Return a partition of the planned level as a step names it."""
         r = self.relation[oid]
         return Unit(oid, r.name, r.partition_name, r.bound, *self._ends.of(r.bound, r.bound))
 
     def leaf(self, oid: int, unit: int, lane: int) -> Leaf:
+        """Return a leaf as a step names it; unit, lane: numbers within the step."""
         r = self.relation[oid]
         return Leaf(
             oid=oid,
@@ -235,6 +237,7 @@ class StepBuilder:
         return tuple(found)
 
     def gain(self, before: Any, after: Any, rows_coordinator: int) -> Gain:
+        """Return what a step gives back, from resources before and after."""
         return Gain(
             round(float(before[LEAVES] - after[LEAVES])),
             round(float(before[ROWS] - after[ROWS])),
@@ -319,6 +322,7 @@ class StepBuilder:
         ]
 
     def price(self, comps: Any, leaves: list[int], *, copied: bool) -> Price:
+        """Return what a step costs; copied: the rows of the leaves are copied."""
         rows = [self.relation[o] for o in leaves]
         unknown = any(r.bytes is None and r.filled is not False for r in rows)
         size = None if unknown else sum(r.bytes or 0 for r in rows)
@@ -369,6 +373,7 @@ class StepBuilder:
         return name
 
     def grain(self, slot: int) -> str:
+        """Return the words for the width of a slot."""
         if self.root.lists:
             return f"{self.root.widths[slot - 1]} values"
         return (
@@ -378,6 +383,10 @@ class StepBuilder:
         )
 
     def merge(self, start: int, end: int, slot: int, option: int, comps: Any, before: Any) -> Merge:
+        """Return the step that merges units start to end.
+
+        slot: width of the cell; option: target storage; comps, before: resources after and before
+        """
         units = self.chunk.oid[start:end].tolist()
         lanes, at = self.lanes(start, end), self.positions(start, end)
         first, last = self.bound(units[0]), self.bound(units[-1])
@@ -434,6 +443,7 @@ class StepBuilder:
         )
 
     def convert(self, start: int, option: int, comps: Any, before: Any) -> Convert:
+        """Return the step that gives one unit another storage; arguments as in merge."""
         oid = int(self.chunk.oid[start])
         lanes, at = self.lanes(start, start + 1), self.positions(start, start + 1)
         target = TARGETS[option]

@@ -35,6 +35,7 @@ class Rest:
 
 
 def rest_of(reader: Reader, planned_leaves: int) -> Rest:
+    """Sum up what a plan leaves alone; planned_leaves: leaves of planned tables."""
     gen, cluster = reader.generation, reader.cluster
     rows = files = catalog = 0.0
     tables = 0
@@ -75,6 +76,7 @@ def rest_of(reader: Reader, planned_leaves: int) -> Rest:
 
 
 def totals(rest: Rest, sums: np.ndarray[Any, Any], segments: int) -> Totals:
+    """Add what is left alone to the sums of the chosen tables; segments: primaries."""
     leaves = rest.leaves + round(float(sums[LEAVES]))
     files = rest.files + float(sums[FILES])
     average = None if rest.bytes is None or files <= 0 else int(rest.bytes / (files * segments))
@@ -91,6 +93,7 @@ def totals(rest: Rest, sums: np.ndarray[Any, Any], segments: int) -> Totals:
 
 
 def source_of(reader: Reader) -> Source:
+    """Return which snapshot, server and database a plan is of."""
     h = reader.snapshot.header
     roots = reader.snapshot.rows("SELECT root, leaves FROM root_total ORDER BY root")
     lines = [

@@ -36,6 +36,7 @@ def created(s: RuleContext) -> exp.Create | None:
 
 
 def property_of(tree: exp.Create, kind: type[exp.Expression]) -> exp.Expression | None:
+    """Return the property of this type of a CREATE, None where it has none."""
     properties = tree.args.get("properties")
     return (
         next((p for p in properties.expressions if isinstance(p, kind)), None)
@@ -45,6 +46,7 @@ def property_of(tree: exp.Create, kind: type[exp.Expression]) -> exp.Expression 
 
 
 def name_of(tree: exp.Create) -> exp.Expression:
+    """Return the name in a CREATE."""
     found = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
     assert isinstance(found, exp.Expression)
     return found

@@ -41,6 +41,7 @@ NO_ROWS = frozenset(
 
 
 def action_says_only(action: exp.Expression) -> bool:
+    """Return whether an action of ALTER TABLE is for the table alone (ONLY)."""
     target = action.parent.this if action.parent is not None else None
     return isinstance(target, gx.RelationName) and bool(target.args.get("only"))
 

@@ -444,6 +444,7 @@ def rewrite(state: SchemaState, tree: exp.Expression) -> Effect:
 
 @handles("AlterTable", "AlterIndex", "AlterView")
 def alter_relation(state: SchemaState, tree: exp.Expression) -> Effect:
+    """ALTER of a view, index or sequence that is written as ALTER TABLE, too."""
     if (
         tree.args.get("this") is not None
         and state.known_name(tree.this, state.views) in state.views

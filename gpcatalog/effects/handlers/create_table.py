@@ -37,6 +37,7 @@ _ON = ("true", "on", "1", "yes", "t", "y")
 
 @handles("Create")
 def create(state: SchemaState, tree: exp.Create) -> Effect:
+    """CREATE TABLE, VIEW, INDEX and their relatives."""
     kind = tree.args.get("kind")
     if kind == "INDEX":
         return create_index(state, tree)
@@ -121,6 +122,7 @@ def create(state: SchemaState, tree: exp.Create) -> Effect:
 
 
 def created(state: SchemaState, table: Table, of: exp.Expression | None = None) -> Effect:
+    """Keep a new table and return the effect of its creation; of: the clause PARTITION OF."""
     effect = Effect(
         verb="create", table=table, unknown=list(table.unknown), new_parts=list(table.parts)
     )
@@ -164,6 +166,7 @@ def set_storage(state: SchemaState, table: Table, method: str) -> None:
 
 
 def inherit_columns(state: SchemaState, table: Table, node: exp.Expression) -> list[Table]:
+    """Return the parents of INHERITS; an unknown one makes the table unknown."""
     parents = []
     for name in node.expressions:
         parent = state.find(name)
@@ -179,6 +182,7 @@ def inherit_columns(state: SchemaState, table: Table, node: exp.Expression) -> l
 
 
 def inherit_partition(state: SchemaState, table: Table, of: exp.Expression, method: str) -> None:
+    """Take columns, keys, checks and storage over from the parent of PARTITION OF."""
     parent = state.find(of.this)
     table.parent = qualified(of.this) if parent is None else (parent.schema, parent.name)
     if parent is None or not parent.known:
@@ -217,6 +221,7 @@ def columns_of_query(
 
 
 def note_toast(state: SchemaState, table: Table) -> None:
+    """Note that it is unknown whether a table gets a TOAST relation."""
     if reason := unknown_toast(table, state.edition):
         table.known = False
         table.unknown.append(reason)

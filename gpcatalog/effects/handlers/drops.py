@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 @handles("DropObject")
 def drop(state: SchemaState, tree: exp.Expression) -> Effect:
+    """DROP of any kind of object, by its registered function."""
     effect = Effect(verb="drop")
     if tree.args.get("indexes"):
         return drop_indexes(state, tree)
@@ -83,6 +84,7 @@ def drop_foreign_keys(state: SchemaState, targets: list[Table], effect: Effect) 
 
 @handles("Truncate")
 def truncate(state: SchemaState, tree: exp.Expression) -> Effect:
+    """TRUNCATE: new files, the same rows."""
     effect = Effect(verb="truncate", exclusive=True)
     for name in tree.args.get("tables") or ():
         table = state.find(name)

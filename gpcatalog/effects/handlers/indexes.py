@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 
 def create_index(state: SchemaState, tree: exp.Create) -> Effect:
+    """CREATE INDEX, on a table or all of its partitions."""
     target = tree.this.args["table"]
     table = state.find(target)
     effect = Effect(verb="index", table=table, index=tree)
@@ -124,6 +125,7 @@ def owners_of_index(state: SchemaState, schema: str, index: str) -> list[Table]:
 
 
 def drop_indexes(state: SchemaState, tree: exp.Expression) -> Effect:
+    """DROP INDEX, with those of partitions."""
     effect = Effect(verb="alter")
     for name in tree.args["indexes"]:
         schema, plain = qualified(name) if not isinstance(name, exp.Dot) else ("", "")

@@ -94,6 +94,7 @@ def _read(found: re.Match[str]) -> str:
 
 @handles("Except", "Intersect", "Select", "Union")
 def select(state: SchemaState, tree: exp.Expression) -> Effect:
+    """SELECT: it may call code, and SELECT INTO makes a table."""
     into = tree.args.get("into")
     if into is None:
         if (run := run_once(state, tree)) is not None:
@@ -200,6 +201,7 @@ def note_code(state: SchemaState, text: str, reason: str) -> None:
 
 @handles("DoBlock")
 def do_block(state: SchemaState, tree: exp.Expression) -> Effect:
+    """DO: its statements, where they run one after the other."""
     text = " ".join(str(x.this) for x in tree.find_all(exp.Heredoc, exp.Literal, exp.RawString))
     language = next(
         (fold(p.args["language"]) for p in tree.args.get("parts") or () if p.args.get("language")),
@@ -235,6 +237,7 @@ def _body(tree: exp.Expression) -> str:
 
 @handles("CreateFunction", "CreateProcedure")
 def create_routine(state: SchemaState, tree: exp.Expression) -> Effect:
+    """CREATE FUNCTION and PROCEDURE: keep what a call may do."""
     name = fold(tree.this if isinstance(tree.this, exp.Identifier) else tree.this.args.get("this"))
     own = " ".join(str(x.this) for x in tree.find_all(exp.Heredoc, exp.Literal, exp.RawString))
     if type(tree).__name__ == "CreateFunction":
@@ -272,6 +275,7 @@ def create_routine(state: SchemaState, tree: exp.Expression) -> Effect:
 
 @handles("CallProcedure")
 def call_procedure(state: SchemaState, tree: exp.Expression) -> Effect:
+    """CALL: as SELECT of a function."""
     this = tree.this.this if isinstance(tree.this, gx.FunctionCall) else tree.this
     path = this if isinstance(this, str) else this.sql("greenplum")
     name = str(path).lower().replace('"', "").rpartition(".")[2]

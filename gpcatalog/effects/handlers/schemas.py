@@ -30,6 +30,7 @@ def _order(element: exp.Expression) -> int:
 
 @handles("CreateSchema")
 def create_schema(state: SchemaState, tree: exp.Expression) -> Effect:
+    """CREATE SCHEMA with its elements."""
     if isinstance(tree.args.get("this"), exp.Identifier):
         known = (
             state.schemas_unknown
@@ -117,6 +118,7 @@ def drop_schemas(state: SchemaState, tree: exp.Expression) -> Effect:
 
 @handles("AlterSchema")
 def rename_schema(state: SchemaState, tree: exp.Expression) -> Effect:
+    """ALTER SCHEMA … RENAME."""
     new = tree.args.get("rename")
     old = fold(tree.this if isinstance(tree.this, exp.Identifier) else tree.this.args.get("this"))
     if isinstance(new, exp.Identifier):

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 @handles("CreateSequence")
 def create_sequence(state: SchemaState, tree: exp.Expression) -> Effect:
+    """CREATE SEQUENCE: one relation and its rows."""
     effect = Effect()
     name = state.new_name(tree.this)
     if str(tree.args.get("temporary") or "") not in ("", "UNLOGGED"):
@@ -80,6 +81,7 @@ def set_owner(
 
 @handles("AlterSequence")
 def alter_sequence(state: SchemaState, tree: exp.Expression) -> Effect:
+    """ALTER SEQUENCE: a new owner, name or schema."""
     effect = Effect()
     name = state.known_name(tree.this, state.sequences)
     set_owner(state, tree, name, effect)
@@ -110,6 +112,7 @@ def _set_logged(state: SchemaState, key: tuple[str, str], effect: Effect, *, log
 
 @drops("SEQUENCE")
 def drop_sequences(state: SchemaState, tree: exp.Expression) -> Effect:
+    """DROP SEQUENCE."""
     effect = Effect()
     if cascades(tree):
         if state.views or any(t.reads for t in state.tables.values()) or state.existing is not None:

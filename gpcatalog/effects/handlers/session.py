@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 @handles("SetVariable", "ResetVariable")
 def set_variable(state: SchemaState, tree: exp.Expression) -> Effect:
+    """SET and set_config(): settings that decide storage and names."""
     changes = settings_of(tree)
     if changes:
         call = next(
@@ -41,6 +42,7 @@ def set_variable(state: SchemaState, tree: exp.Expression) -> Effect:
 
 @handles("AlterDatabase", "AlterRole")
 def set_for_sessions(state: SchemaState, tree: exp.Expression) -> Effect:
+    """ALTER DATABASE and ALTER ROLE … SET, for sessions to come."""
     if changes := settings_of(tree):
         state.defaults = state.defaults.with_(changes, later=True)
     return Effect()
@@ -48,6 +50,7 @@ def set_for_sessions(state: SchemaState, tree: exp.Expression) -> Effect:
 
 @handles("Discard")
 def discard(state: SchemaState, tree: exp.Expression) -> Effect:
+    """DISCARD and RESET ALL."""
     if re.search(r"\bALL\b", tree.sql("greenplum").upper()):
         state.defaults = state.defaults.reconnected()
     if re.search(r"\b(ALL|TEMP)", tree.sql("greenplum").upper()) and any(

@@ -26,6 +26,7 @@ def create_type(state: SchemaState, tree: exp.Expression) -> Effect:
 
 @handles("AlterType")
 def alter_type(state: SchemaState, tree: exp.Expression) -> Effect:
+    """ALTER TYPE: attributes of composite types."""
     more = state.types.alter(tree)
     effect = Effect(
         minor=["catalog rows of a type"],
@@ -37,6 +38,7 @@ def alter_type(state: SchemaState, tree: exp.Expression) -> Effect:
 
 @drops("TYPE", "DOMAIN")
 def drop_types(state: SchemaState, tree: exp.Expression) -> Effect:
+    """DROP TYPE and DROP DOMAIN."""
     effect = Effect(minor=["catalog rows of a type"])
     for kind in tree.args.get("types") or tree.args.get("names") or ():
         if state.types.ambiguous(kind):

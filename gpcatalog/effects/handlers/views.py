@@ -79,6 +79,7 @@ def _output(
 
 @drops("VIEW", "EXTERNAL TABLE", "EXTERNAL WEB TABLE", "FOREIGN TABLE")
 def drop_views(state: SchemaState, tree: exp.Expression) -> Effect:
+    """DROP VIEW, materialized ones too."""
     effect = Effect(verb="drop", minor=["dependencies of a view"])
     for name in tree.args.get("names") or ():
         key = state.known_name(name, state.views)
@@ -96,6 +97,7 @@ def drop_views(state: SchemaState, tree: exp.Expression) -> Effect:
 
 
 def drop_view(state: SchemaState, key: tuple[str, str], effect: Effect) -> None:
+    """Take one view away, with its rows and files."""
     view = state.views.pop(key)
     if view.columns is None:
         effect.add_unknown(f"unknown columns of view {key[1]}")

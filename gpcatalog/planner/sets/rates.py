@@ -37,6 +37,7 @@ class Intervals:
 
     @classmethod
     def of(cls, asked: list[tuple[int, int, float]]) -> Intervals:
+        """Sort intervals as (start, end, calls a day)."""
         starts = sorted((s, c) for s, _, c in asked)
         ends = sorted((e, c) for _, e, c in asked)
         return cls(

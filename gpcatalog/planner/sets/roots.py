@@ -102,6 +102,7 @@ class Root:
 
 
 def root_shape(facts: dict[str, list[tuple[int, str]]], leaves: int) -> RootShape:
+    """Return columns and indexes of a root from its facts; leaves: their number."""
     columns = json.loads(facts["columns"][0][1]) if "columns" in facts else {}
     indexes = tuple(
         Index(
