@@ -26,6 +26,7 @@ from gpcatalog.check.report import (
     CheckReport,
     Ignore,
     LocatedFinding,
+    LockHeld,
     RuleContext,
     StatementReport,
     cost_of,
@@ -34,14 +35,13 @@ from gpcatalog.check.report import (
 )
 from gpcatalog.check.settings import Budget, Settings
 from gpcatalog.check.totals import Spot, Totals
-from gpcatalog.dialect.expressions import RelationName
 from gpcatalog.dialect.grammar import SyntaxFault
 from gpcatalog.dialect.script import Outcome, Piece, Source, Statement, read, split
 from gpcatalog.dialect.variables import Variables
 from gpcatalog.dialect.version import Edition, edition
 from gpcatalog.effects.effect import Effect
 from gpcatalog.effects.handlers.registry import HANDLERS
-from gpcatalog.effects.keys import qualified
+from gpcatalog.effects.keys import unknown_table
 from gpcatalog.effects.live_catalog import BaselineError
 from gpcatalog.effects.schema_state import SchemaState
 from gpcatalog.effects.session import rolled_back
@@ -68,6 +68,11 @@ def server_edition(name: str) -> Edition:
 def cost_edition(one: Edition) -> Edition:
     """The edition whose measured costs stand in for this one's."""
     return edition(f"pg{NEWEST}") if not one.greenplum and one.base > NEWEST else one
+
+
+def _longer(one: LockHeld, other: LockHeld) -> bool:
+    """Whether a lock is held longer; one of unknown length is taken for the longest."""
+    return other.seconds is not None and (one.seconds is None or one.seconds > other.seconds)
 
 
 class _Ignores:
@@ -463,16 +468,20 @@ class _Run:
     def _weigh(self, statement: Statement, effect: Effect) -> None:
         """Add what a statement costs."""
         cost = cost_of(effect, self.costs)
-        table = effect.table.title if effect.table is not None else _table_of(statement)
-        held = held_by(effect, self.state)
+        table = effect.table.title if effect.table is not None else unknown_table(statement.tree)
         source = statement.source
-        self.totals.add(
-            table,
-            cost,
-            held,
-            exclusive=effect.exclusive,
-            at=Spot(source, statement.start, statement.end, self.number),
-        )
+        self.totals.add(cost, Spot(source, statement.start, statement.end, self.number))
+        # the longest of them, where a statement runs several
+        held: LockHeld | None = None
+        for part in effect.parts or [effect]:
+            lock = held_by(part, self.state)
+            title = part.table.title if part.table is not None else part.named
+            title = title if effect.parts else table
+            if title:
+                part_cost = cost if part is effect else cost_of(part, self.costs)
+                self.totals.add_to_table(title, part_cost, lock, exclusive=part.exclusive)
+            if lock is not None and (held is None or _longer(lock, held)):
+                held = lock
         if self.listed:
             kind = type(statement.tree).__name__ if statement.tree is not None else ""
             line, outcome = statement.place.line, statement.outcome.value
@@ -576,20 +585,6 @@ def run(
     found.end()
     del state
     return found.report(by.name, names, baseline or {})
-
-
-def _table_of(statement: Statement) -> str:
-    """The unknown table that a statement changes."""
-    name = (
-        statement.tree.args.get("this")
-        if statement.tree is not None and statement.words[:1] in (("alter",), ("truncate",))
-        else None
-    )
-    return (
-        ".".join(part for part in qualified(name) if part)
-        if isinstance(name, exp.Table | RelationName)
-        else ""
-    )
 
 
 def _locate(

@@ -128,18 +128,19 @@ class Totals:
     _leaves: int = 0
     _files: int = 0
 
-    def add(
-        self, table: str, cost: Cost, held: LockHeld | None, *, exclusive: bool, at: Spot
-    ) -> None:
-        """Add a statement; table: the name of the one that it changes, "" for none."""
+    def add(self, cost: Cost, at: Spot) -> None:
+        """Add a statement to the sum of the change."""
         self._whole.add(cost)
         self.first = self.first or at
         if cost.leaves > self._leaves:
             self._leaves, self.most_leaves = cost.leaves, at
         if cost.files_filled > self._files:
             self._files, self.most_files = cost.files_filled, at
-        if not table:
-            return
+
+    def add_to_table(
+        self, table: str, cost: Cost, held: LockHeld | None, *, exclusive: bool
+    ) -> None:
+        """Add what a statement does to one table; held: a lock on one of the baseline."""
         of = self._by_table.get(table)
         if of is None:
             of = self._by_table[table] = _OfTable()

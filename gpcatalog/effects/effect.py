@@ -5,7 +5,7 @@ it.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from sqlglot import exp
@@ -41,6 +41,8 @@ class Effect:
     unknown:  what is unknown about leaves, relations, columns or files; the figures are then a
               lower bound
     minor:    what is unknown about rows of other catalogs only, such as pg_depend
+    parts:    effects of the statements that it runs or contains, each on a table of its own
+    named:    of such a part: the table that it names and that is not known
     """
 
     verb: str = ""
@@ -58,6 +60,8 @@ class Effect:
     minor: list[str] = field(default_factory=list)
     actions: list[exp.Expression] = field(default_factory=list)
     index: exp.Expression | None = None
+    parts: list[Effect] = field(default_factory=list)
+    named: str = ""
     extra: dict[Instance, Counter[str]] = field(
         default_factory=dict
     )  # rows that no shape accounts for
@@ -105,7 +109,27 @@ class Effect:
             self.add(instance, Counter(rows))
 
     def include(self, other: Effect) -> None:
-        """Add the effect of a statement that this one contains."""
+        """Add the effect of a statement that this one runs or contains.
+
+        `parts` keeps what each of them does to its own table. Locks are held to the end, so they
+        add up.
+        """
+        if self.table is not None and not self.parts:
+            self.parts.append(
+                replace(
+                    self,
+                    made=self.made.copy(),
+                    gone=self.gone.copy(),
+                    extra={instance: rows.copy() for instance, rows in self.extra.items()},
+                    unknown=list(self.unknown),
+                    may_exist=list(self.may_exist),
+                    parts=[],
+                )
+            )
+        self.parts += other.parts or [other]
+        self.exclusive = self.exclusive or other.exclusive
+        self.relations_locked += other.relations_locked
+        self.may_exist += other.may_exist
         self.made += other.made
         self.gone += other.gone
         for instance, rows in other.extra.items():

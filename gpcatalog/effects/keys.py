@@ -39,6 +39,15 @@ def qualified(table: exp.Expression) -> tuple[str, str]:
     return fold(table.args.get("db")), fold(table.args.get("this"))
 
 
+def unknown_table(tree: exp.Expression | None) -> str:
+    """The name in ALTER and TRUNCATE of a table; "" for other statements."""
+    named = tree is not None and type(tree).__name__.startswith(("Alter", "Truncate"))
+    name = tree.args.get("this") if tree is not None and named else None
+    if not isinstance(name, exp.Table | gx.RelationName):
+        return ""
+    return ".".join(part for part in qualified(name) if part)
+
+
 def child_name(parent: str, level: int, partition: str) -> str:
     """Name of the relation behind a partition: parent_LEVEL_prt_partition, the parent's part cut so
     that 63 bytes hold it.

@@ -34,7 +34,7 @@ from gpcatalog.effects.keys import Key, fold, object_name, qualified
 from gpcatalog.effects.live_catalog import LiveCatalog
 from gpcatalog.effects.relations import Partition, Size, Table, View, index_rows
 from gpcatalog.effects.session import Defaults
-from gpcatalog.effects.straight_code import Routine
+from gpcatalog.effects.straight_code import Routine, forget_routines
 from gpcatalog.effects.transactions import Mark, transaction
 from gpcatalog.effects.types import Types
 from gpcatalog.errors import CatalogError
@@ -631,7 +631,7 @@ class SchemaState:
         kind = type(tree).__name__
         handler = HANDLERS.get(kind)
         if handler is None:
-            self._forget_results(tree, kind)
+            forget_routines(self, tree, kind)
             if kind in MINOR:
                 return Effect(minor=[MINOR[kind]])
             if kind in NO_EFFECT or (kind in UNLESS_CASCADE and not cascades(tree)):
@@ -661,21 +661,6 @@ class SchemaState:
             if effect.table is not None:
                 effect.table.known = False
         return effect
-
-    def _forget_results(self, tree: exp.Expression, kind: str) -> None:
-        """What a function gives is not known any more: it is dropped, or it has another name."""
-        if kind in ("DropFunction", "DropRoutine"):
-            for one in tree.args.get("functions") or ():
-                name = fold(
-                    one.this if isinstance(one.this, exp.Identifier) else one.this.args.get("this")
-                )
-                if self.results.get(name) is not None:
-                    del self.results[name]
-                if self.code.get(name) is not None:
-                    del self.code[name]
-        elif kind in ("AlterFunction", "AlterRoutine"):
-            self.results = dict.fromkeys(self.results)
-            self.code = dict.fromkeys(self.code)
 
     def _may_be_used(self, tree: exp.Expression) -> bool:
         """Whether a relation may depend on one of the functions that are dropped: a view, an index,

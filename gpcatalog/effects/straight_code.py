@@ -5,21 +5,31 @@ sum of the statements' effects.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from gpcatalog.dialect.grammar import WORDS, SyntaxFault
 from gpcatalog.dialect.greenplum import read_statement
 from gpcatalog.dialect.lexer import LexError, scan
+from gpcatalog.dialect.script import Source, split
 from gpcatalog.dialect.version import Edition
+from gpcatalog.effects.keys import fold
 from gpcatalog.errors import CatalogError
+
+if TYPE_CHECKING:
+    from gpcatalog.effects.schema_state import SchemaState
 
 
 @dataclass(frozen=True)
 class Routine:
-    """A function of a script. signature: its arguments as text; plain: it sets no setting."""
+    """A function of a script.
+
+    signature: its qualified name and the types of its arguments as text
+    plain:     it runs once where it is called, with the settings of the session
+    """
 
     signature: str
     language: str
@@ -27,89 +37,120 @@ class Routine:
     plain: bool
 
 
-_TOKEN = re.compile(
-    r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|\$(\w*)\$.*?\$\1\$|--[^\n]*|/\*.*?\*/|;", re.DOTALL
-)
+def signature_of(tree: exp.Expression) -> str:
+    """Return the name of a function as it is written and the types of its arguments, in CREATE or
+    DROP FUNCTION.
+    """
+    arguments = [
+        a.this if isinstance(a.this, exp.Expression) else a for a in tree.args.get("args") or ()
+    ]
+    types = [
+        a.args["kind"].sql("greenplum")
+        for a in arguments
+        if isinstance(a.args.get("kind"), exp.Expression)
+        and str(a.args.get("mode") or "").upper() != "OUT"
+    ]
+    return f"{tree.this.sql('greenplum').lower()}({', '.join(types)})"
+
+
 # statements of PL/pgSQL that branch, repeat, or run text
 _CONTROL = frozenset(
     """if elsif elseif else end loop while for foreach case when begin declare exception execute exit
     continue open fetch close move commit rollback savepoint set call""".split()
 )
-_ASSIGNMENT = re.compile(r"[\w.\"\[\]]+\s*:?=(?!=)")
-_RETURNS = re.compile(r"return\b(?!\s+(?:next|query)\b)", re.IGNORECASE)
-_SAYS = re.compile(r"raise\s+(?:debug|log|info|notice|warning)\b", re.IGNORECASE)
-_INTO_VARIABLE = re.compile(r"\binto\b", re.IGNORECASE)
+_LEVELS = frozenset("debug log info notice warning".split())  # of RAISE: those that go on
+_NAME = re.compile(r'\w+|"(?:[^"]|"")*"')
 
 
-def _pieces(body: str) -> list[str]:
-    """Cut a body at semicolons outside quotes, without comments."""
-    found, now, at = [], "", 0
-    for token in _TOKEN.finditer(body):
-        now += body[at : token.start()]
-        at = token.end()
-        if token[0] == ";":
-            found.append(now.strip())
-            now = ""
-        elif not token[0].startswith(("--", "/*")):
-            now += token[0]
-        else:
-            now += " "
-    return [*found, (now + body[at:]).strip()]
-
-
-def _inside(body: str) -> list[str] | None:
-    """Statements between BEGIN and END; None where there are declarations that run something, or
-    more than one block.
+def _pieces(body: str) -> list[list[str]] | None:
+    """Texts of the tokens of each statement, without comments; None where the server's scanner
+    would refuse the body.
     """
-    pieces = _pieces(body)
-    while pieces and not pieces[-1]:
-        pieces.pop()
-    if not pieces or not re.fullmatch(r"end(?:\s+\w+)?", pieces.pop(), re.IGNORECASE):
-        return None
-    start = next((n for n, p in enumerate(pieces) if re.match(r"begin\b", p, re.IGNORECASE)), None)
-    if start is None or any("(" in p and re.search(r":=|\bdefault\b", p) for p in pieces[:start]):
-        return None
-    if pieces[:start] and not re.match(r"declare\b", pieces[0], re.IGNORECASE):
-        return None
-    first = re.sub(r"^begin\b\s*", "", pieces[start], flags=re.IGNORECASE)
-    found = [p for p in (first, *pieces[start + 1 :]) if p]
-    last = next((n for n, p in enumerate(found) if _RETURNS.match(p)), len(found))
-    return found[: last + 1]  # what stands behind RETURN does not run
+    found = []
+    for piece in split(Source(body)):
+        if piece.tokens is None or piece.error is not None:
+            return None
+        t = piece.tokens
+        texts = [t.text[s:e] for s, e in zip(t.starts, t.ends, strict=True) if s < e]
+        if texts and texts[-1] == ";":
+            texts.pop()
+        if texts:
+            found.append(texts)
+    return found
 
 
-def _sql(statement: str) -> str | None:
+def _inside(pieces: list[list[str]]) -> list[list[str]] | None:
+    """Statements between BEGIN and END; None where a declaration has a value, or there are more
+    blocks than one.
+    """
+    if not pieces or pieces[-1][0].lower() != "end" or len(pieces.pop()) > 2:
+        return None
+    start = next((n for n, p in enumerate(pieces) if p[0].lower() == "begin"), None)
+    if start is None or (start and pieces[0][0].lower() != "declare"):
+        return None
+    if any("(" in p and {":=", "=", "default", "DEFAULT"} & set(p) for p in pieces[:start]):
+        return None
+    found = [p for p in (pieces[start][1:], *pieces[start + 1 :]) if p]
+    ends = (n for n, p in enumerate(found) if p[0].lower() == "return" and not _gives_rows(p))
+    return found[: next(ends, len(found)) + 1]  # what stands behind RETURN does not run
+
+
+def _gives_rows(statement: Sequence[str]) -> bool:
+    """Whether a RETURN goes on: RETURN NEXT and RETURN QUERY."""
+    return len(statement) > 1 and statement[1].lower() in ("next", "query")
+
+
+def _assigned(statement: list[str]) -> list[str] | None:
+    """What is assigned to a variable; None for other statements."""
+    for n, text in enumerate(statement):
+        if text in (":=", "=") and n:
+            return statement[n + 1 :]
+        # a name, its fields and its elements
+        if not (_NAME.fullmatch(text) if n % 2 == 0 else text in ".["):
+            return None
+    return None
+
+
+def _without_target(statement: list[str]) -> list[str]:
+    """A query without INTO and the variables behind it."""
+    at = next((n for n, text in enumerate(statement) if text.lower() == "into"), None)
+    if at is None:
+        return statement
+    end = at + 1 + (statement[at + 1 : at + 2] == ["strict"])
+    while end < len(statement) and _NAME.fullmatch(statement[end]):
+        end += 1
+        if statement[end : end + 1] not in (["."], [","]):
+            break
+        end += 1
+    return statement[:at] + statement[end:]
+
+
+def _sql(statement: list[str]) -> str | None:
     """The SQL of a statement of PL/pgSQL, "" for one without; None where its effect depends on how
     it runs.
 
-    >>> _sql("perform f(1)"), _sql("x := 3"), _sql("if a then drop table t"), _sql("drop table t")
-    ('SELECT f(1)', 'SELECT 3', None, 'drop table t')
+    >>> _sql(["perform", "f", "(", ")"]), _sql(["x", ":=", "3"]), _sql(["if", "a", "then"])
+    ('SELECT f ( )', 'SELECT 3', None)
+    >>> _sql(["select", "a", "into", "strict", "r", ".", "x", ",", "y", "from", "t"])
+    'select a from t'
     """
-    word, _, rest = statement.partition(" ")
-    word = re.split(r"\W", word.lower(), maxsplit=1)[0]
-    if assigned := _ASSIGNMENT.match(statement):
-        return f"SELECT {statement[assigned.end() :].strip()}"
-    if word in _CONTROL or statement.startswith("<<"):
+    if (value := _assigned(statement)) is not None:
+        return " ".join(["SELECT", *value])
+    word, rest = statement[0].lower(), statement[1:]
+    if word in _CONTROL or word == "<<":
         return None
     if word == "raise":
-        return "" if _SAYS.match(statement) else None
+        return "" if rest and rest[0].lower() in _LEVELS else None
     if word in ("null", "get"):
         return ""
     if word == "perform":
-        return f"SELECT {rest}"
+        return " ".join(["SELECT", *rest])
     if word == "return":
-        if re.match(r"query\b", rest, re.IGNORECASE):
-            return None if "execute" in rest.lower() else rest.partition(" ")[2]
-        value = re.sub(r"^next\b", "", rest.strip(), flags=re.IGNORECASE).strip()
-        return f"SELECT {value}" if value else ""
-    if word in ("select", "with") and _INTO_VARIABLE.search(statement):
-        # the target is a variable: without it, what the query calls is left
-        return re.sub(
-            r"\binto\s+(?:strict\s+)?[\w.\"]+(?:\s*,\s*[\w.\"]+)*",
-            "",
-            statement,
-            flags=re.IGNORECASE,
-        )
-    return statement
+        if rest[:1] and rest[0].lower() == "query":
+            return None if "execute" in map(str.lower, rest) else " ".join(rest[1:])
+        value = rest[1:] if _gives_rows(statement) else rest
+        return " ".join(["SELECT", *value]) if value else ""
+    return " ".join(_without_target(statement) if word in ("select", "with") else statement)
 
 
 def statements_of(
@@ -119,17 +160,14 @@ def statements_of(
 
     harmless: whether a text that is no statement of this grammar surely runs no DDL
     """
-    if language == "sql":
-        texts: list[str] | None = [p for p in _pieces(body) if p]
-    elif language == "plpgsql":
-        texts = _inside(body)
-    else:
-        return None
-    if texts is None:
+    pieces = _pieces(body) if language in ("sql", "plpgsql") else None
+    if pieces is not None and language == "plpgsql":
+        pieces = _inside(pieces)
+    if pieces is None:
         return None
     found = []
-    for text in texts:
-        sql = _sql(text) if language == "plpgsql" else text
+    for piece in pieces:
+        sql = _sql(piece) if language == "plpgsql" else " ".join(piece)
         if sql is None:
             return None
         if not sql:
@@ -137,8 +175,26 @@ def statements_of(
         try:
             tree, _ = read_statement(scan(sql, 0, WORDS)[0], (edition,))
         except (CatalogError, SyntaxFault, LexError, ValueError, RecursionError):
-            if harmless(sql):
+            if harmless(" ".join(piece)):
                 continue
             return None
         found.append(tree)
     return found
+
+
+def forget_routines(state: SchemaState, tree: exp.Expression, kind: str) -> None:
+    """Forget what functions are and give that a statement drops or renames."""
+    if kind in ("DropFunction", "DropRoutine"):
+        for one in tree.args.get("functions") or ():
+            name = fold(
+                one.this if isinstance(one.this, exp.Identifier) else one.this.args.get("this")
+            )
+            if state.results.get(name) is not None:
+                del state.results[name]
+            known = state.code.get(name)
+            anyone = str(one.args.get("form")) == "/1"  # without arguments
+            if known is not None and (anyone or known.signature == signature_of(one)):
+                del state.code[name]
+    elif kind in ("AlterFunction", "AlterRoutine"):
+        state.results = dict.fromkeys(state.results)
+        state.code = dict.fromkeys(state.code)

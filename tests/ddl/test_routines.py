@@ -122,6 +122,11 @@ HIDDEN = {
     "update": (("INSERT INTO held VALUES (1)",), "UPDATE held SET a = (SELECT 1 FROM makes())"),
     "values": ((), "VALUES (makes())"),
     "table": ((), "CREATE TABLE copy AS SELECT 1 AS a FROM makes()"),
+    "into": ((), "SELECT 1 AS a INTO copy FROM makes()"),
+    "prepared table": (
+        ("PREPARE p AS SELECT 1 AS a FROM makes()",),
+        "CREATE TABLE copy AS EXECUTE p",
+    ),
     "prepared": (("PREPARE p AS SELECT makes()",), "EXECUTE p"),
     "trigger": (
         (NOT_SEEN, "CREATE TRIGGER t BEFORE INSERT ON held FOR EACH ROW EXECUTE PROCEDURE fires()"),
@@ -136,6 +141,13 @@ HIDDEN = {
     ),
 }
 SEEN_AGAIN = {
+    "no data": ((), "CREATE TABLE copy AS SELECT 1 AS a FROM makes() WITH NO DATA"),
+    "default": (
+        (
+            "CREATE FUNCTION five() RETURNS int AS $$ BEGIN CREATE TABLE made (a int); RETURN 5; END $$ LANGUAGE plpgsql",
+        ),
+        "CREATE TABLE copy (a int DEFAULT five())",
+    ),
     "disabled": (
         (*HIDDEN["event trigger"][0], "ALTER EVENT TRIGGER e DISABLE"),
         "CREATE VIEW seen AS SELECT 1 AS a",
@@ -204,6 +216,13 @@ STRAIGHT = (
     ("plpgsql", "BEGIN CREATE INDEX made_i ON held (a); DROP TABLE held; END;"),
     ("plpgsql", "BEGIN PERFORM inner_one(); CREATE TABLE made (a int); END"),
     ("plpgsql", "<<b>> BEGIN CREATE TABLE made (a int); END"),
+    ("plpgsql", "BEGIN PERFORM\tinner_one(); END"),
+    ("plpgsql", "BEGIN PERFORM(inner_one()); END"),
+    (
+        "plpgsql",
+        "DECLARE s text; BEGIN s := E'it\\'s; DROP TABLE held; --'; CREATE TABLE made (a int); END",
+    ),
+    ("plpgsql", "BEGIN /* a; /* b; */ c; */ CREATE TABLE made (a int); END"),
     ("plpgsql", "BEGIN CREATE TABLE made (a int); RETURN; CREATE TABLE more (a int); END"),
     ("plpgsql", "BEGIN RAISE NOTICE '%', 1; CREATE TABLE made (a int); END"),
     ("sql", "CREATE TABLE made (a int, b text); SELECT NULL::void"),
@@ -220,7 +239,9 @@ BRANCHES = (
     ),
     ("plpgsql", "BEGIN EXECUTE 'CREATE TABLE made (a int)'; END"),
     ("plpgsql", "BEGIN CREATE TABLE made (a int); RAISE 'stop'; END"),
+    ("plpgsql", "DECLARE n int = length(makes()); BEGIN CREATE TABLE more (a int); END"),
 )
+MAKES_TEXT = "CREATE FUNCTION makes() RETURNS text AS $$ BEGIN CREATE TABLE made (a int); RETURN 'x'; END $$ LANGUAGE plpgsql"
 INNER = "CREATE FUNCTION inner_one() RETURNS void AS $$ BEGIN CREATE TABLE within (a text); END $$ LANGUAGE plpgsql"
 
 
@@ -247,7 +268,7 @@ def test_a_body_without_branches_is_the_sum_of_its_statements(
             ]
             found = run([Source(";\n".join(script) + ";")], Settings(server=server)).statements[-1]
             known = found.cost.complete
-            if "<<" not in body:
+            if "<<" not in body and "PERFORM(" not in body:  # may be unknown, not wrong
                 assert known is ((language, body) in STRAIGHT), (body, found)
             if not known:
                 continue
@@ -263,3 +284,42 @@ def test_a_body_without_branches_is_the_sum_of_its_statements(
             rows = found.cost.rows_coordinator
             predicted = (rows.get("pg_class", 0), rows.get("pg_attribute", 0))
             assert predicted == (after[0] - before[0], after[1] - before[1]), body
+
+
+OVERLOADS = (
+    # statements, and whether a call of s.f(1) is known
+    (("CREATE FUNCTION s.f(int)",), True),
+    (("CREATE FUNCTION s.f(int)", "CREATE FUNCTION t.f(int)"), False),
+    (("CREATE FUNCTION s.f(int)", "CREATE FUNCTION s.f(text)"), False),
+    (("CREATE FUNCTION s.f(int)", "CREATE OR REPLACE FUNCTION s.f(int)"), True),
+    (("CREATE FUNCTION s.f(int)", "DROP FUNCTION s.f(int)", "CREATE FUNCTION s.f(int)"), True),
+    (
+        (
+            "CREATE FUNCTION s.f(int)",
+            "DROP FUNCTION IF EXISTS s.f(text)",
+            "CREATE FUNCTION s.f(text)",
+        ),
+        False,
+    ),
+)
+
+
+@pytest.mark.parametrize(("before", "known"), OVERLOADS, ids=lambda v: str(v)[:60])
+def test_one_of_several_functions_of_a_name_is_unknown(
+    before: tuple[str, ...], known: bool
+) -> None:
+    body = " RETURNS void AS $$ BEGIN CREATE TABLE made (a int); END $$ LANGUAGE plpgsql"
+    script = [s + body if s.startswith("CREATE") else s for s in before] + ["SELECT s.f(1)"]
+    found = run([Source(";\n".join(script) + ";")], Settings(server="pg15")).statements
+    assert found[-1].cost.complete is known
+
+
+def test_each_table_of_a_block_is_told_apart() -> None:
+    """Rows go to the table that they are of, and a lock on one that was there before is seen."""
+    block = "DO $$ BEGIN CREATE TABLE one (a int); CREATE TABLE two (a int, b text); ALTER TABLE old ADD COLUMN z int; END $$;"
+    report = run([Source(block)], Settings(server="pg15"))
+    tables = {t.table: t for t in report.tables}
+    assert {"one", "two", "old"} <= set(tables)
+    assert 0 < tables["one"].rows < tables["two"].rows
+    assert tables["old"].exclusive
+    assert "exclusive-without-lock-timeout" in {f.finding.rule for f in report.findings}

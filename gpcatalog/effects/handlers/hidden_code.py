@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from gpcatalog.dialect import expressions as gx
 from gpcatalog.effects.effect import Effect
 from gpcatalog.effects.handlers.registry import AFTER
 from gpcatalog.effects.handlers.routines import note_calls, run_once
@@ -81,6 +82,24 @@ def _keep(state: SchemaState, tree: exp.Expression, kind: str) -> None:
         code.prepared[_name(tree.this)] = args["statement"]
 
 
+def _run_by(state: SchemaState, tree: exp.Expression, kind: str) -> exp.Expression | None:
+    """What a statement runs at once; None for nothing."""
+    if kind == "Execute":
+        return state.hidden.prepared.get(_name(tree.this), tree)
+    if kind == "Create" and tree.args.get("kind") != "VIEW":
+        query = tree.args.get("expression")
+        properties = tree.args.get("properties")
+        empty = properties is not None and any(
+            isinstance(p, gx.WithData) and p.args.get("no") for p in properties.expressions
+        )
+        if empty or not isinstance(query, exp.Expression):
+            return None
+        prepared = type(query).__name__ == "Execute"
+        return _run_by(state, query, "Execute") if prepared else query
+    into = kind == "Select" and tree.args.get("into") is not None
+    return tree if into or kind in _RUNS_QUERIES else None
+
+
 def note_hidden_code(state: SchemaState, tree: exp.Expression, effect: Effect) -> None:
     """Add what is unknown because a statement runs code that may run DDL."""
     kind = type(tree).__name__
@@ -91,17 +110,11 @@ def note_hidden_code(state: SchemaState, tree: exp.Expression, effect: Effect) -
             effect.add_unknown(f"effect of event trigger {name}")
     if not any(state.routines.values()):
         return
-    run: exp.Expression | None = None
-    if kind == "Execute":
-        run = code.prepared.get(_name(tree.this), tree)
-    elif kind in _RUNS_QUERIES or (kind == "Create" and tree.args.get("kind") != "VIEW"):
-        run = tree
-    if kind in ("Insert", "Create") and run is tree:
-        made = run_once(state, tree.args.get("expression"))
-        if made is not None:
-            effect.include(made)
-            run = None
-    if run is not None:
+    run = _run_by(state, tree, kind)
+    once = run if kind == "Create" else tree.args.get("expression") if kind == "Insert" else None
+    if (made := run_once(state, once)) is not None and not tree.args.get("exists"):
+        effect.include(made)
+    elif run is not None:
         note_calls(state, run, effect, direct=False)
     if code.triggers and kind in _CHANGES_ROWS:
         changed = {_name(table) for table in tree.find_all(exp.Table)}

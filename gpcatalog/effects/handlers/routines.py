@@ -12,10 +12,10 @@ from gpcatalog.effects.effect import Effect
 from gpcatalog.effects.handlers.create_table import columns_of_query, created, set_storage
 from gpcatalog.effects.handlers.registry import MINOR, handles
 from gpcatalog.effects.handlers.session import set_variable
-from gpcatalog.effects.keys import fold, qualified
+from gpcatalog.effects.keys import fold, qualified, unknown_table
 from gpcatalog.effects.query_columns import result_of
 from gpcatalog.effects.relations import Table
-from gpcatalog.effects.straight_code import Routine, statements_of
+from gpcatalog.effects.straight_code import Routine, signature_of, statements_of
 
 if TYPE_CHECKING:
     from gpcatalog.effects.schema_state import SchemaState
@@ -159,7 +159,9 @@ def _apply(state: SchemaState, body: str, language: str) -> Effect | None:
         return None
     effect = Effect(verb="call")
     for tree in trees:
-        effect.include(state.effect_of(tree))
+        part = state.effect_of(tree)
+        part.named = unknown_table(tree)
+        effect.include(part)
     return effect
 
 
@@ -253,8 +255,12 @@ def create_routine(state: SchemaState, tree: exp.Expression) -> Effect:
         ),
         "",
     )
-    signature = ", ".join(a.sql("greenplum") for a in tree.args.get("args") or ())
-    plain = not any(type(node).__name__ == "FunctionSet" for node in tree.walk())
+    signature = signature_of(tree)
+    # not with settings of its own, nor once on each segment
+    plain = not any(
+        type(node).__name__ == "FunctionSet" or "ALL SEGMENTS" in str(node.args.get("form") or "")
+        for node in tree.walk()
+    )
     known = state.code.get(name, Routine(signature, "", "", True))
     state.code[name] = (
         Routine(signature, language, _body(tree), plain)
