@@ -24,7 +24,7 @@ from gpcatalog.migration.writer import (
     call,
     grant_statements,
     literal,
-    lock_list,
+    lock_from_readers,
     names_of,
 )
 from gpcatalog.model.names import qualified
@@ -149,7 +149,7 @@ class Declarative(Writer):
             *names_of(default),
         ]
         return [
-            call("lock", literal(f"LOCK TABLE {lock_list(names)} IN ACCESS EXCLUSIVE MODE")),
+            lock_from_readers(names),
             EXCLUSIVE_SINCE,
         ]
 
@@ -176,9 +176,7 @@ class Declarative(Writer):
             (
                 Phase.PREPARE,
                 [
-                    call(
-                        "lock", literal(f"LOCK TABLE {lock_list([table])} IN ACCESS EXCLUSIVE MODE")
-                    ),
+                    lock_from_readers([table]),
                     (
                         f"ALTER TABLE {table} ADD CONSTRAINT {name} CHECK (NOT"
                         f" {swap.range_predicate}) NOT VALID;"

@@ -250,6 +250,34 @@ class Operation(ABC):
         return []
 
 
+@dataclass(frozen=True, kw_only=True)
+class PartitionOperation(Operation):
+    """Partitions of one parent go, or are replaced.
+
+    above: how to reach the parent on Greenplum 6 ("ALTER PARTITION x …"), empty at the first level
+    default: the parent's default partition with its leaves, None where there is none
+    """
+
+    parent: Relation
+    above: str
+    gone: tuple[Unit, ...]
+    default: Unit | None = None
+
+    @property
+    def leaves(self) -> list[Relation]:
+        """All leaves that go."""
+        return [leaf for u in self.gone for leaf in u.leaves]
+
+    def reads(self) -> list[str]:
+        below = self.default.everything if self.default is not None else ()
+        going = (r for u in self.gone for r in (*u.between, *u.leaves))
+        return [self.parent.sql, *(r.sql for r in (*going, *below))]
+
+    def removes(self, *, classic: bool) -> tuple[list[Relation], list[Relation]]:
+        units = [*self.gone, *([self.default] if classic and self.default is not None else [])]
+        return [u.relation for u in units], [r for u in units for r in u.everything]
+
+
 @dataclass
 class RefusedStep:
     """A step that is not turned into SQL, and why."""

@@ -102,6 +102,16 @@ def names_of(unit: Unit | None) -> list[str]:
     return [r.sql for r in unit.everything] if unit is not None else []
 
 
+def lock_from_writers(relations: Iterable[str]) -> str:
+    """Return the call that keeps writers out of these tables, and lets readers go on."""
+    return call("lock", literal(f"LOCK TABLE {lock_list(relations)} IN EXCLUSIVE MODE"))
+
+
+def lock_from_readers(relations: Iterable[str]) -> str:
+    """Return the call that keeps readers and writers out of these tables."""
+    return call("lock", literal(f"LOCK TABLE {lock_list(relations)} IN ACCESS EXCLUSIVE MODE"))
+
+
 def dollar_tag(body: str) -> str:
     """A dollar quote that the body does not hold.
 
@@ -484,7 +494,7 @@ class Writer(ABC):
         """
         names = self.quiet(context, parent, gone) + names_of(default)
         return [
-            call("lock", literal(f"LOCK TABLE {lock_list(names)} IN ACCESS EXCLUSIVE MODE")),
+            lock_from_readers(names),
             EXCLUSIVE_SINCE,
         ]
 

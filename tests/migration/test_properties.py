@@ -207,7 +207,7 @@ def changes(name: str, writer: Writer, names: list[str], text: str) -> list[tupl
             title=text,
             parent=root,
             above="",
-            unit=units[0],
+            gone=units[:1],
             leaf=one,
             predicate=late,
             name="gpc_x",

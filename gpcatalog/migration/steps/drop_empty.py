@@ -6,7 +6,13 @@ from dataclasses import dataclass
 
 from gpcatalog.migration.introspect import ProbeRunner, Relation
 from gpcatalog.migration.live_table import LiveTable
-from gpcatalog.migration.operations import Context, Operation, Requirements, Unit, Writing
+from gpcatalog.migration.operations import (
+    Context,
+    Operation,
+    PartitionOperation,
+    Requirements,
+    Writing,
+)
 from gpcatalog.migration.predicates import Refusal
 from gpcatalog.migration.steps.registry import StepHandler, Translation, register
 from gpcatalog.migration.steps.replace_partitions import created_again
@@ -16,27 +22,16 @@ from gpcatalog.migration.writer import (
     Phases,
     Writer,
     block,
-    call,
     literal,
-    lock_list,
+    lock_from_readers,
 )
 from gpcatalog.model.quantity import plural
 from gpcatalog.planner import operations as op
 
 
 @dataclass(frozen=True, kw_only=True)
-class DropPartitions(Operation):
-    """Empty partitions of one parent go. above, default: as in ReplacePartitions."""
-
-    parent: Relation
-    above: str
-    gone: tuple[Unit, ...]
-    default: Unit | None = None
-
-    @property
-    def leaves(self) -> list[Relation]:
-        """All leaves that go."""
-        return [leaf for u in self.gone for leaf in u.leaves]
+class DropPartitions(PartitionOperation):
+    """Empty partitions of one parent go."""
 
     def summary(self) -> str:
         return f"drop {plural(len(self.gone), 'empty partition')}"
@@ -44,18 +39,6 @@ class DropPartitions(Operation):
     def details(self) -> list[str]:
         found = [f"  {u.relation.name} {u.relation.bound}" for u in self.gone[:5]]
         return found + ([f"  … and {len(self.gone) - 5} more"] if len(self.gone) > 5 else [])
-
-    def reads(self) -> list[str]:
-        below = self.default.everything if self.default is not None else ()
-        return [
-            self.parent.sql,
-            *(r.sql for u in self.gone for r in (*u.between, *u.leaves)),
-            *(r.sql for r in below),
-        ]
-
-    def removes(self, *, classic: bool) -> tuple[list[Relation], list[Relation]]:
-        units = [*self.gone, *([self.default] if classic and self.default is not None else [])]
-        return [u.relation for u in units], [r for u in units for r in u.everything]
 
     def transactions(self, writer: Writer, context: Context, writing: Writing) -> list[str]:
         guard = writer.guard(
@@ -71,9 +54,7 @@ class DropPartitions(Operation):
             (
                 Phase.EXCLUSIVE,
                 [
-                    call(
-                        "lock", literal(f"LOCK TABLE {lock_list(names)} IN ACCESS EXCLUSIVE MODE")
-                    ),
+                    lock_from_readers(names),
                     EXCLUSIVE_SINCE,
                     *guard,
                 ],

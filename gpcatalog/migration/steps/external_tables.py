@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from gpcatalog.migration.introspect import ProbeRunner, Relation
 from gpcatalog.migration.journal import SCHEMA
 from gpcatalog.migration.live_table import LiveTable
-from gpcatalog.migration.operations import Context, Operation, StagingTable, Unit, Writing
+from gpcatalog.migration.operations import Context, PartitionOperation, StagingTable, Unit, Writing
 from gpcatalog.migration.predicates import Refusal, predicate
 from gpcatalog.migration.steps.registry import StepHandler, Translation, register
 from gpcatalog.migration.writer import (
@@ -21,7 +21,8 @@ from gpcatalog.migration.writer import (
     call,
     grant_statements,
     literal,
-    lock_list,
+    lock_from_readers,
+    lock_from_writers,
     names_of,
 )
 from gpcatalog.model.bounds import parse
@@ -33,22 +34,23 @@ FILL = "FILL IN"
 
 
 @dataclass(frozen=True, kw_only=True)
-class MoveToExternal(Operation):
+class MoveToExternal(PartitionOperation):
     """A leaf is exchanged with a readable external table over files whose place its owner fills in.
 
     name: of the external table while it is created; file_bytes: wanted size of a file
     stage: for the rollback: the leaf as it was, built from the external table's rows
     """
 
-    parent: Relation
-    above: str
-    unit: Unit
     leaf: Relation
     predicate: str
     name: str
     file_bytes: int
-    default: Unit | None = None
     stage: StagingTable | None = None
+
+    @property
+    def unit(self) -> Unit:
+        """The one partition that goes."""
+        return self.gone[0]
 
     def summary(self) -> str:
         return f"move {self.leaf.name} to an external table"
@@ -61,17 +63,6 @@ class MoveToExternal(Operation):
                 " the files stay"
             ]
         return [f"  {leaf.name} {leaf.bound} is exchanged with a readable external table"]
-
-    def reads(self) -> list[str]:
-        return [
-            self.parent.sql,
-            *(r.sql for r in (*self.unit.between, *self.unit.leaves)),
-            *names_of(self.default),
-        ]
-
-    def removes(self, *, classic: bool) -> tuple[list[Relation], list[Relation]]:
-        units = [self.unit, *([self.default] if classic and self.default is not None else [])]
-        return [u.relation for u in units], [r for u in units for r in u.everything]
 
     def transactions(self, writer: Writer, context: Context, writing: Writing) -> list[str]:
         if self.stage is not None:
@@ -100,7 +91,7 @@ def _translate(live: LiveTable, step: op.Externalise, ask: ProbeRunner) -> Trans
         title=step.explanation,
         parent=parent,
         above=live.above(parent),
-        unit=live.unit(unit),
+        gone=(live.unit(unit),),
         leaf=leaf,
         predicate=predicate(parse(unit.bound), *live.key(parent)),
         name=f"gpc_{digest}_x",
@@ -188,7 +179,7 @@ def _move_out(
         ),
         (
             Phase.LOCK,
-            [call("lock", literal(f"LOCK TABLE {lock_list(names)} IN EXCLUSIVE MODE")), *guard],
+            [lock_from_writers(names), *guard],
         ),
         (
             Phase.COPY,
@@ -255,7 +246,7 @@ def _load_back(writer: Writer, context: Context, change: MoveToExternal) -> list
         (Phase.GUARD, guard),
         (
             Phase.LOCK,
-            [call("lock", literal(f"LOCK TABLE {lock_list(names)} IN EXCLUSIVE MODE")), *guard],
+            [lock_from_writers(names), *guard],
         ),
         (Phase.STAGE, writer.make_stage(context, change, stage)),
         (Phase.COPY, [f"INSERT INTO {table} ({columns}) SELECT {columns} FROM {leaf.sql};"]),
@@ -272,7 +263,7 @@ def _load_back(writer: Writer, context: Context, change: MoveToExternal) -> list
         (
             Phase.EXCLUSIVE,
             [
-                call("lock", literal(f"LOCK TABLE {lock_list(names)} IN ACCESS EXCLUSIVE MODE")),
+                lock_from_readers(names),
                 EXCLUSIVE_SINCE,
             ],
         ),

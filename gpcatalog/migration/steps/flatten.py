@@ -24,7 +24,7 @@ from gpcatalog.migration.writer import (
     call,
     grant_statements,
     literal,
-    lock_list,
+    lock_from_readers,
 )
 from gpcatalog.model.bounds import BoundKind, parse
 from gpcatalog.model.names import qualified
@@ -171,7 +171,7 @@ def _flatten(
         (
             Phase.PREPARE,
             [
-                call("lock", literal(f"LOCK TABLE {lock_list([here])} IN ACCESS EXCLUSIVE MODE")),
+                lock_from_readers([here]),
                 bound_check(here, check, change.parent, valid=False),
             ],
         ),
@@ -218,7 +218,7 @@ def _flatten(
         (
             Phase.EXCLUSIVE,
             [
-                call("lock", literal(f"LOCK TABLE {lock_list(locked)} IN ACCESS EXCLUSIVE MODE")),
+                lock_from_readers(locked),
                 EXCLUSIVE_SINCE,
                 *guard,
             ],

@@ -15,7 +15,7 @@ from gpcatalog.migration.operations import Context, Operation, Writing
 from gpcatalog.migration.partman_names import COLUMNS, SUFFIXES, UNITS
 from gpcatalog.migration.predicates import Refusal
 from gpcatalog.migration.steps.registry import StepHandler, Translation, register
-from gpcatalog.migration.writer import Writer, array, call, dollar_tag, literal
+from gpcatalog.migration.writer import Writer, array, call, dollar_tag, literal, lock_from_readers
 from gpcatalog.planner import operations as op
 
 
@@ -202,7 +202,7 @@ def _forward(change: PartmanReconfigure) -> list[str]:
         "IF c.template_table IS NOT NULL AND pg_catalog.to_regclass(c.template_table) IS NULL THEN",
         "    RAISE EXCEPTION 'pg_partman''s template table % is gone', c.template_table;",
         "END IF;",
-        call("lock", literal(f"LOCK TABLE ONLY {root} IN ACCESS EXCLUSIVE MODE")),
+        lock_from_readers([root]),
         # boundaries as pg_partman will reckon them: by the time zone of the server, not of this
         # session
         "EXECUTE 'SET LOCAL TimeZone TO DEFAULT';",

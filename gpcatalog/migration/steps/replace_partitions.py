@@ -20,7 +20,7 @@ from gpcatalog.migration.operations import (
     Context,
     IntermediatePartition,
     NewPartition,
-    Operation,
+    PartitionOperation,
     StagingTable,
     Unit,
     Writing,
@@ -47,25 +47,19 @@ from gpcatalog.planner import operations as op
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReplacePartitions(Operation):
+class ReplacePartitions(PartitionOperation):
     """Partitions of one parent are replaced by others with the same rows: a merge, a conversion, or
     their rollback.
 
-    above: how to reach the parent on Greenplum 6 ("ALTER PARTITION x …"), empty at the first level;
-           beside: the same of its own parent
-    default: the parent's default partition with its leaves, None where there is none
+    beside: what `above` is for the parent of the parent
     alone: no other partition stays but the default one
     beyond: Greenplum 6: where a partition can stand in meanwhile, outside of all that go; '' where
             a default one does it
     rows: counted when the script was written, None where they were not
     """
 
-    parent: Relation
-    above: str
-    gone: tuple[Unit, ...]
     made: tuple[NewPartition, ...]
     range_predicate: str
-    default: Unit | None = None
     default_stages: tuple[StagingTable, ...] = ()
     alone: bool = False
     rows: int | None = None
@@ -77,11 +71,6 @@ class ReplacePartitions(Operation):
     def stages(self) -> list[StagingTable]:
         """All tables that are built for the new partitions."""
         return [s for m in self.made for s in m.stages]
-
-    @property
-    def leaves(self) -> list[Relation]:
-        """All leaves that go."""
-        return [leaf for u in self.gone for leaf in u.leaves]
 
     def summary(self) -> str:
         names = ", ".join(made.name for made in self.made[:3]) + (
@@ -106,20 +95,8 @@ class ReplacePartitions(Operation):
         ]
         return [g for grants in made for g in grants]
 
-    def reads(self) -> list[str]:
-        below = self.default.everything if self.default is not None else ()
-        return [
-            self.parent.sql,
-            *(r.sql for u in self.gone for r in (*u.between, *u.leaves)),
-            *(r.sql for r in below),
-        ]
-
     def writes(self) -> list[str]:
         return [qualified(s.schema, s.name) for s in (*self.stages, *self.default_stages)]
-
-    def removes(self, *, classic: bool) -> tuple[list[Relation], list[Relation]]:
-        units = [*self.gone, *([self.default] if classic and self.default is not None else [])]
-        return [u.relation for u in units], [r for u in units for r in u.everything]
 
     def transactions(self, writer: Writer, context: Context, writing: Writing) -> list[str]:
         if isinstance(writer, Declarative) and self.uses_server_merge(writing):

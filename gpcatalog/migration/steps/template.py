@@ -18,9 +18,7 @@ from gpcatalog.migration.writer import (
     Phases,
     Writer,
     block,
-    call,
-    literal,
-    lock_list,
+    lock_from_readers,
 )
 from gpcatalog.planner import operations as op
 
@@ -44,9 +42,7 @@ class SetTemplate(Operation):
         return found + ([f"  … and {len(self.then) - 20} more"] if len(self.then) > 20 else [])
 
     def transactions(self, writer: Writer, context: Context, writing: Writing) -> list[str]:
-        lock = call(
-            "lock", literal(f"LOCK TABLE {lock_list([self.root.sql])} IN ACCESS EXCLUSIVE MODE")
-        )
+        lock = lock_from_readers([self.root.sql])
         phases: Phases = [
             (
                 Phase.GUARD,

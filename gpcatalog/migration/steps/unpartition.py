@@ -41,7 +41,8 @@ from gpcatalog.migration.writer import (
     grant_statements,
     index_properties,
     literal,
-    lock_list,
+    lock_from_readers,
+    lock_from_writers,
 )
 from gpcatalog.model.names import qualified, quote_literal
 from gpcatalog.model.names import quote_ident as quote
@@ -356,7 +357,7 @@ def _unpartition(
             call("expect_bytes", f"ARRAY[{sizes}]::pg_catalog.text[]", str(change.limit_bytes))
         )
     everything = [root.sql, *(r.sql for r in change.gone)]
-    lock = call("lock", literal(f"LOCK TABLE {lock_list(everything)} IN EXCLUSIVE MODE"))
+    lock = lock_from_writers(everything)
     names: list[str] = []
     for n, (index, final) in enumerate(stage.indexes, 1):
         names.append(
@@ -409,9 +410,7 @@ def _unpartition(
         (
             Phase.EXCLUSIVE,
             [
-                call(
-                    "lock", literal(f"LOCK TABLE {lock_list(everything)} IN ACCESS EXCLUSIVE MODE")
-                ),
+                lock_from_readers(everything),
                 EXCLUSIVE_SINCE,
             ],
         ),
@@ -511,7 +510,7 @@ def _repartition_sql(writer: Writer, context: Context, change: Repartition) -> l
         (
             Phase.LOCK,
             [
-                call("lock", literal(f"LOCK TABLE {lock_list([root.sql])} IN EXCLUSIVE MODE")),
+                lock_from_writers([root.sql]),
                 *guard,
             ],
         ),
@@ -529,9 +528,7 @@ def _repartition_sql(writer: Writer, context: Context, change: Repartition) -> l
         (
             Phase.EXCLUSIVE,
             [
-                call(
-                    "lock", literal(f"LOCK TABLE {lock_list([root.sql])} IN ACCESS EXCLUSIVE MODE")
-                ),
+                lock_from_readers([root.sql]),
                 EXCLUSIVE_SINCE,
             ],
         ),
