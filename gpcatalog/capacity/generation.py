@@ -360,7 +360,7 @@ GENERATIONS: Mapping[str, Generation] = MappingProxyType(
     {x.name: x for x in (GP6, GP7, CB2, PG12, PG13, PG14, PG15, PG16, PG17, PG18)}
 )
 
-NEWEST = max(int(name.removeprefix("pg")) for name in GENERATIONS if name.startswith("pg"))
+NEWEST_MEASURED = max(int(name.removeprefix("pg")) for name in GENERATIONS if name.startswith("pg"))
 
 
 def generation(name: str) -> Generation:
@@ -376,7 +376,7 @@ def generation(name: str) -> Generation:
     named = generations.named(name)
     found = GENERATIONS.get(named.name) if named else None
     if found is None and named is not None and not named.greenplum:
-        known = GENERATIONS[f"pg{NEWEST}"]
+        known = GENERATIONS[f"pg{NEWEST_MEASURED}"]
         found = replace(
             known,
             name=named.name,

@@ -18,7 +18,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import msgspec
 from sqlglot import exp
 
-from gpcatalog.capacity.generation import NEWEST, generation
+from gpcatalog.capacity.generation import NEWEST_MEASURED, generation
 from gpcatalog.check import rules as checks
 from gpcatalog.check.findings import Packer
 from gpcatalog.check.inputs import included
@@ -67,7 +67,9 @@ def server_edition(name: str) -> Edition:
 
 def cost_edition(one: Edition) -> Edition:
     """The edition whose measured costs stand in for this one's."""
-    return edition(f"pg{NEWEST}") if not one.greenplum and one.base > NEWEST else one
+    return (
+        edition(f"pg{NEWEST_MEASURED}") if not one.greenplum and one.base > NEWEST_MEASURED else one
+    )
 
 
 def _longer(one: LockHeld, other: LockHeld) -> bool:

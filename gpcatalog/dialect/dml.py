@@ -111,17 +111,21 @@ class Changes(Queries):
             found.append(self.index_element())
         return found
 
-    def index_element(self) -> exp.Expression:
-        """index_elem."""
+    def index_value(self) -> exp.Expression:
+        """A column, a function call or an expression in brackets."""
         kind = self.kinds[self.i]
         if kind == "(":
             self.i += 1
             value: exp.Expression = exp.Paren(this=self.expr())
             self.expect(")")
-        elif kind in self.say.column and self.peek(1) not in ("(", "."):
-            value = exp.Column(this=self.name())
-        else:
-            value = self.windowless()
+            return value
+        if kind in self.say.column and self.peek(1) not in ("(", "."):
+            return exp.Column(this=self.name())
+        return self.windowless()
+
+    def index_element(self) -> exp.Expression:
+        """index_elem."""
+        value = self.index_value()
         args: dict[str, Any] = {}
         if self.accept("collate"):
             args["collate"] = self.any_name()

@@ -99,15 +99,7 @@ class TableElements(SynopsisHooks):
 
     def index_element_core(self) -> exp.Expression:
         """Column or expression with collation and operator class."""
-        kind = self.kinds[self.i]
-        if kind == "(":
-            self.i += 1
-            value: exp.Expression = exp.Paren(this=self.expr())
-            self.expect(")")
-        elif kind in self.say.column and self.peek(1) not in ("(", "."):
-            value = exp.Column(this=self.name())
-        else:
-            value = self.windowless()
+        value = self.index_value()
         collate = self.any_name() if self.accept("collate") else None
         opclass = self.any_name() if self.kinds[self.i] in self.say.column else None
         return gx.PartitionKey(this=value, collate=collate, opclass=opclass)

@@ -72,7 +72,7 @@ class Baseline:
         self.hosts = max(1, len({str(i["hostname"]) for i in segments}))
         found = self.snapshot.rows("SELECT name, setting, source FROM setting")
         settings = {str(s["name"]): str(s["setting"]) for s in found}
-        self.lock_slots = lock_slots(settings) or 0
+        self.lock_slots = lock_slots(settings)  # None: not read
         self.settings = {
             str(s["name"]): str(s["setting"])
             for s in found

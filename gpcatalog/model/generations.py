@@ -1,8 +1,8 @@
 """Server generations: one record each, from which names, probes, grammar, limits and the cost model
 take what they need.
 
-A new major release of PostgreSQL is one more number in `POSTGRESQL`, a folder of sql/ where its
-catalogs differ, and the words of its grammar; its cost figures are measured into capacity/.
+For a new major release of PostgreSQL raise `NEWEST`, add a folder of sql/ where its catalogs differ
+and the words of its grammar, and measure its costs into capacity/.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ class ServerGeneration:
 
 
 OLDEST, NEWEST = 12, 19
-"""Major releases of PostgreSQL that are supported; a newer one is read as the newest."""
+"""Major releases of PostgreSQL that are supported. A newer one is probed with the newest folder of
+sql/ that there is, and its costs are those of the newest measured one."""
 
 
 def _postgresql(major: int) -> ServerGeneration:

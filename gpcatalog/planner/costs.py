@@ -6,12 +6,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from gpcatalog.capacity.cost import Cluster, Cost, relation_cost
-from gpcatalog.capacity.generation import GENERATIONS, NEWEST, Generation
+from gpcatalog.capacity.generation import GENERATIONS, NEWEST_MEASURED, Generation
 from gpcatalog.capacity.limits import GIB
 from gpcatalog.capacity.model import (
     EMPTY,
@@ -83,6 +84,26 @@ class LeafClass:
     # index of the root whose columns and indexes it shares; -1 where nothing is known of them
     root: int
 
+    @classmethod
+    def of_row(
+        cls, row: Mapping[str, Any], storage: Storage, *, bounds: int, leaf: bool, root: int
+    ) -> LeafClass:
+        """The class of a row of a snapshot's table `relation`, stored in this way."""
+        return cls(
+            storage=storage,
+            columns=int(row["columns"]),
+            toast=bool(row["toast"]),
+            indexes=int(row["indexes"]),
+            index_columns=int(row["index_columns"]),
+            owner=int(row["owner"] or 0),
+            tablespace=int(row["tablespace"] or 0),
+            options=row["options"] or "",
+            persistence=row["persistence"] or "",
+            bounds=bounds,
+            leaf=leaf,
+            root=root,
+        )
+
 
 @dataclass(frozen=True, kw_only=True)
 class RootShape:
@@ -108,7 +129,7 @@ def model_generation(name: str) -> Generation:
     """
     found = GENERATIONS.get(name)
     if found is None and not is_greenplum(name):
-        found = GENERATIONS[f"pg{NEWEST}"]
+        found = GENERATIONS[f"pg{NEWEST_MEASURED}"]
     if found is None:
         raise CatalogError(
             f"no cost model for the server generation {name!r}", hint="update gpcatalog"

@@ -281,22 +281,9 @@ def _shape(reader: Reader, root: Root, oid: int, *, anew: bool, bounds: int = 1)
         " persistence FROM relation WHERE oid = ?",
         [oid],
     )
-    one = costs.LeafClass(
-        storage=Storage(r["storage"])
-        if r["storage"] in reader.generation.storages
-        else Storage.HEAP,
-        columns=int(r["columns"]),
-        toast=bool(r["toast"]),
-        indexes=int(r["indexes"]),
-        index_columns=int(r["index_columns"]),
-        owner=int(r["owner"] or 0),
-        tablespace=int(r["tablespace"] or 0),
-        options=r["options"] or "",
-        persistence=r["persistence"] or "",
-        bounds=bounds,
-        leaf=True,
-        root=root.index,
-    )
+    known = r["storage"] in reader.generation.storages
+    storage = Storage(r["storage"]) if known else Storage.HEAP
+    one = costs.LeafClass.of_row(r, storage, bounds=bounds, leaf=True, root=root.index)
     found = costs.shape_of(reader.generation, one, root_shape(root.facts, root.leaves), anew=anew)
     assert found is not None  # no storage is asked for but its own
     return found

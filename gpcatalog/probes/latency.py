@@ -247,11 +247,17 @@ def refuse(session: Session, allowed: bool, subjects: Sequence[ProbeTable]) -> N
     for subject in subjects:
         held = locks(gen, subject.shape(owned=False), subject.leaves)
         need = max(held[Statement.CREATE] + held[Statement.DROP])
-        if slots is None or need > LOCK_SHARE * slots:
+        if slots is None:
             raise CatalogError(
-                f"creating and dropping {subject.leaves:,} leaves takes {need:,} of"
-                f" {'an unknown number of' if slots is None else format(slots, ',')} lock slots: more than"
-                " a tenth",
+                "the settings that size the lock table cannot be read, so the probe's locks cannot be"
+                " compared with it",
+                hint="leave --allow-ddl out, or let the role read pg_settings",
+                exit_code=Exit.REFUSED,
+            )
+        if need > LOCK_SHARE * slots:
+            raise CatalogError(
+                f"creating and dropping {subject.leaves:,} leaves takes {need:,} of {slots:,} lock"
+                " slots: more than a tenth",
                 hint="probe with fewer --leaves",
                 exit_code=Exit.REFUSED,
             )

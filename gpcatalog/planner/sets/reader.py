@@ -141,16 +141,10 @@ class Reader:
         codes = np.empty(len(distinct), dtype=np.int32)
         for n, i in enumerate(first.tolist()):
             r = self._shape_rows[int(at[i])]
-            one = LeafClass(
-                storage=Storage(r["storage"]) if r["storage"] in set(Storage) else Storage.OTHER,
-                columns=int(r["columns"]),
-                toast=bool(r["toast"]),
-                indexes=int(r["indexes"]),
-                index_columns=int(r["index_columns"]),
-                owner=int(r["owner"] or 0),
-                tablespace=int(r["tablespace"] or 0),
-                options=r["options"] or "",
-                persistence=r["persistence"] or "",
+            known = r["storage"] in set(Storage)
+            one = LeafClass.of_row(
+                r,
+                Storage(r["storage"]) if known else Storage.OTHER,
                 bounds=int(bounds[i]),
                 leaf=bool(leaf[i]),
                 root=int(root[i]),
