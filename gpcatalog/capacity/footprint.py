@@ -15,7 +15,7 @@ from gpcatalog.model.storage import Storage
 
 # Beside the rows of the cost model a statement writes new versions of rows that are there already.
 # Found by the counters
-# pg_stat_get_xact_tuples_* on Greenplum 6.25.3, 7.0.0 and PostgreSQL 15 and 18, and held by
+# pg_stat_get_xact_tuples_* on Greenplum 6.25.3, 7.0.0 and PostgreSQL 15 and 18, and checked by
 # tests/latency/test_active.py.
 
 
@@ -198,5 +198,5 @@ def subjects(
     wanted = storage or (Storage.AO_COLUMN if Storage.AO_COLUMN in gen.storages else Storage.HEAP)
     known(
         server, replace(ProbeTable(wanted).shape(owned=False))
-    )  # a storage the server lacks is told here
+    )  # a storage the server lacks is reported here
     return (*plain, ProbeTable(wanted, leaves))

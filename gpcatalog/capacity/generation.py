@@ -113,9 +113,8 @@ class Generation:
 TOAST_COLUMNS, TOAST_INDEX_COLUMNS = 3, 2
 VISIMAP_COLUMNS, VISIMAP_INDEX_COLUMNS = 3, 2
 BLOCK_DIRECTORY_COLUMNS, BLOCK_DIRECTORY_INDEX_COLUMNS = 4, 3
-# A bitmap index has a heap with these columns besides the indexed ones, and a btree index on that
-# heap. Pages: all three while empty
-# (measured: Greenplum 6.25.3 and 7.0.0).
+# A bitmap index has a heap with the indexed columns and these, and a btree index on that heap.
+# Pages: all three while empty (measured: Greenplum 6.25.3 and 7.0.0).
 BITMAP_MORE_COLUMNS, BITMAP_PAGES = 2, 3
 
 _NONE: Mapping[Storage, int] = MappingProxyType({})

@@ -2,7 +2,7 @@
 server's generation.
 
 Everything here is pure and linear: the cost of a thousand leaves is a thousand times the cost of
-one. The numbers were found by counting on live servers and are held by
+one. The numbers were found by counting on live servers and are checked by
 tests/capacity/test_matrix.py, which demands equality.
 """
 
@@ -443,7 +443,7 @@ def tree(
 
     shape:     columns, storage, indexes … that all of them share; its place is ignored
     parts:     partitions with bounds of one parent, level by level: (365,) or (12, 31)
-    defaults:  whether each level has a default partition besides
+    defaults:  whether each level has an additional default partition
     templates: parts of each SUBPARTITION TEMPLATE
 
     >>> for relation, number in tree(Shape(Storage.HEAP, 3), (12, 31), defaults=(True, False)).items():

@@ -156,7 +156,7 @@ def sections(server: Server, role: str, superuser: bool, facts: Facts) -> tuple[
             ),
             "zero-size files, forks, orphans and the bytes of heap tables; "
             + (
-                "empty leaves are told by segment file lists"
+                "empty leaves are found by segment file lists"
                 if server.greenplum
                 else "empty leaves are estimated from statistics"
             ),

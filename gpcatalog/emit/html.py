@@ -396,7 +396,7 @@ def _files_table(report: Report) -> str:
     basis = (
         "counted in the data directories"
         if found.basis == "directory"
-        else "told by segment file lists; forks and sizes are not seen"
+        else "counted in segment file lists, without forks and sizes"
     )
     heads = ("table", "storage", "files", "filled", "as aoco", "as row", "as heap", "removable")
     rows = [

@@ -126,7 +126,7 @@ def has_both_ends(text: str) -> bool:
 
 
 def range_outside(bound: Bound) -> str:
-    """A range outside of this one, as Greenplum 6 adds it; '' where there is none to be told."""
+    """A range outside of this one, as Greenplum 6 adds it; '' where there is none."""
     if bound.kind is BoundKind.RANGE and bound.upper and not bound.upper_inclusive:
         return constant(f"START ({bound.upper[0].sql})")
     if bound.kind is BoundKind.RANGE and bound.lower and bound.lower_inclusive:

@@ -351,7 +351,7 @@ class TableLine(TablePlan, omit_defaults=True, kw_only=True):
 
 
 class File(Plan, kw_only=True):
-    """The plan file: `Plan`, and the texts that are told by number."""
+    """The plan file: `Plan`, and the texts that are named by number."""
 
     tables: list[TableLine] = msgspec.field(default_factory=list)  # type: ignore[assignment]
     texts: list[str] = msgspec.field(default_factory=list)

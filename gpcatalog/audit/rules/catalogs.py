@@ -12,9 +12,7 @@ from gpcatalog.model.finding import Confidence, Figure, Finding, Severity
 from gpcatalog.model.generations import is_greenplum
 from gpcatalog.model.quantity import count, size
 
-WORTH_A_WARNING = (
-    16 << 20
-)  # reclaimable bytes on one instance below which bloat is told, but not as a warning
+WORTH_A_WARNING = 16 << 20  # reclaimable bytes on one instance from which bloat is a warning
 DIVERGES = 1.5  # bytes of the worst segment's catalog to the median's
 
 
@@ -210,7 +208,7 @@ def catalog_not_vacuumed(report: Report) -> Iterator[Finding]:
     if late:
         row, days = max(late, key=lambda pair: pair[0].reclaimable_bytes or 0)
         when = (
-            "was never vacuumed, as far as the statistics go,"
+            "was never vacuumed according to the statistics"
             if days is None
             else f"was last vacuumed {days:.0f} days ago"
         )

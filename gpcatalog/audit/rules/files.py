@@ -192,7 +192,7 @@ def zero_size_files(report: Report) -> Iterator[Finding]:
     """Many files of the database are empty.
 
     What it finds: databases of at least 10,000 files of which a quarter or more have zero size, and
-    the bytes of index pages that hold no entry besides.
+    the bytes of index pages without entries.
     Why it matters: an empty file costs an inode and its share of recovery, backup and DROP as a
     full one does; empty leaves have at least four of them on every segment, and VACUUM leaves
     emptied segment files behind.
@@ -216,7 +216,7 @@ def zero_size_files(report: Report) -> Iterator[Finding]:
             f"{count(files.empty)} of {count(files.files)} files have zero size"
             f" ({files.empty / files.files:.0%})"
         ),
-        detail=f"indexes without any entry take {size(files.hollow_bytes or 0)} besides.",
+        detail=f"indexes without any entry take another {size(files.hollow_bytes or 0)}.",
         remedy="drop empty leaves that nothing will fill and premake fewer: `gpcatalog plan`",
         relations=tuple(
             f"{t.schema}.{t.name}" for t in sorted(files.tables, key=lambda t: -(t.empty or 0))[:10]

@@ -16,7 +16,7 @@ def drop_wide_root(s: RuleContext) -> None:
     defaults: 128 × 250).
     Why it matters: every relation is a lock to the end of the transaction on the coordinator and
     each segment; "out of shared memory" ends it. Files are removed one by one.
-    How sure it is: relations are counted; the number of slots is the server's, told by the settings
+    How sure it is: relations are counted; the number of slots is computed from the settings
     or the baseline.
     What to do: drop the leaves in groups, one transaction each, then the root.
     """

@@ -74,7 +74,7 @@ def _translate(live: LiveTable, step: op.Reconfigure, ask: ProbeRunner) -> Trans
         raise Refusal(f"it is a set of kind {now['partition_type']}: only native sets are changed")
     if now["epoch"] != "none":
         raise Refusal(
-            "its key counts seconds: where a cell of the calendar begins is not told by its bounds"
+            "its key counts seconds: the start of a calendar cell cannot be read from its bounds"
         )
     if any(r.level > 1 for r in live.table.relations.values()):
         raise Refusal(
