@@ -263,3 +263,31 @@ def test_statements_that_change_what_later_ones_do(
     assert result.refused == 0, result.refusals
     assert [(text, why) for _, text, why in result.unknown if why not in UNKNOWN] == []
     assert result.equal >= 30
+
+
+# an index of one leaf makes the leaf a table of its own, so that FOR (…) is not looked up
+UNKNOWN_EXCHANGE = """
+CREATE TABLE wide (a int, b text) DISTRIBUTED BY (a) PARTITION BY RANGE (a)
+    (PARTITION one START (1) END (10), PARTITION two START (11) END (20));
+CREATE INDEX wide_a ON wide (a);
+CREATE INDEX of_one ON wide_1_prt_one (a, b);
+CREATE TABLE staging (a int, b text) DISTRIBUTED BY (a);
+CREATE INDEX staging_a ON staging (a);
+CREATE INDEX staging_b ON staging (lower(b));
+ALTER TABLE wide EXCHANGE PARTITION FOR (11) WITH TABLE staging;
+DROP TABLE staging;
+DROP TABLE wide;
+"""
+
+
+@pytest.mark.greenplum
+@pytest.mark.parametrize("fixture", ["gp6_dsn", "gp7_dsn"])
+def test_a_table_exchanged_with_an_unknown_partition_is_unknown(
+    fixture: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    file = tmp_path / "all.sql"
+    file.write_text(UNKNOWN_EXCHANGE)
+    result = run(request.getfixturevalue(fixture), file)
+    assert result.wrong == []
+    assert result.refused == 0, result.refusals
+    assert any("DROP TABLE staging" in text for _, text, _ in result.unknown)

@@ -38,6 +38,10 @@ if TYPE_CHECKING:
     from gpcatalog.effects.schema_state import SchemaState
 
 
+# actions that make a table a partition, or a partition a table
+_MOVES = ("ExchangePartition", "AttachPartition", "DetachPartition")
+
+
 def alter(state: SchemaState, tree: exp.Expression) -> Effect:
     """The effect of ALTER TABLE, ALTER INDEX or ALTER VIEW."""
     if tree.args.get("this") is None:
@@ -91,6 +95,7 @@ def alter(state: SchemaState, tree: exp.Expression) -> Effect:
         )
         if any(type(a).__name__ not in NO_ROWS | {"OwnerTo"} for a in actions):
             effect.add_unknown(f"unknown table {tree.this.sql('greenplum')}")
+            _uncount_moved(state, actions, effect.unknown[0])
         return effect
     counts = any(type(a).__name__ not in NO_ROWS | {"OwnerTo"} for a in actions)
     for one in (table, *state.partitions_of(table), *state.inheriting(table)) if counts else ():
@@ -107,12 +112,28 @@ def alter(state: SchemaState, tree: exp.Expression) -> Effect:
             table.toast_missing = False
     for action in actions:
         _act(state, table, action, effect)
-    if counts and effect.unknown and not table.uncounted:
-        table.uncounted = f"earlier change to {table.title}: {effect.unknown[0]}"
+    if counts and effect.unknown:
+        reason = f"earlier change to {table.title}: {effect.unknown[0]}"
+        table.uncounted = table.uncounted or reason
+        _uncount_moved(state, actions, reason)
     effect.relations_locked = sum(
         1 + one.numbers[0] for one in (table, *state.partitions_of(table))
     )
     return effect
+
+
+def _uncount_moved(state: SchemaState, actions: list[exp.Expression], reason: str) -> None:
+    """The tables that actions of an unknown effect exchange, attach or detach are unknown after it,
+    too: their relations are the partition's, or those of nobody knows which.
+    """
+    for action in actions:
+        for node in action.walk():
+            if type(node).__name__ not in _MOVES:
+                continue
+            other = node.args.get("table") or node.args.get("this")
+            moved = state.find(other) if isinstance(other, exp.Table | gx.RelationName) else None
+            if moved is not None:
+                moved.uncounted = moved.uncounted or reason
 
 
 def _alter_partition_alone(
