@@ -182,6 +182,8 @@ class Table:
     owned: list[tuple[str, str]] = field(
         default_factory=list
     )  # sequences that go with it: OWNED BY
+    # the columns that own those, where that is known
+    owners: dict[tuple[str, str], str] = field(default_factory=dict)
     reads: frozenset[tuple[str, str]] = (
         frozenset()
     )  # of a materialized view: the relations it reads, as (schema, name)
@@ -224,6 +226,7 @@ class Table:
             checks=list(self.checks),
             only=list(self.only),
             owned=list(self.owned),
+            owners=dict(self.owners),
             foreign=list(self.foreign),
             own_children=list(self.own_children),
             levels=[replace(level) for level in self.levels],
@@ -522,9 +525,11 @@ class View:
     columns: its rows of pg_attribute, None if they could not be counted; reads: what it reads, as
              (schema, name)
     output:  what a query of it gives, with "" for unknown types; None if that is unknown
+    serial:  columns of an external or foreign table that own a sequence
     """
 
     columns: int | None
     reads: frozenset[tuple[str, str]]
     rule: bool = True
     output: tuple[Column, ...] | None = None
+    serial: frozenset[str] = frozenset()

@@ -40,6 +40,7 @@ from gpcatalog.effects.types import Types
 from gpcatalog.errors import CatalogError
 
 if TYPE_CHECKING:
+    from gpcatalog.effects.handlers.dependents import Holds
     from gpcatalog.effects.query_columns import Result
 
 
@@ -74,6 +75,11 @@ class SchemaState:
         self.code_words: dict[
             str, str
         ] = {}  # words of code that ran and is not read, with the reason
+        # what DROP … CASCADE may have taken of tables of a baseline that are read later
+        self.lost: list[tuple[Holds, str]] = []
+        # by schema, "" for one that is not known: kinds of statements that created objects in it
+        # which relations of other schemas can use, with what those relations have
+        self.usable: dict[str, dict[str, Holds]] = {}
         self.zone = zone
         self.tables: dict[tuple[str, str], Table] = {}
         self.leaf_of: dict[
@@ -226,6 +232,10 @@ class SchemaState:
         )
         if words:
             table.uncounted = table.uncounted or self.code_words[min(words)]
+        for holds, reason in self.lost:
+            if holds(self, table):
+                table.known = False
+                table.unknown.append(reason)
         if any(
             object_name(table.name, c.name, "seq") in self.disowned
             for c in table.columns
@@ -314,7 +324,10 @@ class SchemaState:
         for node in query.find_all(exp.Table) if query is not None else ():
             if isinstance(node.args.get("this"), exp.Identifier):
                 key = self.known_name(node, self.views)
-                table = None if key in self.views else self.source(node)
+                if key not in self.views:
+                    key = self.known_name(node, self.sequences)
+                known = key in self.views or key in self.sequences
+                table = None if known else self.source(node)
                 found.add(key if table is None else (table.schema, table.name))
         return frozenset(found)
 
@@ -638,14 +651,6 @@ class SchemaState:
                 return Effect()
             if kind == "DropFunction" and not self._may_be_used(tree):
                 return Effect(minor=["catalog rows of the dropped objects"])
-            if kind in UNLESS_CASCADE:
-                for table in self.tables.values():
-                    if any(
-                        key.expressions or key.predicate or not key.simple for key in table.indexes
-                    ):
-                        table.uncounted = (
-                            table.uncounted or "indexes dropped by CASCADE with a function"
-                        )
             words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", kind).upper()
             return Effect(unknown=[NOT_COUNTED.get(kind) or f"effect of {words}"])
         try:
@@ -668,7 +673,7 @@ class SchemaState:
         """
         names = {
             fold(f.this if isinstance(f.this, exp.Identifier) else f.this.args.get("this"))
-            for f in tree.args.get("functions") or ()
+            for f in tree.args.get("functions") or [tree.args["function"]]
         }
         if not names <= self.routines.keys() or self.existing is not None or self.opaque:
             return True

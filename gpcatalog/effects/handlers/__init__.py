@@ -5,6 +5,7 @@ from gpcatalog.effects.handlers import (  # noqa: F401 - importing them register
     alter_partitions,
     alter_table,
     create_table,
+    dependents,
     drops,
     hidden_code,
     indexes,

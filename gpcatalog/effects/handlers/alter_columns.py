@@ -14,6 +14,8 @@ from gpcatalog.effects.definition import column, default_names, volatile
 from gpcatalog.effects.effect import Effect
 from gpcatalog.effects.expansion import catalog_type
 from gpcatalog.effects.handlers.actions import acts, affected_tables, unknown_toast
+from gpcatalog.effects.handlers.dependents import doubt_views
+from gpcatalog.effects.handlers.sequences import drop_sequence
 from gpcatalog.effects.handlers.views import read_by_views
 from gpcatalog.effects.keys import fold
 from gpcatalog.effects.relations import Table
@@ -145,8 +147,15 @@ def _drop_column(state: SchemaState, table: Table, action: exp.Expression, effec
         state, {(t.schema, t.name) for t in family}
     ):
         effect.add_unknown("views dropped by CASCADE")
-    if table.owned:
-        effect.add_unknown("whether a sequence is owned by the column")
+        doubt_views(state, {(t.schema, t.name) for t in family}, "views dropped by CASCADE")
+    for sequence in list(table.owned):
+        if sequence not in table.owners:
+            effect.add_unknown("whether a sequence is owned by the column")
+        elif table.owners[sequence] == name and sequence in state.sequences:
+            table.owned.remove(sequence)
+            drop_sequence(state, sequence, effect)
+            if doubt_views(state, {sequence}, "views dropped by CASCADE"):
+                effect.add_unknown("views dropped by CASCADE")
     with state.changing(effect, *family):
         for one in family:
             if one.title in kept or (
@@ -253,6 +262,7 @@ def _rename_column(
         one.indexes = [k.renamed(old, new) for k in one.indexes]
         one.only = [k.renamed(old, new) for k in one.only]
         one.checks = [replace(c, reads=renamed(c.reads)) for c in one.checks]
+        one.owners = {key: new if c == old else c for key, c in one.owners.items()}
         one.foreign = [
             replace(f, columns=tuple(new if n == old else n for n in f.columns))
             for f in one.foreign

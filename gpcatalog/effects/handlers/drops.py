@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from gpcatalog.effects.effect import Effect
+from gpcatalog.effects.handlers.dependents import ALONE
 from gpcatalog.effects.handlers.indexes import drop_indexes
 from gpcatalog.effects.handlers.nodes import cascades
 from gpcatalog.effects.handlers.registry import DROPS, NO_RELATIONS, drops, handles
@@ -29,7 +30,7 @@ def drop(state: SchemaState, tree: exp.Expression) -> Effect:
         return handler(state, tree)
     if kind in NO_RELATIONS:
         effect.minor.append("catalog rows of the dropped objects")
-        if cascades(tree):
+        if cascades(tree) and kind not in ALONE:
             effect.add_unknown("other objects dropped by CASCADE")
         effect.verb = ""
         return effect

@@ -109,10 +109,6 @@ def drop_schemas(state: SchemaState, tree: exp.Expression) -> Effect:
             effect.add_rows({"pg_class": -1, "pg_attribute": -made.columns})
         if state.renamed_schemas.get(name, name) in state.schemas_with_code:
             effect.add_unknown(f"objects that use functions or operators of schema {name}")
-        if state.routines and any(
-            k.expressions or k.predicate for t in state.tables.values() for k in t.indexes
-        ):
-            effect.add_unknown(f"indexes that use functions of schema {name}")
     return effect
 
 

@@ -75,6 +75,7 @@ def set_owner(
             effect.minor.append("owner of the sequence")
         else:
             found.owned.append(name)
+            found.owners[name] = fold(owner.this)
             state.owned_once.add(name)
             effect.minor.append("dependencies of the sequence")
 
@@ -151,3 +152,5 @@ def rename_sequence(state: SchemaState, old: tuple[str, str], new: tuple[str, st
         if old in table.owned:
             state.owned_once.add(new)
             table.owned = [new if key == old else key for key in table.owned]
+            if old in table.owners:
+                table.owners[new] = table.owners.pop(old)

@@ -10,6 +10,8 @@ from sqlglot import exp
 from gpcatalog.dialect import expressions as gx
 from gpcatalog.effects.effect import Effect
 from gpcatalog.effects.handlers.registry import handles
+from gpcatalog.effects.handlers.sequences import drop_sequence
+from gpcatalog.effects.handlers.views import drop_dependent_views, drop_view
 from gpcatalog.effects.session import settings_of
 
 if TYPE_CHECKING:
@@ -53,8 +55,30 @@ def discard(state: SchemaState, tree: exp.Expression) -> Effect:
     """DISCARD and RESET ALL."""
     if re.search(r"\bALL\b", tree.sql("greenplum").upper()):
         state.defaults = state.defaults.reconnected()
-    if re.search(r"\b(ALL|TEMP)", tree.sql("greenplum").upper()) and any(
-        t.temporary for t in state.tables.values()
-    ):
-        return Effect(unknown=["temporary tables dropped by DISCARD"])
-    return Effect()
+    effect = Effect()
+    if what := re.search(r"\bDISCARD\s+(ALL|TEMP)", tree.sql("greenplum").upper()):
+        _drop_temporary(state, effect, all_of_it=what[1] == "ALL")
+    return effect
+
+
+def _drop_temporary(state: SchemaState, effect: Effect, *, all_of_it: bool) -> None:
+    """Drop the temporary tables, views and sequences of the session.
+
+    all_of_it: DISCARD ALL, with which Greenplum ends the processes on segments
+    """
+    if state.edition.greenplum and any(t.temporary for t in state.tables.values()) and all_of_it:
+        effect.add_unknown("temporary tables on segments, which go when their processes end")
+    if state.opaque:
+        effect.add_unknown("temporary tables of code that was not read")
+    gone = set()
+    for table in [t for t in state.tables.values() if t.temporary]:
+        gone.add((table.schema, table.name))
+        if (table.schema, table.name) in state.tables:
+            effect.verb = "drop"
+            state.drop(table, effect)
+    for key in [k for k in state.views if k[0] == "pg_temp"]:
+        gone.add(key)
+        drop_view(state, key, effect)
+    for key in [k for k in state.sequences if k[0] == "pg_temp"]:
+        drop_sequence(state, key, effect)
+    drop_dependent_views(state, gone, effect)

@@ -10,7 +10,7 @@ from sqlglot import exp
 from gpcatalog.capacity.model import Instance
 from gpcatalog.effects import auxiliary_rows
 from gpcatalog.effects.calendar import Unknown
-from gpcatalog.effects.definition import define
+from gpcatalog.effects.definition import column, define
 from gpcatalog.effects.effect import Effect
 from gpcatalog.effects.handlers.nodes import cascades
 from gpcatalog.effects.handlers.registry import drops, handles
@@ -42,6 +42,8 @@ def create_view(state: SchemaState, tree: exp.Create) -> Effect:
     number = len(output) if output is not None else None if query is None else width(state, query)
     if number is None and given:
         number = len(given)
+    if not tree.args.get("replace"):
+        state.views.pop(key, None)  # what is created was not there, or was dropped unnoticed
     was = state.views[key].columns if key in state.views else 0
     fresh = key not in state.views
     if tree.args.get("replace") and fresh and not tree.args.get("temporary"):
@@ -110,6 +112,7 @@ def drop_view(state: SchemaState, key: tuple[str, str], effect: Effect) -> None:
             "pg_rewrite": -int(view.rule),
         }
     )
+    _add_sequences(state, -len(view.serial), effect)
 
 
 def drop_dependent_views(state: SchemaState, keys: set[tuple[str, str]], effect: Effect) -> None:
@@ -125,8 +128,11 @@ def drop_dependent_views(state: SchemaState, keys: set[tuple[str, str]], effect:
             state.drop(table, effect)
             pending.add((table.schema, table.name))
         for table in state.tables.values():
-            if any(c.type == one[1] for c in table.columns):
+            # an index of such a column goes with it; those of unknown tables are not known
+            indexed = bool(table.indexes) or not table.known
+            if any(c.type == one[1] or (not c.type and indexed) for c in table.columns):
                 effect.add_unknown("columns that use the row type of the dropped table")
+                table.uncounted = table.uncounted or f"row type of the dropped table {one[1]}"
 
 
 def _read_from_baseline(state: SchemaState, key: tuple[str, str]) -> None:
@@ -174,13 +180,20 @@ def create_external(state: SchemaState, tree: exp.Create, kind: str) -> Effect:
     # with ctid, tableoid and the four of transactions; Greenplum: gp_segment_id
     number = len(shadow.columns) + 6 + state.edition.greenplum
     output = tuple(shared(Column(c.name, c.type, c.typmod)) for c in shadow.columns)
-    state.views[shadow.schema, shadow.name] = View(number, frozenset(), rule=False, output=output)
+    serial = frozenset(c.name for c in shadow.columns if c.serial)
+    state.views[shadow.schema, shadow.name] = View(
+        number, frozenset(), rule=False, output=output, serial=serial
+    )
     effect.add_rows({"pg_class": 1, "pg_attribute": number, "pg_type": 2})
-    for _ in [c for c in shadow.columns if c.serial == "serial"]:
-        effect.other_files += 1
-        for instance in Instance:
-            effect.add(instance, auxiliary_rows.sequence(state.edition, instance))
+    _add_sequences(state, len(serial), effect)
     return effect
+
+
+def _add_sequences(state: SchemaState, number: int, effect: Effect) -> None:
+    """Add, or with a negative number take away, sequences that columns own."""
+    effect.other_files += number
+    for instance in Instance:
+        effect.add(instance, auxiliary_rows.sequence(state.edition, instance), number)
 
 
 @handles("AlterForeignTable", "AlterExternalTable")
@@ -200,10 +213,13 @@ def alter_foreign(state: SchemaState, tree: exp.Expression) -> Effect:
             else []
         ),
     )
+    serial = _serial_columns(state, key, actions, effect)
     if (known := state.views.get(key)) is not None:
         same = all(type(a).__name__ in ("OwnerTo", "RenameTo", "SetSchema") for a in actions)
         columns = None if known.columns is None else known.columns + more
-        state.views[key] = replace(known, columns=columns, output=known.output if same else None)
+        state.views[key] = replace(
+            known, columns=columns, output=known.output if same else None, serial=serial
+        )
     elif tree.args.get("exists") or tree.args.get("if_exists"):
         effect.add_unknown("whether the table exists")
     new = tree.args.get("rename") or next(
@@ -218,6 +234,32 @@ def alter_foreign(state: SchemaState, tree: exp.Expression) -> Effect:
         rename_read(state, key, (fold(schema), key[1]))
     effect.add_rows({"pg_attribute": more})
     return effect
+
+
+def _serial_columns(
+    state: SchemaState, key: tuple[str, str], actions: list[exp.Expression], effect: Effect
+) -> frozenset[str]:
+    """Columns of a foreign table that own a sequence after these actions, whose sequences come and
+    go with them.
+    """
+    known = state.views.get(key)
+    before = known.serial if known is not None else frozenset()
+    after = set(before)
+    for action in actions:
+        kind = type(action).__name__
+        if kind == "AddColumn":
+            made = column(state, Table(*key), action.this, [])
+            if made is not None and made.serial:
+                after.add(made.name)
+        elif kind == "DropColumn":
+            after.discard(fold(action.this))
+            if known is None:
+                effect.add_unknown("whether the column owns a sequence")
+        elif kind == "RenameColumnTo" and fold(action.this) in after:
+            after.remove(fold(action.this))
+            after.add(fold(action.args.get("to")))
+    _add_sequences(state, len(after) - len(before), effect)
+    return frozenset(after)
 
 
 def rename_read(state: SchemaState, old: tuple[str, str], new: tuple[str, str]) -> None:

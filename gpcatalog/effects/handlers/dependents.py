@@ -1,0 +1,219 @@
+"""DROP … CASCADE of objects that are not relations, and DROP OWNED: tables and views that may have
+lost something are unknown from there on.
+
+Which column, index or view uses a function, a type or a collation is not followed. So the tables
+are told apart by what they have at all: an index on an expression can use any function, an index
+on plain columns none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from gpcatalog.effects.effect import Effect
+from gpcatalog.effects.handlers.nodes import cascades
+from gpcatalog.effects.handlers.registry import AFTER
+from gpcatalog.effects.keys import fold
+from gpcatalog.effects.relations import Table
+
+if TYPE_CHECKING:
+    from gpcatalog.effects.schema_state import SchemaState
+
+_NAME_PIECE = re.compile(r'"[^"]+"|[^".\s]+')
+Holds = Callable[["SchemaState", Table], bool]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reach:
+    """What may go with an object: tables (or some of their indexes and columns), views, external
+    and foreign tables, sequences.
+    """
+
+    tables: Holds | None = None
+    views: bool = True
+    foreign: bool = False
+    sequences: bool = False
+
+
+def _all(_: SchemaState, __: Table) -> bool:
+    return True
+
+
+def _with_expressions(state: SchemaState, table: Table) -> bool:
+    """It has an index that is not on plain columns, a generated column, or a column of a type that
+    is not the server's.
+    """
+    keys = [*table.indexes, *table.only]
+    keys += [key for part in table.relations() for key in part.odd.keys]
+    return (
+        not table.known
+        or any(k.expressions or k.predicate or len(k.simple) < k.columns for k in keys)
+        or any(c.generated or _made(state, c.type) for c in table.columns)
+    )
+
+
+def _indexed(state: SchemaState, table: Table) -> bool:
+    """It has an index or a key, of its own or of a partition."""
+    return (
+        not table.known
+        or bool(table.indexes or table.only)
+        or any(part.odd.keys for part in table.relations())
+    )
+
+
+def _with_types(state: SchemaState, table: Table) -> bool:
+    """It may have a column whose type is not the server's, and more than the column goes with it.
+
+    Columns are kept with the built-in type that an enum or a domain is stored as. A column that is
+    dropped keeps its row, an index of it does not.
+    """
+    return _indexed(state, table) or any(_made(state, c.type) for c in table.columns)
+
+
+def _made(state: SchemaState, kind: str) -> bool:
+    plain = kind.removesuffix("[]").removeprefix("_")
+    return plain in state.types.made or state.types.resolved(plain, -1)[0] == ""
+
+
+def _without_relations(_: SchemaState, __: Table) -> bool:
+    return False
+
+
+_CODE = Reach(tables=_with_expressions, foreign=True)
+_ANYTHING = Reach(tables=_all, foreign=True)
+# by the kind of object, or the kind of statement where it has one of its own
+REACH: dict[str, Reach] = {
+    "DropFunction": _CODE,
+    "DropAggregate": _CODE,
+    "DropLanguage": _CODE,
+    "DropOperator": Reach(tables=_indexed),
+    "TYPE": Reach(tables=_with_types),
+    "DOMAIN": Reach(tables=_with_types),
+    "COLLATION": Reach(tables=_all),
+    "ACCESS METHOD": Reach(tables=_all),
+    "EXTENSION": _ANYTHING,
+    "SERVER": Reach(foreign=True),
+    "FOREIGN DATA WRAPPER": Reach(foreign=True),
+    "TEXT SEARCH CONFIGURATION": _CODE,
+    "TEXT SEARCH DICTIONARY": _CODE,
+    "TEXT SEARCH PARSER": _CODE,
+    "TEXT SEARCH TEMPLATE": _CODE,
+    "SEQUENCE": Reach(),
+    "DropOwned": Reach(tables=_all, foreign=True, sequences=True),
+}
+# objects on which no relation, column or index depends
+ALONE = frozenset(("TRIGGER", "POLICY", "STATISTICS", "CONVERSION", "PUBLICATION", "EVENT TRIGGER"))
+# statements whose objects indexes, columns and views of other schemas can use
+_USED_ELSEWHERE = {
+    "CreateCollation": _all,
+    "CreateOperator": _indexed,
+    "CreateOperatorClass": _indexed,
+    "CreateOperatorFamily": _indexed,
+    "CreateTextSearch": _with_expressions,
+    "CreateFunction": _with_expressions,
+    "CreateProcedure": _without_relations,
+    "CreateAggregate": _with_expressions,
+    "CreateType": _with_types,
+    "CreateDomain": _with_types,
+}
+
+
+def doubt(state: SchemaState, reach: Reach, reason: str) -> bool:
+    """Make unknown what may be gone; return whether there is any.
+
+    Tables of a baseline that are read later are judged when they are.
+    """
+    found = False
+    if reach.tables is not None and state.existing is not None:
+        state.lost.append((reach.tables, reason))
+        found = True
+    for table in state.tables.values():
+        if reach.tables is not None and reach.tables(state, table):
+            table.known = False
+            table.unknown.append(reason)
+            found = True
+        elif reach.views and (table.reads or table.kind == "MATERIALIZED VIEW"):
+            table.uncounted = table.uncounted or reason
+            found = True
+    for key, view in state.views.items():
+        if reach.views if view.rule else reach.foreign:
+            state.views[key] = replace(view, columns=None, output=None)
+            found = True
+    if reach.sequences and state.sequences:
+        state.sequences.clear()
+        state.unlogged_sequences.clear()
+        found = True
+    state.opaque = state.opaque or reach.sequences
+    return found
+
+
+def doubt_views(state: SchemaState, keys: set[tuple[str, str]], reason: str) -> bool:
+    """Make the views and materialized views unknown that read one of these relations, directly or
+    through others; return whether there is one.
+    """
+    pending, seen = set(keys), set(keys)
+    while pending:
+        one = pending.pop()
+        for key, view in list(state.views.items()):
+            if one in view.reads and key not in seen:
+                state.views[key] = replace(view, columns=None, output=None)
+                pending.add(key)
+                seen.add(key)
+        for key, table in state.tables.items():
+            if one in table.reads and key not in seen:
+                table.uncounted = table.uncounted or reason
+                pending.add(key)
+                seen.add(key)
+    return len(seen) > len(keys)
+
+
+def _schema_of(state: SchemaState, tree: exp.Expression) -> str:
+    """Schema of an object that is created; "" where it is not known."""
+    name = tree.args.get("this") or tree.args.get("class")
+    text = name.sql("greenplum") if isinstance(name, exp.Expression) else str(name or "")
+    pieces = _NAME_PIECE.findall(text.partition("(")[0])
+    if len(pieces) < 2:
+        return state.defaults.schema
+    schema: str = pieces[-2]
+    return schema[1:-1] if schema.startswith('"') else schema.lower()
+
+
+def note_dependents(state: SchemaState, tree: exp.Expression, effect: Effect) -> None:
+    """Doubt what a statement may have taken along."""
+    kind = type(tree).__name__
+    if kind in _USED_ELSEWHERE:
+        state.usable.setdefault(_schema_of(state, tree), {})[kind] = _USED_ELSEWHERE[kind]
+        return
+    if kind == "DropOwned":
+        doubt(state, REACH[kind], "objects dropped by DROP OWNED")
+        return
+    if kind == "AlterSchema" and isinstance(tree.args.get("rename"), exp.Identifier):
+        old = fold(tree.this if isinstance(tree.this, exp.Identifier) else tree.this.args["this"])
+        if old in state.usable:
+            state.usable.setdefault(fold(tree.args["rename"]), {}).update(state.usable.pop(old))
+    if not kind.startswith("Drop") or not cascades(tree):
+        return
+    what = str(tree.args.get("kind")) if kind == "DropObject" else kind
+    if what == "SCHEMA":
+        for name in tree.args.get("simple") or tree.args.get("names") or ():
+            plain = fold(name if isinstance(name, exp.Identifier) else name.args.get("this"))
+            # an object whose schema is not known may have been in this one
+            used = {**state.usable.pop(plain, {}), **state.usable.get("", {})}
+            for holds in set(used.values()):
+                if doubt(state, Reach(tables=holds), f"objects that use those of schema {plain}"):
+                    effect.add_unknown(f"objects that use those of schema {plain}")
+    elif not effect.unknown:
+        return
+    elif what == "RULE" and fold(tree.args.get("this")) == "_return":
+        doubt(state, Reach(), "views dropped by CASCADE")
+    elif what in REACH:
+        noun = what if kind == "DropObject" else kind.removeprefix("Drop").upper()
+        doubt(state, REACH[what], f"objects dropped by CASCADE with {noun}")
+
+
+AFTER.append(note_dependents)
