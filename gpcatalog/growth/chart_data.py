@@ -4,6 +4,7 @@ grain, all tables.
 
 from __future__ import annotations
 
+import statistics
 from dataclasses import replace
 
 import msgspec
@@ -11,6 +12,7 @@ import msgspec
 from gpcatalog.capacity.generation import GENERATIONS
 from gpcatalog.capacity.limits import FILE_BUCKETS
 from gpcatalog.capacity.model import EMPTY, FILLED, Index, Place, Shape, relation_files
+from gpcatalog.model.bounds import DAY, OPEN_HIGH, OPEN_LOW, BoundKind, family, interval, parse
 from gpcatalog.model.storage import Storage
 from gpcatalog.store.snapshot import Snapshot
 
@@ -130,32 +132,62 @@ def _sizes(snapshot: Snapshot) -> tuple[int, ...]:
     return tuple(counts.get(n, 0) for n in range(len(FILE_BUCKETS)))
 
 
+SAMPLED = 25  # bounds of a table that are read for its grain
+# the longest median width, in days, of partitions of a grain
+_WIDEST = (("hour", 0.5), ("day", 1.5), ("week", 10), ("month", 45), ("quarter", 125), ("year", 400))
+
+
+def _grain(bounds: list[str], key_types: str) -> str:
+    """The grain of a table's first level, by a sample of its bounds.
+
+    key_types: of that level, as the snapshot keeps them
+
+    >>> _grain(["FOR VALUES FROM ('2024-01-01') TO ('2024-02-01')"], "date")
+    'month'
+    >>> _grain(["FOR VALUES IN ('a', 'b')"], "text"), _grain(["START (1) END (5)"], "integer")
+    ('list', 'number')
+    """
+    read = [parse(text) for text in bounds]
+    if any(bound.kind is BoundKind.LIST for bound in read):
+        return "list"
+    kind = family(key_types)
+    widths = []
+    for bound in read:
+        try:
+            low, high = interval(bound, kind)
+        except ValueError:
+            continue
+        if low != OPEN_LOW and high != OPEN_HIGH:
+            widths.append(high - low)
+    if not widths or not kind.time:
+        return "number" if widths else "other"
+    days = statistics.median(widths) / DAY
+    return next((grain for grain, most in _WIDEST if days <= most), "longer")
+
+
 def _grains(snapshot: Snapshot) -> tuple[Grain, ...]:
-    rows = snapshot.rows(r"""
-        WITH first AS (
-            SELECT root, bound, regexp_extract_all(bound, '\d{4}-\d{2}-\d{2}(?: \d{2}:\d{2}:\d{2})?') AS ends
-              FROM relation WHERE level = 1 AND NOT is_default AND bound IS NOT NULL
-        ), widths AS (
-            SELECT root, median(epoch(TRY_CAST(ends[2] AS TIMESTAMP)) - epoch(TRY_CAST(ends[1] AS TIMESTAMP)))
-                             FILTER (len(ends) = 2) AS width,
-                   bool_or(bound LIKE 'VALUES (%' OR bound LIKE '% IN (%') AS listed, bool_or(regexp_matches(bound, '\d')) AS numbered
-              FROM first GROUP BY root
-        ), kinds AS (
-            SELECT root, CASE WHEN listed THEN 'list' WHEN width IS NULL AND numbered THEN 'number' WHEN width IS NULL THEN 'other'
-                              WHEN width <= 43200 THEN 'hour' WHEN width <= 1.5 * 86400 THEN 'day' WHEN width <= 10 * 86400 THEN 'week'
-                              WHEN width <= 45 * 86400 THEN 'month' WHEN width <= 125 * 86400 THEN 'quarter'
-                              WHEN width <= 400 * 86400 THEN 'year' ELSE 'longer' END AS grain
-              FROM widths
-        ), counted AS (SELECT root, count(*) AS leaves FROM relation WHERE kind = 'leaf' GROUP BY root)
-        SELECT coalesce(grain, 'other') AS grain, count(*) AS tables, sum(leaves) AS leaves, median(leaves) AS middle, max(leaves) AS most
-          FROM counted LEFT JOIN kinds USING (root) GROUP BY 1""")
-    found = {
-        r["grain"]: Grain(
-            r["grain"], r["tables"], int(r["leaves"]), int(r["middle"]), int(r["most"])
-        )
-        for r in rows
+    types = {
+        r["root"]: r["key_types"] or ""
+        for r in snapshot.rows("SELECT root, key_types FROM partition_key WHERE level = 0")
     }
-    return tuple(found[g] for g in GRAINS if g in found)
+    sampled = {
+        r["root"]: r["bounds"]
+        for r in snapshot.rows(
+            f"SELECT root, arg_min(bound, hash(bound), {SAMPLED}) AS bounds FROM relation"
+            " WHERE level = 1 AND NOT is_default AND bound IS NOT NULL GROUP BY root"
+        )
+    }
+    leaves: dict[str, list[int]] = {}
+    for r in snapshot.rows(
+        "SELECT root, count(*) AS leaves FROM relation WHERE kind = 'leaf' GROUP BY root"
+    ):
+        grain = _grain(sampled.get(r["root"], []), types.get(r["root"], ""))
+        leaves.setdefault(grain, []).append(int(r["leaves"]))
+    return tuple(
+        Grain(g, len(leaves[g]), sum(leaves[g]), int(statistics.median(leaves[g])), max(leaves[g]))
+        for g in GRAINS
+        if g in leaves
+    )
 
 
 def picture(snapshot: Snapshot) -> Picture:
