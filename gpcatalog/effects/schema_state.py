@@ -77,8 +77,8 @@ class SchemaState:
         ] = {}  # words of code that ran and is not read, with the reason
         # what DROP … CASCADE may have taken of tables of a baseline that are read later
         self.lost: list[tuple[Holds, str]] = []
-        # by schema, "" for one that is not known: kinds of statements that created objects in it
-        # which relations of other schemas can use, with what those relations have
+        # by schema ("" where none is written or set): kinds of statements that created objects in
+        # it which relations of other schemas can use, with what those relations have
         self.usable: dict[str, dict[str, Holds]] = {}
         self.zone = zone
         self.tables: dict[tuple[str, str], Table] = {}

@@ -134,7 +134,14 @@ def _sizes(snapshot: Snapshot) -> tuple[int, ...]:
 
 SAMPLED = 25  # bounds of a table that are read for its grain
 # the longest median width, in days, of partitions of a grain
-_WIDEST = (("hour", 0.5), ("day", 1.5), ("week", 10), ("month", 45), ("quarter", 125), ("year", 400))
+_WIDEST = (
+    ("hour", 0.5),
+    ("day", 1.5),
+    ("week", 10),
+    ("month", 45),
+    ("quarter", 125),
+    ("year", 400),
+)
 
 
 def _grain(bounds: list[str], key_types: str) -> str:

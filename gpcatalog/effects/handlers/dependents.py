@@ -173,7 +173,9 @@ def doubt_views(state: SchemaState, keys: set[tuple[str, str]], reason: str) -> 
 
 
 def _schema_of(state: SchemaState, tree: exp.Expression) -> str:
-    """Schema of an object that is created; "" where it is not known."""
+    """Schema of an object that is created, as written; "" for the first of a search_path that the
+    script does not set.
+    """
     name = tree.args.get("this") or tree.args.get("class")
     text = name.sql("greenplum") if isinstance(name, exp.Expression) else str(name or "")
     pieces = _NAME_PIECE.findall(text.partition("(")[0])
@@ -202,8 +204,9 @@ def note_dependents(state: SchemaState, tree: exp.Expression, effect: Effect) ->
     if what == "SCHEMA":
         for name in tree.args.get("simple") or tree.args.get("names") or ():
             plain = fold(name if isinstance(name, exp.Identifier) else name.args.get("this"))
-            # an object whose schema is not known may have been in this one
-            used = {**state.usable.pop(plain, {}), **state.usable.get("", {})}
+            used = state.usable.pop(plain, {})
+            if plain == "public":
+                used = {**used, **state.usable.pop("", {})}
             for holds in set(used.values()):
                 if doubt(state, Reach(tables=holds), f"objects that use those of schema {plain}"):
                     effect.add_unknown(f"objects that use those of schema {plain}")
