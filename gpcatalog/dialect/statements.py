@@ -275,7 +275,7 @@ depends_on:DependsOn = [ @v13 NO ] DEPENDS ON EXTENSION this:name
 # types and domains
 attribute_action = ADD ATTRIBUTE attribute:typed_name [ behavior ] | DROP ATTRIBUTE [ IF EXISTS ] this:name [ behavior ]
     | ALTER ATTRIBUTE this:name [ SET DATA ] TYPE kind:typename [ COLLATE collate:any_name ] [ behavior ]
-domain_action = SET DEFAULT default:expr | DROP DEFAULT | DROP NOT NULL | SET NOT NULL | ADD constraint:table_constraint
+domain_action = SET DEFAULT default:expr | DROP DEFAULT | DROP NOT NULL | SET NOT NULL | @v17 ADD [ CONSTRAINT name:name ] not_null:( NOT NULL ) | ADD constraint:table_constraint
     | DROP CONSTRAINT [ IF EXISTS ] this:name [ behavior ] | VALIDATE CONSTRAINT this:name
 
 # external tables

@@ -79,8 +79,10 @@ class SynopsisHooks(Changes):
         return gx.StorageOption(this=name, value=self.def_arg())
 
     def operator_option(self) -> exp.Expression:
-        """operator_def_elem."""
+        """operator_def_elem; from PostgreSQL 17 on, a value may be missing."""
         name = self.label()
+        if self.edition.base >= 17 and self.kinds[self.i] != "=":
+            return gx.StorageOption(this=name)
         self.expect("=")
         return gx.StorageOption(this=name, value=self.def_arg())
 

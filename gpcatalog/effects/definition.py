@@ -277,6 +277,7 @@ def column(state: Known, table: Table, element: exp.ColumnDef, unknown: list[str
                     default=True,
                     named=len(reads(found.this, table)),
                     generated=reads(found.this, table),
+                    virtual=not found.args.get("stored"),
                 )
         elif isinstance(found, gx.ColumnStorage):
             if found.args.get("kind") == "STORAGE":
@@ -404,6 +405,7 @@ def _like(state: Known, table: Table, element: exp.Expression) -> None:
                 serial="identity" if identity else "",
                 identity=False,
                 plain=c.plain and wanted("STORAGE"),
+                virtual=c.virtual and wanted("GENERATED"),
                 generated=c.generated if wanted("GENERATED") else frozenset(),
             )
         )

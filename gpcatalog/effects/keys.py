@@ -93,6 +93,7 @@ class Column:
     local: bool = True  # the table's own, not only its parents'
     generated: frozenset[str] = frozenset()  # columns that GENERATED ALWAYS AS (expression) reads
     plain: bool = False  # SET STORAGE PLAIN
+    virtual: bool = False  # GENERATED ALWAYS AS (expression), computed when it is read
     identity: bool = (
         False  # of a partition: an identity column of its table, which owns the sequence
     )

@@ -284,9 +284,11 @@ class Table:
         """Whether it has a TOAST relation: its columns call for one, or did once."""
         if self.toast_missing:
             return False
-        # a column that is stored PLAIN is never stored elsewhere, as one of a fixed length
+        # a column that is stored PLAIN or not at all is never stored elsewhere, as one of a fixed
+        # length
         return self.toasted or needs_toast(
-            edition.name, [("name", -1) if c.plain else (c.type, c.typmod) for c in self.columns]
+            edition.name,
+            [("name", -1) if c.plain or c.virtual else (c.type, c.typmod) for c in self.columns],
         )
 
     def shape(self, edition: Edition, storage: Storage) -> Shape:

@@ -15,7 +15,8 @@ SELECT a.attrelid::int8 AS oid, 'columns' AS what, ''::text AS name,
                                ELSE CASE y.typlen WHEN 1 THEN 'bool' WHEN 2 THEN 'int2' WHEN 4 THEN 'int4' WHEN 8 THEN 'int8'
                                                   WHEN 16 THEN 'interval' ELSE 'name' END END,
                           CASE WHEN y.oid < 16384 THEN a.atttypmod ELSE -1 END,
-                          a.attnotnull, a.atthasdef, a.attislocal, COALESCE(s.sequences, ''), a.attstorage = 'p' AND a.attlen < 0,
+                          a.attnotnull, a.atthasdef, a.attislocal, COALESCE(s.sequences, ''),
+-- whether its values are never stored elsewhere though their length varies, and the columns from which it is generated
 -- include generated
                           ) ORDER BY a.attnum)
                       FILTER (WHERE a.attnum > 0 AND NOT a.attisdropped))::text AS detail
