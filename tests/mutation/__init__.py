@@ -1,0 +1,1 @@
+"""Mutation testing of the packages whose answers people rely on: `python -m tests.mutation`."""

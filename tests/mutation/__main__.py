@@ -1,0 +1,210 @@
+"""Change the code at random, one small change at a time, and see whether the tests notice.
+
+    python -m tests.mutation PACKAGE... [--number 60] [--seed 1]
+
+PACKAGE is one of capacity, effects, audit, planner, migration, store. cosmic-ray makes the changes (`pip install cosmic-ray coverage`);
+no Greenplum takes part, so the figures are those of a bare machine with PostgreSQL. The checkout is copied first and never changed.
+
+Places are drawn at random, then one change of each place, so that a line with many operators counts no more than others. Annotations are
+left out: no test can see them. Each change runs the tests that reach its line, found once by coverage, and all tests of the package for
+lines that run at import.
+
+    killed      a test failed, or ran into the time limit
+    survived    no test noticed: printed with its difference, to be judged by a person
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import json
+import os
+import random
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from collections import defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+# the tests of each package, without those that need Greenplum
+TESTS = {
+    "capacity": ("tests/capacity", "tests/ddl/test_matrix.py"),
+    "effects": ("tests/ddl",),
+    "audit": ("tests/audit", "tests/report"),
+    "planner": ("tests/planner",),
+    "migration": ("tests/migration",),
+    "store": ("tests/store", "tests/growth"),
+}
+LIMIT = 900  # seconds for the tests of one change
+PYTEST = ("-m", "pytest", "-q", "-x", "-n", "0", "-p", "no:cacheprovider", "-m", "not greenplum")
+_CONFIG = """
+[cosmic-ray]
+module-path = "gpcatalog/{package}"
+timeout = {limit}
+excluded-modules = []
+test-command = "{python} -m tests.mutation.one {package} {copy}"
+[cosmic-ray.distributor]
+name = "local"
+"""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a change begins: file below the root, line and column, both as cosmic-ray counts."""
+
+    file: str
+    line: int
+    column: int
+
+
+def copy_of_checkout(folder: Path) -> Path:
+    """Copy the files under version control into a folder and return it."""
+    names = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+    ).stdout.split(b"\0")
+    for name in filter(None, names):
+        source = ROOT / os.fsdecode(name)
+        target = folder / os.fsdecode(name)
+        if source.is_file():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(source, target)
+    return folder
+
+
+def tests_by_line(folder: Path, package: str) -> dict[str, dict[str, list[str]]]:
+    """Test functions that reach a line, by file and line: {file: {line: ["path::name"]}}.
+
+    Lines that run at import only have none. Raises SystemExit if the tests fail as they are.
+    """
+    settings = folder / ".coveragerc"
+    settings.write_text(
+        f"[run]\ndynamic_context = test_function\ninclude = gpcatalog/{package}/*\n"
+        "[json]\nshow_contexts = true\n"
+    )
+    run = subprocess.run(
+        [sys.executable, "-m", "coverage", "run", *PYTEST, *TESTS[package]],
+        cwd=folder,
+        env=environment(),
+        capture_output=True,
+        text=True,
+    )
+    if run.returncode:
+        raise SystemExit(f"the tests of {package} fail without a change:\n{run.stdout[-3000:]}")
+    subprocess.run(
+        [sys.executable, "-m", "coverage", "json", "-q", "-o", "coverage.json"],
+        cwd=folder,
+        check=True,
+    )
+    found: dict[str, dict[str, list[str]]] = {}
+    for name, facts in json.loads((folder / "coverage.json").read_text())["files"].items():
+        lines = found[name] = {}
+        for line, contexts in facts["contexts"].items():
+            lines[line] = sorted({node for c in contexts if (node := _node(folder, c))})
+    return found
+
+
+def _node(folder: Path, context: str) -> str:
+    """pytest's name of a test function that coverage names with dots; "" for none."""
+    pieces = context.split(".") if context else []
+    for n in range(len(pieces), 0, -1):
+        file = Path(*pieces[:n]).with_suffix(".py")
+        if (folder / file).is_file():
+            return "::".join([str(file), *pieces[n:]])
+    return ""
+
+
+def environment() -> dict[str, str]:
+    """The environment of a run of tests: no compiled files, whose times could hide a change."""
+    return {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+def annotations(file: Path) -> list[tuple[tuple[int, int], tuple[int, int]]]:
+    """Spans of annotations in a module, as ((line, column), (line, column))."""
+    spans = []
+    for node in ast.walk(ast.parse(file.read_text())):
+        for name in ("annotation", "returns"):
+            note = getattr(node, name, None)
+            if isinstance(note, ast.expr):
+                spans.append(
+                    (
+                        (note.lineno, note.col_offset),
+                        (note.end_lineno or note.lineno, note.end_col_offset or 0),
+                    )
+                )
+    return spans
+
+
+def draw(folder: Path, session: Path, number: int, seed: int) -> int:
+    """Keep changes at `number` places of a session, one each; return how many places there are."""
+    with sqlite3.connect(session) as db:
+        jobs: dict[Place, list[str]] = defaultdict(list)
+        spans = {}
+        for file, line, column, job in db.execute(
+            "SELECT module_path, start_pos_row, start_pos_col, job_id FROM mutation_specs"
+            " ORDER BY module_path, start_pos_row, start_pos_col, operator_name, operator_args"
+        ):
+            if file not in spans:
+                spans[file] = annotations(folder / file)
+            if not any(a <= (line, column) < b for a, b in spans[file]):
+                jobs[Place(file, line, column)].append(job)
+        chance = random.Random(seed)
+        places = chance.sample(sorted(jobs, key=str), min(number, len(jobs)))
+        kept = {chance.choice(jobs[place]) for place in places}
+        every = [job for (job,) in db.execute("SELECT job_id FROM work_items")]
+        gone = [(job,) for job in every if job not in kept]
+        db.executemany("DELETE FROM mutation_specs WHERE job_id = ?", gone)
+        db.executemany("DELETE FROM work_items WHERE job_id = ?", gone)
+    return len(jobs)
+
+
+def mutate(package: str, number: int, seed: int, tool: str) -> tuple[int, int, int, list[str]]:
+    """(places, changes made, killed, differences of those that survived) of a package."""
+    with tempfile.TemporaryDirectory(prefix="gpcatalog-mutation-") as name:
+        folder = copy_of_checkout(Path(name) / "tree")
+        clean = Path(name) / "clean"
+        shutil.copytree(folder, clean)
+        (clean / "tests.json").write_text(json.dumps(tests_by_line(folder, package)))
+        config, session = Path(name) / "config.toml", Path(name) / "session.sqlite"
+        config.write_text(
+            _CONFIG.format(package=package, limit=LIMIT, python=sys.executable, copy=clean)
+        )
+        subprocess.run([tool, "init", config, session], cwd=folder, check=True, capture_output=True)
+        places = draw(folder, session, number, seed)
+        subprocess.run([tool, "exec", config, session], cwd=folder, check=True, env=environment())
+        with sqlite3.connect(session) as db:
+            rows = list(db.execute("SELECT test_outcome, diff FROM work_results"))
+    survived = [diff for outcome, diff in rows if outcome == "SURVIVED"]
+    return places, len(rows), len(rows) - len(survived), survived
+
+
+def main() -> int:
+    """Run the command; the exit code is 0 if at least 85 % of the changes were killed."""
+    parser = argparse.ArgumentParser(prog="python -m tests.mutation")
+    parser.add_argument("packages", nargs="+", choices=sorted(TESTS))
+    parser.add_argument("--number", type=int, default=60, help="changes for each package")
+    parser.add_argument("--seed", type=int, default=1)
+    given = parser.parse_args()
+    tool = shutil.which("cosmic-ray")
+    if tool is None:
+        parser.error("cosmic-ray is not installed: pip install cosmic-ray coverage")
+    made = killed = 0
+    for package in given.packages:
+        places, n, dead, survived = mutate(package, given.number, given.seed, tool)
+        made, killed = made + n, killed + dead
+        for diff in survived:
+            print(diff)
+        print(f"{package}: {places:,} places, {n} changed, {dead} killed ({100 * dead / n:.0f} %)")
+        sys.stdout.flush()
+    print(f"all: {made} changed, {killed} killed ({100 * killed / made:.0f} %)")
+    return 0 if killed >= 0.85 * made else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

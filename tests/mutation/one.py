@@ -1,0 +1,56 @@
+"""Run the tests that reach the one line in which a tree differs from its clean copy.
+
+    python -m tests.mutation.one PACKAGE CLEAN
+
+cosmic-ray starts this in the changed tree; its exit code is pytest's.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.mutation.__main__ import PYTEST, TESTS, environment
+
+
+def changed_line(clean: Path, package: str) -> tuple[str, int]:
+    """File and first line of the change. Raises SystemExit if there is none."""
+    for file in sorted(Path("gpcatalog", package).rglob("*.py")):
+        before, after = (clean / file).read_text().splitlines(), file.read_text().splitlines()
+        for tag, start, *_ in difflib.SequenceMatcher(None, before, after, False).get_opcodes():
+            if tag != "equal":
+                return str(file), start + 1
+    raise SystemExit("nothing is changed")
+
+
+def statement_lines(text: str, line: int) -> range:
+    """Lines of the smallest statement that holds a line: coverage counts its first."""
+    import ast
+
+    best = range(line, line + 1)
+    size = 1 << 30
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or line):
+            length = (node.end_lineno or line) - node.lineno
+            if length < size:
+                best, size = range(node.lineno, (node.end_lineno or line) + 1), length
+    return best
+
+
+def main() -> int:
+    """Run pytest; the tests of the package if no test function is known to reach the line."""
+    package, clean = sys.argv[1], Path(sys.argv[2])
+    file, line = changed_line(clean, package)
+    lines = json.loads((clean / "tests.json").read_text()).get(file, {})
+    around = statement_lines((clean / file).read_text(), line)
+    tests = sorted({test for n in around for test in lines.get(str(n), [])})
+    return subprocess.run(
+        [sys.executable, *PYTEST, *(tests or TESTS[package])], env=environment()
+    ).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
