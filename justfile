@@ -1,0 +1,56 @@
+# Everyday commands; `just` lists them. https://just.systems
+
+python := env("GPCATALOG_VENV", ".venv") / "bin/python"
+
+_default:
+    @just --list --unsorted
+
+# Make .venv with everything that tests, lint and types need
+setup:
+    bash tests/run.sh --version
+    {{python}} -m pip install -q --disable-pip-version-check -e '.[dev]'
+
+# All tests that have a server here; words are handed to pytest
+test *words:
+    bash tests/run.sh {{words}}
+
+# Tests that need no server
+quick *words:
+    {{python}} -m pytest -q -n 2 -m "not greenplum and not postgres" {{words}}
+
+# Lint, formatting and types
+lint:
+    {{python}} -m ruff check .
+    {{python}} -m ruff format --check .
+    {{python}} -m mypy
+
+# Format the code and mend what the linter can
+fix:
+    {{python}} -m ruff check --fix .
+    {{python}} -m ruff format .
+
+# What CI runs
+ci:
+    .ci/run
+
+# Write the expected outputs of the planner and the README's tables anew; look at the difference
+golden:
+    WRITE_GOLDEN=1 {{python}} -m pytest -q tests/planner
+    GPCATALOG_TEST_UPDATE=1 {{python}} -m pytest -q tests/test_cli.py tests/test_readme.py tests/probes/test_privileges.py
+    {{python}} -m gpcatalog audit --snapshot fixtures/greenplum6.gpcatalog > fixtures/greenplum6.txt
+
+# Count rows and files again on the servers that are installed (fixtures/recorded)
+record:
+    GPCATALOG_TEST_RECORD=1 bash tests/run.sh tests/capacity/test_matrix.py tests/ddl/test_matrix.py
+
+# Predictions of check against a live server, statement by statement
+live conninfo +files:
+    {{python}} -m tests.ddl.live '{{conninfo}}' {{files}}
+
+# Speed and size against named floors; see tests/bench/README.md
+bench *words:
+    {{python}} -m tests.bench {{words}}
+
+# Mutation testing of packages: capacity, effects, audit, planner, migration, store
+mutate +words:
+    {{python}} -m tests.mutation {{words}}
