@@ -41,7 +41,7 @@ golden:
 
 # Count rows and files again on the servers that are installed (fixtures/recorded)
 record:
-    GPCATALOG_TEST_RECORD=1 bash tests/run.sh tests/capacity/test_matrix.py tests/ddl/test_matrix.py
+    GPCATALOG_TEST_RECORD=1 bash tests/run.sh tests/capacity tests/ddl/test_matrix.py
 
 # Predictions of check against a live server, statement by statement
 live conninfo +files:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import psycopg
 import pytest
 
 from gpcatalog.capacity.generation import Generation, generation
 from gpcatalog.capacity.model import Index, Place, Shape, Statement, locks
+from tests.recorded import Recording, read, recorded
 
 from .live import Live, own_database
 from .test_matrix import Case, Keys, Table
@@ -46,6 +48,7 @@ def check(dsn: str) -> None:
         gen = generation(live.generation)
         keys = Keys(live)
         session = live.stack.enter_context(live.session())
+        recording = Recording("locks", live.generation, live.banner)
         for number, case in enumerate(cases(gen)):
             table = Table(case, f"l{number}", gen, keys)
             made = "; ".join(table.create())
@@ -71,6 +74,12 @@ def check(dsn: str) -> None:
                     session.rollback()
                     if statement is Statement.CREATE:
                         live.work.execute(made.encode())
+                    counts = (
+                        [found.get(-1, 0), max(n for c, n in found.items() if c >= 0)]
+                        if gen.greenplum
+                        else [found.get(-1, 0)]
+                    )
+                    recording.add([str(case), filled, statement.value, counts])
                     coordinator, segment = predicted[statement]
                     for content in live.instances:
                         compared += 1
@@ -89,6 +98,26 @@ def check(dsn: str) -> None:
     print(f"{gen.name}: locks of {compared} statements compared, {len(differences)} differences")
     assert differences == []
     assert compared >= 100
+    recording.save()
+
+
+@pytest.mark.parametrize("path", recorded("locks"), ids=lambda p: p.stem)
+def test_locks_equal_what_was_counted(path: Path) -> None:
+    """Needs no server: the counts of the last recording."""
+    gen = generation(path.stem.rpartition("_")[2])
+    known = {str(case): case for case in cases(gen)}
+    entries = read(path)
+    assert {name for name, *_ in entries} == set(known)
+    for name, filled, statement, counts in entries:
+        relations = known[name].relations()
+        leaves = sum(n for x, n in relations.items() if x.place is Place.LEAF)
+        intermediates = sum(n for x, n in relations.items() if x.place is Place.INTERMEDIATE)
+        predicted = locks(gen, known[name].shape, leaves, intermediates, filled=filled)
+        assert list(predicted[Statement(statement)])[: len(counts)] == counts, (
+            name,
+            filled,
+            statement,
+        )
 
 
 @pytest.mark.greenplum

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from gpcatalog.capacity.generation import GENERATIONS, generation
 from gpcatalog.capacity.toast import needs_toast, toastable
+from tests.recorded import Recording, read, recorded
 
 from .live import own_database
 
@@ -30,6 +33,7 @@ def check(dsn: str) -> None:
     wrong, with_toast = [], 0
     with own_database(dsn, "capacity_toast") as live:
         gen = generation(live.generation)
+        recording = Recording("toast", live.generation, live.banner)
         for number, types in enumerate(TABLES):
             body = ", ".join(f"c{i} {kind}" for i, kind in enumerate(_split(types)))
             spread = "DISTRIBUTED RANDOMLY" if gen.greenplum else ""
@@ -39,16 +43,32 @@ def check(dsn: str) -> None:
                 "c.oid = a.attrelid JOIN pg_catalog.pg_type t ON t.oid = a.atttypid WHERE c.relname = %s AND a.attnum > 0",
                 [f"t{number}"],
             ).fetchall()
-            plain = [str(name) for name, _, _ in found if name in ("oidvector", "int2vector")]
-            predicted = needs_toast(
-                gen, [(str(name), int(str(typmod))) for name, typmod, _ in found], plain=plain
-            )
+            columns = [(str(name), int(str(typmod))) for name, typmod, _ in found]
+            recording.add([types, columns, found[0][2]])
+            predicted = needs_toast(gen, columns, plain=_plain(columns))
             with_toast += bool(found[0][2])
             if predicted != found[0][2]:
                 wrong.append(f"{types}: predicted {predicted}")
     print(f"{gen.name}: {len(TABLES)} tables, {with_toast} with TOAST, {len(wrong)} differences")
     assert wrong == []
     assert 20 < with_toast < len(TABLES) - 20
+    recording.save()
+
+
+def _plain(columns: list[tuple[str, int]]) -> list[str]:
+    """Types of varying length that are never stored elsewhere."""
+    return [name for name, _ in columns if name in ("oidvector", "int2vector")]
+
+
+@pytest.mark.parametrize("path", recorded("toast"), ids=lambda p: p.stem)
+def test_rule_is_what_was_seen(path: Path) -> None:
+    """Needs no server: the tables of the last recording."""
+    gen = generation(path.stem.rpartition("_")[2])
+    entries = read(path)
+    assert [types for types, _, _ in entries] == TABLES
+    for types, listed, seen in entries:
+        columns = [(name, typmod) for name, typmod in listed]
+        assert needs_toast(gen, columns, plain=_plain(columns)) == seen, types
 
 
 def _split(types: str) -> list[str]:
