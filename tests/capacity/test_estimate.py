@@ -10,7 +10,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from gpcatalog.capacity import unlink
+from gpcatalog.capacity import limits, unlink
 from gpcatalog.capacity.cost import tree_cost
 from gpcatalog.capacity.model import Index, Instance, Shape, relation_rows, tree
 from gpcatalog.commands.estimate import estimate, levels
@@ -108,6 +108,27 @@ def test_limits_are_told_with_their_source() -> None:
     ):
         assert said in notes
     assert as_json("--server", "pg15")["notes"] == []
+
+
+@pytest.mark.parametrize(
+    ("limit", "words"),
+    [
+        (
+            limits.LEAVES_CEILING_AOCO,
+            ("--server", "gp6", "--storage", "ao_column", "--columns", "1"),
+        ),
+        (limits.LEAVES_CEILING_AO_ROW, ("--server", "gp7", "--storage", "ao_row")),
+    ],
+)
+def test_a_limit_is_told_from_the_first_leaf_over_it(
+    limit: limits.Limit, words: tuple[str, ...]
+) -> None:
+    # many tables, so that no table has too many leaves by itself
+    assert limit.value % 1000 == 0
+    tables = str(limit.value // 1000)
+    for leaves, over in ((1000, False), (1001, True), (500, False)):
+        notes = as_json(*words, "--tables", tables, "--leaves", str(leaves))["notes"]
+        assert any(limit.note in note for note in notes) is over  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(

@@ -32,12 +32,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 # the tests of each package, without those that need Greenplum
 TESTS = {
-    "capacity": ("tests/capacity", "tests/ddl/test_matrix.py"),
-    "effects": ("tests/ddl",),
-    "audit": ("tests/audit", "tests/report"),
-    "planner": ("tests/planner",),
-    "migration": ("tests/migration",),
-    "store": ("tests/store", "tests/growth"),
+    "capacity": ("tests/capacity", "tests/ddl/test_matrix.py", "tests/test_doctests.py"),
+    "effects": ("tests/ddl", "tests/test_doctests.py"),
+    "audit": ("tests/audit", "tests/report", "tests/test_doctests.py"),
+    "planner": ("tests/planner", "tests/test_doctests.py"),
+    "migration": ("tests/migration", "tests/test_doctests.py"),
+    "store": ("tests/store", "tests/growth", "tests/test_doctests.py"),
 }
 LIMIT = 900  # seconds for the tests of one change
 PYTEST = ("-m", "pytest", "-q", "-x", "-n", "0", "-p", "no:cacheprovider", "-m", "not greenplum")
