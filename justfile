@@ -41,11 +41,11 @@ golden:
 
 # Count rows and files again on the servers that are installed (fixtures/recorded)
 record:
-    GPCATALOG_TEST_RECORD=1 bash tests/run.sh tests/capacity tests/ddl/test_matrix.py
+    GPCATALOG_TEST_RECORD=1 bash tests/run.sh tests/capacity tests/effects/test_matrix.py
 
 # Predictions of check against a live server, statement by statement
 live conninfo +files:
-    {{python}} -m tests.ddl.live '{{conninfo}}' {{files}}
+    {{python}} -m tests.effects.live '{{conninfo}}' {{files}}
 
 # Speed and size against named floors; see tests/bench/README.md
 bench *words:

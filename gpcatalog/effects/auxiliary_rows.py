@@ -1,6 +1,6 @@
 """Catalog rows that belong to no table's shape: sequences, foreign keys.
 
-Counted on live servers (tests/ddl/test_matrix.py).
+Counted on live servers (tests/effects/test_matrix.py).
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ from gpcatalog.services.audits import judged
 from gpcatalog.services.plans import plan_snapshot as run_plan
 from gpcatalog.services.plans import read_plan
 from gpcatalog.store.snapshot import Snapshot, believed
-from tests.ddl.synthesis import Maker
+from tests.dialect.synthesis import Maker
 from tests.hostile import stranger
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"

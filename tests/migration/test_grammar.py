@@ -13,7 +13,7 @@ from gpcatalog.dialect.greenplum import editions
 from gpcatalog.dialect.script import Outcome, Source, split, statements
 from gpcatalog.migration.request import Mode, Request, Runner
 from tests.conftest import fresh_database
-from tests.ddl.test_oracle import Oracle
+from tests.dialect.test_oracle import Oracle
 from tests.migration import made, zoo
 
 GENERATION = {"gp6_dsn": "gp6", "gp7_dsn": "gp7", "pg_dsn": "pg15", "pgnew_dsn": "pg18"}

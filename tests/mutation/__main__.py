@@ -32,8 +32,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 # the tests of each package, without those that need Greenplum
 TESTS = {
-    "capacity": ("tests/capacity", "tests/ddl/test_matrix.py", "tests/test_doctests.py"),
-    "effects": ("tests/ddl", "tests/test_doctests.py"),
+    "capacity": ("tests/capacity", "tests/effects/test_matrix.py", "tests/test_doctests.py"),
+    "effects": ("tests/effects", "tests/check", "tests/test_doctests.py"),
     "audit": ("tests/audit", "tests/report", "tests/test_doctests.py"),
     "planner": ("tests/planner", "tests/test_doctests.py"),
     "migration": ("tests/migration", "tests/test_doctests.py"),

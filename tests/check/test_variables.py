@@ -16,8 +16,8 @@ from gpcatalog.check.run import run
 from gpcatalog.check.settings import Settings
 from gpcatalog.dialect.script import Source
 from gpcatalog.errors import CatalogError
+from tests.check.test_formats import app, call
 from tests.conftest import fresh_database
-from tests.ddl.test_formats import app, call
 from tests.migration.made import PSQL, asked
 
 SCRIPTS = {

@@ -1,6 +1,6 @@
 """Predictions of `gpcatalog check`, statement by statement, against what a live server does with the same files.
 
-    python -m tests.ddl.live CONNINFO FILE-OR-FOLDER... [--wrong N] [--unknown N] [--only TEXT]
+    python -m tests.effects.live CONNINFO FILE-OR-FOLDER... [--wrong N] [--unknown N] [--only TEXT]
 
 Every file runs in a database of its own, which is dropped afterwards: connect as superuser to a server that nobody else uses. Of each
 statement that the server accepts, the rows that it adds to pg_class and pg_attribute of the coordinator and of one segment, its leaves

@@ -1,11 +1,11 @@
 """Predictions of `gpcatalog check --baseline`, against what a live server does to the tables that files of SQL leave behind.
 
-    python -m tests.ddl.live_baseline CONNINFO FILE-OR-FOLDER... [--wrong N] [--unknown N] [--only TEXT]
+    python -m tests.effects.live_baseline CONNINFO FILE-OR-FOLDER... [--wrong N] [--unknown N] [--only TEXT]
 
 Every file runs in a database of its own. Then a snapshot of it is taken, and each table, partition, index and view of it meets
 statements that are rolled back: of each one that the server accepts, the rows that it adds to pg_class and pg_attribute, and the files
 of relations (rows of pg_class with a file), are compared with the prediction from the snapshot alone. Equal, unknown and wrong are as in
-tests/ddl/live.py.
+tests/effects/live.py.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from gpcatalog.effects.effect import Effect
 from gpcatalog.probes.collect import collect
 from gpcatalog.probes.connection import connect
 from tests.capacity.live import Connection, own_database
-from tests.ddl.live import _LEFT_OUT, FIGURES, Result, figures_query, files, predicted
+from tests.effects.live import _LEFT_OUT, FIGURES, Result, figures_query, files, predicted
 
 _OWN = "n.nspname NOT IN ('pg_catalog', 'information_schema', 'gp_toolkit', 'pg_toast', 'pg_aoseg', 'pg_bitmapindex', 'pg_ext_aux')"
 

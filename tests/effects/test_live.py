@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.ddl.live import run
+from tests.effects.live import run
 
 BOTH_GREENPLUMS = """
 CREATE TABLE days (id int, d date, v text) WITH (appendonly=true, orientation=column) DISTRIBUTED BY (id)

@@ -19,7 +19,7 @@ from gpcatalog.probes.collect import collect
 from gpcatalog.probes.connection import connect
 from gpcatalog.store.snapshot import Snapshot
 from tests.capacity.live import Live, own_database
-from tests.ddl import live_baseline
+from tests.effects import live_baseline
 
 # what is there before, and the change; {ao} an append-optimized, column-oriented table's clause
 CLASSIC_BEFORE = """

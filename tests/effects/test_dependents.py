@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.ddl.live import run
+from tests.effects.live import run
 
 # statements that some of the servers do not have are refused there, and change nothing
 SCRIPT = """
