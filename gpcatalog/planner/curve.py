@@ -12,19 +12,9 @@ import numpy.typing as npt
 
 from gpcatalog.planner import budget, frontier
 from gpcatalog.planner.costs import KEEP
-from gpcatalog.planner.group import (
-    FILES,
-    LEAVES,
-    RESOURCES,
-    REWRITE,
-    SECONDS,
-    Problem,
-    Solution,
-    prepare,
-    prices,
-    solve,
-)
+from gpcatalog.planner.group import Problem, Solution, prepare, solve
 from gpcatalog.planner.policy import Weights
+from gpcatalog.planner.resources import FILES, LEAVES, RESOURCES, REWRITE, SECONDS, prices
 from gpcatalog.planner.sets.keep_reasons import KeepReason
 from gpcatalog.planner.sets.reader import KEPT, Reader
 

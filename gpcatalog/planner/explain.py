@@ -14,8 +14,10 @@ from gpcatalog.model.quantity import count, size
 from gpcatalog.model.storage import Storage
 from gpcatalog.planner import grid
 from gpcatalog.planner.costs import KEEP, TARGETS
-from gpcatalog.planner.group import DROP, REWRITE, SCAN, Problem, Solution, solve
+from gpcatalog.planner.group import Problem, Solution, solve
+from gpcatalog.planner.options import DROP
 from gpcatalog.planner.planning import PlanResult
+from gpcatalog.planner.resources import REWRITE, SCAN
 from gpcatalog.planner.sets.keep_reasons import WHY_TEXT, KeepReason
 from gpcatalog.planner.sets.roots import Root
 

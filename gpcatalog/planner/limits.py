@@ -7,7 +7,7 @@ import numpy as np
 from gpcatalog.capacity import limits as known_limits
 from gpcatalog.errors import CatalogError, Exit
 from gpcatalog.planner import budget, curve, policy
-from gpcatalog.planner.group import RESOURCES
+from gpcatalog.planner.resources import RESOURCES
 
 NAMES = {
     "leaves": "target_leaves",

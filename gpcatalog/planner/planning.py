@@ -21,23 +21,7 @@ from gpcatalog.model.names import qualified
 from gpcatalog.model.properties import FACT, Properties, of_facts
 from gpcatalog.model.quantity import plural
 from gpcatalog.planner import budget, curve, limits, losses, policy, proposals, table_level, totals
-from gpcatalog.planner.group import (
-    CATALOG,
-    CONVERTED,
-    DROPPED,
-    FILES,
-    LEAVES,
-    MERGES,
-    REWRITE,
-    ROWS,
-    SCAN,
-    SECONDS,
-    UNWISHED_PRICE,
-    Problem,
-    prepare,
-    prices,
-    solve,
-)
+from gpcatalog.planner.group import Problem, prepare, solve
 from gpcatalog.planner.plan import (
     CurvePoint,
     Effort,
@@ -49,6 +33,20 @@ from gpcatalog.planner.plan import (
     TablePlan,
 )
 from gpcatalog.planner.relations import relations_of
+from gpcatalog.planner.resources import (
+    CATALOG,
+    CONVERTED,
+    DROPPED,
+    FILES,
+    LEAVES,
+    MERGES,
+    REWRITE,
+    ROWS,
+    SCAN,
+    SECONDS,
+    UNWISHED_PRICE,
+    prices,
+)
 from gpcatalog.planner.sets.chunk import Chunk
 from gpcatalog.planner.sets.keep_reasons import WHY_TEXT, KeepReason
 from gpcatalog.planner.sets.reader import Reader

@@ -19,18 +19,7 @@ from gpcatalog.model.storage import Storage
 from gpcatalog.model.traits import HEAP_OPTIONS
 from gpcatalog.planner import grid
 from gpcatalog.planner.costs import KEEP, TARGETS, LeafClass, Table, counted, shape_of
-from gpcatalog.planner.group import (
-    CATALOG,
-    DROP,
-    FILES,
-    LEAVES,
-    ROWS,
-    SCAN,
-    SECONDS,
-    Options,
-    Problem,
-    Solution,
-)
+from gpcatalog.planner.group import Problem, Solution
 from gpcatalog.planner.operations import (
     AnyStep,
     Convert,
@@ -44,7 +33,9 @@ from gpcatalog.planner.operations import (
     Unit,
     step_id,
 )
+from gpcatalog.planner.options import DROP, Options
 from gpcatalog.planner.relations import Relation, fingerprint
+from gpcatalog.planner.resources import CATALOG, FILES, LEAVES, ROWS, SCAN, SECONDS
 from gpcatalog.planner.sets.reader import Reader
 from gpcatalog.planner.sets.roots import Root
 

@@ -16,16 +16,6 @@ from gpcatalog.capacity.model import FILLED, Instance, Place, Shape, relation_fi
 from gpcatalog.capacity.seconds import DROP_SECONDS
 from gpcatalog.model.storage import Storage
 from gpcatalog.planner import costs, limits, proposals
-from gpcatalog.planner.group import (
-    CATALOG,
-    DROPPED,
-    FILES,
-    LEAVES,
-    RESOURCES,
-    REWRITE,
-    ROWS,
-    SECONDS,
-)
 from gpcatalog.planner.operations import (
     NO_FLATTEN,
     AnyStep,
@@ -38,6 +28,16 @@ from gpcatalog.planner.operations import (
     step_id,
 )
 from gpcatalog.planner.plan import TablePlan
+from gpcatalog.planner.resources import (
+    CATALOG,
+    DROPPED,
+    FILES,
+    LEAVES,
+    RESOURCES,
+    REWRITE,
+    ROWS,
+    SECONDS,
+)
 from gpcatalog.planner.sets.keep_reasons import HANGING
 from gpcatalog.planner.sets.reader import Reader
 from gpcatalog.planner.sets.roots import Root, root_shape

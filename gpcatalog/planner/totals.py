@@ -15,8 +15,8 @@ from gpcatalog.capacity.cost import relation_cost
 from gpcatalog.capacity.model import Place, Shape
 from gpcatalog.model.storage import Storage
 from gpcatalog.planner import costs
-from gpcatalog.planner.group import CATALOG, FILES, LEAVES, ROWS
 from gpcatalog.planner.plan import Source, Totals
+from gpcatalog.planner.resources import CATALOG, FILES, LEAVES, ROWS
 from gpcatalog.planner.sets.reader import Reader
 
 

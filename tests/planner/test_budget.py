@@ -12,9 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gpcatalog.planner import budget, curve, frontier, group
-from gpcatalog.planner.group import FILES, LEAVES, REWRITE
+from gpcatalog.planner import budget, curve, frontier, group, resources
 from gpcatalog.planner.policy import Policy, Rule, Weights
+from gpcatalog.planner.resources import FILES, LEAVES, REWRITE
 from gpcatalog.planner.sets.reader import Reader
 from tests.planner.made import MadeSnapshot
 from tests.planner.test_group import Piece, made, tables
@@ -67,7 +67,7 @@ def _groupings(problem: group.Problem, table: int) -> list[np.ndarray[Any, Any]]
     """Resources of every grouping of one table that nothing beats in all respects; by walking the units."""
     s, e = int(problem.unit_edges[table]), int(problem.unit_edges[table + 1])
     gs, ge = int(problem.group_edges[table]), int(problem.group_edges[table + 1])
-    ways: dict[int, list[np.ndarray[Any, Any]]] = {s: [np.zeros(len(group.RESOURCES))]}
+    ways: dict[int, list[np.ndarray[Any, Any]]] = {s: [np.zeros(len(resources.RESOURCES))]}
     for u in range(s, e):
         for option, (comps, may) in enumerate(
             zip(problem.singles.comps, problem.singles.allowed, strict=True)
@@ -116,7 +116,7 @@ def test_gap_to_exact_optimum(
     )
     assert curves.problems
     ways = [_groupings(curves.problems[0], t) for t in range(len(cases))]
-    objective = group.prices(weights, 0.0 if targets else 1.0)
+    objective = resources.prices(weights, 0.0 if targets else 1.0)
     names = {
         "leaves": {"leaves": LEAVES},
         "files": {"files": FILES},

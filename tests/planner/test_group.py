@@ -18,7 +18,7 @@ from gpcatalog.capacity.cost import relation_cost
 from gpcatalog.capacity.model import EMPTY, FILLED, Place, Shape, relation_files
 from gpcatalog.capacity.seconds import ADD_SECONDS, COPY_RATE, DROP_SECONDS, EXCHANGE_SECONDS
 from gpcatalog.model.storage import Storage
-from gpcatalog.planner import group
+from gpcatalog.planner import group, resources
 from gpcatalog.planner.policy import Policy, Rule, Weights
 from gpcatalog.planner.sets.reader import Reader
 from tests.planner.made import TAKEN_AT, MadeLeaf, MadeSnapshot, MadeTable, day_range
@@ -277,9 +277,9 @@ def test_equals_brute_force(
     reader = Reader(cast(Any, snapshot), Policy(default=rule, weights=weights))
     (chunk,) = reader.chunks()
     problem = group.prepare(chunk, now=reader.now, column_share=0.25)
-    price = group.prices(weights, gain)
+    price = resources.prices(weights, gain)
     # the same answer however many prices are asked for at once, and table by table
-    solved = group.solve(problem, np.stack([price, group.prices(weights, 7.0), price], axis=1))
+    solved = group.solve(problem, np.stack([price, resources.prices(weights, 7.0), price], axis=1))
     single = group.solve(problem, np.tile(price, (len(problem.roots), 1)), per_table=True)
     assert np.array_equal(solved.totals[:, :, 0], solved.totals[:, :, 2])
     assert np.allclose(solved.totals[:, :, 0], single.totals[:, :, 0])
@@ -307,8 +307,8 @@ def test_seconds_are_copying_and_ddl() -> None:
     reader = Reader(cast(Any, snapshot), Policy())
     (chunk,) = reader.chunks()
     problem = group.prepare(chunk, now=reader.now, column_share=0.25)
-    solved = group.solve(problem, group.prices(Weights(), 1e6)[:, None])
-    seconds = float(solved.totals[0, group.SECONDS, 0])
+    solved = group.solve(problem, resources.prices(Weights(), 1e6)[:, None])
+    seconds = float(solved.totals[0, resources.SECONDS, 0])
     assert seconds == pytest.approx(
         10 * DROP_SECONDS + ADD_SECONDS + EXCHANGE_SECONDS + 10 * (25 << 20) / COPY_RATE
     )

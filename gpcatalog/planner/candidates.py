@@ -1,0 +1,103 @@
+"""Candidates: stretches of units that may become one partition."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from gpcatalog.model.bounds import DAY, INFINITY, MINUS_INFINITY
+from gpcatalog.planner import grid
+from gpcatalog.planner.sets.arrays import SLOTS, Bools, Ints, spans
+from gpcatalog.planner.sets.chunk import Chunk
+from gpcatalog.planner.sets.keep_reasons import KeepReason
+
+
+@dataclass
+class _Cells:
+    """The cell of one width that each unit lies in.
+
+    fit: whether the unit lies in it wholly; cell: its number; after: where it ends
+    latest: until where the table's cells may reach: what ends later is hot, or too young for the
+            width
+    """
+
+    fit: Bools
+    cell: Ints
+    after: Ints
+    latest: Ints
+
+
+def _cells(chunk: Chunk, free: Bools, slot: int, now: int) -> _Cells:
+    """Cells of one width of every table that may use it; units of the others fit none."""
+    n = len(chunk.root)
+    found = _Cells(
+        fit=np.zeros(n, dtype=np.bool_),
+        cell=np.zeros(n, dtype=np.int64),
+        after=np.zeros(n, dtype=np.int64),
+        latest=np.full(n, -(2**62), dtype=np.int64),
+    )
+    calendar = np.zeros(n, dtype=np.bool_)
+    for k, s, e in spans([r.index for r in chunk.roots], chunk.root.astype(np.int64)):
+        r = chunk.roots[k]
+        if not r.level:
+            continue
+        if r.calendar:
+            ages = dict(r.wishes.grains)
+            if slot not in ages:
+                continue
+            calendar[s:e] = True
+            found.latest[s:e] = np.minimum(
+                chunk.hot_edge[s:e], int(now - r.shift - ages[slot] * DAY)
+            )
+        elif slot <= len(r.widths):
+            width = r.widths[slot - 1]
+            cell = np.floor_divide(chunk.cal_low[s:e], width)
+            found.cell[s:e] = cell
+            found.fit[s:e] = free[s:e] & (np.floor_divide(chunk.cal_high[s:e] - 1, width) == cell)
+            found.after[s:e] = chunk.cal_high[s:e] if r.lists else (cell + 1) * width
+            found.latest[s:e] = chunk.hot_edge[s:e]
+    timed = np.flatnonzero(calendar & free)
+    if len(timed):
+        grain = grid.Grain(slot)
+        begin = grid.cells(grain, chunk.cal_low[timed])
+        found.cell[timed] = begin
+        found.fit[timed] = grid.cells(grain, chunk.cal_high[timed] - 1) == begin
+        found.after[timed] = grid.cell_ends(grain, begin)
+    return found
+
+
+def candidates(chunk: Chunk, now: int) -> tuple[Ints, Ints, npt.NDArray[np.int8]]:
+    """Stretches of units that one cell holds, for every width a table may use: start, end, slot;
+    the finest width names a stretch.
+    """
+    n = len(chunk.root)
+    starts, ends, slots = [], [], []
+    free = (
+        (chunk.why == KeepReason.FREE)
+        & (chunk.cal_low > MINUS_INFINITY)
+        & (chunk.cal_high < INFINITY)
+    )
+    run_starts = np.zeros(n, dtype=np.bool_)
+    run_starts[chunk.run_unit] = True
+    for slot in range(1, SLOTS):
+        cells = _cells(chunk, free, slot, now)
+        # the whole cell must be cold: what is half hot now would be rewritten again soon
+        fit, cell = cells.fit & (cells.after <= cells.latest), cells.cell
+        if not fit.any():
+            continue
+        stop = run_starts | ~fit
+        stop[1:] |= ~fit[:-1] | (cell[1:] != cell[:-1])
+        begin = np.flatnonzero(stop)
+        length = np.diff(np.append(begin, n))
+        good = (length > 1) & fit[begin]
+        starts.append(begin[good])
+        ends.append(begin[good] + length[good])
+        slots.append(np.full(int(good.sum()), slot, dtype=np.int8))
+    if not starts:
+        none = np.zeros(0, np.int64)
+        return none, none, np.zeros(0, np.int8)
+    start, end, slot_of = np.concatenate(starts), np.concatenate(ends), np.concatenate(slots)
+    _, first = np.unique(start * (n + 1) + end, return_index=True)
+    return start[first], end[first], slot_of[first]

@@ -1,0 +1,437 @@
+"""What groups of units cost under each way of storing them, and which of these ways they may take."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from gpcatalog.capacity import limits
+from gpcatalog.capacity.seconds import ADD_SECONDS, COPY_RATE, DROP_SECONDS, EXCHANGE_SECONDS
+from gpcatalog.model.storage import Storage
+from gpcatalog.planner.costs import (
+    KEEP,
+    TARGETS,
+    TO_AO_COLUMN,
+    TO_AO_ROW,
+    TO_HEAP,
+    heap_files,
+)
+from gpcatalog.planner.resources import (
+    CATALOG,
+    CONVERTED,
+    FILES,
+    LEAVES,
+    MERGES,
+    RESOURCES,
+    REWRITE,
+    ROWS,
+    SCAN,
+    SECONDS,
+    UNWISHED,
+)
+from gpcatalog.planner.sets.arrays import Bools, Floats, Ints
+from gpcatalog.planner.sets.chunk import Chunk
+
+DROP = len(TARGETS)  # the option after the storage targets: drop the empty unit
+
+
+@dataclass
+class Options:
+    """Groups and what each would cost under each way of storing it.
+
+    start, end: units, end exclusive; slot: width of the cell (grain, or number of the round
+                multiple), 0 for a unit alone
+    comps[o]:   resources [group, resource] under option o (a storage target, or DROP); None where
+    no group may take it allowed[o]: which groups may
+    """
+
+    start: Ints
+    end: Ints
+    slot: npt.NDArray[np.int8]
+    comps: list[Floats | None]
+    allowed: list[Bools]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CostSettings:
+    """What costs are reckoned with, and the limits that every step keeps.
+
+    column_share: share of a table's columns that a query reads
+    rate:         bytes a second that one segment copies
+    headroom:     bytes that a step may copy on the fullest segment; None: any
+    lock_limit:   locks that a step may hold; None: any
+    """
+
+    column_share: float
+    rate: float = COPY_RATE
+    headroom: float | None = None
+    lock_limit: float | None = None
+
+
+def _cumulated(values: Ints) -> Ints:
+    """Sums up to each position, 0 first."""
+    return np.concatenate([[0], np.cumsum(values)])
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeafSums:
+    """Sums over the leaves of a chunk.
+
+    bytes, segment, filled: up to each leaf, 0 first: bytes, bytes on the fullest segment, number of
+                            leaves that hold rows
+    unit_files: files on one segment of the leaves of every unit
+    """
+
+    bytes: Ints
+    segment: Ints
+    filled: Ints
+    unit_files: Floats
+
+    @classmethod
+    def of(cls, chunk: Chunk) -> LeafSums:
+        """Sums of a chunk; unknown sizes count as none, unknown leaves as filled."""
+        n = len(chunk.root)
+        return cls(
+            bytes=_cumulated(np.maximum(chunk.leaf_bytes, 0).astype(np.int64)),
+            segment=_cumulated(np.maximum(chunk.leaf_segment, 0).astype(np.int64)),
+            filled=_cumulated((chunk.leaf_filled != 0).astype(np.int64)),
+            unit_files=(
+                np.bincount(chunk.leaf_unit, weights=chunk.leaf_files, minlength=n).astype(
+                    np.float64
+                )
+                if n
+                else np.zeros(0)
+            ),
+        )
+
+
+def _expand(lanes: Ints) -> tuple[Ints, Ints, Ints]:
+    """Group number, lane number and first position for groups of so many lanes each."""
+    first = np.concatenate([[0], np.cumsum(lanes)])[:-1] if len(lanes) else np.zeros(0, np.int64)
+    of = np.repeat(np.arange(len(lanes)), lanes)
+    return of, np.arange(len(of)) - first[of], first
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Lanes:
+    """The leaves of groups, lane by lane: the leaves of one lane become one new leaf.
+
+    By group: number (of lanes), first (position of its first lane).
+    By lane:  klass (class of its first leaf), size, segment (bytes, bytes on the
+              fullest segment), filled (whether any leaf of it holds rows), holds (whether its first
+              leaf does)
+    """
+
+    number: Ints
+    first: Ints
+    klass: npt.NDArray[np.int32]
+    size: Floats
+    segment: Floats
+    filled: Bools
+    holds: Bools
+
+    @classmethod
+    def read(cls, chunk: Chunk, start: Ints, end: Ints, sums: LeafSums) -> _Lanes:
+        """Lanes of the groups of units start…end."""
+        run = chunk.run[start]
+        number = chunk.run_lanes[run]
+        of, lane, first = _expand(number)
+        leaf = (
+            chunk.run_leaf[run][of]
+            + lane * chunk.run_length[run][of]
+            + (start - chunk.run_unit[run])[of]
+        )
+        to = leaf + (end - start)[of]
+        return cls(
+            number=number,
+            first=first,
+            klass=chunk.leaf_class[leaf] if len(leaf) else np.zeros(0, np.int32),
+            size=(sums.bytes[to] - sums.bytes[leaf]).astype(np.float64),
+            segment=(sums.segment[to] - sums.segment[leaf]).astype(np.float64),
+            filled=(sums.filled[to] - sums.filled[leaf]) > 0,
+            holds=chunk.leaf_filled[leaf] != 0 if len(leaf) else np.zeros(0, np.bool_),
+        )
+
+    def add(self, values: Floats) -> Floats:
+        """Sums by group of values by lane."""
+        # lanes may be 0 only for groups without leaves, which do not occur: units have at least one
+        return np.add.reduceat(values, self.first) if len(self.first) else np.zeros(0)
+
+    def most(self, values: Floats) -> Floats:
+        """Largest value of every group."""
+        return np.maximum.reduceat(values, self.first) if len(self.first) else np.zeros(0)
+
+
+class _Wishes:
+    """What the policy wishes for the table of each group.
+
+    storage: by group, as `ResolvedPolicy.storage`; named: whether it names a storage
+    """
+
+    def __init__(self, chunk: Chunk, start: Ints) -> None:
+        self._roots = chunk.root[start]
+        self._distinct: list[int] = np.unique(self._roots).tolist()
+        self._of = {r.index: r.wishes for r in chunk.roots}
+        self._lines = max(self._distinct, default=0) + 1
+        storage = np.array(["auto"] * self._lines, dtype=object)
+        for index in self._distinct:
+            storage[index] = self._of[index].storage
+        self.storage = storage[self._roots] if len(start) else storage[:0]
+        self.named = ~np.isin(self.storage.astype(str), ("auto", "keep"))
+
+    def size(self, name: str) -> Floats:
+        """A size in bytes of the policy, by group."""
+        line = np.zeros(self._lines)
+        for index in self._distinct:
+            line[index] = float(getattr(self._of[index], name))
+        return np.asarray(line[self._roots], dtype=np.float64)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Groups:
+    """Groups of units with what does not depend on how they are stored; all but lanes by group.
+
+    count:   units
+    bytes, segment, largest: bytes, bytes on the fullest segment, those of the largest new leaf
+    column_file: bytes of the largest column file on the fullest segment, were all columns alike
+    rows_above, files_above, catalog_above: resources of partitions between the units and the leaves
+    seconds: time of the copy and its statements
+    asked:   calls a day that ask for some of the group; reads_now: bytes a day that they read now
+    """
+
+    start: Ints
+    end: Ints
+    count: Ints
+    lanes: _Lanes
+    bytes: Floats
+    segment: Floats
+    largest: Floats
+    column_file: Floats
+    rows_above: Floats
+    files_above: Floats
+    catalog_above: Floats
+    seconds: Floats
+    asked: Floats
+    reads_now: Floats
+
+    @classmethod
+    def read(cls, chunk: Chunk, start: Ints, end: Ints, sums: LeafSums, rate: float) -> _Groups:
+        """Groups of units start…end; rate: bytes a second that one segment copies."""
+        lanes = _Lanes.read(chunk, start, end, sums)
+        table, klass, count = chunk.table, lanes.klass, end - start
+        keep_rows = np.nan_to_num(
+            table.rows[klass, KEEP] + np.where(lanes.holds, table.more[klass, KEEP], 0.0)
+        )
+        keep_catalog = np.nan_to_num(table.catalog[klass, KEEP])
+        segment = lanes.add(lanes.segment)
+        ddl = (
+            np.where(count > 1, count, 1) * lanes.number * DROP_SECONDS
+            + ADD_SECONDS
+            + lanes.number * EXCHANGE_SECONDS
+        )
+        asked, reads_now = _questions(chunk, start, end)
+        return cls(
+            start=start,
+            end=end,
+            count=count,
+            lanes=lanes,
+            bytes=lanes.add(lanes.size),
+            segment=segment,
+            largest=lanes.most(lanes.segment),
+            column_file=lanes.most(
+                np.where(lanes.filled, lanes.segment / table.columns[klass], 0.0)
+            ),
+            rows_above=chunk.rows[start] - lanes.add(keep_rows),
+            files_above=chunk.files[start] - sums.unit_files[start],
+            catalog_above=chunk.catalog[start] - lanes.add(keep_catalog),
+            seconds=ddl + segment / rate,
+            asked=asked,
+            reads_now=reads_now,
+        )
+
+
+def _overlaps(chunk: Chunk, start: Ints, end: Ints) -> Floats:
+    """Calls a day that ask for a range overlapping units start…end, where a workload says so."""
+    found = np.zeros(len(start))
+    for index, intervals in chunk.intervals.items():
+        at = np.flatnonzero(chunk.root[start] == index)
+        if len(at):
+            found[at] = intervals.overlapping(chunk.low[start[at]], chunk.high[end[at] - 1])
+    return found
+
+
+def _questions(chunk: Chunk, start: Ints, end: Ints) -> tuple[Floats, Floats]:
+    """Calls a day that ask for some of units start…end, and bytes a day that they read now."""
+    edges = np.concatenate([[0.0], np.cumsum(chunk.rate)])
+    asked = edges[end] - edges[start]
+    every = np.arange(len(chunk.root))
+    alone_rate = chunk.rate + _overlaps(chunk, every, every + 1)
+    asked = asked + _overlaps(chunk, start, end)
+    before = np.concatenate([[0.0], np.cumsum(alone_rate * chunk.scanned)])
+    return asked, before[end] - before[start]
+
+
+def _within_limits(
+    chunk: Chunk, groups: _Groups, wishes: _Wishes, *, alone: bool, settings: CostSettings
+) -> Bools:
+    """Which groups are small enough for the policy, the free space and the lock table."""
+    lanes = groups.lanes
+    fits = np.ones(len(groups.start), dtype=np.bool_)
+    if not alone:
+        fits &= groups.largest <= wishes.size("max_leaf")
+    if settings.headroom is not None:
+        fits &= groups.segment <= settings.headroom
+    if settings.lock_limit is not None:
+        held = np.array([r.leaves for r in chunk.roots], dtype=np.float64)
+        place = np.searchsorted([r.index for r in chunk.roots], chunk.root[groups.start])
+        indexes = np.array([c.indexes for c in chunk.classes], dtype=np.float64)
+        # every leaf of the table, and of those dropped the indexes and auxiliary relations as well
+        locks = 1 + held[place] + groups.count * lanes.add(indexes[lanes.klass] + 4)
+        fits &= locks <= settings.lock_limit
+    return fits
+
+
+@dataclass(frozen=True, kw_only=True)
+class _NewLeaves:
+    """The new leaf of every lane as one option stores it.
+
+    same: whether the storage stays; rows, catalog: catalog rows and bytes; files; columnar: whether
+    a query reads only some of its columns
+    """
+
+    same: Bools
+    rows: Floats
+    files: Floats
+    catalog: Floats
+    columnar: Bools
+
+    @classmethod
+    def read(cls, chunk: Chunk, lanes: _Lanes, option: int) -> _NewLeaves:
+        """New leaves under a storage target, by its number; rows are NaN where the server cannot
+        have it.
+        """
+        target, table, klass = TARGETS[option], chunk.table, lanes.klass
+        anew = table.anew or table
+        storages = [c.storage for c in chunk.classes]
+        same_class = np.array([target is None or s is target for s in storages], dtype=np.bool_)
+        same = same_class[klass]
+
+        def cost(of_same: Floats, of_other: Floats) -> Floats:
+            return np.asarray(np.where(same, of_same[klass, KEEP], of_other[klass, option]))
+
+        rows = cost(anew.rows, table.rows)
+        heap = np.array(
+            [(s if target is None else target) is Storage.HEAP for s in storages], dtype=np.bool_
+        )
+        filled_files = cost(anew.filled, table.filled) + heap_files(
+            np.where(heap[klass], lanes.segment, 0.0), chunk.block
+        )
+        return cls(
+            same=same,
+            rows=rows + np.where(lanes.filled, cost(anew.more, table.more), 0.0),
+            files=np.where(lanes.filled, filled_files, cost(anew.empty, table.empty)),
+            catalog=cost(anew.catalog, table.catalog),
+            columnar=(
+                table.column_stored[klass]
+                if option == KEEP
+                else np.where(same, table.column_stored[klass], target == "ao_column")
+            ),
+        )
+
+
+def _wanted(chunk: Chunk, groups: _Groups, new: _NewLeaves, wishes: _Wishes, option: int) -> Bools:
+    """Which groups the server can store under another target, and the policy or their size speaks
+    for.
+    """
+    lanes, table = groups.lanes, chunk.table
+    klass = lanes.klass
+    possible = ~np.isnan(lanes.add(new.rows)) & (lanes.most((~new.same).astype(np.float64)) > 0)
+    auto = wishes.storage == "auto"
+    if option == TO_HEAP:
+        small = groups.largest < wishes.size("heap_below")
+        return np.asarray(possible & ((auto & small) | (wishes.storage == "heap")))
+    if option == TO_AO_ROW:
+        from_column = lanes.most((~table.column_stored[klass]).astype(np.float64)) == 0
+        small = groups.column_file < wishes.size("small_column_file")
+        possible &= (auto & from_column & small) | (wishes.storage == "ao_row")
+    elif option == TO_AO_COLUMN:
+        from_row = np.array([c.storage.value == "ao_row" for c in chunk.classes], dtype=np.bool_)
+        rows_only = lanes.most((~from_row[klass]).astype(np.float64)) == 0
+        large = groups.column_file >= limits.AVERAGE_FILE_TARGET.value
+        possible &= (auto & rows_only & large) | (wishes.storage == "ao_column")
+    return np.asarray(possible)
+
+
+def _resources(groups: _Groups, new: _NewLeaves, *, alone: bool, column_share: float) -> Floats:
+    """Resources of every group whose leaves are made so, [group, resource]."""
+    lanes = groups.lanes
+    share = np.where(new.columnar, column_share, 1.0)
+    found = np.zeros((len(groups.start), len(RESOURCES)))
+    found[:, ROWS] = groups.rows_above + np.nan_to_num(lanes.add(new.rows))
+    found[:, FILES] = groups.files_above + np.nan_to_num(lanes.add(new.files))
+    found[:, LEAVES] = lanes.number
+    found[:, CATALOG] = groups.catalog_above + np.nan_to_num(lanes.add(new.catalog))
+    found[:, MERGES] = 0 if alone else 1
+    found[:, CONVERTED] = lanes.add((~new.same).astype(np.float64))
+    found[:, REWRITE] = groups.bytes
+    found[:, SECONDS] = groups.seconds
+    found[:, SCAN] = groups.asked * lanes.add(lanes.size * share) - groups.reads_now
+    return found
+
+
+def stored_as(chunk: Chunk) -> npt.NDArray[np.object_]:
+    """Storage of every class of leaves, by name."""
+    return np.array([c.storage.value for c in chunk.classes], dtype=object)
+
+
+def _mark_unwished(
+    chunk: Chunk, lanes: _Lanes, wishes: _Wishes, comps: list[Floats | None], allowed: list[Bools]
+) -> None:
+    """Count in groups that keep their storage the leaves that the policy wants stored otherwise,
+    where they could be.
+    """
+    kept = comps[KEEP]
+    if kept is None:
+        return
+    kept[:, UNWISHED] = lanes.add(
+        (stored_as(chunk)[lanes.klass] != np.repeat(wishes.storage, lanes.number))
+        & np.repeat(wishes.named, lanes.number)
+    )
+    for option, target in enumerate(TARGETS):
+        if target is not None:
+            kept[(wishes.storage == target.value) & ~allowed[option], UNWISHED] = 0
+
+
+def evaluate(
+    chunk: Chunk,
+    start: Ints,
+    end: Ints,
+    slot: npt.NDArray[np.int8],
+    sums: LeafSums,
+    *,
+    alone: bool,
+    settings: CostSettings,
+) -> Options:
+    """Resources of every group under every storage target, and which targets it may take.
+
+    alone: the groups are single units, which are converted or stay
+    """
+    groups = _Groups.read(chunk, start, end, sums, settings.rate)
+    wishes = _Wishes(chunk, start)
+    fits = _within_limits(chunk, groups, wishes, alone=alone, settings=settings)
+    comps: list[Floats | None] = []
+    allowed: list[Bools] = []
+    for option in range(len(TARGETS)):
+        new = _NewLeaves.read(chunk, groups.lanes, option)
+        may = not alone if option == KEEP else _wanted(chunk, groups, new, wishes, option)
+        possible = fits & may
+        allowed.append(possible)
+        comps.append(
+            _resources(groups, new, alone=alone, column_share=settings.column_share)
+            if possible.any()
+            else None
+        )
+    _mark_unwished(chunk, groups.lanes, wishes, comps, allowed)
+    return Options(start, end, slot, comps, allowed)

@@ -1,0 +1,49 @@
+"""What a choice gains and costs: its resources, in one order everywhere, and their prices."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gpcatalog.capacity.limits import MIB
+from gpcatalog.planner.policy import Weights
+from gpcatalog.planner.sets.arrays import Floats
+
+# Resources of a choice, in this order everywhere: catalog rows and files of one segment, leaves,
+# bytes rewritten on all segments,
+# seconds, bytes a day that queries read more on all segments, leaves dropped, catalog bytes on all
+# instances (estimate), merges,
+# leaves converted.
+RESOURCES = (
+    "rows",
+    "files",
+    "leaves",
+    "rewrite",
+    "seconds",
+    "scan",
+    "dropped",
+    "catalog",
+    "merges",
+    "converted",
+    "unwished",
+)
+ROWS, FILES, LEAVES, REWRITE, SECONDS, SCAN, DROPPED, CATALOG, MERGES, CONVERTED, UNWISHED = range(
+    len(RESOURCES)
+)
+# points for each cold leaf that is not stored as the policy says; by the default weights, rewriting
+# 47 TiB costs as many
+UNWISHED_PRICE = 1e6
+
+
+def prices(weights: Weights, gain: float = 1.0, rows: float = 1.0, files: float = 1.0) -> Floats:
+    """One column of prices: points a unit of each resource, what is gained (rows, files) times
+    `gain`.
+    """
+    found = np.zeros(len(RESOURCES))
+    found[ROWS], found[FILES] = weights.row * gain * rows, weights.file * gain * files
+    found[REWRITE], found[SCAN], found[DROPPED] = (
+        weights.rewrite / MIB,
+        weights.scan / MIB,
+        weights.drop,
+    )
+    found[UNWISHED] = UNWISHED_PRICE
+    return found

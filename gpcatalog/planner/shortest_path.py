@@ -1,0 +1,200 @@
+"""The cheapest cover of units by candidates and single units: shortest paths of many chains side by
+side.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from gpcatalog.planner.options import Options
+from gpcatalog.planner.sets.arrays import Bools, Floats, Ints
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Chains:
+    """Units as links of chains. A chain is a stretch that no candidate crosses the ends of: chains
+    know nothing of one another.
+
+    Units between which no candidate begins or ends are one link of the chain: whoever takes one of
+    them alone takes all.
+    of:     by unit: its link
+    link:   by link: its first unit; chain: its chain
+    first:  by chain: its first link; length: its links
+    """
+
+    of: Ints
+    link: Ints
+    chain: Ints
+    first: Ints
+    length: Ints
+
+    @classmethod
+    def read(cls, groups: Options, units: int) -> _Chains:
+        """Chains of so many units under these candidates."""
+        edge = np.zeros(units + 1, dtype=np.bool_)
+        edge[groups.start] = True
+        edge[groups.end] = True
+        cover = np.zeros(units + 1, dtype=np.int64)
+        np.add.at(cover, groups.start + 1, 1)
+        np.add.at(cover, groups.end, -1)
+        inside = np.cumsum(cover)[:units] > 0  # unit i hangs together with unit i - 1
+        heads = edge[:units] | ~inside
+        link = np.flatnonzero(heads)
+        first = np.flatnonzero(~inside[link])
+        return cls(
+            of=np.cumsum(heads) - 1,
+            link=link,
+            chain=np.cumsum(~inside[link]) - 1,
+            first=first,
+            length=np.diff(np.append(first, len(link))),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Blocks:
+    """Positions of the chains that have candidates, block by block: block p holds position p of
+    every chain at least p links long, longest first, so blocks are prefixes of one another.
+
+    rank:    by chain: its place in every block; -1: single units, alone whatever happens
+    begin:   by place: its first link; ends: where its last position stands
+    alive:   by position: chains in its block; offset: where the block begins, and the end
+    """
+
+    rank: Ints
+    begin: Ints
+    ends: Ints
+    alive: list[int]
+    offset: list[int]
+
+    @classmethod
+    def read(cls, groups: Options, chains: _Chains) -> _Blocks:
+        """Blocks of the chains that these candidates lie in."""
+        longer = np.unique(chains.chain[chains.of[groups.start]])
+        longer = longer[np.argsort(-chains.length[longer], kind="stable")]
+        rank = np.full(len(chains.first), -1, dtype=np.int64)
+        rank[longer] = np.arange(len(longer))
+        lengths = chains.length[longer]
+        alive = np.searchsorted(-lengths, -np.arange(int(lengths[0]) + 1), side="right")
+        offset = np.concatenate([[0], np.cumsum(alive)])
+        return cls(
+            rank=rank,
+            begin=chains.first[longer],
+            ends=offset[lengths] + np.arange(len(longer)),
+            alive=alive.tolist(),
+            offset=offset.tolist(),
+        )
+
+    @property
+    def deepest(self) -> int:
+        """Links of the longest chain."""
+        return len(self.alive) - 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Arcs:
+    """Candidates as arcs from the position before their first link to that of their last one, in
+    order of that position and of their slot.
+
+    order:  their number among the candidates; place: of their chain in a block; origin: where the
+            position before their first link stands
+    of_position: [first arc, end, slot] of every slot whose arcs lead to a position
+    """
+
+    order: Ints
+    place: Ints
+    origin: Ints
+    of_position: dict[int, list[tuple[int, int, int]]]
+
+    @classmethod
+    def read(cls, groups: Options, chains: _Chains, blocks: _Blocks) -> _Arcs:
+        """Arcs of these candidates."""
+        from_link = chains.of[groups.start]
+        to_link = chains.of[groups.end - 1] + 1
+        chain = chains.chain[from_link]
+        place = blocks.rank[chain]
+        position = to_link - chains.first[chain]
+        origin = np.array(blocks.offset)[from_link - chains.first[chain]] + place
+        order = np.lexsort((groups.slot, position))
+        position_s, slot_s = position[order], groups.slot[order]
+        new = np.ones(len(order), dtype=np.bool_)
+        new[1:] = (position_s[1:] != position_s[:-1]) | (slot_s[1:] != slot_s[:-1])
+        cuts = np.append(np.flatnonzero(new), len(order)).tolist()
+        of_position: dict[int, list[tuple[int, int, int]]] = {}
+        for a, b in pairwise(cuts):
+            of_position.setdefault(int(position_s[a]), []).append((a, b, int(slot_s[a])))
+        return cls(order=order, place=place[order], origin=origin[order], of_position=of_position)
+
+
+def _choices(blocks: _Blocks, arcs: _Arcs, weight: Floats, cost: Floats) -> npt.NDArray[np.int8]:
+    """Slot of the last arc on the cheapest path to every position, [position, price]; 0 where the
+    last link stands alone, which wins ties.
+
+    weight: cost of a link alone, [link, price]; cost: of every arc, [arc, price]
+    """
+    width = weight.shape[1]
+    best = np.empty((blocks.offset[-1], width))
+    best[: blocks.alive[0]] = 0.0
+    choice = np.zeros((blocks.offset[-1], width), dtype=np.int8)
+    for p in range(1, blocks.deepest + 1):
+        k, o, before = blocks.alive[p], blocks.offset[p], blocks.offset[p - 1]
+        here = best[before : before + k] + weight[blocks.begin[:k] + (p - 1)]
+        block = choice[o : o + k]
+        for a, b, slot in arcs.of_position.get(p, ()):
+            at = arcs.place[a:b]
+            other = best[arcs.origin[a:b]] + cost[a:b]
+            old = here[at]
+            better = other < old
+            here[at] = np.where(better, other, old)
+            chosen = block[at]
+            chosen[better] = slot
+            block[at] = chosen
+        best[o : o + k] = here
+    return choice
+
+
+def _mark(
+    blocks: _Blocks, arcs: _Arcs, choice: npt.NDArray[np.int8], apart: Bools, made: Bools
+) -> None:
+    """Walk the cheapest paths back from their ends; mark links that stand alone in `apart` and
+    candidates taken in `made`, both [, price].
+    """
+    on = np.zeros(choice.shape, dtype=np.bool_)
+    on[blocks.ends] = True
+    for p in range(blocks.deepest, 0, -1):
+        k, o, before = blocks.alive[p], blocks.offset[p], blocks.offset[p - 1]
+        reached, chosen = on[o : o + k], choice[o : o + k]
+        alone = reached & (chosen == 0)
+        apart[blocks.begin[:k] + (p - 1)] = alone
+        on[before : before + k] |= alone
+        for a, b, slot in arcs.of_position.get(p, ()):
+            at = arcs.place[a:b]
+            taken = reached[at] & (chosen[at] == slot)
+            on[arcs.origin[a:b]] |= taken
+            made[arcs.order[a:b]] = taken
+
+
+def shortest(groups: Options, base: Floats, cost: Floats) -> tuple[Bools, Bools]:
+    """Shortest paths of all chains side by side: which units stand alone, [unit, price], and which
+    candidates are made, [candidate, price].
+
+    base: cost of every unit alone, [unit, price]; cost: of every candidate, [candidate, price]
+    """
+    units, width = base.shape
+    single = np.ones((units, width), dtype=np.bool_)
+    made = np.zeros(cost.shape, dtype=np.bool_)
+    if not len(groups.start):
+        return single, made
+    chains = _Chains.read(groups, units)
+    link = chains.link
+    weight = np.add.reduceat(base, link, axis=0) if len(link) < units else base
+    blocks = _Blocks.read(groups, chains)
+    arcs = _Arcs.read(groups, chains, blocks)
+    choice = _choices(blocks, arcs, weight, cost[arcs.order])
+    apart = np.ones((len(link), width), dtype=np.bool_)
+    _mark(blocks, arcs, choice, apart, made)
+    np.take(apart, chains.of, axis=0, out=single)
+    return single, made
