@@ -31,6 +31,7 @@ from gpcatalog.planner.plan import (
     Plan,
     Source,
     TablePlan,
+    Totals,
 )
 from gpcatalog.planner.relations import relations_of
 from gpcatalog.planner.resources import (
@@ -218,6 +219,42 @@ def _left(scribe: StepBuilder) -> list[Left]:
     return found
 
 
+def _refuse_thinned(snapshot: Snapshot) -> None:
+    """Raise CatalogError for a snapshot that holds totals alone."""
+    if snapshot.header["grain"] != "leaf":
+        raise CatalogError(
+            f"{snapshot.path} was thinned to totals: it no longer knows single leaves",
+            hint="plan from a whole snapshot: `gpcatalog snapshot take`",
+        )
+
+
+def _refuse_unpartitioned(reader: Reader) -> None:
+    """Raise CatalogError where no table is partitioned."""
+    if not reader.roots:
+        database = reader.snapshot.header["database"]
+        raise CatalogError(
+            f"database {database} has no partitioned tables: there is nothing to plan",
+            hint="`psql -l` lists other databases; a plan covers one",
+        )
+
+
+def _refuse_missing_sizes(source: Source, asked: dict[str, float], given: policy.Limits) -> None:
+    """Raise CatalogError where a limit needs sizes that the snapshot does not have.
+
+    asked: limits that were given, by name
+    """
+    if source.sizes == "none" and (
+        "rewrite" in asked or "seconds" in asked or given.headroom is not None
+    ):
+        raise CatalogError(
+            "this snapshot has no sizes, so max_rewrite, window and headroom cannot be kept",
+            hint=(
+                "take a snapshot with a role that may list directories, or after ANALYZE; without"
+                " these limits empty leaves can be planned"
+            ),
+        )
+
+
 def make(
     snapshot: Snapshot,
     wanted: policy.Policy | None = None,
@@ -237,40 +274,24 @@ def make(
     rules = wanted or policy.Policy()
     asking = request or Request(rules.limits)
     asked = limits.asked(asking.limits)
-    if snapshot.header["grain"] != "leaf":
-        raise CatalogError(
-            f"{snapshot.path} was thinned to totals: it no longer knows single leaves",
-            hint="plan from a whole snapshot: `gpcatalog snapshot take`",
-        )
+    _refuse_thinned(snapshot)
     lock_limit = (
         float(asking.limits.max_lock)
         if asking.limits.max_lock is not None
         else lock_slots(snapshot)
     )
     reader = Reader(snapshot, rules, lock_limit=lock_limit, now=now, workload=workload)
-    if not reader.roots:
-        database = snapshot.header["database"]
-        raise CatalogError(
-            f"database {database} has no partitioned tables: there is nothing to plan",
-            hint="`psql -l` lists other databases; a plan covers one",
-        )
+    _refuse_unpartitioned(reader)
     source = totals.source_of(reader)
-    if source.sizes == "none" and (
-        "rewrite" in asked or "seconds" in asked or asking.limits.headroom is not None
-    ):
-        raise CatalogError(
-            "this snapshot has no sizes, so max_rewrite, window and headroom cannot be kept",
-            hint=(
-                "take a snapshot with a role that may list directories, or after ANALYZE; without"
-                " these limits empty leaves can be planned"
-            ),
-        )
+    _refuse_missing_sizes(source, asked, asking.limits)
     targets = "leaves" in asked or "files" in asked
-    headroom = asking.limits.headroom
+    headroom = (
+        None if asking.limits.headroom is None else float(policy.size(asking.limits.headroom))
+    )
     curves = curve.build(
         reader,
         rate=asking.rate,
-        headroom=None if headroom is None else float(policy.size(headroom)),
+        headroom=headroom,
         lock_limit=lock_limit,
         targets=targets,
         progress=progress,
@@ -279,12 +300,11 @@ def make(
     rest = totals.rest_of(reader, round(float(before[LEAVES])))
     aside = {"leaves": float(rest.leaves + rest.tables), "files": rest.files}
     room = {n: v - aside.get(n, 0.0) for n, v in asked.items()}
-    spared = None if headroom is None else float(policy.size(headroom))
     wholes = table_level.chosen(
         reader,
         curves.before,
         rate=asking.rate,
-        headroom=spared,
+        headroom=headroom,
         lock_limit=lock_limit,
         room=dict(room),
     )
@@ -306,67 +326,53 @@ def make(
     return planned
 
 
-def _fill(
-    planned: PlanResult,
-    source: Source,
-    rest: totals.Rest,
-    asked: dict[str, float],
-    before: np.ndarray[Any, Any],
-) -> None:
-    reader, curves, outcome = planned.reader, planned.curves, planned.outcome
-    rules = reader.policy
-    tables: list[TablePlan] = []
-    after = np.zeros_like(before)
-    for root in reader.roots:
-        was, will = (
-            curves.before[root.index],
-            curves.totals[root.index, :, int(outcome.choice[root.index])].copy(),
-        )
-        after += will
-        distribution = next((d for o, d in root.facts.get("distribution", ()) if o == root.oid), "")
-        tables.append(
-            TablePlan(
-                oid=root.oid,
-                schema=root.schema,
-                table=root.name,
-                name=qualified(root.schema, root.name),
-                storage=root.storage,
-                options=root.options,
-                key=root.key,
-                axis=family_word(root),
-                level=root.level,
-                depth=root.depth,
-                distribution=distribution,
-                leaves=root.leaves,
-                leaves_after=root.leaves - round(float(was[LEAVES] - will[LEAVES])),
-                rows=round(float(was[ROWS])),
-                rows_after=round(float(will[ROWS])),
-                files=round(float(was[FILES])),
-                files_after=round(float(will[FILES])),
-                catalog_bytes=round(float(was[CATALOG])),
-                catalog_bytes_after=round(float(will[CATALOG])),
-                rewrite=round(float(will[REWRITE])),
-                seconds=round(float(will[SECONDS]), 3),
-                scan_bytes_per_day=round(float(will[SCAN]), 1),
-                merges=round(float(will[MERGES])),
-                converted=round(float(will[CONVERTED])),
-                dropped=round(float(will[DROPPED])),
-                default=bool(curves.stays[root.index, int(KeepReason.DEFAULT)]),
-                alone=root.reason,
-            )
-        )
-    planned.table_plans = tables
-    first, last = (
-        totals.totals(rest, before, max(1, reader.cluster.segments)),
-        totals.totals(rest, after, max(1, reader.cluster.segments)),
+def _table_plan(planned: PlanResult, root: Root, will: np.ndarray[Any, Any]) -> TablePlan:
+    """A table before and after, without its steps; will: its resources afterwards."""
+    was = planned.curves.before[root.index]
+    distribution = next((d for o, d in root.facts.get("distribution", ()) if o == root.oid), "")
+    return TablePlan(
+        oid=root.oid,
+        schema=root.schema,
+        table=root.name,
+        name=qualified(root.schema, root.name),
+        storage=root.storage,
+        options=root.options,
+        key=root.key,
+        axis=family_word(root),
+        level=root.level,
+        depth=root.depth,
+        distribution=distribution,
+        leaves=root.leaves,
+        leaves_after=root.leaves - round(float(was[LEAVES] - will[LEAVES])),
+        rows=round(float(was[ROWS])),
+        rows_after=round(float(will[ROWS])),
+        files=round(float(was[FILES])),
+        files_after=round(float(will[FILES])),
+        catalog_bytes=round(float(was[CATALOG])),
+        catalog_bytes_after=round(float(will[CATALOG])),
+        rewrite=round(float(will[REWRITE])),
+        seconds=round(float(will[SECONDS]), 3),
+        scan_bytes_per_day=round(float(will[SCAN]), 1),
+        merges=round(float(will[MERGES])),
+        converted=round(float(will[CONVERTED])),
+        dropped=round(float(will[DROPPED])),
+        default=bool(planned.curves.stays[root.index, int(KeepReason.DEFAULT)]),
+        alone=root.reason,
     )
-    plain = sum(op == "unpartition" for op in planned.wholes.operations.values())
-    last = msgspec.structs.replace(last, tables=last.tables + plain)
+
+
+def _limit_lines(
+    reader: Reader, asked: dict[str, float], first: Totals, last: Totals, sums: np.ndarray[Any, Any]
+) -> list[LimitLine]:
+    """The limits that were asked for and, on Greenplum, the known ones, before and after.
+
+    sums: resources of all tables afterwards
+    """
     seen = {
         "leaves": (first.leaves + first.tables, last.leaves + last.tables, "leaves and tables"),
         "files": (first.files, last.files, "files a segment"),
-        "rewrite": (0.0, float(after[REWRITE]), "bytes"),
-        "seconds": (0.0, float(after[SECONDS]), "s"),
+        "rewrite": (0.0, float(sums[REWRITE]), "bytes"),
+        "seconds": (0.0, float(sums[SECONDS]), "s"),
     }
     lines = [
         LimitLine(
@@ -380,30 +386,41 @@ def _fill(
         )
         for n, v in asked.items()
     ]
-    if reader.generation.greenplum:
-        crowd = (
-            reader.snapshot.one(
-                "SELECT max(n) AS n FROM (SELECT count(*) AS n FROM instance WHERE content >= 0"
-                " GROUP BY hostname)"
-            )["n"]
-            or 1
-        )
-        seen["host"] = (first.files * crowd, last.files * crowd, "files a host")
-        for id, value in (("leaves-ceiling-aoco", "leaves"), ("files-per-host", "host")):
-            known = known_limits.limit(id)
-            lines.append(
-                LimitLine(
-                    name=id,
-                    unit=seen[value][2],
-                    limit=known.value,
-                    before=seen[value][0],
-                    after=seen[value][1],
-                    kept=seen[value][1] <= known.value,
-                    source=known.source,
-                )
+    if not reader.generation.greenplum:
+        return lines
+    crowd = (
+        reader.snapshot.one(
+            "SELECT max(n) AS n FROM (SELECT count(*) AS n FROM instance WHERE content >= 0"
+            " GROUP BY hostname)"
+        )["n"]
+        or 1
+    )
+    seen["host"] = (first.files * crowd, last.files * crowd, "files a host")
+    for id, value in (("leaves-ceiling-aoco", "leaves"), ("files-per-host", "host")):
+        known = known_limits.limit(id)
+        lines.append(
+            LimitLine(
+                name=id,
+                unit=seen[value][2],
+                limit=known.value,
+                before=seen[value][0],
+                after=seen[value][1],
+                kept=seen[value][1] <= known.value,
+                source=known.source,
             )
+        )
+    return lines
+
+
+def _curve_points(
+    curves: curve.Curves, weights: policy.Weights, rest: totals.Rest, *, limited: bool
+) -> list[CurvePoint]:
+    """What the plan would be under other prices of the gain, each choice once.
+
+    limited: the plan is chosen by limits, so that none of these is the chosen one
+    """
     points: list[CurvePoint] = []
-    for gain, sums in curve.whole(curves, rules.weights):
+    for gain, sums in curve.whole(curves, weights):
         point = CurvePoint(
             gain=gain,
             leaves=rest.leaves + round(float(sums[LEAVES])),
@@ -412,7 +429,7 @@ def _fill(
             rewrite=round(float(sums[REWRITE])),
             seconds=round(float(sums[SECONDS]), 1),
             scan_bytes_per_day=round(float(sums[SCAN]), 1),
-            chosen=not asked and gain == 1.0,
+            chosen=not limited and gain == 1.0,
         )
         if (
             points
@@ -427,6 +444,62 @@ def _fill(
         ):
             points.pop()
         points.append(point)
+    return points
+
+
+def _effort(sums: np.ndarray[Any, Any]) -> Effort:
+    """What all steps together take, from the resources of all tables afterwards."""
+    return Effort(
+        rewrite=round(float(sums[REWRITE])),
+        seconds=round(float(sums[SECONDS]), 1),
+        scan_bytes_per_day=round(float(sums[SCAN]), 1),
+        merges=round(float(sums[MERGES])),
+        converted=round(float(sums[CONVERTED])),
+        dropped=round(float(sums[DROPPED])),
+    )
+
+
+def _identity(planned: PlanResult, source: Source, asked: dict[str, float]) -> str:
+    """Name of the plan: the same for the same snapshot, policy, limits and rate."""
+    identity = hashlib.sha256(
+        "\n".join(
+            [
+                source.fingerprint,
+                msgspec.json.encode(planned.reader.policy).decode(),
+                repr(sorted(asked.items())),
+                str(planned.request.rate),
+            ]
+        ).encode()
+    ).hexdigest()
+    return f"plan-{identity[:16]}"
+
+
+def _fill(
+    planned: PlanResult,
+    source: Source,
+    rest: totals.Rest,
+    asked: dict[str, float],
+    before: np.ndarray[Any, Any],
+) -> None:
+    """Write the plan of a finished choice into it.
+
+    rest: what the choice does not touch; asked: limits that were given, by name; before: resources
+    of all tables as they are
+    """
+    reader, curves, outcome = planned.reader, planned.curves, planned.outcome
+    rules = reader.policy
+    after = np.zeros_like(before)
+    planned.table_plans = []
+    for root in reader.roots:
+        will = curves.totals[root.index, :, int(outcome.choice[root.index])].copy()
+        after += will
+        planned.table_plans.append(_table_plan(planned, root, will))
+    segments = max(1, reader.cluster.segments)
+    first, last = totals.totals(rest, before, segments), totals.totals(rest, after, segments)
+    plain = sum(op == "unpartition" for op in planned.wholes.operations.values())
+    last = msgspec.structs.replace(last, tables=last.tables + plain)
+    effort = _effort(after)
+    points = _curve_points(curves, rules.weights, rest, limited=bool(asked))
     if asked:
         points.append(
             CurvePoint(
@@ -434,40 +507,22 @@ def _fill(
                 leaves=last.leaves,
                 rows=last.rows,
                 files=last.files,
-                rewrite=round(float(after[REWRITE])),
-                seconds=round(float(after[SECONDS]), 1),
-                scan_bytes_per_day=round(float(after[SCAN]), 1),
+                rewrite=effort.rewrite,
+                seconds=effort.seconds,
+                scan_bytes_per_day=effort.scan_bytes_per_day,
                 chosen=True,
             )
         )
     points.sort(key=lambda x: (x.rewrite, -x.leaves))
-    effort = Effort(
-        rewrite=round(float(after[REWRITE])),
-        seconds=round(float(after[SECONDS]), 1),
-        scan_bytes_per_day=round(float(after[SCAN]), 1),
-        merges=round(float(after[MERGES])),
-        converted=round(float(after[CONVERTED])),
-        dropped=round(float(after[DROPPED])),
-    )
-    identity = hashlib.sha256(
-        "\n".join(
-            [
-                source.fingerprint,
-                msgspec.json.encode(rules).decode(),
-                repr(sorted(asked.items())),
-                str(planned.request.rate),
-            ]
-        ).encode()
-    ).hexdigest()
     planned.plan = Plan(
-        id=f"plan-{identity[:16]}",
+        id=_identity(planned, source, asked),
         gpcatalog_version=gpcatalog.__version__,
         made_at=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         source=source,
         before=first,
         after=last,
         effort=effort,
-        limits=lines,
+        limits=_limit_lines(reader, asked, first, last, after),
         optimum=Optimum(
             round(outcome.cost, 3),
             round(outcome.bound, 3),
