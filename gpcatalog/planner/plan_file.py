@@ -371,46 +371,63 @@ class _Shared:
         return self.numbers.setdefault(text, len(self.numbers))
 
 
-def _line(table: TablePlan, shared: _Shared) -> TableLine:
-    at: dict[int, int] = {}
-    rows: list[op.Leaf] = []
-    made: list[op.NewLeaf] = []
-    lines: list[AnyLine] = []
-    for step in table.steps:
-        held, units, new = (
-            getattr(step, "leaves", ()),
-            getattr(step, "units", ()),
-            getattr(step, "new", ()),
-        )
-        for leaf in held:
-            if leaf.oid not in at:
-                at[leaf.oid] = len(rows)
-                rows.append(leaf)
-        for unit in units:
-            if unit.oid not in at:
-                at[unit.oid] = len(rows)
-                rows.append(
-                    op.Leaf(
-                        oid=unit.oid, name=unit.name, partition=unit.partition, bound=unit.bound
-                    )
-                )
-        line = _LINES[type(step)](
-            **{name: getattr(step, name) for name in _OWN[type(step)]},
-            rests_on=[shared(text) for text in step.rests_on],
-            lost=[shared(text) for text in step.lost],
-            units=pack_numbers([at[u.oid] for u in units]),
-            leaves=StepLeaves(
-                pack_numbers([at[x.oid] for x in held]),
-                pack_numbers([x.unit for x in held]),
-                pack_numbers([x.lane for x in held]),
-            ),
-            new=pack_numbers(range(len(made), len(made) + len(new))),
-        )
-        lines.append(cast("AnyLine", line))
-        made += new
+class _Rows:
+    """Partitions that steps of one table take, each once, as rows."""
+
+    def __init__(self) -> None:
+        self.rows: list[op.Leaf] = []
+        self._at: dict[int, int] = {}  # row of every partition, by oid
+
+    def __contains__(self, oid: int) -> bool:
+        return oid in self._at
+
+    def add(self, leaf: op.Leaf) -> None:
+        """Add a partition that is not there."""
+        self._at[leaf.oid] = len(self.rows)
+        self.rows.append(leaf)
+
+    def numbers(self, partitions: Iterable[op.Leaf | op.Unit]) -> Numbers:
+        """The rows of partitions, as a column."""
+        return pack_numbers([self._at[p.oid] for p in partitions])
+
+
+def _step_line(step: op.AnyStep, taken: _Rows, made: list[op.NewLeaf], shared: _Shared) -> AnyLine:
+    """A step as the file has it; what it takes and makes is added to `taken` and `made`."""
+    held, units, new = (
+        getattr(step, "leaves", ()),
+        getattr(step, "units", ()),
+        getattr(step, "new", ()),
+    )
+    for leaf in held:
+        if leaf.oid not in taken:
+            taken.add(leaf)
+    for unit in units:
+        if unit.oid not in taken:
+            taken.add(
+                op.Leaf(oid=unit.oid, name=unit.name, partition=unit.partition, bound=unit.bound)
+            )
+    line = _LINES[type(step)](
+        **{name: getattr(step, name) for name in _OWN[type(step)]},
+        rests_on=[shared(text) for text in step.rests_on],
+        lost=[shared(text) for text in step.lost],
+        units=taken.numbers(units),
+        leaves=StepLeaves(
+            taken.numbers(held),
+            pack_numbers([x.unit for x in held]),
+            pack_numbers([x.lane for x in held]),
+        ),
+        new=pack_numbers(range(len(made), len(made) + len(new))),
+    )
+    made += new
+    return cast("AnyLine", line)
+
+
+def _source_partitions(
+    rows: list[op.Leaf], shared: _Shared
+) -> tuple[SourcePartitions, list[PartitionProfile]]:
+    """Partitions that steps take as columns, and what they share, by number."""
     looks: dict[PartitionProfile, int] = {}
-    storings: dict[tuple[str, tuple[tuple[str, str], ...], int], int] = {}
-    taken = SourcePartitions(
+    columns = SourcePartitions(
         oid=pack_numbers([r.oid for r in rows]),
         name=pack_texts([r.name for r in rows]),
         partition=pack_texts([r.partition for r in rows]),
@@ -428,7 +445,15 @@ def _line(table: TablePlan, shared: _Shared) -> TableLine:
         segment_bytes=pack_numbers([r.segment_bytes for r in rows]),
         filled=pack_numbers([None if r.filled is None else int(r.filled) for r in rows]),
     )
-    making = NewPartitions(
+    return columns, list(looks)
+
+
+def _new_partitions(
+    made: list[op.NewLeaf], shared: _Shared
+) -> tuple[NewPartitions, list[StorageProfile]]:
+    """Leaves that steps make as columns, and how they are stored, by number."""
+    storings: dict[tuple[str, tuple[tuple[str, str], ...], int], int] = {}
+    columns = NewPartitions(
         name=pack_texts([m.name for m in made]),
         partition=pack_texts([m.partition for m in made]),
         bound=pack_numbers([shared(m.bound) for m in made]),
@@ -445,14 +470,24 @@ def _line(table: TablePlan, shared: _Shared) -> TableLine:
         segment_bytes=pack_numbers([m.segment_bytes for m in made]),
         like=pack_numbers([m.like for m in made]),
     )
+    return columns, [
+        StorageProfile(storage, dict(options), tablespace)
+        for storage, options, tablespace in storings
+    ]
+
+
+def _line(table: TablePlan, shared: _Shared) -> TableLine:
+    """A table as the file has it; its texts are added to `shared`."""
+    taken = _Rows()
+    made: list[op.NewLeaf] = []
+    lines = [_step_line(step, taken, made, shared) for step in table.steps]
+    partitions, looks = _source_partitions(taken.rows, shared)
+    making, storings = _new_partitions(made, shared)
     return TableLine(
         **{name: getattr(table, name) for name in _TABLE},
-        looks=list(looks),
-        partitions=taken,
-        storings=[
-            StorageProfile(storage, dict(options), tablespace)
-            for storage, options, tablespace in storings
-        ],
+        looks=looks,
+        partitions=partitions,
+        storings=storings,
         made=making,
         steps=lines,
     )

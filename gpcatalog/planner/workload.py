@@ -265,101 +265,70 @@ def _predicate(node: Any, calls: float, now: datetime) -> list[tuple[str, str, K
 
     if isinstance(node, exp.Between):
         column = _column(node.this)
-        low, high = _value(node.args["low"], now), _value(node.args["high"], now)
-        if column and low[0] and high[0]:
-            return [
-                (
-                    *column,
-                    KeyPredicate(
-                        low=low[1],
-                        high=high[1],
-                        low_inclusive=True,
-                        high_inclusive=True,
-                        calls=calls,
-                    ),
-                )
-            ]
-        return []
-    if isinstance(node, exp.In):
+        found = _between(node, calls, now)
+    elif isinstance(node, exp.In):
         column = _column(node.this)
-        values = [_value(v, now) for v in node.expressions]
-        if column and values and all(known for known, _ in values):
-            texts = sorted(t for _, t in values if t is not None)
-            if texts and len(texts) == len(values):
-                return [
-                    (
-                        *column,
-                        KeyPredicate(
-                            low=texts[0],
-                            high=texts[-1],
-                            low_inclusive=True,
-                            high_inclusive=True,
-                            calls=calls,
-                        ),
-                    )
-                ]
-            return [
-                (
-                    *column,
-                    KeyPredicate(
-                        low=None,
-                        high=None,
-                        low_inclusive=True,
-                        high_inclusive=True,
-                        calls=calls,
-                        point=True,
-                    ),
-                )
-            ]
-        return []
+        found = _in_list(node, calls, now)
+    else:
+        column, found = _comparison(node, calls, now)
+    return [(*column, found)] if column and found else []
+
+
+def _between(node: exp.Between, calls: float, now: datetime) -> KeyPredicate | None:
+    """The interval of a BETWEEN with ends that stand still."""
+    low, high = _value(node.args["low"], now), _value(node.args["high"], now)
+    if not low[0] or not high[0]:
+        return None
+    return KeyPredicate(
+        low=low[1], high=high[1], low_inclusive=True, high_inclusive=True, calls=calls
+    )
+
+
+def _in_list(node: exp.In, calls: float, now: datetime) -> KeyPredicate | None:
+    """From the least to the greatest value of an IN list; a point where some are not known."""
+    values = [_value(v, now) for v in node.expressions]
+    if not values or not all(known for known, _ in values):
+        return None
+    texts = sorted(t for _, t in values if t is not None)
+    every = len(texts) == len(values)
+    return KeyPredicate(
+        low=texts[0] if every else None,
+        high=texts[-1] if every else None,
+        low_inclusive=True,
+        high_inclusive=True,
+        calls=calls,
+        point=not every,
+    )
+
+
+def _comparison(
+    node: Any, calls: float, now: datetime
+) -> tuple[tuple[str, str] | None, KeyPredicate | None]:
+    """Column and interval of =, <, <=, > or >= between a column and a value, on either side."""
+    from sqlglot import exp
+
     flips = {exp.GT: exp.LT, exp.GTE: exp.LTE, exp.LT: exp.GT, exp.LTE: exp.GTE, exp.EQ: exp.EQ}
     kind = type(node)
     if kind not in flips:
-        return []
+        return None, None
     left, right = _column(node.left), _column(node.right)
     if left and not right:
         column, (known, text) = left, _value(node.right, now)
     elif right and not left:
         column, (known, text), kind = right, _value(node.left, now), flips[kind]
     else:
-        return []
+        return None, None
     if not known:
-        return []
-    if kind is exp.EQ:
-        return [
-            (
-                *column,
-                KeyPredicate(
-                    low=text,
-                    high=text,
-                    low_inclusive=True,
-                    high_inclusive=True,
-                    calls=calls,
-                    point=text is None,
-                ),
-            )
-        ]
-    if kind in (exp.GT, exp.GTE):
-        return [
-            (
-                *column,
-                KeyPredicate(
-                    low=text,
-                    high=None,
-                    low_inclusive=kind is exp.GTE,
-                    high_inclusive=True,
-                    calls=calls,
-                ),
-            )
-        ]
-    return [
-        (
-            *column,
-            KeyPredicate(
-                low=None, high=text, low_inclusive=True, high_inclusive=kind is exp.LTE, calls=calls
-            ),
-        )
-    ]
+        return None, None
+    from_, to = kind in (exp.EQ, exp.GT, exp.GTE), kind in (exp.EQ, exp.LT, exp.LTE)
+    return column, KeyPredicate(
+        low=text if from_ else None,
+        high=text if to else None,
+        low_inclusive=kind is not exp.GT,
+        high_inclusive=kind is not exp.LT,
+        calls=calls,
+        point=kind is exp.EQ and text is None,
+    )
 
 
 def _narrowed(parts: list[KeyPredicate]) -> KeyPredicate:

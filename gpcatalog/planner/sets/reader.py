@@ -164,49 +164,14 @@ class Reader:
         place = self._places(tree, size.external, batch)
         order = place.order
         signature = tree.signatures(klass)[order]
-        empty, unknown = size.empty[order], size.unknown[order]
-        edge, droppable, past = ages(
-            self.generation,
-            self.now,
-            batch,
-            place.root,
-            place.sets,
-            place.low,
-            place.high,
-            place.cal_low,
-            place.cal_high,
-            place.why,
-            empty,
-        )
-        why = place.why
-        why[(why == KeepReason.FREE) & past] = KeepReason.PAST_RETENTION
-        why[(why == KeepReason.FREE) & (place.cal_high > edge)] = KeepReason.HOT
-        why[(why == KeepReason.FREE) & unknown & ~named(batch, place.root)] = (
-            KeepReason.UNKNOWN_SIZE
-        )
-        stop = place.new_set.copy()
-        free = why == KeepReason.FREE
-        stop[1:] |= (
-            ~free[1:]
-            | ~free[:-1]
-            | (place.high[:-1] != place.low[1:])
-            | (signature[1:] != signature[:-1])
-        )
-        add_stops(batch, place.root, place.cal_low, place.cal_high, stop)
-        run = (np.cumsum(stop) - 1).astype(np.int32)
-        run_unit = np.flatnonzero(stop)
-        run_length = np.diff(np.append(run_unit, tree.number))
+        empty = size.empty[order]
+        edge, droppable = self._mark_by_age(batch, place, empty, size.unknown[order])
         leaves = size.leaves[order]
-        run_lanes = leaves[run_unit] if tree.number else np.zeros(0, np.int64)
-        run_leaf = (
-            np.concatenate([[0], np.cumsum(run_length * run_lanes)])[:-1]
-            if tree.number
-            else np.zeros(0, np.int64)
-        )
+        runs = _Runs.of(_run_starts(batch, place, signature), leaves)
         back = np.empty(tree.number, dtype=np.int64)
         back[order] = np.arange(tree.number)
         leaf_unit = back[tree.of[tree.leaves]]
-        leaf_order = np.lexsort((leaf_unit, tree.path[tree.leaves], run[leaf_unit]))
+        leaf_order = np.lexsort((leaf_unit, tree.path[tree.leaves], runs.of_unit[leaf_unit]))
         at = tree.leaves[leaf_order]
         rate = rates(
             self.policy, self.workload, self.now, self.intervals, batch, place.root, place.sets, place.low, place.high,
@@ -232,15 +197,15 @@ class Reader:
             catalog=size.catalog[order],
             rate=rate,
             scanned=size.scanned[order],
-            why=why,
+            why=place.why,
             empty=empty,
             droppable=droppable,
-            unknown=unknown,
-            run=run,
-            run_unit=run_unit,
-            run_length=run_length,
-            run_lanes=run_lanes,
-            run_leaf=run_leaf,
+            unknown=size.unknown[order],
+            run=runs.of_unit,
+            run_unit=runs.unit,
+            run_length=runs.length,
+            run_lanes=runs.lanes,
+            run_leaf=runs.leaf,
             leaf_oid=tree.oid[at].astype(np.uint32),
             leaf_unit=leaf_unit[leaf_order],
             leaf_class=klass[at],
@@ -252,6 +217,34 @@ class Reader:
             intervals=self.intervals,
             block=self.block,
         )
+
+    def _mark_by_age(
+        self, batch: list[Root], place: _Places, empty: Bools, unknown: Bools
+    ) -> tuple[Ints, Bools]:
+        """Mark in `place.why` units that stay for their age or an unknown size; by unit: the edge
+        of the hot window, whether an empty one may be dropped.
+        """
+        edge, droppable, past = ages(
+            self.generation,
+            self.now,
+            batch,
+            place.root,
+            place.sets,
+            place.low,
+            place.high,
+            place.cal_low,
+            place.cal_high,
+            place.why,
+            empty,
+        )
+        why = place.why
+        for stays, reason in (
+            (past, KeepReason.PAST_RETENTION),
+            (place.cal_high > edge, KeepReason.HOT),
+            (unknown & ~named(batch, place.root), KeepReason.UNKNOWN_SIZE),
+        ):
+            why[(why == KeepReason.FREE) & stays] = reason
+        return edge, droppable
 
     def _sizes(self, tree: _Tree, table: Table, klass: npt.NDArray[np.int32]) -> _Sizes:
         """Sum what lies at and below each unit: bytes, catalog rows, files."""
@@ -366,6 +359,54 @@ class _Places:
     why: npt.NDArray[np.int8]
     new_set: Bools
     sets: npt.NDArray[np.int32]
+
+
+def _run_starts(batch: list[Root], place: _Places, signature: npt.NDArray[np.uint64]) -> Bools:
+    """Which units begin a run: those that cannot be joined with the one before.
+
+    signature: by unit: what its leaves look like
+    """
+    stop = place.new_set.copy()
+    free = place.why == KeepReason.FREE
+    stop[1:] |= (
+        ~free[1:]
+        | ~free[:-1]
+        | (place.high[:-1] != place.low[1:])
+        | (signature[1:] != signature[:-1])
+    )
+    add_stops(batch, place.root, place.cal_low, place.cal_high, stop)
+    return stop
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Runs:
+    """Runs of units: of_unit (run of every unit), and by run: first unit, length, lanes, first
+    leaf.
+    """
+
+    of_unit: npt.NDArray[np.int32]
+    unit: Ints
+    length: Ints
+    lanes: Ints
+    leaf: Ints
+
+    @classmethod
+    def of(cls, starts: Bools, leaves: Ints) -> _Runs:
+        """Runs of units that begin so and have so many leaves each."""
+        unit = np.flatnonzero(starts)
+        length = np.diff(np.append(unit, len(starts)))
+        lanes = leaves[unit] if len(starts) else np.zeros(0, np.int64)
+        return cls(
+            of_unit=(np.cumsum(starts) - 1).astype(np.int32),
+            unit=unit,
+            length=length,
+            lanes=lanes,
+            leaf=(
+                np.concatenate([[0], np.cumsum(length * lanes)])[:-1]
+                if len(starts)
+                else np.zeros(0, np.int64)
+            ),
+        )
 
 
 class _Tree:

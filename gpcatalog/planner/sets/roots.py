@@ -171,7 +171,7 @@ def _choose_level(root: Root) -> None:
         root.reason = f"range keys of type {types} lie on no calendar and no whole numbers"
 
 
-def _table_obstacles(root: Root, lock_limit: float | None, indexes: int, *, classic: bool) -> None:
+def _table_obstacles(root: Root, lock_limit: float | None, *, classic: bool) -> None:
     facts = root.facts
     if root.wishes.skip:
         root.reason, root.level = "the policy says skip", 0
@@ -311,10 +311,8 @@ def partman_keep(facts: dict[str, list[tuple[int, str]]]) -> float | None:
         return None
 
 
-def load_roots(snapshot: Snapshot, policy: Policy, lock_limit: float | None) -> list[Root]:
-    """Every partitioned table of the snapshot, by oid, with the level to plan or the reason for
-    none. Raises CatalogError.
-    """
+def _keys(snapshot: Snapshot) -> dict[int, list[Key]]:
+    """Partition keys of every table, by oid of the root, in order of their levels."""
     keys: dict[int, list[Key]] = {}
     for r in snapshot.rows(
         'SELECT root, level, strategy, "key", key_types, has_template FROM partition_key ORDER BY'
@@ -329,6 +327,11 @@ def load_roots(snapshot: Snapshot, policy: Policy, lock_limit: float | None) -> 
                 bool(r["has_template"]),
             )
         )
+    return keys
+
+
+def _facts(snapshot: Snapshot) -> dict[int, dict[str, list[tuple[int, str]]]]:
+    """Facts of every table, by oid of the root and name: (oid of the relation, detail)."""
     facts: dict[int, dict[str, list[tuple[int, str]]]] = {}
     for r in snapshot.rows(
         "SELECT root, oid, fact, detail FROM partition_fact ORDER BY root, fact, oid, detail"
@@ -344,17 +347,65 @@ def load_roots(snapshot: Snapshot, policy: Policy, lock_limit: float | None) -> 
             " 'intermediate') GROUP BY t.oid"
         ):
             facts.setdefault(r["oid"], {})["other schema"] = [(r["oid"], r["place"])]
-    # nothing found where nothing was read proves nothing
-    unread = [
-        r["status"]
-        for r in snapshot.rows(
-            "SELECT status FROM coverage WHERE probe = 'partition_facts' AND status <> 'read'"
+    return facts
+
+
+def _add_facts(snapshot: Snapshot, root: Root, *, classic: bool) -> None:
+    """Add facts that follow from the properties of its partitions."""
+    for oid, name in trigger_states(root):
+        root.facts.setdefault("trigger", []).append((oid, name))
+    kept_not, own = properties_between(snapshot, root, classic=classic)
+    if kept_not:
+        root.facts["own properties"] = kept_not
+    if own:
+        root.facts["properties between"] = own
+
+
+def _obstacles(root: Root, lock_limit: float | None, *, classic: bool, unread: str | None) -> None:
+    """Set the reason why no partitions of a table are merged, if there is one.
+
+    unread: status of the probe of facts where it was not read
+    """
+    if (
+        classic
+        and 0 < root.level < root.depth
+        and any(json.loads(d)["constraint"] for _, d in root.facts.get("index", ()))
+    ):
+        # EXCHANGE below a partition that was added reports invalid constraints (tried on
+        # 6.25.3)
+        root.level, root.reason = (
+            0,
+            "Greenplum 6 exchanges no subpartitions of a table with a primary or unique key",
         )
-    ]
+    _table_obstacles(root, lock_limit, classic=classic)
+    if unread is not None and not root.blocked:
+        root.reason = (
+            "its views, triggers, policies and foreign keys are unknown (probe"
+            f" partition_facts: {unread})"
+        )
+        root.level, root.blocked = 0, True
+
+
+def load_roots(snapshot: Snapshot, policy: Policy, lock_limit: float | None) -> list[Root]:
+    """Every partitioned table of the snapshot, by oid, with the level to plan or the reason for
+    none. Raises CatalogError.
+    """
+    keys, facts = _keys(snapshot), _facts(snapshot)
+    classic = generations.is_classic(snapshot.header["generation"])
+    # nothing found where nothing was read proves nothing
+    unread = next(
+        (
+            r["status"]
+            for r in snapshot.rows(
+                "SELECT status FROM coverage WHERE probe = 'partition_facts' AND status <> 'read'"
+            )
+        ),
+        None,
+    )
     memo: dict[tuple[int, ...], ResolvedPolicy] = {}
     roots: list[Root] = []
     for r in snapshot.rows("""
-        SELECT t.oid, t."schema", t.name, t.storage, t.options, t.indexes, s.depth, s.leaves
+        SELECT t.oid, t."schema", t.name, t.storage, t.options, s.depth, s.leaves
           FROM relation t JOIN (SELECT root, max(level)::INTEGER AS depth, count(*) FILTER (kind = 'leaf') AS leaves
                                   FROM relation WHERE kind IN ('leaf', 'intermediate') GROUP BY root) s ON s.root = t.oid
          WHERE t.kind = 'root' ORDER BY t.oid"""):
@@ -379,31 +430,7 @@ def load_roots(snapshot: Snapshot, policy: Policy, lock_limit: float | None) -> 
             kept = partman_keep(root.facts)
             if kept is not None:
                 root.wishes = msgspec.structs.replace(root.wishes, keep=kept)
-        for oid, name in trigger_states(root):
-            root.facts.setdefault("trigger", []).append((oid, name))
-        classic = generations.is_classic(snapshot.header["generation"])
-        kept_not, own = properties_between(snapshot, root, classic=classic)
-        if kept_not:
-            root.facts["own properties"] = kept_not
-        if own:
-            root.facts["properties between"] = own
-        if (
-            classic
-            and 0 < root.level < root.depth
-            and any(json.loads(d)["constraint"] for _, d in root.facts.get("index", ()))
-        ):
-            # EXCHANGE below a partition that was added reports invalid constraints (tried on
-            # 6.25.3)
-            root.level, root.reason = (
-                0,
-                "Greenplum 6 exchanges no subpartitions of a table with a primary or unique key",
-            )
-        _table_obstacles(root, lock_limit, r["indexes"], classic=classic)
-        if unread and not root.blocked:
-            root.reason = (
-                "its views, triggers, policies and foreign keys are unknown (probe"
-                f" partition_facts: {unread[0]})"
-            )
-            root.level, root.blocked = 0, True
+        _add_facts(snapshot, root, classic=classic)
+        _obstacles(root, lock_limit, classic=classic, unread=unread)
         roots.append(root)
     return roots
