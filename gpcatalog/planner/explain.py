@@ -4,7 +4,8 @@ meant.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -42,6 +43,16 @@ class Row:
     what: str
     coarser: str = ""
     finer: str = ""
+
+
+class _Piece(NamedTuple):
+    """One chosen group, or a unit alone (slot 0): units start…end under an option, and its points."""
+
+    start: int
+    end: int
+    slot: int
+    option: int
+    cost: float
 
 
 def _bars(problem: Problem, start: int, end: int, highest: float) -> str:
@@ -89,6 +100,9 @@ class Explainer:
         self.price = planned.column(root)
         place = int(np.searchsorted(self.problem.roots, root.index))
         self.units = int(self.problem.unit_edges[place]), int(self.problem.unit_edges[place + 1])
+        s, e = self.units
+        # bytes of the largest unit, which a whole bar stands for
+        self.highest = max(float(self.problem.chunk.bytes[s:e].max()) if e > s else 1.0, 1.0)
         self.groups = int(self.problem.group_edges[place]), int(self.problem.group_edges[place + 1])
 
     def _cost(self, group: int, option: int) -> float:
@@ -108,8 +122,11 @@ class Explainer:
     def _coarser(
         self, start: int, end: int, slot: int, chosen: dict[int, tuple[int, float]]
     ) -> str:
-        """Why this stretch is not part of something wider."""
-        problem, root, c = self.problem, self.root, self.problem.chunk
+        """Why this stretch is not part of something wider.
+
+        chosen: end and points of every chosen group, by its start
+        """
+        problem = self.problem
         gs, ge = self.groups
         wider = [
             g
@@ -120,66 +137,77 @@ class Explainer:
         ]
         if wider:
             g = min(wider, key=lambda x: int(problem.groups.end[x] - problem.groups.start[x]))
-            a, b = int(problem.groups.start[g]), int(problem.groups.end[g])
-            option = min(
-                (
-                    o
-                    for o, may in enumerate(problem.groups.allowed)
-                    if may[g] and problem.groups.comps[o] is not None
-                ),
-                key=lambda o: self._cost(g, o),
-            )
-            now, at = 0.0, a
-            while at < b and at in chosen:
-                at, cost = chosen[at]
-                now += cost
-            name = self._slot_name(int(problem.groups.slot[g]))
-            comps = problem.groups.comps[option]
-            assert comps is not None
-            if at == b and self._cost(g, option) < now:
-                return f"one {name} would cost less, but the limits do not leave room for it"
-            if at == b:
-                return (
-                    f"one {name} would cost {self._cost(g, option) - now:,.0f} points more"
-                    f" ({size(float(comps[g][REWRITE]))} rewritten, {size(float(comps[g][SCAN]))} a"
-                    " day read more)"
-                )
-            return f"one {name} would overlap a cheaper neighbour"
-        if not root.calendar:
+            return self._dearer(g, chosen)
+        if not self.root.calendar:
             return "no wider round number holds it and is cold"
+        for grain in grid.Grain:
+            if int(grain) > slot and (reason := self._no_cell(start, end, grain)):
+                return reason
+        return "nothing coarser is left"
+
+    def _dearer(self, group: int, chosen: dict[int, tuple[int, float]]) -> str:
+        """Why a wider candidate was not chosen instead of the groups in it."""
+        groups = self.problem.groups
+        a, b = int(groups.start[group]), int(groups.end[group])
+        option = min(
+            (
+                o
+                for o, may in enumerate(groups.allowed)
+                if may[group] and groups.comps[o] is not None
+            ),
+            key=lambda o: self._cost(group, o),
+        )
+        now, at = 0.0, a
+        while at < b and at in chosen:
+            at, cost = chosen[at]
+            now += cost
+        name = self._slot_name(int(groups.slot[group]))
+        comps = groups.comps[option]
+        assert comps is not None
+        if at == b and self._cost(group, option) < now:
+            return f"one {name} would cost less, but the limits do not leave room for it"
+        if at == b:
+            return (
+                f"one {name} would cost {self._cost(group, option) - now:,.0f} points more"
+                f" ({size(float(comps[group][REWRITE]))} rewritten,"
+                f" {size(float(comps[group][SCAN]))} a day read more)"
+            )
+        return f"one {name} would overlap a cheaper neighbour"
+
+    def _no_cell(self, start: int, end: int, grain: grid.Grain) -> str:
+        """Why no cell of this grain is a candidate that holds the stretch; empty where it holds
+        nothing more.
+        """
+        root, c = self.root, self.problem.chunk
         now_at = self.planned.reader.now - root.shift
         ages = dict(root.wishes.grains)
-        for grain in grid.Grain:
-            if int(grain) <= slot:
-                continue
-            low, high = c.cal_low[start : start + 1], c.cal_high[end - 1 : end]
-            if low[0] <= MINUS_INFINITY or high[0] >= INFINITY:
-                return "it has no end"
-            cell = grid.cells(grain, low)
-            if grid.cells(grain, high - 1)[0] != cell[0]:
-                continue
-            if int(grain) not in ages:
-                return f"the policy has no {grain.word}s"
-            after = int(grid.cell_ends(grain, cell)[0])
-            if ages[int(grain)] and after > now_at - ages[int(grain)] * DAY:
-                return f"its {grain.word} is younger than {ages[int(grain)]:g} days"
-            if after > int(c.hot_edge[start]):
-                return f"its {grain.word} is not cold to the end"
-            inside = np.flatnonzero(
-                (c.cal_low[self.units[0] : self.units[1]] >= grid.cell_start(grain, int(cell[0])))
-                & (c.cal_high[self.units[0] : self.units[1]] <= after)
-                & (c.set[self.units[0] : self.units[1]] == c.set[start])
+        low, high = c.cal_low[start : start + 1], c.cal_high[end - 1 : end]
+        if low[0] <= MINUS_INFINITY or high[0] >= INFINITY:
+            return "it has no end"
+        cell = grid.cells(grain, low)
+        if grid.cells(grain, high - 1)[0] != cell[0]:
+            return ""
+        if int(grain) not in ages:
+            return f"the policy has no {grain.word}s"
+        after = int(grid.cell_ends(grain, cell)[0])
+        if ages[int(grain)] and after > now_at - ages[int(grain)] * DAY:
+            return f"its {grain.word} is younger than {ages[int(grain)]:g} days"
+        if after > int(c.hot_edge[start]):
+            return f"its {grain.word} is not cold to the end"
+        inside = np.flatnonzero(
+            (c.cal_low[self.units[0] : self.units[1]] >= grid.cell_start(grain, int(cell[0])))
+            & (c.cal_high[self.units[0] : self.units[1]] <= after)
+            & (c.set[self.units[0] : self.units[1]] == c.set[start])
+        )
+        if len(inside) == end - start:
+            return ""
+        total = float(c.segment[inside + self.units[0]].sum())
+        if total > root.wishes.max_leaf:
+            return (
+                f"its {grain.word} would hold {size(total)} on the fullest segment, over"
+                f" {size(root.wishes.max_leaf)}"
             )
-            if len(inside) == end - start:
-                continue
-            total = float(c.segment[inside + self.units[0]].sum())
-            if total > root.wishes.max_leaf:
-                return (
-                    f"its {grain.word} would hold {size(total)} on the fullest segment, over"
-                    f" {size(root.wishes.max_leaf)}"
-                )
-            return f"its {grain.word} has a gap, a change of form or a unit that stays"
-        return "nothing coarser is left"
+        return f"its {grain.word} has a gap, a change of form or a unit that stays"
 
     def _slot_name(self, slot: int) -> str:
         if self.root.lists:
@@ -194,34 +222,61 @@ class Explainer:
         """The groups in order of the axis, neighbours with the same fate and reason drawn as
         one.
         """
-        problem, c = self.problem, self.problem.chunk
-        s, e = self.units
-        gs, ge = self.groups
-        highest = float(c.bytes[s:e].max()) if e > s else 1.0
         operation = self.planned.wholes.operations.get(self.root.index)
         if operation:
-            leaves, held = int(c.leaves[s:e].sum()), float(c.bytes[s:e].sum())
-            said = (
-                "unused subpartitions are dropped"
-                if operation == "unused_subpartitions"
-                else operation
-            )
-            return [
-                Row(
-                    where="the whole table",
-                    units=e - s,
-                    leaves=leaves,
-                    bytes=held,
-                    bars=_bars(problem, s, e, max(highest, 1.0)),
-                    what=f"{said}: the policy says so",
-                )
-            ]
-        texts = self._texts()
-        pieces: list[tuple[int, int, int, int, float]] = []  # start, end, slot, option, cost
+            return [self._whole(operation)]
+        pieces = self._pieces()
+        chosen = {piece.start: (piece.end, piece.cost) for piece in pieces}
+        c, texts = self.problem.chunk, self._texts()
+        found: list[Row] = []
+        alike: list[int] = []  # neighbours alone, with the same fate
+        fate = ""
+
+        def close() -> None:
+            if alike:
+                found.append(self._row(alike[0], alike[-1] + 1, texts, fate))
+                alike.clear()
+
+        for piece in pieces:
+            if piece.end - piece.start == 1 and not piece.slot:
+                what = self._fate(piece.start, piece.option)
+                if what != fate or not alike or c.set[alike[-1]] != c.set[piece.start]:
+                    close()
+                fate = what
+                alike.append(piece.start)
+                continue
+            close()
+            fate = ""
+            found.append(self._merged(piece, texts, chosen))
+        close()
+        return found
+
+    def _whole(self, operation: str) -> Row:
+        """The one row of a table that an operation takes as a whole."""
+        c = self.problem.chunk
+        s, e = self.units
+        said = (
+            "unused subpartitions are dropped" if operation == "unused_subpartitions" else operation
+        )
+        return Row(
+            where="the whole table",
+            units=e - s,
+            leaves=int(c.leaves[s:e].sum()),
+            bytes=float(c.bytes[s:e].sum()),
+            bars=_bars(self.problem, s, e, self.highest),
+            what=f"{said}: the policy says so",
+        )
+
+    def _pieces(self) -> list[_Piece]:
+        """The groups and the units alone that were chosen, in order of the axis."""
+        problem = self.problem
+        s, e = self.units
+        gs, ge = self.groups
+        pieces = []
         for g in (np.flatnonzero(self.solved.group[gs:ge, 0]) + gs).tolist():
             option = int(self.solved.group_option[g, 0])
             pieces.append(
-                (
+                _Piece(
                     int(problem.groups.start[g]),
                     int(problem.groups.end[g]),
                     int(problem.groups.slot[g]),
@@ -231,61 +286,35 @@ class Explainer:
             )
         for u in (np.flatnonzero(self.solved.single[s:e, 0]) + s).tolist():
             option = int(self.solved.single_option[u, 0])
-            comps = problem.singles.comps[option]
-            assert comps is not None
-            pieces.append((u, u + 1, 0, option, float(comps[u] @ self.price)))
-        pieces.sort()
-        chosen = {a: (b, cost) for a, b, _, _, cost in pieces}
-        found: list[Row] = []
-        open_: list[int] = []
-        last = ""
+            pieces.append(_Piece(u, u + 1, 0, option, self._alone(u, u + 1)))
+        return sorted(pieces)
 
-        def flush() -> None:
-            if open_:
-                a, b = open_[0], open_[-1] + 1
-                found.append(self._row(a, b, texts, highest, last))
-                open_.clear()
+    def _merged(self, piece: _Piece, texts: list[str], chosen: dict[int, tuple[int, float]]) -> Row:
+        """The row of one group that becomes one partition.
 
-        for a, b, slot, option, cost in pieces:
-            if b - a == 1 and not slot:
-                what = self._fate(a, option)
-                if what != last or not open_ or c.set[open_[-1]] != c.set[a]:
-                    flush()
-                last = what
-                open_.append(a)
-                continue
-            flush()
-            last = ""
-            target = TARGETS[option]
-            what = f"merge into one {self._slot_name(slot)}" + (
-                f" as {target.value}" if target else ""
+        chosen: end and points of every chosen group, by its start
+        """
+        a, b = piece.start, piece.end
+        target = TARGETS[piece.option]
+        what = f"merge into one {self._slot_name(piece.slot)}" + (
+            f" as {target.value}" if target else ""
+        )
+        saved = self._alone(a, b) - piece.cost
+        finer = (
+            f"apart they would cost {saved:,.0f} points more"
+            if saved >= 0
+            else (
+                "alone this table would leave them apart; under the limits the sum over all"
+                " tables is less so"
             )
-            saved = self._alone(a, b) - cost
-            finer = (
-                f"apart they would cost {saved:,.0f} points more"
-                if saved >= 0
-                else (
-                    "alone this table would leave them apart; under the limits the sum over all"
-                    " tables is less so"
-                )
-            )
-            row = self._row(a, b, texts, highest, what)
-            found.append(
-                Row(
-                    where=row.where,
-                    units=row.units,
-                    leaves=row.leaves,
-                    bytes=row.bytes,
-                    bars=row.bars,
-                    what=what,
-                    coarser=self._coarser(a, b, slot, chosen),
-                    finer=finer,
-                )
-            )
-        flush()
-        return found
+        )
+        return replace(
+            self._row(a, b, texts, what),
+            coarser=self._coarser(a, b, piece.slot, chosen),
+            finer=finer,
+        )
 
-    def _row(self, a: int, b: int, texts: list[str], highest: float, what: str) -> Row:
+    def _row(self, a: int, b: int, texts: list[str], what: str) -> Row:
         c = self.problem.chunk
         s = self.units[0]
         return Row(
@@ -293,7 +322,7 @@ class Explainer:
             units=b - a,
             leaves=int(c.leaves[a:b].sum()),
             bytes=float(c.bytes[a:b].sum()),
-            bars=_bars(self.problem, a, b, max(highest, 1.0)),
+            bars=_bars(self.problem, a, b, self.highest),
             what=what,
         )
 

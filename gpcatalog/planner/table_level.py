@@ -28,6 +28,7 @@ from gpcatalog.planner.operations import (
     step_id,
 )
 from gpcatalog.planner.plan import TablePlan
+from gpcatalog.planner.relations import Relation
 from gpcatalog.planner.resources import (
     CATALOG,
     DROPPED,
@@ -60,6 +61,91 @@ class TableOperations:
     refused: Counter[str] = field(default_factory=Counter)
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Wanted:
+    """An operation that the policy wants for a table, and nothing stands in the way of.
+
+    bytes, segment: what the table holds, on all segments and on the fullest one
+    bounds: of the subpartitions that are never used
+    """
+
+    root: Root
+    operation: str
+    bytes: float
+    segment: float
+    bounds: list[str]
+
+
+def _leaves(reader: Reader, root: Root) -> dict[str, Any]:
+    """What the leaves of a table have in all, and in how many ways they differ."""
+    return reader.snapshot.one(
+        "SELECT coalesce(sum(bytes), 0) AS bytes, coalesce(sum(max_segment_bytes), 0) AS"
+        " segment, count(*) FILTER (bytes IS NULL AND filled IS DISTINCT FROM false) AS"
+        " unknown, count(*) FILTER (storage NOT IN ('heap', 'ao_row', 'ao_column')) AS odd,"
+        ' count(DISTINCT "columns") AS shapes, count(DISTINCT persistence) AS persistences,'
+        " count(DISTINCT indexes) AS index_numbers, max(indexes) AS most_indexes, count(*) AS"
+        " leaves, count(DISTINCT parent) AS parents, sum(indexes + 4) AS held FROM relation"
+        " WHERE root = ? AND kind = 'leaf'",
+        [root.oid],
+    )
+
+
+def _wanted(
+    reader: Reader,
+    root: Root,
+    *,
+    headroom: float | None,
+    lock_limit: float | None,
+    refused: Counter[str],
+) -> _Wanted | None:
+    """The operation that the policy wants for a table, or None; one that is not possible is counted
+    in `refused`.
+    """
+    w = root.wishes
+    if not (w.unpartition_below or w.flatten or w.unused_subpartitions == "drop") or w.skip:
+        return None
+    r = _leaves(reader, root)
+    bounds: list[str] = []
+    if w.unpartition_below and (r["unknown"] or int(r["bytes"]) < w.unpartition_below):
+        operation = "unpartition"
+    elif w.flatten and root.depth == 2 and r["leaves"] == r["parents"]:
+        if reader.generation.rule_catalogs:
+            refused[f"flatten: {NO_FLATTEN}"] += 1
+            return None
+        operation = "flatten"
+    elif w.unused_subpartitions == "drop" and (bounds := unused(reader, root)):
+        operation = "unused_subpartitions"
+    else:
+        return None
+    obstacle = _obstacle(root)
+    if operation != "unused_subpartitions":
+        obstacle = (
+            obstacle or _hanging(root, operation) or _in_the_way(root, r, headroom, lock_limit)
+        )
+    if obstacle:
+        refused[f"{operation}: {obstacle}"] += 1
+        return None
+    return _Wanted(
+        root=root,
+        operation=operation,
+        bytes=float(r["bytes"]),
+        segment=float(r["segment"]),
+        bounds=bounds,
+    )
+
+
+def _reserve(room: dict[str, float], needed: dict[str, float]) -> list[str]:
+    """Take what is needed off the room under limits, unless some of it is too little; return the
+    names of the limits that are.
+    """
+    over = [n for n in ("rewrite", "seconds") if needed[n] > room.get(n, np.inf)]
+    if not over:
+        for n, value in needed.items():
+            if n in room:
+                room[n] -= value
+    return over
+
+
 def chosen(
     reader: Reader,
     before: Floats,
@@ -77,69 +163,30 @@ def chosen(
     is; rate: bytes a second that one segment copies
     """
     found = TableOperations()
-    wanted: list[tuple[float, Root, str, dict[str, Any]]] = []
-    idle: dict[int, list[str]] = {}
-    for root in reader.roots:
-        w = root.wishes
-        if not (w.unpartition_below or w.flatten or w.unused_subpartitions == "drop") or w.skip:
-            continue
-        r = reader.snapshot.one(
-            "SELECT coalesce(sum(bytes), 0) AS bytes, coalesce(sum(max_segment_bytes), 0) AS"
-            " segment, count(*) FILTER (bytes IS NULL AND filled IS DISTINCT FROM false) AS"
-            " unknown, count(*) FILTER (storage NOT IN ('heap', 'ao_row', 'ao_column')) AS odd,"
-            ' count(DISTINCT "columns") AS shapes, count(DISTINCT persistence) AS persistences,'
-            " count(DISTINCT indexes) AS index_numbers, max(indexes) AS most_indexes, count(*) AS"
-            " leaves, count(DISTINCT parent) AS parents, sum(indexes + 4) AS held FROM relation"
-            " WHERE root = ? AND kind = 'leaf'",
-            [root.oid],
-        )
-        if w.unpartition_below and (r["unknown"] or int(r["bytes"]) < w.unpartition_below):
-            operation = "unpartition"
-        elif w.flatten and root.depth == 2 and r["leaves"] == r["parents"]:
-            if reader.generation.rule_catalogs:
-                found.refused[f"flatten: {NO_FLATTEN}"] += 1
-                continue
-            operation = "flatten"
-        elif w.unused_subpartitions == "drop" and (bounds := unused(reader, root)):
-            operation, idle[root.index] = "unused_subpartitions", bounds
-        else:
-            continue
-        obstacle = _obstacle(root)
-        if operation != "unused_subpartitions":
-            obstacle = (
-                obstacle or _hanging(root, operation) or _in_the_way(root, r, headroom, lock_limit)
+    wanted = [
+        one
+        for root in reader.roots
+        if (
+            one := _wanted(
+                reader, root, headroom=headroom, lock_limit=lock_limit, refused=found.refused
             )
-        if obstacle:
-            found.refused[f"{operation}: {obstacle}"] += 1
-        else:
-            wanted.append((float(r["bytes"]), root, operation, r))
-    for size, root, operation, r in sorted(wanted, key=lambda one: (one[0], one[1].oid)):
+        )
+    ]
+    for one in sorted(wanted, key=lambda one: (one.bytes, one.root.oid)):
+        root, operation = one.root, one.operation
         # a level is taken out without copying a row
-        size, segment = (size, float(r["segment"])) if operation == "unpartition" else (0.0, 0.0)
-        less = (
-            trimmed(reader, root, idle[root.index]) if operation == "unused_subpartitions" else None
-        )
-        seconds = (
-            segment / rate + (root.leaves if less is None else float(less[LEAVES])) * DROP_SECONDS
-        )
-        over = [
-            n
-            for n, needed in (("rewrite", size), ("seconds", seconds))
-            if needed > room.get(n, np.inf)
-        ]
+        size, segment = (one.bytes, one.segment) if operation == "unpartition" else (0.0, 0.0)
+        less = trimmed(reader, root, one.bounds) if operation == "unused_subpartitions" else None
+        dropped = root.leaves if less is None else float(less[LEAVES])
+        seconds = segment / rate + dropped * DROP_SECONDS
+        plain = float(operation == "unpartition")
+        over = _reserve(room, {"rewrite": size, "seconds": seconds, "leaves": plain})
         if over:
             found.refused[
                 f"{operation}: {' and '.join(limits.NAMES[n] for n in over)}"
                 f" leave{'s' if len(over) == 1 else ''} no room"
             ] += 1
             continue
-        for n, needed in (
-            ("rewrite", size),
-            ("seconds", seconds),
-            ("leaves", float(operation == "unpartition")),
-        ):
-            if n in room:
-                room[n] -= needed
         sums = np.zeros(len(RESOURCES))
         if less is not None:
             sums = before[root.index] - less
@@ -449,7 +496,20 @@ def _more_files(reader: Reader, root: Root, plain: Shape) -> float:
     )
 
 
-def _step(operation: str, scribe: StepBuilder, table: TablePlan) -> AnyStep:
+@dataclass(frozen=True, kw_only=True)
+class _Basis:
+    """What both operations on a whole table rest on: its leaves by oid, what they hold in all, gain
+    and price of the step.
+    """
+
+    leaves: list[Relation]
+    bytes: int
+    segment: int
+    gain: Gain
+    cost: Price
+
+
+def _basis(operation: str, scribe: StepBuilder, table: TablePlan) -> _Basis:
     leaves = [r for r in scribe.relation.values() if r.kind == "leaf"]
     leaves.sort(key=lambda r: r.oid)
     size = sum(r.bytes or 0 for r in leaves)
@@ -458,54 +518,75 @@ def _step(operation: str, scribe: StepBuilder, table: TablePlan) -> AnyStep:
     # the coordinator of Greenplum 6 has a row for each level and each partition besides
     below = sum(r.kind in ("leaf", "intermediate") for r in scribe.relation.values())
     rules = below + scribe.root.depth if scribe.classic and operation == "unpartition" else 0
-    gain = Gain(
-        table.leaves - table.leaves_after,
-        fewer,
-        fewer + rules,
-        table.files - table.files_after,
-        table.catalog_bytes - table.catalog_bytes_after,
-    )
-    locks = 1 + len(leaves) + sum(r.indexes + 4 for r in leaves)
     copied = operation == "unpartition"
-    price = Price(
-        size if copied else 0,
-        segment if copied else 0,
-        table.seconds,
-        locks,
-        table.scan_bytes_per_day,
+    return _Basis(
+        leaves=leaves,
+        bytes=size,
+        segment=segment,
+        gain=Gain(
+            table.leaves - table.leaves_after,
+            fewer,
+            fewer + rules,
+            table.files - table.files_after,
+            table.catalog_bytes - table.catalog_bytes_after,
+        ),
+        cost=Price(
+            size if copied else 0,
+            segment if copied else 0,
+            table.seconds,
+            1 + len(leaves) + sum(r.indexes + 4 for r in leaves),
+            table.scan_bytes_per_day,
+        ),
     )
+
+
+def _step(operation: str, scribe: StepBuilder, table: TablePlan) -> AnyStep:
+    """The one step that takes all partitions of a table, or a level of them, away."""
+    basis = _basis(operation, scribe, table)
     rests = scribe.rests("the table holds the same rows when it is swapped")
-    held = tuple(scribe.leaf(r.oid, 0, 0) for r in leaves)
-    if operation == "unpartition":
-        oid, others = pattern_leaf(scribe.reader, scribe.root)
-        like = scribe.relation[oid]
-        if others:
-            rests = (
-                *rests,
-                (
-                    f"{others} of its {len(leaves)} leaves are stored in another way: all rows are"
-                    f" stored like {like.name}"
-                ),
-            )
-        new = NewLeaf(
-            name=scribe.root.name,
-            storage=like.storage,
-            options=option_pairs(like.options),
-            tablespace=like.tablespace,
-            bytes=size,
-            segment_bytes=segment,
-            like=like.oid,
+    return (
+        _unpartition(scribe, basis, rests)
+        if operation == "unpartition"
+        else _flatten(scribe, basis, rests)
+    )
+
+
+def _unpartition(scribe: StepBuilder, basis: _Basis, rests: tuple[str, ...]) -> Unpartition:
+    """All rows move to one table, stored like most of the leaves."""
+    leaves = basis.leaves
+    oid, others = pattern_leaf(scribe.reader, scribe.root)
+    like = scribe.relation[oid]
+    if others:
+        rests = (
+            *rests,
+            (
+                f"{others} of its {len(leaves)} leaves are stored in another way: all rows are"
+                f" stored like {like.name}"
+            ),
         )
-        return Unpartition(
-            id=step_id("unpartition", scribe.table),
-            explanation=f"{size} bytes in {len(leaves)} leaves: smaller than unpartition_below",
-            gain=gain,
-            cost=price,
-            rests_on=rests,
-            leaves=held,
-            new=(new,),
-        )
-    units = tuple(scribe.unit(r.parent) for r in leaves)
+    new = NewLeaf(
+        name=scribe.root.name,
+        storage=like.storage,
+        options=option_pairs(like.options),
+        tablespace=like.tablespace,
+        bytes=basis.bytes,
+        segment_bytes=basis.segment,
+        like=like.oid,
+    )
+    return Unpartition(
+        id=step_id("unpartition", scribe.table),
+        explanation=f"{basis.bytes} bytes in {len(leaves)} leaves: smaller than unpartition_below",
+        gain=basis.gain,
+        cost=basis.cost,
+        rests_on=rests,
+        leaves=tuple(scribe.leaf(r.oid, 0, 0) for r in leaves),
+        new=(new,),
+    )
+
+
+def _flatten(scribe: StepBuilder, basis: _Basis, rests: tuple[str, ...]) -> Flatten:
+    """Every leaf takes the place of its parent."""
+    leaves = basis.leaves
     news = tuple(
         NewLeaf(
             name=scribe.relation[r.parent].name,
@@ -524,12 +605,12 @@ def _step(operation: str, scribe: StepBuilder, table: TablePlan) -> AnyStep:
     return Flatten(
         id=step_id("flatten", scribe.table),
         explanation="every parent has one partition: its level prunes nothing",
-        gain=gain,
-        cost=price,
+        gain=basis.gain,
+        cost=basis.cost,
         rests_on=rests,
         proposal=True,
         level=2,
-        units=units,
-        leaves=held,
+        units=tuple(scribe.unit(r.parent) for r in leaves),
+        leaves=tuple(scribe.leaf(r.oid, 0, 0) for r in leaves),
         new=news,
     )
