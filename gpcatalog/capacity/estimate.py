@@ -4,7 +4,7 @@ estimate` prints.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 import msgspec
@@ -245,6 +245,24 @@ def _notes(
     return found
 
 
+def _storages(
+    gen: Generation, relations: Mapping[Shape, int], leaf: Shape
+) -> Iterator[tuple[Shape, Mapping[Shape, int]]]:
+    """Yield the shape of most leaves and all relations as they are, then as if all were stored in
+    each other way that the server has and their indexes allow.
+    """
+    yield leaf, relations
+    for storage in (Storage.AO_COLUMN, Storage.AO_ROW, Storage.HEAP):
+        if storage not in gen.storages or storage is leaf.storage:
+            continue
+        shape = replace(leaf, storage=storage)
+        try:
+            known(gen, shape)
+        except CatalogError:
+            continue  # a unique index that this storage cannot have
+        yield shape, _in_storage(relations, storage)
+
+
 def estimate(
     server: Generation | str,
     relations: Mapping[Shape, int],
@@ -278,27 +296,15 @@ def estimate(
             exit_code=Exit.USAGE,
         )
     cluster = Cluster(segments if gen.greenplum else 0, mirrors)
-    others = [
-        x
-        for x in (Storage.AO_COLUMN, Storage.AO_ROW, Storage.HEAP)
-        if x in gen.storages and x is not leaf.storage
-    ]
     used: Iterable[Limit] = limits.REMOVAL_RATES
     if rates is not None:
         used = [
             Limit("unlink-rate", rates.removed_per_second, "files/s", f"measured in {rates.path}")
         ]
-    costs = []
-    for storage in (leaf.storage, *others):
-        # a live table may have leaves of several storages: as it is, and then as if all had one
-        moved = relations if storage is leaf.storage else _in_storage(relations, storage)
-        try:
-            known(gen, replace(leaf, storage=storage))
-        except CatalogError:
-            continue  # a unique index that this storage cannot have
-        costs.append(
-            _storage_cost(gen, moved, replace(leaf, storage=storage), cluster, hosts, tables, used)
-        )
+    costs = [
+        _storage_cost(gen, stored, shape, cluster, hosts, tables, used)
+        for shape, stored in _storages(gen, relations, leaf)
+    ]
     leaves = sum(n for shape, n in relations.items() if shape.place is Place.LEAF)
     alone = tree_cost(
         gen, {shape: n for shape, n in relations.items() if shape.place is Place.LEAF}

@@ -216,6 +216,118 @@ def _auxiliary(
         rows["pg_depend"] += index_columns
 
 
+def _own_rows(gen: Generation, rows: Counter[str], shape: Shape) -> None:
+    """Add the relation itself: its columns and row type."""
+    attributes = shape.columns + shape.dropped
+    rows["pg_class"] = 1
+    rows["pg_attribute"] = attributes + gen.system_columns[shape.storage]
+    rows["pg_type"] = 1
+    rows["pg_depend"] = 2  # its row type on it, it on its schema
+    if shape.storage is Storage.HEAP and (
+        gen.array_type_of_leaf or shape.exchanged or not shape.place.child
+    ):
+        rows["pg_type"] += 1
+        rows["pg_depend"] += 1
+    if gen.greenplum:
+        rows["gp_distribution_policy"] = 1
+    if shape.storage is Storage.AO_COLUMN:
+        rows["pg_attribute_encoding"] = attributes
+
+
+def _auxiliary_rows(
+    gen: Generation, rows: Counter[str], shape: Shape, use: Use, *, on_segment: bool
+) -> None:
+    """Add its auxiliary relations: TOAST, and those of an append-optimized table."""
+    if _toasted(gen, shape):
+        _auxiliary(gen, rows, TOAST_COLUMNS, TOAST_INDEX_COLUMNS)
+    if not shape.storage.append_optimized or not _stored(gen, shape):
+        return
+    _auxiliary(gen, rows, gen.segment_columns[shape.storage], None)
+    _auxiliary(gen, rows, VISIMAP_COLUMNS, VISIMAP_INDEX_COLUMNS)
+    rows["pg_appendonly"] = 1
+    rows["gp_fastsequence"] = gen.fastsequence
+    if shape.indexes:
+        _auxiliary(gen, rows, BLOCK_DIRECTORY_COLUMNS, BLOCK_DIRECTORY_INDEX_COLUMNS)
+    if use.rows and (on_segment or gen.coordinator_segment_list):
+        # the coordinator hears of the segfiles that take rows, not of one that VACUUM opens and
+        # leaves empty
+        numbers = (
+            _segfiles(gen, use)
+            if on_segment
+            else use.segfiles + (use.hidden if use.vacuumed else 0)
+        )
+        rows["gp_fastsequence"] += max(0, numbers - gen.fastsequence_first)
+
+
+def _index_rows(gen: Generation, rows: Counter[str], shape: Shape) -> None:
+    """Add its indexes and the constraints that own them."""
+    for index in shape.indexes:
+        rows["pg_class"] += 1
+        rows["pg_index"] += 1
+        rows["pg_attribute"] += index.columns
+        rows["pg_depend"] += index.columns + index.depends
+        if index.constraint:
+            rows["pg_constraint"] += 1
+            rows["pg_depend"] += 1
+        if shape.place.child and index.attached:
+            rows["pg_inherits"] += 1
+            rows["pg_depend"] += (
+                gen.leaf_constraint_depend if index.constraint else gen.leaf_index_depend
+            )
+        if index.bitmap and _stored(gen, shape):
+            _auxiliary(gen, rows, index.columns + BITMAP_MORE_COLUMNS, index.columns)
+
+
+def _constraint_rows(gen: Generation, rows: Counter[str], shape: Shape) -> None:
+    """Add its defaults, CHECK and NOT NULL constraints."""
+    rows["pg_attrdef"] += shape.defaults
+    rows["pg_depend"] += shape.defaults
+    rows["pg_constraint"] += shape.checks
+    rows["pg_depend"] += 2 * shape.checks + shape.depends
+    if gen.not_null_constraints:
+        rows["pg_constraint"] += shape.not_null
+        rows["pg_depend"] += shape.not_null
+
+
+def _partition_rows(gen: Generation, rows: Counter[str], shape: Shape) -> None:
+    """Add what ties it to its parent and makes it one, but for the rules of the coordinator."""
+    if shape.place.child:
+        rows["pg_inherits"] += 1
+        rows["pg_depend"] += 1
+        if (
+            gen.rule_catalogs
+        ):  # bounds are CHECK constraints, a child has its own and its ancestors'
+            rows["pg_constraint"] += shape.bounds
+            rows["pg_depend"] += 2 * shape.bounds * shape.key_columns
+    if shape.place.parent and not gen.rule_catalogs:
+        rows["pg_partitioned_table"] = 1
+        rows["pg_depend"] += shape.key_columns
+
+
+def _owners(gen: Generation, shape: Shape) -> int:
+    """Relations that depend on the owner: the table, and of those of an append-optimized table all
+    but TOAST.
+    """
+    if not shape.storage.append_optimized or not _stored(gen, shape):
+        return 1
+    return 4 if shape.indexes else 3
+
+
+def _coordinator_rows(gen: Generation, rows: Counter[str], shape: Shape, use: Use) -> None:
+    """Add what Greenplum's coordinator alone has: last operations, partition rules, templates."""
+    # CREATE, PARTITION of a child, one an index, ANALYZE, VACUUM
+    rows["pg_stat_last_operation"] = 1 + shape.place.child + len(shape.indexes) + shape.analyzed
+    rows["pg_stat_last_operation"] += use.vacuumed and _stored(gen, shape)
+    if gen.rule_catalogs:
+        if shape.place is Place.ROOT:
+            rows["pg_partition"] = shape.levels + len(shape.templates)
+            rows["pg_partition_rule"] = sum(shape.templates)
+        elif shape.place.child:
+            rows["pg_partition_rule"] = 1
+    elif shape.place is Place.ROOT:
+        rows["gp_partition_template"] = len(shape.templates)
+
+
 def relation_rows(
     server: Generation | str,
     shape: Shape,
@@ -233,107 +345,24 @@ def relation_rows(
     """
     gen = known(server, shape)
     on_segment = instance == Instance.SEGMENT and gen.greenplum
-    ao = shape.storage.append_optimized
-    attributes = shape.columns + shape.dropped
     rows: Counter[str] = Counter()
-
-    rows["pg_class"] = 1
-    rows["pg_attribute"] = attributes + gen.system_columns[shape.storage]
-    rows["pg_type"] = 1
-    rows["pg_depend"] = 2  # its row type on it, it on its schema
-    if shape.storage is Storage.HEAP and (
-        gen.array_type_of_leaf or shape.exchanged or not shape.place.child
-    ):
-        rows["pg_type"] += 1
-        rows["pg_depend"] += 1
-    if gen.greenplum:
-        rows["gp_distribution_policy"] = 1
-    if shape.storage is Storage.AO_COLUMN:
-        rows["pg_attribute_encoding"] = attributes
-    owners = 1
-
-    if _toasted(gen, shape):
-        _auxiliary(gen, rows, TOAST_COLUMNS, TOAST_INDEX_COLUMNS)
-    if ao and _stored(gen, shape):
-        _auxiliary(gen, rows, gen.segment_columns[shape.storage], None)
-        _auxiliary(gen, rows, VISIMAP_COLUMNS, VISIMAP_INDEX_COLUMNS)
-        rows["pg_appendonly"] = 1
-        rows["gp_fastsequence"] = gen.fastsequence
-        owners += 2
-        if shape.indexes:
-            _auxiliary(gen, rows, BLOCK_DIRECTORY_COLUMNS, BLOCK_DIRECTORY_INDEX_COLUMNS)
-            owners += 1
-        if use.rows and (on_segment or gen.coordinator_segment_list):
-            # the coordinator hears of the segfiles that take rows, not of one that VACUUM opens and
-            # leaves empty
-            numbers = (
-                _segfiles(gen, use)
-                if on_segment
-                else use.segfiles + (use.hidden if use.vacuumed else 0)
-            )
-            rows["gp_fastsequence"] += max(0, numbers - gen.fastsequence_first)
-
-    for index in shape.indexes:
-        rows["pg_class"] += 1
-        rows["pg_index"] += 1
-        rows["pg_attribute"] += index.columns
-        rows["pg_depend"] += index.columns + index.depends
-        if index.constraint:
-            rows["pg_constraint"] += 1
-            rows["pg_depend"] += 1
-        if shape.place.child and index.attached:
-            rows["pg_inherits"] += 1
-            rows["pg_depend"] += (
-                gen.leaf_constraint_depend if index.constraint else gen.leaf_index_depend
-            )
-        if index.bitmap and _stored(gen, shape):
-            _auxiliary(gen, rows, index.columns + BITMAP_MORE_COLUMNS, index.columns)
-
-    rows["pg_attrdef"] += shape.defaults
-    rows["pg_depend"] += shape.defaults
-    rows["pg_constraint"] += shape.checks
-    rows["pg_depend"] += 2 * shape.checks + shape.depends
-    if gen.not_null_constraints:
-        rows["pg_constraint"] += shape.not_null
-        rows["pg_depend"] += shape.not_null
-
-    if shape.place.child:
-        rows["pg_inherits"] += 1
-        rows["pg_depend"] += 1
-        if (
-            gen.rule_catalogs
-        ):  # bounds are CHECK constraints, a child has its own and its ancestors'
-            rows["pg_constraint"] += shape.bounds
-            rows["pg_depend"] += 2 * shape.bounds * shape.key_columns
-    if shape.place.parent and not gen.rule_catalogs:
-        rows["pg_partitioned_table"] = 1
-        rows["pg_depend"] += shape.key_columns
-
+    _own_rows(gen, rows, shape)
+    _auxiliary_rows(gen, rows, shape, use, on_segment=on_segment)
+    _index_rows(gen, rows, shape)
+    _constraint_rows(gen, rows, shape)
+    _partition_rows(gen, rows, shape)
     if shape.owned:
-        rows["pg_shdepend"] = owners
+        rows["pg_shdepend"] = _owners(gen, shape)
     if shape.analyzed and (
         not on_segment or (gen.statistics_on_segments and not shape.place.parent)
     ):
         rows["pg_statistic"] = shape.columns
-    if gen.greenplum:
-        if on_segment:
-            rows["pg_stat_last_operation"] = (
-                len(shape.indexes) if gen.index_operation_on_segments else 0
-            )
-        else:
-            # CREATE, PARTITION of a child, one an index, ANALYZE, VACUUM
-            rows["pg_stat_last_operation"] = (
-                1 + shape.place.child + len(shape.indexes) + shape.analyzed
-            )
-            rows["pg_stat_last_operation"] += use.vacuumed and _stored(gen, shape)
-            if gen.rule_catalogs:
-                if shape.place is Place.ROOT:
-                    rows["pg_partition"] = shape.levels + len(shape.templates)
-                    rows["pg_partition_rule"] = sum(shape.templates)
-                elif shape.place.child:
-                    rows["pg_partition_rule"] = 1
-            elif shape.place is Place.ROOT:
-                rows["gp_partition_template"] = len(shape.templates)
+    if on_segment:
+        rows["pg_stat_last_operation"] = (
+            len(shape.indexes) if gen.index_operation_on_segments else 0
+        )
+    elif gen.greenplum:
+        _coordinator_rows(gen, rows, shape, use)
     return {catalog: n for catalog, n in rows.items() if n}
 
 

@@ -75,10 +75,20 @@ def _median(values: Sequence[int]) -> int:
 
 
 def _all_series(points: Sequence[Point], days: Sequence[float]) -> list[Series]:
-    def segments(p: Point) -> list[int]:
-        return [p.bytes_of(c) for c in p.contents if c >= 0]
+    """Every series that at least one point has values of."""
+    found = [
+        *_relation_series(points, days),
+        *_catalog_series(points, days),
+        _file_series(points, days),
+        _series("database bytes", "bytes", days, [p.header["database_bytes"] for p in points]),
+        _series("temporary relations", "rows", days, [float(p.temporary) for p in points]),
+    ]
+    return [s for s in found if s is not None]
 
-    out = [
+
+def _relation_series(points: Sequence[Point], days: Sequence[float]) -> list[Series | None]:
+    """Numbers of partitions and of their rows in the catalog."""
+    return [
         _series(
             "partitions (leaves and plain tables)",
             "leaves",
@@ -101,27 +111,32 @@ def _all_series(points: Sequence[Point], days: Sequence[float]) -> list[Series]:
             days,
             [p.relations.get(-1, (None, None))[1] for p in points],
         ),
+    ]
+
+
+def _catalog_series(points: Sequence[Point], days: Sequence[float]) -> list[Series | None]:
+    """Bytes of catalogs: of the entry instance, of segments where there are any, reclaimable."""
+    segments = [[p.bytes_of(c) for c in p.contents if c >= 0] for p in points]
+    found = [
         _series(
             "catalog bytes, entry instance", "bytes", days, [float(p.bytes_of(-1)) for p in points]
-        ),
+        )
     ]
-    if any(segments(p) for p in points):
-        out.append(
+    if any(segments):
+        found += [
             _series(
                 "catalog bytes, median segment",
                 "bytes",
                 days,
-                [_median(s) if (s := segments(p)) else None for p in points],
-            )
-        )
-        out.append(
+                [_median(s) if s else None for s in segments],
+            ),
             _series(
                 "catalog bytes, largest segment",
                 "bytes",
                 days,
-                [max(segments(p), default=None) for p in points],
-            )
-        )
+                [max(s, default=None) for s in segments],
+            ),
+        ]
     reclaimable = [
         (
             float(sum(max(0, h.bytes - h.needed) for h in p.held.values() if h.needed is not None))
@@ -130,30 +145,25 @@ def _all_series(points: Sequence[Point], days: Sequence[float]) -> list[Series]:
         )
         for p in points
     ]
-    out.append(_series("reclaimable catalog bytes, all instances", "bytes", days, reclaimable))
+    found.append(_series("reclaimable catalog bytes, all instances", "bytes", days, reclaimable))
+    return found
+
+
+def _file_series(points: Sequence[Point], days: Sequence[float]) -> Series | None:
+    """Files as the newest point knows them: those of the directories, or of known tables alone."""
     if points[-1].listed:
-        out.append(
-            _series(
-                "files, all segments",
-                "files",
-                days,
-                [float(sum(p.listed.values())) if p.listed else None for p in points],
-            )
+        return _series(
+            "files, all segments",
+            "files",
+            days,
+            [float(sum(p.listed.values())) if p.listed else None for p in points],
         )
-    else:
-        out.append(
-            _series(
-                "data files, all segments",
-                "files",
-                days,
-                [float(p.files) if p.files is not None else None for p in points],
-            )
-        )
-    out.append(
-        _series("database bytes", "bytes", days, [p.header["database_bytes"] for p in points])
+    return _series(
+        "data files, all segments",
+        "files",
+        days,
+        [float(p.files) if p.files is not None else None for p in points],
     )
-    out.append(_series("temporary relations", "rows", days, [float(p.temporary) for p in points]))
-    return [s for s in out if s is not None]
 
 
 def _instances(first: Point, last: Point, days: float) -> list[InstanceGrowth]:

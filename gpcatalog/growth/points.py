@@ -117,9 +117,9 @@ def _slots(snapshot: Snapshot) -> int | None:
     return lock_slots({r["name"]: r["setting"] for r in rows})
 
 
-def point(snapshot: Snapshot, *, leaves: bool) -> Point:
-    """The point of one open snapshot; leaves: keep the oids of its leaves for comparing."""
-    held = {
+def _held(snapshot: Snapshot) -> dict[tuple[int, str], CatalogSize]:
+    """Every catalog by instance and name."""
+    return {
         (r["content"], r["relation"]): CatalogSize(
             r["rows"],
             r["bytes"],
@@ -135,18 +135,11 @@ def point(snapshot: Snapshot, *, leaves: bool) -> Point:
             " toast_bytes) AS toast FROM catalog"
         )
     }
-    relations = {
-        r["content"]: (int(r["r"]), int(r["a"]))
-        for r in snapshot.rows(
-            "SELECT content, sum(relations) AS r, sum(attributes) AS a FROM class_count GROUP BY"
-            " content"
-        )
-    }
-    temporary = snapshot.one(
-        "SELECT coalesce(sum(relations), 0) AS n FROM class_count WHERE content = -1 AND"
-        " persistence = 't'"
-    )["n"]
-    roots = {
+
+
+def _roots(snapshot: Snapshot) -> dict[int, Root]:
+    """Totals of every table, by its oid."""
+    return {
         r["root"]: Root(
             schema=r["schema"],
             name=r["name"],
@@ -160,6 +153,34 @@ def point(snapshot: Snapshot, *, leaves: bool) -> Point:
         )
         for r in snapshot.rows("SELECT * FROM root_total")
     }
+
+
+def _listed(snapshot: Snapshot) -> dict[str, int]:
+    """Files of every host whose directories were listed."""
+    return {
+        r["hostname"] or "": int(r["n"])
+        for r in snapshot.rows(
+            "SELECT i.hostname, sum(f.files) AS n FROM file_total f JOIN instance i ON"
+            " i.content = f.content AND i.role = 'p' WHERE f.basis = 'directory' AND f.content"
+            " >= 0 GROUP BY 1"
+        )
+    }
+
+
+def point(snapshot: Snapshot, *, leaves: bool) -> Point:
+    """The point of one open snapshot; leaves: keep the oids of its leaves for comparing."""
+    relations = {
+        r["content"]: (int(r["r"]), int(r["a"]))
+        for r in snapshot.rows(
+            "SELECT content, sum(relations) AS r, sum(attributes) AS a FROM class_count GROUP BY"
+            " content"
+        )
+    }
+    temporary = snapshot.one(
+        "SELECT coalesce(sum(relations), 0) AS n FROM class_count WHERE content = -1 AND"
+        " persistence = 't'"
+    )["n"]
+    roots = _roots(snapshot)
     hosts = snapshot.one(
         "SELECT count(DISTINCT hostname) AS n FROM instance WHERE content >= 0 AND role = 'p'"
     )["n"]
@@ -180,7 +201,7 @@ def point(snapshot: Snapshot, *, leaves: bool) -> Point:
         path=snapshot.path,
         taken_at=snapshot.header["taken_at"].replace(tzinfo=UTC),
         header=dict(snapshot.header),
-        held=held,
+        held=_held(snapshot),
         relations=relations,
         temporary=int(temporary),
         roots=roots,
@@ -188,14 +209,7 @@ def point(snapshot: Snapshot, *, leaves: bool) -> Point:
         leaves_ao_column=int(column),
         hosts=int(hosts) or 1,
         slots=_slots(snapshot),
-        listed={
-            r["hostname"] or "": int(r["n"])
-            for r in snapshot.rows(
-                "SELECT i.hostname, sum(f.files) AS n FROM file_total f JOIN instance i ON"
-                " i.content = f.content AND i.role = 'p' WHERE f.basis = 'directory' AND f.content"
-                " >= 0 GROUP BY 1"
-            )
-        },
+        listed=_listed(snapshot),
         days=snapshot.rows("SELECT * FROM operation_day ORDER BY day"),
         operations=snapshot.rows(
             'SELECT any_value(t."schema") AS "schema", any_value(t.name) AS name, o.action,'
