@@ -92,113 +92,178 @@ def _bound(spec: Spec, generation: str) -> tuple[str, str]:
     return f"'FOR VALUES FROM (''' || {ends[0]} || ''') TO (''' || {ends[1]} || ''')'", kind
 
 
-def _add(writer: Writer, spec: Spec, generation: str, oid: int, segments: int) -> int:
-    """Write one table from `oid` on; returns the next free oid."""
-    root = oid
-    bound, kind = _bound(spec, generation)
-    lists = max(1, spec.lists)
-    deep = spec.lists > 0
-    common = (
-        f"'{spec.storage}'",
-        f"{spec.columns}",
-        str(spec.toast).lower(),
-        str(spec.indexes),
-        str(spec.indexes),
-    )
-    tail = f"{str(spec.indexes > 0 and spec.storage != 'heap').lower()}, 'p', 10, 0"
-    storage, columns, toast, indexes, index_columns = common
-    head = (
-        'oid, "schema", name, root, parent, level, kind, storage, "columns", toast, indexes,'
-        " index_columns, block_directory, persistence"
-    )
-    rest = (
-        "owner, tablespace, pages, tuples, options, bound, partition_name, is_default, filled,"
-        " files, bytes, max_segment_bytes"
-    )
-    names = f"INSERT INTO relation ({head}, {rest})"
-    shape = f"{storage}, {columns}, {toast}, {indexes}, {index_columns}, {tail}"
-    option = "'appendonly=true'" if spec.storage.startswith("ao") else "NULL"
-    writer.execute(
-        f"{names} VALUES ({root}, '{spec.schema}', '{spec.name}', {root}, NULL, 0, 'root', {shape},"
-        f" 0, 0, {option}, '', NULL, false, NULL, NULL, NULL, NULL)"
-    )
-    first = root + 1
-    filled = f"(i < {int(spec.leaves * spec.filled)} AND i % {spec.every_filled} = 0)"
-    # sizes differ from leaf to leaf, the same way on every run
-    size = (
-        "NULL"
-        if spec.bytes is None
-        else (
-            f"CASE WHEN {filled} THEN ({spec.bytes} * (0.5 + (hash(i * 31 + {root}) % 1000) /"
-            " 1000.0))::BIGINT ELSE 0 END"
+class _Table:
+    """SQL of one table of relations from an oid on; `i` is the position of a partition."""
+
+    def __init__(self, spec: Spec, generation: str, oid: int, segments: int) -> None:
+        self.spec = spec
+        self.root = oid
+        self.segments = segments
+        self.classic = generation == "gp6"
+        self.bound, self.key_type = _bound(spec, generation)
+        self.shape = (
+            f"'{spec.storage}', {spec.columns}, {str(spec.toast).lower()}, {spec.indexes},"
+            f" {spec.indexes}, {str(spec.indexes > 0 and spec.storage != 'heap').lower()}, 'p', 10,"
+            " 0"
         )
+        self.option = "'appendonly=true'" if spec.storage.startswith("ao") else "NULL"
+        self.filled = f"(i < {int(spec.leaves * spec.filled)} AND i % {spec.every_filled} = 0)"
+
+    insert = (
+        'INSERT INTO relation (oid, "schema", name, root, parent, level, kind, storage, "columns",'
+        " toast, indexes, index_columns, block_directory, persistence, owner, tablespace, pages,"
+        " tuples, options, bound, partition_name, is_default, filled, files, bytes,"
+        " max_segment_bytes)"
     )
-    files = (
-        "NULL"
-        if spec.bytes is None
-        else f"{segments} * CASE WHEN {filled} THEN 1 + {spec.columns} ELSE 1 END"
-    )
-    known = f"{filled}, {files}, {size}, ({size} / {segments} * 1.1)::BIGINT"
-    rows = (
-        "0"
-        if spec.bytes is None
-        else f"CASE WHEN {filled} THEN {max(1, spec.bytes // 200)}.0 ELSE 0.0 END"
-    )
-    if deep:
-        writer.execute(
-            f"{names} SELECT {first} + i, '{spec.schema}', '{spec.name}_1_prt_' || (i + 1), {root},"
-            f" {root}, 1, 'intermediate', {shape}, 0, 0, {option}, {bound}, '', false, NULL, NULL,"
-            f" NULL, NULL FROM range({spec.leaves}) t(i)"
+
+    def top(self) -> str:
+        """The statement that writes the root."""
+        spec, root = self.spec, self.root
+        return (
+            f"{self.insert} VALUES ({root}, '{spec.schema}', '{spec.name}', {root}, NULL, 0,"
+            f" 'root', {self.shape}, 0, 0, {self.option}, '', NULL, false, NULL, NULL, NULL, NULL)"
         )
-        leaf = first + spec.leaves
+
+    def rows(self) -> str:
+        """Rows that the server estimates in a leaf."""
+        size = self.spec.bytes
+        if size is None:
+            return "0"
+        return f"CASE WHEN {self.filled} THEN {max(1, size // 200)}.0 ELSE 0.0 END"
+
+    def sizes(self) -> str:
+        """What is known of a leaf: filled, files, bytes and bytes on the fullest segment."""
+        # sizes differ from leaf to leaf, the same way on every run
+        size = (
+            "NULL"
+            if self.spec.bytes is None
+            else (
+                f"CASE WHEN {self.filled} THEN ({self.spec.bytes} * (0.5 + (hash(i * 31 +"
+                f" {self.root}) % 1000) / 1000.0))::BIGINT ELSE 0 END"
+            )
+        )
+        files = (
+            "NULL"
+            if self.spec.bytes is None
+            else (
+                f"{self.segments} * CASE WHEN {self.filled} THEN 1 + {self.spec.columns} ELSE 1 END"
+            )
+        )
+        return f"{self.filled}, {files}, {size}, ({size} / {self.segments} * 1.1)::BIGINT"
+
+    def leaves(self, oid: int) -> str:
+        """The statement that writes leaves below the root, from this oid on."""
+        spec, root = self.spec, self.root
+        return (
+            f"{self.insert} SELECT {oid} + i, '{spec.schema}', '{spec.name}_1_prt_' || (i + 1),"
+            f" {root}, {root}, 1, 'leaf', {self.shape}, 0, {self.rows()}, {self.option},"
+            f" {self.bound}, '', false, {self.sizes()} FROM range({spec.leaves}) t(i)"
+        )
+
+    def middles(self, oid: int) -> str:
+        """The statement that writes partitions with partitions of their own."""
+        spec, root = self.spec, self.root
+        return (
+            f"{self.insert} SELECT {oid} + i, '{spec.schema}', '{spec.name}_1_prt_' || (i + 1),"
+            f" {root}, {root}, 1, 'intermediate', {self.shape}, 0, 0, {self.option}, {self.bound},"
+            f" '', false, NULL, NULL, NULL, NULL FROM range({spec.leaves}) t(i)"
+        )
+
+    def lists(self, middle: int, oid: int) -> str:
+        """The statement that writes list subpartitions of the partitions from oid `middle` on."""
+        spec, root = self.spec, self.root
         values = (
             "'VALUES (''v' || j || '''::text)'"
-            if generation == "gp6"
+            if self.classic
             else "'FOR VALUES IN (''v' || j || ''')'"
         )
-        writer.execute(
-            f"{names} SELECT {leaf} + i * {lists} + j, '{spec.schema}', '{spec.name}_1_prt_' || (i"
-            f" + 1) || '_2_prt_v' || j, {root}, {first} + i, 2, 'leaf', {shape}, 0, {rows},"
-            f" {option}, {values}, 'v' || j, false, {known} FROM range({spec.leaves}) t(i),"
-            f" range({lists}) u(j)"
+        return (
+            f"{self.insert} SELECT {oid} + i * {spec.lists} + j, '{spec.schema}',"
+            f" '{spec.name}_1_prt_' || (i + 1) || '_2_prt_v' || j, {root}, {middle} + i, 2, 'leaf',"
+            f" {self.shape}, 0, {self.rows()}, {self.option}, {values}, 'v' || j, false,"
+            f" {self.sizes()} FROM range({spec.leaves}) t(i), range({spec.lists}) u(j)"
         )
-        following = leaf + spec.leaves * lists
-    else:
-        writer.execute(
-            f"{names} SELECT {first} + i, '{spec.schema}', '{spec.name}_1_prt_' || (i + 1), {root},"
-            f" {root}, 1, 'leaf', {shape}, 0, {rows}, {option}, {bound}, '', false, {known} FROM"
-            f" range({spec.leaves}) t(i)"
+
+    def default(self, oid: int) -> str:
+        """The statement that writes the default partition."""
+        spec, root = self.spec, self.root
+        return (
+            f"{self.insert} VALUES ({oid}, '{spec.schema}', '{spec.name}_1_prt_other', {root},"
+            f" {root}, 1, 'leaf', {self.shape}, 0, 0, {self.option}, 'DEFAULT', 'other', true,"
+            f" {str(spec.default_filled).lower()}, {self.segments}, 0, 0)"
         )
-        following = first + spec.leaves
-    if spec.default:
-        writer.execute(
-            f"{names} VALUES ({following}, '{spec.schema}', '{spec.name}_1_prt_other', {root},"
-            f" {root}, 1, 'leaf', {shape}, 0, 0, {option}, 'DEFAULT', 'other', true,"
-            f" {str(spec.default_filled).lower()}, {segments}, 0, 0)"
-        )
-        following += 1
-    writer.insert(
-        "partition_key",
-        [
+
+    def keys(self) -> list[dict[str, Any]]:
+        """Its rows of partition_key."""
+        deep = self.spec.lists > 0
+        levels = [("range", "d", self.key_type), ("list", "region", "text")]
+        return [
             {
-                "root": root,
+                "root": self.root,
                 "level": n,
-                "strategy": s,
-                "key": k,
-                "key_types": t,
+                "strategy": strategy,
+                "key": key,
+                "key_types": types,
                 "has_template": deep and n == 1,
             }
-            for n, (s, k, t) in enumerate(
-                [("range", "d", kind), ("list", "region", "text")][: 2 if deep else 1]
-            )
-        ],
-    )
+            for n, (strategy, key, types) in enumerate(levels[: 2 if deep else 1])
+        ]
+
+
+def _add(writer: Writer, spec: Spec, generation: str, oid: int, segments: int) -> int:
+    """Write one table from `oid` on; returns the next free oid."""
+    table = _Table(spec, generation, oid, segments)
+    writer.execute(table.top())
+    following = oid + 1
+    if spec.lists > 0:
+        middle, leaf = following, following + spec.leaves
+        writer.execute(table.middles(middle))
+        writer.execute(table.lists(middle, leaf))
+        following = leaf + spec.leaves * spec.lists
+    else:
+        writer.execute(table.leaves(following))
+        following += spec.leaves
+    if spec.default:
+        writer.execute(table.default(following))
+        following += 1
+    writer.insert("partition_key", table.keys())
     return following
+
+
+def _instances(generation: str, segments: int) -> list[dict[str, Any]]:
+    """The rows of instance: a coordinator and, on Greenplum, so many segments on four hosts."""
+    instances: list[dict[str, Any]] = [
+        {
+            "dbid": 1,
+            "content": -1,
+            "role": "p",
+            "preferred_role": "p",
+            "status": "u",
+            "hostname": "coordinator",
+        }
+    ]
+    if generation != "pg15":
+        instances += [
+            {
+                "dbid": 2 + n,
+                "content": n,
+                "role": "p",
+                "preferred_role": "p",
+                "status": "u",
+                "hostname": f"host{n % 4}",
+            }
+            for n in range(segments)
+        ]
+    return instances
 
 
 def _head(
     writer: Writer, generation: str, segments: int, basis: str, settings: dict[str, int]
 ) -> None:
+    """Write what a snapshot says of the server and of itself.
+
+    basis: how emptiness of leaves is told
+    """
     banner, product, version, number, block = _BANNERS[generation]
     writer.insert(
         "snapshot",
@@ -230,29 +295,7 @@ def _head(
             }
         ],
     )
-    instances: list[dict[str, Any]] = [
-        {
-            "dbid": 1,
-            "content": -1,
-            "role": "p",
-            "preferred_role": "p",
-            "status": "u",
-            "hostname": "coordinator",
-        }
-    ]
-    if generation != "pg15":
-        instances += [
-            {
-                "dbid": 2 + n,
-                "content": n,
-                "role": "p",
-                "preferred_role": "p",
-                "status": "u",
-                "hostname": f"host{n % 4}",
-            }
-            for n in range(segments)
-        ]
-    writer.insert("instance", instances)
+    writer.insert("instance", _instances(generation, segments))
     writer.insert(
         "setting",
         [
