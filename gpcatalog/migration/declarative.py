@@ -5,7 +5,7 @@ attached.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gpcatalog.migration.introspect import Index, Relation
 from gpcatalog.migration.operations import (
@@ -85,6 +85,16 @@ def bound_check(relation: str, predicate: str, parent: Relation, *, valid: bool 
         literal(parent.sql),
         str(valid).lower(),
     )
+
+
+class _Tree(NamedTuple):
+    """A new partition while it is built: the table that is attached first, and the partitioned
+    tables over its leaves by their paths.
+    """
+
+    made: NewPartition
+    top: str
+    tables: dict[tuple[str, ...], str]
 
 
 class Declarative(Writer):
@@ -238,9 +248,33 @@ class Declarative(Writer):
         ]
 
     def exchange(self, context: Context, swap: ReplacePartitions) -> Phases:
-        ready: list[str] = []
+        ready = self._dressed(swap)
+        trees: list[_Tree] = []
+        for made in swap.made:
+            stage = made.stages[0]
+            tree = _Tree(made, qualified(stage.schema, stage.name), {})
+            predicate = stage.predicate
+            if made.middles:
+                tables, statements = self._tree(context, swap, made)
+                ready += statements
+                tree, predicate = _Tree(made, tables[()], tables), made.key
+            ready.append(bound_check(tree.top, predicate, swap.parent))
+            trees.append(tree)
         moves: list[str] = []
-        finish: list[str] = []
+        if swap.gone:
+            moves.append(f"DROP TABLE {', '.join(u.relation.sql for u in swap.gone)};")
+        for tree in trees:
+            moves += self._attached(swap, tree)
+        return [
+            (Phase.PREPARE, ready),
+            (Phase.EXCLUSIVE, self.readers_out(context, swap.parent, swap.gone, swap.default)),
+            (Phase.SWAP, moves),
+            (Phase.FINISH, self._finished(swap)),
+        ]
+
+    def _dressed(self, swap: ReplacePartitions) -> list[str]:
+        """What staging tables get once their rows are there."""
+        ready: list[str] = []
         for stage in swap.stages:
             table = qualified(stage.schema, stage.name)
             ready += self.seen_by_others(stage)
@@ -254,35 +288,34 @@ class Declarative(Writer):
                     f"ALTER TABLE {table} DROP CONSTRAINT IF EXISTS"
                     f" {self._default_constraint(swap)};"
                 )  # it came along
-        tops = []
-        for made in swap.made:
-            tables: dict[tuple[str, ...], str] = {}
-            top, predicate = (
-                qualified(made.stages[0].schema, made.stages[0].name),
-                made.stages[0].predicate,
-            )
-            if made.middles:
-                tables, statements = self._tree(context, swap, made)
-                ready += statements
-                top, predicate = tables[()], made.key
-            ready.append(bound_check(top, predicate, swap.parent))
-            tops.append((made, top, tables))
-        if swap.gone:
-            moves.append(f"DROP TABLE {', '.join(u.relation.sql for u in swap.gone)};")
-        for made, top, tables in tops:
-            if made.middles:
-                moves += [
-                    f"ALTER TABLE {qualified(s.schema, s.name)} RENAME TO {quote(s.final)};"
-                    for s in made.stages
-                ]
-                moves += [
-                    f"ALTER TABLE {tables[m.path]} RENAME TO {quote(m.name)};"
-                    for m in made.middles[1:]
-                ]
-            moves.append(f"ALTER TABLE {top} RENAME TO {quote(made.name)};")
-            there = qualified(made.schema, made.name)
-            moves.append(f"ALTER TABLE {swap.parent.sql} ATTACH PARTITION {there} {made.bound};")
-            finish.append(f"ALTER TABLE {there} DROP CONSTRAINT {BOUND};")
+        return ready
+
+    @staticmethod
+    def _attached(swap: ReplacePartitions, tree: _Tree) -> list[str]:
+        """The statements that give a new partition its names and attach it."""
+        made, moves = tree.made, []
+        if made.middles:
+            moves += [
+                f"ALTER TABLE {qualified(s.schema, s.name)} RENAME TO {quote(s.final)};"
+                for s in made.stages
+            ]
+            moves += [
+                f"ALTER TABLE {tree.tables[m.path]} RENAME TO {quote(m.name)};"
+                for m in made.middles[1:]
+            ]
+        there = qualified(made.schema, made.name)
+        return [
+            *moves,
+            f"ALTER TABLE {tree.top} RENAME TO {quote(made.name)};",
+            f"ALTER TABLE {swap.parent.sql} ATTACH PARTITION {there} {made.bound};",
+        ]
+
+    def _finished(self, swap: ReplacePartitions) -> list[str]:
+        """What follows behind the swap: constraints go, indexes get their names and marks."""
+        finish = [
+            f"ALTER TABLE {qualified(made.schema, made.name)} DROP CONSTRAINT {BOUND};"
+            for made in swap.made
+        ]
         for stage in swap.stages:
             finish += [*self.index_names(stage), *self.own_marks(stage)]
         for made in swap.made:
@@ -297,12 +330,7 @@ class Declarative(Writer):
                 f"ALTER TABLE {swap.default.relation.sql} DROP CONSTRAINT IF EXISTS"
                 f" {self._default_constraint(swap)};"
             )
-        return [
-            (Phase.PREPARE, ready),
-            (Phase.EXCLUSIVE, self.readers_out(context, swap.parent, swap.gone, swap.default)),
-            (Phase.SWAP, moves),
-            (Phase.FINISH, finish),
-        ]
+        return finish
 
     def merge_partitions(
         self, context: Context, swap: ReplacePartitions, *, whole: bool

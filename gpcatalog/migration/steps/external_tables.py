@@ -117,6 +117,84 @@ def _translate(live: LiveTable, step: op.Externalise, ask: ProbeRunner) -> Trans
 register(StepHandler(_translate), "externalise")
 
 
+READ, WRITE = f"{SCHEMA}.read_from", f"{SCHEMA}.write_to"
+"""Settings that whoever runs the file fills in."""
+
+
+def _places(change: MoveToExternal) -> str:
+    """The settings to be filled in, and what they mean."""
+    shown = change.leaf.sql.encode("unicode_escape").decode()
+    return (
+        f"-- Where files of about {change.file_bytes >> 20} MiB lie that hold the rows of {shown}"
+        " in Greenplum's TEXT format:\n-- locations of an external table, separated by blanks,"
+        f" such as gpfdist://host:8081/sales/2019_01.txt\nSET {READ} = '{FILL}';\n-- Where this"
+        f" file shall write them first; empty where the files are there already\nSET {WRITE} ="
+        f" '{FILL}';\n"
+    )
+
+
+def _expect_places(leaf: Relation) -> str:
+    """The statement that stops the step unless the settings were filled in."""
+    filled = (
+        "RAISE EXCEPTION '%',"
+        f" {literal(f'fill in {READ} and {WRITE} above this step of {leaf.sql}: nothing was changed')};"
+    )
+    return (
+        f"IF '{FILL}' IN (pg_catalog.current_setting('{READ}'),"
+        f" pg_catalog.current_setting('{WRITE}')) OR"
+        f" pg_catalog.btrim(pg_catalog.current_setting('{READ}')) = '' THEN {filled}"
+        " END IF;"
+    )
+
+
+def _create_external(
+    leaf: Relation, name: str, *, kind: str = "", setting: str, tail: str = ""
+) -> str:
+    """The statement that makes an external table like a leaf over the locations of a setting.
+
+    kind: "WRITABLE " or empty; tail: what follows its format
+    """
+    locations = (
+        "(SELECT pg_catalog.string_agg(pg_catalog.quote_literal(l), ', ') FROM"
+        f" pg_catalog.regexp_split_to_table(pg_catalog.btrim(pg_catalog.current_setting('{setting}')),"
+        " E'\\\\s+') l)"
+    )
+    return (
+        f"EXECUTE {literal(f'CREATE {kind}EXTERNAL TABLE {name} (LIKE {leaf.sql}) LOCATION (')}"
+        f" || {locations} ||"
+        f" {literal(') FORMAT ' + literal('TEXT') + ' ENCODING ' + literal('UTF8') + tail)};"
+    )
+
+
+def _written_out(context: Context, change: MoveToExternal, table: str) -> list[str]:
+    """The statements that write the rows to files, where that is asked for, and make the external
+    table over them.
+    """
+    leaf = change.leaf
+    sink = qualified(leaf.schema, change.name + "w")
+    columns = ", ".join(context.columns)
+    distributed = f" DISTRIBUTED {leaf.distribution}" if leaf.distribution else ""
+    writable = _create_external(leaf, sink, kind="WRITABLE ", setting=WRITE, tail=distributed)
+    grant = grant_statements(
+        table,
+        (replace(g, grantor="") for g in leaf.grants if "SELECT" in g.privileges and not g.revoked),
+    )
+    return [
+        f"IF pg_catalog.btrim(pg_catalog.current_setting('{WRITE}')) <> '' THEN",
+        "    " + writable,
+        (
+            "    EXECUTE"
+            f" {literal(f'INSERT INTO {sink} ({columns}) SELECT {columns} FROM ONLY {leaf.sql}')};"
+        ),
+        f"    EXECUTE {literal(f'DROP EXTERNAL TABLE {sink}')};",
+        "END IF;",
+        _create_external(leaf, table, setting=READ),
+        f"EXECUTE {literal(f'ALTER TABLE {table} OWNER TO {quote(leaf.owner)}')};",
+        call("strip", literal(table)),
+        *(f"EXECUTE {literal(s.rstrip(';'))};" for s in grant),
+    ]
+
+
 def _move_out(
     writer: Writer, context: Context, change: MoveToExternal, *, whole: bool
 ) -> list[str]:
@@ -124,80 +202,15 @@ def _move_out(
     the leaf exchanged.
     """
     leaf = change.leaf
-    read, write = f"{SCHEMA}.read_from", f"{SCHEMA}.write_to"
-    shown = leaf.sql.encode("unicode_escape").decode()
-    places = (
-        f"-- Where files of about {change.file_bytes >> 20} MiB lie that hold the rows of {shown}"
-        " in Greenplum's TEXT format:\n-- locations of an external table, separated by blanks,"
-        f" such as gpfdist://host:8081/sales/2019_01.txt\nSET {read} = '{FILL}';\n-- Where this"
-        f" file shall write them first; empty where the files are there already\nSET {write} ="
-        f" '{FILL}';\n"
-    )
-    table, sink = qualified(leaf.schema, change.name), qualified(leaf.schema, change.name + "w")
+    table = qualified(leaf.schema, change.name)
     guard = writer.guard(
         context, change, done="done", whole=whole, partitions=[change.unit.relation]
     )
-    columns = ", ".join(context.columns)
-
-    def locations(setting: str) -> str:
-        return (
-            "(SELECT pg_catalog.string_agg(pg_catalog.quote_literal(l), ', ') FROM"
-            f" pg_catalog.regexp_split_to_table(pg_catalog.btrim(pg_catalog.current_setting('{setting}')),"
-            " E'\\\\s+') l)"
-        )
-
-    def made(kind: str, name: str, setting: str, tail: str) -> str:
-        return (
-            f"EXECUTE {literal(f'CREATE {kind}EXTERNAL TABLE {name} (LIKE {leaf.sql}) LOCATION (')}"
-            f" || {locations(setting)} ||"
-            f" {literal(') FORMAT ' + literal('TEXT') + ' ENCODING ' + literal('UTF8') + tail)};"
-        )
-
-    filled = (
-        "RAISE EXCEPTION '%',"
-        f" {literal(f'fill in {read} and {write} above this step of {leaf.sql}: nothing was changed')};"
-    )
-    distributed = f" DISTRIBUTED {leaf.distribution}" if leaf.distribution else ""
     names = writer.quiet(context, change.parent, (change.unit,))
-    grant = grant_statements(
-        table,
-        (replace(g, grantor="") for g in leaf.grants if "SELECT" in g.privileges and not g.revoked),
-    )
     phases: Phases = [
-        (
-            Phase.GUARD,
-            [
-                guard[0],
-                (
-                    f"IF '{FILL}' IN (pg_catalog.current_setting('{read}'),"
-                    f" pg_catalog.current_setting('{write}')) OR"
-                    f" pg_catalog.btrim(pg_catalog.current_setting('{read}')) = '' THEN {filled}"
-                    " END IF;"
-                ),
-                *guard[1:],
-            ],
-        ),
-        (
-            Phase.LOCK,
-            [lock_from_writers(names), *guard],
-        ),
-        (
-            Phase.COPY,
-            [
-                f"IF pg_catalog.btrim(pg_catalog.current_setting('{write}')) <> '' THEN",
-                "    " + made("WRITABLE ", sink, write, distributed),
-                (
-                    "    EXECUTE"
-                    f" {literal(f'INSERT INTO {sink} ({columns}) SELECT {columns} FROM ONLY {leaf.sql}')};"
-                ),
-                f"    EXECUTE {literal(f'DROP EXTERNAL TABLE {sink}')};",
-                "END IF;",
-                made("", table, read, ""),
-                f"EXECUTE {literal(f'ALTER TABLE {table} OWNER TO {quote(leaf.owner)}')};",
-                call("strip", literal(table)),
-                *(f"EXECUTE {literal(s.rstrip(';'))};" for s in grant),
-            ],
-        ),
+        (Phase.GUARD, [guard[0], _expect_places(leaf), *guard[1:]]),
+        (Phase.LOCK, [lock_from_writers(names), *guard]),
+        (Phase.COPY, _written_out(context, change, table)),
         (
             Phase.PROVE,
             [
@@ -219,7 +232,7 @@ def _move_out(
         ),
         (Phase.NOTE, writer.note(context, change, "done")),
     ]
-    return [places, block(phases)]
+    return [_places(change), block(phases)]
 
 
 def _load_back(writer: Writer, context: Context, change: MoveToExternal) -> list[str]:

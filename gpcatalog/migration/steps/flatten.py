@@ -141,6 +141,54 @@ def _flattened(live: LiveTable, step: op.Flatten, n: int) -> tuple[FlattenLevel,
 register(StepHandler(_translate, divisible=True), "flatten")
 
 
+def _take_out(change: FlattenLevel) -> tuple[list[str], list[str]]:
+    """The statements that put the leaf in its parent's place, and those that follow."""
+    middle, leaf = change.middle, change.leaf
+    above = qualified(middle.schema, middle.name)
+    low = qualified(leaf.schema, leaf.name)
+    swap = [
+        f"ALTER TABLE {above} DETACH PARTITION {low};",
+        f"DROP TABLE {above};",
+        f"ALTER TABLE {low} RENAME TO {quote(middle.name)};",
+        f"ALTER TABLE {change.parent.sql} ATTACH PARTITION {above} {middle.bound};",
+    ]
+    names = [
+        f"ALTER INDEX {qualified(leaf.schema, old)} RENAME TO {quote(new)};"
+        for old, new in change.indexes
+        if old != new
+    ]
+    return swap, [f"ALTER TABLE {above} DROP CONSTRAINT {BOUND};", *names]
+
+
+def _put_in(writer: Writer, change: FlattenLevel) -> tuple[list[str], list[str]]:
+    """The statements that make the level again over the leaf, and those that follow."""
+    middle, leaf = change.middle, change.leaf
+    above = qualified(middle.schema, middle.name)
+    low = qualified(leaf.schema, leaf.name)
+    swap = [
+        f"ALTER TABLE {change.parent.sql} DETACH PARTITION {above};",
+        f"ALTER TABLE {above} RENAME TO {quote(leaf.name)};",
+        *(
+            f"ALTER INDEX {qualified(leaf.schema, new)} RENAME TO {quote(old)};"
+            for old, new in change.indexes
+            if old != new
+        ),
+        split_table(
+            above, change.parent.sql, middle, change.above.encodings, options=middle.options
+        ),
+        f"ALTER TABLE {above} OWNER TO {quote(middle.owner)};",
+        call("strip", literal(above)),
+        *grant_statements(above, middle.grants),
+        *writer.table_indexes(above, change.above.indexes),
+        f"ALTER TABLE {above} ATTACH PARTITION {low} {leaf.bound};",
+        f"ALTER TABLE {change.parent.sql} ATTACH PARTITION {above} {middle.bound};",
+    ]
+    return swap, [
+        f"ALTER TABLE {low} DROP CONSTRAINT {BOUND};",
+        *writer.index_marks(change.above),
+    ]
+
+
 def _flatten(
     writer: Writer, context: Context, change: FlattenLevel, *, done: str, whole: bool
 ) -> list[str]:
@@ -180,39 +228,7 @@ def _flatten(
         (Phase.GUARD, [*guard, f"IF NOT {made} AND NOT c.convalidated) THEN RETURN; END IF;"]),
         (Phase.PREPARE, [f"ALTER TABLE {here} VALIDATE CONSTRAINT {BOUND};"]),
     ]
-    if change.up:
-        swap = [
-            f"ALTER TABLE {above} DETACH PARTITION {low};",
-            f"DROP TABLE {above};",
-            f"ALTER TABLE {low} RENAME TO {quote(middle.name)};",
-            f"ALTER TABLE {change.parent.sql} ATTACH PARTITION {above} {middle.bound};",
-        ]
-        names = [
-            f"ALTER INDEX {qualified(leaf.schema, old)} RENAME TO {quote(new)};"
-            for old, new in change.indexes
-            if old != new
-        ]
-        finish = [f"ALTER TABLE {above} DROP CONSTRAINT {BOUND};", *names]
-    else:
-        swap = [
-            f"ALTER TABLE {change.parent.sql} DETACH PARTITION {above};",
-            f"ALTER TABLE {above} RENAME TO {quote(leaf.name)};",
-            *(
-                f"ALTER INDEX {qualified(leaf.schema, new)} RENAME TO {quote(old)};"
-                for old, new in change.indexes
-                if old != new
-            ),
-            split_table(
-                above, change.parent.sql, middle, change.above.encodings, options=middle.options
-            ),
-            f"ALTER TABLE {above} OWNER TO {quote(middle.owner)};",
-            call("strip", literal(above)),
-            *grant_statements(above, middle.grants),
-            *writer.table_indexes(above, change.above.indexes),
-            f"ALTER TABLE {above} ATTACH PARTITION {low} {leaf.bound};",
-            f"ALTER TABLE {change.parent.sql} ATTACH PARTITION {above} {middle.bound};",
-        ]
-        finish = [f"ALTER TABLE {low} DROP CONSTRAINT {BOUND};", *writer.index_marks(change.above)]
+    swap, finish = _take_out(change) if change.up else _put_in(writer, change)
     third: Phases = [
         (Phase.GUARD, guard),
         (

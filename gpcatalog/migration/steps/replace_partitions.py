@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 
-from gpcatalog.migration import subtree
+from gpcatalog.migration import subtree, swaps
 from gpcatalog.migration.classic_spelling import partition
 from gpcatalog.migration.declarative import Declarative
 from gpcatalog.migration.introspect import Grant, ProbeRunner, Relation, common_grants
@@ -102,8 +102,8 @@ class ReplacePartitions(PartitionOperation):
         if isinstance(writer, Declarative) and self.uses_server_merge(writing):
             return writer.merge_partitions(context, self, whole=writing.whole)
         if writing.request.mode is Mode.ONLINE and writing.forward:
-            return writer.online(context, self, whole=writing.whole)
-        return writer.swap(context, self, done=writing.state, whole=writing.whole)
+            return swaps.online(writer, context, self, whole=writing.whole)
+        return swaps.locked(writer, context, self, done=writing.state, whole=writing.whole)
 
     def uses_server_merge(self, writing: Writing) -> bool:
         """Whether MERGE PARTITIONS does it: the server has it, readers may wait so long, and

@@ -1,0 +1,187 @@
+"""The transactions that replace partitions by new ones: in one, while writers wait, or in several
+that copy while they go on.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpcatalog.migration.journal import SCHEMA
+from gpcatalog.migration.operations import Context
+from gpcatalog.migration.writer import Phase, Phases, Writer, array, block, call, literal
+from gpcatalog.model.names import qualified
+
+if TYPE_CHECKING:
+    from gpcatalog.migration.steps.replace_partitions import ReplacePartitions
+
+
+def _guard(
+    writer: Writer, context: Context, swap: ReplacePartitions, *, done: str, whole: bool
+) -> list[str]:
+    """Return the statements that stop the step unless its partitions are as they were planned, and
+    no larger.
+    """
+    guard = writer.guard(
+        context, swap, done=done, whole=whole, partitions=[u.relation for u in swap.gone]
+    )
+    if swap.limit_bytes is not None:
+        guard.append(call("expect_bytes", array(r.sql for r in swap.leaves), str(swap.limit_bytes)))
+    return guard
+
+
+def locked(
+    writer: Writer, context: Context, swap: ReplacePartitions, *, done: str, whole: bool
+) -> list[str]:
+    """The transactions of a swap in locked mode."""
+    stages = swap.stages
+    guard = _guard(writer, context, swap, done=done, whole=whole)
+    phases: Phases = [
+        (Phase.GUARD, [*guard, *writer.requirements(swap.needs)]),
+        (Phase.LOCK, [writer.writers_out(context, swap), *guard]),
+        (Phase.STAGE, [line for s in stages for line in writer.make_stage(context, swap, s)]),
+        (Phase.COPY, [line for s in stages for line in writer.copies(context, s)]),
+        (
+            Phase.PROVE,
+            [
+                *writer.prove_old(context, swap),
+                *writer.prove_new(context, swap),
+                *writer.compare(context, swap, swap.rows),
+            ],
+        ),
+        # building an index and ANALYZE run functions of the table's owner with the owner's
+        # rights: what they added is seen here
+        (
+            Phase.INDEX,
+            [
+                *(line for s in stages for line in [*writer.indexes(s), writer.statistics(s)]),
+                writer.trusted(context, swap),
+            ],
+        ),
+        *writer.exchange(context, swap),
+        (Phase.NOTE, writer.note(context, swap, done)),
+    ]
+    return [*writer.before(context, swap, done), block(phases)]
+
+
+def online(writer: Writer, context: Context, swap: ReplacePartitions, *, whole: bool) -> list[str]:
+    """The transactions of a swap in online mode: build, copy, index, then look again under the
+    lock and swap.
+    """
+    guard = _guard(writer, context, swap, done="done", whole=whole)
+    return [
+        *writer.before(context, swap, "done"),
+        block(_build(writer, context, swap, guard)),
+        block(_copy(writer, context, swap)),
+        block(_index(writer, context, swap)),
+        block(_swap(writer, context, swap, guard)),
+    ]
+
+
+def _unless(context: Context, swap: ReplacePartitions, condition: str) -> str:
+    """The statement that ends a transaction whose step is in such a state."""
+    state = f"{SCHEMA}.state({literal(context.plan)}, {literal(swap.id)})"
+    return f"IF {state} {condition} THEN RETURN; END IF;"
+
+
+def _noted(context: Context, swap: ReplacePartitions, word: str) -> list[str]:
+    """The statement that stores how far the step has come."""
+    plan, step, root = literal(context.plan), literal(swap.id), literal(context.root.sql)
+    return [call("note", plan, step, literal(word), root, "began")]
+
+
+def _build(writer: Writer, context: Context, swap: ReplacePartitions, guard: list[str]) -> Phases:
+    """The first transaction: empty tables beside the leaves."""
+    return [
+        (
+            Phase.GUARD,
+            [
+                *guard,
+                _unless(context, swap, "IN ('staged', 'copied', 'built')"),
+                *writer.requirements(swap.needs),
+            ],
+        ),
+        (
+            Phase.STAGE,
+            [line for s in swap.stages for line in writer.make_stage(context, swap, s)],
+        ),
+        (Phase.NOTE, _noted(context, swap, "staged")),
+    ]
+
+
+def _copy(writer: Writer, context: Context, swap: ReplacePartitions) -> Phases:
+    """The second transaction: the rows, while writers go on."""
+    return [
+        (
+            Phase.GUARD,
+            [_unless(context, swap, "<> 'staged'"), writer.trusted(context, swap)],
+        ),
+        # before the copy: what changes a leaf from now on makes it differ when it is looked at
+        # again
+        (
+            Phase.PROVE,
+            [writer.tally(context, swap, "copied", r.sql, f"ONLY {r.sql}") for r in swap.leaves],
+        ),
+        (Phase.COPY, [line for s in swap.stages for line in writer.copies(context, s)]),
+        (Phase.NOTE, _noted(context, swap, "copied")),
+    ]
+
+
+def _index(writer: Writer, context: Context, swap: ReplacePartitions) -> Phases:
+    """The third transaction: indexes and statistics, while writers go on."""
+    return [
+        (
+            Phase.GUARD,
+            [_unless(context, swap, "<> 'copied'"), writer.trusted(context, swap)],
+        ),
+        (
+            Phase.INDEX,
+            [line for s in swap.stages for line in [*writer.indexes(s), writer.statistics(s)]],
+        ),
+        (Phase.NOTE, _noted(context, swap, "built")),
+    ]
+
+
+def _copied_again(writer: Writer, context: Context, swap: ReplacePartitions) -> list[str]:
+    """The statements that copy once more the leaves that have changed since they were copied."""
+    plan, step = literal(context.plan), literal(swap.id)
+    columns = ", ".join(context.copied)
+    again = writer.prove_old(context, swap)
+    for stage in swap.stages:
+        table = qualified(stage.schema, stage.name)
+        for (source, _), piece in zip(stage.sources, stage.slices, strict=True):
+            again.append(
+                f"IF {SCHEMA}.differs({plan}, {step}, {literal(source)}) THEN DELETE FROM"
+                f" {table} WHERE {piece}; INSERT INTO {table} ({columns}) SELECT {columns} FROM"
+                f" ONLY {source}; END IF;"
+            )
+    return again
+
+
+def _swap(writer: Writer, context: Context, swap: ReplacePartitions, guard: list[str]) -> Phases:
+    """The last transaction: writers wait, what has changed is copied again, then the swap."""
+    plan, step = literal(context.plan), literal(swap.id)
+    tables = [qualified(s.schema, s.name) for s in swap.stages]
+    # a row that was copied and gone again before its leaf was looked at makes no leaf differ:
+    # then all of them are copied once more
+    once_more = [
+        *(f"TRUNCATE TABLE ONLY {table};" for table in tables),
+        *(line for s in swap.stages for line in writer.copies(context, s)),
+        *writer.prove_new(context, swap),
+    ]
+    return [
+        (Phase.GUARD, guard),
+        (Phase.LOCK, [writer.writers_out(context, swap), *guard]),
+        (Phase.RECHECK, _copied_again(writer, context, swap)),
+        (
+            Phase.PROVE,
+            [
+                *writer.prove_new(context, swap),
+                f"IF NOT {SCHEMA}.alike({plan}, {step}, 'old', 'new') THEN",
+                *("    " + line for line in once_more),
+                "END IF;",
+                *writer.compare(context, swap, swap.rows),
+            ],
+        ),
+        *writer.exchange(context, swap),
+        (Phase.NOTE, writer.note(context, swap, "done")),
+    ]
