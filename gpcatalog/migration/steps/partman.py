@@ -5,6 +5,7 @@ fills the gap to the first of them.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import msgspec
 
@@ -47,27 +48,25 @@ class PartmanReconfigure(Operation):
         return _reconfigure(context, self, done=writing.state)
 
 
-def _translate(live: LiveTable, step: op.Reconfigure, ask: ProbeRunner) -> Translation:
-    """pg_partman's configuration follows the plan."""
-    if not any(isinstance(s, op.Merge) for s in live.accepted):
-        raise Refusal("the merges that it would follow are refused")
-    home = ask("partman_home")
-    if not home:
-        raise Refusal("pg_partman is not installed any more")
-    version = int(str(home[0]["version"]).split(".")[0])
-    if version not in (4, 5):
-        raise Refusal(f"pg_partman {home[0]['version']}: 4 and 5 are known")
+def _configuration(
+    live: LiveTable, step: op.Reconfigure, ask: ProbeRunner, home: dict[str, Any]
+) -> dict[str, Any]:
+    """The table's row of part_config. Raises Refusal where it has none, or one that the step cannot
+    change.
+
+    home: row of the probe partman_home
+    """
     row = next(
         (
             r
-            for r in ask("partman", schema=home[0]["schema"], schema_name=home[0]["schema_name"])
+            for r in ask("partman", schema=home["schema"], schema_name=home["schema_name"])
             if r["root"] == live.table.root.oid
         ),
         None,
     )
     if row is None:
         raise Refusal("changed since it was planned: pg_partman no longer maintains it")
-    now = msgspec.json.decode(row["detail"])
+    now: dict[str, Any] = msgspec.json.decode(row["detail"])
     if str(now["partition_interval"]) != step.now.get("partition_interval"):
         raise Refusal(f"changed since it was planned: its interval is {now['partition_interval']}")
     if now["partition_type"] not in ("native", "range"):
@@ -81,6 +80,20 @@ def _translate(live: LiveTable, step: op.Reconfigure, ask: ProbeRunner) -> Trans
             "pg_partman maintains several levels of it: part_config_sub would have to follow, which"
             " is not tried"
         )
+    return now
+
+
+def _translate(live: LiveTable, step: op.Reconfigure, ask: ProbeRunner) -> Translation:
+    """pg_partman's configuration follows the plan."""
+    if not any(isinstance(s, op.Merge) for s in live.accepted):
+        raise Refusal("the merges that it would follow are refused")
+    home = ask("partman_home")
+    if not home:
+        raise Refusal("pg_partman is not installed any more")
+    version = int(str(home[0]["version"]).split(".")[0])
+    if version not in (4, 5):
+        raise Refusal(f"pg_partman {home[0]['version']}: 4 and 5 are known")
+    now = _configuration(live, step, ask, home[0])
     interval = step.wanted["partition_interval"]
     time = interval in UNITS
     if not time and not interval.isdigit():
@@ -178,31 +191,14 @@ def _reconfigure(context: Context, change: PartmanReconfigure, *, done: str) -> 
 
 
 def _forward(change: PartmanReconfigure) -> list[str]:
-    home, table = change.home, literal(change.table)
-    now, wanted = dict(change.now), dict(change.wanted)
-    interval = wanted["partition_interval"]
-    kind = "interval" if change.time else "bigint"
-    old, new = f"c.partition_interval::{kind}", f"{literal(interval)}::{kind}"
-    root, schema, name = change.root.sql, literal(change.root.schema), literal(change.root.name)
-    whole = f"{literal(str(now['partition_interval']))}::{kind}"
-    ratio = (
-        f"extract(epoch FROM {old}) / extract(epoch FROM {new})"
-        if change.time
-        else f"{old}::numeric / {new}"
-    )
-    found = [
-        f"IF {old} <> {whole} THEN",
-        (
-            "    RAISE EXCEPTION 'changed since it was planned: pg_partman''s interval is % and"
-            f" was %', c.partition_interval, {literal(str(now['partition_interval']))};"
-        ),
-        "END IF;",
-        # its template says what a new partition has besides; a missing one is passed over by
-        # maintenance without a word
-        "IF c.template_table IS NOT NULL AND pg_catalog.to_regclass(c.template_table) IS NULL THEN",
-        "    RAISE EXCEPTION 'pg_partman''s template table % is gone', c.template_table;",
-        "END IF;",
-        lock_from_readers([root]),
+    """The statements that set the new grain, behind a partition that fills the gap to its first
+    whole cell.
+    """
+    interval = literal(dict(change.wanted)["partition_interval"])
+    new = f"{interval}::{'interval' if change.time else 'bigint'}"
+    return [
+        *_as_planned(change),
+        lock_from_readers([change.root.sql]),
         # boundaries as pg_partman will reckon them: by the time zone of the server, not of this
         # session
         "EXECUTE 'SET LOCAL TimeZone TO DEFAULT';",
@@ -210,50 +206,90 @@ def _forward(change: PartmanReconfigure) -> list[str]:
             "-- swap: one partition up to the first whole cell of the new grain, the configuration,"
             " and that cell"
         ),
+        *_last_end(change),
+        *_first_cell(change, new),
+        *_filler(change),
+        *_configured(change, new),
+        *_first_partition(change),
+        "PERFORM pg_catalog.set_config('TimeZone', 'UTC', true);",
     ]
+
+
+def _as_planned(change: PartmanReconfigure) -> list[str]:
+    """The statements that stop the step where the interval is another, or the template gone."""
+    kind = "interval" if change.time else "bigint"
+    planned = literal(str(dict(change.now)["partition_interval"]))
+    return [
+        f"IF c.partition_interval::{kind} <> {planned}::{kind} THEN",
+        (
+            "    RAISE EXCEPTION 'changed since it was planned: pg_partman''s interval is % and"
+            f" was %', c.partition_interval, {planned};"
+        ),
+        "END IF;",
+        # its template says what a new partition has besides; a missing one is passed over by
+        # maintenance without a word
+        "IF c.template_table IS NOT NULL AND pg_catalog.to_regclass(c.template_table) IS NULL THEN",
+        "    RAISE EXCEPTION 'pg_partman''s template table % is gone', c.template_table;",
+        "END IF;",
+    ]
+
+
+def _last_end(change: PartmanReconfigure) -> list[str]:
+    """The statements that find where the last partition ends: `last_end`."""
     ends = (
         "(pg_catalog.regexp_match(pg_catalog.pg_get_expr(p.relpartbound, 0), $r$TO"
         " \\('?([^')]+)'?\\)$r$))[1]"
     )
     value = "timestamptz" if change.time else "bigint"
-    found += [
+    return [
         f"SELECT pg_catalog.max({ends}::{value})::text INTO last_end",
         "  FROM pg_catalog.pg_inherits i JOIN pg_catalog.pg_class p ON p.oid = i.inhrelid",
         (
-            f" WHERE i.inhparent = {literal(root)}::pg_catalog.regclass AND"
+            f" WHERE i.inhparent = {literal(change.root.sql)}::pg_catalog.regclass AND"
             " pg_catalog.pg_get_expr(p.relpartbound, 0) <> 'DEFAULT'"
         ),
         "       AND pg_catalog.pg_get_expr(p.relpartbound, 0) NOT LIKE '%(MAXVALUE)';",
+        (
+            "IF last_end IS NULL THEN RAISE EXCEPTION 'no partition with an end: nothing tells"
+            " where the new grain begins'; END IF;"
+        ),
     ]
-    found.append(
-        "IF last_end IS NULL THEN RAISE EXCEPTION 'no partition with an end: nothing tells where"
-        " the new grain begins'; END IF;"
-    )
-    if change.time:
-        unit = UNITS[interval]
-        found += [
-            f"first_new := pg_catalog.date_trunc({literal(unit)}, last_end::timestamptz)::text;",
-            (
-                "IF first_new::timestamptz < last_end::timestamptz THEN first_new :="
-                f" (first_new::timestamptz + {new})::text; END IF;"
-            ),
-            "filler := pg_catalog.to_char(last_end::timestamptz, c.datetime_string);",
-        ]
-    else:
-        found += [
+
+
+def _first_cell(change: PartmanReconfigure, new: str) -> list[str]:
+    """The statements that find where the first whole cell begins, `first_new`, and what the
+    partition before it is called by, `filler`. new: the interval, as SQL
+    """
+    if not change.time:
+        return [
             f"first_new := (pg_catalog.ceil(last_end::numeric / {new}) * {new})::bigint::text;",
             "filler := last_end;",
         ]
-    found += [
+    unit = UNITS[dict(change.wanted)["partition_interval"]]
+    return [
+        f"first_new := pg_catalog.date_trunc({literal(unit)}, last_end::timestamptz)::text;",
+        (
+            "IF first_new::timestamptz < last_end::timestamptz THEN first_new :="
+            f" (first_new::timestamptz + {new})::text; END IF;"
+        ),
+        "filler := pg_catalog.to_char(last_end::timestamptz, c.datetime_string);",
+    ]
+
+
+def _filler(change: PartmanReconfigure) -> list[str]:
+    """The statements that make a partition up to the first whole cell, where there is a gap."""
+    home, table, root = change.home, literal(change.table), change.root
+    schema, name = literal(root.schema), literal(root.name)
+    return [
         "IF first_new <> last_end THEN",
         f"    filler := {home}.check_name_length({name}, filler, true);",
         (
             "    EXECUTE pg_catalog.format('CREATE TABLE %I.%I PARTITION OF %s FOR VALUES FROM (%L)"
             " TO (%L)',"
         ),
-        f"                              {schema}, filler, {literal(root)}, last_end, first_new);",
+        f"                              {schema}, filler, {literal(root.sql)}, last_end, first_new);",
         "    EXECUTE pg_catalog.format('ALTER TABLE %I.%I OWNER TO %I',",
-        f"                              {schema}, filler, {literal(change.root.owner)});",
+        f"                              {schema}, filler, {literal(root.owner)});",
         f"    PERFORM {home}.inherit_template_properties({table}, {schema}, filler);",
         (
             f"    IF c.inherit_privileges THEN PERFORM {home}.apply_privileges({schema}, {name},"
@@ -261,6 +297,17 @@ def _forward(change: PartmanReconfigure) -> list[str]:
         ),
         "END IF;",
     ]
+
+
+def _configured(change: PartmanReconfigure, new: str) -> list[str]:
+    """The statement that sets the new configuration; new: the interval, as SQL."""
+    wanted = dict(change.wanted)
+    old = f"c.partition_interval::{'interval' if change.time else 'bigint'}"
+    ratio = (
+        f"extract(epoch FROM {old}) / extract(epoch FROM {new})"
+        if change.time
+        else f"{old}::numeric / {new}"
+    )
     # as far ahead as before, unless the plan says how many
     ahead = (
         f"GREATEST(1, pg_catalog.ceil(c.premake * {ratio}))"
@@ -271,23 +318,33 @@ def _forward(change: PartmanReconfigure) -> list[str]:
     if change.time and change.version >= 5:
         sets.append(
             "datetime_string = (SELECT x.datetime_string FROM"
-            f" {home}.calculate_time_partition_info({new}, first_new::timestamptz) x)"
+            f" {change.home}.calculate_time_partition_info({new}, first_new::timestamptz) x)"
         )
     elif change.time:
-        sets.append(f"datetime_string = {literal(SUFFIXES[UNITS[interval]])}")
+        sets.append(f"datetime_string = {literal(SUFFIXES[UNITS[wanted['partition_interval']]])}")
     if "retention" in wanted:
         sets.append(f"retention = {literal(wanted['retention'])}")
+    return [
+        f"UPDATE {change.home}.part_config SET {', '.join(sets)} WHERE parent_table ="
+        f" {literal(change.table)};"
+    ]
+
+
+def _first_partition(change: PartmanReconfigure) -> list[str]:
+    """The statements that let pg_partman make the first partition of the new grain, and look for
+    it.
+    """
     maker, made = (
         ("create_partition_time", "timestamptz")
         if change.time
         else ("create_partition_id", "bigint")
     )
-    found += [
-        f"UPDATE {home}.part_config SET {', '.join(sets)} WHERE parent_table = {table};",
-        f"PERFORM {home}.{maker}({table}, ARRAY[first_new]::{made}[]);",
+    return [
+        f"PERFORM {change.home}.{maker}({literal(change.table)}, ARRAY[first_new]::{made}[]);",
         (
             "IF NOT EXISTS (SELECT 1 FROM"
-            f" {SCHEMA}.partitions({literal(root)}::pg_catalog.regclass) p WHERE p.bound LIKE"
+            f" {SCHEMA}.partitions({literal(change.root.sql)}::pg_catalog.regclass) p WHERE p.bound"
+            " LIKE"
         ),
         (
             "               'FOR VALUES FROM (%' AND pg_catalog.strpos(p.bound,"
@@ -295,6 +352,4 @@ def _forward(change: PartmanReconfigure) -> list[str]:
         ),
         "    RAISE EXCEPTION 'pg_partman made no partition from %', first_new;",
         "END IF;",
-        "PERFORM pg_catalog.set_config('TimeZone', 'UTC', true);",
     ]
-    return found
