@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from gpcatalog.audit.report import CatalogRow, Report
@@ -101,37 +102,14 @@ def _no_event_triggers(report: Report) -> list[str]:
     ]
 
 
-def script(report: Report) -> str:
-    """The script: a head that says what, why, locks and time, then the statements in the documented
-    order.
+def _comment(lines: Iterable[str]) -> list[str]:
+    """Lines as SQL comments; nothing in them can end the comment."""
+    return [f"-- {printable(line)}".rstrip() for line in lines]
 
-    Nothing to do gives a script that says so and holds no statement.
-    """
-    todo = treatments(report)
-    server = report.server
-    head = [
-        f"Catalog maintenance of database {server.database}, {server.product} {server.version}",
-        (
-            f"written by gpcatalog {report.taken.gpcatalog_version} from snapshot"
-            f" {report.taken.snapshot_id} of {report.taken.taken_at:%Y-%m-%d %H:%M} UTC"
-        ),
-        "",
-    ]
-    if not todo:
-        head.append("No catalog has enough reclaimable bytes to be worth its locks: nothing to do.")
-        return "".join(f"-- {printable(line)}".rstrip() + "\n" for line in head)
-    slow, median, fast = rates()
-    full = [t for t in todo if t.full]
-    live = sum(t.needed for t in full) or sum(t.needed for t in todo)
-    head += [
-        (
-            f"Gives back about {size(sum(t.reclaimable for t in todo))} on the worst instance"
-            " (estimate from sampled widths)."
-        ),
-        "Run as superuser or owner of the database, outside a transaction block:",
-        "    psql -X -v ON_ERROR_STOP=1 -f FILE",
-        "It may be stopped and run again at any point: every statement stands by itself.",
-        "",
+
+def _locks(full: list[Treatment]) -> list[str]:
+    """What the statements keep out; full: catalogs that get VACUUM FULL."""
+    found = [
         "Locks:",
         (
             "  REINDEX      keeps out writers of that catalog (all DDL) and readers that need the"
@@ -140,7 +118,7 @@ def script(report: Report) -> str:
         "  VACUUM       keeps out nobody but another VACUUM",
     ]
     if full:
-        head += [
+        found += [
             (
                 "  VACUUM FULL  AccessExclusive on the catalog: every statement that must be"
                 " planned waits, so it needs a quiet"
@@ -150,8 +128,13 @@ def script(report: Report) -> str:
             "Catalogs that get VACUUM FULL: "
             + ", ".join(f"{t.relation} ({t.bloat:.1f} ×)" for t in full),
         ]
-    head += [
-        "",
+    return found
+
+
+def _time(live: int) -> list[str]:
+    """How long it takes, from the bytes of live rows and indexes on one instance."""
+    slow, median, fast = rates()
+    return [
         (
             f"Estimated time: {duration(live / median)} ({duration(live / fast)} to"
             f" {duration(live / slow)}), as {size(live)} of live rows and indexes an instance at"
@@ -161,6 +144,24 @@ def script(report: Report) -> str:
             f"({limits.VACUUM_FULL_SOURCE}: time follows the live size and the disks, not the"
             " bloat). Segments work side by side."
         ),
+    ]
+
+
+def _head(report: Report, todo: list[Treatment]) -> list[str]:
+    """What the script does, why, its locks and its time, as lines."""
+    full = [t for t in todo if t.full]
+    head = [
+        (
+            f"Gives back about {size(sum(t.reclaimable for t in todo))} on the worst instance"
+            " (estimate from sampled widths)."
+        ),
+        "Run as superuser or owner of the database, outside a transaction block:",
+        "    psql -X -v ON_ERROR_STOP=1 -f FILE",
+        "It may be stopped and run again at any point: every statement stands by itself.",
+        "",
+        *_locks(full),
+        "",
+        *_time(sum(t.needed for t in full) or sum(t.needed for t in todo)),
     ]
     if any(h.xid_age for h in report.holders):
         oldest = max(report.holders, key=lambda h: h.xid_age or 0)
@@ -172,9 +173,12 @@ def script(report: Report) -> str:
             ),
             "what it still sees cannot be removed by VACUUM.",
         ]
-    lines = [f"-- {printable(line)}".rstrip() for line in head]
-    lines += [
-        "",
+    return head
+
+
+def _statements(report: Report, todo: list[Treatment]) -> list[str]:
+    """Settings, then indexes, dead rows and statistics."""
+    lines = [
         "SET statement_timeout = 0;",
         (
             "-- a lock that is not had within this time ends the script; run it again in a quieter"
@@ -199,4 +203,28 @@ def script(report: Report) -> str:
         )
     lines += ["", "-- 3. statistics"]
     lines += [f"ANALYZE {qualified('pg_catalog', t.relation)};" for t in todo]
+    return lines
+
+
+def script(report: Report) -> str:
+    """The script: a head that says what, why, locks and time, then the statements in the documented
+    order.
+
+    Nothing to do gives a script that says so and holds no statement.
+    """
+    todo = treatments(report)
+    server = report.server
+    title = [
+        f"Catalog maintenance of database {server.database}, {server.product} {server.version}",
+        (
+            f"written by gpcatalog {report.taken.gpcatalog_version} from snapshot"
+            f" {report.taken.snapshot_id} of {report.taken.taken_at:%Y-%m-%d %H:%M} UTC"
+        ),
+        "",
+    ]
+    if todo:
+        lines = [*_comment([*title, *_head(report, todo)]), "", *_statements(report, todo)]
+    else:
+        nothing = "No catalog has enough reclaimable bytes to be worth its locks: nothing to do."
+        lines = _comment([*title, nothing])
     return "\n".join(lines) + "\n"
