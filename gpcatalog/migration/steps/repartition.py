@@ -1,0 +1,404 @@
+"""The rollback of Unpartition: a table without partitions is partitioned again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from gpcatalog.migration import subtree
+from gpcatalog.migration.classic_spelling import DEFAULT_ENCODING, without_encodings
+from gpcatalog.migration.declarative import REPLICA_IDENTITY, split_table
+from gpcatalog.migration.introspect import Grant, ProbeRunner, Relation, Table, quote_ident_always
+from gpcatalog.migration.live_table import LiveTable
+from gpcatalog.migration.naming import options_of
+from gpcatalog.migration.operations import (
+    Context,
+    IntermediatePartition,
+    Operation,
+    StagingTable,
+    Writing,
+)
+from gpcatalog.migration.template_text import elements, set_template
+from gpcatalog.migration.traits import PropertyStatements, brought_along
+from gpcatalog.migration.writer import (
+    EXCLUSIVE_SINCE,
+    Phase,
+    Phases,
+    Writer,
+    array,
+    block,
+    call,
+    grant_statements,
+    index_properties,
+    literal,
+    lock_from_readers,
+    lock_from_writers,
+)
+from gpcatalog.model.names import qualified, quote_literal
+from gpcatalog.model.names import quote_ident as quote
+from gpcatalog.model.traits import Traits
+
+if TYPE_CHECKING:
+    from gpcatalog.migration.steps.unpartition import Unpartition
+
+
+@dataclass(frozen=True, kw_only=True)
+class Repartition(Operation):
+    """A table without partitions becomes partitioned again: the rollback of Unpartition.
+
+    plain:    the operation that it undoes; name: of the partitioned table while it is built
+    stages:   its leaves, in the order of `leaves` of `plain`; on Greenplum 6 none, there
+              `definition` has them all
+    definition: Greenplum 6: PARTITION BY … as the server spelled it
+    templates:  elements of the subpartition templates, deepest level first, each behind the table
+                or partition that gets it
+    options, encodings: of the root, as SQL; middles: the partitions between it and the leaves
+    dress: of the root; not_valid: statements that add constraints behind the rows, which need not
+           satisfy them
+    """
+
+    plain: Unpartition
+    name: str
+    stages: tuple[StagingTable, ...] = ()
+    definition: str = ""
+    templates: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    options: tuple[tuple[str, str], ...] = ()
+    encodings: tuple[tuple[str, str], ...] = ()
+    middles: tuple[IntermediatePartition, ...] = ()
+    dress: PropertyStatements = field(default_factory=PropertyStatements)
+    not_valid: tuple[str, ...] = ()
+
+    def summary(self) -> str:
+        return f"partition {self.plain.root.name} again"
+
+    def details(self) -> list[str]:
+        return [
+            f"  one plain table → {len(self.plain.leaves)} leaves; a row that none of them takes"
+            " stops it"
+        ]
+
+    def grants(self) -> Sequence[Grant]:
+        return [g for r in (self.plain.root, *self.plain.gone) for g in r.grants]
+
+    def transactions(self, writer: Writer, context: Context, writing: Writing) -> list[str]:
+        return _repartition_sql(writer, context, self)
+
+
+def repartition(
+    live: LiveTable, forward: Unpartition, digest: str, ask: ProbeRunner
+) -> Repartition | None:
+    """What makes it partitioned again; None where the server cannot be told how in one
+    transaction.
+    """
+    table, root = live.table, forward.root
+    if live.classic and any(
+        not k for r in table.relations.values() if r.kind != "leaf" for k in r.key
+    ):
+        return None  # split by an expression, which its name does not tell
+    own = table.traits[root.oid]
+    later = _added_later(own)
+    back = Repartition(
+        id=f"undo-{forward.id}",
+        title=f"rollback: {forward.title}",
+        plain=forward,
+        name=f"gpr_{digest}_t",
+        options=options_of(root.options),
+        encodings=(
+            live.encodings(table.columns[root.oid])
+            if "ao_column" in (root.storage, root.access_method)
+            else ()
+        ),
+        not_valid=tuple(_not_valid(root, later)),
+        dress=live.property_statements(
+            root.schema,
+            f"gpr_{digest}_t",
+            root.name,
+            brought_along(own, classic=live.classic),
+            {k: v for k, v in own.items() if k not in later},
+        ),
+    )
+    if live.classic:
+        return _classic_again(live, back, ask)
+    stages = tuple(
+        live.as_it_was(f"gpr_{digest}_{n}", leaf, root, without=later.keys())
+        for n, leaf in enumerate(forward.leaves, 1)
+    )
+    middles = subtree.middles(table, root, {})[1:]
+    return replace(back, stages=stages, middles=middles, templates=_templates(table))
+
+
+def _added_later(own: Traits) -> Traits:
+    """Constraints that rows need not satisfy, with their comments: they are added once the rows are
+    there, to the root and so to all partitions.
+    """
+    constraints = {
+        k: v for k, v in own.items() if k[0] in ("check", "not null") and v.endswith("NOT VALID")
+    }
+    comments = {
+        k: v for k, v in own.items() if k[0] == "check comment" and ("check", k[1]) in constraints
+    }
+    return {**constraints, **comments}
+
+
+def _not_valid(root: Relation, later: Traits) -> list[str]:
+    """The statements that add these constraints, then their comments."""
+    return [
+        f"ALTER TABLE {root.sql} ADD "
+        + (f"CONSTRAINT {quote_ident_always(name)} " if what == "check" else "")
+        + f"{text};"
+        for (what, name), text in later.items()
+        if what != "check comment"
+    ] + [
+        f"COMMENT ON CONSTRAINT {quote_ident_always(name)} ON {root.sql} IS {quote_literal(text)};"
+        for (what, name), text in later.items()
+        if what == "check comment"
+    ]
+
+
+def _classic_again(live: LiveTable, back: Repartition, ask: ProbeRunner) -> Repartition | None:
+    """The rollback with Greenplum 6's own definition of the partitions; None where that does not
+    say all.
+    """
+    relations = live.table.relations.values()
+    if any(r.owner != live.table.root.owner for r in relations):
+        return None  # Greenplum 6 gives no partition an owner of its own
+    (row,) = ask("migration_definition", root=str(live.table.root.oid))
+    definition = row["definition"]
+    if _rows_below_columns(live):
+        # Greenplum 6 does not accept its own definition then, as it passes encodings on to what
+        # is below; it needs none to get
+        # the same columns where all are the default ones
+        if {c.encoding for r in relations for c in live.table.columns.get(r.oid, ())} - {
+            "",
+            DEFAULT_ENCODING,
+        }:
+            return None
+        definition, back = without_encodings(definition), replace(back, encodings=())
+    return replace(back, definition=definition, templates=live.templates_now(ask))
+
+
+def _templates(table: Table) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Subpartition templates, deepest level first, of the newest partition of each level."""
+    newest = {
+        r.level: r
+        for r in sorted(table.relations.values(), key=lambda r: r.oid)
+        if r.has_template and r.level
+    }
+    templates = []
+    for _, r in sorted(newest.items(), reverse=True):
+        # the template of a level belongs to what is split into the partitions that get it below
+        # them
+        above = table.relations[r.parent] if r.parent else table.root
+        templates.append((above.sql, elements(table, r, (), classic=False)[0]))
+    return tuple(templates)
+
+
+def _rows_below_columns(live: LiveTable) -> bool:
+    """Whether something below a column-oriented partition is stored in another way."""
+    relations = live.table.relations
+    return any(
+        r.level > 1
+        and r.parent
+        and relations[r.parent].storage == "ao_column"
+        and r.storage != "ao_column"
+        for r in relations.values()
+    )
+
+
+def _repartition_sql(writer: Writer, context: Context, change: Repartition) -> list[str]:
+    """The transaction that makes the partitioned table again: all rows are copied while writers
+    wait, and proven.
+    """
+    was = change.plain
+    root = was.root
+    aside = qualified(root.schema, change.name)
+    guard = writer.guard(context, change, done="undone", whole=False, partitions=[])
+    columns = ", ".join(context.copied)
+    made, finish = (
+        _parted_classic(change, aside)
+        if change.definition
+        else _parted_declarative(writer, context, change, aside)
+    )
+    finish += [set_template(table, elements) for table, elements in change.templates]
+    # rows are about to be written through keys, indexes and checks that were made from text
+    made.append(
+        call(
+            "expect_trusted",
+            array([root.sql, aside, *(r.sql for r in was.gone if not change.definition)]),
+            array([aside]),
+        )
+    )
+    names = [*_root_indexes(was), *change.not_valid, *_root_statistics(root, change)]
+    phases: Phases = [
+        (Phase.GUARD, guard),
+        (
+            Phase.LOCK,
+            [
+                lock_from_writers([root.sql]),
+                *guard,
+            ],
+        ),
+        (Phase.STAGE, made),
+        (Phase.COPY, [f"INSERT INTO {aside} ({columns}) SELECT {columns} FROM ONLY {root.sql};"]),
+        (
+            Phase.PROVE,
+            [
+                writer.tally(context, change, "old", root.sql, f"ONLY {root.sql}"),
+                writer.tally(context, change, "new", root.sql, aside),
+                *writer.compare(context, change),
+            ],
+        ),
+        (Phase.PREPARE, _described(was, aside)),
+        (
+            Phase.EXCLUSIVE,
+            [
+                lock_from_readers([root.sql]),
+                EXCLUSIVE_SINCE,
+            ],
+        ),
+        (
+            Phase.SWAP,
+            was.in_its_place(aside),
+        ),
+        # names of indexes are free only now; what the leaves have is taken over
+        (Phase.FINISH, [*names, *finish]),
+        (Phase.NOTE, writer.note(context, change, "undone")),
+    ]
+    return [block(phases)]
+
+
+def _described(was: Unpartition, aside: str) -> list[str]:
+    """The statements that give the table built aside its comments and statistics targets."""
+    root = was.root
+    return [
+        *([f"COMMENT ON TABLE {aside} IS {literal(root.comment)};"] if root.comment else []),
+        *was.column_comments(aside),
+        *(
+            f"ALTER TABLE {aside} ALTER COLUMN {column} SET STATISTICS {target};"
+            for column, target in was.stage.statistics
+        ),
+    ]
+
+
+def _root_indexes(was: Unpartition) -> list[str]:
+    """The statements that make the indexes of the partitioned table, and its replica identity."""
+    root = was.root
+    names: list[str] = []
+    for index, final in was.stage.indexes:
+        if index.constraint_kind:
+            names.append(
+                f"ALTER TABLE {root.sql} ADD CONSTRAINT {quote(final)}"
+                f" {index.constraint_definition};"
+            )
+        else:
+            names.append(
+                f"CREATE {'UNIQUE ' if index.unique else ''}INDEX {quote(final)} ON {root.sql}"
+                f" {index.body};"
+            )
+        if index.comment:
+            names.append(
+                f"COMMENT ON INDEX {qualified(root.schema, final)} IS {literal(index.comment)};"
+            )
+        names += index_properties(index, qualified(root.schema, final), root.sql, final)
+        if index.replica_identity:
+            names.append(f"ALTER TABLE {root.sql} REPLICA IDENTITY USING INDEX {quote(final)};")
+    if root.replica_identity in REPLICA_IDENTITY:
+        names.append(
+            f"ALTER TABLE {root.sql} REPLICA IDENTITY {REPLICA_IDENTITY[root.replica_identity]};"
+        )
+    return names
+
+
+def _root_statistics(root: Relation, change: Repartition) -> list[str]:
+    """Statistics objects of the partitioned table: those of the plain one went with it."""
+    found = []
+    for s in change.dress.statistics:
+        name = qualified(s.schema, s.name)
+        found.append(f"CREATE STATISTICS {name}{s.of} FROM {root.sql};")
+        found += [f"ALTER STATISTICS {name} SET STATISTICS {s.target};"] if s.target else []
+        found.append(f"ALTER STATISTICS {name} OWNER TO {quote(root.owner)};")
+        found += [f"COMMENT ON STATISTICS {name} IS {literal(s.comment)};"] if s.comment else []
+    return found
+
+
+def _owned(relation: str, like: Relation) -> list[str]:
+    owner = f"ALTER TABLE {relation} OWNER TO {quote(like.owner)};"
+    return [owner, call("strip", literal(relation)), *grant_statements(relation, like.grants)]
+
+
+def _parted_classic(change: Repartition, aside: str) -> tuple[list[str], list[str]]:
+    """Greenplum 6: one statement makes all partitions, as the server spelled them; grants and
+    comments of leaves come at the end.
+    """
+    was = change.plain
+    root = was.root
+    inside = [f"LIKE {root.sql} INCLUDING DEFAULTS"]
+    inside += [f"COLUMN {column} ENCODING ({encoding})" for column, encoding in change.encodings]
+    options = ", ".join(f"{k}={v}" for k, v in change.options)
+    made = [
+        f"CREATE {'UNLOGGED ' if root.persistence == 'u' else ''}TABLE {aside}"
+        f" ({', '.join(inside)})"
+        + (f" WITH ({options})" if options else "")
+        + (f" DISTRIBUTED {root.distribution}" if root.distribution else "")
+        + f" {change.definition};",
+        *change.dress.before,
+        *_owned(aside, root),
+        *was.check_constraints(aside),
+    ]
+    finish: list[str] = []
+    for r in was.gone:  # the owner comes with the table
+        finish += _owned(r.sql, r)[1:]
+        if r.comment:
+            finish.append(f"COMMENT ON TABLE {r.sql} IS {literal(r.comment)};")
+    return made, finish
+
+
+def _parted_declarative(
+    writer: Writer, context: Context, change: Repartition, aside: str
+) -> tuple[list[str], list[str]]:
+    """Levels from the top, leaves with their indexes, each attached while it is empty."""
+    was = change.plain
+    root = was.root
+    made = [
+        split_table(
+            aside,
+            root.sql,
+            root,
+            change.encodings,
+            options=", ".join(f"{k}={v}" for k, v in change.options),
+        ),
+        call("staged", literal(context.plan), literal(change.id), literal(aside)),
+    ]
+    made += [*change.dress.before, *change.dress.late, *_owned(aside, root)]
+    at = {root.oid: aside}
+    of_middle = {m.like.oid: m for m in change.middles}
+    of_leaf = {leaf.oid: stage for leaf, stage in zip(was.leaves, change.stages, strict=True)}
+    for r in was.gone:
+        assert r.parent is not None
+        stage = of_leaf.get(r.oid)
+        if stage is None:
+            made.append(split_table(r.sql, aside, r, of_middle[r.oid].encodings, options=r.options))
+            made += _owned(r.sql, r)
+            made += [f"COMMENT ON TABLE {r.sql} IS {literal(r.comment)};"] if r.comment else []
+            made += [
+                *writer.table_indexes(r.sql, of_middle[r.oid].indexes),
+                *writer.index_marks(of_middle[r.oid]),
+            ]
+        else:
+            made += writer.make_stage(context, change, stage)
+            made += writer.seen_by_others(stage)
+            made += [
+                *stage.dress.late,
+                *grant_statements(qualified(stage.schema, stage.name), stage.grants),
+            ]
+            made += [*writer.indexes(stage), *writer.identity(stage)]
+            made.append(
+                f"ALTER TABLE {qualified(stage.schema, stage.name)} RENAME TO {quote(stage.final)};"
+            )
+            made += writer.index_names(stage)
+        made.append(f"ALTER TABLE {at[r.parent]} ATTACH PARTITION {r.sql} {r.bound};")
+        if stage is not None:
+            made += writer.own_marks(stage)
+        at[r.oid] = r.sql
+    return made, []
