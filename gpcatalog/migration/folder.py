@@ -236,14 +236,11 @@ class Folder:
             "  tried on PostgreSQL 19 beta 2",
         ]
 
-    def forward(self, work: TableMigration, name: str) -> str:
-        """Return the file that carries out the steps of one table."""
-        root = work.context.root
+    def _forecast(self, work: TableMigration) -> list[str]:
+        """What the steps of one table gain and take."""
         basis = next((b for b in self.plan.basis if b.startswith("time")), "copying rate")
         gp = self.server.greenplum
-        head = [
-            f"{root.sql}: {plural(len(work.forward), 'step')}, {count(work.leaves)} leaves fewer",
-            "",
+        found = [
             (
                 f"Gain (predicted): {count(work.gain)} catalog rows and {count(work.files)}"
                 f" files{' on each segment' if gp else ''}."
@@ -257,20 +254,17 @@ class Folder:
                 f"Takes at most {count(work.locks)} locks in one"
                 f" transaction{' on each instance' if gp else ''}."
             ),
-            *(
-                [
-                    f"No step begins unless it ends within {duration(self.request.window)} of the"
-                    " first one (estimate)."
-                ]
-                if self.request.window
-                else []
-            ),
-            "",
-            *self._locks(),
-            *self._merged_by_the_server(work),
-            "",
-            *self._role(work),
-            "",
+        ]
+        if self.request.window:
+            found.append(
+                f"No step begins unless it ends within {duration(self.request.window)} of the"
+                " first one (estimate)."
+            )
+        return found
+
+    def _running(self, work: TableMigration, name: str) -> list[str]:
+        """How the file is run, stopped and undone."""
+        return [
             (
                 f"Run 0000_prepare.sql before it:  psql -X -v ON_ERROR_STOP=1 -f {name}"
                 if self.request.runner is Runner.PSQL
@@ -289,50 +283,66 @@ class Folder:
                 for c in self._without_rollback(work)
             ),
         ]
+
+    def _remarks(self, work: TableMigration) -> list[str]:
+        """Notes of the operations, advice, and steps that were refused."""
         notes = dict.fromkeys(
             note for c in work.forward for note in c.notes(classic=self.server.classic_partitions)
         )
-        head += [line for note in notes for line in ("", note)]
+        found = [line for note in notes for line in ("", note)]
         if work.advice:
-            head += ["", *(f"Afterwards: {a}" for a in work.advice)]
-        skipped = [r for r in self.refused if r.table == root.sql]
+            found += ["", *(f"Afterwards: {a}" for a in work.advice)]
+        skipped = [r for r in self.refused if r.table == work.context.root.sql]
         if skipped:
-            head += ["", "Refused:", *(f"  {r.id}: {r.reason}" for r in skipped[:50])]
-        lines = [self._opening(head), self._settings()]
+            found += ["", "Refused:", *(f"  {r.id}: {r.reason}" for r in skipped[:50])]
+        return found
+
+    def _begin(self, work: TableMigration) -> str:
+        """The transaction that tells the journal of the steps to come."""
+        root = work.context.root
         names, bounds = [n for n, _ in work.initial], [b for _, b in work.initial]
         titles = [printable(change.summary()) for change in work.forward]
         # every part of a step counts the same: the plan estimates steps
         seconds = [work.seconds / len(work.forward) if work.forward else 0.0] * len(work.forward)
         window = self.request.window
-        lines.append(
-            proven(
-                [
-                    call("enter", literal(root.sql)),
-                    *([call("window_from_now", f"{window:.0f}")] if window is not None else []),
-                    "-- the partitions that the plan found",
-                    call(
-                        "begin",
-                        literal(work.context.plan),
-                        literal(root.sql),
-                        array(names),
-                        array(bounds),
-                        array(c.id for c in work.forward),
-                        array(titles),
-                        f"ARRAY[{', '.join(f'{s:.3f}' for s in seconds)}]::pg_catalog.float8[]",
-                    ),
-                ]
-            )
+        return proven(
+            [
+                call("enter", literal(root.sql)),
+                *([call("window_from_now", f"{window:.0f}")] if window is not None else []),
+                "-- the partitions that the plan found",
+                call(
+                    "begin",
+                    literal(work.context.plan),
+                    literal(root.sql),
+                    array(names),
+                    array(bounds),
+                    array(c.id for c in work.forward),
+                    array(titles),
+                    f"ARRAY[{', '.join(f'{s:.3f}' for s in seconds)}]::pg_catalog.float8[]",
+                ),
+            ]
         )
+
+    def forward(self, work: TableMigration, name: str) -> str:
+        """Return the file that carries out the steps of one table."""
+        root = work.context.root
+        head = [
+            f"{root.sql}: {plural(len(work.forward), 'step')}, {count(work.leaves)} leaves fewer",
+            "",
+            *self._forecast(work),
+            "",
+            *self._locks(),
+            *self._merged_by_the_server(work),
+            "",
+            *self._role(work),
+            "",
+            *self._running(work, name),
+            *self._remarks(work),
+        ]
+        lines = [self._opening(head), self._settings(), self._begin(work)]
         for n, change in enumerate(work.forward, 1):
-            lines.append(
-                "\n"
-                + comment(
-                    [
-                        f"===== {n} of {len(work.forward)} · " + self._describe(change)[0],
-                        *self._describe(change)[1:],
-                    ]
-                )
-            )
+            title, *rest = self._describe(change)
+            lines.append("\n" + comment([f"===== {n} of {len(work.forward)} · " + title, *rest]))
             lines.append(self._transactions(work, change, forward=True))
         if all(c.keeps_root() for c in work.forward):
             lines.append(

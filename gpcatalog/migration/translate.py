@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from gpcatalog.migration.introspect import (
     ProbeRunner,
+    Table,
     Unsafe,
     quote_ident_always,
     read,
@@ -17,6 +18,7 @@ from gpcatalog.migration.live_table import LiveTable
 from gpcatalog.migration.operations import RefusedStep, TableMigration
 from gpcatalog.migration.predicates import Refusal
 from gpcatalog.migration.steps import handler_of
+from gpcatalog.migration.steps.registry import Translation
 from gpcatalog.model.server import Server
 from gpcatalog.planner import operations as op
 from gpcatalog.planner.plan import TablePlan
@@ -49,17 +51,7 @@ def translate(
         return RefusedStep("", planned.name, what, "the table is gone or no longer partitioned")
     if (table.root.schema, table.root.name) != (planned.schema, planned.table):
         return RefusedStep("", planned.name, what, f"it is now called {table.root.sql}")
-    wanted = {
-        leaf.oid for s in planned.steps if not isinstance(s, op.Reconfigure) for leaf in s.leaves
-    }
-    named = {
-        leaf.name for s in planned.steps if not isinstance(s, op.Reconfigure) for leaf in s.leaves
-    }
-    wanted |= {r.oid for r in table.relations.values() if r.name in named}
-    wanted |= {
-        leaf.oid for r in table.relations.values() if r.is_default for leaf in table.leaves(r.oid)
-    }
-    read_details(ask, table, wanted & table.relations.keys())
+    read_details(ask, table, _concerned(table, planned))
     live = LiveTable(table, plan_id, planned, counts=counts, growth=growth, slots=slots)
     superusers = {row["role"] for row in ask("trusted_roles") if row["superuser"]}
     live.context = replace(
@@ -98,18 +90,37 @@ def translate(
             )
             continue
         live.accepted.append(step)
-        for operation, back in pairs:
-            migration.forward.append(operation)
-            if back is not None:
-                migration.rollback.insert(0, back)
-        migration.gain += step.gain.rows
-        migration.leaves += step.gain.leaves
-        migration.files += step.gain.files
-        migration.seconds += step.cost.seconds
-        migration.bytes += step.cost.bytes or 0
-        migration.segment_bytes = max(migration.segment_bytes, step.cost.segment_bytes or 0)
-        migration.locks = max(migration.locks, step.cost.locks)
+        _add(migration, step, pairs)
     return migration
+
+
+def _concerned(table: Table, planned: TablePlan) -> set[int]:
+    """Oids of relations whose details are needed: leaves that a step takes, by oid or by name, and
+    those of default partitions.
+    """
+    leaves = [leaf for s in planned.steps if not isinstance(s, op.Reconfigure) for leaf in s.leaves]
+    named = {leaf.name for leaf in leaves}
+    wanted = {leaf.oid for leaf in leaves}
+    wanted |= {r.oid for r in table.relations.values() if r.name in named}
+    wanted |= {
+        leaf.oid for r in table.relations.values() if r.is_default for leaf in table.leaves(r.oid)
+    }
+    return wanted & table.relations.keys()
+
+
+def _add(migration: TableMigration, step: op.AnyStep, pairs: Translation) -> None:
+    """Add the operations of a step and their rollback, its gain and its cost."""
+    for operation, back in pairs:
+        migration.forward.append(operation)
+        if back is not None:
+            migration.rollback.insert(0, back)
+    migration.gain += step.gain.rows
+    migration.leaves += step.gain.leaves
+    migration.files += step.gain.files
+    migration.seconds += step.cost.seconds
+    migration.bytes += step.cost.bytes or 0
+    migration.segment_bytes = max(migration.segment_bytes, step.cost.segment_bytes or 0)
+    migration.locks = max(migration.locks, step.cost.locks)
 
 
 def _refuse_too_large(step: op.AnyStep, *, window: float | None, slots: int | None) -> None:
