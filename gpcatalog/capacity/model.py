@@ -235,7 +235,7 @@ def _own_rows(gen: Generation, rows: Counter[str], shape: Shape) -> None:
 
 
 def _auxiliary_rows(
-    gen: Generation, rows: Counter[str], shape: Shape, use: Use, *, on_segment: bool
+    gen: Generation, rows: Counter[str], shape: Shape, *, use: Use, on_segment: bool
 ) -> None:
     """Add its auxiliary relations: TOAST, and those of an append-optimized table."""
     if _toasted(gen, shape):
@@ -313,7 +313,7 @@ def _owners(gen: Generation, shape: Shape) -> int:
     return 4 if shape.indexes else 3
 
 
-def _coordinator_rows(gen: Generation, rows: Counter[str], shape: Shape, use: Use) -> None:
+def _coordinator_rows(gen: Generation, rows: Counter[str], shape: Shape, *, use: Use) -> None:
     """Add what Greenplum's coordinator alone has: last operations, partition rules, templates."""
     # CREATE, PARTITION of a child, one an index, ANALYZE, VACUUM
     rows["pg_stat_last_operation"] = 1 + shape.place.child + len(shape.indexes) + shape.analyzed
@@ -347,7 +347,7 @@ def relation_rows(
     on_segment = instance == Instance.SEGMENT and gen.greenplum
     rows: Counter[str] = Counter()
     _own_rows(gen, rows, shape)
-    _auxiliary_rows(gen, rows, shape, use, on_segment=on_segment)
+    _auxiliary_rows(gen, rows, shape, use=use, on_segment=on_segment)
     _index_rows(gen, rows, shape)
     _constraint_rows(gen, rows, shape)
     _partition_rows(gen, rows, shape)
@@ -362,7 +362,7 @@ def relation_rows(
             len(shape.indexes) if gen.index_operation_on_segments else 0
         )
     elif gen.greenplum:
-        _coordinator_rows(gen, rows, shape, use)
+        _coordinator_rows(gen, rows, shape, use=use)
     return {catalog: n for catalog, n in rows.items() if n}
 
 

@@ -95,7 +95,7 @@ def _bound(spec: Spec, generation: str) -> tuple[str, str]:
 class _Table:
     """SQL of one table of relations from an oid on; `i` is the position of a partition."""
 
-    def __init__(self, spec: Spec, generation: str, oid: int, segments: int) -> None:
+    def __init__(self, spec: Spec, generation: str, *, oid: int, segments: int) -> None:
         self.spec = spec
         self.root = oid
         self.segments = segments
@@ -212,7 +212,7 @@ class _Table:
 
 def _add(writer: Writer, spec: Spec, generation: str, oid: int, segments: int) -> int:
     """Write one table from `oid` on; returns the next free oid."""
-    table = _Table(spec, generation, oid, segments)
+    table = _Table(spec, generation, oid=oid, segments=segments)
     writer.execute(table.top())
     following = oid + 1
     if spec.lists > 0:

@@ -70,10 +70,10 @@ def online(writer: Writer, context: Context, swap: ReplacePartitions, *, whole: 
     guard = _guard(writer, context, swap, done="done", whole=whole)
     return [
         *writer.before(context, swap, "done"),
-        block(_build(writer, context, swap, guard)),
+        block(_build(writer, context, swap, guard=guard)),
         block(_copy(writer, context, swap)),
         block(_index(writer, context, swap)),
-        block(_swap(writer, context, swap, guard)),
+        block(_swap(writer, context, swap, guard=guard)),
     ]
 
 
@@ -89,7 +89,9 @@ def _noted(context: Context, swap: ReplacePartitions, word: str) -> list[str]:
     return [call("note", plan, step, literal(word), root, "began")]
 
 
-def _build(writer: Writer, context: Context, swap: ReplacePartitions, guard: list[str]) -> Phases:
+def _build(
+    writer: Writer, context: Context, swap: ReplacePartitions, *, guard: list[str]
+) -> Phases:
     """The first transaction: empty tables beside the leaves."""
     return [
         (
@@ -157,7 +159,7 @@ def _copied_again(writer: Writer, context: Context, swap: ReplacePartitions) -> 
     return again
 
 
-def _swap(writer: Writer, context: Context, swap: ReplacePartitions, guard: list[str]) -> Phases:
+def _swap(writer: Writer, context: Context, swap: ReplacePartitions, *, guard: list[str]) -> Phases:
     """The last transaction: writers wait, what has changed is copied again, then the swap."""
     plan, step = literal(context.plan), literal(swap.id)
     tables = [qualified(s.schema, s.name) for s in swap.stages]

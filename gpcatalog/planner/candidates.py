@@ -29,7 +29,7 @@ class _Cells:
     latest: Ints
 
 
-def _cells(chunk: Chunk, free: Bools, slot: int, now: int) -> _Cells:
+def _cells(chunk: Chunk, free: Bools, *, slot: int, now: int) -> _Cells:
     """Cells of one width of every table that may use it; units of the others fit none."""
     n = len(chunk.root)
     found = _Cells(
@@ -82,7 +82,7 @@ def candidates(chunk: Chunk, now: int) -> tuple[Ints, Ints, npt.NDArray[np.int8]
     run_starts = np.zeros(n, dtype=np.bool_)
     run_starts[chunk.run_unit] = True
     for slot in range(1, SLOTS):
-        cells = _cells(chunk, free, slot, now)
+        cells = _cells(chunk, free, slot=slot, now=now)
         # the whole cell must be cold: what is half hot now would be rewritten again soon
         fit, cell = cells.fit & (cells.after <= cells.latest), cells.cell
         if not fit.any():

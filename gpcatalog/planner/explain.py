@@ -315,6 +315,7 @@ class Explainer:
         )
 
     def _row(self, a: int, b: int, texts: list[str], what: str) -> Row:
+        """The row of units a…b; texts: names of the table's units; what: what becomes of them."""
         c = self.problem.chunk
         s = self.units[0]
         return Row(

@@ -95,10 +95,10 @@ def _wanted(
     return start[wanted], end[wanted], slot[wanted]
 
 
-def _groups(chunk: Chunk, now: int, sums: LeafSums, settings: CostSettings) -> Options:
+def _groups(chunk: Chunk, sums: LeafSums, *, now: int, settings: CostSettings) -> Options:
     """The candidates that at least one option may take, by their first unit."""
     start, end, slot = _wanted(chunk, *candidates(chunk, now))
-    groups = evaluate(chunk, start, end, slot, sums, alone=False, settings=settings)
+    groups = evaluate(chunk, start, end, slot=slot, sums=sums, alone=False, settings=settings)
     some = np.zeros(len(start), dtype=np.bool_)
     for may in groups.allowed:
         some |= may
@@ -110,12 +110,18 @@ def _groups(chunk: Chunk, now: int, sums: LeafSums, settings: CostSettings) -> O
     return groups
 
 
-def _singles(chunk: Chunk, sums: LeafSums, settings: CostSettings) -> Options:
+def _singles(chunk: Chunk, sums: LeafSums, *, settings: CostSettings) -> Options:
     """Every unit alone: kept, stored otherwise, or dropped."""
     n = len(chunk.root)
     every = np.arange(n, dtype=np.int64)
     alone = evaluate(
-        chunk, every, every + 1, np.zeros(n, np.int8), sums, alone=True, settings=settings
+        chunk,
+        every,
+        every + 1,
+        slot=np.zeros(n, np.int8),
+        sums=sums,
+        alone=True,
+        settings=settings,
     )
     cold = chunk.why == KeepReason.FREE
     alone.allowed = [a & cold & ~chunk.unknown for a in alone.allowed]
@@ -175,12 +181,12 @@ def prepare(
         column_share=column_share, rate=rate, headroom=headroom, lock_limit=lock_limit
     )
     sums = LeafSums.of(chunk)
-    groups = _groups(chunk, now, sums, settings)
+    groups = _groups(chunk, sums, now=now, settings=settings)
     indexes = np.array([r.index for r in chunk.roots], dtype=np.int64)
     unit_edges = np.append(np.searchsorted(chunk.root, indexes), len(chunk.root))
     return Problem(
         chunk=chunk,
-        singles=_singles(chunk, sums, settings),
+        singles=_singles(chunk, sums, settings=settings),
         groups=groups,
         unit_edges=unit_edges,
         group_edges=np.searchsorted(groups.start, unit_edges),

@@ -133,7 +133,7 @@ class _Lanes:
     holds: Bools
 
     @classmethod
-    def read(cls, chunk: Chunk, start: Ints, end: Ints, sums: LeafSums) -> _Lanes:
+    def read(cls, chunk: Chunk, start: Ints, end: Ints, *, sums: LeafSums) -> _Lanes:
         """Lanes of the groups of units start…end."""
         run = chunk.run[start]
         number = chunk.run_lanes[run]
@@ -217,9 +217,9 @@ class _Groups:
     reads_now: Floats
 
     @classmethod
-    def read(cls, chunk: Chunk, start: Ints, end: Ints, sums: LeafSums, rate: float) -> _Groups:
+    def read(cls, chunk: Chunk, start: Ints, end: Ints, *, sums: LeafSums, rate: float) -> _Groups:
         """Groups of units start…end; rate: bytes a second that one segment copies."""
-        lanes = _Lanes.read(chunk, start, end, sums)
+        lanes = _Lanes.read(chunk, start, end, sums=sums)
         table, klass, count = chunk.table, lanes.klass, end - start
         keep_rows = np.nan_to_num(
             table.rows[klass, KEEP] + np.where(lanes.holds, table.more[klass, KEEP], 0.0)
@@ -341,7 +341,9 @@ class _NewLeaves:
         )
 
 
-def _wanted(chunk: Chunk, groups: _Groups, new: _NewLeaves, wishes: _Wishes, option: int) -> Bools:
+def _wanted(
+    chunk: Chunk, groups: _Groups, new: _NewLeaves, *, wishes: _Wishes, option: int
+) -> Bools:
     """Which groups the server can store under another target, and the policy or their size speaks
     for.
     """
@@ -387,7 +389,12 @@ def stored_as(chunk: Chunk) -> npt.NDArray[np.object_]:
 
 
 def _mark_unwished(
-    chunk: Chunk, lanes: _Lanes, wishes: _Wishes, comps: list[Floats | None], allowed: list[Bools]
+    chunk: Chunk,
+    lanes: _Lanes,
+    wishes: _Wishes,
+    *,
+    comps: list[Floats | None],
+    allowed: list[Bools],
 ) -> None:
     """Count in groups that keep their storage the leaves that the policy wants stored otherwise,
     where they could be.
@@ -408,24 +415,29 @@ def evaluate(
     chunk: Chunk,
     start: Ints,
     end: Ints,
+    *,
     slot: npt.NDArray[np.int8],
     sums: LeafSums,
-    *,
     alone: bool,
     settings: CostSettings,
 ) -> Options:
     """Resources of every group under every storage target, and which targets it may take.
 
+    start, end: units of every group, end exclusive; slot: width of its cell
     alone: the groups are single units, which are converted or stay
     """
-    groups = _Groups.read(chunk, start, end, sums, settings.rate)
+    groups = _Groups.read(chunk, start, end, sums=sums, rate=settings.rate)
     wishes = _Wishes(chunk, start)
     fits = _within_limits(chunk, groups, wishes, alone=alone, settings=settings)
     comps: list[Floats | None] = []
     allowed: list[Bools] = []
     for option in range(len(TARGETS)):
         new = _NewLeaves.read(chunk, groups.lanes, option)
-        may = not alone if option == KEEP else _wanted(chunk, groups, new, wishes, option)
+        may = (
+            not alone
+            if option == KEEP
+            else _wanted(chunk, groups, new, wishes=wishes, option=option)
+        )
         possible = fits & may
         allowed.append(possible)
         comps.append(
@@ -433,5 +445,5 @@ def evaluate(
             if possible.any()
             else None
         )
-    _mark_unwished(chunk, groups.lanes, wishes, comps, allowed)
+    _mark_unwished(chunk, groups.lanes, wishes, comps=comps, allowed=allowed)
     return Options(start, end, slot, comps, allowed)

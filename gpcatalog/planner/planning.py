@@ -362,7 +362,12 @@ def _table_plan(planned: PlanResult, root: Root, will: np.ndarray[Any, Any]) -> 
 
 
 def _limit_lines(
-    reader: Reader, asked: dict[str, float], first: Totals, last: Totals, sums: np.ndarray[Any, Any]
+    reader: Reader,
+    asked: dict[str, float],
+    *,
+    first: Totals,
+    last: Totals,
+    sums: np.ndarray[Any, Any],
 ) -> list[LimitLine]:
     """The limits that were asked for and, on Greenplum, the known ones, before and after.
 
@@ -522,7 +527,7 @@ def _fill(
         before=first,
         after=last,
         effort=effort,
-        limits=_limit_lines(reader, asked, first, last, after),
+        limits=_limit_lines(reader, asked, first=first, last=last, sums=after),
         optimum=Optimum(
             round(outcome.cost, 3),
             round(outcome.bound, 3),

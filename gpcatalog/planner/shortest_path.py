@@ -129,7 +129,7 @@ class _Arcs:
         return cls(order=order, place=place[order], origin=origin[order], of_position=of_position)
 
 
-def _choices(blocks: _Blocks, arcs: _Arcs, weight: Floats, cost: Floats) -> npt.NDArray[np.int8]:
+def _choices(blocks: _Blocks, arcs: _Arcs, *, weight: Floats, cost: Floats) -> npt.NDArray[np.int8]:
     """Slot of the last arc on the cheapest path to every position, [position, price]; 0 where the
     last link stands alone, which wins ties.
 
@@ -157,7 +157,7 @@ def _choices(blocks: _Blocks, arcs: _Arcs, weight: Floats, cost: Floats) -> npt.
 
 
 def _mark(
-    blocks: _Blocks, arcs: _Arcs, choice: npt.NDArray[np.int8], apart: Bools, made: Bools
+    blocks: _Blocks, arcs: _Arcs, choice: npt.NDArray[np.int8], *, apart: Bools, made: Bools
 ) -> None:
     """Walk the cheapest paths back from their ends; mark links that stand alone in `apart` and
     candidates taken in `made`, both [, price].
@@ -193,8 +193,8 @@ def shortest(groups: Options, base: Floats, cost: Floats) -> tuple[Bools, Bools]
     weight = np.add.reduceat(base, link, axis=0) if len(link) < units else base
     blocks = _Blocks.read(groups, chains)
     arcs = _Arcs.read(groups, chains, blocks)
-    choice = _choices(blocks, arcs, weight, cost[arcs.order])
+    choice = _choices(blocks, arcs, weight=weight, cost=cost[arcs.order])
     apart = np.ones((len(link), width), dtype=np.bool_)
-    _mark(blocks, arcs, choice, apart, made)
+    _mark(blocks, arcs, choice, apart=apart, made=made)
     np.take(apart, chains.of, axis=0, out=single)
     return single, made

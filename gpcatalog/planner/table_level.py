@@ -510,6 +510,7 @@ class _Basis:
 
 
 def _basis(operation: str, scribe: StepBuilder, table: TablePlan) -> _Basis:
+    """Leaves, gain and price of an operation on a whole table; only "unpartition" copies rows."""
     leaves = [r for r in scribe.relation.values() if r.kind == "leaf"]
     leaves.sort(key=lambda r: r.oid)
     size = sum(r.bytes or 0 for r in leaves)

@@ -49,7 +49,7 @@ class PartmanReconfigure(Operation):
 
 
 def _configuration(
-    live: LiveTable, step: op.Reconfigure, ask: ProbeRunner, home: dict[str, Any]
+    live: LiveTable, step: op.Reconfigure, ask: ProbeRunner, *, home: dict[str, Any]
 ) -> dict[str, Any]:
     """The table's row of part_config. Raises Refusal where it has none, or one that the step cannot
     change.
@@ -93,7 +93,7 @@ def _translate(live: LiveTable, step: op.Reconfigure, ask: ProbeRunner) -> Trans
     version = int(str(home[0]["version"]).split(".")[0])
     if version not in (4, 5):
         raise Refusal(f"pg_partman {home[0]['version']}: 4 and 5 are known")
-    now = _configuration(live, step, ask, home[0])
+    now = _configuration(live, step, ask, home=home[0])
     interval = step.wanted["partition_interval"]
     time = interval in UNITS
     if not time and not interval.isdigit():

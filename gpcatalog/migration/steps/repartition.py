@@ -86,7 +86,7 @@ class Repartition(Operation):
 
 
 def repartition(
-    live: LiveTable, forward: Unpartition, digest: str, ask: ProbeRunner
+    live: LiveTable, forward: Unpartition, ask: ProbeRunner, *, digest: str
 ) -> Repartition | None:
     """What makes it partitioned again; None where the server cannot be told how in one
     transaction.

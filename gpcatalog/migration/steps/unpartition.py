@@ -151,7 +151,7 @@ def _kept_traits(live: LiveTable, leaves: list[Relation]) -> Traits:
 
 
 def _stage(
-    live: LiveTable, name: str, pattern: Relation, like: Relation, traits: Traits
+    live: LiveTable, name: str, *, pattern: Relation, like: Relation, traits: Traits
 ) -> StagingTable:
     """The new table, as it is built aside.
 
@@ -211,7 +211,7 @@ def _translate(live: LiveTable, step: op.Unpartition, ask: ProbeRunner) -> Trans
         root=root,
         gone=tuple(below),
         leaves=tuple(every),
-        stage=_stage(live, f"gpc_{digest}_1", pattern, like, traits),
+        stage=_stage(live, f"gpc_{digest}_1", pattern=pattern, like=like, traits=traits),
         sequences=tuple(
             (name, quote_ident_always(column)) for name, column in hanging.get("sequence", [])
         ),
@@ -233,7 +233,7 @@ def _translate(live: LiveTable, step: op.Unpartition, ask: ProbeRunner) -> Trans
         lost=tuple(lost),
     )
     try:
-        return [(forward, repartition(live, forward, digest, ask))]
+        return [(forward, repartition(live, forward, ask, digest=digest))]
     # a template deeper than one level, or a bound that is not understood: no rollback is written
     except ValueError:
         return [(forward, None)]

@@ -165,7 +165,7 @@ class Reader:
         order = place.order
         signature = tree.signatures(klass)[order]
         empty = size.empty[order]
-        edge, droppable = self._mark_by_age(batch, place, empty, size.unknown[order])
+        edge, droppable = self._mark_by_age(batch, place, empty=empty, unknown=size.unknown[order])
         leaves = size.leaves[order]
         runs = _Runs.of(_run_starts(batch, place, signature), leaves)
         back = np.empty(tree.number, dtype=np.int64)
@@ -219,7 +219,7 @@ class Reader:
         )
 
     def _mark_by_age(
-        self, batch: list[Root], place: _Places, empty: Bools, unknown: Bools
+        self, batch: list[Root], place: _Places, *, empty: Bools, unknown: Bools
     ) -> tuple[Ints, Bools]:
         """Mark in `place.why` units that stay for their age or an unknown size; by unit: the edge
         of the hot window, whether an empty one may be dropped.
