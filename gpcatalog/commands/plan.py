@@ -52,7 +52,7 @@ def plan(
         typer.Option(
             "--policy",
             metavar="FILE",
-            help="Wishes by table: grains by age, keep, storage, hot days (toml).",
+            help="Per-table rules: grains by age, keep, storage, hot days (toml).",
             show_default=False,
         ),
     ] = "",

@@ -100,7 +100,7 @@ def report(
         typer.Option(
             "--policy",
             metavar="FILE",
-            help="Wishes by table for the page's plan, as `gpcatalog plan` takes them.",
+            help="Per-table rules for the page's plan, as `gpcatalog plan` takes them.",
             show_default=False,
         ),
     ] = None,

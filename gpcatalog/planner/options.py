@@ -155,17 +155,24 @@ class _Lanes:
         )
 
     def add(self, values: Floats) -> Floats:
-        """Sums by group of values by lane."""
-        # lanes may be 0 only for groups without leaves, which do not occur: units have at least one
-        return np.add.reduceat(values, self.first) if len(self.first) else np.zeros(0)
+        """Sums by group of values by lane; 0 for a group without leaves."""
+        return self._by_group(np.add, values)
 
     def most(self, values: Floats) -> Floats:
-        """Largest value of every group."""
-        return np.maximum.reduceat(values, self.first) if len(self.first) else np.zeros(0)
+        """Largest value of every group; 0 for a group without leaves."""
+        return self._by_group(np.maximum, values)
+
+    def _by_group(self, function: np.ufunc, values: Floats) -> Floats:
+        # a partition may be partitioned and have no partition yet; reduceat has no empty groups
+        found = np.zeros(len(self.number))
+        some = self.number > 0
+        if some.any():
+            found[some] = function.reduceat(values, self.first[some])
+        return found
 
 
-class _Wishes:
-    """What the policy wishes for the table of each group.
+class _PolicyByGroup:
+    """What the policy says of the table of each group.
 
     storage: by group, as `ResolvedPolicy.storage`; named: whether it names a storage
     """
@@ -274,7 +281,7 @@ def _questions(chunk: Chunk, start: Ints, end: Ints) -> tuple[Floats, Floats]:
 
 
 def _within_limits(
-    chunk: Chunk, groups: _Groups, wishes: _Wishes, *, alone: bool, settings: CostSettings
+    chunk: Chunk, groups: _Groups, wishes: _PolicyByGroup, *, alone: bool, settings: CostSettings
 ) -> Bools:
     """Which groups are small enough for the policy, the free space and the lock table."""
     lanes = groups.lanes
@@ -342,7 +349,7 @@ class _NewLeaves:
 
 
 def _wanted(
-    chunk: Chunk, groups: _Groups, new: _NewLeaves, *, wishes: _Wishes, option: int
+    chunk: Chunk, groups: _Groups, new: _NewLeaves, *, wishes: _PolicyByGroup, option: int
 ) -> Bools:
     """Which groups the server can store under another target, and the policy or their size speaks
     for.
@@ -391,7 +398,7 @@ def stored_as(chunk: Chunk) -> npt.NDArray[np.object_]:
 def _mark_unwished(
     chunk: Chunk,
     lanes: _Lanes,
-    wishes: _Wishes,
+    wishes: _PolicyByGroup,
     *,
     comps: list[Floats | None],
     allowed: list[Bools],
@@ -427,7 +434,7 @@ def evaluate(
     alone: the groups are single units, which are converted or stay
     """
     groups = _Groups.read(chunk, start, end, sums=sums, rate=settings.rate)
-    wishes = _Wishes(chunk, start)
+    wishes = _PolicyByGroup(chunk, start)
     fits = _within_limits(chunk, groups, wishes, alone=alone, settings=settings)
     comps: list[Floats | None] = []
     allowed: list[Bools] = []

@@ -136,7 +136,7 @@ class Weights(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
 class Rule(
     msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True
 ):
-    """Wishes for tables whose qualified name matches `match` (shell pattern on schema.table).
+    """Per-table rules: for tables whose qualified name matches `match` (shell pattern on schema.table).
 
     grains:       grains a merged leaf may have, and from which age on (days or "2y"): {month =
                   "60d", year = "2y"}

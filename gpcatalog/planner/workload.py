@@ -9,6 +9,7 @@ import io
 import re
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -289,7 +290,7 @@ def _in_list(node: exp.In, calls: float, now: datetime) -> KeyPredicate | None:
     values = [_value(v, now) for v in node.expressions]
     if not values or not all(known for known, _ in values):
         return None
-    texts = sorted(t for _, t in values if t is not None)
+    texts = _ascending([t for _, t in values if t is not None])
     every = len(texts) == len(values)
     return KeyPredicate(
         low=texts[0] if every else None,
@@ -299,6 +300,18 @@ def _in_list(node: exp.In, calls: float, now: datetime) -> KeyPredicate | None:
         calls=calls,
         point=not every,
     )
+
+
+def _ascending(texts: list[str]) -> list[str]:
+    """Numbers by their value, other constants as text: dates are written year first.
+
+    >>> _ascending(["10", "9.5"]), _ascending(["2024-02-01", "2024-01-01"])
+    (['9.5', '10'], ['2024-01-01', '2024-02-01'])
+    """
+    try:
+        return sorted(texts, key=Decimal)
+    except InvalidOperation:
+        return sorted(texts)
 
 
 def _comparison(

@@ -326,3 +326,29 @@ def test_unknown_dependents_are_not_none(pg_dsn: str, tmp_path: Path) -> None:
                 assert reasons == {
                     "its views, triggers, policies and foreign keys are unknown (probe partition_facts: busy)"
                 }
+
+
+def test_partitions_that_are_partitioned_and_have_none(pg_dsn: str, tmp_path: Path) -> None:
+    """They stay, wherever they lie, and their neighbours are merged; the planner once stopped at the last one."""
+    dsn = fresh_database(pg_dsn, "plan_hollow")
+    hollow = (0, 7, 8, 30, 59)
+    with psycopg.connect(dsn, autocommit=True) as conn:
+        conn.execute("CREATE TABLE t (d date, k int) PARTITION BY RANGE (d)")
+        for n in range(60):
+            conn.execute(
+                f"CREATE TABLE t_{n} PARTITION OF t FOR VALUES FROM (date '2020-01-01' + {n}) TO (date '2020-01-02' + {n})"
+                " PARTITION BY LIST (k)"
+            )
+            if n not in hollow:
+                conn.execute(f"CREATE TABLE t_{n}_a PARTITION OF t_{n} FOR VALUES IN (1)")
+                conn.execute(f"INSERT INTO t VALUES (date '2020-01-01' + {n}, 1)")
+        conn.execute("CREATE TABLE t_d PARTITION OF t DEFAULT PARTITION BY LIST (k)")
+        conn.execute("CREATE TABLE u (d date, k int) PARTITION BY RANGE (d)")
+        conn.execute(
+            "CREATE TABLE u_1 PARTITION OF u FOR VALUES FROM ('2020-01-01') TO ('2020-01-02') PARTITION BY LIST (k)"
+        )
+    with live.taken(dsn, tmp_path / "s.gpcatalog") as snapshot:
+        tables = planned(snapshot, grains={"month": 1})
+    steps = [s for s in tables["t"].steps if isinstance(s, Merge)]
+    assert len(steps) == 3
+    assert (tables["t"].leaves, tables["t"].leaves_after) == (55, 3)

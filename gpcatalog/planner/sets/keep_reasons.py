@@ -19,6 +19,7 @@ class KeepReason(IntEnum):
     OTHER_DISTRIBUTION = 8
     EXTERNALISE = 9
     NOT_AGAIN = 10
+    NO_LEAVES = 11
 
 
 WHY_TEXT = {
@@ -35,6 +36,7 @@ WHY_TEXT = {
         "starts EXCLUSIVE where another one ends INCLUSIVE: Greenplum 6 reports an overlap if a"
         " rollback adds it again"
     ),
+    KeepReason.NO_LEAVES: "it is partitioned and has no partitions",
 }
 
 

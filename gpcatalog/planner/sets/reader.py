@@ -301,6 +301,7 @@ class Reader:
             (~can_be_added_again(self.bounds, self.generation, code, parent), KeepReason.NOT_AGAIN),
             (np.isin(numbers, hung), KeepReason.HANGS_ON),
             (np.isin(numbers, otherwise), KeepReason.OTHER_DISTRIBUTION),
+            (np.bincount(tree.of[tree.leaves], minlength=tree.number) == 0, KeepReason.NO_LEAVES),
         ):
             why[(why == KeepReason.FREE) & stays] = reason
         set_key = np.where(parent < 0, -1 - root, parent)
