@@ -128,165 +128,180 @@ def sections(server: Server, role: str, superuser: bool, facts: Facts) -> tuple[
     role: its name as the catalog has it; quoted here
     """
     to = quote_ident(role)
-    classic = server.classic_partitions
-    has = facts.privileges
-    found = [Section("catalogs, tables, partitions, keys, limits", True, "CONNECT is enough")]
-    functions = (
-        ("pg_ls_dir(text)", has["list_directories"]),
-        ("pg_stat_file(text, boolean)", has["stat_files"]),
-    )
-    missing = [] if classic and facts.monitored else [name for name, open in functions if not open]
     open_by = (
         "superuser"
         if superuser
         else "schema gpcatalog_monitor"
-        if classic
+        if server.classic_partitions
         else "EXECUTE on pg_ls_dir and pg_stat_file"
     )
-    found.append(
-        Section("files and their bytes", True, open_by)
-        if not missing
-        else Section(
-            "files and their bytes",
-            False,
-            (
-                "Greenplum 6 lists directories for superusers only; see --create-role"
-                if classic
-                else f"no EXECUTE on {' and '.join(missing)}"
-            ),
-            "zero-size files, forks, orphans and the bytes of heap tables; "
-            + (
-                "empty leaves are found by segment file lists"
-                if server.greenplum
-                else "empty leaves are estimated from statistics"
-            ),
-            (
-                ()
-                if classic
-                else tuple(
-                    f"GRANT EXECUTE ON FUNCTION pg_catalog.{name} TO {to};" for name in missing
-                )
-            ),
-        )
+    found = [
+        Section("catalogs, tables, partitions, keys, limits", True, "CONNECT is enough"),
+        _file_sizes(server, to, open_by, facts),
+        _statistic_size(to, facts),
+        _sessions(server, to, facts, open_by=open_by, superuser=superuser),
+    ]
+    if server.greenplum:
+        found += [_segment_file_lists(to, facts), _utility_mode(facts)]
+    found.append(_counted_statements(facts))
+    if facts.partman[0]:
+        found.append(_partman(to, facts))
+    return tuple(found)
+
+
+def _file_sizes(server: Server, to: str, open_by: str, facts: Facts) -> Section:
+    """Whether directories can be listed and their files measured.
+
+    to: the role, quoted; open_by: what opens it where it is open
+    """
+    classic = server.classic_partitions
+    functions = (
+        ("pg_ls_dir(text)", facts.privileges["list_directories"]),
+        ("pg_stat_file(text, boolean)", facts.privileges["stat_files"]),
     )
+    missing = [] if classic and facts.monitored else [name for name, open in functions if not open]
+    if not missing:
+        return Section("files and their bytes", True, open_by)
+    return Section(
+        "files and their bytes",
+        False,
+        (
+            "Greenplum 6 lists directories for superusers only; see --create-role"
+            if classic
+            else f"no EXECUTE on {' and '.join(missing)}"
+        ),
+        "zero-size files, forks, orphans and the bytes of heap tables; "
+        + (
+            "empty leaves are found by segment file lists"
+            if server.greenplum
+            else "empty leaves are estimated from statistics"
+        ),
+        (
+            ()
+            if classic
+            else tuple(f"GRANT EXECUTE ON FUNCTION pg_catalog.{name} TO {to};" for name in missing)
+        ),
+    )
+
+
+def _statistic_size(to: str, facts: Facts) -> Section:
+    """Whether the rows of pg_statistic can be counted and measured."""
     denied = [
         name
-        for name in str(has["denied_catalogs"]).split()
+        for name in str(facts.privileges["denied_catalogs"]).split()
         if name in _WORTH and not facts.monitored
     ]
-    found.append(
-        Section(
-            "size of pg_statistic",
-            not denied,
-            (
-                "no SELECT on pg_statistic"
-                if denied
-                else "schema gpcatalog_monitor"
-                if facts.monitored
-                else "SELECT on the catalog"
-            ),
-            "its rows and reclaimable bytes" if denied else "",
-            tuple(
-                f"GRANT SELECT ON pg_catalog.{name} TO {to}; -- it holds sample values of every"
-                " column"
-                for name in denied
-            ),
-        )
+    return Section(
+        "size of pg_statistic",
+        not denied,
+        (
+            "no SELECT on pg_statistic"
+            if denied
+            else "schema gpcatalog_monitor"
+            if facts.monitored
+            else "SELECT on the catalog"
+        ),
+        "its rows and reclaimable bytes" if denied else "",
+        tuple(
+            f"GRANT SELECT ON pg_catalog.{name} TO {to}; -- it holds sample values of every column"
+            for name in denied
+        ),
     )
-    found.append(
-        Section(
+
+
+def _sessions(server: Server, to: str, facts: Facts, *, open_by: str, superuser: bool) -> Section:
+    """Whether the sessions of other roles are shown."""
+    classic = server.classic_partitions
+    if facts.privileges["all_sessions"] or (classic and facts.monitored):
+        return Section(
             "other roles' sessions", True, open_by if superuser or classic else "pg_read_all_stats"
         )
-        if has["all_sessions"] or (classic and facts.monitored)
-        else Section(
-            "other roles' sessions",
-            False,
-            (
-                "Greenplum 6 shows them to superusers only; see --create-role"
-                if classic
-                else "not a member of pg_read_all_stats"
-            ),
-            "who holds old transactions and waits for DDL",
-            () if classic else (f"GRANT pg_read_all_stats TO {to};",),
-        )
+    return Section(
+        "other roles' sessions",
+        False,
+        (
+            "Greenplum 6 shows them to superusers only; see --create-role"
+            if classic
+            else "not a member of pg_read_all_stats"
+        ),
+        "who holds old transactions and waits for DDL",
+        () if classic else (f"GRANT pg_read_all_stats TO {to};",),
     )
-    if server.greenplum:
-        found.append(
-            Section(
-                "segment file lists",
-                not facts.lists,
-                facts.lists or "gp_toolkit answers",
-                (
-                    "files of append-optimized tables as the catalog has them, held against the"
-                    " directories"
-                    if facts.lists
-                    else ""
-                ),
-                (f"GRANT USAGE ON SCHEMA gp_toolkit TO {to};",) if "schema" in facts.lists else (),
-            )
-        )
-        found.append(
-            Section(
-                "the coordinator beside the segments",
-                bool(facts.utility),
-                (
-                    "a session in utility mode opens"
-                    if facts.utility
-                    else "the coordinator refuses sessions in utility mode"
-                ),
-                (
-                    ""
-                    if facts.utility
-                    else (
-                        "nothing: the coordinator is asked by dispatched statements, which takes"
-                        " longer"
-                    )
-                ),
-            )
-        )
+
+
+def _segment_file_lists(to: str, facts: Facts) -> Section:
+    """Whether gp_toolkit lists the segment files of append-optimized tables."""
+    return Section(
+        "segment file lists",
+        not facts.lists,
+        facts.lists or "gp_toolkit answers",
+        (
+            "files of append-optimized tables as the catalog has them, held against the directories"
+            if facts.lists
+            else ""
+        ),
+        (f"GRANT USAGE ON SCHEMA gp_toolkit TO {to};",) if "schema" in facts.lists else (),
+    )
+
+
+def _utility_mode(facts: Facts) -> Section:
+    """Whether the coordinator opens sessions of its own."""
+    return Section(
+        "the coordinator beside the segments",
+        bool(facts.utility),
+        (
+            "a session in utility mode opens"
+            if facts.utility
+            else "the coordinator refuses sessions in utility mode"
+        ),
+        (
+            ""
+            if facts.utility
+            else ("nothing: the coordinator is asked by dispatched statements, which takes longer")
+        ),
+    )
+
+
+def _counted_statements(facts: Facts) -> Section:
+    """Whether pg_stat_statements tells how long DDL took."""
     installed, why = facts.statements
-    found.append(
-        Section(
-            "DDL that pg_stat_statements counted",
-            installed and not why,
-            why
-            or (
-                "the extension answers"
-                if installed
-                else "the extension is not installed in this database"
-            ),
-            "" if installed and not why else "how long DDL took before",
-            (
-                ()
-                if installed
-                else (
-                    (
-                        "CREATE EXTENSION pg_stat_statements; -- it must be in"
-                        " shared_preload_libraries"
-                    ),
-                )
-            ),
-        )
-    )
-    schema, why = facts.partman
-    if schema:
-        found.append(
-            Section(
-                "pg_partman's configuration",
-                not why,
-                why or "SELECT on part_config",
-                "plans that pg_partman follows" if why else "",
-                (
-                    (
-                        f"GRANT USAGE ON SCHEMA {schema} TO {to};",
-                        f"GRANT SELECT ON {schema}.part_config TO {to};",
-                    )
-                    if why
-                    else ()
-                ),
+    return Section(
+        "DDL that pg_stat_statements counted",
+        installed and not why,
+        why
+        or (
+            "the extension answers"
+            if installed
+            else "the extension is not installed in this database"
+        ),
+        "" if installed and not why else "how long DDL took before",
+        (
+            ()
+            if installed
+            else (
+                ("CREATE EXTENSION pg_stat_statements; -- it must be in shared_preload_libraries"),
             )
-        )
-    return tuple(found)
+        ),
+    )
+
+
+def _partman(to: str, facts: Facts) -> Section:
+    """Whether the configuration of an installed pg_partman can be read."""
+    schema, why = facts.partman
+    return Section(
+        "pg_partman's configuration",
+        not why,
+        why or "SELECT on part_config",
+        "plans that pg_partman follows" if why else "",
+        (
+            (
+                f"GRANT USAGE ON SCHEMA {schema} TO {to};",
+                f"GRANT SELECT ON {schema}.part_config TO {to};",
+            )
+            if why
+            else ()
+        ),
+    )
 
 
 def notes(server: Server, standby: bool, superuser: bool, facts: Facts) -> tuple[str, ...]:
