@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gpcatalog.commands import streams
 from gpcatalog.commands.options import ColorChoice, FailOn
 from gpcatalog.errors import CatalogError, Exit
+
+if TYPE_CHECKING:
+    from gpcatalog.check.report import CheckReport
+    from gpcatalog.check.settings import Settings
+    from gpcatalog.dialect.script import Source
+    from gpcatalog.effects.baseline import Baseline
+    from gpcatalog.effects.schema_state import SchemaState
+
+    LineRanges = list[tuple[int, int]]  # first and last line
 
 
 class CheckFormat(StrEnum):
@@ -34,6 +45,151 @@ def _list_rules() -> None:
         print(f"{name}: {parts['']}")
         for part in PARTS:
             print(f"  {part}: {parts.get(part, '')}")
+
+
+def _settings(config: Path | None) -> Settings:
+    """The settings in the file named, else those found upwards from here.
+
+    Raises CatalogError where the file named has none.
+    """
+    from gpcatalog.check.settings import discover, read
+
+    if config is None:
+        return discover(Path.cwd())[0]
+    settings = read(config)
+    if settings is None:
+        raise CatalogError(
+            f"{config} has no settings of the check",
+            hint="[check] in gpcatalog.toml, [tool.gpcatalog.check] in pyproject.toml",
+        )
+    return settings
+
+
+def _of_cluster(settings: Settings, known: Baseline) -> Settings:
+    """The settings with the server and size of the baseline's cluster, which replace the file's."""
+    import msgspec
+
+    return msgspec.structs.replace(
+        settings,
+        server=known.generation,
+        segments=known.segments,
+        hosts=known.hosts,
+        lock_slots=settings.lock_slots or known.lock_slots or 0,
+    )
+
+
+def _of_call(
+    settings: Settings,
+    *,
+    server: str,
+    segments: int,
+    hosts: int,
+    time_zone: str,
+    disable: list[str],
+    budget: Mapping[str, int | None],
+) -> Settings:
+    """The settings with what the options of the call say; "", 0 and None say nothing.
+
+    budget: leaves, files and rows that the whole change may add
+    """
+    import msgspec
+
+    given = {"server": server, "segments": segments, "hosts": hosts, "time_zone": time_zone}
+    changes: dict[str, object] = {name: value for name, value in given.items() if value}
+    if disable:
+        changes["disable"] = (*settings.disable, *disable)
+    bounds = {name: value for name, value in budget.items() if value is not None}
+    if bounds:
+        changes["change"] = msgspec.structs.replace(settings.change, **bounds)
+    return msgspec.structs.replace(settings, **changes)
+
+
+def _values(files: list[str], pairs: list[str]) -> dict[str, str]:
+    """Values of psql variables and placeholders: of property files, then of NAME=VALUE pairs.
+
+    Raises CatalogError for a pair that is none or not UTF-8.
+    """
+    from gpcatalog.check import inputs
+
+    values = inputs.properties(files)
+    for pair in pairs:
+        name, sign, value = pair.partition("=")
+        if any("\ud800" <= c <= "\udfff" for c in pair):
+            raise CatalogError(
+                f"--set {inputs.shown(Path(name))}: the value is not UTF-8", hint="give it in UTF-8"
+            )
+        if not sign or not name:
+            raise CatalogError(
+                f"--set {pair}: no NAME=VALUE", hint="for example --set schema=sales"
+            )
+        values[name] = value
+    return values
+
+
+def _sources(
+    files: list[str], diff: str, exclude: tuple[str, ...], values: Mapping[str, str]
+) -> tuple[list[Source], dict[str, LineRanges] | None]:
+    """What is to be read, and the changed lines of each file by its name; None without `diff`.
+
+    Without files, those that changed are read. With `diff`, sources are named as git names them.
+    """
+    from gpcatalog.check import inputs
+
+    if not diff:
+        return inputs.gather(files, exclude, values), None
+    touched = inputs.changed(diff)
+    names = files or sorted(touched, key=lambda name: inputs.order_of(Path(name)))
+    sources = inputs.gather(names, exclude, values, undo=not files)
+    spelled: dict[str, LineRanges] = {}
+    # two names may be spelled alike: the ranges of both count then
+    for name, ranges in touched.items():
+        spelled.setdefault(inputs.shown(Path(name)), []).extend(ranges)
+    here = Path.cwd()
+    for source in sources:  # as git names them, from this folder
+        path = Path(source.file)
+        if path.is_absolute() and path.is_relative_to(here):
+            source.file = str(path.relative_to(here))
+        else:
+            source.file = str(path)
+    return sources, spelled
+
+
+def _known_state(known: Baseline, settings: Settings) -> SchemaState:
+    """The schema of the baseline, as the server of the settings would read it."""
+    from zoneinfo import ZoneInfo
+
+    from gpcatalog.check.run import cost_edition, server_edition
+
+    return known.state(cost_edition(server_edition(settings.server)), ZoneInfo(settings.time_zone))
+
+
+def _text(
+    report: CheckReport,
+    output_format: CheckFormat,
+    *,
+    explain: bool,
+    color: ColorChoice,
+    to_terminal: bool,
+) -> Iterator[str]:
+    """The pieces of the report's text in a format.
+
+    to_terminal: it goes to standard output, where text may be coloured
+    """
+    if output_format is CheckFormat.TEXT:
+        from gpcatalog.emit import check_text
+
+        wanted = color is ColorChoice.ALWAYS or (
+            color is ColorChoice.AUTO
+            and to_terminal
+            and sys.stdout.isatty()
+            and not os.environ.get("NO_COLOR")
+        )
+        return check_text.pieces(report, color=wanted, explain=explain)
+    writer = importlib.import_module(f"gpcatalog.emit.check_{output_format.value}")
+    pieces: Iterator[str] = (
+        writer.pieces(report) if hasattr(writer, "pieces") else iter([writer.render(report)])
+    )
+    return pieces
 
 
 def check(
@@ -163,123 +319,43 @@ def check(
                 hint="name files or folders, - for standard input, or give --diff REF",
             )
         files = []
-    import msgspec
-
-    from gpcatalog.check import inputs
     from gpcatalog.check.run import run
-    from gpcatalog.check.settings import discover, read
     from gpcatalog.model.finding import Severity
 
-    if config is not None:
-        settings = read(config)
-        if settings is None:
-            raise CatalogError(
-                f"{config} has no settings of the check",
-                hint="[check] in gpcatalog.toml, [tool.gpcatalog.check] in pyproject.toml",
-            )
-    else:
-        settings, _ = discover(Path.cwd())
+    settings = _settings(config)
     known = None
-    changes: dict[str, object] = {}
     if baseline is not None:
         from gpcatalog.effects.baseline import Baseline
 
         known = Baseline(baseline)
-        changes = {"server": known.generation, "segments": known.segments, "hosts": known.hosts}
-        if known.lock_slots and not settings.lock_slots:
-            changes["lock_slots"] = known.lock_slots
-    if server:
-        changes["server"] = server
-    if segments:
-        changes["segments"] = segments
-    if hosts:
-        changes["hosts"] = hosts
-    if time_zone:
-        changes["time_zone"] = time_zone
-    if disable:
-        changes["disable"] = (*settings.disable, *disable)
-    bounds = {
-        name: value
-        for name, value in (("leaves", max_leaves), ("files", max_files), ("rows", max_rows))
-        if value is not None
-    }
-    if bounds:
-        changes["change"] = msgspec.structs.replace(settings.change, **bounds)
-    settings = msgspec.structs.replace(settings, **changes)
-
-    values = inputs.properties(files)
-    for pair in set_ or ():
-        name, sign, value = pair.partition("=")
-        if any("\ud800" <= c <= "\udfff" for c in pair):
-            raise CatalogError(
-                f"--set {inputs.shown(Path(name))}: the value is not UTF-8", hint="give it in UTF-8"
-            )
-        if not sign or not name:
-            raise CatalogError(
-                f"--set {pair}: no NAME=VALUE", hint="for example --set schema=sales"
-            )
-        values[name] = value
-
-    touched = inputs.changed(diff) if diff else None
+        settings = _of_cluster(settings, known)
+    settings = _of_call(
+        settings,
+        server=server,
+        segments=segments,
+        hosts=hosts,
+        time_zone=time_zone,
+        disable=disable or [],
+        budget={"leaves": max_leaves, "files": max_files, "rows": max_rows},
+    )
+    values = _values(files, set_ or [])
     only_changed = bool(diff) and not files
-    if only_changed:
-        assert touched is not None
-        files = sorted(touched, key=lambda name: inputs.order_of(Path(name)))
-    sources = inputs.gather(files, settings.exclude, values, undo=only_changed)
-    if touched is not None:
-        spelled: dict[str, list[tuple[int, int]]] = {}
-        for (
-            name,
-            ranges,
-        ) in touched.items():  # two names may be spelled alike: the ranges of both count then
-            spelled.setdefault(inputs.shown(Path(name)), []).extend(ranges)
-        touched = spelled
-        here = Path.cwd()
-        for source in sources:  # as git names them, from this folder
-            path = Path(source.file)
-            if path.is_absolute() and path.is_relative_to(here):
-                source.file = str(path.relative_to(here))
-            else:
-                source.file = str(path)
-    state = None
-    if known is not None:
-        from zoneinfo import ZoneInfo
-
-        from gpcatalog.check.run import cost_edition, server_edition
-
-        state = known.state(
-            cost_edition(server_edition(settings.server)), ZoneInfo(settings.time_zone)
-        )
+    sources, changed = _sources(files, diff, settings.exclude, values)
     report = run(
         sources,
         settings,
-        changed=touched,
-        state=state,
+        changed=changed,
+        state=_known_state(known, settings) if known is not None else None,
         baseline=known.totals if known is not None else None,
         values=values,
         listed=output_format is CheckFormat.JSON,
     )
-
     if only_changed and any(f.finding.rule == "cost-unknown" for f in report.findings):
         streams.say(
             "gpcatalog: only changed files were read, so tables that earlier files create are not"
             f" known; name their folder, too: gpcatalog check FOLDER --diff {diff}"
         )
-    if output_format is CheckFormat.TEXT:
-        from gpcatalog.emit import check_text
-
-        wanted = color is ColorChoice.ALWAYS or (
-            color is ColorChoice.AUTO
-            and output is None
-            and sys.stdout.isatty()
-            and not os.environ.get("NO_COLOR")
-        )
-        text = check_text.pieces(report, color=wanted, explain=explain)
-    else:
-        import importlib
-
-        writer = importlib.import_module(f"gpcatalog.emit.check_{output_format.value}")
-        text = writer.pieces(report) if hasattr(writer, "pieces") else iter([writer.render(report)])
+    text = _text(report, output_format, explain=explain, color=color, to_terminal=output is None)
     with streams.destination(str(output) if output is not None else "") as stream:
         stream.writelines(text)
         stream.flush()
