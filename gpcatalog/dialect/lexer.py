@@ -78,6 +78,8 @@ _NUMBER_16 = re.compile(
 _SINGLE = frozenset("+-*/%^<>=")
 _PAIR = {"<=": "<=", ">=": ">=", "<>": "<>", "!=": "<>", "=>": "=>"}
 _KEEPS_SIGN = frozenset("~!@#%^&|`?")
+_PARENTHESES = {"(": 1, ")": -1}  # what each adds to the depth
+_BRACKETS = {"[": 1, "]": -1}
 
 
 class LexError(Exception):
@@ -128,7 +130,7 @@ def block_comment_end(text: str, start: int) -> int:
     return at
 
 
-def _string(text: str, start: int, body_at: int, escaped: bool) -> tuple[str, int]:
+def _string(text: str, start: int, body_at: int, *, escaped: bool) -> tuple[str, int]:
     """Raw body (quotes still doubled) of a string constant with its continuations, and the offset
     after it.
     """
@@ -145,6 +147,61 @@ def _string(text: str, start: int, body_at: int, escaped: bool) -> tuple[str, in
         raw, end = raw + text[more.end() : body.end() - 1], body.end()
         more = _CONTINUED.match(text, end)
     return raw, end
+
+
+def _quoted_name(text: str, start: int, body_at: int) -> tuple[str, int]:
+    """A quoted identifier without its quotes, and the offset after it.
+
+    Raises LexError at `start` for one that does not end or is empty.
+    """
+    body = _QUOTED_BODY.match(text, body_at)
+    if body is None:
+        raise LexError("unterminated quoted identifier", start)
+    name = text[body_at : body.end() - 1].replace('""', '"')
+    if not name:
+        raise LexError("zero-length delimited identifier", start)
+    return name, body.end()
+
+
+def _quoted(text: str, at: int, opening: str) -> tuple[str, str, int]:
+    """Kind and value of the constant or identifier that `opening` begins at `at`, and the offset
+    after it.
+
+    opening: a quote with its prefix, such as E' or U&"
+    """
+    end = at + len(opening)
+    if opening == '"':
+        name, end = _quoted_name(text, at, end)
+        return QIDENT, name, end
+    if opening[0] in "uU":
+        return _unicode_quoted(text, at, end)
+    raw, end = _string(text, at, end, escaped=opening[0] in "eE")
+    if opening in ("e'", "E'"):
+        if "\\u" in raw or "\\U" in raw:
+            _check_surrogates(raw, at)
+        return ESCONST, raw, end
+    if opening[0] in "bBxX":
+        return BCONST if opening[0] in "bB" else XCONST, raw, end
+    return SCONST if opening == "'" else NCONST, raw.replace("''", "'"), end
+
+
+def _unicode_quoted(text: str, start: int, body_at: int) -> tuple[str, str, int]:
+    """Kind and value of a constant U&'…' or an identifier U&"…", and the offset after it and its
+    UESCAPE.
+    """
+    if text[body_at - 1] == "'":
+        raw, end = _string(text, start, body_at, escaped=False)
+        kind, raw = USCONST, raw.replace("''", "'")
+    else:
+        raw, end = _quoted_name(text, start, body_at)
+        kind = QIDENT
+    escape = "\\"
+    chosen = _UESCAPE.match(text, end)
+    if chosen is not None:
+        escape, end = chosen.group(1), chosen.end()
+        if escape in "'\"+" or escape.isspace() or escape in "0123456789abcdefABCDEF":
+            raise LexError("invalid Unicode escape character", chosen.start(1))
+    return kind, decode_unicode(raw, escape, start), end
 
 
 def scan(text: str, at: int, words: frozenset[str], *, script: bool = False) -> tuple[Tokens, int]:
@@ -176,18 +233,10 @@ def scan(text: str, at: int, words: frozenset[str], *, script: bool = False) -> 
                 atomic += {"atomic": 1, "case": 1, "end": -1}.get(kind, 0)
         elif group == "punct":
             kind = value
-            if value == "(":
-                depth += 1
-            elif value == ")":
-                depth -= 1
-            elif value == "[":
-                brackets += 1
-            elif value == "]":
-                brackets -= 1
-            elif value == ";":
-                if depth > 0 or atomic > 0:
-                    pass  # inside CREATE RULE … (a; b), or a function's body
-                else:
+            depth += _PARENTHESES.get(value, 0)
+            brackets += _BRACKETS.get(value, 0)
+            if value == ";":
+                if depth <= 0 and atomic <= 0:  # else inside CREATE RULE … (a; b), or a function
                     out.semicolon = True
                     break
             elif value == ":" and script and brackets <= 0:
@@ -198,52 +247,10 @@ def scan(text: str, at: int, words: frozenset[str], *, script: bool = False) -> 
             if value == "/*":
                 at = block_comment_end(text, at)
                 continue
-            if value == '"':
-                body = _QUOTED_BODY.match(text, end)
-                if body is None:
-                    raise LexError("unterminated quoted identifier", at)
-                value, end = text[end : body.end() - 1].replace('""', '"'), body.end()
-                if not value:
-                    raise LexError("zero-length delimited identifier", at)
-                kind = QIDENT
-            elif value == "'":
-                value, end = _string(text, at, end, False)
-                kind, value = SCONST, value.replace("''", "'")
-            elif value in ("e'", "E'"):
-                value, end = _string(text, at, end, True)
-                kind = ESCONST
-                if "\\u" in value or "\\U" in value:
-                    _check_surrogates(value, at)
-            elif value in ("n'", "N'"):
-                value, end = _string(text, at, end, False)
-                kind, value = NCONST, value.replace("''", "'")
-            elif value[1] == "'":
-                kind = BCONST if value in ("b'", "B'") else XCONST
-                value, end = _string(text, at, end, False)
-            else:
-                quote = value[2]
-                if quote == "'":
-                    raw, end = _string(text, at, end, False)
-                    kind = USCONST
-                else:
-                    body = _QUOTED_BODY.match(text, end)
-                    if body is None:
-                        raise LexError("unterminated quoted identifier", at)
-                    raw, end = text[end : body.end() - 1].replace('""', '"'), body.end()
-                    kind = QIDENT
-                    if not raw:
-                        raise LexError("zero-length delimited identifier", at)
-                escape = "\\"
-                chosen = _UESCAPE.match(text, end)
-                if chosen is not None:
-                    escape, end = chosen.group(1), chosen.end()
-                    if escape in "'\"+" or escape.isspace() or escape in "0123456789abcdefABCDEF":
-                        raise LexError("invalid Unicode escape character", chosen.start(1))
-                value = decode_unicode(
-                    raw if kind == QIDENT else raw.replace("''", "'"), escape, at
-                )
-        elif group == "number":
-            kind = ICONST if value.isdigit() and _small(value) else FCONST
+            kind, value, end = _quoted(text, at, value)
+        elif group in ("number", "param"):
+            integer = value.isdigit() and _small(value)
+            kind = PARAM if group == "param" else ICONST if integer else FCONST
             if _LETTERS.match(text, end):
                 out.glued.append(len(kinds))
         elif group == "dollar":
@@ -252,10 +259,6 @@ def scan(text: str, at: int, words: frozenset[str], *, script: bool = False) -> 
                 raise LexError("unterminated dollar-quoted string", at)
             end = close + len(value)
             kind, value = DOLLAR, text[at:end]
-        elif group == "param":
-            kind = PARAM
-            if _LETTERS.match(text, end):
-                out.glued.append(len(kinds))
         elif group == "op":
             value, end = _operator(value, at)
             kind = value if value in _SINGLE else _PAIR.get(value, OP)
