@@ -396,20 +396,30 @@ def _arithmetic(node: exp.Expression, left: str, right: str) -> str:
     return ""
 
 
+# operators and constants of type boolean
+_TRUTHS = (
+    exp.Boolean
+    | exp.Not
+    | exp.And
+    | exp.Or
+    | exp.EQ
+    | exp.NEQ
+    | exp.LT
+    | exp.GT
+    | exp.LTE
+    | exp.GTE
+    | exp.Is
+)
+
+
 def _typed(state: SchemaState, node: exp.Expression, scope: Scope) -> Column:
     """Name and type of one target; "" if the type is unknown."""
     if isinstance(node, exp.Alias):
         return replace(_typed(state, node.this, scope), name=fold(node.args.get("alias")))
-    if isinstance(node, exp.Paren):
+    if isinstance(node, exp.Paren | gx.WindowCall):
         return _typed(state, node.this, scope)
     if isinstance(node, exp.Column):
-        name, owner = fold(node.this), fold(node.args.get("table"))
-        places = [scope[owner]] if owner in scope else list(scope.values()) if not owner else []
-        hits = [c for columns in places for c in columns if c.name == name]
-        same = (
-            len({(c.type, c.typmod) for c in hits}) == 1
-        )  # a column that a join merged is there twice
-        return hits[0] if hits and same else Column(name, "")
+        return _reference(node, scope)
     if isinstance(node, exp.Cast):
         kind, typmod = catalog_type(node.args["to"])
         inner = _typed(state, node.this, scope)
@@ -418,35 +428,11 @@ def _typed(state: SchemaState, node: exp.Expression, scope: Scope) -> Column:
         kind, typmod = catalog_type(node.args["to"])
         return Column(kind, kind, typmod)
     if isinstance(node, exp.Literal):
-        if not node.is_string:
-            text = str(node.this)
-            if text.isdigit():
-                return Column(
-                    "?column?",
-                    "int4" if int(text) < 2**31 else "int8" if int(text) < 2**63 else "numeric",
-                )
-            return Column("?column?", "numeric")
-        # until PostgreSQL 10 a bare string stayed of the type unknown
-        return Column("?column?", "" if state.edition.base < 10 else "text")
-    if isinstance(
-        node,
-        exp.Boolean
-        | exp.Not
-        | exp.And
-        | exp.Or
-        | exp.EQ
-        | exp.NEQ
-        | exp.LT
-        | exp.GT
-        | exp.LTE
-        | exp.GTE
-        | exp.Is,
-    ):
+        return Column("?column?", _literal_type(state, node))
+    if isinstance(node, _TRUTHS):
         return Column("bool" if isinstance(node, exp.Boolean) else "?column?", "bool")
     if isinstance(node, exp.Count):
         return Column("count", "int8")
-    if isinstance(node, gx.WindowCall):
-        return _typed(state, node.this, scope)
     if isinstance(node, gx.SpecialCall):
         word = str(node.this).upper()
         return Column(word.lower(), _NILADIC.get(word, ""))
@@ -470,42 +456,75 @@ def _typed(state: SchemaState, node: exp.Expression, scope: Scope) -> Column:
         and node.args.get("operator") is not None
         and node.args["operator"].this == "||"
     ):
-        sides = {
-            _typed(state, side, scope).type
-            for side in (node.args.get("this"), node.args.get("expression"))
-            if side is not None
-        }
-        return Column("?column?", "text" if sides & _TEXTS else "")
+        return Column("?column?", _concatenation_type(state, node, scope))
     if isinstance(node, exp.Anonymous | gx.FunctionCall):
-        name = str(node.this.this if isinstance(node.this, exp.Identifier) else node.this).lower()
-        if name in ("coalesce", "greatest", "least", "max", "min"):
-            types = {
-                (c.type, c.typmod) for c in (_typed(state, a, scope) for a in node.expressions)
-            }
-            if len(types) == 1:
-                kind, typmod = next(iter(types))
-                return Column(name, kind, typmod if name == "coalesce" else -1)
-            return Column(name, "")
-        plain = name.rsplit(".", 1)[-1]
-        if name in _SUMS and len(node.expressions) == 1 and name not in state.routines:
-            return Column(name, _SUMS[name].get(_typed(state, node.expressions[0], scope).type, ""))
-        if plain in state.routines:
-            result = state.results.get(plain)
-            one = (
-                result.columns[0]
-                if result is not None and len(result.columns) == 1
-                else Column("", "")
-            )
-            return Column(plain, one.type, one.typmod)
-        return Column(plain, _FUNCTIONS.get(name, ""))
+        return _call_result(state, node, scope)
     if isinstance(node, exp.Case):
-        types = {
-            (c.type, c.typmod)
-            for c in (_typed(state, b.args["true"], scope) for b in node.args["ifs"])
-        }
-        if node.args.get("default") is not None and not isinstance(node.args["default"], exp.Null):
-            last = _typed(state, node.args["default"], scope)
-            types.add((last.type, last.typmod))
-        kind, typmod = next(iter(types)) if len(types) == 1 else ("", -1)
-        return Column("case", kind, typmod)
+        return _case(state, node, scope)
     return Column("?column?", "")
+
+
+def _reference(node: exp.Column, scope: Scope) -> Column:
+    """The column that a name means; its type is "" where none, or several, have the name."""
+    name, owner = fold(node.this), fold(node.args.get("table"))
+    places = [scope[owner]] if owner in scope else list(scope.values()) if not owner else []
+    hits = [c for columns in places for c in columns if c.name == name]
+    # a column that a join merged is there twice
+    same = len({(c.type, c.typmod) for c in hits}) == 1
+    return hits[0] if hits and same else Column(name, "")
+
+
+def _literal_type(state: SchemaState, node: exp.Literal) -> str:
+    """The type of a constant; "" for a bare string that has none yet."""
+    if node.is_string:
+        # until PostgreSQL 10 a bare string stayed of the type unknown
+        return "" if state.edition.base < 10 else "text"
+    text = str(node.this)
+    if not text.isdigit():
+        return "numeric"
+    return "int4" if int(text) < 2**31 else "int8" if int(text) < 2**63 else "numeric"
+
+
+def _concatenation_type(state: SchemaState, node: exp.Expression, scope: Scope) -> str:
+    """The type of left || right: text where a side is text, else "" (arrays, json and others)."""
+    sides = {
+        _typed(state, side, scope).type
+        for side in (node.args.get("this"), node.args.get("expression"))
+        if side is not None
+    }
+    return "text" if sides & _TEXTS else ""
+
+
+def _call_result(state: SchemaState, node: exp.Expression, scope: Scope) -> Column:
+    """The column that a function call in the list of targets gives."""
+    name = str(node.this.this if isinstance(node.this, exp.Identifier) else node.this).lower()
+    if name in ("coalesce", "greatest", "least", "max", "min"):
+        types = {(c.type, c.typmod) for c in (_typed(state, a, scope) for a in node.expressions)}
+        kind, typmod = _common(types)
+        return Column(name, kind, typmod if name == "coalesce" else -1)
+    plain = name.rsplit(".", 1)[-1]
+    if name in _SUMS and len(node.expressions) == 1 and name not in state.routines:
+        return Column(name, _SUMS[name].get(_typed(state, node.expressions[0], scope).type, ""))
+    if plain in state.routines:
+        result = state.results.get(plain)
+        one = (
+            result.columns[0] if result is not None and len(result.columns) == 1 else Column("", "")
+        )
+        return Column(plain, one.type, one.typmod)
+    return Column(plain, _FUNCTIONS.get(name, ""))
+
+
+def _case(state: SchemaState, node: exp.Case, scope: Scope) -> Column:
+    """The column of a CASE, whose type is known where all its results have the same."""
+    types = {
+        (c.type, c.typmod) for c in (_typed(state, b.args["true"], scope) for b in node.args["ifs"])
+    }
+    if node.args.get("default") is not None and not isinstance(node.args["default"], exp.Null):
+        last = _typed(state, node.args["default"], scope)
+        types.add((last.type, last.typmod))
+    return Column("case", *_common(types))
+
+
+def _common(types: set[tuple[str, int]]) -> tuple[str, int]:
+    """The only (type, typmod) of these; ("", -1) where they differ or there is none."""
+    return next(iter(types)) if len(types) == 1 else ("", -1)
