@@ -111,6 +111,13 @@ class Tokens:
     def __len__(self) -> int:
         return len(self.kinds)
 
+    def add(self, kind: str, value: str, start: int, end: int) -> None:
+        """Append one token, from `start` to before `end`."""
+        self.kinds.append(kind)
+        self.values.append(value)
+        self.starts.append(start)
+        self.ends.append(end)
+
 
 def _small(digits: str) -> bool:
     """Whether an integer constant fits 32 bits."""
@@ -204,6 +211,14 @@ def _unicode_quoted(text: str, start: int, body_at: int) -> tuple[str, str, int]
     return kind, decode_unicode(raw, escape, start), end
 
 
+def _dollar_quoted_end(text: str, start: int, delimiter: str) -> int:
+    """Offset after the dollar-quoted string that begins at `start`. Raises LexError without end."""
+    close = text.find(delimiter, start + len(delimiter))
+    if close < 0:
+        raise LexError("unterminated dollar-quoted string", start)
+    return close + len(delimiter)
+
+
 def scan(text: str, at: int, words: frozenset[str], *, script: bool = False) -> tuple[Tokens, int]:
     """Tokens of the statement that begins at `at`, up to its semicolon, and the offset after it.
 
@@ -239,10 +254,8 @@ def scan(text: str, at: int, words: frozenset[str], *, script: bool = False) -> 
                 if depth <= 0 and atomic <= 0:  # else inside CREATE RULE … (a; b), or a function
                     out.semicolon = True
                     break
-            elif value == ":" and script and brackets <= 0:
-                variable = _VARIABLE.match(text, at)
-                if variable is not None:
-                    kind, value, end = PSQLVAR, variable.group(), variable.end()
+            elif value == ":" and script and brackets <= 0 and (found := _VARIABLE.match(text, at)):
+                kind, value, end = PSQLVAR, found.group(), found.end()
         elif group == "special":
             if value == "/*":
                 at = block_comment_end(text, at)
@@ -254,16 +267,10 @@ def scan(text: str, at: int, words: frozenset[str], *, script: bool = False) -> 
             if _LETTERS.match(text, end):
                 out.glued.append(len(kinds))
         elif group == "dollar":
-            close = text.find(value, end)
-            if close < 0:
-                raise LexError("unterminated dollar-quoted string", at)
-            end = close + len(value)
+            end = _dollar_quoted_end(text, at, value)
             kind, value = DOLLAR, text[at:end]
         elif group == "op":
-            value, end = _operator(value, at)
-            kind = value if value in _SINGLE else _PAIR.get(value, OP)
-            if kind == "<>":
-                value = "<>"
+            kind, value, end = _operator(value, at)
         else:  # a backslash
             if script:
                 out.backslash = at
@@ -274,10 +281,7 @@ def scan(text: str, at: int, words: frozenset[str], *, script: bool = False) -> 
         starts.append(at)
         ends.append(end)
         at = end
-    kinds.append(END)
-    values.append("")
-    starts.append(at)
-    ends.append(at)
+    out.add(END, "", at, at)
     return out, at + 1 if out.semicolon else at
 
 
@@ -315,10 +319,7 @@ def separated(tokens: Tokens, base: int) -> Tokens:
                 )
                 while number < len(tokens.kinds) - 1 and tokens.starts[number] < end:
                     number += 1
-        out.kinds.append(kind)
-        out.values.append(value)
-        out.starts.append(start)
-        out.ends.append(end)
+        out.add(kind, value, start, end)
     return out
 
 
@@ -341,9 +342,9 @@ def _check_surrogates(raw: str, offset: int) -> None:
         raise LexError("invalid Unicode surrogate pair", offset)
 
 
-def _operator(run: str, at: int) -> tuple[str, int]:
-    """The operator at the head of a run of operator characters: comments end it, a trailing sign
-    may not belong to it.
+def _operator(run: str, at: int) -> tuple[str, str, int]:
+    """Kind and text of the operator at the head of a run of operator characters, and the offset
+    after it: comments end it, a trailing sign may not belong to it.
     """
     for mark in ("/*", "--"):
         cut = run.find(mark)
@@ -351,7 +352,8 @@ def _operator(run: str, at: int) -> tuple[str, int]:
             run = run[:cut]
     if len(run) > 1 and run[-1] in "+-" and not _KEEPS_SIGN.intersection(run):
         run = run.rstrip("+-") or run[0]
-    return run, at + len(run)
+    kind = run if run in _SINGLE else _PAIR.get(run, OP)
+    return kind, "<>" if kind == "<>" else run, at + len(run)
 
 
 _UNICODE = re.compile(r"(?:\+([0-9A-Fa-f]{6})|([0-9A-Fa-f]{4}))")
