@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -320,16 +320,9 @@ def _figures(snapshot: Snapshot) -> dict[str, float]:
     }
 
 
-def build(snapshot: Snapshot, older: Snapshot | None = None) -> Report:
-    """The report of one snapshot, with a forecast when an older snapshot of the same database is
-    given; without findings.
-    """
-    header = snapshot.header
-    rows = tuple(
-        _catalog_row(row)
-        for row in snapshot.rows("SELECT * FROM catalog ORDER BY relation, content")
-    )
-    instances = tuple(
+def _instances(snapshot: Snapshot) -> tuple[Instance, ...]:
+    """Instances of the cluster, by content; primaries before mirrors."""
+    return tuple(
         Instance(
             dbid=row["dbid"] or 0,
             content=row["content"],
@@ -342,10 +335,12 @@ def build(snapshot: Snapshot, older: Snapshot | None = None) -> Report:
         )
         for row in snapshot.rows("SELECT * FROM instance ORDER BY content, role DESC, dbid")
     )
+
+
+def _server(header: Mapping[str, Any], instances: Sequence[Instance]) -> ServerFacts:
+    """The server that a snapshot's header names, with the size of its cluster."""
     primaries = [i for i in instances if i.content >= 0 and i.role == "p"]
-    taken_at = _utc(header["taken_at"])
-    assert taken_at is not None
-    server = ServerFacts(
+    return ServerFacts(
         product=header["product"],
         version=header["version"],
         generation=header["generation"],
@@ -364,17 +359,11 @@ def build(snapshot: Snapshot, older: Snapshot | None = None) -> Report:
         database_bytes=header["database_bytes"],
         started_at=_utc(header["started_at"]),
     )
-    settings = {
-        row["name"]: row["setting"] or ""
-        for row in snapshot.rows("SELECT name, setting FROM setting ORDER BY name")
-    }
-    totals = _totals(rows, snapshot)
-    census = _census(snapshot)
-    entry = next((t for t in totals if t.content == -1), None)
-    tables, schemas = _owners(
-        snapshot, entry.needed_bytes if entry else 0, entry.class_rows if entry else 0
-    )
-    holders = tuple(
+
+
+def _holders(snapshot: Snapshot) -> tuple[Holder, ...]:
+    """What keeps old row versions, the oldest transaction first."""
+    return tuple(
         Holder(
             content=row["content"],
             holder=row["holder"],
@@ -389,38 +378,68 @@ def build(snapshot: Snapshot, older: Snapshot | None = None) -> Report:
             "SELECT * FROM horizon ORDER BY xid_age DESC NULLS LAST, holder, name"
         )
     )
-    temp_schemas = tuple(
-        TempSchema(row["schema"], row["relations"], row["alive"])
-        for row in snapshot.rows("SELECT * FROM temp_schema")
+
+
+def _taken(header: Mapping[str, Any]) -> SnapshotInfo:
+    """When and how the snapshot was taken."""
+    taken_at = _utc(header["taken_at"])
+    assert taken_at is not None
+    return SnapshotInfo(
+        snapshot_id=header["snapshot_id"],
+        taken_at=taken_at,
+        seconds=header["seconds"] or 0.0,
+        gpcatalog_version=header["gpcatalog_version"],
+        grain=header["grain"],
+        filled_basis=header["filled_basis"],
     )
-    days = 0.0
-    if older is not None:
-        days = (header["taken_at"] - older.header["taken_at"]).total_seconds() / 86400
-    coverage = tuple(
+
+
+def _coverage(snapshot: Snapshot) -> tuple[Coverage, ...]:
+    """What each probe read, or why it did not."""
+    return tuple(
         Coverage(
             row["probe"], row["status"], row["reason"] or "", row["needs"] or "", row["seconds"]
         )
         for row in snapshot.rows("SELECT * FROM coverage")
     )
+
+
+def build(snapshot: Snapshot, older: Snapshot | None = None) -> Report:
+    """The report of one snapshot, with a forecast when an older snapshot of the same database is
+    given; without findings.
+    """
+    header = snapshot.header
+    rows = tuple(
+        _catalog_row(row)
+        for row in snapshot.rows("SELECT * FROM catalog ORDER BY relation, content")
+    )
+    instances = _instances(snapshot)
+    totals = _totals(rows, snapshot)
+    entry = next((t for t in totals if t.content == -1), None)
+    tables, schemas = _owners(
+        snapshot, entry.needed_bytes if entry else 0, entry.class_rows if entry else 0
+    )
+    days = 0.0
+    if older is not None:
+        days = (header["taken_at"] - older.header["taken_at"]).total_seconds() / 86400
     report = Report(
-        taken=SnapshotInfo(
-            snapshot_id=header["snapshot_id"],
-            taken_at=taken_at,
-            seconds=header["seconds"] or 0.0,
-            gpcatalog_version=header["gpcatalog_version"],
-            grain=header["grain"],
-            filled_basis=header["filled_basis"],
-        ),
-        server=server,
+        taken=_taken(header),
+        server=_server(header, instances),
         instances=instances,
-        settings=settings,
+        settings={
+            row["name"]: row["setting"] or ""
+            for row in snapshot.rows("SELECT name, setting FROM setting ORDER BY name")
+        },
         instance_totals=totals,
         catalog_summary=_summaries(rows),
-        census=census,
+        census=_census(snapshot),
         tables=tables,
         schemas=schemas,
-        holders=holders,
-        temp_schemas=temp_schemas,
+        holders=_holders(snapshot),
+        temp_schemas=tuple(
+            TempSchema(row["schema"], row["relations"], row["alive"])
+            for row in snapshot.rows("SELECT * FROM temp_schema")
+        ),
         temporary_relations=int(
             snapshot.one(
                 "SELECT coalesce(sum(relations), 0) AS n FROM class_count WHERE content = -1 AND"
@@ -429,7 +448,7 @@ def build(snapshot: Snapshot, older: Snapshot | None = None) -> Report:
         ),
         verdicts=(),
         forecasts=_forecasts(_figures(snapshot), older, days),
-        coverage=coverage,
+        coverage=_coverage(snapshot),
         catalogs=rows,
         timings=tuple(Timing(**row) for row in snapshot.rows("SELECT * FROM timing")),
         files=build_files(snapshot),

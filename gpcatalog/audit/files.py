@@ -307,6 +307,114 @@ def _hosts(snapshot: Snapshot, by_content: dict[int, int]) -> tuple[OnHost, ...]
     return tuple(OnHost(host, *numbers) for host, numbers in sorted(found.items()))
 
 
+# sums over the rows of file_total that one group has
+_SUMS = (
+    "sum(files) AS files, sum(bytes) AS bytes, sum(empty_files) AS empty_, sum(small_files) AS"
+    " small, sum(hollow_bytes) AS hollow"
+)
+
+
+def _figures(row: dict[str, Any], basis: str) -> tuple[int, int | None, int | None, int | None]:
+    """Files, bytes, empty and small files of a row of _SUMS; the last three only where directories
+    were listed.
+    """
+    if basis != "directory":
+        return int(row["files"]), None, None, None
+    return int(row["files"]), _int(row["bytes"]), _int(row["empty_"]), _int(row["small"])
+
+
+def _parts(snapshot: Snapshot, basis: str) -> tuple[Part, ...]:
+    """Files by part, most first."""
+    return tuple(
+        Part(row["part"], *_figures(row, basis))
+        for row in snapshot.rows(
+            f"SELECT part, {_SUMS} FROM file_total WHERE basis = ? GROUP BY part ORDER BY files"
+            " DESC, part",
+            [basis],
+        )
+    )
+
+
+def _on_instances(snapshot: Snapshot, basis: str) -> tuple[OnInstance, ...]:
+    """Files by instance, with the host of its primary."""
+    rows = snapshot.rows(
+        f"SELECT content, {_SUMS} FROM file_total WHERE basis = ? GROUP BY content ORDER BY"
+        " content",
+        [basis],
+    )
+    primary = {
+        r["content"]: r["hostname"] or ""
+        for r in snapshot.rows("SELECT content, hostname FROM instance WHERE role = 'p'")
+    }
+    return tuple(
+        OnInstance(row["content"], primary.get(row["content"], ""), *_figures(row, basis))
+        for row in rows
+    )
+
+
+def _buckets(snapshot: Snapshot) -> tuple[Bucket, ...]:
+    """The histogram of file sizes, by storage and size."""
+    published = {bucket.label: bucket.published for bucket in limits.FILE_BUCKETS}
+    order = list(published)
+    buckets = [
+        Bucket(r["storage"], r["bucket"], int(r["files"]), int(r["bytes"]), published[r["bucket"]])
+        for r in snapshot.rows(
+            "SELECT storage, bucket, sum(files) AS files, sum(bytes) AS bytes FROM file_bucket"
+            " GROUP BY storage, bucket"
+        )
+    ]
+    return tuple(sorted(buckets, key=lambda b: (b.storage, order.index(b.label))))
+
+
+def _differences(snapshot: Snapshot) -> tuple[tuple[Difference, ...], int]:
+    """Tables whose lists of segment files and directories disagree, the largest differences first,
+    and how many there are.
+    """
+    differing = """FROM file_total c JOIN root_total t ON t.root = c.root
+                   LEFT JOIN file_total d ON d.basis = 'directory' AND d.root = c.root AND d.content = c.content AND d.part = c.part
+                   WHERE c.basis = 'catalog' AND c.part = 'main' AND c.empty_files IS NOT NULL
+                     AND coalesce(d.files - d.empty_files, 0) <> c.files - c.empty_files"""
+    listed = tuple(
+        Difference(r["schema"], r["name"], r["content"], int(r["files"]), int(r["listed"]))
+        for r in snapshot.rows(
+            f"""SELECT t."schema", t.name, c.content, coalesce(d.files - d.empty_files, 0) AS files, c.files - c.empty_files AS listed
+                     {differing} ORDER BY abs(c.files - c.empty_files - coalesce(d.files - d.empty_files, 0)) DESC, 1, 2, 3 LIMIT {TOP}"""
+        )
+    )
+    return listed, int(snapshot.one(f"SELECT count(*) AS n {differing}")["n"])
+
+
+def _compared(snapshot: Snapshot) -> int:
+    """Tables whose segment files were listed."""
+    return int(
+        snapshot.one(
+            "SELECT count(DISTINCT root) AS n FROM file_total WHERE basis = 'catalog' AND part ="
+            " 'main'"
+        )["n"]
+    )
+
+
+def _orphans(snapshot: Snapshot) -> tuple[Orphan, ...]:
+    """The largest orphans of each kind."""
+    return tuple(
+        Orphan(**row)
+        for row in snapshot.rows(
+            f"SELECT * FROM orphan ORDER BY kind, bytes DESC, files DESC, content, node LIMIT {TOP}"
+        )
+    )
+
+
+def _orphan_totals(snapshot: Snapshot) -> tuple[OrphanTotal, ...]:
+    """All orphans, by kind."""
+    return tuple(
+        OrphanTotal(row["kind"], int(row["n"]), int(row["files"]), int(row["bytes"]))
+        for row in snapshot.rows(
+            "SELECT kind, count(*) AS n, sum(files) AS files, sum(bytes) AS bytes FROM orphan"
+            " GROUP BY kind ORDER BY bytes DESC, kind"
+        )
+    )
+
+
 def build_files(snapshot: Snapshot) -> Files | None:
     """The file section of one snapshot; None when neither directories nor lists were read."""
     bases = {
@@ -317,59 +425,14 @@ def build_files(snapshot: Snapshot) -> Files | None:
         return None
     basis = "directory" if "directory" in bases else "catalog"
     seen = basis == "directory"
-    sums = (
-        "sum(files) AS files, sum(bytes) AS bytes, sum(empty_files) AS empty_, sum(small_files) AS"
-        " small, sum(hollow_bytes) AS hollow"
-    )
-
-    def figures(row: dict[str, Any]) -> tuple[int, int | None, int | None, int | None]:
-        if not seen:
-            return int(row["files"]), None, None, None
-        return int(row["files"]), _int(row["bytes"]), _int(row["empty_"]), _int(row["small"])
-
-    total = snapshot.one(f"SELECT {sums} FROM file_total WHERE basis = ?", [basis])
-    parts = snapshot.rows(
-        f"SELECT part, {sums} FROM file_total WHERE basis = ? GROUP BY part ORDER BY files DESC,"
-        " part",
-        [basis],
-    )
-    instances = snapshot.rows(
-        f"SELECT content, {sums} FROM file_total WHERE basis = ? GROUP BY content ORDER BY content",
-        [basis],
-    )
-    primary = {
-        r["content"]: r["hostname"] or ""
-        for r in snapshot.rows("SELECT content, hostname FROM instance WHERE role = 'p'")
-    }
-    files, bytes_, empty, small = figures(total)
+    total = snapshot.one(f"SELECT {_SUMS} FROM file_total WHERE basis = ?", [basis])
+    files, bytes_, empty, small = _figures(total, basis)
     average = bytes_ / files if bytes_ and files else None
     slow = limits.slowdown(average) if average else None
+    instances = _on_instances(snapshot, basis)
     ahead = _ahead(snapshot, len(instances))
-    published = {bucket.label: bucket.published for bucket in limits.FILE_BUCKETS}
-    order = list(published)
-    buckets = [
-        Bucket(r["storage"], r["bucket"], int(r["files"]), int(r["bytes"]), published[r["bucket"]])
-        for r in snapshot.rows(
-            "SELECT storage, bucket, sum(files) AS files, sum(bytes) AS bytes FROM file_bucket"
-            " GROUP BY storage, bucket"
-        )
-    ]
-    differing = """FROM file_total c JOIN root_total t ON t.root = c.root
-                   LEFT JOIN file_total d ON d.basis = 'directory' AND d.root = c.root AND d.content = c.content AND d.part = c.part
-                   WHERE c.basis = 'catalog' AND c.part = 'main' AND c.empty_files IS NOT NULL
-                     AND coalesce(d.files - d.empty_files, 0) <> c.files - c.empty_files"""
-    differences = (
-        snapshot.rows(
-            f"""SELECT t."schema", t.name, c.content, coalesce(d.files - d.empty_files, 0) AS files, c.files - c.empty_files AS listed
-                     {differing} ORDER BY abs(c.files - c.empty_files - coalesce(d.files - d.empty_files, 0)) DESC, 1, 2, 3 LIMIT {TOP}"""
-        )
-        if seen
-        else []
-    )
-    compared = snapshot.one(
-        "SELECT count(DISTINCT root) AS n FROM file_total WHERE basis = 'catalog' AND part = 'main'"
-    )["n"]
     known = ahead and all(row["known"] for row in ahead.values())
+    differences, differences_total = _differences(snapshot) if seen else ((), 0)
     return Files(
         basis=basis,
         files=files,
@@ -383,34 +446,14 @@ def build_files(snapshot: Snapshot) -> Files | None:
         hollow_bytes=_int(total["hollow"]) if seen else None,
         when_filled=files + sum(int(row["growth"]) for row in ahead.values()) if known else None,
         removable=sum(int(row["removable"]) for row in ahead.values()) if known else None,
-        parts=tuple(Part(row["part"], *figures(row)) for row in parts),
-        instances=tuple(
-            OnInstance(row["content"], primary.get(row["content"], ""), *figures(row))
-            for row in instances
-        ),
-        hosts=_hosts(snapshot, {row["content"]: int(row["files"]) for row in instances}),
-        buckets=tuple(sorted(buckets, key=lambda b: (b.storage, order.index(b.label)))),
+        parts=_parts(snapshot, basis),
+        instances=instances,
+        hosts=_hosts(snapshot, {one.content: one.files for one in instances}),
+        buckets=_buckets(snapshot),
         tables=_tables(snapshot, basis, ahead),
-        compared=int(compared) if seen else 0,
-        differences=tuple(
-            Difference(r["schema"], r["name"], r["content"], int(r["files"]), int(r["listed"]))
-            for r in differences
-        ),
-        differences_total=(
-            int(snapshot.one(f"SELECT count(*) AS n {differing}")["n"]) if seen else 0
-        ),
-        orphans=tuple(
-            Orphan(**row)
-            for row in snapshot.rows(
-                "SELECT * FROM orphan ORDER BY kind, bytes DESC, files DESC, content, node LIMIT"
-                f" {TOP}"
-            )
-        ),
-        orphan_totals=tuple(
-            OrphanTotal(row["kind"], int(row["n"]), int(row["files"]), int(row["bytes"]))
-            for row in snapshot.rows(
-                "SELECT kind, count(*) AS n, sum(files) AS files, sum(bytes) AS bytes FROM orphan"
-                " GROUP BY kind ORDER BY bytes DESC, kind"
-            )
-        ),
+        compared=_compared(snapshot) if seen else 0,
+        differences=differences,
+        differences_total=differences_total,
+        orphans=_orphans(snapshot),
+        orphan_totals=_orphan_totals(snapshot),
     )

@@ -63,66 +63,77 @@ def verdict(
 
 def verdicts(report: Report) -> Report:
     """The report with its verdicts."""
-    census, server = report.census, report.server
-    greenplum = generations.is_greenplum(server.generation)
-    out = []
-    if greenplum:
-        out.append(
-            verdict(
-                "column-oriented leaves",
-                census.leaves_ao_column,
-                limits.LEAVES_CEILING_AOCO,
-                note="with 100 concurrent sessions",
-            )
+    greenplum = generations.is_greenplum(report.server.generation)
+    out = [
+        *(_partition_counts(report) if greenplum else ()),
+        *(_append_optimized(report) if greenplum else ()),
+        *_bloat(report),
+        *_lock_slots(report),
+        *(_files(report) if greenplum else ()),
+    ]
+    return msgspec.structs.replace(report, verdicts=tuple(out))
+
+
+def _partition_counts(report: Report) -> list[Verdict]:
+    """The guidelines of Greenplum for numbers of partitions."""
+    census = report.census
+    return [
+        verdict(
+            "column-oriented leaves",
+            census.leaves_ao_column,
+            limits.LEAVES_CEILING_AOCO,
+            note="with 100 concurrent sessions",
+        ),
+        verdict(
+            "partitions: plain tables and leaves",
+            census.partitions_metric,
+            limits.LEAVES_CEILING_AO_ROW,
+            note="with 500 concurrent sessions, row-oriented, NVMe",
+        ),
+        verdict("leaves of the widest table", census.leaves_per_table_max, limits.LEAVES_PER_TABLE),
+        verdict("partitions in one level", census.widest_level or None, limits.LEAVES_PER_LEVEL),
+    ]
+
+
+def _append_optimized(report: Report) -> list[Verdict]:
+    """The limit max_appendonly_tables, which only Greenplum 6 has."""
+    setting = report.settings.get("max_appendonly_tables", "")
+    if not setting.isdigit() or not generations.is_classic(report.server.generation):
+        return []
+    ao = [
+        c
+        for c in report.census.counts
+        if c.storage in ("ao_row", "ao_column") and c.kind in ("leaf", "table")
+    ]
+    filled = (
+        sum(c.relations - (c.empty or 0) for c in ao)
+        if all(c.empty is not None for c in ao)
+        else None
+    )
+    return [
+        verdict(
+            "append-optimized tables that hold rows",
+            filled,
+            limits.MAX_APPENDONLY_TABLES,
+            bound=float(setting),
+            source="max_appendonly_tables of this server",
+            note="those that transactions in progress write to count: an upper bound",
         )
-        out.append(
-            verdict(
-                "partitions: plain tables and leaves",
-                census.partitions_metric,
-                limits.LEAVES_CEILING_AO_ROW,
-                note="with 500 concurrent sessions, row-oriented, NVMe",
-            )
-        )
-        out.append(
-            verdict(
-                "leaves of the widest table", census.leaves_per_table_max, limits.LEAVES_PER_TABLE
-            )
-        )
-        out.append(
-            verdict("partitions in one level", census.widest_level or None, limits.LEAVES_PER_LEVEL)
-        )
-        setting = report.settings.get("max_appendonly_tables", "")
-        if setting.isdigit() and generations.is_classic(server.generation):
-            ao = [
-                c
-                for c in census.counts
-                if c.storage in ("ao_row", "ao_column") and c.kind in ("leaf", "table")
-            ]
-            filled = (
-                sum(c.relations - (c.empty or 0) for c in ao)
-                if all(c.empty is not None for c in ao)
-                else None
-            )
-            out.append(
-                verdict(
-                    "append-optimized tables that hold rows",
-                    filled,
-                    limits.MAX_APPENDONLY_TABLES,
-                    bound=float(setting),
-                    source="max_appendonly_tables of this server",
-                    note="those that transactions in progress write to count: an upper bound",
-                )
-            )
-    _, significant = bloat_limits(server.generation)
+    ]
+
+
+def _bloat(report: Report) -> list[Verdict]:
+    """The bloat of the worst instance's catalog, and how long ago pg_attribute was vacuumed."""
+    _, significant = bloat_limits(report.server.generation)
     worst = max((t.bloat for t in report.instance_totals), default=None)
-    out.append(
+    out = [
         verdict(
             "bloat of the worst instance's catalog",
             worst,
             significant,
             note="bytes / bytes needed, all catalogs together",
         )
-    )
+    ]
     vacuumed = [
         r.last_vacuum
         for r in report.catalogs
@@ -133,28 +144,31 @@ def verdicts(report: Report) -> Report:
         out.append(
             verdict("days since pg_attribute was last vacuumed", days, limits.CATALOG_VACUUM_LATEST)
         )
+    return out
+
+
+def _lock_slots(report: Report) -> list[Verdict]:
+    """The locks of dropping the widest table, where the size of the lock table is known."""
     slots = limits.lock_slots(report.settings)
-    if slots is not None and report.tables:
-        widest = max(report.tables, key=lambda t: t.leaves)
-        if widest.leaves:
-            need = widest.class_rows
-            out.append(
-                Verdict(
-                    id="lock-slots",
-                    what=f"locks that DROP of {widest.schema}.{widest.name} may take",
-                    value=need,
-                    limit=slots,
-                    unit="locks",
-                    share=need / slots,
-                    state="over" if need > slots else "near" if need >= NEAR * slots else "ok",
-                    source=limits.LOCK_SLOTS_SOURCE,
-                    note="shared by all sessions; one a leaf, index and auxiliary relation (upper"
-                    " bound)",
-                )
-            )
-    if greenplum:
-        out += _files(report)
-    return msgspec.structs.replace(report, verdicts=tuple(out))
+    if slots is None or not report.tables:
+        return []
+    widest = max(report.tables, key=lambda t: t.leaves)
+    if not widest.leaves:
+        return []
+    need = widest.class_rows
+    return [
+        Verdict(
+            id="lock-slots",
+            what=f"locks that DROP of {widest.schema}.{widest.name} may take",
+            value=need,
+            limit=slots,
+            unit="locks",
+            share=need / slots,
+            state="over" if need > slots else "near" if need >= NEAR * slots else "ok",
+            source=limits.LOCK_SLOTS_SOURCE,
+            note="shared by all sessions; one a leaf, index and auxiliary relation (upper bound)",
+        )
+    ]
 
 
 def _files(report: Report) -> list[Verdict]:
