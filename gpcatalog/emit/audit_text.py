@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from gpcatalog.audit.report import CatalogRow, Report, Verdict
+from gpcatalog.audit.report import CatalogRow, CatalogSummary, InstanceTotal, Report, Verdict
 from gpcatalog.emit.files_text import show_files
 from gpcatalog.emit.terminal import table, text
 from gpcatalog.model.finding import Finding, Severity
@@ -102,67 +103,67 @@ def findings(found: tuple[Finding, ...], out: Console) -> None:
         out.print(grid)
 
 
+def _catalog_line(summary: CatalogSummary, rows: int | None, *, segments: bool) -> tuple[str, ...]:
+    """One catalog's line; with segments those of coordinator, median and worst."""
+    live = count(rows) if rows is not None else "?"
+    reclaim = size(summary.worst_reclaimable) if summary.worst_reclaimable is not None else "?"
+    bloat = f"{summary.worst_bloat:.1f}" if summary.worst_bloat is not None else "?"
+    if not segments:
+        return summary.relation, live, size(summary.worst_bytes), reclaim, bloat
+    return (
+        summary.relation,
+        live,
+        size(summary.coordinator_bytes),
+        size(summary.median_bytes),
+        size(summary.worst_bytes),
+        str(summary.worst_content),
+        reclaim,
+        bloat,
+    )
+
+
+def _sum_line(totals: Sequence[InstanceTotal], *, segments: bool) -> tuple[str, ...] | None:
+    """The line of all catalogs together; None where the entry instance has none."""
+    entry = next((t for t in totals if t.content == -1), None)
+    others = [t for t in totals if t.content >= 0]
+    if entry is None:
+        return None
+    if not (segments and others):
+        return (
+            "all catalogs",
+            "",
+            size(entry.bytes),
+            size(entry.reclaimable_bytes),
+            f"{entry.bloat:.1f}",
+        )
+    worst = max(others, key=lambda t: t.bytes)
+    median = sorted(others, key=lambda t: t.bytes)[(len(others) - 1) // 2]
+    return (
+        "all catalogs",
+        "",
+        size(entry.bytes),
+        size(median.bytes),
+        size(worst.bytes),
+        str(worst.content),
+        size(worst.reclaimable_bytes),
+        f"{worst.bloat:.1f}",
+    )
+
+
 def _catalogs(report: Report, out: Console) -> None:
+    """The catalogs by size, all of them together, and what the numbers are."""
     segments = bool(report.server.segments)
-    rows: list[tuple[str, ...]] = []
-    shown = report.catalog_summary[:CATALOGS_SHOWN]
     by: dict[tuple[str, int], CatalogRow] = {(r.relation, r.content): r for r in report.catalogs}
+    rows: list[tuple[str, ...]] = []
     styles = []
-    for s in shown:
-        bloat = f"{s.worst_bloat:.1f}" if s.worst_bloat is not None else "?"
-        entry = by.get((s.relation, -1))
-        live = entry.rows if entry else s.worst_rows
-        reclaim = size(s.worst_reclaimable) if s.worst_reclaimable is not None else "?"
-        styles.append("yellow" if (s.worst_bloat or 1) > 4 else "")
-        if segments:
-            rows.append(
-                (
-                    s.relation,
-                    count(live) if live is not None else "?",
-                    size(s.coordinator_bytes),
-                    size(s.median_bytes),
-                    size(s.worst_bytes),
-                    str(s.worst_content),
-                    reclaim,
-                    bloat,
-                )
-            )
-        else:
-            rows.append(
-                (
-                    s.relation,
-                    count(live) if live is not None else "?",
-                    size(s.worst_bytes),
-                    reclaim,
-                    bloat,
-                )
-            )
-    rest = report.catalog_summary[CATALOGS_SHOWN:]
-    totals = {t.content: t for t in report.instance_totals}
-    entry_total = totals.get(-1)
-    others = [t for c, t in totals.items() if c >= 0]
-    if segments and entry_total and others:
-        worst = max(others, key=lambda t: t.bytes)
-        median = sorted(others, key=lambda t: t.bytes)[(len(others) - 1) // 2]
-        sums = (
-            size(entry_total.bytes),
-            size(median.bytes),
-            size(worst.bytes),
-            str(worst.content),
-            size(worst.reclaimable_bytes),
-        )
-        rows.append(("all catalogs", "", *sums, f"{worst.bloat:.1f}"))
-        styles.append("bold")
-    elif entry_total:
-        rows.append(
-            (
-                "all catalogs",
-                "",
-                size(entry_total.bytes),
-                size(entry_total.reclaimable_bytes),
-                f"{entry_total.bloat:.1f}",
-            )
-        )
+    for summary in report.catalog_summary[:CATALOGS_SHOWN]:
+        entry = by.get((summary.relation, -1))
+        live = entry.rows if entry else summary.worst_rows
+        rows.append(_catalog_line(summary, live, segments=segments))
+        styles.append("yellow" if (summary.worst_bloat or 1) > 4 else "")
+    total = _sum_line(report.instance_totals, segments=segments)
+    if total is not None:
+        rows.append(total)
         styles.append("bold")
     out.print()
     heads = (
@@ -176,12 +177,14 @@ def _catalogs(report: Report, out: Console) -> None:
     ]
     if segments:
         notes[0] += "; reclaimable and bloat of the worst segment"
+    rest = report.catalog_summary[CATALOGS_SHOWN:]
     if rest:
         notes.append(f"{len(rest)} smaller catalogs are in --format json")
     out.print(text("; ".join(notes) + ".", "dim"))
 
 
 def _census(report: Report, out: Console) -> None:
+    """How many tables and leaves there are, and which own most of the catalog."""
     census = report.census
     _heading(out, "Tables and partitions")
     line = (
@@ -212,61 +215,46 @@ def _census(report: Report, out: Console) -> None:
         )
     )
     if report.tables:
-        rows = [
-            (
-                f"{t.schema}.{t.name}",
-                t.storage,
-                count(t.leaves),
-                count(t.empty_leaves) if t.empty_leaves is not None else "?",
-                count(t.class_rows),
-                count(t.attribute_rows),
-                size(t.catalog_bytes),
-            )
-            for t in report.tables[:TABLES_SHOWN]
-        ]
-        out.print()
-        out.print(
-            table(
-                "",
-                (
-                    "Owns most catalog",
-                    "storage",
-                    "leaves",
-                    "empty",
-                    "pg_class",
-                    "pg_attr.",
-                    "catalog",
-                ),
-                rows,
-                left=2,
-            )
+        _owners(report, out)
+
+
+def _owners(report: Report, out: Console) -> None:
+    """The tables and the schemas that own most rows of catalogs."""
+    rows = [
+        (
+            f"{t.schema}.{t.name}",
+            t.storage,
+            count(t.leaves),
+            count(t.empty_leaves) if t.empty_leaves is not None else "?",
+            count(t.class_rows),
+            count(t.attribute_rows),
+            size(t.catalog_bytes),
         )
-        by_schema = [
-            (
-                s.schema,
-                s.name,
-                count(s.leaves),
-                count(s.class_rows),
-                count(s.attribute_rows),
-                size(s.catalog_bytes),
-            )
-            for s in report.schemas[:5]
-        ]
-        out.print(
-            table(
-                "",
-                ("by schema", "", "leaves", "pg_class", "pg_attr.", "catalog"),
-                by_schema,
-                left=2,
-            )
+        for t in report.tables[:TABLES_SHOWN]
+    ]
+    heads = ("Owns most catalog", "storage", "leaves", "empty", "pg_class", "pg_attr.", "catalog")
+    out.print()
+    out.print(table("", heads, rows, left=2))
+    by_schema = [
+        (
+            s.schema,
+            s.name,
+            count(s.leaves),
+            count(s.class_rows),
+            count(s.attribute_rows),
+            size(s.catalog_bytes),
         )
-        out.print(
-            text(
-                "rows on each instance; catalog bytes an instance are an estimate (share of needed"
-                " bytes).",
-                "dim",
-            )
+        for s in report.schemas[:5]
+    ]
+    heads_of_schemas = ("by schema", "", "leaves", "pg_class", "pg_attr.", "catalog")
+    out.print(table("", heads_of_schemas, by_schema, left=2))
+    out.print(
+        text(
+            "rows on each instance; catalog bytes an instance are an estimate (share of needed"
+            " bytes).",
+            "dim",
         )
+    )
 
 
 def verdicts(found: tuple[Verdict, ...], out: Console) -> None:
