@@ -117,40 +117,39 @@ def _held(report: CheckReport) -> list[str]:
     return [f"AccessExclusive locks on tables of the baseline ({rate})", *out[:_TABLES], *more, ""]
 
 
-def pieces(report: CheckReport, *, color: bool = False, explain: bool = False) -> Iterator[str]:
-    """The whole report, as text to be written piece by piece."""
+def _finding(found: LocatedFinding, *, color: bool, explain: bool) -> list[str]:
+    """The lines of one finding: its place, the source line, why, and what to do."""
 
     def paint(code: str, text: str) -> str:
         return f"\x1b[{code}m{text}\x1b[0m" if color else text
 
-    for found in report.findings:
-        out: list[str] = []
-        finding = found.finding
+    finding = found.finding
+    out = [
+        f"{printable(found.file)}:{found.line}:{found.column}:"
+        f" {paint(_COLOURS[finding.severity], finding.severity.word)}"
+        f" {paint('1', finding.rule)}: {printable(finding.title)}",
+        *excerpt(found),
+        f"      why: {printable(finding.detail)}"
+        + (f" ({finding.source})" if finding.source else ""),
+        f"      do:  {printable(finding.remedy)}",
+    ]
+    if explain:
         out.append(
-            f"{printable(found.file)}:{found.line}:{found.column}:"
-            f" {paint(_COLOURS[finding.severity], finding.severity.word)}"
-            f" {paint('1', finding.rule)}: {printable(finding.title)}"
+            f"      sure: {page(finding.rule).get('How sure it is', finding.confidence.value)}"
         )
-        out += excerpt(found)
-        out.append(
-            f"      why: {printable(finding.detail)}"
-            + (f" ({finding.source})" if finding.source else "")
-        )
-        out.append(f"      do:  {printable(finding.remedy)}")
-        if explain:
-            out.append(
-                f"      sure: {page(finding.rule).get('How sure it is', finding.confidence.value)}"
-            )
-        yield "\n".join(out) + "\n\n"
-    out = [*_tables(report), *_held(report)]
+    return out
+
+
+def _totals(report: CheckReport) -> list[str]:
+    """What the whole change adds, beside its budget and the baseline."""
     total = report.total
     least = "" if total.complete else " at least"
     rows = max(sum(total.rows_segment.values()), sum(total.rows_coordinator.values()))
-    out.append(
+    out = [
         f"the change on {report.server}:{least} {plural(total.leaves, 'leaf', 'leaves')},"
         f" {count(rows)} catalog rows an instance, {plural(total.files_empty, 'file')} a segment"
         f" empty, {count(total.files_filled)} filled"
-    )
+    ]
     if report.segments > 1 or report.hosts > 1:
         host = -(-report.segments // report.hosts)
         out.append(
@@ -173,7 +172,12 @@ def pieces(report: CheckReport, *, color: bool = False, explain: bool = False) -
             "rows": rows,
         }.get(name, 0)
         out.append(f"with the baseline: {count(value)} {name} before, {count(value + more)} after")
-    out.append(
+    return out
+
+
+def _read(report: CheckReport) -> str:
+    """How many findings there are, and how much was read."""
+    return (
         f"{plural(len(report.findings), 'finding')},"
         f" {plural(report.ignored, 'ignored')[:-1] if report.ignored != 1 else '1 ignored'},"
         f" {plural(len(report.files), 'file')},"
@@ -181,7 +185,13 @@ def pieces(report: CheckReport, *, color: bool = False, explain: bool = False) -
         f" ({count(report.typed)} typed, {count(report.not_understood)} not understood,"
         f" {count(report.errors)} in error)"
     )
-    yield "\n".join(out) + "\n"
+
+
+def pieces(report: CheckReport, *, color: bool = False, explain: bool = False) -> Iterator[str]:
+    """The whole report, as text to be written piece by piece."""
+    for found in report.findings:
+        yield "\n".join(_finding(found, color=color, explain=explain)) + "\n\n"
+    yield "\n".join([*_tables(report), *_held(report), *_totals(report), _read(report)]) + "\n"
 
 
 def render(report: CheckReport, *, color: bool = False, explain: bool = False) -> str:

@@ -5,9 +5,39 @@ from __future__ import annotations
 from rich.console import Console
 
 from gpcatalog.audit.cluster import Cluster
+from gpcatalog.audit.report import Report
 from gpcatalog.emit.audit_text import findings, verdicts
 from gpcatalog.emit.terminal import table, text
 from gpcatalog.model.quantity import count, size
+
+
+def _database_line(report: Report) -> tuple[str, ...]:
+    """One database's line; rows are those of the entry instance, bytes those of all instances."""
+    entry = next((t for t in report.instance_totals if t.content == -1), None)
+    return (
+        report.server.database,
+        count(report.census.leaves),
+        count(report.census.partitions_metric),
+        count(entry.class_rows) if entry else "?",
+        count(entry.attribute_rows) if entry else "?",
+        size(sum(t.bytes for t in report.instance_totals)),
+        size(sum(t.reclaimable_bytes for t in report.instance_totals)),
+        str(len(report.findings)),
+    )
+
+
+def _sum_line(cluster: Cluster) -> tuple[str, ...]:
+    """The line of all databases together."""
+    return (
+        "all",
+        count(cluster.leaves),
+        count(cluster.partitions_metric),
+        count(cluster.class_rows),
+        count(cluster.attribute_rows),
+        size(cluster.catalog_bytes),
+        size(cluster.reclaimable_bytes),
+        str(len(cluster.findings)),
+    )
 
 
 def show(cluster: Cluster, out: Console) -> None:
@@ -20,36 +50,7 @@ def show(cluster: Cluster, out: Console) -> None:
             "bold",
         )
     )
-    rows = []
-    for r in cluster.databases:
-        entry = next((t for t in r.instance_totals if t.content == -1), None)
-        rows.append(
-            (
-                r.server.database,
-                count(r.census.leaves),
-                count(r.census.partitions_metric),
-                count(entry.class_rows) if entry else "?",
-                count(entry.attribute_rows) if entry else "?",
-                size(sum(t.bytes for t in r.instance_totals)),
-                size(sum(t.reclaimable_bytes for t in r.instance_totals)),
-                str(len(r.findings)),
-            )
-        )
-    sums = (
-        count(cluster.leaves),
-        count(cluster.partitions_metric),
-        count(cluster.class_rows),
-        count(cluster.attribute_rows),
-    )
-    rows.append(
-        (
-            "all",
-            *sums,
-            size(cluster.catalog_bytes),
-            size(cluster.reclaimable_bytes),
-            str(len(cluster.findings)),
-        )
-    )
+    rows = [*(_database_line(report) for report in cluster.databases), _sum_line(cluster)]
     out.print()
     heads = (
         "Database",

@@ -25,6 +25,32 @@ def show_files(files: Files | None, out: Console) -> None:
         return
     out.print()
     out.print(Text("Files", style="bold"))
+    _amounts(files, out)
+    out.print(
+        text("by part: " + ", ".join(f"{p.part} {count(p.files)}" for p in files.parts), "dim")
+    )
+    if len(files.hosts) > 1:
+        hosts = ", ".join(
+            f"{h.host} {count(h.files + h.mirror_files)}"
+            for h in sorted(files.hosts, key=lambda h: -h.files)[:5]
+        )
+        out.print(text(f"by host, mirrors included: {hosts}", "dim"))
+    if files.buckets:
+        _histogram(files, out)
+    _tables(files, out)
+    for t in files.orphan_totals:
+        if t.kind != "missing":
+            out.print(
+                text(
+                    f"without a row in pg_class, {t.kind}: {plural(t.files, 'file')},"
+                    f" {size(t.bytes)}",
+                    "dim",
+                )
+            )
+
+
+def _amounts(files: Files, out: Console) -> None:
+    """How many files there are, how large and how small, and what was not seen of them."""
     where = (
         f"on {plural(len(files.instances), 'segment')}"
         if any(i.content >= 0 for i in files.instances)
@@ -57,37 +83,21 @@ def show_files(files: Files | None, out: Console) -> None:
         )
         out.print(text(share + slow))
         out.print(text(f"indexes without an entry take {size(files.hollow_bytes or 0)}", "dim"))
-    out.print(
-        text("by part: " + ", ".join(f"{p.part} {count(p.files)}" for p in files.parts), "dim")
-    )
-    if len(files.hosts) > 1:
-        hosts = ", ".join(
-            f"{h.host} {count(h.files + h.mirror_files)}"
-            for h in sorted(files.hosts, key=lambda h: -h.files)[:5]
-        )
-        out.print(text(f"by host, mirrors included: {hosts}", "dim"))
-    if files.buckets:
-        by: Counter[str] = Counter()
-        for b in files.buckets:
-            by[b.label] += b.files
-        rows = [
-            (b.label, count(by[b.label]), f"{by[b.label] / files.files:.1%}", f"{b.published:.1%}")
-            for b in FILE_BUCKETS
-            if by[b.label]
-        ]
-        out.print()
-        out.print(table("", ("File size", "files", "share", "a"), rows))
-        out.print(text(f"a: {FILE_BUCKETS_SOURCE}.", "dim"))
-    _tables(files, out)
-    for t in files.orphan_totals:
-        if t.kind != "missing":
-            out.print(
-                text(
-                    f"without a row in pg_class, {t.kind}: {plural(t.files, 'file')},"
-                    f" {size(t.bytes)}",
-                    "dim",
-                )
-            )
+
+
+def _histogram(files: Files, out: Console) -> None:
+    """Files by size, beside the published shares."""
+    by: Counter[str] = Counter()
+    for b in files.buckets:
+        by[b.label] += b.files
+    rows = [
+        (b.label, count(by[b.label]), f"{by[b.label] / files.files:.1%}", f"{b.published:.1%}")
+        for b in FILE_BUCKETS
+        if by[b.label]
+    ]
+    out.print()
+    out.print(table("", ("File size", "files", "share", "a"), rows))
+    out.print(text(f"a: {FILE_BUCKETS_SOURCE}.", "dim"))
 
 
 def _tables(files: Files, out: Console) -> None:

@@ -199,6 +199,32 @@ def growth_section(growth: Growth) -> str:
     """Write the tables of what grew, through which tables, and when limits are reached."""
     if len(growth.taken_at) < 2:
         return "<h2>Growth</h2><p class=dim>One snapshot has no growth: take one a day.</p>"
+    out = [
+        (
+            f"<h2>Growth</h2><p>{plural(len(growth.taken_at), 'snapshot')} in"
+            f" {duration(growth.days * _DAY)}; leaves added {count(growth.leaves_added)}, dropped"
+            f" {count(growth.leaves_dropped)}.</p>"
+        ),
+        _changes_table(growth),
+    ]
+    if growth.forecasts:
+        reached: list[tuple[Cell, ...]] = [
+            ((f.what, f.limit_source), amount(f.now, f.unit), amount(f.limit, f.unit), when(f))
+            for f in growth.forecasts
+        ]
+        out.append(
+            "<h3>When limits are reached (estimate)</h3>"
+            + table(("limit of", "now", "limit", "reached"), reached)
+        )
+    if growth.diverging:
+        out.append("<h3>Diverging segments</h3>" + _diverging_table(growth))
+    if growth.tables:
+        out.append("<h3>Tables that changed most</h3>" + _changed_tables(growth))
+    return "".join(out)
+
+
+def _changes_table(growth: Growth) -> str:
+    """What each series changed by; over a day or more, also by how much a day."""
     long = growth.days >= 1
     rows: list[tuple[Cell, ...]] = []
     for s in growth.series:
@@ -217,54 +243,37 @@ def growth_section(growth: Growth) -> str:
             )
             row += (signed(s.per_day, s.unit), band)
         rows.append(row)
-    out = [
+    return table(
+        ("", "then", "now", "change", *(("a day (estimate)", "band") if long else ())), rows
+    )
+
+
+def _diverging_table(growth: Growth) -> str:
+    """Catalogs of segments that differ from the median segment's."""
+    rows = [
         (
-            f"<h2>Growth</h2><p>{plural(len(growth.taken_at), 'snapshot')} in"
-            f" {duration(growth.days * _DAY)}; leaves added {count(growth.leaves_added)}, dropped"
-            f" {count(growth.leaves_dropped)}.</p>"
-        ),
-        table(("", "then", "now", "change", *(("a day (estimate)", "band") if long else ())), rows),
+            d.relation,
+            str(d.content),
+            size(d.bytes),
+            size(d.median),
+            f"{d.ratio:.2f} ×",
+            f"{d.shrank_at:%Y-%m-%d %H:%M}" if d.shrank_at else "",
+        )
+        for d in growth.diverging[:SEGMENTS_SHOWN]
     ]
-    if growth.forecasts:
-        reached: list[tuple[Cell, ...]] = [
-            ((f.what, f.limit_source), amount(f.now, f.unit), amount(f.limit, f.unit), when(f))
-            for f in growth.forecasts
-        ]
-        out.append(
-            "<h3>When limits are reached (estimate)</h3>"
-            + table(("limit of", "now", "limit", "reached"), reached)
-        )
-    if growth.diverging:
-        diverging = [
-            (
-                d.relation,
-                str(d.content),
-                size(d.bytes),
-                size(d.median),
-                f"{d.ratio:.2f} ×",
-                f"{d.shrank_at:%Y-%m-%d %H:%M}" if d.shrank_at else "",
-            )
-            for d in growth.diverging[:SEGMENTS_SHOWN]
-        ]
-        out.append(
-            "<h3>Diverging segments</h3>"
-            + table(
-                ("catalog", "segment", "bytes", "median", "of median", "shrank alone"), diverging
-            )
-        )
-    if growth.tables:
-        changed = [
-            (f"{t.schema}.{t.name}", t.state, count(t.leaves_now), count(t.added), count(t.dropped), signed(t.rows, "rows"),
-             signed(t.files, "files") if t.files is not None else "?", signed(t.bytes, "bytes") if t.bytes is not None else "?")
-            for t in growth.tables[:30]
-        ]  # fmt: skip
-        out.append(
-            "<h3>Tables that changed most</h3>"
-            + table(
-                ("table", "", "leaves", "added", "dropped", "catalog rows", "files", "bytes"),
-                changed,
-                name="changed",
-                left=2,
-            )
-        )
-    return "".join(out)
+    return table(("catalog", "segment", "bytes", "median", "of median", "shrank alone"), rows)
+
+
+def _changed_tables(growth: Growth) -> str:
+    """The tables whose leaves, catalog rows and files changed most."""
+    rows = [
+        (f"{t.schema}.{t.name}", t.state, count(t.leaves_now), count(t.added), count(t.dropped), signed(t.rows, "rows"),
+         signed(t.files, "files") if t.files is not None else "?", signed(t.bytes, "bytes") if t.bytes is not None else "?")
+        for t in growth.tables[:30]
+    ]  # fmt: skip
+    return table(
+        ("table", "", "leaves", "added", "dropped", "catalog rows", "files", "bytes"),
+        rows,
+        name="changed",
+        left=2,
+    )

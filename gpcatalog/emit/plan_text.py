@@ -230,6 +230,48 @@ def _losses(losses: list[tuple[str, list[str]]], out: Console) -> None:
         )
 
 
+def _limits(plan: Plan, out: Console) -> None:
+    """Where the plan's limits stand before and after it."""
+    if not plan.limits:
+        return
+    _heading(out, "Limits")
+    shown: dict[str, Callable[[float], str]] = {"bytes": size, "s": duration}
+    rows = []
+    for x in plan.limits:
+        say = shown.get(x.unit, count)
+        rows.append(
+            (
+                f"{x.name} ({x.source})",
+                say(x.before),
+                say(x.after),
+                say(x.limit),
+                "kept" if x.kept else "over",
+            )
+        )
+    out.print(Padding(table("", ("limit", "before", "after", "limit", ""), rows), (0, 0, 0, 2)))
+
+
+def _basis(plan: Plan, out: Console) -> None:
+    """How far the plan is from the best one, the weights, and what its numbers rest on."""
+    _heading(out, "How good it is, and what it rests on")
+    o, w = plan.optimum, plan.weights
+    against = (
+        "any grouping of any table" if o.bound_over == "groupings" else "the points of the curves"
+    )
+    _line(
+        out,
+        f"{o.cost:,.1f} points; at most {o.gap:.4%} above the best there can be over {against}"
+        + ("" if o.exact else " (search not ended)"),
+    )
+    _line(
+        out,
+        f"weights in points: catalog row {w.row:g}, file {w.file:g}, MB rewritten {w.rewrite:g}, MB"
+        f" a day read more {w.scan:g}, empty leaf dropped {w.drop:g}",
+    )
+    for line in plan.basis:
+        _line(out, line)
+
+
 def show(
     plan: Plan,
     tables: list[TablePlan],
@@ -261,44 +303,13 @@ def show(
         f"{size(e.rewrite)} rewritten in about {duration(e.seconds)} (estimate),"
         f" {size(e.scan_bytes_per_day)} a day read more by queries (estimate)",
     )
-    if plan.limits:
-        _heading(out, "Limits")
-        shown: dict[str, Callable[[float], str]] = {"bytes": size, "s": duration}
-        rows = []
-        for x in plan.limits:
-            say = shown.get(x.unit, count)
-            rows.append(
-                (
-                    f"{x.name} ({x.source})",
-                    say(x.before),
-                    say(x.after),
-                    say(x.limit),
-                    "kept" if x.kept else "over",
-                )
-            )
-        out.print(Padding(table("", ("limit", "before", "after", "limit", ""), rows), (0, 0, 0, 2)))
+    _limits(plan, out)
     _tables(tables, "files a segment" if s.segments else "files", out)
     _drops(tables, plan, out)
     _losses(losses, out)
     _curve(plan.curve, out)
     _left(plan, left, out)
-    _heading(out, "How good it is, and what it rests on")
-    o, w = plan.optimum, plan.weights
-    against = (
-        "any grouping of any table" if o.bound_over == "groupings" else "the points of the curves"
-    )
-    _line(
-        out,
-        f"{o.cost:,.1f} points; at most {o.gap:.4%} above the best there can be over {against}"
-        + ("" if o.exact else " (search not ended)"),
-    )
-    _line(
-        out,
-        f"weights in points: catalog row {w.row:g}, file {w.file:g}, MB rewritten {w.rewrite:g}, MB"
-        f" a day read more {w.scan:g}, empty leaf dropped {w.drop:g}",
-    )
-    for line in plan.basis:
-        _line(out, line)
+    _basis(plan, out)
     out.print()
     planned = len(changed(tables))
     out.print(

@@ -97,9 +97,39 @@ class Lines:
     x_marks: Sequence[float] = field(default_factory=tuple)
 
 
+@dataclass(frozen=True)
+class _Scale:
+    """Where values lie in a chart of lines, in units of the view box; the y axis begins at 0.
+
+    low_x, high_x: ends of the x axis; high_y: its highest mark
+    """
+
+    low_x: float
+    high_x: float
+    high_y: float
+    height: float = 230.0
+    left: float = 56.0
+    right: float = WIDTH - 10.0
+    top: float = 12.0
+    bottom: float = 22.0
+
+    def x(self, value: float) -> float:
+        """The place of a value on the x axis."""
+        share = (value - self.low_x) / ((self.high_x - self.low_x) or 1)
+        return self.left + share * (self.right - self.left)
+
+    def y(self, value: float) -> float:
+        """The place of a value on the y axis; those below 0 lie at 0."""
+        share = max(0.0, value) / self.high_y
+        return self.height - self.bottom - share * (self.height - self.top - self.bottom)
+
+    def point(self, x: float, y: float) -> str:
+        """Both places as SVG writes them."""
+        return f"{self.x(x):.1f},{self.y(y):.1f}"
+
+
 def lines(chart: Lines) -> str:
     """The chart as SVG; the y axis starts at 0, so that a change looks as large as it is."""
-    height, left, right, top, bottom = 230.0, 56.0, 10.0, 12.0, 22.0
     known = [p for c in chart.curves for p in c.points]
     xs = [x for x, _ in known] + [x for x, _, _ in chart.band]
     ys = (
@@ -109,21 +139,31 @@ def lines(chart: Lines) -> str:
     )
     if not xs:
         return ""
-    low_x, high_x = min(xs), max(xs)
     marks = nice(max(ys), base=chart.base)
+    scale = _Scale(min(xs), max(xs), marks[-1])
+    body = _axes(chart, scale, marks)
+    if chart.band:
+        upper = " ".join(scale.point(x, high) for x, _, high in chart.band)
+        lower = " ".join(scale.point(x, low) for x, low, _ in reversed(chart.band))
+        body.append(f'<polygon class="band" points="{upper} {lower}"/>')
+    if chart.limit:
+        body += _limit(chart.limit, scale)
+    for curve in chart.curves:
+        body += _curve(curve, scale)
+    return _svg(scale.height, chart.title, body) + legend(
+        [(c.label, c.kind + (" dash" if c.dashed else "")) for c in chart.curves]
+    )
 
-    def x_at(x: float) -> float:
-        return left + (x - low_x) / ((high_x - low_x) or 1) * (WIDTH - left - right)
 
-    def y_at(y: float) -> float:
-        return height - bottom - max(0.0, y) / marks[-1] * (height - top - bottom)
-
+def _axes(chart: Lines, scale: _Scale, marks: Sequence[float]) -> list[str]:
+    """Horizontal lines at the marks of the y axis, and the words of both axes."""
     body = []
     for m in marks:
-        y = y_at(m)
-        body.append(f'<path class="grid" d="M{left:g} {y:.1f}H{WIDTH - right:g}"/>')
-        body.append(_text(left - 6, y + 4, chart.y_text(m), anchor="end"))
-    ends = chart.x_marks or ([low_x, (low_x + high_x) / 2, high_x] if high_x > low_x else [low_x])
+        y = scale.y(m)
+        body.append(f'<path class="grid" d="M{scale.left:g} {y:.1f}H{scale.right:g}"/>')
+        body.append(_text(scale.left - 6, y + 4, chart.y_text(m), anchor="end"))
+    low, high = scale.low_x, scale.high_x
+    ends = chart.x_marks or ([low, (low + high) / 2, high] if high > low else [low])
     for n, x in enumerate(ends):
         anchor = (
             "start"
@@ -132,37 +172,40 @@ def lines(chart: Lines) -> str:
             if n == len(ends) - 1 and len(ends) > 1
             else "middle"
         )
-        body.append(_text(x_at(x), height - 5, chart.x_text(x), anchor=anchor))
-    if chart.band:
-        upper = " ".join(f"{x_at(x):.1f},{y_at(h):.1f}" for x, _, h in chart.band)
-        lower = " ".join(f"{x_at(x):.1f},{y_at(low):.1f}" for x, low, _ in reversed(chart.band))
-        body.append(f'<polygon class="band" points="{upper} {lower}"/>')
-    if chart.limit:
-        y = y_at(chart.limit[0])
-        body.append(f'<path class="limit" d="M{left:g} {y:.1f}H{WIDTH - right:g}"/>')
+        body.append(_text(scale.x(x), scale.height - 5, chart.x_text(x), anchor=anchor))
+    return body
+
+
+def _limit(limit: tuple[float, str], scale: _Scale) -> list[str]:
+    """The horizontal line of a limit with its words, above it where there is room."""
+    y = scale.y(limit[0])
+    return [
+        f'<path class="limit" d="M{scale.left:g} {y:.1f}H{scale.right:g}"/>',
+        _text(
+            scale.right,
+            y - 4 if y > 24 else y + 12,
+            cut(limit[1], 52),
+            anchor="end",
+            kind="limit-text",
+        ),
+    ]
+
+
+def _curve(curve: Curve, scale: _Scale) -> list[str]:
+    """A curve as a line, or as points where it is shown so or has only one."""
+    body = []
+    if len(curve.points) > 1 and not curve.dots:
+        path = " ".join(scale.point(x, y) for x, y in curve.points)
         body.append(
-            _text(
-                WIDTH - right,
-                y - 4 if y > 24 else y + 12,
-                cut(chart.limit[1], 52),
-                anchor="end",
-                kind="limit-text",
-            )
+            f'<polyline class="line {curve.kind}{" dash" if curve.dashed else ""}"'
+            f' points="{path}"/>'
         )
-    for c in chart.curves:
-        path = " ".join(f"{x_at(x):.1f},{y_at(y):.1f}" for x, y in c.points)
-        if len(c.points) > 1 and not c.dots:
-            body.append(
-                f'<polyline class="line {c.kind}{" dash" if c.dashed else ""}" points="{path}"/>'
-            )
-        if c.dots or len(c.points) == 1:
-            body += [
-                f'<circle class="dot {c.kind}" cx="{x_at(x):.1f}" cy="{y_at(y):.1f}" r="2.6"/>'
-                for x, y in c.points
-            ]
-    return _svg(height, chart.title, body) + legend(
-        [(c.label, c.kind + (" dash" if c.dashed else "")) for c in chart.curves]
-    )
+    if curve.dots or len(curve.points) == 1:
+        body += [
+            f'<circle class="dot {curve.kind}" cx="{scale.x(x):.1f}" cy="{scale.y(y):.1f}" r="2.6"/>'
+            for x, y in curve.points
+        ]
+    return body
 
 
 def legend(entries: Sequence[tuple[str, str]]) -> str:
