@@ -1,4 +1,4 @@
-"""Expressions: operators by their precedence, and what they stand between."""
+"""What operators stand between: constants, columns, calls and all else in c_expr."""
 
 from __future__ import annotations
 
@@ -11,12 +11,10 @@ from gpcatalog.dialect import expressions as gx
 from gpcatalog.dialect.lexer import (
     BCONST,
     DOLLAR,
-    END,
     ESCONST,
     FCONST,
     ICONST,
     NCONST,
-    OP,
     PARAM,
     PSQLVAR,
     QIDENT,
@@ -24,32 +22,16 @@ from gpcatalog.dialect.lexer import (
     USCONST,
     XCONST,
 )
-from gpcatalog.dialect.names import SIMPLE_TYPES, TYPE_WORDS, DType, Names
+from gpcatalog.dialect.names import SIMPLE_TYPES, TYPE_WORDS, DType
+from gpcatalog.dialect.operators import Operators
 from gpcatalog.dialect.reader import Mismatch
-from gpcatalog.dialect.vocabulary import MATH, STRINGS
+from gpcatalog.dialect.vocabulary import STRINGS
 
-_NODES: dict[str, type[exp.Expression]] = {
-    "+": exp.Add,
-    "-": exp.Sub,
-    "*": exp.Mul,
-    "/": exp.Div,
-    "%": exp.Mod,
-    "^": exp.Pow,
-    "<": exp.LT,
-    ">": exp.GT,
-    "=": exp.EQ,
-    "<=": exp.LTE,
-    ">=": exp.GTE,
-    "<>": exp.NEQ,
-    "and": exp.And,
-    "or": exp.Or,
-}
-_B_EXPR = frozenset((*MATH, OP, "operator", "is", "::"))
 _QUERY_STARTS = frozenset(("select", "values", "with", "table"))
 
 
-class Terms(Names):
-    """a_expr, b_expr and c_expr of the server's grammar."""
+class Terms(Operators):
+    """c_expr of the server's grammar."""
 
     __slots__ = ()
 
@@ -61,314 +43,6 @@ class Terms(Names):
         def select(self) -> exp.Expression: ...
         def order_by(self) -> exp.Order: ...
         def window(self) -> exp.Expression: ...
-
-    def expr_list(self) -> list[exp.Expression]:
-        """a_expr, …"""
-        found = [self.expr()]
-        while self.kinds[self.i] == ",":
-            self.i += 1
-            found.append(self.expr())
-        return found
-
-    def b_expr(self) -> exp.Expression:
-        """b_expr: an expression that AND, IN, LIKE and NOT cannot stretch."""
-        return self.expr(0, True)
-
-    def expr(self, least: int = 0, b: bool = False) -> exp.Expression:
-        """a_expr (or b_expr) of operators at or above a level."""
-        levels = self.say.levels
-        left = self._prefix(b)
-        barred = 99  # a non-associative operator just used bars its neighbours of the same level
-        kinds = self.kinds
-        while True:
-            kind = kinds[self.i]
-            found = levels.get(kind)
-            if found is None or (found[0] < least and kind != "not"):
-                self.note("an operator")
-                return left
-            if b and kind not in _B_EXPR:
-                return left
-            level, association = found
-            if kind == "similar" and self.peek(1) != "to":
-                return left  # SUBSTRING(… SIMILAR … ESCAPE …)
-            if kind == "not":
-                after = self.peek(1)
-                if after not in ("between", "in", "like", "ilike", "similar"):
-                    return left
-                level, association = levels[after]
-                # the 9.4 grammar weighs the word NOT itself, as in NOT x
-                if (3 if self.say.old else level) < least:
-                    return left
-                if self.say.old:
-                    barred = 99
-            if level == barred:
-                raise self.miss("an operator of another level")  # a < b < c: non-associative
-            node = _NODES.get(kind)
-            if (
-                kind == "is"
-                and b
-                and self.peek(1 + (self.peek(1) == "not")) not in ("distinct", "of", "document")
-            ):
-                raise self.miss("distinct")
-            if node is not None or kind in (OP, "operator", "=>"):
-                before = self.i
-                if kind not in ("and", "or") and self._quantified(kind):
-                    left = self._subquery_comparison(left)
-                    barred = 99
-                    continue
-                if node is not None:
-                    self.i += 1
-                    operator = None
-                else:
-                    operator = self.wrapped_operator() if kind == "operator" else self.any_op()
-                    # NOT binds looser than a postfix operator, so the server never reads it as the
-                    # right side
-                    if self.edition.base < 14 and (
-                        kinds[self.i] not in self.say.starts or kinds[self.i] == "not"
-                    ):
-                        left = gx.OperatorCall(this=left, operator=operator)
-                        barred = 99
-                        continue
-                try:
-                    right = self.expr(level if association == "r" else level + 1, b)
-                except Mismatch:
-                    if operator is not None and self.edition.base < 14 and not b:
-                        # it was a postfix operator after all
-                        self.i = before + (1 if kind == OP else 0)
-                        if kind == OP:
-                            left = gx.OperatorCall(this=left, operator=operator)
-                            continue
-                    raise
-                left = (
-                    node(this=left, expression=right)
-                    if node
-                    else gx.OperatorCall(this=left, operator=operator, expression=right)
-                )
-                barred = level if association == "n" else 99
-                continue
-            barred = 99
-            if kind == "::":
-                self.i += 1
-                left = exp.Cast(this=left, to=self.typename())
-            elif kind == "is":
-                left, closed = self._is(left, level, b)
-                barred = 99 if closed else level
-            elif kind in ("isnull", "notnull"):
-                self.i += 1
-                left = gx.Predicate(this=left, words=kind.upper())
-            elif kind == "collate":
-                self.i += 1
-                left = gx.Predicate(this=left, words="COLLATE", expressions=[self.any_name()])
-            elif kind == "at":
-                if self.peek(1) == "local" and self.edition.base >= 17:
-                    self.i += 2
-                    left = gx.Predicate(this=left, words="AT LOCAL")
-                    continue
-                if self.peek(1) != "time" or self.peek(2) != "zone":
-                    return left
-                self.i += 3
-                left = gx.Predicate(
-                    this=left, words="AT TIME ZONE", expressions=[self.expr(level + 1, b)]
-                )
-            else:
-                if self._quantified(kind):
-                    left = self._subquery_comparison(left)
-                    continue
-                negated = kind == "not"
-                self.i += negated
-                left, closed = self._matching(left, "NOT " if negated else "", level)
-                barred = 99 if closed else level
-
-    def _quantified(self, kind: str) -> bool:
-        at = 1
-        if kind == "operator":
-            at = 1
-            while self.peek(at) not in (")", END):
-                at += 1
-            at += 1
-        elif kind == "not":
-            if self.peek(1) not in ("like", "ilike"):
-                return False
-            at = 2
-        elif kind in ("between", "in", "similar"):
-            return False
-        return self.peek(at) in ("any", "some", "all") and self.peek(at + 1) == "("
-
-    def _subquery_comparison(self, left: exp.Expression) -> exp.Expression:
-        kind = self.kinds[self.i]
-        operator: exp.Expression | str
-        if kind in ("like", "ilike", "not"):
-            words = [kind]
-            self.i += 1
-            if kind == "not":
-                words.append(self.kinds[self.i])
-                self.i += 1
-            operator = " ".join(words).upper()
-        else:
-            operator = self.any_op()
-        quantifier = self.kinds[self.i].upper()
-        self.i += 1
-        inner = self.query_in_parens()
-        if inner is None:
-            self.expect("(")
-            inner = exp.Paren(this=self.expr())
-            self.expect(")")
-        return gx.SubqueryComparison(
-            this=left, operator=operator, quantifier=quantifier, expression=inner
-        )
-
-    def _is(self, left: exp.Expression, level: int, b: bool) -> tuple[exp.Expression, bool]:
-        self.i += 1
-        words = "IS"
-        if self.accept("not"):
-            words += " NOT"
-        kind = self.kinds[self.i]
-        if kind == "distinct":
-            self.i += 1
-            self.expect("from")
-            right = self.expr(level + 1, b)
-            return (
-                gx.Predicate(this=left, words=words + " DISTINCT FROM", expressions=[right]),
-                False,
-            )
-        if kind == "of" and self.edition.base < 14:
-            self.i += 1
-            self.expect("(")
-            types = [self.typename()]
-            while self.accept(","):
-                types.append(self.typename())
-            self.expect(")")
-            return (
-                gx.Predicate(
-                    this=left, words=words + " OF", expressions=[gx.RowValue(expressions=types)]
-                ),
-                True,
-            )
-        simple = ["document"] if b else ["null", "true", "false", "unknown", "document"]
-        if kind in simple:
-            self.i += 1
-            if kind == "null" and words == "IS":
-                return exp.Is(this=left, expression=exp.Null()), True
-            return gx.Predicate(this=left, words=f"{words} {kind.upper()}"), True
-        if self.edition.base >= 13 and not b:
-            form = self.accept_any("nfc", "nfd", "nfkc", "nfkd")
-            if form or kind == "normalized":
-                self.expect("normalized")
-                return (
-                    gx.Predicate(
-                        this=left, words=f"{words} {form.upper()} NORMALIZED".replace("  ", " ")
-                    ),
-                    True,
-                )
-        if self.edition.base >= 16 and kind == "json" and not b:
-            self.i += 1
-            more = self.accept_any("value", "array", "object", "scalar")
-            unique = ""
-            if self.kinds[self.i] in ("with", "without") and self.peek(1) == "unique":
-                unique = f" {self.kinds[self.i].upper()} UNIQUE KEYS"
-                self.i += 2
-                self.accept("keys")
-            return (
-                gx.Predicate(
-                    this=left, words=f"{words} JSON{' ' + more.upper() if more else ''}{unique}"
-                ),
-                True,
-            )
-        for each in (*simple, "distinct"):
-            self.note(each)
-        raise Mismatch
-
-    def _matching(
-        self, left: exp.Expression, negation: str, level: int
-    ) -> tuple[exp.Expression, bool]:
-        kind = self.kinds[self.i]
-        self.i += 1
-        if kind == "in":
-            inner = self.query_in_parens()
-            if inner is not None:
-                node: exp.Expression = gx.Predicate(
-                    this=left, words=negation + "IN", expressions=[inner]
-                )
-            else:
-                self.expect("(")
-                values = self.expr_list()
-                self.expect(")")
-                node = gx.Predicate(
-                    this=left, words=negation + "IN", expressions=[gx.RowValue(expressions=values)]
-                )
-            return node, True
-        if kind == "between":
-            words = negation + "BETWEEN"
-            which = self.accept_any("symmetric", "asymmetric")
-            words += " " + which.upper() if which else ""
-            low = self.b_expr()
-            self.expect("and")
-            high = self.b_expr() if self.say.old else self.expr(level + 1)
-            return (
-                gx.Predicate(this=left, words=words, expressions=[low, high], joiner="AND"),
-                self.say.old,
-            )
-        words = negation + kind.upper()
-        if kind == "similar":
-            self.expect("to")
-            words += " TO"
-        pattern = self.expr(level + 1)
-        found = [pattern]
-        if self.accept("escape"):
-            found.append(self.expr(level + 1))
-        return (
-            gx.Predicate(
-                this=left,
-                words=words,
-                expressions=found,
-                joiner="ESCAPE" if len(found) > 1 else None,
-            ),
-            False,
-        )
-
-    def _prefix(self, b: bool) -> exp.Expression:
-        kind = self.kinds[self.i]
-        if kind == "not" and not b:
-            self.i += 1
-            return exp.Not(this=self.expr(3))
-        if kind == "-":
-            self.i += 1
-            return exp.Neg(this=self.expr(self.say.unary_minus, b))
-        if kind == "+":
-            self.i += 1
-            operand = self.expr(self.say.unary_minus, b)
-            return gx.OperatorCall(operator=gx.Operator(this="+"), expression=operand)
-        if kind in (OP, "operator") or (self.say.old and kind in ("<=", ">=", "<>")):
-            if kind == "operator" and self.peek(1) != "(":
-                return self._primary()
-            operator = self.wrapped_operator() if kind == "operator" else self.any_op()
-            return gx.OperatorCall(
-                operator=operator, expression=self.expr(self.say.levels[OP][0] + 1, b)
-            )
-        if (
-            kind == "default"
-            and not b
-            and (
-                self.edition.base >= 10
-                or self.peek(1) in (",", ")", END, "where", "from", "returning")
-            )
-        ):
-            self.i += 1
-            return gx.DefaultValue()
-        if kind == "unique" and not b:
-            self.i += 1
-            inner = self.query_in_parens()
-            if inner is None:
-                raise self.miss("a query in parentheses")
-            return gx.Predicate(words="UNIQUE", expressions=[inner])
-        node = self._primary()
-        if self.kinds[self.i] == "overlaps" and isinstance(node, gx.RowValue) and not b:
-            self.i += 1
-            right = self._primary()
-            if not isinstance(right, gx.RowValue):
-                raise self.miss("a row")
-            return gx.Predicate(this=node, words="OVERLAPS", expressions=[right])
-        return node
 
     def c_expr(self) -> exp.Expression:
         """c_expr."""
