@@ -7,10 +7,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from gpcatalog.dialect import expressions as gx
-from gpcatalog.dialect.lexer import (
-    END,
-    OP,
-)
+from gpcatalog.dialect.lexer import END, OP
 from gpcatalog.dialect.names import Names
 from gpcatalog.dialect.reader import Mismatch
 from gpcatalog.dialect.vocabulary import MATH
@@ -32,6 +29,10 @@ _NODES: dict[str, type[exp.Expression]] = {
     "or": exp.Or,
 }
 _B_EXPR = frozenset((*MATH, OP, "operator", "is", "::"))
+_NONE = 99  # above all levels
+_OF_WORDS = frozenset(("similar", "not", "at"))  # operators of several words, with exceptions
+_OPERATORS = (OP, "operator", "=>")  # those between two sides that have no node of their own
+_SUFFIXES = ("::", "isnull", "notnull", "collate")
 
 
 class Operators(Names):
@@ -57,10 +58,13 @@ class Operators(Names):
         return self.expr(0, True)
 
     def expr(self, least: int = 0, b: bool = False) -> exp.Expression:
-        """a_expr (or b_expr) of operators at or above a level."""
+        """a_expr (or b_expr) of operators at or above a level.
+
+        It calls itself without a function between, so that expressions may be nested deeply.
+        """
         levels = self.say.levels
         left = self._prefix(b)
-        barred = 99  # a non-associative operator just used bars its neighbours of the same level
+        barred = _NONE  # a non-associative operator just used bars its neighbours of the same level
         kinds = self.kinds
         while True:
             kind = kinds[self.i]
@@ -70,96 +74,94 @@ class Operators(Names):
                 return left
             if b and kind not in _B_EXPR:
                 return left
-            level, association = found
-            if kind == "similar" and self.peek(1) != "to":
-                return left  # SUBSTRING(… SIMILAR … ESCAPE …)
-            if kind == "not":
-                after = self.peek(1)
-                if after not in ("between", "in", "like", "ilike", "similar"):
-                    return left
-                level, association = levels[after]
-                # the 9.4 grammar weighs the word NOT itself, as in NOT x
-                if (3 if self.say.old else level) < least:
-                    return left
-                if self.say.old:
-                    barred = 99
-            if level == barred:
+            level = self._level_of_words(kind, least) if kind in _OF_WORDS else found[0]
+            if level is None:
+                return left
+            if level == barred and not (kind == "not" and self.say.old):
                 raise self.miss("an operator of another level")  # a < b < c: non-associative
-            node = _NODES.get(kind)
-            if (
-                kind == "is"
-                and b
-                and self.peek(1 + (self.peek(1) == "not")) not in ("distinct", "of", "document")
-            ):
-                raise self.miss("distinct")
-            if node is not None or kind in (OP, "operator", "=>"):
-                before = self.i
+            if kind in _NODES or kind in _OPERATORS:
                 if kind not in ("and", "or") and self._quantified(kind):
-                    left = self._subquery_comparison(left)
-                    barred = 99
+                    left, barred = self._subquery_comparison(left), _NONE
                     continue
-                if node is not None:
-                    self.i += 1
-                    operator = None
-                else:
-                    operator = self.wrapped_operator() if kind == "operator" else self.any_op()
-                    # NOT binds looser than a postfix operator, so the server never reads it as the
-                    # right side
-                    if self.edition.base < 14 and (
-                        kinds[self.i] not in self.say.starts or kinds[self.i] == "not"
-                    ):
-                        left = gx.OperatorCall(this=left, operator=operator)
-                        barred = 99
-                        continue
+                before = self.i
+                operator = self._infix(kind)
+                if operator is not None and self._no_right_side():
+                    left, barred = gx.OperatorCall(this=left, operator=operator), _NONE
+                    continue
                 try:
-                    right = self.expr(level if association == "r" else level + 1, b)
+                    right = self.expr(level if found[1] == "r" else level + 1, b)
                 except Mismatch:
-                    if operator is not None and self.edition.base < 14 and not b:
-                        # it was a postfix operator after all
-                        self.i = before + (1 if kind == OP else 0)
-                        if kind == OP:
-                            left = gx.OperatorCall(this=left, operator=operator)
-                            continue
-                    raise
-                left = (
-                    node(this=left, expression=right)
-                    if node
-                    else gx.OperatorCall(this=left, operator=operator, expression=right)
-                )
-                barred = level if association == "n" else 99
-                continue
-            barred = 99
-            if kind == "::":
-                self.i += 1
-                left = exp.Cast(this=left, to=self.typename())
+                    if operator is None or self.edition.base >= 14 or b:
+                        raise
+                    # it was a postfix operator after all
+                    self.i = before + (1 if kind == OP else 0)
+                    if kind != OP:
+                        raise
+                    left = gx.OperatorCall(this=left, operator=operator)
+                    continue
+                left = _operation(kind, left, operator, right)
+                barred = level if found[1] == "n" else _NONE
             elif kind == "is":
                 left, closed = self._is(left, level, b)
-                barred = 99 if closed else level
-            elif kind in ("isnull", "notnull"):
-                self.i += 1
-                left = gx.Predicate(this=left, words=kind.upper())
-            elif kind == "collate":
-                self.i += 1
-                left = gx.Predicate(this=left, words="COLLATE", expressions=[self.any_name()])
+                barred = _NONE if closed else level
+            elif kind in _SUFFIXES or (kind == "at" and self.peek(1) == "local"):
+                left, barred = self._suffixed(left, kind), _NONE
             elif kind == "at":
-                if self.peek(1) == "local" and self.edition.base >= 17:
-                    self.i += 2
-                    left = gx.Predicate(this=left, words="AT LOCAL")
-                    continue
-                if self.peek(1) != "time" or self.peek(2) != "zone":
-                    return left
                 self.i += 3
-                left = gx.Predicate(
-                    this=left, words="AT TIME ZONE", expressions=[self.expr(level + 1, b)]
-                )
+                zone = self.expr(level + 1, b)
+                left = gx.Predicate(this=left, words="AT TIME ZONE", expressions=[zone])
+                barred = _NONE
+            elif self._quantified(kind):
+                left, barred = self._subquery_comparison(left), _NONE
             else:
-                if self._quantified(kind):
-                    left = self._subquery_comparison(left)
-                    continue
                 negated = kind == "not"
                 self.i += negated
                 left, closed = self._matching(left, "NOT " if negated else "", level)
-                barred = 99 if closed else level
+                barred = _NONE if closed else level
+
+    def _level_of_words(self, kind: str, least: int) -> int | None:
+        """Level of an operator that the words behind its first one decide on; None where they make
+        none of it, or NOT … one below the level `least`.
+        """
+        after = self.peek(1)
+        if kind == "similar":
+            return self.say.levels[kind][0] if after == "to" else None  # SUBSTRING(… SIMILAR …)
+        if kind == "at":
+            local = after == "local" and self.edition.base >= 17
+            zone = after == "time" and self.peek(2) == "zone"
+            return self.say.levels[kind][0] if local or zone else None
+        if after not in ("between", "in", "like", "ilike", "similar"):
+            return None
+        level = self.say.levels[after][0]
+        # the 9.4 grammar weighs the word NOT itself, as in NOT x
+        return level if (3 if self.say.old else level) >= least else None
+
+    def _infix(self, kind: str) -> gx.Operator | None:
+        """Read an operator between two sides; None for one that has a node of its own."""
+        if kind in _NODES:
+            self.i += 1
+            return None
+        return self.wrapped_operator() if kind == "operator" else self.any_op()
+
+    def _no_right_side(self) -> bool:
+        """Whether the operator just read is a postfix one by the token behind it, which servers
+        before PostgreSQL 14 have.
+        """
+        # NOT binds looser than a postfix operator, so the server never reads it as the right side
+        after = self.kinds[self.i]
+        return self.edition.base < 14 and (after not in self.say.starts or after == "not")
+
+    def _suffixed(self, left: exp.Expression, kind: str) -> exp.Expression:
+        """left with what one of _SUFFIXES, or AT LOCAL, says of it."""
+        self.i += 1
+        if kind == "::":
+            return exp.Cast(this=left, to=self.typename())
+        if kind == "collate":
+            return gx.Predicate(this=left, words="COLLATE", expressions=[self.any_name()])
+        if kind == "at":
+            self.i += 1
+            return gx.Predicate(this=left, words="AT LOCAL")
+        return gx.Predicate(this=left, words=kind.upper())
 
     def _quantified(self, kind: str) -> bool:
         at = 1
@@ -200,6 +202,9 @@ class Operators(Names):
         )
 
     def _is(self, left: exp.Expression, level: int, b: bool) -> tuple[exp.Expression, bool]:
+        """left IS …, and whether another operator of its level may follow."""
+        if b and self.peek(1 + (self.peek(1) == "not")) not in ("distinct", "of", "document"):
+            raise self.miss("distinct")
         self.i += 1
         words = "IS"
         if self.accept("not"):
@@ -243,22 +248,22 @@ class Operators(Names):
                     True,
                 )
         if self.edition.base >= 16 and kind == "json" and not b:
-            self.i += 1
-            more = self.accept_any("value", "array", "object", "scalar")
-            unique = ""
-            if self.kinds[self.i] in ("with", "without") and self.peek(1) == "unique":
-                unique = f" {self.kinds[self.i].upper()} UNIQUE KEYS"
-                self.i += 2
-                self.accept("keys")
-            return (
-                gx.Predicate(
-                    this=left, words=f"{words} JSON{' ' + more.upper() if more else ''}{unique}"
-                ),
-                True,
-            )
+            return self._is_json(left, words), True
         for each in (*simple, "distinct"):
             self.note(each)
         raise Mismatch
+
+    def _is_json(self, left: exp.Expression, words: str) -> exp.Expression:
+        """left IS [NOT] JSON …, from the word JSON on; words: those before it."""
+        self.i += 1
+        more = self.accept_any("value", "array", "object", "scalar")
+        unique = ""
+        if self.kinds[self.i] in ("with", "without") and self.peek(1) == "unique":
+            unique = f" {self.kinds[self.i].upper()} UNIQUE KEYS"
+            self.i += 2
+            self.accept("keys")
+        words = f"{words} JSON{' ' + more.upper() if more else ''}{unique}"
+        return gx.Predicate(this=left, words=words)
 
     def _matching(
         self, left: exp.Expression, negation: str, level: int
@@ -351,3 +356,13 @@ class Operators(Names):
                 raise self.miss("a row")
             return gx.Predicate(this=node, words="OVERLAPS", expressions=[right])
         return node
+
+
+def _operation(
+    kind: str, left: exp.Expression, operator: gx.Operator | None, right: exp.Expression
+) -> exp.Expression:
+    """The node of an operation; `operator` is that of a kind without a node of its own."""
+    node = _NODES.get(kind)
+    if node is not None:
+        return node(this=left, expression=right)
+    return gx.OperatorCall(this=left, operator=operator, expression=right)
