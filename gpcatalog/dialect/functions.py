@@ -312,23 +312,7 @@ class Calls(Terms):
             if self.accept(","):
                 parts += self._parts(",", self.expr())
         elif word == "xmlroot":
-            parts = [self.expr()]
-            self.expect(",", "version")
-            parts += self._parts(", VERSION")
-            if self.kinds[self.i] == "no" and self.peek(1) == "value":
-                self.i += 2
-                parts += self._parts("NO VALUE")
-            else:
-                parts.append(self.expr())
-            if self.accept(","):
-                self.expect("standalone")
-                if self.accept("yes"):
-                    parts += self._parts(", STANDALONE YES")
-                else:
-                    self.expect("no")
-                    parts += self._parts(
-                        ", STANDALONE NO VALUE" if self.accept("value") else ", STANDALONE NO"
-                    )
+            parts = [self.expr(), *self._xml_version()]
         else:
             kind = self.accept_any("document", "content")
             if not kind:
@@ -344,6 +328,26 @@ class Calls(Terms):
                     parts += self._parts("INDENT")
         self.expect(")")
         return gx.SpecialCall(this=word.upper(), expressions=parts)
+
+    def _xml_version(self) -> list[exp.Expression]:
+        """, VERSION … [, STANDALONE …] of XMLROOT."""
+        self.expect(",", "version")
+        parts = self._parts(", VERSION")
+        if self.kinds[self.i] == "no" and self.peek(1) == "value":
+            self.i += 2
+            parts += self._parts("NO VALUE")
+        else:
+            parts.append(self.expr())
+        if self.accept(","):
+            self.expect("standalone")
+            if self.accept("yes"):
+                parts += self._parts(", STANDALONE YES")
+            else:
+                self.expect("no")
+                parts += self._parts(
+                    ", STANDALONE NO VALUE" if self.accept("value") else ", STANDALONE NO"
+                )
+        return parts
 
     def _passing(self) -> list[exp.Expression]:
         self.expect("passing")

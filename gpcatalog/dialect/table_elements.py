@@ -347,60 +347,69 @@ class TableElements(SynopsisHooks):
             self.expect(")")
             return gx.CheckConstraint(this=value)
         if kind in ("unique", "primary"):
-            words = "UNIQUE"
-            self.i += 1
-            args: dict[str, Any] = {}
-            if kind == "primary":
-                self.expect("key")
-                words = "PRIMARY KEY"
-            elif self.edition.base >= 15 and self.accept("nulls"):
-                args["nulls"] = "NOT DISTINCT" if self.accept("not") else "DISTINCT"
-                self.expect("distinct")
-            if self.kinds[self.i] == "using" and self.peek(1) == "index":
-                self.i += 2
-                return gx.KeyConstraint(kind=words, index=self.name(), **args)
-            self.expect("(")
-            columns = [self.name()]
-            while self.accept(","):
-                columns.append(self.name())
-            if (
-                self.edition.base >= 18
-                and self.kinds[self.i] == "without"
-                and self.peek(1) == "overlaps"
-            ):
-                self.i += 2
-                args["overlaps"] = True
-            self.expect(")")
-            if self.edition.base >= 11 and self.accept("include"):
-                args["include"] = self._name_list()
-            self._key_storage(args)
-            return gx.KeyConstraint(kind=words, expressions=columns, **args)
+            return self._key()
         if kind == "foreign":
             self.i += 1
             self.expect("key")
             return self._references(self._key_columns())
         if kind == "exclude":
-            self.i += 1
-            args = {}
-            if self.accept("using"):
-                args["using"] = self.name()
-            self.expect("(")
-            elements = [self._exclusion()]
-            while self.accept(","):
-                elements.append(self._exclusion())
-            self.expect(")")
-            if self.edition.base >= 11 and self.accept("include"):
-                args["include"] = self._name_list()
-            self._key_storage(args)
-            if self.accept("where"):
-                self.expect("(")
-                args["where"] = self.expr()
-                self.expect(")")
-            return gx.ExcludeConstraint(expressions=elements, **args)
+            return self._exclude()
         if kind == "not" and self.peek(1) == "null" and self.edition.base >= 18:
             self.i += 2
             return gx.KeyConstraint(kind="NOT NULL", index=self.name())
         return None
+
+    def _key(self) -> exp.Expression:
+        """UNIQUE or PRIMARY KEY of a table."""
+        args: dict[str, Any] = {}
+        words = "UNIQUE"
+        primary = self.kinds[self.i] == "primary"
+        self.i += 1
+        if primary:
+            self.expect("key")
+            words = "PRIMARY KEY"
+        elif self.edition.base >= 15 and self.accept("nulls"):
+            args["nulls"] = "NOT DISTINCT" if self.accept("not") else "DISTINCT"
+            self.expect("distinct")
+        if self.kinds[self.i] == "using" and self.peek(1) == "index":
+            self.i += 2
+            return gx.KeyConstraint(kind=words, index=self.name(), **args)
+        self.expect("(")
+        columns = [self.name()]
+        while self.accept(","):
+            columns.append(self.name())
+        if (
+            self.edition.base >= 18
+            and self.kinds[self.i] == "without"
+            and self.peek(1) == "overlaps"
+        ):
+            self.i += 2
+            args["overlaps"] = True
+        self.expect(")")
+        if self.edition.base >= 11 and self.accept("include"):
+            args["include"] = self._name_list()
+        self._key_storage(args)
+        return gx.KeyConstraint(kind=words, expressions=columns, **args)
+
+    def _exclude(self) -> exp.Expression:
+        """EXCLUDE of a table."""
+        self.i += 1
+        args: dict[str, Any] = {}
+        if self.accept("using"):
+            args["using"] = self.name()
+        self.expect("(")
+        elements = [self._exclusion()]
+        while self.accept(","):
+            elements.append(self._exclusion())
+        self.expect(")")
+        if self.edition.base >= 11 and self.accept("include"):
+            args["include"] = self._name_list()
+        self._key_storage(args)
+        if self.accept("where"):
+            self.expect("(")
+            args["where"] = self.expr()
+            self.expect(")")
+        return gx.ExcludeConstraint(expressions=elements, **args)
 
     def _exclusion(self) -> exp.Expression:
         element = self.index_element()

@@ -226,32 +226,29 @@ def _ours(e: exp.Create) -> bool:
     )
 
 
-def create(g: Any, e: exp.Create) -> str:
-    """CREATE of this dialect's shape; trees of other dialects go sqlglot's way."""
-    if not _ours(e):
-        return str(g.create_sql(e))
-    args = e.args
-    kind = args["kind"]
-    properties = list(args["properties"].expressions) if args.get("properties") is not None else []
-    exists = "IF NOT EXISTS " if args.get("exists") else ""
+def _create_index(g: Any, e: exp.Create, exists: str) -> str:
+    """CREATE INDEX; exists: IF NOT EXISTS with a space behind it, or nothing."""
     out = ["CREATE"]
-    if kind == "INDEX":
-        index = e.this
-        out += ["UNIQUE"] if args.get("unique") else []
-        out += ["INDEX"] + (["CONCURRENTLY"] if args.get("concurrently") else [])
-        name = index.args.get("this")
-        out.append(
-            exists
-            + (text(g, name) + " " if name is not None else "")
-            + "ON "
-            + text(g, index.args["table"])
-        )
-        out.append(text(g, index.args["params"]))
-        return " ".join(out)
-    if args.get("replace"):
+    index = e.this
+    out += ["UNIQUE"] if e.args.get("unique") else []
+    out += ["INDEX"] + (["CONCURRENTLY"] if e.args.get("concurrently") else [])
+    name = index.args.get("this")
+    out.append(
+        exists
+        + (text(g, name) + " " if name is not None else "")
+        + "ON "
+        + text(g, index.args["table"])
+    )
+    out.append(text(g, index.args["params"]))
+    return " ".join(out)
+
+
+def _create_words(e: exp.Create, properties: list[exp.Expression]) -> list[str]:
+    """The words from CREATE to what is created, such as TABLE."""
+    out = ["CREATE"]
+    if e.args.get("replace"):
         out.append("OR REPLACE")
-    late: list[str] = []
-    words = kind
+    words = e.args["kind"]
     for p in properties:
         if isinstance(p, exp.UnloggedProperty):
             out.append("UNLOGGED")
@@ -264,7 +261,19 @@ def create(g: Any, e: exp.Create) -> str:
             head = [p.args.get("this") or "", "EXTERNAL", "WEB" if p.args.get("web") else ""]
             out = ["CREATE", *(h for h in head if h), *out[1:]]
             words = "TABLE"
-    out.append(words)
+    return [*out, words]
+
+
+def create(g: Any, e: exp.Create) -> str:
+    """CREATE of this dialect's shape; trees of other dialects go sqlglot's way."""
+    if not _ours(e):
+        return str(g.create_sql(e))
+    args = e.args
+    properties = list(args["properties"].expressions) if args.get("properties") is not None else []
+    exists = "IF NOT EXISTS " if args.get("exists") else ""
+    if args["kind"] == "INDEX":
+        return _create_index(g, e, exists)
+    out = _create_words(e, properties)
     out.append(exists + text(g, e.this.this if isinstance(e.this, exp.Schema) else e.this))
     columns = f"({listed(g, e.this.expressions)})" if isinstance(e.this, exp.Schema) else ""
     query = args.get("expression")
@@ -281,6 +290,7 @@ def create(g: Any, e: exp.Create) -> str:
         out.append(columns)
     if bound:
         out.append(bound)
+    late: list[str] = []
     after_query = (exp.DistributedByProperty, gx.PartitionBy, gx.WithData)
     skipped = (
         exp.UnloggedProperty,
