@@ -222,6 +222,33 @@ def _recover(text: str, offset: int) -> int:
     return found.end() if found else len(text)
 
 
+def _no_tokens(text: str, at: int) -> Tokens:
+    """The tokens of an empty statement."""
+    return Tokens(text=text, kinds=["END"], values=[""], starts=[at], ends=[at])
+
+
+def _psql_command(text: str, start: int) -> tuple[str, int]:
+    """The psql command that begins at `start`, and the offset after it."""
+    line = _LINE.match(text, start)
+    assert line is not None
+    command = text[start : line.end()]
+    # a second command, or SQL, may follow \\ on the same line
+    more = command.find("\\\\", 1)
+    return (command[:more], start + more + 2) if more > 0 else (command, line.end())
+
+
+def _command_piece(source: Source, start: int, command: str, session: Variables) -> Piece:
+    """A psql command of its own, with the values of its variables."""
+    return Piece(
+        source=source,
+        start=start,
+        end=start + len(command.rstrip()),
+        tokens=None,
+        command=session.substitute(command.strip())[0],
+        other=session.branch is Branch.OTHER,
+    )
+
+
 def split(
     source: Source, *, commands: bool = False, variables: Variables | None = None
 ) -> Iterator[Piece]:
@@ -265,42 +292,23 @@ def split(
         if session.skipping:
             if interrupted < 0:
                 continue
-            tokens = (
-                pending
-                if pending is not None
-                else Tokens(
-                    text=text, kinds=["END"], values=[""], starts=[interrupted], ends=[interrupted]
-                )
-            )
+            tokens = pending if pending is not None else _no_tokens(text, interrupted)
         else:
             tokens = _join(pending, tokens)
         pending = None
         if interrupted >= 0:
-            line = _LINE.match(text, interrupted)
-            assert line is not None
-            command = text[interrupted : line.end()]
-            if command.startswith(("\\\\", "\\;")):
+            if text.startswith(("\\\\", "\\;"), interrupted):
                 at = interrupted + 2
-                if command[1] == "\\" or session.skipping:
+                if text[interrupted + 1] == "\\" or session.skipping:
                     pending = tokens
                     continue
             else:
-                # a second command, or SQL, may follow \\ on the same line
-                more = command.find("\\\\", 1)
-                at = interrupted + more + 2 if more > 0 else line.end()
-                command = command[:more] if more > 0 else command
+                command, at = _psql_command(text, interrupted)
                 sends = _SENDING.match(command) is not None and not session.skipping
                 conditional = session.command(command, tokens)
                 if not sends:
                     if commands and len(tokens) <= 1 and not conditional and not session.skipping:
-                        yield Piece(
-                            source=source,
-                            start=interrupted,
-                            end=interrupted + len(command.rstrip()),
-                            tokens=None,
-                            command=session.substitute(command.strip())[0],
-                            other=session.branch is Branch.OTHER,
-                        )
+                        yield _command_piece(source, interrupted, command, session)
                     pending = tokens
                     continue
                 sent = command.split()[0]
