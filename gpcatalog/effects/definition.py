@@ -240,17 +240,7 @@ def column(state: Known, table: Table, element: exp.ColumnDef, unknown: list[str
     if kind is None:  # what a partition says of a column that it has from its table
         made = table.columns[at]
     else:
-        type_name, typmod = state.types.resolved(*catalog_type(kind))
-        serial = isinstance(kind, exp.DataType) and kind.this in SERIAL
-        made = Column(
-            name,
-            type_name,
-            typmod,
-            not_null=serial,
-            default=serial,
-            serial="serial" if serial else "",
-            named=int(serial),
-        )
+        made = _new_column(state, name, kind)
         table.columns.append(made)  # constraints behind it may read it
     later: list[tuple[exp.Expression | None, exp.Expression]] = []
     for constraint in element.args.get("constraints") or ():
@@ -262,40 +252,78 @@ def column(state: Known, table: Table, element: exp.ColumnDef, unknown: list[str
         given = (
             constraint.args.get("this") if isinstance(constraint, exp.ColumnConstraint) else None
         )
-        if isinstance(found, exp.NotNullColumnConstraint):
-            made = replace(made, not_null=made.not_null or not found.args.get("allow_null"))
-        elif isinstance(found, exp.DefaultColumnConstraint):
-            made = replace(
-                made, default=not isinstance(found.this, exp.Null), named=default_names(found.this)
-            )
-        elif isinstance(found, gx.GeneratedConstraint):
-            if found.args.get("identity"):
-                made = replace(made, serial="identity", not_null=True)
-            else:
-                made = replace(
-                    made,
-                    default=True,
-                    named=len(reads(found.this, table)),
-                    generated=reads(found.this, table),
-                    virtual=not found.args.get("stored"),
-                )
-        elif isinstance(found, gx.ColumnStorage):
-            if found.args.get("kind") == "STORAGE":
-                made = replace(made, plain=fold(found.this) == "plain")
-        elif found is not None:
+        if found is not None and not isinstance(found, _OF_COLUMN):
             later.append((given, found))
+        elif found is not None:
+            made = _with_constraint(made, found, table)
     table.columns[at] = shared(made)
     for given, found in later:
-        primary = isinstance(found, exp.PrimaryKeyColumnConstraint) or (
-            isinstance(found, gx.KeyConstraint) and found.args["kind"] == "PRIMARY KEY"
-        )
-        if isinstance(found, exp.CheckColumnConstraint | gx.CheckConstraint):
-            add_check(table, given, found.this, name)
-        elif primary or isinstance(found, exp.UniqueColumnConstraint | gx.KeyConstraint):
-            add_key(table, given, (name,), primary)
-        elif isinstance(found, gx.ReferencesConstraint):
-            add_foreign(state, table, given, (name,), found.this, unknown)
+        _add_column_constraint(state, table, name, given=given, found=found, unknown=unknown)
     return table.columns[at] if kind is not None else None
+
+
+def _new_column(state: Known, name: str, kind: exp.Expression) -> Column:
+    """A column of a type as written; that of a serial owns a sequence."""
+    type_name, typmod = state.types.resolved(*catalog_type(kind))
+    serial = isinstance(kind, exp.DataType) and kind.this in SERIAL
+    return Column(
+        name,
+        type_name,
+        typmod,
+        not_null=serial,
+        default=serial,
+        serial="serial" if serial else "",
+        named=int(serial),
+    )
+
+
+# constraints and options that are kept with the column, not with the table
+_OF_COLUMN = (
+    exp.NotNullColumnConstraint,
+    exp.DefaultColumnConstraint,
+    gx.GeneratedConstraint,
+    gx.ColumnStorage,
+)
+
+
+def _with_constraint(made: Column, found: exp.Expression, table: Table) -> Column:
+    """The column with one of _OF_COLUMN."""
+    if isinstance(found, exp.NotNullColumnConstraint):
+        return replace(made, not_null=made.not_null or not found.args.get("allow_null"))
+    if isinstance(found, exp.DefaultColumnConstraint):
+        return replace(
+            made, default=not isinstance(found.this, exp.Null), named=default_names(found.this)
+        )
+    if isinstance(found, gx.GeneratedConstraint):
+        if found.args.get("identity"):
+            return replace(made, serial="identity", not_null=True)
+        read = reads(found.this, table)
+        virtual = not found.args.get("stored")
+        return replace(made, default=True, named=len(read), generated=read, virtual=virtual)
+    if found.args.get("kind") == "STORAGE":
+        return replace(made, plain=fold(found.this) == "plain")
+    return made
+
+
+def _add_column_constraint(
+    state: Known,
+    table: Table,
+    name: str,
+    *,
+    given: exp.Expression | None,
+    found: exp.Expression,
+    unknown: list[str],
+) -> None:
+    """Add a constraint that stands behind column `name` to the table; given: its name."""
+    primary = isinstance(found, exp.PrimaryKeyColumnConstraint) or (
+        isinstance(found, gx.KeyConstraint) and found.args["kind"] == "PRIMARY KEY"
+    )
+    if isinstance(found, exp.CheckColumnConstraint | gx.CheckConstraint):
+        add_check(table, given, found.this, name)
+    elif primary or isinstance(found, exp.UniqueColumnConstraint | gx.KeyConstraint):
+        add_key(table, given, (name,), primary)
+    elif isinstance(found, gx.ReferencesConstraint):
+        add_foreign(state, table, given, (name,), found.this, unknown)
 
 
 def constraint(state: Known, table: Table, element: exp.Expression, unknown: list[str]) -> None:
@@ -364,6 +392,19 @@ def define(
         constraint(state, table, element, table.unknown)
 
 
+def _copy_indexes(source: Table, table: Table) -> None:
+    """LIKE … INCLUDING INDEXES: the keys of the source, with new names."""
+    for key in source.indexes:
+        primary = key.name == object_name(source.name, "", "pkey")
+        taken = {k.name for k in table.indexes}
+        label = (
+            ("", "pkey")
+            if primary
+            else ("_".join(key.simple) or "expr", "key" if key.constraint else "idx")
+        )
+        table.indexes.append(replace(key, name=_unused(taken, table.name, *label), of=""))
+
+
 def _like(state: Known, table: Table, element: exp.Expression) -> None:
     source = state.source(element.this)
     view = state.views.get(state.known_name(element.this, state.views))
@@ -412,15 +453,7 @@ def _like(state: Known, table: Table, element: exp.Expression) -> None:
     if state.edition.greenplum and wanted("STORAGE" if state.edition.classic else "AM"):
         table.like_storage = source.storage
     if wanted("INDEXES"):
-        for key in source.indexes:
-            primary = key.name == object_name(source.name, "", "pkey")
-            taken = {k.name for k in table.indexes}
-            label = (
-                ("", "pkey")
-                if primary
-                else ("_".join(key.simple) or "expr", "key" if key.constraint else "idx")
-            )
-            table.indexes.append(replace(key, name=_unused(taken, table.name, *label), of=""))
+        _copy_indexes(source, table)
     if wanted("CONSTRAINTS") and source.checks:
         table.checks += source.checks
         if state.edition.greenplum and not state.edition.classic:  # they are added behind CREATE

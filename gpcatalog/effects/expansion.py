@@ -227,6 +227,22 @@ class PartitionExpander:
             options_of(options), "", Storage.HEAP if self.edition.classic else above, self.edition
         )
 
+    def _ranges(
+        self, element: exp.Expression, level: int
+    ) -> list[tuple[str, object, object, bool]]:
+        """(name, lower, upper, closed) of each partition that an element makes at a level; the
+        bounds of all but ranges are None.
+        """
+        bound = element.args.get("bound")
+        if not isinstance(bound, gx.PartitionRange):
+            return [(fold(element.args.get("this")), None, None, False)]
+        if _tablename(element):
+            # as old dumps have it: the relation has this name, and EVERY is only remembered
+            bound = bound.copy()
+            bound.set("every", None)
+        kind, top = self.kind(level), self.top(level)
+        return [*_range_parts(element, bound, kind, self.zone, self.edition.classic, top)]
+
     def level(
         self,
         elements: Sequence[exp.Expression],
@@ -243,37 +259,18 @@ class PartitionExpander:
             # the default partition is made first, whatever its place in the list
             real.sort(key=lambda e: not e.args.get("default"))
         out: list[Partition] = []
-        classic = self.edition.classic
         number = first - 1
         for element in real:
             bound = element.args.get("bound")
             storage = self.storage(element, above)
             default = bool(element.args.get("default"))
-            made: list[tuple[str, object, object, bool]]
             named = _tablename(element)
-            if named and isinstance(bound, gx.PartitionRange):
-                # as old dumps have it: the relation has this name, and EVERY is only remembered
-                whole = bound.copy()
-                whole.set("every", None)
-                made = [
-                    *_range_parts(
-                        element, whole, self.kind(level), self.zone, classic, self.top(level)
-                    )
-                ]
-            elif isinstance(bound, gx.PartitionRange):
-                made = [
-                    *_range_parts(
-                        element, bound, self.kind(level), self.zone, classic, self.top(level)
-                    )
-                ]
-            else:
-                made = [(fold(element.args.get("this")), None, None, False)]
             listed = (
                 tuple(v.sql("greenplum") for v in bound.expressions)
                 if isinstance(bound, gx.PartitionValues)
                 else ()
             )
-            for name, lower, upper, closed in made:
+            for name, lower, upper, closed in self._ranges(element, level):
                 number += 1
                 self.made += 1
                 if self.made > calendar.MOST:

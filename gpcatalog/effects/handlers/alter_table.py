@@ -59,45 +59,7 @@ def alter(state: SchemaState, tree: exp.Expression) -> Effect:
     if any(type(a).__name__ == "AddPartition" for a in actions):
         effect.verb = "add partition"
     if table is None:
-        if (sequence := state.known_name(tree.this, state.sequences)) in state.sequences:
-            effect.exclusive = False
-            for action in actions:  # a sequence changes its name, schema or owner
-                kind = type(action).__name__
-                schema, name = sequence
-                new = (
-                    (schema, fold(action.this))
-                    if kind == "RenameTo"
-                    else (fold(action.this), name)
-                    if kind == "SetSchema"
-                    else sequence
-                )
-                rename_sequence(state, sequence, new)
-                sequence = new
-            return effect
-        if type(tree).__name__ == "AlterIndex":
-            _rename_index(state, tree, actions)
-            return Effect()
-        hit = (
-            state.partition(*qualified(tree.this))
-            if not isinstance(tree.this, exp.Identifier)
-            else None
-        )
-        if hit is not None and all(
-            type(a).__name__ in NO_ROWS | {"OwnerTo", "RenameTo"} for a in actions
-        ):
-            _alter_partition_alone(state, *hit, actions)
-            effect.table = hit[0]
-            effect.exclusive = (hit[0].schema, hit[0].name) in state.before
-            return effect
-        effect.rewritten = any(
-            type(a).__name__ == "SplitPartition"
-            or (type(a).__name__ == "AlterColumnAction" and a.args.get("kind") is not None)
-            for a in actions
-        )
-        if any(type(a).__name__ not in NO_ROWS | {"OwnerTo"} for a in actions):
-            effect.add_unknown(f"unknown table {tree.this.sql('greenplum')}")
-            _uncount_moved(state, actions, effect.unknown[0])
-        return effect
+        return _alter_no_table(state, tree, actions, effect)
     counts = any(type(a).__name__ not in NO_ROWS | {"OwnerTo"} for a in actions)
     for one in (table, *state.partitions_of(table), *state.inheriting(table)) if counts else ():
         if not one.known:
@@ -121,6 +83,62 @@ def alter(state: SchemaState, tree: exp.Expression) -> Effect:
         1 + one.numbers[0] for one in (table, *state.partitions_of(table))
     )
     return effect
+
+
+def _alter_no_table(
+    state: SchemaState, tree: exp.Expression, actions: list[exp.Expression], effect: Effect
+) -> Effect:
+    """The effect on what is no known table: a sequence, an index, a partition or an unknown
+    table.
+
+    effect: begun as that of a table
+    """
+    if (sequence := state.known_name(tree.this, state.sequences)) in state.sequences:
+        effect.exclusive = False
+        _move_sequence(state, sequence, actions)
+        return effect
+    if type(tree).__name__ == "AlterIndex":
+        _rename_index(state, tree, actions)
+        return Effect()
+    hit = (
+        state.partition(*qualified(tree.this))
+        if not isinstance(tree.this, exp.Identifier)
+        else None
+    )
+    if hit is not None and all(
+        type(a).__name__ in NO_ROWS | {"OwnerTo", "RenameTo"} for a in actions
+    ):
+        _alter_partition_alone(state, *hit, actions)
+        effect.table = hit[0]
+        effect.exclusive = (hit[0].schema, hit[0].name) in state.before
+        return effect
+    effect.rewritten = any(
+        type(a).__name__ == "SplitPartition"
+        or (type(a).__name__ == "AlterColumnAction" and a.args.get("kind") is not None)
+        for a in actions
+    )
+    if any(type(a).__name__ not in NO_ROWS | {"OwnerTo"} for a in actions):
+        effect.add_unknown(f"unknown table {tree.this.sql('greenplum')}")
+        _uncount_moved(state, actions, effect.unknown[0])
+    return effect
+
+
+def _move_sequence(
+    state: SchemaState, sequence: tuple[str, str], actions: list[exp.Expression]
+) -> None:
+    """Give a sequence, by (schema, name), the name and the schema that actions say."""
+    for action in actions:
+        kind = type(action).__name__
+        schema, name = sequence
+        new = (
+            (schema, fold(action.this))
+            if kind == "RenameTo"
+            else (fold(action.this), name)
+            if kind == "SetSchema"
+            else sequence
+        )
+        rename_sequence(state, sequence, new)
+        sequence = new
 
 
 def _uncount_moved(state: SchemaState, actions: list[exp.Expression], reason: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -35,6 +35,19 @@ if TYPE_CHECKING:
 _ON = ("true", "on", "1", "yes", "t", "y")
 
 
+@dataclass
+class _Clauses:
+    """Clauses of CREATE TABLE that its storage, columns and partitions depend on.
+
+    method: of USING, "" without one; parents: of INHERITS, those that are known
+    """
+
+    method: str = ""
+    partition_by: exp.Expression | None = None
+    partition_of: exp.Expression | None = None
+    parents: list[Table] = field(default_factory=list)
+
+
 @handles("Create")
 def create(state: SchemaState, tree: exp.Create) -> Effect:
     """CREATE TABLE, VIEW, INDEX and their relatives."""
@@ -57,36 +70,8 @@ def create(state: SchemaState, tree: exp.Create) -> Effect:
     if tree.args.get("exists") and (there := state.existing_table(schema, plain)) is not None:
         return Effect(verb="create", table=there)
     table = Table(schema, plain, kind=str(kind))
-    method, by, of = "", None, None
-    parents: list[Table] = []
-    for p in properties:
-        if isinstance(p, gx.StorageOptions):
-            table.options.update(options_of(p))
-        elif isinstance(p, gx.AccessMethod):
-            method = fold(p.this)
-        elif isinstance(p, exp.DistributedByProperty):
-            word = str(p.args["kind"])
-            table.distribution = {"HASH": "hash", "RANDOM": "random"}.get(word, "replicated")
-            table.distribution_keys = tuple(
-                fold(k if isinstance(k, exp.Identifier) else k.this) for k in p.expressions
-            )
-        elif isinstance(p, gx.PartitionBy):
-            by = p
-        elif isinstance(p, exp.PartitionedOfProperty):
-            of = p
-        elif isinstance(p, exp.TemporaryProperty):
-            table.temporary = True
-        elif isinstance(p, exp.UnloggedProperty):
-            table.unlogged = True
-        elif isinstance(p, exp.InheritsProperty):
-            parents = inherit_columns(state, table, p)
-        elif isinstance(p, gx.OnCommit):
-            table.dropped_at_commit = str(p.this).upper() == "DROP"
-        elif isinstance(p, gx.OidsProperty):
-            table.oids = table.oids or bool(p.this)
-        elif isinstance(p, gx.OfType):
-            table.unknown.append("columns of the composite type (OF)")
-            table.known = False
+    clauses = _apply_properties(state, table, properties)
+    method, of = clauses.method, clauses.partition_of
     set_storage(state, table, method)
     query = tree.args.get("expression")
     if of is not None:
@@ -98,7 +83,7 @@ def create(state: SchemaState, tree: exp.Create) -> Effect:
         if kind == "MATERIALIZED VIEW":
             table.reads = state.read_names(query)
     if isinstance(tree.this, exp.Schema) and query is None and (of is None or table.known):
-        define(state, table, tree.this.expressions, parents)
+        define(state, table, tree.this.expressions, clauses.parents)
         note_toast(state, table)
         if (
             table.like_storage is not None
@@ -106,19 +91,60 @@ def create(state: SchemaState, tree: exp.Create) -> Effect:
             and not {"appendonly", "appendoptimized"} & table.options.keys()
         ):
             table.storage = table.like_storage
-    if by is not None:
-        table.levels = levels_of(by)
-        table.partitioned = True
-        template_sizes(state.edition, table, state.zone)
-        parts = by.args.get("partitions")
-        if parts:
-            grower = PartitionExpander(state.edition, table, state.zone, table.options)
-            try:
-                table.parts = grower.level(parts, 0, table.name, table.storage, 0)
-            except Unknown as e:
-                table.unknown.append(str(e))
-                table.uncounted = f"partitions of {table.title}: {e}"
+    if clauses.partition_by is not None:
+        _expand_partitions(state, table, clauses.partition_by)
     return created(state, table, of)
+
+
+def _apply_properties(
+    state: SchemaState, table: Table, properties: list[exp.Expression]
+) -> _Clauses:
+    """Note on the table what its clauses say of it; return those that its definition waits for."""
+    found = _Clauses()
+    for p in properties:
+        if isinstance(p, gx.StorageOptions):
+            table.options.update(options_of(p))
+        elif isinstance(p, gx.AccessMethod):
+            found.method = fold(p.this)
+        elif isinstance(p, exp.DistributedByProperty):
+            word = str(p.args["kind"])
+            table.distribution = {"HASH": "hash", "RANDOM": "random"}.get(word, "replicated")
+            table.distribution_keys = tuple(
+                fold(k if isinstance(k, exp.Identifier) else k.this) for k in p.expressions
+            )
+        elif isinstance(p, gx.PartitionBy):
+            found.partition_by = p
+        elif isinstance(p, exp.PartitionedOfProperty):
+            found.partition_of = p
+        elif isinstance(p, exp.TemporaryProperty):
+            table.temporary = True
+        elif isinstance(p, exp.UnloggedProperty):
+            table.unlogged = True
+        elif isinstance(p, exp.InheritsProperty):
+            found.parents = inherit_columns(state, table, p)
+        elif isinstance(p, gx.OnCommit):
+            table.dropped_at_commit = str(p.this).upper() == "DROP"
+        elif isinstance(p, gx.OidsProperty):
+            table.oids = table.oids or bool(p.this)
+        elif isinstance(p, gx.OfType):
+            table.unknown.append("columns of the composite type (OF)")
+            table.known = False
+    return found
+
+
+def _expand_partitions(state: SchemaState, table: Table, by: exp.Expression) -> None:
+    """Levels and partitions of PARTITION BY; the table is uncounted where they are unknown."""
+    table.levels = levels_of(by)
+    table.partitioned = True
+    template_sizes(state.edition, table, state.zone)
+    parts = by.args.get("partitions")
+    if parts:
+        grower = PartitionExpander(state.edition, table, state.zone, table.options)
+        try:
+            table.parts = grower.level(parts, 0, table.name, table.storage, 0)
+        except Unknown as e:
+            table.unknown.append(str(e))
+            table.uncounted = f"partitions of {table.title}: {e}"
 
 
 def created(state: SchemaState, table: Table, of: exp.Expression | None = None) -> Effect:
