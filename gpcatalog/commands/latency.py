@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gpcatalog.capacity.footprint import ProbeTable
-    from gpcatalog.latency.result import Activity, Left
+    from gpcatalog.latency.result import Activity, Latency, Left
     from gpcatalog.model.timing import Curve, Timing
     from gpcatalog.probes.connection import Session
     from gpcatalog.probes.latency import ProbeResult
@@ -96,6 +96,19 @@ def _forecast_line(left: Sequence[Left], rounds: int) -> str:
     return f"{rounds} rounds of rolled-back DDL will leave {', '.join(parts)} in the catalogs"
 
 
+def _refuse(session: Session, subjects: Sequence[ProbeTable]) -> None:
+    """Raise CatalogError (4) where active DDL must not run, or it cannot be told whether it may."""
+    from gpcatalog.probes import latency as probe
+    from gpcatalog.probes.connection import ProbeFailed
+
+    try:
+        probe.refuse(session, True, subjects)
+    except ProbeFailed as e:
+        raise CatalogError(
+            f"the server's settings cannot be read: {e.reason}", exit_code=Exit.REFUSED
+        ) from None
+
+
 def _active(
     session: Session,
     conninfo: str,
@@ -154,81 +167,6 @@ def _curves(snapshot: Snapshot, current: Sequence[Timing]) -> tuple[Curve, ...]:
     return tuple(curves(found))
 
 
-def _emit(
-    path: Path,
-    activity: tuple[Activity, ...],
-    done: ProbeResult | None,
-    left: Sequence[Left],
-    calibrate: bool,
-    format: Format,
-    color: ColorChoice,
-    log: Log | None = None,
-) -> None:
-    from datetime import UTC
-
-    from gpcatalog.growth.points import timings_of
-    from gpcatalog.latency.locks import arithmetic
-    from gpcatalog.latency.result import Latency
-    from gpcatalog.store.snapshot import Snapshot
-
-    with Snapshot(path) as snapshot:
-        head = snapshot.header
-        timings = timings_of(snapshot)
-        found = _curves(snapshot, timings)
-        partitions = snapshot.one(
-            "SELECT coalesce(sum(CASE WHEN kind = 'table' THEN 1 ELSE leaves END), 0) AS n FROM"
-            " root_total"
-        )["n"]
-        lost = snapshot.rows(
-            "SELECT probe, status || ': ' || coalesce(reason, '') AS reason FROM coverage WHERE"
-            " status <> 'read' AND (probe LIKE 'plan %' OR probe IN ('plan', 'scan_class',"
-            " 'scan_class_dispatched', 'describe', 'connect', 'ddl_activity', 'statements'))"
-        )
-        result = Latency(
-            product=head["product"],
-            version=head["version"],
-            host=head["host"] or "",
-            port=head["port"] or 0,
-            database=head["database"],
-            taken_at=head["taken_at"].replace(tzinfo=UTC),
-            partitions=int(partitions),
-            timings=tuple(timings),
-            activity=activity,
-            locks=arithmetic(snapshot),
-            rounds=done.rounds if done else 0,
-            left=tuple(left),
-            stopped=done.stopped if done else "",
-            curves=found,
-            not_read=(
-                *((r["probe"], r["reason"]) for r in lost),
-                *([("server_log", log.reason)] if log and log.reason else []),
-            ),
-            log_hours=log.hours if log else None,
-            log_settings=log.settings if log else "",
-        )
-    if format is Format.JSON:
-        streams.as_json(result)
-    else:
-        from gpcatalog.emit import growth_text, latency_text
-
-        out = streams.console(color)
-        latency_text.show(result, out)
-        if calibrate:
-            growth_text.curves(result.curves, out)
-    if calibrate and not any(
-        c.slope is not None for c in found
-    ):  # said last: what was measured is not lost
-        sys.stdout.flush()
-        most = max((len({x for x, _ in c.points}) for c in found), default=0)
-        raise CatalogError(
-            f"too few points to calibrate: {most} different numbers of leaves, 3 are needed",
-            hint=(
-                "take snapshots while the number of leaves changes: `gpcatalog snapshot take`, one"
-                " a day"
-            ),
-        )
-
-
 @dataclass
 class Log:
     """What the server's log said of its last hours; reason: why it could not be read, empty when it
@@ -241,10 +179,109 @@ class Log:
     reason: str = ""
 
 
+@dataclass(kw_only=True)
+class Measured:
+    """What was measured besides the snapshot.
+
+    activity: DDL of others; done, left: of the active probe; log: of the server's log; None and
+              empty where it was not asked for
+    """
+
+    activity: tuple[Activity, ...] = ()
+    done: ProbeResult | None = None
+    left: Sequence[Left] = ()
+    log: Log | None = None
+
+
+def _result(snapshot: Snapshot, measured: Measured) -> Latency:
+    """Put the snapshot's timings, its series and what was measured besides together."""
+    from datetime import UTC
+
+    from gpcatalog.growth.points import timings_of
+    from gpcatalog.latency.locks import arithmetic
+    from gpcatalog.latency.result import Latency
+
+    done, log = measured.done, measured.log
+    head = snapshot.header
+    timings = timings_of(snapshot)
+    found = _curves(snapshot, timings)
+    partitions = snapshot.one(
+        "SELECT coalesce(sum(CASE WHEN kind = 'table' THEN 1 ELSE leaves END), 0) AS n FROM"
+        " root_total"
+    )["n"]
+    lost = snapshot.rows(
+        "SELECT probe, status || ': ' || coalesce(reason, '') AS reason FROM coverage WHERE"
+        " status <> 'read' AND (probe LIKE 'plan %' OR probe IN ('plan', 'scan_class',"
+        " 'scan_class_dispatched', 'describe', 'connect', 'ddl_activity', 'statements'))"
+    )
+    return Latency(
+        product=head["product"],
+        version=head["version"],
+        host=head["host"] or "",
+        port=head["port"] or 0,
+        database=head["database"],
+        taken_at=head["taken_at"].replace(tzinfo=UTC),
+        partitions=int(partitions),
+        timings=tuple(timings),
+        activity=measured.activity,
+        locks=arithmetic(snapshot),
+        rounds=done.rounds if done else 0,
+        left=tuple(measured.left),
+        stopped=done.stopped if done else "",
+        curves=found,
+        not_read=(
+            *((r["probe"], r["reason"]) for r in lost),
+            *([("server_log", log.reason)] if log and log.reason else []),
+        ),
+        log_hours=log.hours if log else None,
+        log_settings=log.settings if log else "",
+    )
+
+
+def _emit(
+    path: Path, measured: Measured, *, calibrate: bool, format: Format, color: ColorChoice
+) -> None:
+    """Print what the snapshot at `path` and other measurements tell.
+
+    Raises CatalogError where a slope was asked for (calibrate) and there are too few points.
+    """
+    from gpcatalog.store.snapshot import Snapshot
+
+    with Snapshot(path) as snapshot:
+        result = _result(snapshot, measured)
+    if format is Format.JSON:
+        streams.as_json(result)
+    else:
+        from gpcatalog.emit import growth_text, latency_text
+
+        out = streams.console(color)
+        latency_text.show(result, out)
+        if calibrate:
+            growth_text.curves(result.curves, out)
+    if calibrate and not any(
+        c.slope is not None for c in result.curves
+    ):  # said last: what was measured is not lost
+        sys.stdout.flush()
+        most = max((len({x for x, _ in c.points}) for c in result.curves), default=0)
+        raise CatalogError(
+            f"too few points to calibrate: {most} different numbers of leaves, 3 are needed",
+            hint=(
+                "take snapshots while the number of leaves changes: `gpcatalog snapshot take`, one"
+                " a day"
+            ),
+        )
+
+
 def _log(session: Session, hours: float) -> Log:
+    """The last hours of the server's log. Raises CatalogError for a server that shows none."""
     from gpcatalog.probes import latency as probe
     from gpcatalog.probes.connection import ProbeFailed
 
+    if not session.server.greenplum:
+        raise CatalogError(
+            f"{session.server.product} shows its log in no view: --server-log is for Greenplum",
+            hint="pg_stat_statements, where it is installed, is read without asking",
+        )
     try:
         return Log(hours, probe.server_log(session, hours), probe.logging(session))
     except ProbeFailed as e:
@@ -340,7 +377,7 @@ def latency(
             raise CatalogError(
                 "--snapshot goes without a connection, without --allow-ddl, --plan and --server-log"
             )
-        _emit(series.find(snapshot), (), None, (), calibrate, format, color)
+        _emit(series.find(snapshot), Measured(), calibrate=calibrate, format=format, color=color)
         return
     from gpcatalog.capacity.footprint import subjects as subjects_of
     from gpcatalog.latency.result import activity_of
@@ -368,35 +405,23 @@ def latency(
                 leaves=leaves,
                 storage=Storage(storage.value) if storage else None,
             )
-            try:
-                probe.refuse(session, allow_ddl, chosen)
-            except ProbeFailed as e:
-                raise CatalogError(
-                    f"the server's settings cannot be read: {e.reason}", exit_code=Exit.REFUSED
-                ) from None
+            _refuse(session, chosen)
             done, left = _active(session, meant, chosen, rounds, lock_timeout, statement_timeout)
-        log = None
-        if server_log is not None:
-            if not session.server.greenplum:
-                raise CatalogError(
-                    f"{session.server.product} shows its log in no view: --server-log is for"
-                    " Greenplum",
-                    hint="pg_stat_statements, where it is installed, is read without asking",
-                )
-            log = _log(session, server_log)
+        log = _log(session, server_log) if server_log is not None else None
         try:
             activity = activity_of(probe.activity(session))
         except ProbeFailed:
             activity = ()
         with snapshot_source.place_for(session, store=store) as path:
-            measured = [*(done.timings if done else ()), *(log.timings if log else ())]
+            timings = [*(done.timings if done else ()), *(log.timings if log else ())]
             collect(
                 session,
                 path,
-                timings=measured,
+                timings=timings,
                 plan=[table.oid for table in planned],
                 definitions=store,
             )
             if store:
                 streams.kept.append(str(path))
-            _emit(path, activity, done, left, calibrate, format, color, log)
+            measured = Measured(activity=activity, done=done, left=left, log=log)
+            _emit(path, measured, calibrate=calibrate, format=format, color=color)

@@ -16,7 +16,10 @@ from gpcatalog.services.migrations import chosen_tables, write_migration
 from gpcatalog.services.plans import read_plan
 
 if TYPE_CHECKING:
-    pass
+    from collections.abc import Sequence
+
+    from gpcatalog.migration.operations import RefusedStep, TableMigration
+    from gpcatalog.planner.plan import Source
 
 
 def write(folder: Path, files: dict[str, str]) -> None:
@@ -59,6 +62,39 @@ _LOST_SHOWN = 5  # lines a table
 def _say(line: str) -> None:
     """Report a line with names of a server in it, for a terminal of any encoding."""
     streams.say(line.encode("ascii", "backslashreplace").decode())
+
+
+def _place_of_plan(source: Source) -> dict[str, str]:
+    """Parameters of a connection to the server and, without PGUSER, of the role of the plan.
+
+    Raises CatalogError where PGPASSWORD would be sent to a host that only the plan names.
+    """
+    if os.environ.get("PGPASSWORD") and source.host and os.environ.get("PGHOST") != source.host:
+        raise CatalogError(
+            f"the plan was made on host {source.host}, and PGPASSWORD would be sent there",
+            hint="name the server: --server CONNINFO, or PGHOST",
+        )
+    place = {"host": source.host, "port": str(source.port), "dbname": source.database}
+    if not os.environ.get("PGUSER"):
+        place["user"] = source.role
+    return place
+
+
+def _report(work: Sequence[TableMigration], refused: Sequence[RefusedStep]) -> None:
+    """Say which steps were refused, and what tables lose by the others."""
+    for r in refused:
+        _say(f"refused: {r.table} {r.operation} {r.id}: {r.reason}")
+    for w in work:
+        lost = list(
+            dict.fromkeys(line for change in w.forward for line in getattr(change, "lost", ()))
+        )
+        for line in lost[:_LOST_SHOWN]:
+            _say(f"lost: {w.context.root.sql}: {line}")
+        if len(lost) > _LOST_SHOWN:
+            _say(
+                f"lost: {w.context.root.sql}: {len(lost) - _LOST_SHOWN} more, behind LOST in its"
+                " file"
+            )
 
 
 def migrate(
@@ -179,25 +215,8 @@ def migrate(
     from gpcatalog.probes.target import as_conninfo
 
     read = read_plan(plan)
-    source = read.source
     chosen_tables(read, set(table or ()))  # a mistyped name is reported before a server is needed
-    place = (
-        {}
-        if conninfo
-        else {"host": source.host, "port": str(source.port), "dbname": source.database}
-    )
-    if not conninfo and not os.environ.get("PGUSER"):
-        place["user"] = source.role
-    if (
-        place
-        and os.environ.get("PGPASSWORD")
-        and source.host
-        and os.environ.get("PGHOST") != source.host
-    ):
-        raise CatalogError(
-            f"the plan was made on host {source.host}, and PGPASSWORD would be sent there",
-            hint="name the server: --server CONNINFO, or PGHOST",
-        )
+    place = {} if conninfo else _place_of_plan(read.source)
     try:
         seconds = policy.seconds(window) if window else None
     except ValueError as e:
@@ -225,19 +244,7 @@ def migrate(
             notify=streams.say,
         )
     steps = sum(len(w.forward) for w in work)
-    for r in refused:
-        _say(f"refused: {r.table} {r.operation} {r.id}: {r.reason}")
-    for w in work:
-        lost = list(
-            dict.fromkeys(line for change in w.forward for line in getattr(change, "lost", ()))
-        )
-        for line in lost[:_LOST_SHOWN]:
-            _say(f"lost: {w.context.root.sql}: {line}")
-        if len(lost) > _LOST_SHOWN:
-            _say(
-                f"lost: {w.context.root.sql}: {len(lost) - _LOST_SHOWN} more, behind LOST in its"
-                " file"
-            )
+    _report(work, refused)
     if steps:
         write(Path(output), files)
         streams.say(

@@ -359,6 +359,41 @@ class _Writing:
         return found
 
 
+def _once(
+    writing: _Writing, subject: ProbeTable, left: dict[int, Counter[str]], *, countable: bool
+) -> dict[str, list[float]]:
+    """Create, alter and drop a subject in a transaction that is rolled back; milliseconds of each
+    and of the rollback.
+
+    left: row versions written, by instance and catalog; what this leaves is added
+    countable: whether the server counts rows, so that the catalogs written to are known
+    """
+    schema = f"gpcatalog_{secrets.token_hex(6)}"
+    times: dict[str, list[float]] = {"create": [], "add column": [], "drop": [], "rollback": []}
+    writing.run("BEGIN")
+    try:
+        # in the transaction: between transactions the server empties them
+        before = writing.counters()
+        writing.run(f"CREATE SCHEMA {schema}")
+        statements = ddl(subject, schema, greenplum=writing.greenplum)
+        with _taken(times["create"]):
+            for statement in statements:
+                writing.run(statement)
+        with _taken(times["add column"]):
+            writing.run(f"ALTER TABLE {schema}.probe ADD COLUMN added int4")
+        with _taken(times["drop"]):
+            writing.run(f"DROP TABLE {schema}.probe")
+        written = writing.counters() - before
+        left[-1] += written
+        if writing.sees_dead and countable:
+            for content, counted in writing.on_segments(schema, sorted(written)).items():
+                left.setdefault(content, Counter()).update(counted)
+    finally:
+        with _taken(times["rollback"]):
+            writing.run("ROLLBACK")
+    return times
+
+
 def active(
     session: Session,
     conninfo: str,
@@ -384,7 +419,6 @@ def active(
         raise CatalogError(
             f"cannot connect: {' '.join(str(e).split())}", exit_code=Exit.UNREACHABLE
         ) from None
-    contents = [-1]
     left: dict[int, Counter[str]] = {-1: Counter()}
     countable = (
         session.query("SELECT pg_catalog.current_setting('track_counts') AS v")[0]["v"] == "on"
@@ -393,37 +427,8 @@ def active(
         for number in range(1, rounds + 1):
             for subject in subjects:
                 progress(f"round {number} of {rounds}: {subject.word}")
-                schema = f"gpcatalog_{secrets.token_hex(6)}"
-                writing.run("BEGIN")
-                try:
-                    before = (
-                        writing.counters()
-                    )  # in the transaction: between transactions the server empties them
-                    times: dict[str, list[float]] = {"create": [], "add column": [], "drop": []}
-                    writing.run(f"CREATE SCHEMA {schema}")
-                    statements = ddl(subject, schema, greenplum=writing.greenplum)
-                    with _taken(times["create"]):
-                        for statement in statements:
-                            writing.run(statement)
-                    with _taken(times["add column"]):
-                        writing.run(f"ALTER TABLE {schema}.probe ADD COLUMN added int4")
-                    with _taken(times["drop"]):
-                        writing.run(f"DROP TABLE {schema}.probe")
-                    written = writing.counters() - before
-                    left[-1] += written
-                    if writing.sees_dead and countable:
-                        for content, counted in writing.on_segments(
-                            schema, sorted(written)
-                        ).items():
-                            left.setdefault(content, Counter()).update(counted)
-                            contents.append(content)
-                finally:
-                    back: list[float] = []
-                    with _taken(back):
-                        writing.run("ROLLBACK")
-                for what, values in times.items():
+                for what, values in _once(writing, subject, left, countable=countable).items():
                     took.setdefault((what, subject), []).extend(values)
-                took.setdefault(("rollback", subject), []).extend(back)
             done.rounds = number
     except psycopg.Error as e:
         primary = getattr(e.diag, "message_primary", None) or str(e)
@@ -435,7 +440,7 @@ def active(
         summed_up(what, values, subject=subject.word, leaves=subject.leaves)
         for (what, subject), values in took.items()
     ]
-    for content in sorted(set(contents)):
+    for content in sorted(left):
         done.left[content] = dict(sorted(left[content].items())) if countable else None
     return done
 
