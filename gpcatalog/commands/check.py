@@ -65,7 +65,7 @@ def _settings(config: Path | None) -> Settings:
     return settings
 
 
-def _of_cluster(settings: Settings, known: Baseline) -> Settings:
+def _with_baseline(settings: Settings, known: Baseline) -> Settings:
     """The settings with the server and size of the baseline's cluster, which replace the file's."""
     import msgspec
 
@@ -78,7 +78,7 @@ def _of_cluster(settings: Settings, known: Baseline) -> Settings:
     )
 
 
-def _of_call(
+def _with_options(
     settings: Settings,
     *,
     server: str,
@@ -154,7 +154,7 @@ def _sources(
     return sources, spelled
 
 
-def _known_state(known: Baseline, settings: Settings) -> SchemaState:
+def _baseline_state(known: Baseline, settings: Settings) -> SchemaState:
     """The schema of the baseline, as the server of the settings would read it."""
     from zoneinfo import ZoneInfo
 
@@ -328,8 +328,8 @@ def check(
         from gpcatalog.effects.baseline import Baseline
 
         known = Baseline(baseline)
-        settings = _of_cluster(settings, known)
-    settings = _of_call(
+        settings = _with_baseline(settings, known)
+    settings = _with_options(
         settings,
         server=server,
         segments=segments,
@@ -345,7 +345,7 @@ def check(
         sources,
         settings,
         changed=changed,
-        state=_known_state(known, settings) if known is not None else None,
+        state=_baseline_state(known, settings) if known is not None else None,
         baseline=known.totals if known is not None else None,
         values=values,
         listed=output_format is CheckFormat.JSON,

@@ -29,8 +29,8 @@ _NODES: dict[str, type[exp.Expression]] = {
     "or": exp.Or,
 }
 _B_EXPR = frozenset((*MATH, OP, "operator", "is", "::"))
-_NONE = 99  # above all levels
-_OF_WORDS = frozenset(("similar", "not", "at"))  # operators of several words, with exceptions
+_UNBARRED = 99  # above all levels: no operator is barred
+_MULTIWORD = frozenset(("similar", "not", "at"))  # operators of several words, with exceptions
 _OPERATORS = (OP, "operator", "=>")  # those between two sides that have no node of their own
 _SUFFIXES = ("::", "isnull", "notnull", "collate")
 
@@ -64,7 +64,9 @@ class Operators(Names):
         """
         levels = self.say.levels
         left = self._prefix(b)
-        barred = _NONE  # a non-associative operator just used bars its neighbours of the same level
+        barred = (
+            _UNBARRED  # a non-associative operator just used bars its neighbours of the same level
+        )
         kinds = self.kinds
         while True:
             kind = kinds[self.i]
@@ -74,19 +76,19 @@ class Operators(Names):
                 return left
             if b and kind not in _B_EXPR:
                 return left
-            level = self._level_of_words(kind, least) if kind in _OF_WORDS else found[0]
+            level = self._level_of_words(kind, least) if kind in _MULTIWORD else found[0]
             if level is None:
                 return left
             if level == barred and not (kind == "not" and self.say.old):
                 raise self.miss("an operator of another level")  # a < b < c: non-associative
             if kind in _NODES or kind in _OPERATORS:
                 if kind not in ("and", "or") and self._quantified(kind):
-                    left, barred = self._subquery_comparison(left), _NONE
+                    left, barred = self._subquery_comparison(left), _UNBARRED
                     continue
                 before = self.i
                 operator = self._infix(kind)
                 if operator is not None and self._no_right_side():
-                    left, barred = gx.OperatorCall(this=left, operator=operator), _NONE
+                    left, barred = gx.OperatorCall(this=left, operator=operator), _UNBARRED
                     continue
                 try:
                     right = self.expr(level if found[1] == "r" else level + 1, b)
@@ -100,24 +102,24 @@ class Operators(Names):
                     left = gx.OperatorCall(this=left, operator=operator)
                     continue
                 left = _operation(kind, left, operator, right)
-                barred = level if found[1] == "n" else _NONE
+                barred = level if found[1] == "n" else _UNBARRED
             elif kind == "is":
                 left, closed = self._is(left, level, b)
-                barred = _NONE if closed else level
+                barred = _UNBARRED if closed else level
             elif kind in _SUFFIXES or (kind == "at" and self.peek(1) == "local"):
-                left, barred = self._suffixed(left, kind), _NONE
+                left, barred = self._suffixed(left, kind), _UNBARRED
             elif kind == "at":
                 self.i += 3
                 zone = self.expr(level + 1, b)
                 left = gx.Predicate(this=left, words="AT TIME ZONE", expressions=[zone])
-                barred = _NONE
+                barred = _UNBARRED
             elif self._quantified(kind):
-                left, barred = self._subquery_comparison(left), _NONE
+                left, barred = self._subquery_comparison(left), _UNBARRED
             else:
                 negated = kind == "not"
                 self.i += negated
                 left, closed = self._matching(left, "NOT " if negated else "", level)
-                barred = _NONE if closed else level
+                barred = _UNBARRED if closed else level
 
     def _level_of_words(self, kind: str, least: int) -> int | None:
         """Level of an operator that the words behind its first one decide on; None where they make

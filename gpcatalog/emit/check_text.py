@@ -175,7 +175,7 @@ def _totals(report: CheckReport) -> list[str]:
     return out
 
 
-def _read(report: CheckReport) -> str:
+def _counts(report: CheckReport) -> str:
     """How many findings there are, and how much was read."""
     return (
         f"{plural(len(report.findings), 'finding')},"
@@ -191,7 +191,7 @@ def pieces(report: CheckReport, *, color: bool = False, explain: bool = False) -
     """The whole report, as text to be written piece by piece."""
     for found in report.findings:
         yield "\n".join(_finding(found, color=color, explain=explain)) + "\n\n"
-    yield "\n".join([*_tables(report), *_held(report), *_totals(report), _read(report)]) + "\n"
+    yield "\n".join([*_tables(report), *_held(report), *_totals(report), _counts(report)]) + "\n"
 
 
 def render(report: CheckReport, *, color: bool = False, explain: bool = False) -> str:

@@ -359,7 +359,7 @@ class _Writing:
         return found
 
 
-def _once(
+def _probe_once(
     writing: _Writing, subject: ProbeTable, left: dict[int, Counter[str]], *, countable: bool
 ) -> dict[str, list[float]]:
     """Create, alter and drop a subject in a transaction that is rolled back; milliseconds of each
@@ -427,7 +427,9 @@ def active(
         for number in range(1, rounds + 1):
             for subject in subjects:
                 progress(f"round {number} of {rounds}: {subject.word}")
-                for what, values in _once(writing, subject, left, countable=countable).items():
+                for what, values in _probe_once(
+                    writing, subject, left, countable=countable
+                ).items():
                     took.setdefault((what, subject), []).extend(values)
             done.rounds = number
     except psycopg.Error as e:
