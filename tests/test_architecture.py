@@ -157,3 +157,17 @@ def test_public_functions_say_what_they_do(file: Path) -> None:
 def test_no_module_is_too_long() -> None:
     long = {f.name: n for f in FILES if (n := len(f.read_text().splitlines())) > 700}
     assert long == {}
+
+
+def long_functions(file: Path) -> Iterator[str]:
+    """Functions whose body has more than 60 lines, signature and docstring apart."""
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.FunctionDef):
+            body = node.body[1:] if ast.get_docstring(node) is not None else node.body
+            if body and (node.end_lineno or 0) - body[0].lineno + 1 > 60:
+                yield node.name
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda f: str(f.relative_to(PACKAGE)))
+def test_no_function_is_too_long(file: Path) -> None:
+    assert list(long_functions(file)) == []

@@ -65,6 +65,17 @@ def server_edition(name: str) -> Edition:
     return edition(generation(name).name)
 
 
+def zone_of(settings: Settings) -> ZoneInfo:
+    """The time zone of the settings. Raises CatalogError for a name that is none."""
+    try:
+        return ZoneInfo(settings.time_zone)
+    except (ZoneInfoNotFoundError, ValueError):
+        raise CatalogError(
+            f"no time zone {settings.time_zone!r}",
+            hint='an IANA name such as "Europe/Berlin" or "UTC"',
+        ) from None
+
+
 def cost_edition(one: Edition) -> Edition:
     """The edition whose measured costs stand in for this one's."""
     return (
@@ -563,14 +574,7 @@ def run(
     listed: the report has every statement; else only their sums
     """
     by = server_edition(settings.server)
-    try:
-        zone = ZoneInfo(settings.time_zone)
-    except (ZoneInfoNotFoundError, ValueError):
-        raise CatalogError(
-            f"no time zone {settings.time_zone!r}",
-            hint='an IANA name such as "Europe/Berlin" or "UTC"',
-        ) from None
-    state = state or SchemaState(cost_edition(by), zone)
+    state = state or SchemaState(cost_edition(by), zone_of(settings))
     state.before = set(state.tables)
     names: list[str] = []
     found = _Run(settings, by, state, changed, today=today or date.today(), listed=listed)

@@ -156,11 +156,9 @@ def _sources(
 
 def _baseline_state(known: Baseline, settings: Settings) -> SchemaState:
     """The schema of the baseline, as the server of the settings would read it."""
-    from zoneinfo import ZoneInfo
+    from gpcatalog.check.run import cost_edition, server_edition, zone_of
 
-    from gpcatalog.check.run import cost_edition, server_edition
-
-    return known.state(cost_edition(server_edition(settings.server)), ZoneInfo(settings.time_zone))
+    return known.state(cost_edition(server_edition(settings.server)), zone_of(settings))
 
 
 def _text(

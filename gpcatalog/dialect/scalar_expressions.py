@@ -35,7 +35,7 @@ class Terms(Operators):
 
     __slots__ = ()
 
-    # keyword → what reads a call with a grammar of its own; calls.py fills it
+    # keyword → what reads a call with a grammar of its own; functions.py fills it
     special: ClassVar[dict[str, Callable[[Any], exp.Expression | None]]] = {}
 
     if TYPE_CHECKING:  # an expression may hold a query: queries.py

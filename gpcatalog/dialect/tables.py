@@ -20,6 +20,16 @@ class Tables(TableElements):
 
     # --- CREATE ---
 
+    def _persistence(self) -> list[exp.Expression]:
+        """TEMP or UNLOGGED as a property of the table, if it is written."""
+        start = self.i
+        try:
+            word = self.temp_word()
+        except Mismatch:
+            self.i = start
+            return []
+        return [exp.UnloggedProperty() if word == "UNLOGGED" else exp.TemporaryProperty()]
+
     def temp_word(self) -> str:
         """TEMP in all its spellings."""
         start = self.i
@@ -44,15 +54,7 @@ class Tables(TableElements):
         if kind == "foreign" and self.peek(1) == "table":
             self.i += 2
             return self._create_foreign()
-        properties: list[exp.Expression] = []
-        start = self.i
-        try:
-            word = self.temp_word()
-            properties.append(
-                exp.UnloggedProperty() if word == "UNLOGGED" else exp.TemporaryProperty()
-            )
-        except Mismatch:
-            self.i = start
+        properties = self._persistence()
         if self.kinds[self.i] == "materialized" and not replace:
             return self._create_materialized(properties)
         if self.kinds[self.i] in ("view", "recursive"):
@@ -329,14 +331,7 @@ class Tables(TableElements):
         self.expect("external")
         web = self.accept("web")
         properties.append(gx.ExternalKind(this=word.upper() or None, web=web or None))
-        start = self.i
-        try:
-            temp = self.temp_word()
-            properties.append(
-                exp.UnloggedProperty() if temp == "UNLOGGED" else exp.TemporaryProperty()
-            )
-        except Mismatch:
-            self.i = start
+        properties += self._persistence()
         self.expect("table")
         name = self.table_name()
         self.expect("(")

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlglot import exp
 
 from gpcatalog.dialect import expressions as gx
 from gpcatalog.dialect.write_expressions import listed, text
-
-if TYPE_CHECKING:
-    pass
 
 
 def write_storage_option(g: Any, e: gx.StorageOption) -> str:

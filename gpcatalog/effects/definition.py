@@ -179,9 +179,8 @@ def add_foreign(
     given: exp.Expression | None,
     columns: tuple[str, ...],
     target: exp.Expression,
-    unknown: list[str],
 ) -> None:
-    """A foreign key."""
+    """A foreign key; of a table that is not known, too: it has no row in pg_class."""
     label = columns[0] if state.edition.base < 12 else "_".join(columns)
     name = fold(given) or _unused(constraint_names(table), table.name, label, "fkey")
     other = state.find(target)
@@ -224,7 +223,7 @@ def volatile(element: exp.Expression) -> bool:
     )
 
 
-def column(state: Known, table: Table, element: exp.ColumnDef, unknown: list[str]) -> Column | None:
+def column(state: Known, table: Table, element: exp.ColumnDef) -> Column | None:
     """One column with its constraints, which are added to the table; None for options of a column
     that comes from elsewhere.
     """
@@ -258,7 +257,7 @@ def column(state: Known, table: Table, element: exp.ColumnDef, unknown: list[str
             made = _with_constraint(made, found, table)
     table.columns[at] = shared(made)
     for given, found in later:
-        _add_column_constraint(state, table, name, given=given, found=found, unknown=unknown)
+        _add_column_constraint(state, table, name, given=given, found=found)
     return table.columns[at] if kind is not None else None
 
 
@@ -312,7 +311,6 @@ def _add_column_constraint(
     *,
     given: exp.Expression | None,
     found: exp.Expression,
-    unknown: list[str],
 ) -> None:
     """Add a constraint that stands behind column `name` to the table; given: its name."""
     primary = isinstance(found, exp.PrimaryKeyColumnConstraint) or (
@@ -323,7 +321,7 @@ def _add_column_constraint(
     elif primary or isinstance(found, exp.UniqueColumnConstraint | gx.KeyConstraint):
         add_key(table, given, (name,), primary)
     elif isinstance(found, gx.ReferencesConstraint):
-        add_foreign(state, table, given, (name,), found.this, unknown)
+        add_foreign(state, table, given, (name,), found.this)
 
 
 def constraint(state: Known, table: Table, element: exp.Expression, unknown: list[str]) -> None:
@@ -352,7 +350,7 @@ def constraint(state: Known, table: Table, element: exp.Expression, unknown: lis
             fold(c if isinstance(c, exp.Identifier) else c.this)
             for c in kind.args.get("columns") or ()
         )
-        add_foreign(state, table, given, columns, kind.this, unknown)
+        add_foreign(state, table, given, columns, kind.this)
     elif isinstance(kind, gx.ExcludeConstraint):
         _add_exclusion(table, given, kind)
     else:
@@ -374,7 +372,7 @@ def define(
     for element in elements:
         if isinstance(element, exp.ColumnDef):
             before = inherited.pop(fold(element.this), None)
-            made = column(state, table, element, table.unknown)
+            made = column(state, table, element)
             if made is not None and before is not None and list(parents):
                 table.columns.pop()
                 merged = replace(

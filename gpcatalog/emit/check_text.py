@@ -179,7 +179,7 @@ def _counts(report: CheckReport) -> str:
     """How many findings there are, and how much was read."""
     return (
         f"{plural(len(report.findings), 'finding')},"
-        f" {plural(report.ignored, 'ignored')[:-1] if report.ignored != 1 else '1 ignored'},"
+        f" {count(report.ignored)} ignored,"
         f" {plural(len(report.files), 'file')},"
         f" {plural(report.typed + report.not_understood + report.errors, 'statement')}"
         f" ({count(report.typed)} typed, {count(report.not_understood)} not understood,"

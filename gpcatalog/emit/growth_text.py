@@ -169,6 +169,21 @@ def _leaves(growth: Growth, out: Console) -> None:
         out.print(table("", ("by schema", "", "added", "dropped", "rows"), by_schema, left=2))
 
 
+def diverging_rows(growth: Growth) -> list[tuple[str, ...]]:
+    """Cells of the catalogs of segments that differ most from the median segment's."""
+    return [
+        (
+            d.relation,
+            str(d.content),
+            size(d.bytes),
+            size(d.median),
+            f"{d.ratio:.2f} ×",
+            f"{d.shrank_at:%Y-%m-%d %H:%M}" if d.shrank_at else "",
+        )
+        for d in growth.diverging[:SEGMENTS_SHOWN]
+    ]
+
+
 def _segments(growth: Growth, out: Console) -> None:
     if not any(i.content >= 0 for i in growth.instances):
         return
@@ -182,22 +197,8 @@ def _segments(growth: Growth, out: Console) -> None:
             )
         )
         return
-    rows = [
-        (
-            d.relation,
-            str(d.content),
-            size(d.bytes),
-            size(d.median),
-            f"{d.ratio:.2f} ×",
-            f"{d.shrank_at:%Y-%m-%d %H:%M}" if d.shrank_at else "",
-        )
-        for d in growth.diverging[:SEGMENTS_SHOWN]
-    ]
-    out.print(
-        table(
-            "", ("Diverging segments", "seg", "bytes", "median", "of median", "shrank alone"), rows
-        )
-    )
+    heads = ("Diverging segments", "seg", "bytes", "median", "of median", "shrank alone")
+    out.print(table("", heads, diverging_rows(growth)))
     if len(growth.diverging) > SEGMENTS_SHOWN:
         out.print(
             text(

@@ -10,7 +10,7 @@ from gpcatalog.capacity.limits import (
     LEAVES_CEILING_AO_ROW,
 )
 from gpcatalog.capacity.trend import METHOD
-from gpcatalog.emit.growth_text import amount, signed, when
+from gpcatalog.emit.growth_text import amount, diverging_rows, signed, when
 from gpcatalog.emit.html_parts import Cell, figure, table
 from gpcatalog.emit.svg import Curve, Lines, lines
 from gpcatalog.growth.points import Point
@@ -217,7 +217,8 @@ def growth_section(growth: Growth) -> str:
             + table(("limit of", "now", "limit", "reached"), reached)
         )
     if growth.diverging:
-        out.append("<h3>Diverging segments</h3>" + _diverging_table(growth))
+        heads = ("catalog", "segment", "bytes", "median", "of median", "shrank alone")
+        out.append("<h3>Diverging segments</h3>" + table(heads, diverging_rows(growth)))
     if growth.tables:
         out.append("<h3>Tables that changed most</h3>" + _changed_tables(growth))
     return "".join(out)
@@ -246,22 +247,6 @@ def _changes_table(growth: Growth) -> str:
     return table(
         ("", "then", "now", "change", *(("a day (estimate)", "band") if long else ())), rows
     )
-
-
-def _diverging_table(growth: Growth) -> str:
-    """Catalogs of segments that differ from the median segment's."""
-    rows = [
-        (
-            d.relation,
-            str(d.content),
-            size(d.bytes),
-            size(d.median),
-            f"{d.ratio:.2f} ×",
-            f"{d.shrank_at:%Y-%m-%d %H:%M}" if d.shrank_at else "",
-        )
-        for d in growth.diverging[:SEGMENTS_SHOWN]
-    ]
-    return table(("catalog", "segment", "bytes", "median", "of median", "shrank alone"), rows)
 
 
 def _changed_tables(growth: Growth) -> str:

@@ -34,6 +34,14 @@ def call(*words: str, text: str | None = None) -> tuple[int, str]:
     return result.exit_code, result.stdout
 
 
+def test_a_time_zone_that_does_not_exist(here: Path) -> None:
+    (here / "bad.sql").write_text(BAD)
+    snapshot = str(Path(__file__).parents[2] / "fixtures/greenplum6.gpcatalog")
+    for more in ((), ("--baseline", snapshot)):
+        with pytest.raises(CatalogError, match="no time zone 'Nope'"):
+            call("bad.sql", "--time-zone", "Nope", *more)
+
+
 def test_text_has_line_caret_and_totals(here: Path) -> None:
     (here / "bad.sql").write_text(BAD)
     code, out = call("bad.sql")

@@ -41,7 +41,7 @@ def _add_column(state: SchemaState, table: Table, action: exp.Expression, effect
             one.made_alone = one.made_alone and bool(one.foreign)
             had_toast = one.needs_toast(state.edition)
             before = len(one.columns), len(one.indexes), len(one.checks)
-            made = column(state, one, action.this, unknown)
+            made = column(state, one, action.this)
             if made is None:
                 continue
             if reason := unknown_toast(one, state.edition):

@@ -248,7 +248,7 @@ def _serial_columns(
     for action in actions:
         kind = type(action).__name__
         if kind == "AddColumn":
-            made = column(state, Table(*key), action.this, [])
+            made = column(state, Table(*key), action.this)
             if made is not None and made.serial:
                 after.add(made.name)
         elif kind == "DropColumn":
