@@ -61,7 +61,8 @@ def fit(xs: Sequence[float], ys: Sequence[float]) -> TrendLine | None:
     low = high = None
     if n >= FEW:
         spread = _Z * math.sqrt(n * (n - 1) * (2 * n + 5) / 18)
-        at = math.floor((len(slopes) - spread) / 2)
-        if at >= 0:
-            low, high = float(slopes[at]), float(slopes[len(slopes) - 1 - at])
+        # the band goes from slope number (N - spread) / 2 to number (N + spread) / 2 + 1 (Sen 1968);
+        # of five points it is all slopes
+        at = max(0, math.floor((len(slopes) - spread) / 2) - 1)
+        low, high = float(slopes[at]), float(slopes[len(slopes) - 1 - at])
     return TrendLine(slope, base, low, high, n)
