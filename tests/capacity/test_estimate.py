@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from gpcatalog.capacity import limits, unlink
 from gpcatalog.capacity.cost import tree_cost
-from gpcatalog.capacity.model import Index, Instance, Shape, relation_rows, tree
+from gpcatalog.capacity.model import Index, Instance, Place, Shape, locks, relation_rows, tree
 from gpcatalog.commands.estimate import estimate, levels
 from gpcatalog.errors import CatalogError, Exit
 from gpcatalog.model.names import split_name
@@ -95,6 +95,16 @@ def test_tables_multiply_and_partitions_nest() -> None:
     nested = as_json("--server", "pg18", "--columns", "5", "--partitions", "12x31", "--default")
     assert (nested["leaves"], nested["intermediates"]) == (12 * 32, 12)
     assert [x["storage"] for x in nested["storages"]] == ["heap"]  # type: ignore[union-attr, index]
+
+
+def test_locks_are_those_of_one_table() -> None:
+    words = ("--server", "gp7", "--storage", "heap", "--columns", "5", "--index", "1", "--no-toast")
+    said = as_json(*words, "--partitions", "3x4", "--tables", "5")["storages"][0]["locks"]  # type: ignore[index]
+    shape = Shape(Storage.HEAP, 5, indexes=(Index(1),), place=Place.LEAF)
+    wanted = locks("gp7", shape, 12, 3)
+    assert {one["statement"]: (one["coordinator"], one["segment"]) for one in said} == {
+        statement.value: held for statement, held in wanted.items()
+    }
 
 
 def test_limits_are_told_with_their_source() -> None:
