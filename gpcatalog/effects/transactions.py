@@ -18,6 +18,7 @@ from gpcatalog.effects.straight_code import Routine
 from gpcatalog.effects.types import Types
 
 if TYPE_CHECKING:
+    from gpcatalog.effects.handlers.dependents import Holds
     from gpcatalog.effects.query_columns import Result
     from gpcatalog.effects.schema_state import SchemaState
 
@@ -42,6 +43,7 @@ class Mark:
     schemas: tuple[set[str], set[str]]
     recalled: set[tuple[str, str]]
     renamed_schemas: dict[str, str]
+    usable: dict[str, dict[str, Holds]]
     effects: list[Effect] = field(default_factory=list)
 
 
@@ -109,6 +111,7 @@ def mark_of(state: SchemaState, name: str) -> Mark:
         schemas=(set(state.schemas), set(state.schemas_unknown)),
         recalled=set(state.recalled),
         renamed_schemas=dict(state.renamed_schemas),
+        usable={schema: dict(kinds) for schema, kinds in state.usable.items()},
     )
 
 
@@ -121,5 +124,6 @@ def roll_back(state: SchemaState, mark: Mark) -> Effect:
     state.schemas, state.schemas_unknown = mark.schemas
     state.hidden, state.code = mark.hidden, mark.code
     state.recalled, state.renamed_schemas = mark.recalled, mark.renamed_schemas
+    state.usable = mark.usable
     state.defaults, state.at_commit, state.by_name = mark.defaults, mark.at_commit, None
     return reverse(mark.effects)

@@ -100,13 +100,17 @@ class Types:
         return "text", -1
 
     def ambiguous(self, kind: exp.Expression) -> bool:
-        """Whether several schemas of a baseline have a type of that name."""
+        """Whether several schemas of a baseline have a type of that name, or none may have it."""
         name, _ = (
             catalog_type(kind)
             if isinstance(kind, exp.DataType)
             else (fold(kind.args.get("this")), -1)
         )
         return name in self.made and not self.made[name].base
+
+    def forget(self) -> None:
+        """Each of these types may be gone."""
+        self.made = {name: made._replace(base="") for name, made in self.made.items()}
 
     def drop(self, kind: exp.Expression) -> tuple[bool, int | None]:
         """DROP TYPE: whether the type was known, and the columns of a composite one."""

@@ -14,9 +14,8 @@ from gpcatalog.effects.definition import column, default_names, volatile
 from gpcatalog.effects.effect import Effect
 from gpcatalog.effects.expansion import catalog_type
 from gpcatalog.effects.handlers.actions import acts, affected_tables, unknown_toast
-from gpcatalog.effects.handlers.dependents import doubt_views
 from gpcatalog.effects.handlers.sequences import drop_sequence
-from gpcatalog.effects.handlers.views import read_by_views
+from gpcatalog.effects.handlers.views import doubt_views
 from gpcatalog.effects.keys import fold
 from gpcatalog.effects.relations import Table
 from gpcatalog.model.storage import Storage
@@ -126,6 +125,19 @@ def set_oids(state: SchemaState, family: list[Table], effect: Effect, *, present
             one.oids = present
 
 
+def _drop_owned(state: SchemaState, table: Table, name: str, effect: Effect) -> None:
+    """Drop the sequences that a column owns."""
+    for sequence in list(table.owned):
+        if sequence not in table.owners:
+            effect.add_unknown("whether a sequence is owned by the column")
+        elif table.owners[sequence] == name and sequence in state.sequences:
+            table.owned.remove(sequence)
+            del table.owners[sequence]
+            drop_sequence(state, sequence, effect)
+            if doubt_views(state, {sequence}, "views dropped by CASCADE"):
+                effect.add_unknown("views dropped by CASCADE")
+
+
 @acts("DropColumn")
 def _drop_column(state: SchemaState, table: Table, action: exp.Expression, effect: Effect) -> None:
     name = fold(action.this)
@@ -143,20 +155,12 @@ def _drop_column(state: SchemaState, table: Table, action: exp.Expression, effec
             t for t in state.inheriting(table) if (table.schema, table.name) in t.inherits
         ]:
             child.columns = [replace(c, local=True) if c.name == name else c for c in child.columns]
-    if str(action.args.get("behavior") or "") == "CASCADE" and read_by_views(
-        state, {(t.schema, t.name) for t in family}
+    if str(action.args.get("behavior") or "") == "CASCADE" and doubt_views(
+        state, {(t.schema, t.name) for t in family}, "views dropped by CASCADE"
     ):
         effect.add_unknown("views dropped by CASCADE")
-        doubt_views(state, {(t.schema, t.name) for t in family}, "views dropped by CASCADE")
-    for sequence in list(table.owned):
-        if sequence not in table.owners:
-            effect.add_unknown("whether a sequence is owned by the column")
-        elif table.owners[sequence] == name and sequence in state.sequences:
-            table.owned.remove(sequence)
-            drop_sequence(state, sequence, effect)
-            if doubt_views(state, {sequence}, "views dropped by CASCADE"):
-                effect.add_unknown("views dropped by CASCADE")
     with state.changing(effect, *family):
+        _drop_owned(state, table, name, effect)
         for one in family:
             if one.title in kept or (
                 one is not table and not one.parent and not any(c.name == name for c in one.columns)

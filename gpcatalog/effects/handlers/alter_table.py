@@ -25,11 +25,10 @@ from gpcatalog.effects.handlers.actions import (
     affected_tables,
 )
 from gpcatalog.effects.handlers.alter_columns import set_oids
-from gpcatalog.effects.handlers.dependents import doubt_views
 from gpcatalog.effects.handlers.indexes import owners_of_index
 from gpcatalog.effects.handlers.registry import handles
 from gpcatalog.effects.handlers.sequences import rename_sequence
-from gpcatalog.effects.handlers.views import alter_foreign, read_by_views
+from gpcatalog.effects.handlers.views import alter_foreign, doubt_views
 from gpcatalog.effects.keys import Key, fold, qualified
 from gpcatalog.effects.relations import Partition, Table
 from gpcatalog.effects.renames import move_table
@@ -311,7 +310,7 @@ def _drop_constraint(
     if found and str(action.args.get("behavior") or "") == "CASCADE":
         keys = {(t.schema, t.name) for t in family}
         # a view that groups by the key and selects other columns depends on it
-        if read_by_views(state, keys) and doubt_views(state, keys, "views dropped by CASCADE"):
+        if doubt_views(state, keys, "views dropped by CASCADE"):
             effect.add_unknown("views dropped by CASCADE")
         for other in state.tables.values():
             if any(f.target == (table.schema, table.name) for f in other.foreign):

@@ -2,19 +2,19 @@
 lost something are unknown from there on.
 
 Which column, index or view uses a function, a type or a collation is not followed. So the tables
-are told apart by what they have at all: an index on an expression can use any function, an index
-on plain columns none.
+are distinguished by what they have: an index on an expression can use any function, an index on
+plain columns none.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from gpcatalog.dialect import expressions as gx
 from gpcatalog.effects.effect import Effect
 from gpcatalog.effects.handlers.nodes import cascades
 from gpcatalog.effects.handlers.registry import AFTER
@@ -24,20 +24,19 @@ from gpcatalog.effects.relations import Table
 if TYPE_CHECKING:
     from gpcatalog.effects.schema_state import SchemaState
 
-_NAME_PIECE = re.compile(r'"[^"]+"|[^".\s]+')
 Holds = Callable[["SchemaState", Table], bool]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reach:
-    """What may go with an object: tables (or some of their indexes and columns), views, external
-    and foreign tables, sequences.
+    """What may be dropped with an object: tables (or some of their indexes and columns), views,
+    external and foreign tables; owned: sequences and types, too.
     """
 
     tables: Holds | None = None
     views: bool = True
     foreign: bool = False
-    sequences: bool = False
+    owned: bool = False
 
 
 def _all(_: SchemaState, __: Table) -> bool:
@@ -67,7 +66,7 @@ def _indexed(state: SchemaState, table: Table) -> bool:
 
 
 def _with_types(state: SchemaState, table: Table) -> bool:
-    """It may have a column whose type is not the server's, and more than the column goes with it.
+    """It may have a column of a type that is not the server's, and an index of that column.
 
     Columns are kept with the built-in type that an enum or a domain is stored as. A column that is
     dropped keeps its row, an index of it does not.
@@ -80,14 +79,10 @@ def _made(state: SchemaState, kind: str) -> bool:
     return plain in state.types.made or state.types.resolved(plain, -1)[0] == ""
 
 
-def _without_relations(_: SchemaState, __: Table) -> bool:
-    return False
-
-
 _CODE = Reach(tables=_with_expressions, foreign=True)
 _ANYTHING = Reach(tables=_all, foreign=True)
 # by the kind of object, or the kind of statement where it has one of its own
-REACH: dict[str, Reach] = {
+_REACH: dict[str, Reach] = {
     "DropFunction": _CODE,
     "DropAggregate": _CODE,
     "DropLanguage": _CODE,
@@ -104,7 +99,7 @@ REACH: dict[str, Reach] = {
     "TEXT SEARCH PARSER": _CODE,
     "TEXT SEARCH TEMPLATE": _CODE,
     "SEQUENCE": Reach(),
-    "DropOwned": Reach(tables=_all, foreign=True, sequences=True),
+    "DropOwned": Reach(tables=_all, foreign=True, owned=True),
 }
 # objects on which no relation, column or index depends
 ALONE = frozenset(("TRIGGER", "POLICY", "STATISTICS", "CONVERSION", "PUBLICATION", "EVENT TRIGGER"))
@@ -116,7 +111,6 @@ _USED_ELSEWHERE = {
     "CreateOperatorFamily": _indexed,
     "CreateTextSearch": _with_expressions,
     "CreateFunction": _with_expressions,
-    "CreateProcedure": _without_relations,
     "CreateAggregate": _with_expressions,
     "CreateType": _with_types,
     "CreateDomain": _with_types,
@@ -144,45 +138,24 @@ def doubt(state: SchemaState, reach: Reach, reason: str) -> bool:
         if reach.views if view.rule else reach.foreign:
             state.views[key] = replace(view, columns=None, output=None)
             found = True
-    if reach.sequences and state.sequences:
+    if reach.owned:
         state.sequences.clear()
         state.unlogged_sequences.clear()
+        state.types.forget()
         found = True
-    state.opaque = state.opaque or reach.sequences
+    state.opaque = state.opaque or reach.owned
     return found
 
 
-def doubt_views(state: SchemaState, keys: set[tuple[str, str]], reason: str) -> bool:
-    """Make the views and materialized views unknown that read one of these relations, directly or
-    through others; return whether there is one.
-    """
-    pending, seen = set(keys), set(keys)
-    while pending:
-        one = pending.pop()
-        for key, view in list(state.views.items()):
-            if one in view.reads and key not in seen:
-                state.views[key] = replace(view, columns=None, output=None)
-                pending.add(key)
-                seen.add(key)
-        for key, table in state.tables.items():
-            if one in table.reads and key not in seen:
-                table.uncounted = table.uncounted or reason
-                pending.add(key)
-                seen.add(key)
-    return len(seen) > len(keys)
-
-
 def _schema_of(state: SchemaState, tree: exp.Expression) -> str:
-    """Schema of an object that is created, as written; "" for the first of a search_path that the
-    script does not set.
+    """Schema of an object that is created; "" for the first of a search_path that the script does
+    not set.
     """
     name = tree.args.get("this") or tree.args.get("class")
-    text = name.sql("greenplum") if isinstance(name, exp.Expression) else str(name or "")
-    pieces = _NAME_PIECE.findall(text.partition("(")[0])
-    if len(pieces) < 2:
-        return state.defaults.schema
-    schema: str = pieces[-2]
-    return schema[1:-1] if schema.startswith('"') else schema.lower()
+    if isinstance(name, gx.Operator):
+        written = name.args.get("schema") or ()
+        return fold(written[-1]) if written else state.defaults.schema
+    return state.new_name(name)[0] if isinstance(name, exp.Table) else state.defaults.schema
 
 
 def note_dependents(state: SchemaState, tree: exp.Expression, effect: Effect) -> None:
@@ -192,7 +165,7 @@ def note_dependents(state: SchemaState, tree: exp.Expression, effect: Effect) ->
         state.usable.setdefault(_schema_of(state, tree), {})[kind] = _USED_ELSEWHERE[kind]
         return
     if kind == "DropOwned":
-        doubt(state, REACH[kind], "objects dropped by DROP OWNED")
+        doubt(state, _REACH[kind], "objects dropped by DROP OWNED")
         return
     if kind == "AlterSchema" and isinstance(tree.args.get("rename"), exp.Identifier):
         old = fold(tree.this if isinstance(tree.this, exp.Identifier) else tree.this.args["this"])
@@ -214,9 +187,9 @@ def note_dependents(state: SchemaState, tree: exp.Expression, effect: Effect) ->
         return
     elif what == "RULE" and fold(tree.args.get("this")) == "_return":
         doubt(state, Reach(), "views dropped by CASCADE")
-    elif what in REACH:
+    elif what in _REACH:
         noun = what if kind == "DropObject" else kind.removeprefix("Drop").upper()
-        doubt(state, REACH[what], f"objects dropped by CASCADE with {noun}")
+        doubt(state, _REACH[what], f"objects dropped by CASCADE with {noun}")
 
 
 AFTER.append(note_dependents)

@@ -42,7 +42,7 @@ def drop_types(state: SchemaState, tree: exp.Expression) -> Effect:
     effect = Effect(minor=["catalog rows of a type"])
     for kind in tree.args.get("types") or tree.args.get("names") or ():
         if state.types.ambiguous(kind):
-            effect.add_unknown("which of several types of that name")
+            effect.add_unknown("which type of that name exists")
         known, columns = state.types.drop(kind)
         if not known and not tree.args.get("exists"):
             effect.add_unknown("unknown type")

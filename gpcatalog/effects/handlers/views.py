@@ -144,13 +144,23 @@ def _read_from_baseline(state: SchemaState, key: tuple[str, str]) -> None:
         state.named(state.new_schema(schema), view)
 
 
-def read_by_views(state: SchemaState, keys: set[tuple[str, str]]) -> bool:
-    """Return whether a view or materialized view reads one of these relations."""
-    for key in keys:
-        _read_from_baseline(state, key)
-    return any(v.reads & keys for v in state.views.values()) or any(
-        t.reads & keys for t in state.tables.values()
-    )
+def doubt_views(state: SchemaState, keys: set[tuple[str, str]], reason: str) -> bool:
+    """Make views and materialized views unknown that read one of these relations, directly or
+    through others; return whether there is one.
+    """
+    pending, seen = set(keys), set(keys)
+    while pending:
+        one = pending.pop()
+        _read_from_baseline(state, one)
+        for key in [k for k, v in state.views.items() if one in v.reads and k not in seen]:
+            state.views[key] = replace(state.views[key], columns=None, output=None)
+            pending.add(key)
+            seen.add(key)
+        for key in [k for k, t in state.tables.items() if one in t.reads and k not in seen]:
+            state.tables[key].uncounted = state.tables[key].uncounted or reason
+            pending.add(key)
+            seen.add(key)
+    return len(seen) > len(keys)
 
 
 def create_external(state: SchemaState, tree: exp.Create, kind: str) -> Effect:
