@@ -33,7 +33,7 @@ fix:
 ci:
     .ci/run
 
-# Write the expected outputs of the planner and the README's tables anew; look at the difference
+# Rewrite the expected outputs of the planner and the tables of the README; review the difference
 golden:
     WRITE_GOLDEN=1 {{python}} -m pytest -q tests/planner
     GPCATALOG_TEST_UPDATE=1 {{python}} -m pytest -q tests/test_cli.py tests/test_readme.py tests/probes/test_privileges.py

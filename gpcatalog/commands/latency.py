@@ -97,7 +97,7 @@ def _forecast_line(left: Sequence[Left], rounds: int) -> str:
 
 
 def _refuse(session: Session, subjects: Sequence[ProbeTable]) -> None:
-    """Raise CatalogError (4) where active DDL must not run, or it cannot be told whether it may."""
+    """Raise CatalogError (4) where active DDL must not run, or where this is unknown."""
     from gpcatalog.probes import latency as probe
     from gpcatalog.probes.connection import ProbeFailed
 
@@ -181,7 +181,7 @@ class Log:
 
 @dataclass(kw_only=True)
 class Measured:
-    """What was measured besides the snapshot.
+    """Measurements in addition to the snapshot.
 
     activity: DDL of others; done, left: of the active probe; log: of the server's log; None and
               empty where it was not asked for
@@ -194,7 +194,7 @@ class Measured:
 
 
 def _result(snapshot: Snapshot, measured: Measured) -> Latency:
-    """Put the snapshot's timings, its series and what was measured besides together."""
+    """Combine the timings of the snapshot, its series and the additional measurements."""
     from datetime import UTC
 
     from gpcatalog.growth.points import timings_of
@@ -241,7 +241,7 @@ def _result(snapshot: Snapshot, measured: Measured) -> Latency:
 def _emit(
     path: Path, measured: Measured, *, calibrate: bool, format: Format, color: ColorChoice
 ) -> None:
-    """Print what the snapshot at `path` and other measurements tell.
+    """Print the results of the snapshot at `path` and of other measurements.
 
     Raises CatalogError where a slope was asked for (calibrate) and there are too few points.
     """

@@ -40,7 +40,7 @@ class Operators(Names):
 
     __slots__ = ()
 
-    if TYPE_CHECKING:  # what operators stand between: scalar_expressions.py
+    if TYPE_CHECKING:  # operands: scalar_expressions.py
 
         def _primary(self) -> exp.Expression: ...
         def query_in_parens(self) -> exp.Expression | None: ...

@@ -1,4 +1,4 @@
-"""What operators stand between: constants, columns, calls and all else in c_expr."""
+"""Operands of operators: constants, columns, calls and everything else in c_expr."""
 
 from __future__ import annotations
 

@@ -263,7 +263,7 @@ def _utility_mode(facts: Facts) -> Section:
 
 
 def _counted_statements(facts: Facts) -> Section:
-    """Whether pg_stat_statements tells how long DDL took."""
+    """Whether pg_stat_statements reports how long DDL took."""
     installed, why = facts.statements
     return Section(
         "DDL that pg_stat_statements counted",

@@ -312,7 +312,7 @@ def _add_column_constraint(
     given: exp.Expression | None,
     found: exp.Expression,
 ) -> None:
-    """Add a constraint that stands behind column `name` to the table; given: its name."""
+    """Add a constraint written after column `name` to the table; given: its name."""
     primary = isinstance(found, exp.PrimaryKeyColumnConstraint) or (
         isinstance(found, gx.KeyConstraint) and found.args["kind"] == "PRIMARY KEY"
     )

@@ -92,7 +92,7 @@ def _inside(pieces: list[list[str]]) -> list[list[str]] | None:
         return None
     found = [p for p in (pieces[start][1:], *pieces[start + 1 :]) if p]
     ends = (n for n, p in enumerate(found) if p[0].lower() == "return" and not _gives_rows(p))
-    return found[: next(ends, len(found)) + 1]  # what stands behind RETURN does not run
+    return found[: next(ends, len(found)) + 1]  # statements after RETURN do not run
 
 
 def _gives_rows(statement: Sequence[str]) -> bool:

@@ -141,7 +141,7 @@ def _finding(found: LocatedFinding, *, color: bool, explain: bool) -> list[str]:
 
 
 def _totals(report: CheckReport) -> list[str]:
-    """What the whole change adds, beside its budget and the baseline."""
+    """What the whole change adds, with its budget and the baseline."""
     total = report.total
     least = "" if total.complete else " at least"
     rows = max(sum(total.rows_segment.values()), sum(total.rows_coordinator.values()))

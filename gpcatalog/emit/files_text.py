@@ -86,7 +86,7 @@ def _amounts(files: Files, out: Console) -> None:
 
 
 def _histogram(files: Files, out: Console) -> None:
-    """Files by size, beside the published shares."""
+    """Files by size, with the published shares."""
     by: Counter[str] = Counter()
     for b in files.buckets:
         by[b.label] += b.files

@@ -85,7 +85,7 @@ def show(growth: Growth, out: Console) -> None:
     if growth.days < 1:
         out.print(
             text(
-                "less than a day lies between them: changes are reported without daily rates.",
+                "the snapshots are less than a day apart: changes are reported without daily rates.",
                 "yellow",
             )
         )

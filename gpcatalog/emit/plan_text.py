@@ -231,7 +231,7 @@ def _losses(losses: list[tuple[str, list[str]]], out: Console) -> None:
 
 
 def _limits(plan: Plan, out: Console) -> None:
-    """Where the plan's limits stand before and after it."""
+    """Values of the plan's limits before and after it."""
     if not plan.limits:
         return
     _heading(out, "Limits")

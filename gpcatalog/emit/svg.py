@@ -99,7 +99,7 @@ class Lines:
 
 @dataclass(frozen=True)
 class _Scale:
-    """Where values lie in a chart of lines, in units of the view box; the y axis begins at 0.
+    """Coordinates of values in a line chart, in units of the view box; the y axis begins at 0.
 
     low_x, high_x: ends of the x axis; high_y: its highest mark
     """
@@ -114,17 +114,17 @@ class _Scale:
     bottom: float = 22.0
 
     def x(self, value: float) -> float:
-        """The place of a value on the x axis."""
+        """The x coordinate of a value."""
         share = (value - self.low_x) / ((self.high_x - self.low_x) or 1)
         return self.left + share * (self.right - self.left)
 
     def y(self, value: float) -> float:
-        """The place of a value on the y axis; those below 0 lie at 0."""
+        """The y coordinate of a value; that of 0 for values below 0."""
         share = max(0.0, value) / self.high_y
         return self.height - self.bottom - share * (self.height - self.top - self.bottom)
 
     def point(self, x: float, y: float) -> str:
-        """Both places as SVG writes them."""
+        """Both coordinates as SVG writes them."""
         return f"{self.x(x):.1f},{self.y(y):.1f}"
 
 

@@ -262,7 +262,7 @@ def _head(
 ) -> None:
     """Write what a snapshot says of the server and of itself.
 
-    basis: how emptiness of leaves is told
+    basis: how empty leaves were found
     """
     banner, product, version, number, block = _BANNERS[generation]
     writer.insert(

@@ -298,7 +298,7 @@ class Folder:
         return found
 
     def _begin(self, work: TableMigration) -> str:
-        """The transaction that tells the journal of the steps to come."""
+        """The transaction that records the coming steps in the journal."""
         root = work.context.root
         names, bounds = [n for n, _ in work.initial], [b for _, b in work.initial]
         titles = [printable(change.summary()) for change in work.forward]

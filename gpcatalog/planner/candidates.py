@@ -16,9 +16,9 @@ from gpcatalog.planner.sets.keep_reasons import KeepReason
 
 @dataclass
 class _Cells:
-    """The cell of one width that each unit lies in.
+    """The calendar cell of one width that contains each unit.
 
-    fit: whether the unit lies in it wholly; cell: its number; after: where it ends
+    fit: whether the cell contains the whole unit; cell: its number; after: where it ends
     latest: until where the table's cells may reach: what ends later is hot, or too young for the
             width
     """

@@ -101,7 +101,7 @@ class Explainer:
         place = int(np.searchsorted(self.problem.roots, root.index))
         self.units = int(self.problem.unit_edges[place]), int(self.problem.unit_edges[place + 1])
         s, e = self.units
-        # bytes of the largest unit, which a whole bar stands for
+        # bytes of the largest unit, which has a full bar
         self.highest = max(float(self.problem.chunk.bytes[s:e].max()) if e > s else 1.0, 1.0)
         self.groups = int(self.problem.group_edges[place]), int(self.problem.group_edges[place + 1])
 

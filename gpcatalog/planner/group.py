@@ -111,7 +111,7 @@ def _groups(chunk: Chunk, sums: LeafSums, *, now: int, settings: CostSettings) -
 
 
 def _singles(chunk: Chunk, sums: LeafSums, *, settings: CostSettings) -> Options:
-    """Every unit alone: kept, stored otherwise, or dropped."""
+    """Every unit alone: kept, converted, or dropped."""
     n = len(chunk.root)
     every = np.arange(n, dtype=np.int64)
     alone = evaluate(

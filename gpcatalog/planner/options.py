@@ -403,7 +403,7 @@ def _mark_unwished(
     comps: list[Floats | None],
     allowed: list[Bools],
 ) -> None:
-    """Count in groups that keep their storage the leaves that the policy wants stored otherwise,
+    """Count in groups that keep their storage the leaves that the policy wants converted,
     where they could be.
     """
     kept = comps[KEEP]

@@ -59,8 +59,8 @@ class _Blocks:
     """Positions of the chains that have candidates, block by block: block p holds position p of
     every chain at least p links long, longest first, so blocks are prefixes of one another.
 
-    rank:    by chain: its place in every block; -1: single units, alone whatever happens
-    begin:   by place: its first link; ends: where its last position stands
+    rank:    by chain: its index in every block; -1: single units, which no candidate contains
+    begin:   by index: its first link; ends: the number of its last position
     alive:   by position: chains in its block; offset: where the block begins, and the end
     """
 
@@ -72,7 +72,7 @@ class _Blocks:
 
     @classmethod
     def read(cls, groups: Options, chains: _Chains) -> _Blocks:
-        """Blocks of the chains that these candidates lie in."""
+        """Blocks of the chains that have these candidates."""
         longer = np.unique(chains.chain[chains.of[groups.start]])
         longer = longer[np.argsort(-chains.length[longer], kind="stable")]
         rank = np.full(len(chains.first), -1, dtype=np.int64)
@@ -99,8 +99,8 @@ class _Arcs:
     """Candidates as arcs from the position before their first link to that of their last one, in
     order of that position and of their slot.
 
-    order:  their number among the candidates; place: of their chain in a block; origin: where the
-            position before their first link stands
+    order:  their number among the candidates; place: index of their chain in a block; origin:
+            number of the position before their first link
     of_position: [first arc, end, slot] of every slot whose arcs lead to a position
     """
 

@@ -63,7 +63,7 @@ class TableOperations:
 
 @dataclass(frozen=True, kw_only=True)
 class _Wanted:
-    """An operation that the policy wants for a table, and nothing stands in the way of.
+    """An operation that the policy wants for a table and that nothing prevents.
 
     bytes, segment: what the table holds, on all segments and on the fullest one
     bounds: of the subpartitions that are never used

@@ -276,7 +276,7 @@ def _predicate(node: Any, calls: float, now: datetime) -> list[tuple[str, str, K
 
 
 def _between(node: exp.Between, calls: float, now: datetime) -> KeyPredicate | None:
-    """The interval of a BETWEEN with ends that stand still."""
+    """The interval of a BETWEEN with constant ends."""
     low, high = _value(node.args["low"], now), _value(node.args["high"], now)
     if not low[0] or not high[0]:
         return None

@@ -128,7 +128,7 @@ def drop_dependent_views(state: SchemaState, keys: set[tuple[str, str]], effect:
             state.drop(table, effect)
             pending.add((table.schema, table.name))
         for table in state.tables.values():
-            # an index of such a column goes with it; those of unknown tables are not known
+            # an index of such a column is dropped with it; indexes of unknown tables are unknown
             indexed = bool(table.indexes) or not table.known
             if any(c.type == one[1] or (not c.type and indexed) for c in table.columns):
                 effect.add_unknown("columns that use the row type of the dropped table")

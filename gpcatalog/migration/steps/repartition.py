@@ -88,14 +88,14 @@ class Repartition(Operation):
 def repartition(
     live: LiveTable, forward: Unpartition, ask: ProbeRunner, *, digest: str
 ) -> Repartition | None:
-    """What makes it partitioned again; None where the server cannot be told how in one
+    """What makes it partitioned again; None where the server has no way in one
     transaction.
     """
     table, root = live.table, forward.root
     if live.classic and any(
         not k for r in table.relations.values() if r.kind != "leaf" for k in r.key
     ):
-        return None  # split by an expression, which its name does not tell
+        return None  # partitioned by an expression, which its name does not show
     own = table.traits[root.oid]
     later = _added_later(own)
     back = Repartition(
