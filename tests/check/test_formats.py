@@ -27,6 +27,16 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+def git(folder: Path, *words: str) -> None:
+    """Run git in a folder, as somebody."""
+    subprocess.run(
+        ["git", "-c", "user.name=t", "-c", "user.email=t@example.com", *words],
+        cwd=folder,
+        check=True,
+        capture_output=True,
+    )
+
+
 def call(*words: str, text: str | None = None) -> tuple[int, str]:
     result = CliRunner().invoke(app, ["check", *words], input=text)
     if isinstance(result.exception, CatalogError):
@@ -213,19 +223,11 @@ def test_files_that_psql_reads_and_files_that_nobody_reads(here: Path) -> None:
 
 
 def test_diff(here: Path) -> None:
-    def git(*words: str) -> None:
-        subprocess.run(
-            ["git", "-c", "user.name=t", "-c", "user.email=t@example.com", *words],
-            cwd=here,
-            check=True,
-            capture_output=True,
-        )
-
-    git("init", "-q")
+    git(here, "init", "-q")
     file = here / "x.sql"
     file.write_text("CREATE TABLE a (x int);\n")
-    git("add", ".")
-    git("commit", "-qm", "one")
+    git(here, "add", ".")
+    git(here, "commit", "-qm", "one")
     file.write_text("CREATE TABLE a (x int);\nCREATE TABLE b (x int);\n")
     code, out = call("x.sql", "--diff", "HEAD")
     assert code == 1
@@ -255,22 +257,14 @@ NAMES = [
 def test_diff_of_any_file_name(here: Path, setting: str) -> None:
     """Names that git quotes; and lines of a file that look like the heading of another one's changes."""
 
-    def git(*words: str) -> None:
-        subprocess.run(
-            ["git", "-c", "user.name=t", "-c", "user.email=t@example.com", *words],
-            cwd=here,
-            check=True,
-            capture_output=True,
-        )
-
-    git("init", "-q")
+    git(here, "init", "-q")
     if setting:
-        git("config", *setting.split("="))
+        git(here, "config", *setting.split("="))
     (here / "deep").mkdir()
     for name in [*NAMES, "other.sql"]:
         (here / name).write_text("CREATE TABLE a (x int);\n")
-    git("add", ".")
-    git("commit", "-qm", "one")
+    git(here, "add", ".")
+    git(here, "commit", "-qm", "one")
     for name in NAMES:
         heading = "/*\n++ b/other.sql\n++ other.sql\n@@ -1 +900 @@\n*/"
         (here / name).write_text(f"{heading}\nCREATE TABLE a (x int);\n\nCREATE TABLE b (x int);")
@@ -281,7 +275,7 @@ def test_diff_of_any_file_name(here: Path, setting: str) -> None:
     assert {line for _, line in places} == {8}
     (here / "moved.sql").write_text((here / "other.sql").read_text() * 3)
     (here / "other.sql").unlink()
-    git("add", ".")
+    git(here, "add", ".")
     assert call("moved.sql", "--diff", "HEAD")[0] == 1
 
 

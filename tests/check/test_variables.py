@@ -16,7 +16,7 @@ from gpcatalog.check.run import run
 from gpcatalog.check.settings import Settings
 from gpcatalog.dialect.script import Source
 from gpcatalog.errors import CatalogError
-from tests.check.test_formats import app, call
+from tests.check.test_formats import app, call, git
 from tests.conftest import fresh_database
 from tests.migration.made import PSQL, asked
 
@@ -247,23 +247,16 @@ def test_undo_scripts(here: Path) -> None:
 def test_changed_files_without_their_history(here: Path) -> None:
     """An ALTER of a table that an earlier file creates: unknown without the folder, counted with it."""
 
-    def git(*words: str) -> None:
-        subprocess.run(
-            ["git", "-c", "user.name=x", "-c", "user.email=x@y", *words],
-            check=True,
-            capture_output=True,
-        )
-
     (here / "sql").mkdir()
     (here / "sql" / "1.sql").write_text(
         "CREATE TABLE t (a int) DISTRIBUTED BY (a) PARTITION BY RANGE (a) (START (1) END (3) EVERY (1));\n"
     )
-    git("init", "-q")
-    git("add", "-A")
-    git("commit", "-qm", "one")
+    git(here, "init", "-q")
+    git(here, "add", "-A")
+    git(here, "commit", "-qm", "one")
     (here / "sql" / "2.sql").write_text("ALTER TABLE t ADD PARTITION x START (3) END (4);\n")
-    git("add", "-A")
-    git("commit", "-qm", "two")
+    git(here, "add", "-A")
+    git(here, "commit", "-qm", "two")
     alone = CliRunner().invoke(
         app, ["check", "--diff", "HEAD~1", "--server", "greenplum6", "--fail-on", "never"]
     )

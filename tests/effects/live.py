@@ -16,11 +16,10 @@ Statements that the server refuses are counted, and change nothing.
 from __future__ import annotations
 
 import argparse
-import contextlib
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -223,6 +222,17 @@ def one(
         result.equal += 1
 
 
+def begin(live: Live) -> None:
+    """Settings with which predictions are made, and limits for statements that would not end."""
+    for setting in (
+        "client_min_messages = error",
+        "TimeZone = 'UTC'",
+        "statement_timeout = '20s'",
+        "lock_timeout = '5s'",
+    ):
+        live.work.execute(f"SET {setting}".encode())
+
+
 def run(dsn: str, file: Path) -> Result:
     """All statements of one file in a new database."""
     result = Result()
@@ -231,13 +241,7 @@ def run(dsn: str, file: Path) -> Result:
         (edition,) = editions(live.generation)
         costs = cost_edition(edition)
         state = SchemaState(costs, ZoneInfo("UTC"))
-        for setting in (
-            "client_min_messages = error",
-            "TimeZone = 'UTC'",
-            "statement_timeout = '20s'",
-            "lock_timeout = '5s'",
-        ):
-            live.work.execute(f"SET {setting}".encode())
+        begin(live)
         for statement in statements(source, (edition,)):
             try:
                 one(live, state, costs, statement, result)
@@ -254,8 +258,9 @@ def files(names: list[str]) -> Iterator[Path]:
         )
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+def main(about: str, run: Callable[[str, Path], Result]) -> None:
+    """The command line: run files one by one and report; about: what `--help` says."""
+    parser = argparse.ArgumentParser(description=about)
     parser.add_argument("conninfo")
     parser.add_argument("files", nargs="+")
     parser.add_argument("--wrong", type=int, default=20, help="wrong predictions to show")
@@ -264,17 +269,16 @@ def main() -> None:
     given = parser.parse_args()
     total = Result()
     for file in files(given.files):
-        with contextlib.suppress(UnicodeDecodeError):
-            try:
-                found = run(given.conninfo, file)
-            except Exception as e:  # a file must not end the others
-                print(f"{file}: {type(e).__name__}: {e}", file=sys.stderr)
-                continue
-            print(found.line(file.name), flush=True)
-            total.add(found)
+        try:
+            found = run(given.conninfo, file)
+        except Exception as e:  # a file must not end the others
+            print(f"{file}: {type(e).__name__}: {e}", file=sys.stderr)
+            continue
+        print(found.line(file.name), flush=True)
+        total.add(found)
     total.report(given.wrong, given.unknown, given.only)
     sys.exit(1 if total.wrong or total.unread else 0)
 
 
 if __name__ == "__main__":
-    main()
+    main((__doc__ or "").splitlines()[0], run)

@@ -10,9 +10,7 @@ tests/effects/live.py.
 
 from __future__ import annotations
 
-import argparse
 import contextlib
-import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
@@ -32,7 +30,7 @@ from gpcatalog.effects.effect import Effect
 from gpcatalog.probes.collect import collect
 from gpcatalog.probes.connection import connect
 from tests.capacity.live import Connection, own_database
-from tests.effects.live import _LEFT_OUT, FIGURES, Result, figures_query, files, predicted
+from tests.effects.live import _LEFT_OUT, FIGURES, Result, begin, figures_query, main, predicted
 
 _OWN = "n.nspname NOT IN ('pg_catalog', 'information_schema', 'gp_toolkit', 'pg_toast', 'pg_aoseg', 'pg_bitmapindex', 'pg_ext_aux')"
 
@@ -133,13 +131,7 @@ def run(dsn: str, file: Path) -> Result:
     result = Result()
     with own_database(dsn, "gpcatalog_ddl_live") as live, tempfile.TemporaryDirectory() as folder:
         (edition,) = editions(live.generation)
-        for setting in (
-            "client_min_messages = error",
-            "TimeZone = 'UTC'",
-            "statement_timeout = '20s'",
-            "lock_timeout = '5s'",
-        ):
-            live.work.execute(f"SET {setting}".encode())
+        begin(live)
         for statement in statements(read(file), (edition,)):
             if _LEFT_OUT.match(statement.text) or statement.words[:1] == ("copy",):
                 continue
@@ -148,13 +140,7 @@ def run(dsn: str, file: Path) -> Result:
         live.work.execute(b"ROLLBACK")
         live.work.execute(b"RESET ALL")
         live.work.execute(b"RESET ROLE")
-        for setting in (
-            "client_min_messages = error",
-            "TimeZone = 'UTC'",
-            "statement_timeout = '20s'",
-            "lock_timeout = '5s'",
-        ):
-            live.work.execute(f"SET {setting}".encode())
+        begin(live)
         with connect(live.dsn) as session:
             collect(session, Path(folder) / "now.gpcatalog")
         known = Baseline(Path(folder) / "now.gpcatalog")
@@ -248,26 +234,5 @@ def script(conn: Connection, known: Baseline, edition: Edition, text: str) -> Re
     return result
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("conninfo")
-    parser.add_argument("files", nargs="+")
-    parser.add_argument("--wrong", type=int, default=20, help="wrong predictions to show")
-    parser.add_argument("--unknown", type=int, default=10, help="reasons of unknown ones to show")
-    parser.add_argument("--only", default="", help="show those alone that contain this")
-    given = parser.parse_args()
-    total = Result()
-    for file in files(given.files):
-        try:
-            found = run(given.conninfo, file)
-        except Exception as e:  # a file must not end the others
-            print(f"{file}: {type(e).__name__}: {e}", file=sys.stderr)
-            continue
-        print(found.line(file.name), flush=True)
-        total.add(found)
-    total.report(given.wrong, given.unknown, given.only)
-    sys.exit(1 if total.wrong or total.unread else 0)
-
-
 if __name__ == "__main__":
-    main()
+    main((__doc__ or "").splitlines()[0], run)

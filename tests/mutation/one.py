@@ -7,6 +7,7 @@ cosmic-ray starts this in the changed tree; its exit code is pytest's.
 
 from __future__ import annotations
 
+import ast
 import difflib
 import json
 import subprocess
@@ -28,8 +29,6 @@ def changed_line(clean: Path, package: str) -> tuple[str, int]:
 
 def statement_lines(text: str, line: int) -> range:
     """Lines of the smallest statement that holds a line: coverage counts its first."""
-    import ast
-
     best = range(line, line + 1)
     size = 1 << 30
     for node in ast.walk(ast.parse(text)):

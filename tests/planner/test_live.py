@@ -328,9 +328,18 @@ def test_unknown_dependents_are_not_none(pg_dsn: str, tmp_path: Path) -> None:
                 }
 
 
-def test_partitions_that_are_partitioned_and_have_none(pg_dsn: str, tmp_path: Path) -> None:
-    """They stay, wherever they lie, and their neighbours are merged; the planner once stopped at the last one."""
-    dsn = fresh_database(pg_dsn, "plan_hollow")
+@pytest.mark.parametrize(
+    "fixture",
+    [
+        pytest.param("gp7_dsn", marks=pytest.mark.greenplum),
+        pytest.param("pg_dsn", marks=pytest.mark.postgres),
+    ],
+)
+def test_partitions_that_are_partitioned_and_have_none(
+    fixture: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    """They are kept wherever they are, and their neighbours are merged; the planner once stopped at the last one."""
+    dsn = fresh_database(request.getfixturevalue(fixture), "plan_hollow")
     hollow = (0, 7, 8, 30, 59)
     with psycopg.connect(dsn, autocommit=True) as conn:
         conn.execute("CREATE TABLE t (d date, k int) PARTITION BY RANGE (d)")
@@ -352,3 +361,5 @@ def test_partitions_that_are_partitioned_and_have_none(pg_dsn: str, tmp_path: Pa
     steps = [s for s in tables["t"].steps if isinstance(s, Merge)]
     assert len(steps) == 3
     assert (tables["t"].leaves, tables["t"].leaves_after) == (55, 3)
+    kept = {left.reason: left.leaves for left in tables["t"].left}
+    assert "it is partitioned and has no partitions" in kept
