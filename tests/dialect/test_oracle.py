@@ -1,7 +1,11 @@
-"""Servers as the grammar's oracle: what they take the dialect types, what they refuse it refuses, what it writes they take."""
+"""Servers as the grammar's oracle: what they accept the dialect types, what they refuse it refuses, what it writes they accept.
+
+What they said is recorded (tests/recorded.py): machines without them compare with that.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import psycopg
@@ -11,11 +15,14 @@ from gpcatalog.dialect.grammar import WORDS, SyntaxFault
 from gpcatalog.dialect.greenplum import Greenplum, editions, read_statement
 from gpcatalog.dialect.lexer import LexError, scan
 from gpcatalog.dialect.script import Source, split
+from tests.recorded import Recording, recorded
+from tests.recorded import read as entries_of
 
 from .synthesis import Maker
 from .test_dialect import FILES
 
 MADE = 3000  # statements made at random for a server; half of them damaged
+KEPT = 4  # one of so many of them is recorded, with those of the corpus
 _PIECES = [
     line.split(" | ")[0]
     for line in (Path(__file__).parent / "accepted_differences.txt").read_text().splitlines()
@@ -28,6 +35,8 @@ class Oracle:
 
     def __init__(self, dsn: str) -> None:
         self.conn = psycopg.connect(dsn, autocommit=True)
+        row = self.conn.execute("SELECT pg_catalog.version()").fetchone()
+        self.banner = str(row[0]) if row else ""
 
     def says(self, sql: str) -> tuple[bool, str]:
         """Whether it is free of syntax errors, and the server's message."""
@@ -47,14 +56,18 @@ def read(sql: str, server: str) -> object:
         return None
 
 
-def agree(oracle: Oracle, sql: str, server: str) -> str:
-    """What is wrong, or "": both take it or both refuse it, and what is written of it the server takes too."""
+def agree(oracle: Oracle, sql: str, server: str, recording: Recording | None = None) -> str:
+    """What is wrong, or "": both accept it or both refuse it, and what is written of it the server accepts too."""
     tree = read(sql, server)
-    taken, message = oracle.says(sql)
+    accepted, message = oracle.says(sql)
     if any(piece in message for piece in _PIECES):
         return ""
-    if taken != (tree is not None):
-        return f"{'the server takes' if taken else 'the server refuses (' + message + ')'}: {sql}"
+    if recording is not None:
+        recording.add([accepted, sql])
+    if accepted != (tree is not None):
+        return (
+            f"{'the server accepts' if accepted else 'the server refuses (' + message + ')'}: {sql}"
+        )
     if tree is not None:
         written = Greenplum().generate(tree)  # type: ignore[arg-type]
         if read(written, server) != tree:
@@ -64,30 +77,56 @@ def agree(oracle: Oracle, sql: str, server: str) -> str:
     return ""
 
 
-def check(dsn: str, server: str) -> None:
-    oracle = Oracle(dsn)
-    problems, compared = [], 0
+def corpus() -> Iterator[str]:
+    """Statements of all files, also those of other servers: what a server lacks is refused."""
     for file in FILES:
-        text = file.read_text()  # other servers' statements too: what one lacks is refused
+        text = file.read_text()
         for piece in split(Source(text)):
-            compared += 1
-            problem = agree(oracle, text[piece.start : piece.end], server)
-            if problem:
-                problems.append(problem)
+            yield text[piece.start : piece.end]
+
+
+def made(server: str) -> Iterator[str]:
+    """Statements made at random from the server's synopses, every second one damaged."""
     maker = Maker(editions(server)[0], seed=2024)
     for number in range(MADE):
         sql = maker.statement()
         if number % 2:
             sql = maker.damage(sql)
-        if not sql.strip() or len(sql) > 6000:
-            continue
-        compared += 1
-        problem = agree(oracle, sql, server)
-        if problem:
-            problems.append(problem)
+        if sql.strip() and len(sql) <= 6000:
+            yield sql
+
+
+def check(dsn: str, server: str) -> None:
+    oracle = Oracle(dsn)
+    recording = Recording("grammar", server, oracle.banner)
+    problems = [agree(oracle, sql, server, recording) for sql in corpus()]
+    for number, sql in enumerate(made(server)):
+        kept = recording if number // 2 % KEPT == 0 else None
+        problems.append(agree(oracle, sql, server, kept))
+    compared, problems = len(problems), [p for p in problems if p]
     print(f"{server}: {compared} statements compared, {len(problems)} differ")
     # random damage finds corners of LALR conflicts now and then; a regression is many of them
     assert len(problems) <= compared // 500, "\n".join(problems[:10])
+    recording.save()
+
+
+@pytest.mark.parametrize("path", recorded("grammar"), ids=lambda p: p.stem)
+def test_grammar_is_what_was_seen(path: Path) -> None:
+    """Needs no server: what the last recording's server accepted and refused."""
+    server = path.stem.rpartition("_")[2]
+    entries = entries_of(path)
+    problems = []
+    for accepted, sql in entries:
+        tree = read(sql, server)
+        if accepted != (tree is not None):
+            problems.append(f"accepted: {accepted}: {sql}")
+        elif tree is not None:
+            written = Greenplum().generate(tree)  # type: ignore[arg-type]
+            if read(written, server) != tree:
+                problems.append(f"reads back differently: {sql} → {written}")
+    assert {accepted for accepted, _ in entries} == {True, False}
+    assert len(entries) > 800
+    assert len(problems) <= len(entries) // 500, "\n".join(problems[:10])
 
 
 @pytest.mark.greenplum

@@ -1,8 +1,12 @@
-"""What the probes say equals what the server holds: rows counted, pg_attribute derived, bytes given back."""
+"""What the probes say equals what the server holds: rows counted, pg_attribute derived, bytes given back.
+
+The answers of every server and its own counts are recorded (tests/recorded.py), and compared on machines without it.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
@@ -13,6 +17,8 @@ from gpcatalog.probes.connection import connect
 from gpcatalog.store.snapshot import Snapshot
 from tests.conftest import fresh_database
 from tests.probes import zoo
+from tests.probes.replay import Answers, RecordingSession, ReplaySession
+from tests.recorded import Recording, read, recorded
 
 SERVERS = ["gp6_dsn", "gp7_dsn", "pg_dsn", "pgnew_dsn"]
 
@@ -97,6 +103,91 @@ def test_empty_leaves_are_told(database: str, tmp_path: Path, vacuumed: bool) ->
             holds = conn.execute(f"SELECT EXISTS (SELECT 1 FROM {name})").fetchone()[0]
             assert said[name] == holds, name
     assert {True, False} <= set(said.values())
+
+
+# the tables of a snapshot that come from what probes answer alone; the others hold times and identities
+COMPARED = ("catalog", "relation", "root_total", "partition_key", "partition_fact", "definition")
+
+
+def contents(snapshot: Snapshot) -> dict[str, list[str]]:
+    """Rows of these tables as text, sorted."""
+    return {
+        name: sorted(str(dict(row)) for row in snapshot.rows(f"SELECT * FROM {name}"))
+        for name in COMPARED
+    }
+
+
+def oracle(conn: psycopg.Connection, snapshot: Snapshot) -> dict[str, list[Any]]:
+    """What the server itself counts: [name, count] by kind of question."""
+    segments = snapshot.header["generation"].startswith("gp")
+    known = snapshot.rows("SELECT DISTINCT relation FROM catalog WHERE rows_basis <> 'estimate'")
+    leaves = snapshot.rows('SELECT "schema", name FROM relation WHERE filled IS NOT NULL')
+    own = """
+        SELECT count(*), sum((SELECT count(*) FROM pg_catalog.pg_attribute a WHERE a.attrelid = c.oid))
+          FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+         WHERE NOT (c.oid < 16384 OR c.relkind IN ('v', 'c', 'S') OR n.nspname IN ('gp_toolkit', 'pg_ext_aux'))
+    """
+    return {
+        "rows": [
+            [name, sorted(counted(conn, name, segments).items())]
+            for name in sorted(row["relation"] for row in known)
+        ],
+        "filled": [
+            [name, conn.execute(f"SELECT EXISTS (SELECT 1 FROM {name})").fetchone()[0]]
+            for name in sorted(f'"{row["schema"]}"."{row["name"]}"' for row in leaves)
+        ],
+        "attributed": [int(x) for x in conn.execute(own).fetchone()],
+    }
+
+
+def compare(snapshot: Snapshot, counts: dict[str, list[Any]]) -> None:
+    """A snapshot holds what the server counted."""
+    for name, rows in counts["rows"]:
+        said = snapshot.rows(
+            "SELECT content, rows FROM catalog WHERE relation = ? AND rows_basis <> 'estimate'",
+            [name],
+        )
+        known = {row["content"]: row["rows"] for row in said}
+        assert known, name
+        assert known.items() <= dict(map(tuple, rows)).items(), name
+    said = snapshot.rows(
+        """SELECT '"' || "schema" || '"."' || name || '"' AS name, filled FROM relation WHERE filled IS NOT NULL"""
+    )
+    assert sorted([row["name"], row["filled"]] for row in said) == counts["filled"]
+    owned = snapshot.one("SELECT sum(class_rows) AS c, sum(attribute_rows) AS a FROM root_total")
+    assert [int(owned["c"]), int(owned["a"])] == counts["attributed"]
+
+
+def test_recorded_answers_give_the_same_snapshot(database: str, tmp_path: Path) -> None:
+    """The live audit and the one that is replayed from its answers; this is what is recorded."""
+    answers = Answers()
+    with psycopg.connect(database, autocommit=True) as conn:
+        zoo.make(conn)
+        with connect(database) as session:
+            name = session.server.generation
+            live = collect(RecordingSession(session, answers), tmp_path / "live.gpcatalog")
+        replayed = collect(ReplaySession(answers), tmp_path / "replayed.gpcatalog")
+        with Snapshot(live) as first, Snapshot(replayed) as second:
+            assert contents(first) == contents(second)
+            counts = oracle(conn, first)
+            compare(first, counts)
+            recording = Recording("truth", name, first.header["banner"])
+    recording.add(["counts", counts])
+    answers.add_to(recording, {})
+    recording.save()
+
+
+@pytest.mark.parametrize("path", recorded("truth"), ids=lambda p: p.stem)
+def test_recorded_answers_hold_what_was_counted(path: Path, tmp_path: Path) -> None:
+    """Needs no server: from the answers of the last recording to a snapshot, and its figures."""
+    (_, counts), *entries = read(path)
+    taken = collect(ReplaySession(Answers().load(entries)), tmp_path / "replayed.gpcatalog")
+    with Snapshot(taken) as snapshot:
+        assert not snapshot.rows("SELECT * FROM coverage WHERE status <> 'read'")
+        compare(snapshot, counts)
+        assert len(counts["rows"]) >= 10
+        assert {filled for _, filled in counts["filled"]} == {True, False}
+        assert build(snapshot).tables
 
 
 # pg_class last: rewriting the others updates its rows

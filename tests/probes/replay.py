@@ -1,0 +1,202 @@
+"""Answers of a live server to every probe of one audit, kept as data and given again without the server.
+
+`RecordingSession` stands before a live session and keeps what it answers; `ReplaySession` gives the same answers, so that the
+whole way from a probe's rows to the snapshot runs on machines without that server. Answers are found by the probe's name
+and given in the order in which they came: the text of a probe may change, what it returns may not.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from typing import Any, Self
+
+from gpcatalog.model.server import identify
+from gpcatalog.probes.connection import ProbeFailed, Session, Timeouts
+from tests.recorded import Recording
+
+_TYPES: dict[str, tuple[type, Any, Any]] = {
+    "time": (datetime, datetime.isoformat, datetime.fromisoformat),
+    "date": (date, date.isoformat, date.fromisoformat),
+    "seconds": (timedelta, timedelta.total_seconds, lambda x: timedelta(seconds=x)),
+    "decimal": (Decimal, str, Decimal),
+    "bytes": (bytes, bytes.hex, bytes.fromhex),
+}
+
+
+def encoded(value: Any) -> Any:
+    """A value of a row as JSON has it: what JSON does not have as {"$type": text}."""
+    for name, (kind, write, _) in _TYPES.items():
+        if isinstance(value, kind):
+            return {f"${name}": write(value)}
+    if isinstance(value, list | tuple):
+        return [encoded(x) for x in value]
+    if isinstance(value, dict):
+        return {key: encoded(x) for key, x in value.items()}
+    return value
+
+
+def decoded(value: Any) -> Any:
+    """The value of which `encoded` made this."""
+    if isinstance(value, list):
+        return [decoded(x) for x in value]
+    if isinstance(value, dict):
+        for name, (_, _, read) in _TYPES.items():
+            if value.keys() == {f"${name}"}:
+                return read(value[f"${name}"])
+        return {key: decoded(x) for key, x in value.items()}
+    return value
+
+
+class Answers:
+    """Answers by what was asked, in order. An answer is {"rows"}, {"csv"} or {"failed"}."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, list[dict[str, Any]]] = defaultdict(list)
+        self._given: dict[str, int] = defaultdict(int)
+        self._lock = threading.Lock()
+
+    def keep(self, asked: str, answer: dict[str, Any]) -> None:
+        with self._lock:
+            self.kept[asked].append(answer)
+
+    def give(self, asked: str) -> dict[str, Any]:
+        """The next answer; the last one for ever. Raises KeyError for what was never asked."""
+        with self._lock:
+            answers = self.kept.get(asked)
+            if not answers:
+                raise KeyError(f"no answer is recorded for {asked}: record again")
+            number = self._given[asked]
+            self._given[asked] += 1
+            return answers[min(number, len(answers) - 1)]
+
+    def add_to(self, recording: Recording, hidden: dict[str, str]) -> None:
+        """Put all answers into a recording. hidden: texts of this machine, and what is written instead."""
+        for asked, answers in sorted(self.kept.items()):
+            for answer in answers:
+                text = json.dumps([asked, answer])
+                for ours, instead in hidden.items():
+                    text = text.replace(json.dumps(ours)[1:-1], instead)
+                recording.add(json.loads(text))
+
+    def load(self, entries: Sequence[Any]) -> Self:
+        for asked, answer in entries:
+            self.kept[asked].append(answer)
+        return self
+
+
+def table(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Rows with the names of their columns once."""
+    names = list(rows[0]) if rows else []
+    return {"columns": names, "rows": [[encoded(row[name]) for name in names] for row in rows]}
+
+
+class RecordingSession(Session):
+    """A live session whose answers are kept. prefix: "utility " for that of the entry instance alone."""
+
+    def __init__(self, live: Session, answers: Answers, prefix: str = "") -> None:
+        self.live, self.answers, self.prefix = live, answers, prefix
+        self.server, self.facts, self.timeouts = live.server, live.facts, live.timeouts
+        self.monitored = live.monitored
+        self._names: dict[str, str] = {}
+        answers.kept["session"] = [{"facts": encoded(live.facts), "target": live.target}]
+
+    @property
+    def target(self) -> dict[str, str]:
+        return self.live.target
+
+    def statement(self, name: str, /, **values: str) -> str:
+        text = self.live.statement(name, **values)
+        self._names[text] = name
+        return text
+
+    def query(self, statement: str, params: Sequence[Any] | None = None) -> list[dict[str, Any]]:
+        asked = self.prefix + self._names.get(statement, statement)
+        try:
+            rows = self.live.query(statement, params)
+        except ProbeFailed as e:
+            self.answers.keep(asked, {"failed": [e.status, e.reason]})
+            raise
+        self.answers.keep(asked, table(rows))
+        return rows
+
+    def stream_csv(self, statement: str) -> Iterator[bytes]:
+        asked = self.prefix + self._names[statement]
+        blocks = []
+        try:
+            for block in self.live.stream_csv(statement):
+                blocks.append(block)
+                yield block
+        except ProbeFailed as e:
+            self.answers.keep(asked, {"failed": [e.status, e.reason]})
+            raise
+        self.answers.keep(asked, {"csv": b"".join(blocks).decode().splitlines(keepends=True)})
+
+    def fresh(self) -> Session:
+        return RecordingSession(self.live.fresh(), self.answers, self.prefix)
+
+    def utility(self) -> Session | None:
+        alone = self.live.utility()
+        self.answers.keep("utility", {"opened": alone is not None})
+        return None if alone is None else RecordingSession(alone, self.answers, "utility ")
+
+    def cancel(self) -> None:
+        self.live.cancel()
+
+    def close(self) -> None:
+        self.live.close()
+
+
+class ReplaySession(Session):
+    """A session without a server: every probe gets the answer that was recorded."""
+
+    def __init__(self, answers: Answers, prefix: str = "") -> None:
+        (known,) = answers.kept["session"]
+        self.answers, self.prefix = answers, prefix
+        self.facts, self._target = decoded(known["facts"]), known["target"]
+        self.server = identify(
+            self.facts["banner"],
+            self.facts["server_version_num"],
+            has_segments=self.facts["has_segments"],
+        )
+        self.timeouts = Timeouts()
+        self.monitored = False
+
+    @property
+    def target(self) -> dict[str, str]:
+        return dict(self._target)
+
+    def statement(self, name: str, /, **values: str) -> str:
+        return name
+
+    def query(self, statement: str, params: Sequence[Any] | None = None) -> list[dict[str, Any]]:
+        answer = self._answer(statement)
+        return [
+            dict(zip(answer["columns"], map(decoded, row), strict=True)) for row in answer["rows"]
+        ]
+
+    def _answer(self, statement: str) -> dict[str, Any]:
+        answer = self.answers.give(self.prefix + statement)
+        if "failed" in answer:
+            raise ProbeFailed(*answer["failed"])
+        return answer
+
+    def stream_csv(self, statement: str) -> Iterator[bytes]:
+        yield "".join(self._answer(statement)["csv"]).encode()
+
+    def fresh(self) -> Session:
+        return ReplaySession(self.answers, self.prefix)
+
+    def utility(self) -> Session | None:
+        opened = self.answers.give("utility")["opened"]
+        return ReplaySession(self.answers, "utility ") if opened else None
+
+    def cancel(self) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
