@@ -96,7 +96,9 @@ def tests_by_line(folder: Path, package: str) -> dict[str, dict[str, list[str]]]
         text=True,
     )
     if run.returncode:
-        raise SystemExit(f"the tests of {package} fail without a change:\n{run.stdout[-3000:]}")
+        raise SystemExit(
+            f"the tests of {package} fail without a change:\n{(run.stdout + run.stderr)[-3000:]}"
+        )
     subprocess.run(
         [sys.executable, "-m", "coverage", "json", "-q", "-o", "coverage.json"],
         cwd=folder,
