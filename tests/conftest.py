@@ -29,23 +29,24 @@ settings.register_profile("gpcatalog", derandomize="GPCATALOG_TEST_RANDOM" not i
 settings.load_profile("gpcatalog")
 
 
+_SERVER = re.compile(r"(gp6|gp7|pg(?:new|\d\d)?)(?:_\w+|\w*_(?:dsn|server|cluster))?")
+
+
 @pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the groups in a hook of the same name
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """With several workers, tests of one server go to one worker: no server is started twice."""
+    """With several workers, tests of one Greenplum go to one of them, so that no cluster is started twice.
+
+    A PostgreSQL starts in seconds: every worker has its own, and tests of one file on one server stay together.
+    """
     for item in items:
         words = [
-            *getattr(item, "fixturenames", ()),
             *(str(v) for v in getattr(getattr(item, "callspec", None), "params", {}).values()),
+            *getattr(item, "fixturenames", ()),
         ]
-        for server in ("gp6", "gp7", "pg"):
-            if any(
-                re.fullmatch(
-                    rf"{server}(new|\d\d)?|{server}_\w+|{server}\w*_(dsn|server|cluster)", word
-                )
-                for word in words
-            ):
-                item.add_marker(pytest.mark.xdist_group(server))
-                break
+        servers = sorted({found[1] for word in words if (found := _SERVER.fullmatch(word))})
+        if servers:
+            group = servers[0] if servers[0] in ("gp6", "gp7") else f"{item.path.stem}-{servers[0]}"
+            item.add_marker(pytest.mark.xdist_group(group))
 
 
 def missing(what: str, how: str) -> None:

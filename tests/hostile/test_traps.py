@@ -27,7 +27,6 @@ import pytest
 
 from gpcatalog.lab import process
 from gpcatalog.lab.postgres import PrivateServer, free_port
-from tests.conftest import missing
 from tests.hostile import traps
 from tests.hostile.traps import CLEAN, OTHER, OWNER, STRANGER, Place, Record, Watch, asked, execute
 from tests.migration.made import EAGER, PSQL
@@ -35,11 +34,12 @@ from tests.migration.made import EAGER, PSQL
 ROOT = Path(
     os.environ.get("GPCATALOG_TEST_TREE") or Path(__file__).parents[2]
 )  # another checkout's product can be tried
+# minutes each: the check of every change takes one server of each family
 SERVERS = (
-    "pg12_server",
+    pytest.param("pg12_server", marks=pytest.mark.every_server),
     "pg15_server",
-    "pgnew_server",
-    "pg19_server",
+    pytest.param("pgnew_server", marks=pytest.mark.every_server),
+    pytest.param("pg19_server", marks=pytest.mark.every_server),
     "gp6_cluster",
     "gp7_cluster",
 )
@@ -57,16 +57,6 @@ SWITCH = "-c gpcatalog_journal.run_owner_code=on"
 
 # (server, what was run) → trap → how it was sprung
 MATRIX: dict[tuple[str, str], dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
-
-
-@pytest.fixture(scope="session")
-def pg12_server() -> Iterator[PrivateServer]:
-    """PostgreSQL 12, where it is installed at /usr/local/pgsql-12."""
-    binaries = Path("/usr/local/pgsql-12/bin")
-    if not (binaries / "initdb").exists():
-        missing("pg12", f"no {binaries}")
-    with PrivateServer(binaries=binaries, settings={"autovacuum": "off"}) as server:
-        yield server
 
 
 @pytest.fixture(
