@@ -1,0 +1,66 @@
+"""What an audit says of the databases whose answers are recorded, as text, JSON and metrics: compared with files that were read by a person.
+
+WRITE_GOLDEN=1 pytest tests/audit/test_recorded.py    writes them anew; look at the difference before you commit it
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import duckdb
+import pytest
+from typer.testing import CliRunner
+
+from gpcatalog.cli import app
+from gpcatalog.probes.collect import collect
+from tests.probes.replay import Answers, ReplaySession
+from tests.recorded import read, recorded
+
+GOLDEN = Path(__file__).parent / "golden"
+# what differs from run to run: when it ran, how long everything took, and names made at random
+_SETTLE = (
+    "UPDATE snapshot SET taken_at = TIMESTAMP '2026-11-23 12:00:00', seconds = 1, snapshot_id = '0123456789abcdef'",
+    "UPDATE coverage SET seconds = 0.001 WHERE seconds IS NOT NULL",
+    "DELETE FROM timing",
+)
+COMMANDS = {
+    "txt": ["audit"],
+    "json": ["audit", "--format", "json"],
+    "prom": ["metrics"],
+}
+
+
+def compact(text: str) -> str:
+    """JSON with an element of every list on a line; the coverage, whose order is that of threads, sorted.
+
+    How many tables are compared with the segment file lists depends on the time that the listing took, and is left out.
+    """
+    report = json.loads(text)
+    del report["files"]["compared"]
+    lines = []
+    for key, value in report.items():
+        items = value if isinstance(value, list) else [value]
+        texts = [json.dumps(item, ensure_ascii=False) for item in items]
+        lines += [f"{key}: {x}" for x in (sorted(texts) if key == "coverage" else texts)]
+    return "\n".join(lines) + "\n"
+
+
+@pytest.mark.parametrize("path", recorded("truth"), ids=lambda p: p.stem)
+def test_reports(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    _, *entries = read(path)
+    file = collect(ReplaySession(Answers().load(entries)), Path("now.gpcatalog"))
+    with duckdb.connect(str(file)) as db:
+        for statement in _SETTLE:
+            db.execute(statement)
+    for suffix, words in COMMANDS.items():
+        result = CliRunner().invoke(app, [*words, "--snapshot", str(file)])
+        assert result.exception is None or result.exit_code == 1, result.output
+        found = compact(result.stdout) if suffix == "json" else result.stdout
+        golden = GOLDEN / f"{path.stem.removeprefix('truth_')}.{suffix}"
+        if os.environ.get("WRITE_GOLDEN"):
+            golden.parent.mkdir(exist_ok=True)
+            golden.write_text(found)
+        assert found == golden.read_text(), golden.name
