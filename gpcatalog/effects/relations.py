@@ -5,7 +5,7 @@ costs beyond its shape.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
@@ -343,7 +343,7 @@ class Table:
                 if not edition.classic and place is Place.INTERMEDIATE
                 else keys[level - 1]
             )
-            unlogged = self.unlogged if part.unlogged is None else part.unlogged
+            unlogged = self.is_unlogged(part)
             seen[part.storage, part.born, unlogged, place, part.bounds, key] += 1
         for (storage, born, unlogged, place, bounds, key), number in seen.items():
             base = by_storage.get((storage, born, unlogged))
@@ -385,12 +385,23 @@ class Table:
         if not self.odd_parts:
             return 0
         return sum(
-            one.odd.files + 2 * self._lone_directory(one) for part in parts for one in part.walk()
+            one.odd.files + 2 * self._lone_directory(one) * (1 + self.is_unlogged(one))
+            for part in parts
+            for one in part.walk()
         )
+
+    def is_unlogged(self, part: Partition) -> bool:
+        """Whether a partition is unlogged: as the table is, unless it was exchanged."""
+        return self.unlogged if part.unlogged is None else part.unlogged
 
     def _lone_directory(self, part: Partition) -> bool:
         """Whether a partition has a block directory that its shape does not have."""
         return part.odd.directory and not (self.indexes or self.directory)
+
+    def drop_keys(self, gone: Collection[Key]) -> None:
+        """Drop indexes of its own; the block directory that they needed stays."""
+        self.indexes = [key for key in self.indexes if key not in gone]
+        self.directory = self.directory or bool(gone)
 
     def add_extra(self, catalog: str, number: int) -> None:
         """Add rows that no shape explains, on every instance."""
@@ -454,7 +465,7 @@ class Table:
         number = 1 + self.numbers[0]
         for catalog, n in self.each(edition).items():
             rows[catalog] += n * number
-        for storage, n in self._bare_directories(edition).items():
+        for storage, n in Counter(s for s, _ in self._bare_directories(edition)).items():
             bare = self.shape(edition, storage)
             with_index = relation_rows(
                 edition.name, replace(bare, indexes=(Index(1),)), Instance.SEGMENT
@@ -471,23 +482,26 @@ class Table:
                     rows[catalog] += n * (with_index[catalog] - without.get(catalog, 0) - own)
         return rows
 
-    def _bare_directories(self, edition: Edition) -> Counter[Storage]:
-        """Relations whose block directory serves no index any more, by storage."""
+    def _bare_directories(self, edition: Edition) -> list[tuple[Storage, bool]]:
+        """Relations whose block directory serves no index any more: storage, and whether unlogged."""
         if not self.directory or self.indexes:
-            return Counter()
-        found = Counter(p.storage for p in self.relations() if edition.classic or not p.children)
+            return []
+        found = [
+            (p.storage, self.is_unlogged(p))
+            for p in self.relations()
+            if edition.classic or not p.children
+        ]
         if edition.classic or not self.partitioned:
-            found[self.storage] += 1
-        return Counter({storage: n for storage, n in found.items() if storage.append_optimized})
+            found.append((self.storage, self.unlogged))
+        return [one for one in found if one[0].append_optimized]
 
     def other_files(self, edition: Edition) -> int:
         """Files that no shape explains: of the sequences it owns, of block directories without an
         index.
         """
         each = 1 + (self.unlogged and edition.base >= 15)  # a sequence is unlogged with its table
-        own = each * sum(bool(column.serial) for column in self.columns) + 2 * sum(
-            self._bare_directories(edition).values()
-        )
+        own = each * sum(bool(column.serial) for column in self.columns)
+        own += sum(2 + 2 * unlogged for _, unlogged in self._bare_directories(edition))
         return own + self.extra_files + self.odd_files(self.parts)
 
 

@@ -39,6 +39,8 @@ def _add_column(state: SchemaState, table: Table, action: exp.Expression, effect
                 continue  # it becomes the same column
             one.made_alone = one.made_alone and bool(one.foreign)
             had_toast = one.needs_toast(state.edition)
+            if state.edition.classic and _columnar(one) and _writes_all(one, effect):
+                unknown.append("rewrite of a column-oriented table")
             before = len(one.columns), len(one.indexes), len(one.checks)
             made = column(state, one, action.this)
             if made is None:
@@ -51,19 +53,20 @@ def _add_column(state: SchemaState, table: Table, action: exp.Expression, effect
                 or one.needs_toast(state.edition) != had_toast
             ):
                 unknown.append(one.toast_doubt)
+            rewrites = not state.edition.classic and (made.serial or volatile(action.this))
             if one is not table:
                 made = one.columns[-1] = made.of_partition()
             if child:
                 del one.indexes[before[1] :]  # keys are not inherited
             if made.default and state.edition.base < 11:
                 effect.rewritten = True
-            if not state.edition.classic and (made.serial or volatile(action.this)):
+            if rewrites:
                 effect.rewritten = True  # and a rewrite notes no encoding
                 if one.toast_doubt:
                     unknown.append(one.toast_doubt)
-                one.toasted = (
-                    one.toasted and state.edition.greenplum
-                )  # nor keeps a TOAST relation that no column calls for
+                # nor keeps a TOAST relation that no column needs; of a column-oriented table only
+                # the new column is written
+                one.toasted = one.toasted and one.storage is Storage.AO_COLUMN
             else:
                 _rewritten_by_column(state, one, effect, made.default)
             if (
@@ -75,6 +78,13 @@ def _add_column(state: SchemaState, table: Table, action: exp.Expression, effect
                 effect.add_unknown(one.doubt)
     for reason in unknown:
         effect.add_unknown(reason)
+
+
+def _writes_all(table: Table, effect: Effect) -> bool:
+    """Whether Greenplum 6 writes all columns of a column-oriented table anew to add one: where it has
+    none, or the statement does something else as well.
+    """
+    return not table.columns or any(type(a).__name__ != "AddColumn" for a in effect.actions)
 
 
 _LEFT_BY_REWRITE = "files left on segments by the rewrite of a column-oriented table"
@@ -179,7 +189,7 @@ def _drop_column(state: SchemaState, table: Table, action: exp.Expression, effec
                 gone |= more
             one.columns = [c for c in one.columns if c.name not in gone]
             one.dropped += len(gone)
-            one.indexes = [k for k in one.indexes if not gone & k.reads]
+            one.drop_keys([key for key in one.indexes if gone & key.reads])
             one.only = [k for k in one.only if not gone & k.reads]
             for part in one.relations() if one.odd_parts else ():
                 for key in [k for k in part.odd.keys if gone & k.reads]:

@@ -59,6 +59,9 @@ def alter(state: SchemaState, tree: exp.Expression) -> Effect:
         effect.verb = "add partition"
     if table is None:
         return _alter_no_table(state, tree, actions, effect)
+    if tree.args.get("exists") and (reason := state.guess(tree.this, table)):
+        table.known = False
+        effect.add_unknown(reason)
     counts = any(type(a).__name__ not in NO_ROWS | {"OwnerTo"} for a in actions)
     for one in (table, *state.partitions_of(table), *state.inheriting(table)) if counts else ():
         if not one.known:
@@ -72,7 +75,7 @@ def alter(state: SchemaState, tree: exp.Expression) -> Effect:
     ):
         with state.changing(effect, table):
             table.toast_missing = False
-    for action in actions:
+    for action in sorted(actions, key=_pass):
         _act(state, table, action, effect)
     if counts and effect.unknown:
         reason = f"earlier change to {table.title}: {effect.unknown[0]}"
@@ -82,6 +85,13 @@ def alter(state: SchemaState, tree: exp.Expression) -> Effect:
         1 + one.numbers[0] for one in (table, *state.partitions_of(table))
     )
     return effect
+
+
+def _pass(action: exp.Expression) -> int:
+    """The server drops first, then changes types, then adds columns, then all the rest, whatever order is written."""
+    if type(action).__name__ == "AlterColumnAction":
+        return 1 if action.args.get("kind") is not None else 3
+    return {"DropColumn": 0, "DropConstraint": 0, "AddColumn": 2}.get(type(action).__name__, 3)
 
 
 def _alter_no_table(
@@ -295,16 +305,10 @@ def _drop_constraint(
     family = affected_tables(state, table, action)
     with state.changing(effect, *family):
         for one in family:
-            gone = next(
-                (
-                    k
-                    for k in one.indexes
-                    if (k in found if one is table else bool(found) and k.of == name)
-                ),
-                None,
-            )
-            if gone is not None:
-                one.indexes.remove(gone)
+            if found:
+                one.drop_keys(
+                    found if one is table else [key for key in one.indexes if key.of == name]
+                )
             one.checks = [c for c in one.checks if c.name != name]
             one.foreign = [f for f in one.foreign if f.name != name]
     if found and str(action.args.get("behavior") or "") == "CASCADE":
