@@ -1,5 +1,5 @@
-"""Columns that a query gives, as far as its text and the tables known tell: names, and types where
-no function hides them.
+"""What a query reads, and the columns that it gives, as far as its text and the tables known tell:
+names, and types where no function hides them.
 """
 
 from __future__ import annotations
@@ -528,3 +528,34 @@ def _case(state: SchemaState, node: exp.Case, scope: Scope) -> Column:
 def _common(types: set[tuple[str, int]]) -> tuple[str, int]:
     """The only (type, typmod) of these; ("", -1) where they differ or there is none."""
     return next(iter(types)) if len(types) == 1 else ("", -1)
+
+
+def reads_temporary(state: SchemaState, query: exp.Expression | None) -> bool:
+    """Whether a query reads a temporary relation: a view of it is temporary, too."""
+    for node in query.find_all(exp.Table) if query is not None else ():
+        if isinstance(node.args.get("this"), exp.Identifier):
+            if any(
+                state.known_name(node, known)[0] == "pg_temp"
+                for known in (state.views, state.sequences)
+            ):
+                return True
+            table = state.find(node)
+            if table is not None and table.temporary:
+                return True
+    return False
+
+
+def read_names(state: SchemaState, query: exp.Expression | None) -> frozenset[tuple[str, str]]:
+    """The relations that a query reads, as (schema, name): as they are known here, or as they
+    are written.
+    """
+    found = set()
+    for node in query.find_all(exp.Table) if query is not None else ():
+        if isinstance(node.args.get("this"), exp.Identifier):
+            key = state.known_name(node, state.views)
+            if key not in state.views:
+                key = state.known_name(node, state.sequences)
+            known = key in state.views or key in state.sequences
+            table = None if known else state.source(node)
+            found.add(key if table is None else (table.schema, table.name))
+    return frozenset(found)

@@ -93,6 +93,7 @@ class SchemaState:
         )  # names of sequences of columns whose owner may have changed
         self.schemas: set[str] = set()  # that the script creates
         self.schemas_unknown: set[str] = set()  # that may have held objects before
+        self.schemas_gone: set[str] = set()  # that the script has dropped or renamed
         self.types = Types()
         self.schemas_with_code: set[str] = set()  # of a baseline: they hold functions or operators
         # functions that the script makes, and whether their text may hold DDL
@@ -121,6 +122,36 @@ class SchemaState:
 
     # --- names ---
 
+    @property
+    def path(self) -> list[str]:
+        """The schemas of search_path that exist, as far as is known; empty where it is not set."""
+        return [s for s in self.defaults.path if s not in self.schemas_gone]
+
+    @property
+    def _places(self) -> tuple[str, ...]:
+        """Schemas in which a name without one is looked up, in order; what was created before
+        search_path was set is in "", which is public.
+        """
+        return tuple(
+            place
+            for one in self.path or ["public"]
+            for place in (("", "public") if one == "public" else (one,))
+        )
+
+    def guess(self, name: exp.Expression, table: Table) -> str:
+        """Why IF EXISTS may not find a table that is known: it is in a schema that search_path, as
+        far as it is known, does not have; "" if it has.
+        """
+        path = ("", *(self.path or ["public"]))
+        if table.temporary or table.schema in path or qualified(name)[0]:
+            return ""
+        return f"whether search_path has schema {table.schema} of {table.title}"
+
+    @property
+    def new_objects(self) -> str:
+        """The schema of new objects by search_path; "" if it is not set."""
+        return self.path[0] if self.path else ""
+
     def find(self, table: exp.Expression) -> Table | None:
         """The table of that name, whatever schema where none is written."""
         return self.named(*qualified(table))
@@ -135,13 +166,12 @@ class SchemaState:
         return found
 
     def _known(self, schema: str, name: str) -> Table | None:
-        if not schema and (path := self.defaults.path):
-            temporary = self.tables.get(("", name))
-            if temporary is not None and (temporary.temporary or "public" in path):
-                return temporary  # a table that was created before search_path was set is in public
-            return next((t for s in path if (t := self.tables.get((s, name))) is not None), None)
-        found = self.tables.get((schema, name))
-        if found is not None:
+        temporary = self.tables.get(("", name))
+        if not schema and temporary is not None and temporary.temporary:
+            return temporary
+        places = (schema,) if schema else self._places
+        found = next((t for s in places if (t := self.tables.get((s, name))) is not None), None)
+        if found is not None or (not schema and self.path):
             return found
         if self.by_name is None or self._indexed != len(self.tables):
             self.by_name, self._indexed = {}, len(self.tables)
@@ -162,7 +192,7 @@ class SchemaState:
         """
         if self.existing is None:
             return False
-        schemas = [schema] if schema else self.defaults.path or ["public"]
+        schemas = [schema] if schema else self.path or ["public"]
         told = set(self.existing.schemas_of(name))
         return any(
             was in told and ((s, name) in self.leaf_of or (was, name) not in self.recalled)
@@ -193,10 +223,10 @@ class SchemaState:
         if (
             not schema
             and temporary is not None
-            and (temporary.temporary or not self.defaults.path or "public" in self.defaults.path)
+            and (temporary.temporary or not self.path or "public" in self.path)
         ):
             return
-        for one in [schema] if schema else self.defaults.path or ["public"]:
+        for one in [schema] if schema else self.path or ["public"]:
             if (one, name) in self.tables or self._read(one, name):
                 return
 
@@ -291,9 +321,9 @@ class SchemaState:
         """The table that has a partition of that name, and its partitions from the first level down
         to that one.
         """
-        schemas = [schema, ""] if schema else ["", *(self.defaults.path or ["public"])]
+        schemas = [schema, ""] if schema else ["", *(self.path or ["public"])]
         hits = [(s, self.leaf_of[s, name]) for s in schemas if (s, name) in self.leaf_of]
-        if not hits and not schema and self.existing is None and not self.defaults.path:
+        if not hits and not schema and self.existing is None and not self.path:
             hits = [(s, root) for (s, plain), root in self.leaf_of.items() if plain == name]
             hits = hits if len(hits) == 1 else []
         table = self.tables.get(hits[0][1]) if hits else None
@@ -301,35 +331,6 @@ class SchemaState:
             return None
         path = _path_to(table.parts, name, hits[0][0], table.schema)
         return (table, path) if path else None
-
-    def reads_temporary(self, query: exp.Expression | None) -> bool:
-        """Whether a query reads a temporary relation: a view of it is temporary, too."""
-        for node in query.find_all(exp.Table) if query is not None else ():
-            if isinstance(node.args.get("this"), exp.Identifier):
-                if any(
-                    self.known_name(node, known)[0] == "pg_temp"
-                    for known in (self.views, self.sequences)
-                ):
-                    return True
-                table = self.find(node)
-                if table is not None and table.temporary:
-                    return True
-        return False
-
-    def read_names(self, query: exp.Expression | None) -> frozenset[tuple[str, str]]:
-        """The relations that a query reads, as (schema, name): as they are known here, or as they
-        are written.
-        """
-        found = set()
-        for node in query.find_all(exp.Table) if query is not None else ():
-            if isinstance(node.args.get("this"), exp.Identifier):
-                key = self.known_name(node, self.views)
-                if key not in self.views:
-                    key = self.known_name(node, self.sequences)
-                known = key in self.views or key in self.sequences
-                table = None if known else self.source(node)
-                found.add(key if table is None else (table.schema, table.name))
-        return frozenset(found)
 
     def separate_odd(self, table: Table) -> None:
         """Make tables of the partitions that have indexes of their own, which an index of the table
@@ -402,27 +403,19 @@ class SchemaState:
         search_path, "" if that is not set.
         """
         schema, plain = qualified(name)
-        return schema or self.defaults.schema, plain
+        return schema or self.new_objects, plain
 
     def known_name(
         self, name: exp.Expression, known: Collection[tuple[str, str]]
     ) -> tuple[str, str]:
         """(schema, name) under which an object is known, or as it is written if it is not."""
         schema, plain = qualified(name)
-        if (schema, plain) in known and (
-            schema or not self.defaults.path or "public" in self.defaults.path
-        ):
-            return schema, plain
-        others = (
-            ("pg_temp", *(self.defaults.path or ["public"]))
-            if not schema
-            else ("",)
-            if schema == "public"
-            else ()
-        )
+        places = ("pg_temp", *self._places)
+        if schema:
+            places = ("public", "") if schema == "public" else (schema,)
         return next(
-            ((s, plain) for s in others if (s, plain) in known),
-            (schema or self.defaults.schema, plain),
+            ((s, plain) for s in places if (s, plain) in known),
+            (schema or self.new_objects, plain),
         )
 
     def keep(self, table: Table, parts: list[Partition] | None = None) -> None:

@@ -56,15 +56,6 @@ class Defaults:
             if n and n not in ("$user", "pg_catalog", "pg_temp", "information_schema")
         ]
 
-    @property
-    def schema(self) -> str:
-        """The schema of new tables by search_path; "" if it is not set.
-
-        >>> Defaults({"search_path": '"$user",sales,public'}).schema, Defaults().schema
-        ('sales', '')
-        """
-        return self.path[0] if self.path else ""
-
     def with_(self, changes: dict[str, str], *, later: bool = False) -> Defaults:
         """The settings after some are set; an empty value is the server's own default."""
         if later:

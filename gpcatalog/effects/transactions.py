@@ -40,7 +40,7 @@ class Mark:
     code: dict[str, Routine | None]
     results: dict[str, Result | None]
     hidden: HiddenCode
-    schemas: tuple[set[str], set[str]]
+    schemas: tuple[set[str], set[str], set[str]]
     recalled: set[tuple[str, str]]
     renamed_schemas: dict[str, str]
     usable: dict[str, dict[str, Holds]]
@@ -108,7 +108,7 @@ def mark_of(state: SchemaState, name: str) -> Mark:
         code=dict(state.code),
         results=dict(state.results),
         hidden=state.hidden.copy(),
-        schemas=(set(state.schemas), set(state.schemas_unknown)),
+        schemas=(set(state.schemas), set(state.schemas_unknown), set(state.schemas_gone)),
         recalled=set(state.recalled),
         renamed_schemas=dict(state.renamed_schemas),
         usable={schema: dict(kinds) for schema, kinds in state.usable.items()},
@@ -121,7 +121,7 @@ def roll_back(state: SchemaState, mark: Mark) -> Effect:
     state.sequences, state.unlogged_sequences = mark.sequences
     state.types, state.views = mark.types, mark.views
     state.routines, state.bodies, state.results = mark.routines, mark.bodies, mark.results
-    state.schemas, state.schemas_unknown = mark.schemas
+    state.schemas, state.schemas_unknown, state.schemas_gone = mark.schemas
     state.hidden, state.code = mark.hidden, mark.code
     state.recalled, state.renamed_schemas = mark.recalled, mark.renamed_schemas
     state.usable = mark.usable

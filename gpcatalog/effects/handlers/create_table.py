@@ -24,7 +24,7 @@ from gpcatalog.effects.handlers.indexes import create_index
 from gpcatalog.effects.handlers.registry import handles
 from gpcatalog.effects.handlers.views import create_external, create_view
 from gpcatalog.effects.keys import Column, fold, qualified
-from gpcatalog.effects.query_columns import columns_of
+from gpcatalog.effects.query_columns import columns_of, read_names
 from gpcatalog.effects.relations import Table
 from gpcatalog.model.storage import Storage
 
@@ -48,6 +48,9 @@ class _Clauses:
     parents: list[Table] = field(default_factory=list)
 
 
+_BOTH = "a temporary and a permanent table {}"
+
+
 @handles("Create")
 def create(state: SchemaState, tree: exp.Create) -> Effect:
     """CREATE TABLE, VIEW, INDEX and their relatives."""
@@ -65,11 +68,16 @@ def create(state: SchemaState, tree: exp.Create) -> Effect:
     )
     name = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
     schema, plain = state.new_name(name)
-    if tree.find(exp.TemporaryProperty) is not None:
+    temporary = tree.find(exp.TemporaryProperty) is not None
+    if temporary:
         schema, plain = qualified(name)
-    if tree.args.get("exists") and (there := state.existing_table(schema, plain)) is not None:
+    there = state.existing_table(schema, plain) if tree.args.get("exists") else None
+    if there is not None and there.temporary == temporary:
         return Effect(verb="create", table=there)
     table = Table(schema, plain, kind=str(kind))
+    hidden = state.tables.get(("" if schema == "public" else schema, plain))
+    if tree.args.get("exists") and hidden is not None and hidden.temporary != temporary:
+        table.unknown.append(_BOTH.format(plain))
     clauses = _apply_properties(state, table, properties)
     method, of = clauses.method, clauses.partition_of
     set_storage(state, table, method)
@@ -81,7 +89,7 @@ def create(state: SchemaState, tree: exp.Create) -> Effect:
             state, table, query, tree.this.expressions if isinstance(tree.this, exp.Schema) else []
         )
         if kind == "MATERIALIZED VIEW":
-            table.reads = state.read_names(query)
+            table.reads = read_names(state, query)
     if isinstance(tree.this, exp.Schema) and query is None and (of is None or table.known):
         define(state, table, tree.this.expressions, clauses.parents)
         note_toast(state, table)
@@ -163,6 +171,10 @@ def created(state: SchemaState, table: Table, of: exp.Expression | None = None) 
     if of is not None:
         parent = state.find(of.this)
         effect.exclusive = parent is None or (parent.schema, parent.name) in state.before
+    other = state.tables.get((table.schema, table.name))
+    if other is not None and other.temporary != table.temporary:
+        table.known = False
+        table.unknown.append(_BOTH.format(table.name))
     state.keep(table)
     schemas = state.created.get(table.name, ())
     if table.schema not in schemas:

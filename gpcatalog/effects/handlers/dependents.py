@@ -154,8 +154,8 @@ def _schema_of(state: SchemaState, tree: exp.Expression) -> str:
     name = tree.args.get("this") or tree.args.get("class")
     if isinstance(name, gx.Operator):
         written = name.args.get("schema") or ()
-        return fold(written[-1]) if written else state.defaults.schema
-    return state.new_name(name)[0] if isinstance(name, exp.Table) else state.defaults.schema
+        return fold(written[-1]) if written else state.new_objects
+    return state.new_name(name)[0] if isinstance(name, exp.Table) else state.new_objects
 
 
 def note_dependents(state: SchemaState, tree: exp.Expression, effect: Effect) -> None:

@@ -57,6 +57,10 @@ def drop_tables(state: SchemaState, tree: exp.Expression) -> Effect:
                 effect.exclusive = True
             continue
         effect.table = table
+        if tree.args.get("exists") and (reason := state.guess(name, table)):
+            table.known = False
+            effect.add_unknown(reason)
+            continue
         for one in (table, *state.partitions_of(table)):
             dropped.add((one.schema, one.name))
             state.drop(one, effect)

@@ -52,7 +52,6 @@ def create_index(state: SchemaState, tree: exp.Create) -> Effect:
         for one in family:
             if any(one is x for x in settled):
                 continue
-            one.directory = True
             if one is table:
                 one.indexes.append(key)
             elif state.take_over(one, key):
@@ -109,19 +108,15 @@ def owners_of_index(state: SchemaState, schema: str, index: str) -> list[Table]:
     """Tables that have an index of that name; "" is any schema, or the schemas of search_path where
     it is set.
     """
-    schemas = (
-        {schema, ""} if schema else {*state.defaults.path, ""} if state.defaults.path else set()
-    )
+    schemas = {schema, ""} if schema else {*state.path, ""} if state.path else set()
     for there, name in state.existing.owner_of_index(index) if state.existing is not None else ():
         state.named(state.new_schema(there), name)
     found = [
         t for t in state.tables.values() if any(key.name == index for key in (*t.indexes, *t.only))
     ]
-    return [
-        t
-        for t in found
-        if not schemas or t.schema in schemas or (t.schema == "" and "public" in schemas)
-    ]
+    if not schemas:  # the path of a server that was not changed is public; others are guessed
+        return [t for t in found if t.schema in ("", "public")] or found
+    return [t for t in found if t.schema in schemas or (t.schema == "" and "public" in schemas)]
 
 
 def drop_indexes(state: SchemaState, tree: exp.Expression) -> Effect:
@@ -142,8 +137,14 @@ def drop_indexes(state: SchemaState, tree: exp.Expression) -> Effect:
             effect.add_unknown(f"unknown index {name.sql('greenplum')}")
             continue
         effect.table = owner
+        if not owner.known:
+            effect.add_unknown(owner.unknown_definition)
         if owner.uncounted:
             effect.add_unknown(owner.uncounted)
+        if tree.args.get("exists") and not schema and (reason := state.guess(name, owner)):
+            owner.uncounted = owner.uncounted or reason
+            effect.add_unknown(reason)
+            continue
         if any(key.name == plain for key in owner.only):
             with state.changing(effect, owner):
                 owner.only = [key for key in owner.only if key.name != plain]
@@ -155,8 +156,7 @@ def drop_indexes(state: SchemaState, tree: exp.Expression) -> Effect:
         ]
         with state.changing(effect, *family):
             for one in family:
-                gone = next(
-                    key for key in one.indexes if plain == (key.name if one is owner else key.of)
+                one.drop_keys(
+                    [k for k in one.indexes if plain == (k.name if one is owner else k.of)]
                 )
-                one.indexes.remove(gone)
     return effect

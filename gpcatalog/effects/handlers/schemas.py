@@ -39,6 +39,7 @@ def create_schema(state: SchemaState, tree: exp.Expression) -> Effect:
         )
         if fold(tree.this) not in state.schemas:
             known.add(fold(tree.this))
+        state.schemas_gone.discard(fold(tree.this))
     effect = Effect(verb="create" if tree.args.get("elements") else "")
     outside = state.defaults
     try:
@@ -75,6 +76,7 @@ def drop_schemas(state: SchemaState, tree: exp.Expression) -> Effect:
         ):
             effect.add_unknown(f"objects in schema {name}")
         state.schemas.discard(name)
+        state.schemas_gone.add(name)
         if not cascades(tree):
             continue  # it fails unless the schema is empty
         state.read_schema(name)
@@ -124,6 +126,8 @@ def rename_schema(state: SchemaState, tree: exp.Expression) -> Effect:
             state.renamed_schemas[old] = ""
         if old not in state.schemas | state.schemas_unknown:
             state.schemas_unknown.add(old)
+        state.schemas_gone.discard(fold(new))
+        state.schemas_gone.add(old)
         for known in (state.schemas, state.schemas_unknown):
             if old in known:
                 known.discard(old)

@@ -24,7 +24,9 @@ def create_sequence(state: SchemaState, tree: exp.Expression) -> Effect:
     name = state.new_name(tree.this)
     if str(tree.args.get("temporary") or "") not in ("", "UNLOGGED"):
         name = "pg_temp", name[1]
-    elif state.known_name(tree.this, state.sequences) in state.sequences:
+    elif name[0] in ("", "public") and not state.sequences.isdisjoint(
+        {("", name[1]), ("public", name[1])}
+    ):
         return effect
     if name in state.sequences:
         return effect

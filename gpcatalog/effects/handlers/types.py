@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def create_type(state: SchemaState, tree: exp.Expression) -> Effect:
     """Only composite types are relations."""
     effect = Effect(minor=["catalog rows of a type"])
-    columns = state.types.create(tree, state.defaults.schema)
+    columns = state.types.create(tree, state.new_objects)
     if columns is not None:
         effect.add_rows({"pg_class": 1, "pg_attribute": columns})
     return effect

@@ -15,7 +15,7 @@ from gpcatalog.effects.effect import Effect
 from gpcatalog.effects.handlers.nodes import cascades
 from gpcatalog.effects.handlers.registry import drops, handles
 from gpcatalog.effects.keys import Column, fold, shared
-from gpcatalog.effects.query_columns import columns_of, width
+from gpcatalog.effects.query_columns import columns_of, read_names, reads_temporary, width
 from gpcatalog.effects.relations import Table, View
 
 if TYPE_CHECKING:
@@ -30,12 +30,13 @@ def create_view(state: SchemaState, tree: exp.Create) -> Effect:
     name = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
     given = tree.this.expressions if isinstance(tree.this, exp.Schema) else []
     key, query = state.new_name(name), tree.args.get("expression")
-    if tree.args.get("replace"):
-        key = state.known_name(name, state.views)
+    if tree.args.get("replace") and key[0] in ("", "public"):
+        other = ("public" if key[0] == "" else "", key[1])
+        key = other if other in state.views else key
     if (
         tree.find(exp.TemporaryProperty) is not None
         or tree.args.get("temporary")
-        or state.reads_temporary(query)
+        or reads_temporary(state, query)
     ):
         key = "pg_temp", key[1]
     output = None if query is None else _output(state, query, [fold(n) for n in given])
@@ -48,7 +49,7 @@ def create_view(state: SchemaState, tree: exp.Create) -> Effect:
     fresh = key not in state.views
     if tree.args.get("replace") and fresh and not tree.args.get("temporary"):
         effect.add_unknown("whether the view already exists")
-    state.views[key] = View(number, state.read_names(query), output=output)
+    state.views[key] = View(number, read_names(state, query), output=output)
     if number is None or was is None:
         effect.add_unknown("columns of the view")
         return effect
