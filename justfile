@@ -41,7 +41,7 @@ golden:
 
 # Ask the servers that are installed again for what machines without them compare with (fixtures/recorded)
 record:
-    GPCATALOG_TEST_RECORD=1 bash tests/run.sh tests/capacity tests/effects/test_matrix.py tests/dialect/test_oracle.py tests/probes/test_truth.py
+    GPCATALOG_TEST_RECORD=1 bash tests/run.sh tests/capacity tests/effects/test_matrix.py tests/effects/test_scripts.py tests/dialect/test_oracle.py tests/probes/test_truth.py
 
 # Predictions of check against a live server, statement by statement
 live conninfo +files:

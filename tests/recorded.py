@@ -1,6 +1,6 @@
 """What live servers counted, kept as data: machines without those servers compare with it.
 
-    GPCATALOG_TEST_RECORD=1 pytest tests/capacity tests/effects/test_matrix.py tests/dialect/test_oracle.py tests/probes/test_truth.py
+    GPCATALOG_TEST_RECORD=1 pytest tests/capacity tests/effects tests/dialect/test_oracle.py tests/probes/test_truth.py
 
 runs the matrices on every server that is installed and writes fixtures/recorded/ anew. A file says which server
 counted, and when.

@@ -22,6 +22,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import psycopg
@@ -35,6 +36,7 @@ from gpcatalog.dialect.version import Edition
 from gpcatalog.effects.effect import Effect
 from gpcatalog.effects.schema_state import SchemaState
 from tests.capacity.live import Connection, Live, own_database
+from tests.recorded import Recording
 
 CATALOGS = ("pg_class", "pg_attribute")
 # statements that would reach beyond the database, or would not come back
@@ -104,7 +106,7 @@ class Result:
 
 def figures_query(classic: bool) -> str:
     """SQL for rows of the two catalogs, files (an unlogged relation has a second one) and leaves (tables that hold rows)."""
-    leaves = "relkind IN ('r', 'm') AND oid >= 16384 AND relnamespace NOT IN (SELECT oid FROM pg_namespace WHERE nspname = 'pg_bitmapindex')"
+    leaves = "relkind IN ('r', 'm') AND oid >= 16384 AND relname !~ '^pg_bm_\\d+'"
     if classic:
         leaves += """ AND relstorage IN ('h', 'a', 'c') AND NOT EXISTS (SELECT 1 FROM pg_partition p WHERE p.parrelid = c.oid)
             AND NOT EXISTS (SELECT 1 FROM pg_partition_rule r JOIN pg_partition_rule k ON k.parparentrule = r.oid
@@ -145,81 +147,108 @@ def predicted(effect: Effect, edition: Edition, instance: Instance) -> Counter[s
     return found
 
 
-def off(
-    before: Figures, after: Figures, wanted: Figures, *, whole: bool
-) -> dict[str, tuple[int, int]]:
-    """What differs, as (predicted, counted); within a transaction the coordinator alone can be counted."""
-    found = {}
-    for instance, now in after.items():
-        if instance is Instance.SEGMENT and not whole:
-            continue
-        for catalog in (
-            FIGURES if instance is Instance.COORDINATOR else FIGURES[:-1]
-        ):  # segments do not know which table is a partition
-            made, said = now[catalog] - before[instance][catalog], wanted[instance][catalog]
-            if made != said:
-                found[
-                    f"{catalog} {'coordinator' if instance is Instance.COORDINATOR else 'segment'}"
-                ] = (said, made)
-    return found
+@dataclass(frozen=True, kw_only=True)
+class Observation:
+    """What a server did with one statement.
+
+    outcome: "accepted"; "refused"; "refused in part" (something of it stays); "ended" (the transaction had failed: the statement
+             ends it, or goes back to a savepoint)
+    inside:  it ran in a transaction that had begun before
+    whole:   no transaction was open before or after, so segments could be counted too
+    made:    {"coordinator" or "segment": {figure: difference}}, of accepted statements; what did not change is left out
+    """
+
+    text: str
+    outcome: str
+    inside: bool = False
+    whole: bool = False
+    made: dict[str, dict[str, int]] = field(default_factory=dict)
+    refusal: str = ""
 
 
-def one(
-    live: Live, state: SchemaState, edition: Edition, statement: Statement, result: Result
-) -> None:
-    """One statement: run, counted and compared."""
-    text = statement.text
-    if _LEFT_OUT.match(text):
-        return
+def observe(live: Live, text: str) -> Observation:
+    """Run a statement and count what it changes. Raises ConnectionError when the server ends the session."""
+    idle, failed = psycopg.pq.TransactionStatus.IDLE, psycopg.pq.TransactionStatus.INERROR
     status = live.work.info.transaction_status
-    before = counted(live) if status != psycopg.pq.TransactionStatus.INERROR else {}
-    inside = status != psycopg.pq.TransactionStatus.IDLE
+    before = counted(live) if status != failed else {}
+    inside = status != idle
     try:
-        if statement.words[:1] == ("copy",) and re.search(
-            r"\bstd(?:in|out)\b", text, re.IGNORECASE
-        ):
-            return  # its data is not in the statement
         live.work.execute(text.encode())
-    except psycopg.OperationalError as e:
-        if live.work.closed:
-            raise ConnectionError(f"{statement.place}: {e}") from None
-        result.refused += 1
-        return
     except Exception as e:
-        result.refused += 1
-        result.refusals.append(f"{statement.place}: {e}")
-        if before and not inside and statement.tree is not None and counted(live) != before:
-            state.apply(statement.tree)  # CREATE INDEX CONCURRENTLY leaves its index behind
-        return
-    if (
-        not before
-    ):  # the transaction had failed: this statement ends it, or goes back to a savepoint
-        (ended,) = statements(
-            Source(text if "to" in statement.words or "savepoint" in text.lower() else "ROLLBACK"),
-            (edition,),
+        if isinstance(e, psycopg.OperationalError) and live.work.closed:
+            raise ConnectionError(str(e)) from None
+        # CREATE INDEX CONCURRENTLY leaves its index behind
+        part = bool(before) and not inside and counted(live) != before
+        return Observation(
+            text=text, outcome="refused in part" if part else "refused", refusal=str(e)
         )
+    if not before:
+        return Observation(text=text, outcome="ended")
+    made = {
+        instance.name.lower(): {c: d for c, n in now.items() if (d := n - before[instance][c])}
+        for instance, now in counted(live).items()
+    }
+    whole = not inside and live.work.info.transaction_status == idle
+    return Observation(text=text, outcome="accepted", inside=inside, whole=whole, made=made)
+
+
+def off(found: Observation, wanted: Figures) -> dict[str, tuple[int, int]]:
+    """What differs, as (predicted, counted); within a transaction the coordinator alone can be counted."""
+    differences = {}
+    for name, made in found.made.items():
+        instance = Instance[name.upper()]
+        if instance is Instance.SEGMENT and not found.whole:
+            continue
+        # segments do not know which table is a partition
+        figures = FIGURES if instance is Instance.COORDINATOR else FIGURES[:-1]
+        for figure in figures:
+            counted_now = made.get(figure, 0)
+            if counted_now != wanted[instance][figure]:
+                differences[f"{figure} {name}"] = (wanted[instance][figure], counted_now)
+    return differences
+
+
+def compare(
+    found: Observation, statement: Statement, state: SchemaState, edition: Edition, result: Result
+) -> None:
+    """Predict what a statement does and compare it with what a server did."""
+    place = (str(statement.place), " ".join(statement.text.split())[:300])
+    if found.outcome.startswith("refused"):
+        result.refused += 1
+        result.refusals.append(f"{statement.place}: {found.refusal}")
+        if found.outcome == "refused in part" and statement.tree is not None:
+            state.apply(statement.tree)
+        return
+    if found.outcome == "ended":
+        back = "to" in statement.words or "savepoint" in statement.text.lower()
+        (ended,) = statements(Source(statement.text if back else "ROLLBACK"), (edition,))
         if ended.tree is not None:
             state.apply(ended.tree)
         return
-    place = (str(statement.place), " ".join(text.split())[:300])
     if statement.tree is None:
         result.unread.append((*place, str(statement.fault.message if statement.fault else "")))
         return
     effect = state.apply(statement.tree, rolled_back=True)
-    whole = not inside and live.work.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
-    after = counted(live)
-    wanted = {instance: predicted(effect, edition, instance) for instance in after}
-    differences = off(before, after, wanted, whole=whole)
+    wanted = {
+        instance: predicted(effect, edition, instance)
+        for instance in (Instance[name.upper()] for name in found.made)
+    }
+    differences = off(found, wanted)
+    ends = found.inside and statement.words[0] in ("commit", "end", "rollback", "abort")
     if effect.unknown:
         result.unknown.append((*place, "; ".join(effect.unknown)))
-    elif differences and not (
-        inside and statement.words[0] in ("commit", "end", "rollback", "abort")
-    ):
-        result.wrong.append(
-            (*place, ", ".join(f"{k} {a}:{b}" for k, (a, b) in differences.items()))
-        )
+    elif differences and not ends:
+        said = ", ".join(f"{k} {a}:{b}" for k, (a, b) in differences.items())
+        result.wrong.append((*place, said))
     else:
         result.equal += 1
+
+
+def left_out(statement: Statement) -> bool:
+    """Whether it would reach beyond the database, would not come back, or has its data elsewhere."""
+    text = statement.text
+    data = re.search(r"\bstd(?:in|out)\b", text, re.IGNORECASE)
+    return bool(_LEFT_OUT.match(text) or (statement.words[:1] == ("copy",) and data))
 
 
 def begin(live: Live) -> None:
@@ -233,7 +262,7 @@ def begin(live: Live) -> None:
         live.work.execute(f"SET {setting}".encode())
 
 
-def run(dsn: str, file: Path) -> Result:
+def run(dsn: str, file: Path, recording: Recording | None = None) -> Result:
     """All statements of one file in a new database."""
     result = Result()
     source = read(file)
@@ -243,11 +272,29 @@ def run(dsn: str, file: Path) -> Result:
         state = SchemaState(costs, ZoneInfo("UTC"))
         begin(live)
         for statement in statements(source, (edition,)):
+            if left_out(statement):
+                continue
             try:
-                one(live, state, costs, statement, result)
+                found = observe(live, statement.text)
+                if recording is not None and found.outcome != "refused":
+                    recording.add({k: v for k, v in vars(found).items() if v})
+                compare(found, statement, state, costs, result)
             except ConnectionError as e:
-                print(f"{file.name}: the connection broke: {e}", file=sys.stderr)
+                print(f"{file}: {statement.place}: the session ended: {e}", file=sys.stderr)
                 break
+    return result
+
+
+def replay(entries: list[dict[str, Any]], generation: str) -> Result:
+    """The same comparison with what was recorded; needs no server."""
+    result = Result()
+    (edition,) = editions(generation)
+    costs = cost_edition(edition)
+    state = SchemaState(costs, ZoneInfo("UTC"))
+    for number, entry in enumerate(entries):
+        found = Observation(**entry)
+        (statement,) = statements(Source(found.text, f"statement {number + 1}"), (edition,))
+        compare(found, statement, state, costs, result)
     return result
 
 

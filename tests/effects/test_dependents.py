@@ -288,10 +288,10 @@ DROP ROLE cas_t;
 @pytest.mark.parametrize(
     "fixture",
     [
-        pytest.param("gp6_dsn", marks=pytest.mark.greenplum),
-        pytest.param("gp7_dsn", marks=pytest.mark.greenplum),
-        pytest.param("pg_dsn", marks=pytest.mark.postgres),
-        pytest.param("pgnew_dsn", marks=pytest.mark.postgres),
+        "gp6_dsn",
+        "gp7_dsn",
+        "pg_dsn",
+        "pgnew_dsn",
     ],
 )
 def test_what_goes_along_is_counted_or_unknown(

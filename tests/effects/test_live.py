@@ -257,14 +257,10 @@ UNKNOWN = ("whether the view already exists",)
 @pytest.mark.parametrize(
     ("fixture", "scripts"),
     [
-        pytest.param("gp6_dsn", (EVERYWHERE, BOTH_GREENPLUMS, SIX), marks=pytest.mark.greenplum),
-        pytest.param(
-            "gp7_dsn",
-            (EVERYWHERE, BOTH_GREENPLUMS, SEVEN, MODERN, _storage_changes()),
-            marks=pytest.mark.greenplum,
-        ),
-        pytest.param("pg_dsn", (EVERYWHERE, MODERN, ALONE), marks=pytest.mark.postgres),
-        pytest.param("pgnew_dsn", (EVERYWHERE, MODERN, ALONE, NEWER), marks=pytest.mark.postgres),
+        pytest.param("gp6_dsn", (EVERYWHERE, BOTH_GREENPLUMS, SIX)),
+        pytest.param("gp7_dsn", (EVERYWHERE, BOTH_GREENPLUMS, SEVEN, MODERN, _storage_changes())),
+        pytest.param("pg_dsn", (EVERYWHERE, MODERN, ALONE)),
+        pytest.param("pgnew_dsn", (EVERYWHERE, MODERN, ALONE, NEWER)),
     ],
 )
 def test_statements_that_change_what_later_ones_do(
@@ -295,7 +291,6 @@ DROP TABLE wide;
 """
 
 
-@pytest.mark.greenplum
 @pytest.mark.parametrize("fixture", ["gp6_dsn", "gp7_dsn"])
 def test_a_table_exchanged_with_an_unknown_partition_is_unknown(
     fixture: str, request: pytest.FixtureRequest, tmp_path: Path

@@ -1,0 +1,91 @@
+"""Scripts of DDL on live servers, statement by statement; what the servers did is recorded and compared on machines without them.
+
+Scripts made at random (scripts.py) are the widest oracle there is here: GPCATALOG_TEST_SEEDS=100-120 tries others.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from tests.effects import test_live as written
+from tests.effects.live import Result, replay, run
+from tests.effects.scripts import ScriptMaker
+from tests.effects.test_dependents import SCRIPT
+from tests.recorded import Recording, read, recorded
+
+STATEMENTS = 1500  # of a script made at random; the server refuses about half
+SEEDS = (1, 2)
+UNKNOWN = 0.2  # share of accepted statements of such a script whose effect may be unknown
+SERVERS = {"gp6_dsn": "gp6", "gp7_dsn": "gp7", "pg_dsn": "pg15", "pgnew_dsn": "pg18"}
+_WRITTEN = {
+    "gp6": (written.BOTH_GREENPLUMS, written.SIX),
+    "gp7": (written.BOTH_GREENPLUMS, written.SEVEN, written.MODERN),
+    "pg15": (written.MODERN, written.ALONE),
+    "pg18": (written.MODERN, written.ALONE, written.NEWER),
+}
+
+
+def seeds() -> list[int]:
+    """Those of every run, or a range that was asked for."""
+    asked = os.environ.get("GPCATALOG_TEST_SEEDS", "")
+    first, _, last = asked.partition("-")
+    return list(range(int(first), int(last or first) + 1)) if asked else list(SEEDS)
+
+
+def scripts(server: str) -> dict[str, str]:
+    """Text of each script by its name."""
+    found = {
+        "written": "".join((written.EVERYWHERE, *_WRITTEN[server])),
+        "dropped along": SCRIPT,
+    }
+    return found | {f"made {n}": ScriptMaker(server, n).script(STATEMENTS) for n in seeds()}
+
+
+def banner(dsn: str) -> str:
+    with psycopg.connect(dsn) as conn:
+        row = conn.execute("SELECT pg_catalog.version()").fetchone()
+    return str(row[0]) if row else ""
+
+
+def judge(name: str, result: Result) -> None:
+    print(result.line(name))
+    assert result.wrong == [], name
+    assert result.unread == [], name
+    assert result.equal >= 60, name
+    if name.startswith("made"):
+        assert len(result.unknown) <= UNKNOWN * result.accepted, name
+
+
+@pytest.mark.parametrize("fixture", list(SERVERS))
+def test_scripts(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    dsn, server = request.getfixturevalue(fixture), SERVERS[fixture]
+    recording = None
+    for name, text in scripts(server).items():
+        file = tmp_path / "script.sql"
+        file.write_text(text)
+        recording = recording or Recording("scripts", server, banner(dsn))
+        recording.add({"script": name})
+        judge(name, run(dsn, file, recording))
+    assert recording is not None
+    if not os.environ.get("GPCATALOG_TEST_SEEDS"):
+        recording.save()
+
+
+@pytest.mark.parametrize("path", recorded("scripts"), ids=lambda p: p.stem)
+def test_scripts_did_what_is_predicted(path: Path) -> None:
+    """Needs no server: what the last recording's server did."""
+    server = path.stem.rpartition("_")[2]
+    runs: dict[str, list[dict[str, Any]]] = {}
+    for entry in read(path):
+        if "script" in entry:
+            now = runs.setdefault(entry["script"], [])
+        else:
+            now.append(entry)
+    assert {"written", "dropped along"} < runs.keys()
+    for name, entries in runs.items():
+        judge(name, replay(entries, server))
