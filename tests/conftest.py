@@ -34,9 +34,8 @@ _SERVER = re.compile(r"(gp6|gp7|pg(?:new|\d\d)?)(?:_\w+|\w*_(?:dsn|server|cluste
 
 @pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the groups in a hook of the same name
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """With several workers, tests of one Greenplum go to one of them, so that no cluster is started twice.
-
-    A PostgreSQL starts in seconds: every worker has its own, and tests of one file on one server stay together.
+    """Mark what needs a server, which the fixtures tell. With several workers, tests of one Greenplum go to one of them, so that no
+    cluster is started twice; a PostgreSQL starts in seconds: every worker has its own, and tests of one file on one server stay together.
     """
     for item in items:
         words = [
@@ -47,6 +46,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if servers:
             group = servers[0] if servers[0] in ("gp6", "gp7") else f"{item.path.stem}-{servers[0]}"
             item.add_marker(pytest.mark.xdist_group(group))
+        names = {*servers, *({"pg"} if "own_server" in words else ())}
+        for family in sorted({"greenplum" if n.startswith("gp") else "postgres" for n in names}):
+            item.add_marker(family)
 
 
 def missing(what: str, how: str) -> None:

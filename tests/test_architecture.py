@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -171,3 +172,26 @@ def long_functions(file: Path) -> Iterator[str]:
 @pytest.mark.parametrize("file", FILES, ids=lambda f: str(f.relative_to(PACKAGE)))
 def test_no_function_is_too_long(file: Path) -> None:
     assert list(long_functions(file)) == []
+
+
+@pytest.mark.parametrize(
+    "registry", ["audit/rules", "check/rules", "migration/steps", "effects/handlers"]
+)
+def test_what_registers_itself_is_imported(registry: str) -> None:
+    """A module whose import was forgotten would do nothing, and nobody would notice."""
+    folder = PACKAGE / registry
+    tree = ast.parse((folder / "__init__.py").read_text())
+    package = "gpcatalog." + registry.replace("/", ".")
+    named = {
+        name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module == package
+        for name in (alias.name for alias in node.names)
+    }
+    registering = {
+        f.stem
+        for f in folder.glob("*.py")
+        if re.search(r"^@(?:rule|handles|acts)\(|^(?:registry\.)?register\(", f.read_text(), re.M)
+    }
+    assert len(registering) >= 5
+    assert registering <= named

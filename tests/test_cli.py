@@ -481,7 +481,7 @@ def test_fail_on_and_only() -> None:
 
 
 def test_the_fixture_prints_as_recorded(request: pytest.FixtureRequest) -> None:
-    """The Greenplum 6 picture, offline; GPCATALOG_UPDATE=1 writes it anew."""
+    """The Greenplum 6 picture, offline; GPCATALOG_TEST_UPDATE=1 writes it anew."""
     golden = FIXTURE.with_suffix(".txt")
     said = run("audit", "--snapshot", str(FIXTURE))
     assert said.returncode == 0, said.stderr

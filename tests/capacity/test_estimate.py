@@ -301,22 +301,18 @@ def _equal(
         assert chosen["segment_files"]["empty"] == rows.get("files", 0)
 
 
-@pytest.mark.greenplum
 def test_live_table_of_greenplum_6(gp6_dsn: str) -> None:
     check(gp6_dsn)
 
 
-@pytest.mark.greenplum
 def test_live_table_of_greenplum_7(gp7_dsn: str) -> None:
     check(gp7_dsn)
 
 
-@pytest.mark.postgres
 def test_live_table_of_postgresql_15(pg_dsn: str) -> None:
     check(pg_dsn)
 
 
-@pytest.mark.postgres
 def test_live_table_of_the_newest_postgresql(pgnew_dsn: str) -> None:
     check(pgnew_dsn)
 

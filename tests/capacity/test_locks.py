@@ -120,21 +120,17 @@ def test_locks_equal_what_was_counted(path: Path) -> None:
         )
 
 
-@pytest.mark.greenplum
 def test_locks_of_greenplum_6(gp6_dsn: str) -> None:
     check(gp6_dsn)
 
 
-@pytest.mark.greenplum
 def test_locks_of_greenplum_7(gp7_dsn: str) -> None:
     check(gp7_dsn)
 
 
-@pytest.mark.postgres
 def test_locks_of_postgresql_15(pg_dsn: str) -> None:
     check(pg_dsn)
 
 
-@pytest.mark.postgres
 def test_locks_of_the_newest_postgresql(pgnew_dsn: str) -> None:
     check(pgnew_dsn)

@@ -523,21 +523,17 @@ def test_model_equals_what_was_counted(path: Path) -> None:
             assert found == one["counted"], f"{gen.name} {name}, {state}, content {content}"
 
 
-@pytest.mark.greenplum
 def test_model_equals_greenplum_6(gp6_dsn: str) -> None:
     check(gp6_dsn)
 
 
-@pytest.mark.greenplum
 def test_model_equals_greenplum_7(gp7_dsn: str) -> None:
     check(gp7_dsn)
 
 
-@pytest.mark.postgres
 def test_model_equals_postgresql_15(pg_dsn: str) -> None:
     check(pg_dsn)
 
 
-@pytest.mark.postgres
 def test_model_equals_the_newest_postgresql(pgnew_dsn: str) -> None:
     check(pgnew_dsn)

@@ -84,22 +84,18 @@ def _split(types: str) -> list[str]:
     return [x.strip() for x in found]
 
 
-@pytest.mark.greenplum
 def test_rule_on_greenplum_6(gp6_dsn: str) -> None:
     check(gp6_dsn)
 
 
-@pytest.mark.greenplum
 def test_rule_on_greenplum_7(gp7_dsn: str) -> None:
     check(gp7_dsn)
 
 
-@pytest.mark.postgres
 def test_rule_on_postgresql_15(pg_dsn: str) -> None:
     check(pg_dsn)
 
 
-@pytest.mark.postgres
 def test_rule_on_the_newest_postgresql(pgnew_dsn: str) -> None:
     check(pgnew_dsn)
 

@@ -129,12 +129,10 @@ def test_grammar_is_what_was_seen(path: Path) -> None:
     assert len(problems) <= len(entries) // 500, "\n".join(problems[:10])
 
 
-@pytest.mark.greenplum
 def test_greenplum_6(gp6_dsn: str) -> None:
     check(gp6_dsn, "gp6")
 
 
-@pytest.mark.greenplum
 def test_greenplum_7(gp7_dsn: str) -> None:
     check(gp7_dsn, "gp7")
 
@@ -150,13 +148,11 @@ def keywords_of(dsn: str, server: str) -> None:
     }
 
 
-@pytest.mark.postgres
 def test_postgresql_15(pg_dsn: str) -> None:
     check(pg_dsn, "pg15")
     keywords_of(pg_dsn, "pg15")
 
 
-@pytest.mark.postgres
 def test_newest_postgresql(pgnew_dsn: str) -> None:
     check(pgnew_dsn, "pg18")
     keywords_of(pgnew_dsn, "pg18")

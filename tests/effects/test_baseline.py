@@ -124,7 +124,6 @@ def compare(dsn: str, tmp_path: Path, before: str, change: str) -> None:
     assert compared >= 10
 
 
-@pytest.mark.greenplum
 def test_greenplum_6(gp6_dsn: str, tmp_path: Path) -> None:
     columnar = "WITH (appendonly=true, orientation=column)"
     compare(
@@ -135,7 +134,6 @@ def test_greenplum_6(gp6_dsn: str, tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.greenplum
 def test_greenplum_7(gp7_dsn: str, tmp_path: Path) -> None:
     columnar = "WITH (appendonly=true, orientation=column)"
     compare(
@@ -146,12 +144,10 @@ def test_greenplum_7(gp7_dsn: str, tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.postgres
 def test_postgresql_15(pg_dsn: str, tmp_path: Path) -> None:
     compare(pg_dsn, tmp_path, MODERN_BEFORE, MODERN_CHANGE)
 
 
-@pytest.mark.postgres
 def test_shares_of_limits(pg_dsn: str, tmp_path: Path) -> None:
     """Budgets hold what is there and the change together; lock slots are the server's own."""
     with own_database(pg_dsn, "gpcatalog_baseline") as live:
@@ -250,7 +246,6 @@ def every(dsn: str, tmp_path: Path, *texts: str) -> dict[str, int]:
     return dict(Counter(said for _, _, said in found.unknown))
 
 
-@pytest.mark.greenplum
 def test_every_object_of_greenplum_6(gp6_dsn: str, tmp_path: Path) -> None:
     unknown = every(
         gp6_dsn,
@@ -261,12 +256,10 @@ def test_every_object_of_greenplum_6(gp6_dsn: str, tmp_path: Path) -> None:
     assert unknown == {"views dropped by CASCADE": 2}
 
 
-@pytest.mark.greenplum
 def test_every_object_of_greenplum_7(gp7_dsn: str, tmp_path: Path) -> None:
     assert every(gp7_dsn, tmp_path, ANY, CLASSIC) == {"views dropped by CASCADE": 2}
 
 
-@pytest.mark.postgres
 def test_every_object_of_postgresql_15(pg_dsn: str, tmp_path: Path) -> None:
     assert every(pg_dsn, tmp_path, ANY, MODERN) == {
         "views dropped by CASCADE": 2,
@@ -274,7 +267,6 @@ def test_every_object_of_postgresql_15(pg_dsn: str, tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.postgres
 def test_every_object_of_postgresql_18(pgnew_dsn: str, tmp_path: Path) -> None:
     assert every(pgnew_dsn, tmp_path, ANY, MODERN) == {
         "views dropped by CASCADE": 2,
@@ -282,7 +274,6 @@ def test_every_object_of_postgresql_18(pgnew_dsn: str, tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.postgres
 def test_locks_on_live_tables(pg_dsn: str, tmp_path: Path) -> None:
     """What is locked, how large it is, and for how long: a rewrite of all of it takes longer than its bytes at the assumed rate."""
     with own_database(pg_dsn, "gpcatalog_baseline") as live:
@@ -388,7 +379,6 @@ SCRIPTS = [
 ]
 
 
-@pytest.mark.postgres
 @pytest.mark.parametrize("fixture", ["pg_dsn", "pgnew_dsn"])
 def test_scripts(fixture: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     """What a statement does to the schema state: no later prediction that says it is complete is wrong."""

@@ -496,21 +496,17 @@ def test_predictions_equal_what_was_counted(path: Path) -> None:
                 assert wrong_names(edition, sql, said, set(new)) == []
 
 
-@pytest.mark.greenplum
 def test_greenplum_6(gp6_dsn: str) -> None:
     check(gp6_dsn, 300)
 
 
-@pytest.mark.greenplum
 def test_greenplum_7(gp7_dsn: str) -> None:
     check(gp7_dsn, 300)
 
 
-@pytest.mark.postgres
 def test_postgresql_15(pg_dsn: str) -> None:
     check(pg_dsn, 30)
 
 
-@pytest.mark.postgres
 def test_newest_postgresql(pgnew_dsn: str) -> None:
     check(pgnew_dsn, 30)

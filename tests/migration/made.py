@@ -13,7 +13,7 @@ import psycopg
 
 from gpcatalog.commands import migrate as command
 from gpcatalog.migration.request import Request
-from gpcatalog.planner import planning, policy
+from gpcatalog.planner import plan_file, planning, policy
 from gpcatalog.planner.plan import Plan
 from gpcatalog.probes.collect import collect
 from gpcatalog.probes.connection import connect
@@ -37,16 +37,21 @@ storage = "keep"
 
 
 def plan_of(dsn: str, rules: str = EAGER) -> Plan:
-    """Snapshot and plan of a database."""
+    """Snapshot and plan of a database, the plan as its file has it."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "policy.toml"
         file.write_text(rules)
         with connect(dsn) as session:
             path = collect(session, Path(folder) / "now.gpcatalog", lambda _: None)
         with Snapshot(path) as snapshot:
-            return planning.make(
+            planned = planning.make(
                 snapshot, policy.read(file), planning.Request(policy.read(file).limits)
-            ).full()
+            )
+            pieces: list[str] = []
+            plan_file.write(planned.plan, planned.tables(), pieces.append)
+    read = plan_file.read("".join(pieces))
+    assert read == planned.full()
+    return read
 
 
 @dataclass

@@ -9,6 +9,7 @@ import pytest
 from gpcatalog.migration import steps
 from gpcatalog.migration.steps import registry
 from gpcatalog.planner import operations as op
+from gpcatalog.planner import plan_file
 
 MAKERS = ("pg_partman", "every", "template")  # as the docstring of Reconfigure lists them
 
@@ -19,6 +20,11 @@ def test_every_step_has_a_handler() -> None:
     assert steps.kinds() == expected
     assert op.Reconfigure.__doc__ is not None
     assert all(f'"{maker}"' in op.Reconfigure.__doc__ for maker in MAKERS)
+
+
+def test_every_step_has_a_line_in_plan_files() -> None:
+    assert set(plan_file._LINES) == set(typing.get_args(op.AnyStep))
+    assert set(plan_file._LINES.values()) == set(typing.get_args(plan_file.AnyLine))
 
 
 def test_two_handlers_are_an_error() -> None:

@@ -93,12 +93,10 @@ def check_greenplum(tables: dict[str, TablePlan], classic: bool) -> None:
     assert {leaf.storage for leaf in mixed[0].leaves} == {"ao_column"}
 
 
-@pytest.mark.greenplum
 def test_greenplum_6(gp6: tuple[str, Snapshot]) -> None:
     check_greenplum(planned(gp6[1], grains={"month": 60}, empty="keep"), True)
 
 
-@pytest.mark.greenplum
 def test_greenplum_7(gp7: tuple[str, Snapshot]) -> None:
     check_greenplum(planned(gp7[1], grains={"month": 60}, empty="keep"), False)
 
@@ -118,7 +116,6 @@ def _rows(dsn: str) -> int:
     return sum(int(live.value(dsn, statement)) for statement in each)
 
 
-@pytest.mark.greenplum
 @pytest.mark.parametrize("generation", ["gp6", "gp7"])
 def test_promised_rows_are_there(generation: str, request: pytest.FixtureRequest) -> None:
     """One planned merge of numbers done by hand: catalog rows on a segment fall by exactly what the plan says."""
@@ -151,7 +148,6 @@ def test_promised_rows_are_there(generation: str, request: pytest.FixtureRequest
     )
 
 
-@pytest.mark.postgres
 def test_postgres(pg: tuple[str, Snapshot]) -> None:
     tables = planned(pg[1], grains={"month": 60}, empty="keep")
 
@@ -235,22 +231,18 @@ def check_policy(
     assert "Not done though the policy asks for it" in tight.replace("\n", " ")
 
 
-@pytest.mark.greenplum
 def test_what_a_policy_asks_for_on_greenplum_6(gp6: tuple[str, Snapshot], tmp_path: Path) -> None:
     check_policy(gp6[1], tmp_path, True, classic=True)
 
 
-@pytest.mark.greenplum
 def test_what_a_policy_asks_for_on_greenplum_7(gp7: tuple[str, Snapshot], tmp_path: Path) -> None:
     check_policy(gp7[1], tmp_path, True)
 
 
-@pytest.mark.postgres
 def test_what_a_policy_asks_for_on_postgres(pg: tuple[str, Snapshot], tmp_path: Path) -> None:
     check_policy(pg[1], tmp_path, False)
 
 
-@pytest.mark.postgres
 @pytest.mark.parametrize("fixture", ["pg_dsn", "pgnew_dsn"])
 def test_pg_partman_follows_the_grain(
     fixture: str, request: pytest.FixtureRequest, tmp_path: Path
@@ -331,8 +323,8 @@ def test_unknown_dependents_are_not_none(pg_dsn: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "fixture",
     [
-        pytest.param("gp7_dsn", marks=pytest.mark.greenplum),
-        pytest.param("pg_dsn", marks=pytest.mark.postgres),
+        "gp7_dsn",
+        "pg_dsn",
     ],
 )
 def test_partitions_that_are_partitioned_and_have_none(

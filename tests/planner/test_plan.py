@@ -8,7 +8,7 @@ import os
 import re
 from datetime import date, timedelta
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 import msgspec
 import pytest
@@ -23,6 +23,7 @@ from gpcatalog.emit import plan_text
 from gpcatalog.errors import CatalogError
 from gpcatalog.lab import synthetic
 from gpcatalog.model.bounds import Family, interval, parse
+from gpcatalog.planner import operations as op
 from gpcatalog.planner import plan_file, planning, policy
 from gpcatalog.planner.operations import (
     Convert,
@@ -348,7 +349,8 @@ def test_a_plan_file_is_read_as_it_was_made() -> None:
         plan_file.write(planned.plan, planned.tables(), pieces.append)
         assert plan_file.read("".join(pieces)) == planned.full()
         kinds |= {type(step).__name__ for table in planned.full().tables for step in table.steps}
-    assert kinds >= {"Merge", "DropEmpty", "Unpartition", "Flatten", "Externalise"}
+    # the others need what a made snapshot does not have: tests/migration writes and reads those
+    assert kinds >= {kind.__name__ for kind in get_args(op.AnyStep)} - {"Convert", "Reconfigure"}
 
 
 @pytest.mark.parametrize(
