@@ -1,0 +1,49 @@
+"""Which value classes can be changed after they are made, and which take their fields by name alone: a list that changes on purpose.
+
+WRITE_GOLDEN=1 pytest tests/test_value_classes.py    writes value_classes.txt anew
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import inspect
+import os
+import pkgutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+import gpcatalog
+
+GOLDEN = Path(__file__).with_suffix("").with_name("value_classes.txt")
+
+
+def classes() -> Iterator[tuple[str, type]]:
+    for module in pkgutil.walk_packages(gpcatalog.__path__, "gpcatalog."):
+        if not module.name.endswith("__main__"):
+            for name, found in vars(importlib.import_module(module.name)).items():
+                if inspect.isclass(found) and found.__module__ == module.name:
+                    yield f"{module.name.removeprefix('gpcatalog.')}.{name}", found
+
+
+def told(found: type) -> str | None:
+    """What can be done with it; None if it is no value class."""
+    if issubclass(found, msgspec.Struct):
+        frozen = found.__struct_config__.frozen
+    elif dataclasses.is_dataclass(found):
+        frozen = found.__dataclass_params__.frozen  # type: ignore[attr-defined]
+    else:
+        return None
+    kinds = {p.kind for p in inspect.signature(found).parameters.values()}
+    by_name = inspect.Parameter.POSITIONAL_OR_KEYWORD not in kinds
+    return ("" if frozen else " changes") + (" fields by name" if by_name else "")
+
+
+def test_value_classes() -> None:
+    lines = sorted(f"{name}:{text}" for name, c in classes() if (text := told(c)) is not None)
+    assert len(lines) > 200
+    if os.environ.get("WRITE_GOLDEN"):
+        GOLDEN.write_text("\n".join(lines) + "\n")
+    assert "\n".join(lines) + "\n" == GOLDEN.read_text()
