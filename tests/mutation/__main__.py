@@ -32,12 +32,33 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 # the tests of each package, without those that need Greenplum
 TESTS = {
-    "capacity": ("tests/capacity", "tests/effects/test_matrix.py", "tests/test_doctests.py"),
-    "effects": ("tests/effects", "tests/check", "tests/test_doctests.py"),
-    "audit": ("tests/audit", "tests/report", "tests/test_doctests.py"),
-    "planner": ("tests/planner", "tests/test_doctests.py"),
-    "migration": ("tests/migration", "tests/test_doctests.py"),
-    "store": ("tests/store", "tests/growth", "tests/test_doctests.py"),
+    "capacity": (
+        "tests/capacity",
+        "tests/effects/test_matrix.py",
+        "tests/test_doctests.py",
+        "tests/test_value_classes.py",
+    ),
+    "effects": (
+        "tests/effects",
+        "tests/check",
+        "tests/test_doctests.py",
+        "tests/test_value_classes.py",
+    ),
+    "audit": (
+        "tests/audit",
+        "tests/report",
+        "tests/test_doctests.py",
+        "tests/test_value_classes.py",
+    ),
+    "planner": ("tests/planner", "tests/test_doctests.py", "tests/test_value_classes.py"),
+    "migration": ("tests/migration", "tests/test_doctests.py", "tests/test_value_classes.py"),
+    "store": (
+        "tests/store",
+        "tests/growth",
+        "tests/hostile/test_snapshot_files.py",
+        "tests/test_doctests.py",
+        "tests/test_value_classes.py",
+    ),
 }
 LIMIT = 900  # seconds for the tests of one change
 PYTEST = ("-m", "pytest", "-q", "-x", "-n", "0", "-p", "no:cacheprovider", "-m", "not greenplum")
