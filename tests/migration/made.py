@@ -49,9 +49,9 @@ def plan_of(dsn: str, rules: str = EAGER) -> Plan:
             )
             pieces: list[str] = []
             plan_file.write(planned.plan, planned.tables(), pieces.append)
-    read = plan_file.read("".join(pieces))
-    assert read == planned.full()
-    return read
+            read = plan_file.read("".join(pieces))
+            assert read == planned.full()
+            return read
 
 
 @dataclass
