@@ -18,6 +18,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -59,6 +60,8 @@ class Result:
     # accepted by the server, not by the grammar
     unread: list[tuple[str, str, str]] = field(default_factory=list)
     refusals: list[str] = field(default_factory=list)
+    # predictions of statements that the server accepted
+    said: list[str] = field(default_factory=list)
 
     @property
     def accepted(self) -> int:
@@ -208,8 +211,36 @@ def off(found: Observation, wanted: Figures) -> dict[str, tuple[int, int]]:
     return differences
 
 
+def described(effect: Effect, edition: Edition) -> str:
+    """All that a prediction says, on one line; rows of other catalogs than the two as a checksum."""
+    words = [effect.verb or "nothing", effect.table.title if effect.table is not None else ""]
+    for instance in Instance:
+        rows = effect.rows(edition, instance)
+        named = [f"{catalog[3:]}{rows.pop(catalog):+}" for catalog in CATALOGS if catalog in rows]
+        rest = zlib.crc32(repr(sorted(rows.items())).encode()) if rows else 0
+        files = [
+            effect.files(edition, filled=filled, instance=instance) for filled in (False, True)
+        ]
+        words.append(
+            f"{instance.value}: {' '.join(named)} {rest:x} files {files[0]:+}/{files[1]:+},"
+        )
+    words.append(
+        f"leaves +{effect.leaves_made}-{effect.leaves_gone} locks {effect.relations_locked}"
+    )
+    words += ["exclusive"] * effect.exclusive + ["rewritten"] * effect.rewritten
+    words += [f"may exist: {sorted(effect.may_exist)}"] * bool(effect.may_exist)
+    words += [f"{len(effect.parts)} parts"] * bool(effect.parts)
+    words += [f"minor: {sorted(set(effect.minor))}"] * bool(effect.minor)
+    words += [f"unknown: {effect.unknown}"] * bool(effect.unknown)
+    return " ".join(" ".join(words).split())
+
+
 def compare(
-    found: Observation, statement: Statement, state: SchemaState, edition: Edition, result: Result
+    found: Observation,
+    statement: Statement,
+    state: SchemaState,
+    edition: Edition,
+    result: Result,
 ) -> None:
     """Predict what a statement does and compare it with what a server did."""
     place = (str(statement.place), " ".join(statement.text.split())[:300])
@@ -234,6 +265,7 @@ def compare(
         for instance in (Instance[name.upper()] for name in found.made)
     }
     differences = off(found, wanted)
+    result.said.append(described(effect, edition))
     ends = found.inside and statement.words[0] in ("commit", "end", "rollback", "abort")
     if effect.unknown:
         result.unknown.append((*place, "; ".join(effect.unknown)))

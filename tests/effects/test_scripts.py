@@ -18,6 +18,7 @@ from tests.effects.scripts import ScriptMaker
 from tests.effects.test_dependents import SCRIPT
 from tests.recorded import Recording, read, recorded
 
+GOLDEN = Path(__file__).parent / "golden"
 STATEMENTS = 1500  # of a script made at random; the server refuses about half
 SEEDS = (1, 2)
 UNKNOWN = 0.2  # share of accepted statements of such a script whose effect may be unknown
@@ -78,7 +79,7 @@ def test_scripts(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -
 
 @pytest.mark.parametrize("path", recorded("scripts"), ids=lambda p: p.stem)
 def test_scripts_did_what_is_predicted(path: Path) -> None:
-    """Needs no server: what the last recording's server did."""
+    """Needs no server: what the last recording's server did, and all that predictions say (WRITE_GOLDEN=1 writes it anew)."""
     server = path.stem.rpartition("_")[2]
     runs: dict[str, list[dict[str, Any]]] = {}
     for entry in read(path):
@@ -87,5 +88,13 @@ def test_scripts_did_what_is_predicted(path: Path) -> None:
         else:
             now.append(entry)
     assert {"written", "dropped along"} < runs.keys()
+    said = []
     for name, entries in runs.items():
-        judge(name, replay(entries, server))
+        result = replay(entries, server)
+        judge(name, result)
+        said += [f"script {name}", *result.said]
+    golden = GOLDEN / f"scripts_{server}.txt"
+    if os.environ.get("WRITE_GOLDEN"):
+        golden.parent.mkdir(exist_ok=True)
+        golden.write_text("\n".join(said) + "\n")
+    assert said == golden.read_text().splitlines()
