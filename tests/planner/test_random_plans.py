@@ -1,0 +1,75 @@
+"""Whole plan files of tables and policies made at random, compared with files: nothing of a plan changes unnoticed.
+
+That plans keep what they promise is tried on thousands of others (test_plan.py); here stands what they are.
+WRITE_GOLDEN=1 pytest tests/planner/test_random_plans.py    writes them anew; look at the difference before you commit it
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, cast
+
+import pytest
+
+from gpcatalog.emit import plan_text
+from gpcatalog.errors import CatalogError
+from gpcatalog.planner import plan_file, planning
+from gpcatalog.planner.planning import Request
+from gpcatalog.store.snapshot import Snapshot
+from tests.planner.random_plans import PlanMaker
+from tests.planner.test_plan import check_plan, golden, rendered
+
+SEEDS = 14
+
+
+def lines(text: str) -> str:
+    """A plan file with a table on a line, and a step on a line."""
+    plan = json.loads(text)
+    tables = plan.pop("tables")
+    del plan["made_at"], plan["gpcatalog_version"]
+    found = [f"{key}: {json.dumps(value)}" for key, value in plan.items()]
+    for table in tables:
+        steps = table.pop("steps", [])
+        found.append(f"table: {json.dumps(rounded(table))}")
+        found += [f"  step: {json.dumps(rounded(step))}" for step in steps]
+    return "\n".join(found) + "\n"
+
+
+def rounded(value: Any) -> Any:
+    """Floating point numbers with 12 digits: the last ones are the processor's."""
+    if isinstance(value, float):
+        return float(f"{value:.12g}")
+    if isinstance(value, dict):
+        return {key: rounded(one) for key, one in value.items()}
+    return [rounded(one) for one in value] if isinstance(value, list) else value
+
+
+@pytest.mark.parametrize("generation", ["gp6", "gp7", "pg15"])
+def test_plans(generation: str) -> None:
+    said = []
+    kinds: set[str] = set()
+    for seed in range(SEEDS):
+        make = PlanMaker(generation, seed)
+        snapshot, rules, limits = make.snapshot(), make.policy(), make.limits()
+        said.append(f"== seed {seed}\n")
+        try:
+            planned = planning.make(cast(Snapshot, snapshot), rules, Request(limits))
+        except CatalogError as e:
+            said.append(f"{e.exit_code} {e.message}\n{e.hint}\n")
+            continue
+        check_plan(planned.full(), snapshot)
+        pieces: list[str] = []
+        plan_file.write(planned.plan, planned.tables(), pieces.append)
+        said.append(lines("".join(pieces)))
+        said.append(
+            rendered(
+                lambda out, planned=planned: plan_text.show(  # type: ignore[misc]
+                    planned.plan, planned.table_plans, planned.left(), planned.losses(), out
+                )
+            )
+        )
+        kinds |= {step.operation for table in planned.full().tables for step in table.steps}
+        snapshot.close()
+    assert {"merge", "drop-empty"} <= kinds, kinds
+
+    golden(f"random_{generation}.txt", "".join(said))
