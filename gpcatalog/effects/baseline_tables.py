@@ -183,8 +183,12 @@ class TableReader:
         for name, kind, typmod, not_null, default, local, sequences, plain, generated in (
             told.columns or ()
         ):
-            serial = "identity" if "identity" in sequences else sequences.split(",")[0]
-            if "," in sequences:
+            serial = (
+                "identity" if "identity" in sequences else sequences.split(",")[0].split(" ")[0]
+            )
+            # since PostgreSQL 15 a sequence is unlogged with its table, unless it was made by itself
+            odd = "otherwise stored" in sequences and self.edition.base >= 15
+            if "," in sequences or odd:
                 table.uncounted = f"sequences of {table.title}"
             table.columns.append(
                 Column(

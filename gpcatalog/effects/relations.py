@@ -124,6 +124,11 @@ class Partition:
         """Itself and everything below, to be changed apart."""
         return replace(self, children=[c.copy() for c in self.children])
 
+    @property
+    def is_leaf(self) -> bool:
+        """Whether it holds rows; one of a baseline may have a level below it and no partition yet."""
+        return not self.children and (self.leaf or not self.oid)
+
     def walk(self) -> Iterator[Partition]:
         """Itself and everything below."""
         yield self
@@ -278,7 +283,7 @@ class Table:
 
     def leaves(self) -> list[Partition]:
         """Partitions that hold rows."""
-        return [p for p in self.relations() if not p.children]
+        return [p for p in self.relations() if p.is_leaf]
 
     def needs_toast(self, edition: Edition) -> bool:
         """Whether it has a TOAST relation: its columns call for one, or did once."""
@@ -489,7 +494,7 @@ class Table:
         found = [
             (p.storage, self.is_unlogged(p))
             for p in self.relations()
-            if edition.classic or not p.children
+            if edition.classic or p.is_leaf
         ]
         if edition.classic or not self.partitioned:
             found.append((self.storage, self.unlogged))
@@ -524,7 +529,7 @@ def _numbers(parts: Sequence[Partition]) -> tuple[int, int]:
     for part in parts:
         for one in part.walk():
             relations += 1
-            leaves += not one.children
+            leaves += one.is_leaf
     return relations, leaves
 
 

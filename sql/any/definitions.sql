@@ -23,8 +23,10 @@ SELECT a.attrelid::int8 AS oid, 'columns' AS what, ''::text AS name,
   FROM pg_catalog.pg_attribute a
   LEFT JOIN pg_catalog.pg_type y ON y.oid = a.atttypid
   LEFT JOIN (SELECT d.refobjid, d.refobjsubid,
-                    pg_catalog.string_agg(CASE d.deptype WHEN 'i' THEN 'identity' ELSE 'serial' END, ',') AS sequences
+                    pg_catalog.string_agg(CASE d.deptype WHEN 'i' THEN 'identity' ELSE 'serial' END
+                                          || CASE WHEN q.relpersistence = o.relpersistence THEN '' ELSE ' otherwise stored' END, ',') AS sequences
                FROM pg_catalog.pg_depend d JOIN pg_catalog.pg_class q ON q.oid = d.objid AND q.relkind = 'S'
+               JOIN pg_catalog.pg_class o ON o.oid = d.refobjid
               WHERE d.refclassid = 'pg_catalog.pg_class'::pg_catalog.regclass AND d.refobjid IN ({oids}) AND d.refobjsubid > 0
                     AND d.classid = 'pg_catalog.pg_class'::pg_catalog.regclass AND d.deptype IN ('a', 'i')
               GROUP BY 1, 2) s ON s.refobjid = a.attrelid AND s.refobjsubid = a.attnum

@@ -102,7 +102,7 @@ def _rewritten_by_column(state: SchemaState, table: Table, effect: Effect, defau
     """
     edition = state.edition
     written = (Storage.AO_ROW, Storage.HEAP) if default and edition.classic else (Storage.AO_ROW,)
-    stored = [p for p in table.relations() if edition.classic or not p.children]
+    stored = [p for p in table.relations() if edition.classic or p.is_leaf]
     rows = sum(p.storage in written for p in stored)
     rows += table.storage in written and (edition.classic or not table.partitioned)
     indexes = len(table.indexes)

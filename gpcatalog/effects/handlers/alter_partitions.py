@@ -80,7 +80,7 @@ def _grow(
         effect.made += table.shapes_of(parts, state.edition, level + 1)
         _each(state, table, parts, effect, 1)
     effect.new_parts += parts
-    effect.leaves_made += sum(1 for p in parts for x in p.walk() if not x.children)
+    effect.leaves_made += sum(1 for p in parts for x in p.walk() if x.is_leaf)
     state.keep(table, parts)
 
 
@@ -123,7 +123,7 @@ def _shrink(
     if table.known:
         effect.gone += table.shapes_of([part], state.edition, level + 1)
         _each(state, table, [part], effect, -1)
-    effect.leaves_gone += sum(1 for p in part.walk() if not p.children)
+    effect.leaves_gone += sum(1 for p in part.walk() if p.is_leaf)
 
 
 def _target(
@@ -225,7 +225,7 @@ def _split_among(
         if named
         else next((p for p in siblings if p.default), None)
     )
-    if part is None or part.children:
+    if part is None or not part.is_leaf:
         effect.add_unknown("partition not identified")
         return
     into = action.args.get("into") or action.args.get("into_named")
@@ -277,7 +277,7 @@ def _exchange_with(
     """EXCHANGE: swap a partition and a table, with their storage, dropped columns and indexes."""
     other = state.find(action.args["table"])
     part = _target(state, table, siblings, action, level, effect)
-    if part is None or part.children:
+    if part is None or not part.is_leaf:
         effect.add_unknown("partition not identified")
         return
     if other is None or not other.known or not table.known:

@@ -80,6 +80,9 @@ def drop_schemas(state: SchemaState, tree: exp.Expression) -> Effect:
         if not cascades(tree):
             continue  # it fails unless the schema is empty
         state.read_schema(name)
+        for (place, part), root in state.leaf_of.items():
+            if place == name and root[0] not in inside and (place, part) not in state.tables:
+                effect.add_unknown(f"partition {part}, which belongs to {'.'.join(root)}")
         tables = [t for t in state.tables.values() if t.schema in inside and not t.temporary]
         tables += [
             t
