@@ -15,6 +15,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import psycopg
@@ -30,7 +31,18 @@ from gpcatalog.effects.effect import Effect
 from gpcatalog.probes.collect import collect
 from gpcatalog.probes.connection import connect
 from tests.capacity.live import Connection, own_database
-from tests.effects.live import _LEFT_OUT, FIGURES, Result, begin, figures_query, main, predicted
+from tests.effects.live import (
+    _LEFT_OUT,
+    FIGURES,
+    Result,
+    begin,
+    described,
+    figures_query,
+    main,
+    predicted,
+)
+from tests.probes.replay import Answers, RecordingSession, ReplaySession
+from tests.recorded import Recording
 
 _OWN = "n.nspname NOT IN ('pg_catalog', 'information_schema', 'gp_toolkit', 'pg_toast', 'pg_aoseg', 'pg_bitmapindex', 'pg_ext_aux')"
 
@@ -126,7 +138,7 @@ def _changes(conn: Connection, classic: bool, greenplum: bool) -> Iterator[str]:
         yield f"ALTER SCHEMA {schema} RENAME TO zz_schema"
 
 
-def run(dsn: str, file: Path) -> Result:
+def run(dsn: str, file: Path, recording: Recording | None = None) -> Result:
     """What one file leaves behind."""
     result = Result()
     with own_database(dsn, "gpcatalog_ddl_live") as live, tempfile.TemporaryDirectory() as folder:
@@ -141,12 +153,34 @@ def run(dsn: str, file: Path) -> Result:
         live.work.execute(b"RESET ALL")
         live.work.execute(b"RESET ROLE")
         begin(live)
+        answers = Answers()
         with connect(live.dsn) as session:
-            collect(session, Path(folder) / "now.gpcatalog")
+            collect(RecordingSession(session, answers), Path(folder) / "now.gpcatalog")
+        if recording is not None:
+            answers.add_to(recording, {})
         known = Baseline(Path(folder) / "now.gpcatalog")
         before = _counted(live.work, edition.classic)
         for text in list(_changes(live.work, edition.classic, edition.greenplum)):
-            _one(live.work, known, edition, text, before, result, file.name)
+            _one(live.work, known, edition, text, before, result, file.name, recording)
+    return result
+
+
+def replay(entries: list[Any], generation: str) -> Result:
+    """The same comparison with what was recorded; needs no server."""
+    result = Result()
+    (edition,) = editions(generation)
+    costs = cost_edition(edition)
+    ours = [entry for entry in entries if isinstance(entry, dict)]
+    answers = [entry for entry in entries if not isinstance(entry, dict)]
+    with tempfile.TemporaryDirectory() as folder:
+        file = collect(ReplaySession(Answers().load(answers)), Path(folder) / "now.gpcatalog")
+        known = Baseline(file)
+        for entry in ours:
+            (statement,) = statements(Source(entry["text"]), (edition,))
+            assert statement.tree is not None
+            effect = known.state(costs, ZoneInfo("UTC")).apply(statement.tree)
+            result.said.append(described(effect, costs))
+            _compare(effect, costs, Counter(entry["made"]), result, "", entry["text"])
     return result
 
 
@@ -158,6 +192,7 @@ def _one(
     before: Counter[str],
     result: Result,
     place: str,
+    recording: Recording | None,
 ) -> None:
     costs = cost_edition(edition)
     conn.execute(b"BEGIN")
@@ -177,23 +212,23 @@ def _one(
         result.unread.append((place, text, str(statement.fault.message if statement.fault else "")))
         return
     effect = known.state(costs, ZoneInfo("UTC")).apply(statement.tree)
-    _compare(effect, costs, before, after, result, place, text)
+    made = Counter({c: after[c] - before[c] for c in FIGURES if after[c] != before[c]})
+    if recording is not None:
+        recording.add({"text": text, "made": dict(made)})
+    _compare(effect, costs, made, result, place, text)
 
 
 def _compare(
     effect: Effect,
     costs: Edition,
-    before: Counter[str],
-    after: Counter[str],
+    made: Counter[str],
     result: Result,
     place: str,
     text: str,
 ) -> None:
-    """Add one statement to the result."""
+    """Add one statement to the result. made: what the server added."""
     wanted = predicted(effect, costs, Instance.COORDINATOR)
-    differences = {
-        c: (wanted[c], after[c] - before[c]) for c in FIGURES if wanted[c] != after[c] - before[c]
-    }
+    differences = {c: (wanted[c], made[c]) for c in FIGURES if wanted[c] != made[c]}
     if effect.unknown:
         result.unknown.append((place, text, "; ".join(effect.unknown)))
     elif differences:
@@ -226,9 +261,9 @@ def script(conn: Connection, known: Baseline, edition: Edition, text: str) -> Re
                 continue
             assert statement.tree is not None, statement.fault
             effect = state.apply(statement.tree, rolled_back=True)
-            _compare(
-                effect, costs, before, _counted(conn, edition.classic), result, "", statement.text
-            )
+            after = _counted(conn, edition.classic)
+            made = Counter({c: after[c] - before[c] for c in FIGURES})
+            _compare(effect, costs, made, result, "", statement.text)
     finally:
         conn.execute(b"ROLLBACK")
     return result
