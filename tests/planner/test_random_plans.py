@@ -19,7 +19,7 @@ from gpcatalog.store.snapshot import Snapshot
 from tests.planner.random_plans import PlanMaker
 from tests.planner.test_plan import check_plan, golden, rendered
 
-SEEDS = 14
+SEEDS = 24
 
 
 def lines(text: str) -> str:
