@@ -1,6 +1,6 @@
 """Which value classes can be changed after they are made, and which take their fields by name alone: a list that changes on purpose.
 
-WRITE_GOLDEN=1 pytest tests/test_value_classes.py    writes value_classes.txt anew
+GPCATALOG_TEST_UPDATE=1 pytest tests/test_value_classes.py    writes value_classes.txt anew
 """
 
 from __future__ import annotations
@@ -44,6 +44,6 @@ def told(found: type) -> str | None:
 def test_value_classes() -> None:
     lines = sorted(f"{name}:{text}" for name, c in classes() if (text := told(c)) is not None)
     assert len(lines) > 200
-    if os.environ.get("WRITE_GOLDEN"):
+    if os.environ.get("GPCATALOG_TEST_UPDATE"):
         GOLDEN.write_text("\n".join(lines) + "\n")
     assert "\n".join(lines) + "\n" == GOLDEN.read_text()

@@ -28,6 +28,7 @@ from gpcatalog.dialect.reader import Mismatch, Reader
 Matcher = Callable[[Reader, dict[str, Any]], bool]
 Rule = Callable[[Any], Any]
 
+_GUARD = re.compile(r"!*(?:gp|gp6|gp7|pg|v\d+)")  # as Edition.holds reads them
 _ITEM = re.compile(
     r"\s*(?:(?P<punct>'[^']+')|(?P<guard>@[!\w]+)|(?P<open>(?:(?P<mark>\w+):)?[\[(])|(?P<close>[\])])|(?P<bar>\|)"
     r"|(?P<word>[A-Z][A-Z_0-9]*)(?![\w:])|(?:(?P<label>\w+):)?(?P<ref>[a-z]\w*)(?P<rep>,[+*]|[+*])?)"
@@ -108,6 +109,8 @@ def _read_body(text: str, name: str) -> Choice:
             here.items.append(Word(found["punct"][1:-1]))
         elif found["guard"]:
             here.guard = found["guard"][1:]
+            if _GUARD.fullmatch(here.guard) is None:
+                raise SyntaxError(f"rule {name}: no such guard @{here.guard}")
         elif found["open"]:
             group = Choice([Sequence()], found["mark"] or "", found["open"].endswith("["))
             here.items.append(group)

@@ -1,6 +1,6 @@
 """What an audit says of the databases whose answers are recorded, as text, JSON and metrics: compared with files that were read by a person.
 
-WRITE_GOLDEN=1 pytest tests/audit/test_recorded.py    writes them anew; look at the difference before you commit it
+GPCATALOG_TEST_UPDATE=1 pytest tests/audit/test_recorded.py    writes them anew; look at the difference before you commit it
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def test_reports(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         assert result.exception is None or result.exit_code == 1, result.output
         found = compact(result.stdout) if suffix == "json" else result.stdout
         golden = GOLDEN / f"{path.stem.removeprefix('truth_')}.{suffix}"
-        if os.environ.get("WRITE_GOLDEN"):
+        if os.environ.get("GPCATALOG_TEST_UPDATE"):
             golden.parent.mkdir(exist_ok=True)
             golden.write_text(found)
         assert found == golden.read_text(), golden.name

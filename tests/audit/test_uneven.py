@@ -1,6 +1,6 @@
 """Every figure of a report, and every finding, on made snapshots: compared with files, so that a change of any of them is seen.
 
-WRITE_GOLDEN=1 pytest tests/audit/test_uneven.py    writes them anew; look at the difference before you commit it
+GPCATALOG_TEST_UPDATE=1 pytest tests/audit/test_uneven.py    writes them anew; look at the difference before you commit it
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ GOLDEN = Path(__file__).parent / "golden"
 
 def compare(name: str, text: str) -> None:
     golden = GOLDEN / name
-    if os.environ.get("WRITE_GOLDEN"):
+    if os.environ.get("GPCATALOG_TEST_UPDATE"):
         golden.write_text(text)
     assert text == golden.read_text(), name
 

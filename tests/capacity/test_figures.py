@@ -1,6 +1,6 @@
 """Every figure of the program, one a line: a figure that changes by accident shows here, next to its source.
 
-WRITE_GOLDEN=1 writes tests/capacity/golden/figures.txt anew; look at the difference, and at the source that it names.
+GPCATALOG_TEST_UPDATE=1 writes tests/capacity/golden/figures.txt anew; look at the difference, and at the source that it names.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def figures() -> str:
 
 def test_figures_are_those_that_were_reviewed() -> None:
     text = figures()
-    if os.environ.get("WRITE_GOLDEN"):
+    if os.environ.get("GPCATALOG_TEST_UPDATE"):
         GOLDEN.parent.mkdir(exist_ok=True)
         GOLDEN.write_text(text)
-    assert text == GOLDEN.read_text(), "WRITE_GOLDEN=1 writes the file anew"
+    assert text == GOLDEN.read_text(), "GPCATALOG_TEST_UPDATE=1 writes the file anew"

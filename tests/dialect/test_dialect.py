@@ -49,7 +49,7 @@ def test_corpus(file: Path, server: str) -> None:
         assert again == tree, written
         lines.append(f"{statement.place.line}: {outline(tree)}")
     golden = file.with_suffix(f".{server}.tree")
-    if os.environ.get("RECORD_CORPUS"):
+    if os.environ.get("GPCATALOG_TEST_UPDATE"):
         golden.write_text("\n".join(lines) + "\n")
     assert golden.read_text().splitlines() == lines
 

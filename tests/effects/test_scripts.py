@@ -81,7 +81,7 @@ def test_scripts(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -
 
 @pytest.mark.parametrize("path", recorded("scripts"), ids=lambda p: p.stem)
 def test_scripts_did_what_is_predicted(path: Path) -> None:
-    """Needs no server: what the last recording's server did, and all that predictions say (WRITE_GOLDEN=1 writes it anew)."""
+    """Needs no server: what the last recording's server did, and all that predictions say (GPCATALOG_TEST_UPDATE=1 writes it anew)."""
     server = path.stem.rpartition("_")[2]
     runs: dict[str, list[dict[str, Any]]] = {}
     for entry in read(path):
@@ -100,7 +100,7 @@ def test_scripts_did_what_is_predicted(path: Path) -> None:
 
 def unchanged(name: str, said: list[str]) -> None:
     golden = GOLDEN / f"{name}.txt"
-    if os.environ.get("WRITE_GOLDEN"):
+    if os.environ.get("GPCATALOG_TEST_UPDATE"):
         golden.parent.mkdir(exist_ok=True)
         golden.write_text("\n".join(said) + "\n")
     assert said == golden.read_text().splitlines()

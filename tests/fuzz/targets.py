@@ -7,6 +7,7 @@ them for hours, `test_targets.py` with the seeds saved under seeds/ (every input
 from __future__ import annotations
 
 import copy
+import importlib
 import io
 import json
 import random
@@ -24,6 +25,7 @@ import rich.console
 
 from gpcatalog.check import settings
 from gpcatalog.check.run import run as check_files
+from gpcatalog.commands.check import CheckFormat
 from gpcatalog.dialect import variables
 from gpcatalog.dialect.grammar import WORDS
 from gpcatalog.dialect.greenplum import Greenplum, editions, read_statement
@@ -33,11 +35,6 @@ from gpcatalog.dialect.version import Edition, edition
 from gpcatalog.effects import baseline, calendar
 from gpcatalog.emit import (
     audit_text,
-    check_github,
-    check_gitlab,
-    check_json,
-    check_junit,
-    check_sarif,
     check_text,
 )
 from gpcatalog.emit.metrics import exposition
@@ -172,8 +169,10 @@ def check(data: bytes) -> None:
     for found in report.findings:
         assert 1 <= found.line <= lines
         assert found.line <= found.end_line <= lines
-    for emitter in (check_github, check_gitlab, check_json, check_junit, check_sarif):
-        emitter.render(report)
+    for output_format in CheckFormat:
+        if output_format is not CheckFormat.TEXT:
+            emitter = importlib.import_module(f"gpcatalog.emit.check_{output_format.value}")
+            emitter.render(report)
     check_text.render(report, color=False, explain=True)
 
 

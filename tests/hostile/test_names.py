@@ -19,6 +19,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from psycopg.conninfo import make_conninfo
 from psycopg.sql import SQL, Identifier, Literal
 
+from gpcatalog.commands.check import CheckFormat
 from gpcatalog.model.names import cut
 from tests.report.test_report import Page
 
@@ -297,7 +298,7 @@ def leaves(evil: Evil) -> int:
         return int(row[0])
 
 
-@pytest.mark.parametrize("format", ["text", "json", "sarif", "github", "gitlab", "junit"])
+@pytest.mark.parametrize("format", [one.value for one in CheckFormat])
 def test_check(evil: Evil, tmp_path: Path, format: str) -> None:
     (tmp_path / "it's <evil>\x1b[31m\n::error::pwned.sql").write_text(
         ";\n".join(evil.statements) + ";\n"

@@ -60,7 +60,7 @@ TESTS = {
         "tests/test_value_classes.py",
     ),
 }
-LIMIT = 900  # seconds for the tests of one change
+LIMIT = 400  # seconds for the tests of one change
 PYTEST = ("-m", "pytest", "-q", "-x", "-n", "0", "-p", "no:cacheprovider", "-m", "not greenplum")
 _CONFIG = """
 [cosmic-ray]

@@ -207,11 +207,11 @@ def zoo() -> MadeSnapshot:
 
 def golden(name: str, text: str) -> None:
     file = GOLDEN / name
-    if os.environ.get("WRITE_GOLDEN"):
+    if os.environ.get("GPCATALOG_TEST_UPDATE"):
         GOLDEN.mkdir(exist_ok=True)
         file.write_text(text, encoding="utf-8")
     assert text == file.read_text(encoding="utf-8"), (
-        f"differs from {file.name}; WRITE_GOLDEN=1 rewrites it"
+        f"differs from {file.name}; GPCATALOG_TEST_UPDATE=1 rewrites it"
     )
 
 

@@ -1,7 +1,7 @@
 """Whole plan files of tables and policies made at random, compared with files: nothing of a plan changes unnoticed.
 
 That plans keep what they promise is tried on thousands of others (test_plan.py); here stands what they are.
-WRITE_GOLDEN=1 pytest tests/planner/test_random_plans.py    writes them anew; look at the difference before you commit it
+GPCATALOG_TEST_UPDATE=1 pytest tests/planner/test_random_plans.py    writes them anew; look at the difference before you commit it
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The format of snapshot files, as a list that changes on purpose, and what happens at each of its edges.
 
-WRITE_GOLDEN=1 pytest tests/store/test_format.py    writes the list anew; look at the difference: files that exist must stay readable
+GPCATALOG_TEST_UPDATE=1 pytest tests/store/test_format.py    writes the list anew; look at the difference: files that exist must stay readable
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def test_the_format(tmp_path: Path) -> None:
     lines += [packing.pack(columns_of("relation")), packing.unpack(columns_of("relation"), "t", keyed=True)]  # fmt: skip
     lines += [f"sealed: {name} = {value}" for name, value in snapshot._SEALED.items()]
     text = "\n".join(lines) + "\n"
-    if os.environ.get("WRITE_GOLDEN"):
+    if os.environ.get("GPCATALOG_TEST_UPDATE"):
         GOLDEN.write_text(text)
     assert text == GOLDEN.read_text()
 
