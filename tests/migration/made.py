@@ -19,6 +19,7 @@ from gpcatalog.probes.collect import collect
 from gpcatalog.probes.connection import connect
 from gpcatalog.services.migrations import write_migration
 from gpcatalog.store.snapshot import Snapshot
+from tests.migration import kept
 
 PSQL = "/usr/bin/psql" if Path("/usr/bin/psql").exists() else "psql"
 
@@ -116,8 +117,13 @@ def written(
     edit: bool = True,
 ) -> Written:
     """The files of a plan; locks are tried for briefly."""
-    with connect(dsn) as session:
+    with connect(dsn) as live:
+        place = kept.place(live.server.generation)
+        keeper = kept.Keeper(live, place) if place is not None else None
+        session = keeper.session if keeper is not None else live
         files, work, refused = write_migration(session, plan, request or Request(), count=count)
+        if keeper is not None:
+            keeper.keep(plan, request or Request(), count, files)
     command.write(folder, files)
     return Written(dsn, folder, sorted(files), refused, sum(len(w.forward) for w in work), work)
 

@@ -1,0 +1,105 @@
+"""Migrations that tests on live servers ran: the plan, what the server answered, and which files came of it.
+
+With GPCATALOG_TEST_RECORD=1 every test of the modules named here keeps its first migration in fixtures/recorded/migration/. The files
+were then run by the test on that server; machines without it see that the same plan and answers give the same files.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from gpcatalog.migration.request import Mode, Request, Runner
+from gpcatalog.planner import plan_file
+from gpcatalog.planner.plan import Plan
+from gpcatalog.probes.connection import Session
+from gpcatalog.services.migrations import write_migration
+from tests.probes.replay import Answers, RecordingSession, ReplaySession
+from tests.recorded import FOLDER
+
+KEPT = FOLDER / "migration"
+MODULES = (
+    "below",
+    "drop_convert",
+    "outside",
+    "partman",
+    "room",
+    "template",
+    "whole",
+    "zoo",
+)
+_TEST = re.compile(rf"tests/migration/test_({'|'.join(MODULES)})\.py::test_(\S+) ")
+
+_DONE: set[Path] = set()  # by this run: later migrations of a test are not kept
+
+
+def place(generation: str) -> Path | None:
+    """Where the running test keeps its migration; None where it does not, or has kept one."""
+    found = _TEST.match(os.environ.get("PYTEST_CURRENT_TEST", "").replace("@", " "))
+    if found is None or not os.environ.get("GPCATALOG_TEST_RECORD"):
+        return None
+    name = re.sub(r"\W+", "-", f"{found[1]}-{found[2]}").strip("-")
+    path = KEPT / f"{generation}_{name}.json"
+    return None if path in _DONE else path
+
+
+def checksums(files: dict[str, str], hidden: dict[str, str]) -> dict[str, str]:
+    """Of every file, without what is of the machine."""
+    found = {}
+    for name, text in sorted(files.items()):
+        for ours, instead in hidden.items():
+            text = text.replace(ours, instead)
+        found[name] = hashlib.sha256(text.encode()).hexdigest()[:16]
+    return found
+
+
+class Keeper:
+    """Keeps one migration."""
+
+    def __init__(self, live: Session, path: Path) -> None:
+        self.path, self.answers, self.live = path, Answers(), live
+        self.session = RecordingSession(live, self.answers)
+        self.hidden = {
+            live.target[key]: f"/{key}" for key in ("host", "port") if live.target.get(key)
+        }
+
+    def keep(self, plan: Plan, request: Request, count: bool, files: dict[str, str]) -> None:
+        answers: list[str] = []
+        for asked, found in sorted(self.answers.kept.items()):
+            for answer in found:
+                text = json.dumps([asked, answer])
+                for ours, instead in self.hidden.items():
+                    text = text.replace(json.dumps(ours)[1:-1], instead)
+                answers.append(text)
+        pieces: list[str] = []
+        plan_file.write(plan, plan.tables, pieces.append)
+        head = {
+            "server": str(self.live.facts["banner"]).split(" on ")[0].split(" (Debian")[0],
+            "recorded": f"{datetime.now(UTC):%Y-%m-%d}",
+            "request": asdict(request),
+            "count": count,
+            "files": checksums(files, self.hidden),
+            "plan": json.loads("".join(pieces)),
+        }
+        lines = [f'"{key}": {json.dumps(value, default=str)}' for key, value in head.items()]
+        lines.append('"answers": [\n' + ",\n".join(answers) + "\n]")
+        _DONE.add(self.path)
+        self.path.parent.mkdir(exist_ok=True)
+        self.path.write_text("{" + ",\n".join(lines) + "}\n", encoding="utf-8")
+
+
+def again(path: Path) -> tuple[dict[str, str], dict[str, str]]:
+    """Checksums of the files that the plan and the answers give now, and of those that were run."""
+    kept: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    told = kept["request"]
+    request = Request(**told | {"mode": Mode(told["mode"]), "runner": Runner(told["runner"])})
+    session = ReplaySession(Answers().load(kept["answers"]))
+    plan = plan_file.read(json.dumps(kept["plan"]))
+    files, _, _ = write_migration(session, plan, request, count=kept["count"])
+    return checksums(files, {}), kept["files"]

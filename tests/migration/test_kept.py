@@ -1,0 +1,23 @@
+"""Migrations that were run on live servers come out the same on machines without them (see kept.py)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.migration import kept
+
+FILES = sorted(kept.KEPT.glob("*.json"))
+
+
+def test_every_server_has_some() -> None:
+    servers = [path.name.split("_")[0] for path in FILES]
+    for server in ("gp6", "gp7", "pg15", "pg18"):
+        assert servers.count(server) >= 5, server
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
+def test_the_same_files(path: Path) -> None:
+    now, ran = kept.again(path)
+    assert now == ran
