@@ -139,7 +139,10 @@ def _totals(rows: Iterable[CatalogRow], snapshot: Snapshot) -> tuple[InstanceTot
     return tuple(out)
 
 
-def _census(snapshot: Snapshot) -> Census:
+def _census(snapshot: Snapshot) -> Census | None:
+    """The tables and partitions; None where they could not be read: none is not 0."""
+    if snapshot.unread("relations"):
+        return None
     if snapshot.header["grain"] != "leaf":
         return _census_from_roots(snapshot)
     counts = tuple(
@@ -200,17 +203,9 @@ def _assemble(
     per_root = [
         row["leaves"] for row in snapshot.rows("SELECT leaves FROM root_total WHERE kind = 'root'")
     ]
-    kinds = {
-        row["relkind"]: int(row["n"])
-        for row in snapshot.rows(
-            "SELECT relkind, sum(relations) AS n FROM class_count WHERE content = -1 GROUP BY"
-            " relkind ORDER BY relkind"
-        )
-    }
     leaves, plain = total("leaf"), total("table")
     return Census(
         counts=counts,
-        relations_by_kind=kinds,
         partitioned_tables=total("root"),
         leaves=leaves,
         leaves_ao_column=total("leaf", "ao_column"),
@@ -277,7 +272,9 @@ def _forecasts(
         ("pg_attribute rows an instance", "rows", None),
         ("catalog bytes of the largest instance", "bytes", None),
     ):
-        before, now = then[what], report_now[what]
+        before, now = then.get(what), report_now.get(what)
+        if before is None or now is None:
+            continue  # not read at one of both times
         rate = (now - before) / days
         left = (
             (limit.value - now) / rate
@@ -301,6 +298,7 @@ def _forecasts(
 
 
 def _figures(snapshot: Snapshot) -> dict[str, float]:
+    """Figures that are forecast, without those that could not be read."""
     metric = snapshot.one(
         "SELECT coalesce(sum(CASE WHEN kind = 'table' THEN 1 ELSE leaves END), 0) AS n FROM"
         " root_total"
@@ -312,12 +310,15 @@ def _figures(snapshot: Snapshot) -> dict[str, float]:
         "SELECT coalesce(max(b), 0) AS b FROM (SELECT sum(heap_bytes + toast_bytes + index_bytes)"
         " AS b FROM catalog GROUP BY content)"
     )["b"]
-    return {
-        "partitions": float(metric),
-        "pg_class rows an instance": float(max((c["r"] for c in counts), default=0)),
-        "pg_attribute rows an instance": float(max((c["a"] for c in counts), default=0)),
-        "catalog bytes of the largest instance": float(size),
-    }
+    found = {}
+    if not snapshot.unread("relations"):
+        found["partitions"] = float(metric)
+    if not snapshot.unread("class_counts", "segment_class_counts"):
+        found["pg_class rows an instance"] = float(max((c["r"] for c in counts), default=0))
+        found["pg_attribute rows an instance"] = float(max((c["a"] for c in counts), default=0))
+    if not snapshot.unread("catalog_sizes", "segment_catalog_sizes"):
+        found["catalog bytes of the largest instance"] = float(size)
+    return found
 
 
 def _instances(snapshot: Snapshot) -> tuple[Instance, ...]:
@@ -432,6 +433,13 @@ def build(snapshot: Snapshot, older: Snapshot | None = None) -> Report:
         },
         instance_totals=totals,
         catalog_summary=_summaries(rows),
+        relations_by_kind={
+            row["relkind"]: int(row["n"])
+            for row in snapshot.rows(
+                "SELECT relkind, sum(relations) AS n FROM class_count WHERE content = -1 GROUP BY"
+                " relkind ORDER BY relkind"
+            )
+        },
         census=_census(snapshot),
         tables=tables,
         schemas=schemas,

@@ -30,8 +30,8 @@ class Cluster(msgspec.Struct, kw_only=True, frozen=True):
 
     databases: tuple[Report, ...]
     unread: tuple[Unread, ...]
-    partitions_metric: int
-    leaves: int
+    partitions_metric: int | None  # None where a database's tables could not be read
+    leaves: int | None
     class_rows: int  # rows of pg_class on the entry instance, all databases
     attribute_rows: int
     catalog_bytes: int  # on all instances
@@ -43,8 +43,11 @@ class Cluster(msgspec.Struct, kw_only=True, frozen=True):
 
 def combine(reports: Sequence[Report], unread: Sequence[tuple[str, str]]) -> Cluster:
     """The cluster of these reports, at least one."""
-    ao_column = sum(r.census.leaves_ao_column for r in reports)
-    metric = sum(r.census.partitions_metric for r in reports)
+    census = [r.census for r in reports if r.census is not None]
+    # a sum that lacks a database is no sum
+    whole = len(census) == len(reports)
+    ao_column = sum(c.leaves_ao_column for c in census) if whole else None
+    metric = sum(c.partitions_metric for c in census) if whole else None
     entries = [t for r in reports for t in r.instance_totals if t.content == -1]
     every = [t for r in reports for t in r.instance_totals]
     found = []
@@ -72,7 +75,7 @@ def combine(reports: Sequence[Report], unread: Sequence[tuple[str, str]]) -> Clu
         databases=tuple(reports),
         unread=tuple(Unread(name, reason) for name, reason in unread),
         partitions_metric=metric,
-        leaves=sum(r.census.leaves for r in reports),
+        leaves=sum(c.leaves for c in census) if whole else None,
         class_rows=sum(t.class_rows for t in entries),
         attribute_rows=sum(t.attribute_rows for t in entries),
         catalog_bytes=sum(t.bytes for t in every),

@@ -141,7 +141,6 @@ class Census(msgspec.Struct, kw_only=True, frozen=True):
     """
 
     counts: tuple[Count, ...]
-    relations_by_kind: dict[str, int]  # relkind of pg_class → relations on the entry instance
     partitioned_tables: int
     leaves: int
     leaves_ao_column: int
@@ -252,7 +251,8 @@ class Report(msgspec.Struct, kw_only=True, frozen=True):
     settings: dict[str, str]
     instance_totals: tuple[InstanceTotal, ...]
     catalog_summary: tuple[CatalogSummary, ...]
-    census: Census
+    relations_by_kind: dict[str, int]  # relkind of pg_class → relations on the entry instance
+    census: Census | None  # None when the tables and partitions could not be read
     tables: tuple[Owner, ...]
     schemas: tuple[Owner, ...]
     holders: tuple[Holder, ...]

@@ -80,18 +80,26 @@ def _partition_counts(report: Report) -> list[Verdict]:
     return [
         verdict(
             "column-oriented leaves",
-            census.leaves_ao_column,
+            census.leaves_ao_column if census else None,
             limits.LEAVES_CEILING_AOCO,
             note="with 100 concurrent sessions",
         ),
         verdict(
             "partitions: plain tables and leaves",
-            census.partitions_metric,
+            census.partitions_metric if census else None,
             limits.LEAVES_CEILING_AO_ROW,
             note="with 500 concurrent sessions, row-oriented, NVMe",
         ),
-        verdict("leaves of the widest table", census.leaves_per_table_max, limits.LEAVES_PER_TABLE),
-        verdict("partitions in one level", census.widest_level or None, limits.LEAVES_PER_LEVEL),
+        verdict(
+            "leaves of the widest table",
+            census.leaves_per_table_max if census else None,
+            limits.LEAVES_PER_TABLE,
+        ),
+        verdict(
+            "partitions in one level",
+            (census.widest_level or None) if census else None,
+            limits.LEAVES_PER_LEVEL,
+        ),
     ]
 
 
@@ -102,12 +110,12 @@ def _append_optimized(report: Report) -> list[Verdict]:
         return []
     ao = [
         c
-        for c in report.census.counts
+        for c in (report.census.counts if report.census else ())
         if c.storage in ("ao_row", "ao_column") and c.kind in ("leaf", "table")
     ]
     filled = (
         sum(c.relations - (c.empty or 0) for c in ao)
-        if all(c.empty is not None for c in ao)
+        if report.census and all(c.empty is not None for c in ao)
         else None
     )
     return [

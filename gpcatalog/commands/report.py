@@ -123,11 +123,16 @@ def report(
 
     with _snapshot(conninfo, snapshot, folder, store) as (path, place):
         verdict = judged(path, forecast=False)
-        found, lost = _series(path, place, days)
+        found: list[Point] = []
+        growth = None
         with Snapshot(path) as opened:
             seen, slots = picture(opened), arithmetic(opened)
             outlook = _outlook(opened, policy)
-        text = page(verdict, build(found, lost), found, seen, slots, outlook)
+            known = not opened.unread("relations", "class_counts")
+        if known:
+            found, lost = _series(path, place, days)
+            growth = build(found, lost)
+        text = page(verdict, growth, found, seen, slots, outlook)
     if str(html) == "-":
         streams.out(text)
         return

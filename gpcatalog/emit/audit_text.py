@@ -187,6 +187,9 @@ def _census(report: Report, out: Console) -> None:
     """How many tables and leaves there are, and which own most of the catalog."""
     census = report.census
     _heading(out, "Tables and partitions")
+    if census is None:
+        out.print(text("not read: see below", "yellow"))
+        return
     line = (
         f"{plural(census.partitioned_tables, 'partitioned table')} with"
         f" {plural(census.leaves, 'leaf partition')} (median"
@@ -365,7 +368,7 @@ def last_line(report: Report) -> Text:
         ", ".join(plural(by[s], s.word, many[s]) for s in reversed(Severity) if by[s])
         or "no findings"
     )
-    relations = sum(report.census.relations_by_kind.values())
+    relations = sum(report.relations_by_kind.values())
     failed = sum(1 for c in report.coverage if c.status != "read")
     return text(
         f"{words} · {count(relations)} relations · {plural(failed, 'probe')} not read of"

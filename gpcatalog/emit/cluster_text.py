@@ -16,8 +16,8 @@ def _database_line(report: Report) -> tuple[str, ...]:
     entry = next((t for t in report.instance_totals if t.content == -1), None)
     return (
         report.server.database,
-        count(report.census.leaves),
-        count(report.census.partitions_metric),
+        count(report.census.leaves) if report.census else "?",
+        count(report.census.partitions_metric) if report.census else "?",
         count(entry.class_rows) if entry else "?",
         count(entry.attribute_rows) if entry else "?",
         size(sum(t.bytes for t in report.instance_totals)),
@@ -30,8 +30,8 @@ def _sum_line(cluster: Cluster) -> tuple[str, ...]:
     """The line of all databases together."""
     return (
         "all",
-        count(cluster.leaves),
-        count(cluster.partitions_metric),
+        count(cluster.leaves) if cluster.leaves is not None else "?",
+        count(cluster.partitions_metric) if cluster.partitions_metric is not None else "?",
         count(cluster.class_rows),
         count(cluster.attribute_rows),
         size(cluster.catalog_bytes),

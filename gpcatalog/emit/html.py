@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gpcatalog import __version__
-from gpcatalog.audit.report import Report
+from gpcatalog.audit.report import Census, Report
 from gpcatalog.capacity.limits import (
     FILE_BUCKETS,
     FILE_BUCKETS_SOURCE,
@@ -72,18 +72,25 @@ def _verdict(report: Report) -> str:
     return f'<div class="verdict {worst.word if found else ""}">{"".join(lines_)}</div>'
 
 
+def _census_cells(census: Census | None) -> list[tuple[str, str]]:
+    """Figures of tables and partitions with what they count; "?" where they were not read."""
+    if census is None:
+        return [("?", "plain tables and leaf partitions: not read")]
+    empty = census.empty_leaves
+    share = f"{empty / census.leaves:.0%}" if empty is not None and census.leaves else "?"
+    return [
+        (count(census.partitions_metric), "partitions: leaves and plain tables"),
+        (count(census.leaves), f"leaves of {plural(census.partitioned_tables, 'table')}"),
+        (share, "of the leaves are empty"),
+    ]
+
+
 def _facts(report: Report) -> str:
     census = report.census
     total = sum(t.bytes for t in report.instance_totals)
     reclaimable = sum(t.reclaimable_bytes for t in report.instance_totals)
-    empty = census.empty_leaves
     cells = [
-        (count(census.partitions_metric), "partitions: leaves and plain tables"),
-        (count(census.leaves), f"leaves of {plural(census.partitioned_tables, 'table')}"),
-        (
-            f"{empty / census.leaves:.0%}" if empty is not None and census.leaves else "?",
-            "of the leaves are empty",
-        ),
+        *_census_cells(census),
         (size(total), "catalog bytes, all instances"),
         (size(reclaimable), "of them reclaimable (estimate)"),
         (
@@ -466,7 +473,7 @@ def _not_read(report: Report) -> str:
 
 def page(
     report: Report,
-    growth: Growth,
+    growth: Growth | None,
     points: Sequence[Point],
     seen: Picture,
     slots: Slots,
@@ -474,6 +481,8 @@ def page(
 ) -> str:
     """The whole page as text: under 500 KB whatever the cluster's size, no reference to anything
     outside.
+
+    growth: None where the snapshot's tables could not be read
     """
     here = Path(__file__).parent
     style = (here / "page.css").read_text(encoding="utf-8")
@@ -497,11 +506,11 @@ def page(
             _catalogs_chart(report),
             _instances_chart(report),
             segments_chart(points),
-            forecast_chart(growth, points),
+            forecast_chart(growth, points) if growth else "",
             _grains_chart(seen),
             _files_chart(seen),
             _sizes_chart(report, seen),
-            latency_chart(growth),
+            latency_chart(growth) if growth else "",
         )
     )
     body = "".join(
@@ -513,7 +522,7 @@ def page(
             f"<h2>Charts</h2><div class=charts>{charts}</div>",
             _findings(report),
             section(planned),
-            growth_section(growth),
+            growth_section(growth) if growth else "",
             _timings(report),
             _locks(slots),
             _tables(seen),

@@ -94,16 +94,17 @@ def _census(report: Report, database: str) -> list[_Family]:
     leaves = _Family("gpcatalog_leaves", "Leaf partitions by storage.")
     empty = _Family("gpcatalog_empty_leaves", "Leaf partitions without rows by storage.")
     tables = _Family("gpcatalog_plain_tables", "Tables without partitions by storage.")
-    for c in report.census.counts:
+    census = report.census
+    for c in census.counts if census else ():
         if c.kind == "leaf":
             leaves.add(c.relations, database=database, storage=c.storage)
             empty.add(c.empty, database=database, storage=c.storage)
         elif c.kind == "table":
             tables.add(c.relations, database=database, storage=c.storage)
     partitioned = _Family("gpcatalog_partitioned_tables", "Partitioned tables.")
-    partitioned.add(report.census.partitioned_tables, database=database)
+    partitioned.add(census.partitioned_tables if census else None, database=database)
     widest = _Family("gpcatalog_widest_table_leaves", "Leaves of the table that has most.")
-    widest.add(report.census.leaves_per_table_max, database=database)
+    widest.add(census.leaves_per_table_max if census else None, database=database)
     temporary = _Family(
         "gpcatalog_temporary_relations", "Temporary relations on the entry instance."
     )

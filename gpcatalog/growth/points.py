@@ -240,6 +240,10 @@ def points(
         try:
             with Snapshot(path) as snapshot:
                 head = snapshot.header
+                if unread := snapshot.unread("relations", "class_counts"):
+                    reason = next(iter(unread.values()))
+                    lost.append((path.name, f"its tables could not be read ({reason})"))
+                    continue
                 leaves[path] = int(
                     snapshot.one("SELECT coalesce(sum(leaves), 0) AS n FROM root_total")["n"]
                 )

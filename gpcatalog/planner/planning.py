@@ -229,9 +229,14 @@ def _refuse_thinned(snapshot: Snapshot) -> None:
 
 
 def _refuse_unpartitioned(reader: Reader) -> None:
-    """Raise CatalogError where no table is partitioned."""
+    """Raise CatalogError where no table is partitioned, or it is unknown which are."""
+    database = reader.snapshot.header["database"]
+    for probe, reason in reader.snapshot.unread("relations", "partition_keys").items():
+        raise CatalogError(
+            f"the tables of database {database} could not be read (probe {probe}, {reason})",
+            hint="take the snapshot again; `gpcatalog doctor` shows which privileges are missing",
+        )
     if not reader.roots:
-        database = reader.snapshot.header["database"]
         raise CatalogError(
             f"database {database} has no partitioned tables: there is nothing to plan",
             hint="`psql -l` lists other databases; a plan covers one",

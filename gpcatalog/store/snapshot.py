@@ -522,6 +522,17 @@ class Snapshot:
         """The only row of a query."""
         return self.rows(statement, parameters)[0]
 
+    def unread(self, *probes: str) -> dict[str, str]:
+        """Of these probes those that could not be read when the snapshot was taken, with the
+        reason: their tables are empty, which says nothing.
+        """
+        rows = self.rows("SELECT probe, status, reason FROM coverage WHERE status <> 'read'")
+        return {
+            r["probe"]: f"{r['status']}: {r['reason']}" if r["reason"] else r["status"]
+            for r in rows
+            if r["probe"] in probes
+        }
+
     def close(self) -> None:
         """Close the file."""
         self._db.close()

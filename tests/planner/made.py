@@ -250,6 +250,9 @@ class MadeSnapshot:
     def one(self, statement: str, parameters: Any = ()) -> dict[str, Any]:
         return self.rows(statement, parameters)[0]
 
+    def unread(self, *probes: str) -> dict[str, str]:
+        return {}
+
     def columns(self, statement: str, parameters: Any = ()) -> dict[str, Any]:
         return dict(self._db.execute(statement, list(parameters)).fetchnumpy())
 

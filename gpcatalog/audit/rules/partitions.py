@@ -44,7 +44,7 @@ def leaf_count_near_limit(report: Report) -> Iterator[Finding]:
             detail=f"{v.note}; {v.source}.",
             remedy="merge fine partitions and drop empty ones: `gpcatalog plan`",
             relations=tuple(f"{t.schema}.{t.name}" for t in report.tables[:5]),
-            relations_total=report.census.partitioned_tables,
+            relations_total=report.census.partitioned_tables if report.census else 0,
             figures=(
                 Figure("now", v.value or 0, "leaves", "counted"),
                 Figure("ceiling", v.limit, "leaves", "published"),
@@ -105,7 +105,8 @@ def empty_leaves(report: Report) -> Iterator[Finding]:
     """
     census = report.census
     if (
-        census.empty_leaves is None
+        census is None
+        or census.empty_leaves is None
         or census.empty_leaves < TINY_LEAVES
         or census.empty_leaves < EMPTY_SHARE * census.leaves
     ):
@@ -159,7 +160,7 @@ def default_partition_holds_rows(report: Report) -> Iterator[Finding]:
     What to do: find out which key values land there, make the partitions they belong to, move them.
     """
     census = report.census
-    if census.default_partitions_filled_total:
+    if census is not None and census.default_partitions_filled_total:
         yield Finding(
             rule="default-partition-holds-rows",
             severity=Severity.NOTICE,
@@ -251,7 +252,9 @@ def catalog_owned_by_few(report: Report) -> Iterator[Finding]:
     What to do: start with these: `gpcatalog plan --explain TABLE`.
     """
     entry = next((t for t in report.instance_totals if t.content == -1), None)
-    if entry is None or not entry.attribute_rows or report.census.leaves < TINY_LEAVES:
+    if entry is None or not entry.attribute_rows:
+        return
+    if report.census is None or report.census.leaves < TINY_LEAVES:
         return
     sum_rows = 0
     for n, table in enumerate(report.tables[:5], start=1):

@@ -142,6 +142,8 @@ def backup_locks_too_many(report: Report) -> Iterator[Finding]:
     leaves.
     """
     slots = limits.lock_slots(report.settings)
+    if report.census is None:
+        return
     need = report.census.partitions_metric + report.census.partitioned_tables
     if slots is None or need < 0.8 * slots:
         return

@@ -1,0 +1,73 @@
+"""What a snapshot could not read is not 0 in any output, and nothing is concluded from it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from tests.conftest import fresh_database
+from tests.planner import live
+from tests.test_cli import run
+
+
+@pytest.fixture(scope="module")
+def unread(pg_dsn: str, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A snapshot of a database with a partitioned table, taken while somebody held pg_inherits."""
+    dsn = fresh_database(pg_dsn, "unread")
+    with psycopg.connect(dsn, autocommit=True) as conn:
+        conn.execute("CREATE TABLE p (a int) PARTITION BY RANGE (a)")
+        conn.execute("CREATE TABLE p1 PARTITION OF p FOR VALUES FROM (1) TO (5)")
+        conn.execute("CREATE TABLE plain (a int)")
+    path = tmp_path_factory.mktemp("unread") / "s.gpcatalog"
+    with psycopg.connect(dsn) as other:
+        other.execute("LOCK TABLE pg_catalog.pg_inherits IN ACCESS EXCLUSIVE MODE")
+        with live.taken(dsn, path):
+            pass
+    return str(path)
+
+
+def test_audit(unread: str) -> None:
+    report = json.loads(run("audit", "--snapshot", unread, "--format", "json").stdout)
+    assert report["census"] is None
+    assert report["relations_by_kind"]["p"] == 1  # pg_class was read
+    assert "relations" in {c["probe"] for c in report["coverage"] if c["status"] == "busy"}
+    said = run("audit", "--snapshot", unread).stdout
+    assert "0 partitioned" not in said
+    assert "0 plain" not in said
+    assert "Tables and partitions\nnot read" in said
+
+
+def test_metrics_are_absent_and_the_probe_is_named(unread: str) -> None:
+    said = run("metrics", "--snapshot", unread).stdout
+    for name in (
+        "gpcatalog_partitioned_tables",
+        "gpcatalog_leaves",
+        "gpcatalog_plain_tables",
+        "gpcatalog_widest_table_leaves",
+    ):
+        assert name not in said
+    assert 'status="busy"} ' in said
+
+
+def test_a_plan_says_what_was_not_read(unread: str) -> None:
+    said = run("plan", "--snapshot", unread)
+    assert said.returncode != 0
+    assert "could not be read (probe relations, busy" in said.stderr
+    assert "nothing to plan" not in said.stderr
+
+
+def test_the_page_shows_a_question_mark(unread: str, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    assert run("report", "--snapshot", unread, "--html", str(page)).returncode in (0, 1)
+    text = page.read_text()
+    assert "plain tables and leaf partitions: not read" in text
+    assert "leaves of 0 tables" not in text
+
+
+def test_growth_leaves_the_snapshot_out(unread: str) -> None:
+    said = run("growth", "--folder", str(Path(unread).parent))
+    assert said.returncode != 0
+    assert "its tables could not be read (busy" in said.stderr
