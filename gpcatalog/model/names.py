@@ -9,6 +9,9 @@ import unicodedata
 
 from gpcatalog.errors import CatalogError, Exit
 
+# stands before the two hexadecimal digits of a byte that is not UTF-8, in names of databases without
+# an encoding
+UNDECODED = "\ufffd"
 NAMEDATALEN = 63  # bytes of an identifier that the server keeps (NAMEDATALEN - 1)
 
 _PLAIN = re.compile(r"[a-z_][a-z0-9_]*\Z")

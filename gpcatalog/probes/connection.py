@@ -22,6 +22,7 @@ from gpcatalog.model.names import quote_literal
 from gpcatalog.model.server import Server, UnsupportedServer, identify
 from gpcatalog.probes import guards as guarding
 from gpcatalog.probes import library
+from gpcatalog.probes.encodings import decoded, take_bytes, without_encoding
 from gpcatalog.probes.target import parameters
 
 APPLICATION_NAME = "gpcatalog"
@@ -191,6 +192,8 @@ class Dialer:
                     hint=_NO_POOLER,
                     exit_code=Exit.UNREACHABLE,
                 )
+            if without_encoding(conn):
+                take_bytes(conn)
         except BaseException:
             conn.close()
             raise
@@ -356,8 +359,9 @@ class Session:
             self._conn.cursor() as cur,
             cur.copy(f"COPY ({statement}) TO STDOUT (FORMAT csv)".encode()) as out,
         ):
+            raw = without_encoding(self._conn)
             while block := out.read():
-                yield bytes(block)
+                yield decoded(bytes(block)).encode() if raw else bytes(block)
 
     @contextlib.contextmanager
     def _failures(self) -> Iterator[None]:

@@ -386,6 +386,20 @@ def _obstacles(root: Root, lock_limit: float | None, *, classic: bool, unread: s
         root.level, root.blocked = 0, True
 
 
+def _undecoded(snapshot: Snapshot) -> dict[int, str]:
+    """Tables of a database without an encoding whose names or bounds are not UTF-8, by oid of the
+    root, with such a name.
+    """
+    if snapshot.header.get("encoding") != "SQL_ASCII":
+        return {}
+    rows = snapshot.rows(
+        "SELECT root, min(\"schema\" || '.' || name) AS name FROM relation"
+        ' WHERE contains(name, chr(65533)) OR contains("schema", chr(65533)) OR contains(bound, chr(65533))'
+        " GROUP BY root"
+    )
+    return {row["root"]: row["name"] for row in rows}
+
+
 def load_roots(snapshot: Snapshot, policy: Policy, lock_limit: float | None) -> list[Root]:
     """Every partitioned table of the snapshot, by oid, with the level to plan or the reason for
     none. Raises CatalogError.
@@ -402,6 +416,7 @@ def load_roots(snapshot: Snapshot, policy: Policy, lock_limit: float | None) -> 
         ),
         None,
     )
+    undecoded = _undecoded(snapshot)
     memo: dict[tuple[int, ...], ResolvedPolicy] = {}
     roots: list[Root] = []
     for r in snapshot.rows("""
@@ -432,5 +447,11 @@ def load_roots(snapshot: Snapshot, policy: Policy, lock_limit: float | None) -> 
                 root.wishes = msgspec.structs.replace(root.wishes, keep=kept)
         _add_facts(snapshot, root, classic=classic)
         _obstacles(root, lock_limit, classic=classic, unread=unread)
+        if root.oid in undecoded:
+            root.reason = (
+                f"its name or bounds, or a partition's ({undecoded[root.oid]}), have bytes that are not UTF-8:"
+                " gpcatalog writes no SQL for them"
+            )
+            root.level, root.blocked = 0, True
         roots.append(root)
     return roots
