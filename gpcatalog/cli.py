@@ -29,6 +29,7 @@ from gpcatalog.commands.report import metrics, report
 from gpcatalog.commands.streams import advice, kept, out, progress_done, say
 from gpcatalog.errors import CatalogError, Exit
 from gpcatalog.model.names import printable
+from gpcatalog.model.plain_text import spelled_out
 from gpcatalog.model.secrets import MaskedSecret
 
 app = typer.Typer(
@@ -182,7 +183,10 @@ def main() -> NoReturn:
     """
     nowhere = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 # for a stream that the caller closed: nobody wants to read it
     sys.stdout = sys.stdout or nowhere
-    sys.stderr = MaskedSecret(sys.stderr or nowhere)
+    sys.stderr = sys.stderr or nowhere
+    for stream in (sys.stdout, sys.stderr):
+        spelled_out(stream)
+    sys.stderr = MaskedSecret(sys.stderr)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _unwind)
     try:

@@ -354,7 +354,8 @@ def check(
             f" known; name their folder, too: gpcatalog check FOLDER --diff {diff}"
         )
     text = _text(report, output_format, explain=explain, color=color, to_terminal=output is None)
-    with streams.destination(str(output) if output is not None else "") as stream:
+    to_person = output_format is CheckFormat.TEXT
+    with streams.destination(str(output or ""), person=to_person) as stream:
         stream.writelines(text)
         stream.flush()
     limit = fail_on.value if fail_on is not None else settings.fail_on

@@ -146,7 +146,7 @@ def estimate(
         bool,
         typer.Option(
             "--toast/--no-toast",
-            help="Whether a column calls for a TOAST relation (text, numeric, …).",
+            help="Whether a column calls for a TOAST relation (text, numeric, ...).",
         ),
     ] = True,
     dropped: Annotated[

@@ -56,7 +56,7 @@ def probes(
         typer.Option(
             "--server",
             metavar="CONNINFO|NAME",
-            help="The server to write for: a connection, or greenplum6, greenplum7, postgres15 …",
+            help="The server to write for: a connection, or greenplum6, greenplum7, postgres15 and so on",
         ),
     ] = "greenplum6",
     color: Colour = ColorChoice.AUTO,

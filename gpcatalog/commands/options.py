@@ -49,7 +49,7 @@ Conninfo = Annotated[
     typer.Argument(
         metavar="CONNINFO",
         help=(
-            'As psql takes it: a database name, "host=… port=… dbname=…" or postgresql://…; PG*'
+            'As psql takes it: a database name, "host=HOST port=PORT dbname=NAME" or postgresql://URI; PG*'
             " variables, .pgpass and services count."
         ),
         show_default=False,

@@ -188,7 +188,7 @@ def plan(
         )
         streams.progress_done()
         root = _root_named(planned, explain) if explain else None
-        with streams.destination(output) as stream:
+        with streams.destination(output, person=format is not Format.JSON) as stream:
             if format is Format.JSON:
                 from gpcatalog.planner import plan_file
 

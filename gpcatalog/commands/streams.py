@@ -5,6 +5,7 @@ files whole or not at all.
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import sys
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from gpcatalog.errors import CatalogError
+from gpcatalog.model.plain_text import is_unicode
 
 if TYPE_CHECKING:
     from gpcatalog.commands.options import ColorChoice
@@ -42,9 +44,10 @@ def say(line: str) -> None:
 
 
 def out(text: str) -> None:
-    """A result."""
-    sys.stdout.write(text)
-    sys.stdout.flush()
+    """A result for a program, in UTF-8 whatever the terminal has."""
+    with destination("") as stream:
+        stream.write(text)
+        stream.flush()
 
 
 def as_json(result: Any) -> None:
@@ -88,6 +91,24 @@ def save(path: Path, text: str) -> None:
         stream.write(text)
 
 
-def destination(path: str) -> contextlib.AbstractContextManager[TextIO]:
-    """A stream to the file named, or standard output where none is."""
-    return writing(Path(path)) if path else contextlib.nullcontext(sys.stdout)
+def destination(path: str, *, person: bool = False) -> contextlib.AbstractContextManager[TextIO]:
+    """A stream to the file named, or standard output where none is; in UTF-8.
+
+    person: a person reads it: on standard output it is encoded as the terminal wants it
+    """
+    if path:
+        return writing(Path(path))
+    if person or is_unicode(sys.stdout):
+        return contextlib.nullcontext(sys.stdout)
+    return _as_utf8()
+
+
+@contextlib.contextmanager
+def _as_utf8() -> Iterator[TextIO]:
+    """Standard output, whatever its encoding is, for what programs read."""
+    sys.stdout.flush()
+    stream = io.TextIOWrapper(sys.stdout.buffer, encoding="utf-8", write_through=True)
+    try:
+        yield stream
+    finally:
+        stream.detach()
