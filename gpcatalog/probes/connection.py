@@ -467,6 +467,10 @@ _HINTS = (
         "set the password in .pgpass, PGPASSFILE or a service file",
     ),
     (r"does not exist", "`psql -l` lists the databases and `\\du` the roles"),
+    (
+        r"permission denied for database",
+        "the role may not connect to it: GRANT CONNECT ON DATABASE ... TO ...",
+    ),
     (r"no pg_hba.conf entry", "the server's pg_hba.conf must let this host, role and database in"),
     (
         r"due to (lock|statement) timeout",
@@ -474,7 +478,7 @@ _HINTS = (
     ),
     (
         r"refused|timeout|timed out|No route|unreachable|resolve|translate host",
-        "check host and port, and that the server runs",
+        "check host and port, that the server runs, and that no shared catalog such as pg_database is locked",
     ),
     (
         r"too many|remaining connection slots",
@@ -488,7 +492,10 @@ _HINTS = (
 )
 
 
-def _refusal(e: Exception, params: Mapping[str, object]) -> CatalogError:
+def _refusal(
+    e: Exception, params: Mapping[str, object], *, connected: bool = False
+) -> CatalogError:
+    """What to say of a connection that failed, or that opened and then could not be asked."""
     text = secrets.without(re.sub(r"\s+", " ", str(e)).strip(), params)
     if re.search(r"unsupported startup parameter|not allowed to.*options", text):
         return CatalogError(
@@ -515,7 +522,8 @@ def _refusal(e: Exception, params: Mapping[str, object]) -> CatalogError:
         (hint for pattern, hint in _HINTS if re.search(pattern, text, re.I)),
         "check the connection string",
     )
-    return CatalogError(f"cannot connect: {text}", hint=hint, exit_code=Exit.UNREACHABLE)
+    what = "connected, but the server cannot be asked what it is" if connected else "cannot connect"
+    return CatalogError(f"{what}: {text}", hint=hint, exit_code=Exit.UNREACHABLE)
 
 
 def connect(conninfo: str = "", *, timeouts: Timeouts | None = None, **overrides: str) -> Session:
@@ -535,7 +543,8 @@ def _session(dialer: Dialer, params: Mapping[str, str]) -> Session:
     try:
         conn = dialer.open()
     except (psycopg.Error, UnicodeError) as e:
-        raise _refusal(e, params) from None
+        # what the server itself says of a statement has an SQLSTATE
+        raise _refusal(e, params, connected=bool(getattr(e, "sqlstate", None))) from None
     try:
         return _introduce(conn, dialer, lambda: _session(dialer, params))
     except Silent as e:
@@ -543,7 +552,7 @@ def _session(dialer: Dialer, params: Mapping[str, str]) -> Session:
         raise _lost(e) from None
     except psycopg.Error as e:
         conn.close()
-        raise _refusal(e, params) from None
+        raise _refusal(e, params, connected=True) from None
     except BaseException:
         conn.close()
         raise

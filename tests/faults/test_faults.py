@@ -191,6 +191,15 @@ def test_pg_class_held(stage: Stage, home: Path) -> None:
     hold(said, "AccessExclusiveLock on pg_class")
 
 
+def test_pg_proc_held(stage: Stage, home: Path) -> None:
+    """The session opens, and its first statement waits."""
+    with psycopg.connect(stage.dsn) as holder:
+        holder.execute("LOCK TABLE pg_catalog.pg_proc IN ACCESS EXCLUSIVE MODE")
+        said = faults.run("audit", stage.dsn, "--lock-timeout", "0.3", home=home)
+        holder.rollback()
+    hold(said, "AccessExclusiveLock on pg_proc or pg_namespace, which every statement needs")
+
+
 def test_leaf_held(stage: Stage, home: Path) -> None:
     with psycopg.connect(stage.dsn) as holder:
         holder.execute(f"LOCK TABLE {stage.leaf} IN ACCESS EXCLUSIVE MODE".encode())
