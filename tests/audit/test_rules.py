@@ -223,10 +223,12 @@ def slots(number: int) -> dict[str, int]:
     }
 
 
-def column_table(columns: int, leaves_: int, size: int, storage: str = "ao_column") -> Given:
+def column_table(
+    columns: int, leaves_: int, size: int, storage: str = "ao_column", tables: int = 1
+) -> Given:
     spec = Spec(name="t", leaves=leaves_, columns=columns, storage=storage, bytes=size)
     return Given(
-        specs=(spec,),
+        specs=tuple(Spec(**{**spec.__dict__, "name": f"t{n}"}) for n in range(tables)),
         sql=(
             "INSERT INTO file_total SELECT c, root, 'main', 'directory', sum(files) // 4, sum(bytes) // 4, 0, 0, 0"
             " FROM relation, range(4) t(c) WHERE kind = 'leaf' GROUP BY root, c",
@@ -447,6 +449,7 @@ CASES: dict[str, list[tuple[Given, Severity | None]]] = {
     ],
     "column-files-multiply": [
         (column_table(20, 200, 4 * 20 * MIB), W),
+        (column_table(20, 200, 4 * 20 * MIB, tables=3), W),  # one finding for all of them
         (column_table(20, 200, 4 * 20 * 20 * MIB), None),  # files of more than 8 MB
         (column_table(2, 2000, 4 * 2 * MIB), None),  # too few columns
         (column_table(20, 100, 4 * 20 * MIB), None),  # fewer than 10,000 files more
@@ -472,6 +475,8 @@ CASES: dict[str, list[tuple[Given, Severity | None]]] = {
         (compared(3, 3), None),
     ],
 }
+# rules that say of several tables what they have in common, in one finding
+ONCE = {"column-files-multiply", "empty-leaves", "zero-size-files", "missing-files"}
 PAIRS = [(rule, n) for rule, cases in CASES.items() for n in range(len(cases))]
 
 
@@ -490,6 +495,7 @@ def test_rule(rule: str, n: int, tmp_path: Path) -> None:
         assert not found, found
         return
     assert found
+    assert rule not in ONCE or len(found) == 1
     assert found[0].severity is wanted, found[0]
     for finding in found:
         assert finding.rule == rule

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from gpcatalog.audit.report import Report
 from gpcatalog.audit.rules import catalogs, files, leftovers, partitions, time
 from gpcatalog.audit.rules.registry import PARTS, Check, every, page, rule
-from gpcatalog.model.finding import Finding
+from gpcatalog.model.finding import Confidence, Finding
 
 __all__ = [
     "PARTS",
@@ -25,7 +25,7 @@ __all__ = [
 
 
 def run(report: Report, only: Iterable[str] = ()) -> tuple[Finding, ...]:
-    """Findings of all rules, or of those named, the worst first.
+    """Findings of all rules, or of those named: the worst first, and of these the surest.
 
     Raises CatalogError when a name is no rule's.
     """
@@ -39,6 +39,7 @@ def run(report: Report, only: Iterable[str] = ()) -> tuple[Finding, ...]:
             found,
             key=lambda f: (
                 -f.severity,
+                list(Confidence).index(f.confidence),
                 f.rule,
                 f.content if f.content is not None else -2,
                 f.title,

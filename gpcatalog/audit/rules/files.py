@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpcatalog.audit.files import Files, OrphanTotal
+from gpcatalog.audit.files import Files, OrphanTotal, TableFiles
 from gpcatalog.audit.report import Report
 from gpcatalog.audit.rules.registry import rule
 from gpcatalog.capacity import limits
@@ -145,46 +145,69 @@ def column_files_multiply(report: Report) -> Iterator[Finding]:
     of them.
     """
     files = report.files
-    if files is None:
+    found = sorted(
+        filter(_multiplied, files.tables if files is not None else ()),
+        key=lambda t: ((t.as_ao_row or 0) - (t.as_ao_column or 0), t.schema, t.name),
+    )
+    if not found:
         return
-    for t in files.tables:
-        if t.as_ao_column is None or not t.as_ao_row or "ao_column" not in t.storage:
-            continue
-        factor = t.as_ao_column / t.as_ao_row
-        if (
-            factor < FACTOR
-            or t.as_ao_column - t.as_ao_row < MANY
-            or (t.bytes is not None and t.bytes >= SMALL_COLUMN * t.main)
-        ):
-            continue
-        heap = f" : {count(t.as_heap)} (heap)" if t.as_heap is not None else ""
-        remove = (
-            f"; a conversion would remove {plural(t.removable, 'file')} today"
-            if t.removable is not None
-            else ""
-        )
-        yield Finding(
-            rule="column-files-multiply",
-            severity=Severity.WARNING,
-            confidence=Confidence.MEDIUM,
-            title=(
-                f"{t.schema}.{t.name} has {factor:.1f} × the files as ao_column that it would have"
-                " as ao_row"
+    column, row = sum(t.as_ao_column or 0 for t in found), sum(t.as_ao_row or 0 for t in found)
+    heap = None if any(t.as_heap is None for t in found) else sum(t.as_heap or 0 for t in found)
+    removable = (
+        None if any(t.removable is None for t in found) else sum(t.removable or 0 for t in found)
+    )
+    names = [f"{t.schema}.{t.name}" for t in found]
+    who = f"{names[0]} has" if len(found) == 1 else f"{count(len(found))} tables have"
+    pronoun = "it" if len(found) == 1 else "they"
+    most = ", ".join(
+        f"{name} {count(t.as_ao_column or 0)}" for t, name in zip(found[:3], names, strict=False)
+    )
+    yield Finding(
+        rule="column-files-multiply",
+        severity=Severity.WARNING,
+        confidence=Confidence.MEDIUM,
+        title=(
+            f"{who} {column / row:.1f} × the files as ao_column that {pronoun} would have as ao_row"
+        ),
+        detail=(
+            f"filled: {count(column)} (ao_column) : {count(row)} (ao_row)"
+            + (f" : {count(heap)} (heap)" if heap is not None else "")
+            + f"; now {count(sum(t.files for t in found))}"
+            + (
+                f"; a conversion would remove {plural(removable, 'file')} today"
+                if removable is not None
+                else ""
+            )
+            + (f". Most: {most}" if len(found) > 1 else "")
+            + "."
+        ),
+        remedy="convert leaves with small columns to row orientation: `gpcatalog plan`",
+        relations=tuple(names[:10]),
+        relations_total=len(names),
+        figures=(
+            Figure("files as ao_column", column, "files", "derived"),
+            Figure("files as ao_row", row, "files", "derived"),
+            *(
+                (Figure("removable now", removable, "files", "derived"),)
+                if removable is not None
+                else ()
             ),
-            detail=(
-                f"filled: {count(t.as_ao_column)} (ao_column) : {count(t.as_ao_row)}"
-                f" (ao_row){heap}; now {count(t.files)}{remove}."
-            ),
-            remedy="convert leaves with small columns to row orientation: `gpcatalog plan`",
-            relations=(f"{t.schema}.{t.name}",),
-            relations_total=1,
-            figures=(
-                Figure("files as ao_column", t.as_ao_column, "files", "derived"),
-                Figure("files as ao_row", t.as_ao_row, "files", "derived"),
-                Figure("removable now", t.removable or 0, "files", "derived"),
-            ),
-            source="cost model, counted on live servers",
-        )
+        ),
+        source="cost model, counted on live servers",
+    )
+
+
+def _multiplied(table: TableFiles) -> bool:
+    """Whether column orientation multiplies the files of a table whose column files are small."""
+    column, row = table.as_ao_column, table.as_ao_row
+    return (
+        column is not None
+        and bool(row)
+        and "ao_column" in table.storage
+        and column >= FACTOR * (row or 1)
+        and column - (row or 0) >= MANY
+        and (table.bytes is None or table.bytes < SMALL_COLUMN * table.main)
+    )
 
 
 @rule("zero-size-files")
