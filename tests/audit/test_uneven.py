@@ -47,7 +47,7 @@ def lines(value: Any) -> str:
             return [line for key, one in value.items() for line in told(f"{path}.{key}", one)]
         if isinstance(value, list) and any(isinstance(v, dict | list) for v in value):
             return [line for n, one in enumerate(value) for line in told(f"{path}[{n}]", one)]
-        return [f"{path.removeprefix(".")}: {json.dumps(value, ensure_ascii=False)}"]
+        return [f"{path.removeprefix('.')}: {json.dumps(value, ensure_ascii=False)}"]
 
     return "\n".join(told("", rounded(json.loads(msgspec.json.encode(value))))) + "\n"
 

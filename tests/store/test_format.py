@@ -342,6 +342,28 @@ def test_what_cannot_be_written_is_told(error: Exception, text: str, space: bool
     )
 
 
+def test_a_newer_duckdb_is_named(tmp_path: Path) -> None:
+    """As DuckDB 1.3 puts it; damage may make any number of it."""
+    said = "IO Error: Trying to read a database file with version number {}, but we can only read versions between 64 and 66."
+    with Snapshot(make(tmp_path / "s.gpcatalog")) as opened:
+        told = opened._damaged(duckdb.IOException(said.format(67)))
+        assert "was written by a newer DuckDB than" in told.message
+        assert told.hint == "upgrade it: pip install --upgrade duckdb"
+        assert "not a readable snapshot" in opened._damaged(said.format(63)).message
+
+
+def test_the_oldest_duckdb_can_read_what_is_written(tmp_path: Path) -> None:
+    """The storage version in the file is that of the release that pyproject.toml asks for at least."""
+    with duckdb.connect(str(make(tmp_path / "s.gpcatalog")), read_only=True) as db:
+        row = db.execute(
+            "SELECT tags['storage_version'] FROM duckdb_databases() WHERE database_name = 's'"
+        ).fetchone()
+    assert row is not None
+    oldest = snapshot._STORAGE.removeprefix("v").rsplit(".", 1)[0]
+    assert str(row[0]).startswith(f"v{oldest}.")
+    assert f'"duckdb>={oldest}"' in (Path(__file__).parents[2] / "pyproject.toml").read_text()
+
+
 def test_what_does_not_fit_together_is_the_files_fault(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
