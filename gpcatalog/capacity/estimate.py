@@ -215,12 +215,12 @@ def _notes(
     if leaves > limits.LEAVES_PER_TABLE.value:
         limit = limits.LEAVES_PER_TABLE
         found.append(
-            f"{leaves:,} leaves a table: over {limit.value:,}, {limit.note} ({limit.source})"
+            f"{leaves:,} leaves per table exceed {limit.value:,}, the {limit.note} ({limit.source})"
         )
     if level > limits.LEAVES_PER_LEVEL.value and gen.greenplum:
         limit = limits.LEAVES_PER_LEVEL
         found.append(
-            f"{level:,} partitions of one parent: over {limit.value:,}, {limit.note}"
+            f"{level:,} partitions of one parent exceed {limit.value:,}, the {limit.note}"
             f" ({limit.source})"
         )
     chosen = costs[0]
@@ -229,18 +229,19 @@ def _notes(
     )
     if ceiling and leaves * tables > ceiling.value:
         found.append(
-            f"{leaves * tables:,} leaves: over {ceiling.value:,}, {ceiling.note} ({ceiling.source})"
+            f"{leaves * tables:,} leaves exceed the published ceiling of {ceiling.value:,}"
+            f" ({ceiling.note}; {ceiling.source})"
         )
     for cost in costs:
         if cost.host_files is not None and cost.host_files > limits.FILES_PER_HOST.value:
             limit = limits.FILES_PER_HOST
             found.append(
-                f"{cost.storage}: {cost.host_files:,} files a segment host when filled: guideline"
-                f" {limit.value:,} ({limit.source})"
+                f"{cost.storage}: {cost.host_files:,} files per segment host when filled exceed"
+                f" the guideline of {limit.value:,} ({limit.source})"
             )
     if gen.greenplum and not segments:
         found.append(
-            "number of segments not given: figures for all instances count the coordinator alone"
+            "--segments is not given: figures for all instances include only the coordinator"
         )
     return found
 
@@ -287,7 +288,7 @@ def estimate(
     """
     gen = server if isinstance(server, Generation) else generation(server)
     if not relations or tables < 1:
-        raise CatalogError("nothing to estimate: no table", exit_code=Exit.USAGE)
+        raise CatalogError("nothing to estimate: the number of tables is 0", exit_code=Exit.USAGE)
     leaf = _leaf(relations)
     known(gen, leaf)
     if segments < 0 or (hosts is not None and hosts < 1):

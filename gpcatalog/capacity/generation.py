@@ -353,7 +353,9 @@ PG18 = replace(
 
 # PostgreSQL 14 with Greenplum 7's storage; up to 4 segfiles an insert there
 # (gp_appendonly_insert_files)
-CB2 = replace(GP7, name="cb2", source="not measured, as Greenplum 7", measured=False)
+CB2 = replace(
+    GP7, name="cb2", source="not measured; uses the figures of Greenplum 7", measured=False
+)
 
 GENERATIONS: Mapping[str, Generation] = MappingProxyType(
     {x.name: x for x in (GP6, GP7, CB2, PG12, PG13, PG14, PG15, PG16, PG17, PG18)}
@@ -370,7 +372,7 @@ def generation(name: str) -> Generation:
     A PostgreSQL newer than any known is taken as the newest, and says so.
 
     >>> generation("Greenplum 7").name, generation("postgres18").name, generation("pg31").source
-    ('gp7', 'pg18', 'taken as PostgreSQL 18')
+    ('gp7', 'pg18', 'not measured; uses the figures of PostgreSQL 18')
     """
     named = generations.named(name)
     found = GENERATIONS.get(named.name) if named else None
@@ -380,11 +382,11 @@ def generation(name: str) -> Generation:
             known,
             name=named.name,
             measured=False,
-            source=f"taken as {known.title}",
+            source=f"not measured; uses the figures of {known.title}",
         )
     if found is None:
         raise CatalogError(
-            f"no cost model for the server {name!r}",
+            f"there is no cost model for server {name!r}",
             hint="one of: " + ", ".join(GENERATIONS),
             exit_code=Exit.USAGE,
         )

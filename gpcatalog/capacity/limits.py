@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -43,8 +44,8 @@ class Limit:
 # --- A. the founding measurements: one vendor's stand, never a law --------------------------------
 
 STAND = (
-    "4 hosts × 8 segments, 64 cores, 1 TB RAM, 8 NVMe a host; 331 AOCO tables × 100 columns, 5.4 M"
-    " empty leaves"
+    "4 hosts × 8 segments, 64 cores, 1 TB RAM, 8 NVMe per host; 331 column-oriented tables with"
+    " 100 columns, 5.4 M empty leaves"
 )
 
 PUBLISHED_SEGMENTS = Limit("published-segments", 32, "segments", PUBLISHED, STAND)
@@ -55,17 +56,17 @@ PUBLISHED_COLUMNS_PER_LEAF = Limit(
     133,
     "columns",
     PUBLISHED,
-    "catalog columns of a 100-column AOCO leaf: 100 + 33 technical",
+    "pg_attribute rows of a column-oriented leaf with 100 columns: 100 + 33 internal",
 )
 PUBLISHED_FILES_PER_SEGMENT = Limit(
     "published-files-per-segment",
     32_000_000,
     "files",
     PUBLISHED,
-    "all 5.4 M leaves empty, about 6 a leaf",
+    "all 5.4 M leaves empty, about 6 files per leaf",
 )
 PUBLISHED_FILES_PER_LEAF = Limit(
-    "published-files-per-leaf", 6, "files", PUBLISHED, "empty AOCO leaf, a segment"
+    "published-files-per-leaf", 6, "files", PUBLISHED, "empty column-oriented leaf, per segment"
 )
 PUBLISHED_CATALOG_BYTES = Limit(
     "published-catalog-bytes", 12 * 10**12, "bytes", PUBLISHED, "all instances, before vacuum"
@@ -74,7 +75,7 @@ PUBLISHED_CATALOG_BYTES_VACUUMED = Limit(
     "published-catalog-bytes-vacuumed", 9 * 10**12, "bytes", PUBLISHED, "all instances"
 )
 PUBLISHED_EMPTY_BYTES = Limit(
-    "published-empty-bytes", 11 * 10**12, "bytes", PUBLISHED, "data files that hold 0 rows"
+    "published-empty-bytes", 11 * 10**12, "bytes", PUBLISHED, "data files without rows"
 )
 CATALOG_QUERY_400K = Limit(
     "catalog-query-400k", 5, "s", PUBLISHED, "catalog query at 400,000 partitions"
@@ -90,14 +91,14 @@ CATALOG_QUERY_SLOPE = Limit(
     100,
     "ms",
     PUBLISHED,
-    "linear, for every 10,000 empty partitions; the order of one catalog scan",
+    "linear, per 10,000 empty partitions; about one catalog scan",
 )
 CREATE_1000_LEAVES_5400K = Limit(
     "create-1000-leaves-5400k",
     10,
     "s",
     PUBLISHED,
-    "CREATE of one more table with 1,000 partitions at 5.4 M",
+    "CREATE of another table with 1,000 partitions at 5.4 M partitions",
 )
 DROP_1000_LEAVES_5400K = Limit(
     "drop-1000-leaves-5400k", 600, "s", PUBLISHED, "DROP of that empty table"
@@ -107,7 +108,7 @@ SESSIONS_STOP_400K_LOW = Limit(
     80,
     "sessions",
     PUBLISHED,
-    "concurrent DDL/DML sessions at 400,000 partitions: the cluster stops",
+    "concurrent DDL/DML sessions at 400,000 partitions; the cluster stopped working",
 )
 SESSIONS_STOP_400K_HIGH = Limit(
     "sessions-stop-400k-high", 100, "sessions", PUBLISHED, SESSIONS_STOP_400K_LOW.note
@@ -117,21 +118,21 @@ LEAVES_CEILING_AOCO = Limit(
     300_000,
     "leaves",
     PUBLISHED,
-    "about, any hardware, with 100 concurrent sessions",
+    "approximate; any hardware, 100 concurrent sessions",
 )
 LEAVES_CEILING_AO_ROW = Limit(
     "leaves-ceiling-ao-row",
     1_000_000,
     "leaves",
     PUBLISHED,
-    "about, NVMe and enough RAM, with 500 concurrent sessions",
+    "approximate; NVMe and enough RAM, 500 concurrent sessions",
 )
 LEAVES_SEEN_LOW = Limit(
     "leaves-seen-low",
     100_000,
     "leaves",
     PUBLISHED,
-    "AOCO partitions of real clusters of a few hundred TB",
+    "column-oriented partitions of real clusters with a few hundred TB",
 )
 LEAVES_SEEN_HIGH = Limit("leaves-seen-high", 400_000, "leaves", PUBLISHED, LEAVES_SEEN_LOW.note)
 
@@ -141,20 +142,30 @@ AVERAGE_FILE_TARGET_LOW = Limit(
     "average-file-target-low", 30 * MIB, "bytes", SMALL_FILES, "cluster average, bytes / files"
 )
 AVERAGE_FILE_TARGET = Limit(
-    "average-file-target", 40 * MIB, "bytes", SMALL_FILES, "cluster average, bytes / files, or more"
+    "average-file-target",
+    40 * MIB,
+    "bytes",
+    SMALL_FILES,
+    ("cluster average, bytes / files; recommended minimum"),
 )
 AVERAGE_FILE_TOLERABLE_LOW = Limit(
-    "average-file-tolerable-low", 10 * MIB, "bytes", SMALL_FILES, "still tolerable"
+    "average-file-tolerable-low", 10 * MIB, "bytes", SMALL_FILES, "tolerable minimum"
 )
 AVERAGE_FILE_TOLERABLE = Limit(
-    "average-file-tolerable", 12 * MIB, "bytes", SMALL_FILES, "still tolerable"
+    "average-file-tolerable", 12 * MIB, "bytes", SMALL_FILES, "tolerable minimum"
 )
 SLOWDOWN_BOUNDARY = Limit(
-    "slowdown-boundary", 4 * MIB, "bytes", SMALL_FILES, "slower than 1.8 × only below this"
+    "slowdown-boundary",
+    4 * MIB,
+    "bytes",
+    SMALL_FILES,
+    ("the slowdown exceeds 1.8 × only below this size"),
 )
-SLOWDOWN_128MB = Limit("slowdown-128mb", 1.0, "x", SMALL_FILES, "the yardstick: files of 128 MB")
-SLOWDOWN_2MB = Limit("slowdown-2mb", 1.8, "x", SMALL_FILES, "files of 2 MB against 128 MB")
-SLOWDOWN_256KB = Limit("slowdown-256kb", 2.5, "x", SMALL_FILES, "files of 0.25 MB against 128 MB")
+SLOWDOWN_128MB = Limit("slowdown-128mb", 1.0, "x", SMALL_FILES, "reference: files of 128 MB")
+SLOWDOWN_2MB = Limit("slowdown-2mb", 1.8, "x", SMALL_FILES, "files of 2 MB compared with 128 MB")
+SLOWDOWN_256KB = Limit(
+    "slowdown-256kb", 2.5, "x", SMALL_FILES, ("files of 0.25 MB compared with 128 MB")
+)
 SLOWDOWN_HDFS_2MB = Limit(
     "slowdown-hdfs-2mb", 1.5, "x", "published: another vendor's test", "HDFS at about 2 MB"
 )
@@ -171,14 +182,14 @@ NAMENODE_OBJECTS_HIGH = Limit(
     "namenode-objects-high", 300_000_000, "objects", PUBLISHED, "an HDFS NameNode in practice"
 )
 NAMENODE_HEAP_PER_150M = Limit(
-    "namenode-heap-per-150m", 100 * 10**9, "bytes", PUBLISHED, "about, per 150 M objects"
+    "namenode-heap-per-150m", 100 * 10**9, "bytes", PUBLISHED, "approximate, per 150 M objects"
 )
 JINDOFS_WRITE_SHARE_1B = Limit(
     "jindofs-write-share-1b",
     0.88,
     "share",
     "published: JindoFS",
-    "write rate at 1 B files against the empty state",
+    "write rate at 1 B files compared with an empty file system",
 )
 
 # the published stand's file counts by file size: (MB a file, files)
@@ -228,30 +239,35 @@ REMOVE_ZFS_HIGH = Limit("remove-zfs-high", 95, "files/s", _ZFS)
 REMOVE_ZFS_CLONE = Limit("remove-zfs-clone", 442, "files/s", _ZFS, "removed from a clone")
 REMOVE_XFS = Limit("remove-xfs", 3295, "files/s", _XFS)
 REMOVAL_RATES: tuple[Limit, ...] = (REMOVE_ZFS_LOW, REMOVE_ZFS_HIGH, REMOVE_ZFS_CLONE, REMOVE_XFS)
-WALK_ZFS_COLD_LOW = Limit("walk-zfs-cold-low", 137, "s", _ZFS, "walking that tree cold")
-WALK_ZFS_COLD_HIGH = Limit("walk-zfs-cold-high", 143, "s", _ZFS, "walking that tree cold")
+WALK_ZFS_COLD_LOW = Limit(
+    "walk-zfs-cold-low", 137, "s", _ZFS, ("reading the directory tree with a cold cache")
+)
+WALK_ZFS_COLD_HIGH = Limit(
+    "walk-zfs-cold-high", 143, "s", _ZFS, ("reading the directory tree with a cold cache")
+)
 FRAGMENTATION_COST = Limit(
-    "fragmentation-cost", 0.17, "share", "published: a file cut into 250,000 pieces under a mixed random load",
-    "at most; so physical fragmentation alone is a reason for nothing",
+    "fragmentation-cost", 0.17, "share", ("published: a file in 250,000 fragments under a mixed"
+                                        " random load"),
+    "maximum; physical fragmentation alone is not a reason to act",
 )  # fmt: skip
 FRAGMENTATION_COST_REALLOCATED = Limit(
     "fragmentation-cost-reallocated",
     0.08,
     "share",
     FRAGMENTATION_COST.source,
-    "after the storage's own reallocation",
+    "after reallocation by the storage system",
 )
 
 # --- D. Greenplum documentation and source --------------------------------------------------------
 
 FILES_PER_HOST = Limit(
-    "files-per-host", 100_000, "files", GREENPLUM_DOCS, "keep under, a segment host"
+    "files-per-host", 100_000, "files", GREENPLUM_DOCS, "guideline for one segment host"
 )
 LEAVES_PER_TABLE = Limit(
-    "leaves-per-table", 20_000, "leaves", GREENPLUM_DOCS, "more than this: redesign"
+    "leaves-per-table", 20_000, "leaves", GREENPLUM_DOCS, "recommended maximum for one table"
 )
 LEAVES_PER_LEVEL = Limit(
-    "leaves-per-level", 32_767, "leaves", GREENPLUM_SOURCE, "hard limit a level"
+    "leaves-per-level", 32_767, "leaves", GREENPLUM_SOURCE, "limit for one level of a table"
 )
 DESCRIBE_SECONDS = Limit(
     "describe-seconds", 2, "s", GREENPLUM_DOCS, r"\d slower than this is a symptom of catalog bloat"
@@ -261,33 +277,49 @@ CATALOG_VACUUM_WANTED = Limit(
 )
 CATALOG_VACUUM_LATEST = Limit("catalog-vacuum-latest", 7, "days", GREENPLUM_DOCS, "at least weekly")
 AO_CONCURRENT_INSERTS = Limit(
-    "ao-concurrent-inserts", 127, "segfiles", GREENPLUM_SOURCE, "segno 1..127, 0 is reserved"
+    "ao-concurrent-inserts", 127, "segfiles", GREENPLUM_SOURCE, "segno 1 to 127; 0 is reserved"
 )
 MAX_APPENDONLY_TABLES = Limit(
     "max-appendonly-tables",
     10_000,
     "tables",
     GREENPLUM_DOCS,
-    "GP6 default; each changed leaf counts one",
+    "default of Greenplum 6; every changed leaf counts",
 )
 AO_COMPACTION_THRESHOLD = Limit(
     "ao-compaction-threshold",
     0.10,
     "share",
     GREENPLUM_DOCS,
-    "hidden tuples above which VACUUM compacts",
+    "share of hidden tuples above which VACUUM compacts",
 )
 BLOAT_MODERATE_GP6 = Limit(
-    "bloat-moderate-gp6", 5, "x", GREENPLUM_SOURCE, "gp_bloat_diag, more than: moderate"
+    "bloat-moderate-gp6",
+    5,
+    "x",
+    GREENPLUM_SOURCE,
+    ("threshold of gp_bloat_diag for moderate bloat"),
 )
 BLOAT_SIGNIFICANT_GP6 = Limit(
-    "bloat-significant-gp6", 12, "x", GREENPLUM_SOURCE, "gp_bloat_diag, more than: significant"
+    "bloat-significant-gp6",
+    12,
+    "x",
+    GREENPLUM_SOURCE,
+    ("threshold of gp_bloat_diag for significant bloat"),
 )
 BLOAT_MODERATE_GP7 = Limit(
-    "bloat-moderate-gp7", 3, "x", GREENPLUM_SOURCE, "gp_bloat_diag, more than: moderate"
+    "bloat-moderate-gp7",
+    3,
+    "x",
+    GREENPLUM_SOURCE,
+    ("threshold of gp_bloat_diag for moderate bloat"),
 )
 BLOAT_SIGNIFICANT_GP7 = Limit(
-    "bloat-significant-gp7", 10, "x", GREENPLUM_SOURCE, "gp_bloat_diag, more than: significant"
+    "bloat-significant-gp7",
+    10,
+    "x",
+    GREENPLUM_SOURCE,
+    ("threshold of gp_bloat_diag for significant bloat"),
 )
 BLOAT_MODERATE_DOCS = Limit(
     "bloat-moderate-docs", 4, "x", GREENPLUM_DOCS, "gp_bloat_diag as documented"
@@ -333,7 +365,7 @@ PG_PARTITIONS_DUMP = Limit(
     460 * 60,
     "s",
     "gpdb issue 4594",
-    "a dump of DDL that joins pg_partitions; 28 min without",
+    "dump of DDL that joins pg_partitions; 28 min without the join",
 )
 CHECK_POSTGRES_BLOAT = Limit(
     "check-postgres-bloat",
@@ -348,7 +380,7 @@ METRICS_PER_RELATION = Limit(
     390_000,
     "series",
     "citus issue 4648",
-    "at 20,000 relations: never a series a leaf",
+    "at 20,000 relations; one series per leaf is too many",
 )
 PLANNING_32_SUBPARTITIONS = Limit(
     "planning-32-subpartitions",
@@ -356,6 +388,23 @@ PLANNING_32_SUBPARTITIONS = Limit(
     "ms",
     "gpdb issue 11379",
     "4/8/16/32 subpartitions: 482/1,981/8,274/32,953 ms",
+)
+
+# --- G. measured for this project -----------------------------------------------------------------
+
+BOOTSTRAP_ROWS_DISPLACED = Limit(
+    "bootstrap-rows-displaced",
+    16 * MIB,
+    "bytes",
+    "measured: PostgreSQL 15, 18, 19, Greenplum 6, 7",
+    "of pg_attribute that a session start reads; 1.0 to 1.6 MB where the rows are in order",
+)
+BOOTSTRAP_ROWS_SLOW = Limit(
+    "bootstrap-rows-slow",
+    160 * MIB,
+    "bytes",
+    "measured: PostgreSQL 15, 18",
+    "of pg_attribute that a session start reads: 30 to 290 ms, pages in memory",
 )
 
 ALL: dict[str, Limit] = {x.id: x for x in list(globals().values()) if isinstance(x, Limit)}
@@ -371,7 +420,7 @@ def limit(id: str) -> Limit:
         return ALL[id]
     except KeyError:
         raise CatalogError(
-            f"no limit is called {id!r}",
+            f"unknown limit {id!r}",
             hint="one of: " + ", ".join(sorted(ALL)),
             exit_code=Exit.USAGE,
         ) from None
@@ -389,7 +438,7 @@ def catalog_query_ms(leaves: float) -> Limit:
     """
     return Limit(
         "catalog-query", CATALOG_QUERY_SLOPE.value * max(leaves, 0) / 10_000, "ms", CATALOG_QUERY_SLOPE.source,
-        "estimate from one stand; a measurement on this server wins",
+        "estimate from one test cluster; prefer a measurement on this server",
     )  # fmt: skip
 
 
@@ -415,7 +464,7 @@ def slowdown(average_bytes: float) -> Limit:
     """
     if not average_bytes > 0:
         raise CatalogError(f"an average file size must be more than 0 bytes, not {average_bytes:g}")
-    note = "estimate, interpolated between the three published points"
+    note = "estimate, interpolated between three published points"
     if average_bytes <= _SLOWDOWN[0][0]:
         below = average_bytes < _SLOWDOWN[0][0]
         return Limit(
@@ -423,7 +472,7 @@ def slowdown(average_bytes: float) -> Limit:
             _SLOWDOWN[0][1],
             "x",
             SMALL_FILES,
-            "at least: nothing was published below 0.25 MB" if below else "",
+            "lower bound: nothing was published below 0.25 MB" if below else "",
         )
     for (small, slow), (large, fast) in itertools.pairwise(_SLOWDOWN):
         if average_bytes == large:
@@ -431,7 +480,7 @@ def slowdown(average_bytes: float) -> Limit:
         if average_bytes < large:
             along = math.log2(average_bytes / small) / math.log2(large / small)
             return Limit("slowdown", slow + (fast - slow) * along, "x", SMALL_FILES, note)
-    return Limit("slowdown", SLOWDOWN_128MB.value, "x", SMALL_FILES, "files of 128 MB and more")
+    return Limit("slowdown", SLOWDOWN_128MB.value, "x", SMALL_FILES, "files of 128 MB or more")
 
 
 def removal_seconds(files: float, rate: Limit | float) -> float:
@@ -468,6 +517,37 @@ def lock_slots(settings: Mapping[str, object]) -> int | None:
     except (KeyError, ValueError):
         return None
     return locks * (connections + prepared)
+
+
+def whole_number(setting: object) -> int | None:
+    """A setting that is a whole number; None for other text, which a snapshot of a stranger may hold.
+
+    >>> whole_number("64"), whole_number("\u00b2"), whole_number("9" * 30), whole_number(None)
+    (64, None, None, None)
+    """
+    text = str(setting)
+    return int(text) if re.fullmatch("[0-9]{1,18}", text) else None
+
+
+def fast_path_slots(base: int, max_locks_per_transaction: object) -> int | None:
+    """Locks on relations that a session keeps outside the shared lock table, by the major release
+    of PostgreSQL that the server is based on; None where the setting decides and was not read.
+
+    Source: 16 before PostgreSQL 18; then groups of 16, as many as hold max_locks_per_transaction,
+    a power of two of at most 1,024. A relation has one group, so locks may overflow earlier.
+
+    >>> fast_path_slots(17, "64"), fast_path_slots(18, "64"), fast_path_slots(19, "100")
+    (16, 64, 128)
+    """
+    if base < 18:
+        return 16
+    wanted = whole_number(max_locks_per_transaction)
+    if wanted is None:
+        return None
+    groups = 1
+    while groups < 1024 and groups * 16 < wanted:
+        groups *= 2
+    return groups * 16
 
 
 def bucket_of(size: int) -> Bucket:

@@ -162,13 +162,13 @@ def known(server: Generation | str, shape: Shape) -> Generation:
     gen = server if isinstance(server, Generation) else generation(server)
     if shape.storage not in gen.storages:
         raise CatalogError(
-            f"{gen.title} has no {shape.storage} tables",
-            hint="one of: " + ", ".join(gen.storages),
+            f"{gen.title} does not support {shape.storage} tables",
+            hint="supported: " + ", ".join(gen.storages),
             exit_code=Exit.USAGE,
         )
     if not 0 <= shape.columns + shape.dropped <= 1600:
         raise CatalogError(
-            "a table has 0 to 1600 columns, dropped ones included, not"
+            "a table can have 0 to 1600 columns, including dropped ones, not"
             f" {shape.columns + shape.dropped}",
             exit_code=Exit.USAGE,
         )
@@ -178,8 +178,8 @@ def known(server: Generation | str, shape: Shape) -> Generation:
         and any(x.constraint for x in shape.indexes)
     ):
         raise CatalogError(
-            f"{gen.title} has no unique indexes on {shape.storage} tables",
-            hint="count plain indexes",
+            f"{gen.title} does not support unique indexes on {shape.storage} tables",
+            hint="use --index instead of --unique",
             exit_code=Exit.USAGE,
         )
     return gen
@@ -487,7 +487,7 @@ def tree(
     with_default = [*defaults, *[False] * len(levels)][: len(levels)]
     if not levels or any(n < 0 for n in levels):
         raise CatalogError(
-            f"partitions a level must be 0 or more, level by level, not {levels}",
+            f"the number of partitions in each level must be 0 or more, not {levels}",
             exit_code=Exit.USAGE,
         )
     found: dict[Shape, int] = {

@@ -11,4 +11,4 @@ DDL_SOURCE = "measured: Greenplum 6.24.3, 30 leaves of 20 columns"
 # bytes a second on one segment; no source gives a rate for a cluster nobody measured: `plan --rate`
 # sets it
 COPY_RATE = 50 * 1024 * 1024
-COPY_SOURCE = "assumed 50 MiB/s a segment; --rate sets it"
+COPY_SOURCE = "assumed 50 MiB/s per segment; set it with --rate"

@@ -1,12 +1,14 @@
-"""A robust straight line through few points: Theil–Sen, with a band from the ranks of the
-slopes.
+"""Robust straight lines through few points: Theil–Sen, with a band from the ranks of the slopes.
+
+Growth changes its pace: a load ends, a retention job starts. `recent` finds the last points that
+one line fits, so that a forecast does not carry on a pace that ended.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -24,7 +26,8 @@ class TrendLine:
 
     slope, base: in units of y a unit of x, and of y
     low, high:   band of the slope (95 %); None where there are too few points for one
-    points:      how many distinct x it rests on
+    points:      number of distinct x
+    since:       the first x of these points
     """
 
     slope: float
@@ -32,6 +35,7 @@ class TrendLine:
     low: float | None
     high: float | None
     points: int
+    since: float = 0.0
 
     def at(self, x: float) -> float:
         """The line's value at x."""
@@ -65,4 +69,44 @@ def fit(xs: Sequence[float], ys: Sequence[float]) -> TrendLine | None:
         # of five points it is all slopes
         at = max(0, math.floor((len(slopes) - spread) / 2) - 1)
         low, high = float(slopes[at]), float(slopes[len(slopes) - 1 - at])
-    return TrendLine(slope, base, low, high, n)
+    return TrendLine(slope, base, low, high, n, float(x.min()))
+
+
+def recent(xs: Sequence[float], ys: Sequence[float]) -> TrendLine | None:
+    """The line through the last points that follow one line; xs in ascending order.
+
+    The points are halved as long as the slopes of the halves contradict each other or the slope of
+    the whole: their bands do not overlap, or the slope lies outside both. A half needs 5 points.
+    Where earlier points were left out, the band is widened to the average slope of all points.
+
+    >>> line = recent(range(42), [10.0 * min(x, 11) for x in range(42)])
+    >>> line.slope, line.since, line.low, round(line.high, 1)
+    (0.0, 21.0, 0.0, 2.7)
+    """
+    return _recent(list(xs), list(ys))
+
+
+def _recent(x: list[float], y: list[float]) -> TrendLine | None:
+    whole = fit(x, y)
+    line, kept = whole, len(x)
+    while line is not None and kept >= 2 * FEW:
+        half = kept // 2
+        early = fit(x[-kept:-half], y[-kept:-half])
+        late = fit(x[-half:], y[-half:])
+        if early is None or late is None or _agree(line, early, late):
+            break
+        line, kept = late, half
+    if line is None or line is whole or line.low is None or line.high is None:
+        return line
+    average = (y[-1] - y[0]) / (x[-1] - x[0])
+    return replace(line, low=min(line.low, average), high=max(line.high, average))
+
+
+def _agree(whole: TrendLine, early: TrendLine, late: TrendLine) -> bool:
+    """Whether two halves and the whole can have one slope; True where that is not known."""
+    if early.low is None or early.high is None or late.low is None or late.high is None:
+        return True
+    slack = 1e-9 * max(abs(v) for v in (early.low, early.high, late.low, late.high))
+    overlap = early.low <= late.high + slack and late.low <= early.high + slack
+    lowest, highest = min(early.low, late.low), max(early.high, late.high)
+    return overlap and lowest - slack <= whole.slope <= highest + slack

@@ -31,7 +31,7 @@ def measure(path: Path, *, files: int = FILES, seconds: float = SECONDS) -> Rate
     except OSError as e:
         raise CatalogError(
             f"cannot measure in {path}: {e.strerror}",
-            hint="name a directory on the segments' file system that you may write to",
+            hint="give a writable directory on the file system of the segments",
             exit_code=Exit.USAGE,
         ) from None
     try:

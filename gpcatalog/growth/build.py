@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from gpcatalog.capacity import limits
 from gpcatalog.capacity.limits import LOCK_SLOTS_SOURCE, Limit
-from gpcatalog.capacity.trend import FEW, METHOD, TrendLine, fit
+from gpcatalog.capacity.trend import FEW, METHOD, TrendLine, fit, recent
 from gpcatalog.growth.points import Point, Root
 from gpcatalog.growth.result import (
     Churn,
@@ -24,6 +24,7 @@ from gpcatalog.growth.result import (
     Series,
 )
 from gpcatalog.model.generations import is_greenplum
+from gpcatalog.model.quantity import plural
 from gpcatalog.model.timing import Curve, Timing
 
 DAY = 86400.0
@@ -35,10 +36,19 @@ SHORTEST = 1.0  # days of a series below which nothing is forecast: a day's rhyt
 SHOWN = timedelta(days=14)  # of days on which relations were created or altered, at least
 FAR = timedelta(days=20 * 365)
 CURVES = {
-    "scan": "catalog scan, entry instance",
+    "scan": "catalog scan",
     "scan dispatched": "catalog scan, all segments",
     "describe": r"\d without a name",
 }
+
+
+def _has_segments(points: Sequence[Point]) -> bool:
+    return is_greenplum(points[-1].header["generation"])
+
+
+def _entry(points: Sequence[Point]) -> str:
+    """What names of series add for the coordinator; empty on a server without segments."""
+    return ", coordinator" if _has_segments(points) else ""
 
 
 def _days(points: Sequence[Point]) -> list[float]:
@@ -47,7 +57,7 @@ def _days(points: Sequence[Point]) -> list[float]:
 
 def _line(days: Sequence[float], values: Sequence[float | None]) -> TrendLine | None:
     known = [(x, y) for x, y in zip(days, values, strict=True) if y is not None]
-    return fit([x for x, _ in known], [y for _, y in known]) if len(known) > 1 else None
+    return recent([x for x, _ in known], [y for _, y in known]) if len(known) > 1 else None
 
 
 def _series(
@@ -67,6 +77,7 @@ def _series(
         per_day_low=line.low if line else None,
         per_day_high=line.high if line else None,
         points=line.points if line else len(known),
+        since_day=line.since if line else 0.0,
     )
 
 
@@ -90,7 +101,7 @@ def _relation_series(points: Sequence[Point], days: Sequence[float]) -> list[Ser
     """Numbers of partitions and of their rows in the catalog."""
     return [
         _series(
-            "partitions (leaves and plain tables)",
+            "tables and leaf partitions",
             "leaves",
             days,
             [float(p.partitions) for p in points],
@@ -98,15 +109,17 @@ def _relation_series(points: Sequence[Point], days: Sequence[float]) -> list[Ser
         _series("leaf partitions", "leaves", days, [float(p.leaves) for p in points]),
         _series(
             "column-oriented leaves", "leaves", days, [float(p.leaves_ao_column) for p in points]
-        ),
+        )
+        if _has_segments(points)
+        else None,
         _series(
-            "pg_class rows, entry instance",
+            f"pg_class rows{_entry(points)}",
             "rows",
             days,
             [p.relations.get(-1, (None, None))[0] for p in points],
         ),
         _series(
-            "pg_attribute rows, entry instance",
+            f"pg_attribute rows{_entry(points)}",
             "rows",
             days,
             [p.relations.get(-1, (None, None))[1] for p in points],
@@ -115,11 +128,14 @@ def _relation_series(points: Sequence[Point], days: Sequence[float]) -> list[Ser
 
 
 def _catalog_series(points: Sequence[Point], days: Sequence[float]) -> list[Series | None]:
-    """Bytes of catalogs: of the entry instance, of segments where there are any, reclaimable."""
+    """Bytes of catalogs: of the coordinator or server, of segments, and reclaimable ones."""
     segments = [[p.bytes_of(c) for c in p.contents if c >= 0] for p in points]
     found = [
         _series(
-            "catalog bytes, entry instance", "bytes", days, [float(p.bytes_of(-1)) for p in points]
+            f"catalog bytes{_entry(points)}",
+            "bytes",
+            days,
+            [float(p.bytes_of(-1)) for p in points],
         )
     ]
     if any(segments):
@@ -145,25 +161,25 @@ def _catalog_series(points: Sequence[Point], days: Sequence[float]) -> list[Seri
         )
         for p in points
     ]
-    found.append(_series("reclaimable catalog bytes, all instances", "bytes", days, reclaimable))
+    everywhere = ", all instances" if _has_segments(points) else ""
+    found.append(_series(f"reclaimable catalog bytes{everywhere}", "bytes", days, reclaimable))
     return found
 
 
+def _counted_alike(
+    points: Sequence[Point], value: Callable[[Point], int | None]
+) -> list[float | None]:
+    """A number of files of each point; None where it was not counted as the newest one was."""
+    basis = points[-1].files_basis
+    found = [value(p) if basis and p.files_basis == basis else None for p in points]
+    return [None if n is None else float(n) for n in found]
+
+
 def _file_series(points: Sequence[Point], days: Sequence[float]) -> Series | None:
-    """Files as the newest point knows them: those of the directories, or of known tables alone."""
-    if points[-1].listed:
-        return _series(
-            "files, all segments",
-            "files",
-            days,
-            [float(sum(p.listed.values())) if p.listed else None for p in points],
-        )
-    return _series(
-        "data files, all segments",
-        "files",
-        days,
-        [float(p.files) if p.files is not None else None for p in points],
-    )
+    """All files of the database, which an audit reports too."""
+    counted = _counted_alike(points, lambda p: p.files)
+    where = "all segments" if _has_segments(points) else "this server"
+    return _series(f"files, {where}", "files", days, counted)
 
 
 def _instances(first: Point, last: Point, days: float) -> list[InstanceGrowth]:
@@ -316,7 +332,7 @@ def _growers(
     by_schema = [
         GrowingTable(
             schema=name,
-            name=f"{len(of):,} tables",
+            name=plural(len(of), "table"),
             state="there",
             leaves_then=total(of, "leaves_then") or 0,
             leaves_now=total(of, "leaves_now") or 0,
@@ -382,13 +398,18 @@ def _churn(points: Sequence[Point], days: float) -> list[Churn]:
 
 
 def reach(
-    now: float, limit: float, line: TrendLine | None, last: datetime, x: float
+    *, now: float, limit: float, line: TrendLine | None, last: datetime, x: float
 ) -> tuple[str, date | None, date | None, date | None]:
-    """State, expected, earliest and latest day for a limit; x: the last point's day, where the line
-    starts from its fitted value.
+    """State, expected, earliest and latest day for a limit.
 
-    >>> reach(80, 100, TrendLine(1, 0, None, None, 3), datetime(2026, 1, 1), 80.0)[0]
+    now, last: the last measurement and its time, from which the slopes of the line are carried on
+    x:         days from the first measurement to the last
+
+    >>> last = datetime(2026, 1, 1)
+    >>> reach(now=80, limit=100, line=TrendLine(1, 0, None, None, 3), last=last, x=80.0)[0]
     'too few points'
+    >>> reach(now=80, limit=100, line=TrendLine(2, 0, 1, 4, 9), last=last, x=80.0)[1].isoformat()
+    '2026-01-11'
     """
     if now >= limit:
         return "over", None, None, None
@@ -400,8 +421,8 @@ def reach(
     def day(slope: float) -> date | None:
         if slope <= 0:
             return None
-        left = timedelta(days=min((limit - max(now, line.at(x))) / slope, FAR.days + 1.0))
-        return (last + max(left, timedelta())).date() if left <= FAR else None
+        left = timedelta(days=min((limit - now) / slope, FAR.days + 1.0))
+        return (last + left).date() if left <= FAR else None
 
     if line.high <= 0 or (line.slope <= 0 and day(line.high) is None):
         return "not growing", None, None, None
@@ -426,52 +447,56 @@ def _forecasts(points: Sequence[Point], days: Sequence[float]) -> list[Forecast]
         )
         wanted.append(
             (
-                "partitions: leaves and plain tables",
+                "tables and leaf partitions",
                 [float(p.partitions) for p in points],
                 limits.LEAVES_CEILING_AO_ROW,
             )
         )
         wanted.append(
-            ("leaves of the widest table", [float(max((r.leaves for r in p.roots.values()), default=0)) for p in points],
+            ("leaves of the largest table", [float(max((r.leaves for r in p.roots.values()), default=0)) for p in points],
              limits.LEAVES_PER_TABLE)
         )  # fmt: skip
-        if last.listed:
-            fullest = [float(max(p.listed.values())) if p.listed else None for p in points]
-            wanted.append(("files on the fullest host", fullest, limits.FILES_PER_HOST))
-        elif last.files is not None:
-            wanted.append(
-                ("data files a segment host (a lower bound: no auxiliary files)",
-                 [p.files / p.hosts if p.files is not None else None for p in points], limits.FILES_PER_HOST)
-            )  # fmt: skip
+        fullest = _counted_alike(points, lambda p: p.files_on_fullest_host)
+        if fullest[-1] is not None:
+            wanted.append(("files on the host with the most files", fullest, limits.FILES_PER_HOST))
     if last.slots:
         slots = Limit(
             "lock-slots", last.slots, "locks", LOCK_SLOTS_SOURCE, "shared by all sessions"
         )
         wanted.append(
-            ("locks that DROP of the widest table may take",
+            ("lock slots to drop the largest table",
              [float(max((r.class_rows for r in p.roots.values()), default=0)) for p in points], slots)
         )  # fmt: skip
+    if last.xid_age is not None and last.xid_limits is not None:
+        ages = [None if p.xid_age is None else float(p.xid_age) for p in points]
+        found = last.xid_limits
+        stop = Limit("transactions-age", found.stop, "transactions", found.source)
+        wanted.append(("age of the oldest transaction", ages, stop))
     out = []
     for what, values, limit in wanted:
         line = _line(days, values)
         now = next(v for v in reversed(values) if v is not None)
-        state, expected, earliest, latest = reach(now, limit.value, line, last.taken_at, days[-1])
+        state, expected, earliest, latest = reach(
+            now=now, limit=limit.value, line=line, last=last.taken_at, x=days[-1]
+        )
         out.append(
             Forecast(
                 what=what, unit=limit.unit, now=now, limit=limit.value, limit_source=limit.source, limit_note=limit.note, state=state,
                 per_day=line.slope if line else None, per_day_low=line.low if line else None, per_day_high=line.high if line else None,
                 expected=expected, earliest=earliest, latest=latest, points=line.points if line else len(set(days)),
+                since_day=line.since if line else 0.0,
             )
         )  # fmt: skip
     return out
 
 
-def curves(series: Sequence[Sequence[Timing]]) -> list[Curve]:
-    """Timings of catalog queries against leaves, with the slope of this server beside the published
-    one (ms for every 10,000).
+def curves(series: Sequence[Sequence[Timing]], *, generation: str) -> list[Curve]:
+    """Timings of catalog queries against leaves, with the slope of this server.
+
+    Slopes are ms for every 10,000 leaves. Greenplum has the published slope beside its own.
     """
     out = []
-    published = limits.CATALOG_QUERY_SLOPE
+    published = limits.CATALOG_QUERY_SLOPE if is_greenplum(generation) else None
     for what, title in CURVES.items():
         found = [
             (float(t.leaves), t.median_ms)
@@ -486,7 +511,14 @@ def curves(series: Sequence[Sequence[Timing]]) -> list[Curve]:
             if len({x for x, _ in found}) >= 3
             else None
         )
+        if line is not None and (line.slope <= 0 or (line.low is not None and line.low <= 0)):
+            line = None  # other causes outweigh the leaves: no slope of theirs can be seen
+            state = "no clear effect of the number of leaves"
+        else:
+            state = "" if line is not None else "too few points"
         per = 10_000
+        if what == "scan" and published is not None:
+            title += ", coordinator"
         out.append(
             Curve(
                 what=title,
@@ -495,8 +527,9 @@ def curves(series: Sequence[Sequence[Timing]]) -> list[Curve]:
                 slope_low=line.low * per if line and line.low is not None else None,
                 slope_high=line.high * per if line and line.high is not None else None,
                 base=line.base if line else None,
-                published=published.value,
-                source=published.source,
+                state=state,
+                published=published.value if published else None,
+                source=published.source if published else "",
             )
         )
     return out
@@ -554,7 +587,9 @@ def build(points: Sequence[Point], skipped: Sequence[tuple[str, str]] = ()) -> G
         schemas=tuple(schemas),
         churn=tuple(_churn(points, days[-1])),
         forecasts=tuple(_forecasts(points, days)),
-        curves=tuple(curves([p.timings for p in points])),
+        curves=tuple(
+            curves([p.timings for p in points], generation=points[-1].header["generation"])
+        ),
         skipped=tuple(skipped),
         operation_days=tuple(
             _operation_days(last, min(first.taken_at, last.taken_at - SHOWN).date())

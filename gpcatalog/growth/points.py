@@ -7,7 +7,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gpcatalog.capacity import wraparound
 from gpcatalog.capacity.limits import lock_slots
+from gpcatalog.capacity.wraparound import AgeLimits
 from gpcatalog.errors import CatalogError
 from gpcatalog.model.timing import Timing
 from gpcatalog.store.snapshot import Snapshot
@@ -56,6 +58,9 @@ class Root:
 class Point:
     """One snapshot.
 
+    files_basis:   "directory" or "catalog" as in audit.files; empty where files were not counted
+    files:         all files of this database, without mirrors; None where they were not counted
+    files_on_fullest_host: on the host with the most files, mirrors included
     leaf_oids and leaf_roots: of its leaves, sorted by oid; None where the snapshot was pruned or is
     too old.
     """
@@ -69,11 +74,12 @@ class Point:
     roots: dict[int, Root]
     timings: list[Timing]
     leaves_ao_column: int
-    hosts: int
     slots: int | None
-    listed: dict[str, int] = field(
-        default_factory=dict
-    )  # host → files of this database, all kinds; empty where directories were not listed
+    xid_age: int | None = None  # of the oldest transaction of any database on any instance
+    xid_limits: AgeLimits | None = None
+    files_basis: str = ""
+    files: int | None = None
+    files_on_fullest_host: int | None = None
     days: list[dict[str, Any]] = field(default_factory=list)  # rows of the table operation_day
     operations: list[dict[str, Any]] = field(
         default_factory=list
@@ -90,12 +96,6 @@ class Point:
     def partitions(self) -> int:
         """The partitions metric: leaves and plain tables."""
         return self.leaves + sum(1 for r in self.roots.values() if r.kind == "table")
-
-    @property
-    def files(self) -> int | None:
-        """Data files on all segments; None when not read."""
-        known = [r.files for r in self.roots.values() if r.files is not None]
-        return sum(known) if known else None
 
     def bytes_of(self, content: int) -> int:
         """Bytes of all catalogs of one instance."""
@@ -155,18 +155,6 @@ def _roots(snapshot: Snapshot) -> dict[int, Root]:
     }
 
 
-def _listed(snapshot: Snapshot) -> dict[str, int]:
-    """Files of every host whose directories were listed."""
-    return {
-        r["hostname"] or "": int(r["n"])
-        for r in snapshot.rows(
-            "SELECT i.hostname, sum(f.files) AS n FROM file_total f JOIN instance i ON"
-            " i.content = f.content AND i.role = 'p' WHERE f.basis = 'directory' AND f.content"
-            " >= 0 GROUP BY 1"
-        )
-    }
-
-
 def point(snapshot: Snapshot, *, leaves: bool) -> Point:
     """The point of one open snapshot; leaves: keep the oids of its leaves for comparing."""
     relations = {
@@ -181,8 +169,8 @@ def point(snapshot: Snapshot, *, leaves: bool) -> Point:
         " persistence = 't'"
     )["n"]
     roots = _roots(snapshot)
-    hosts = snapshot.one(
-        "SELECT count(DISTINCT hostname) AS n FROM instance WHERE content >= 0 AND role = 'p'"
+    files = snapshot.one(
+        "SELECT sum(files) AS n FROM file_total WHERE basis = ?", [snapshot.files_basis]
     )["n"]
     oids: np.ndarray[Any, Any] | None = None
     owners = None
@@ -207,9 +195,17 @@ def point(snapshot: Snapshot, *, leaves: bool) -> Point:
         roots=roots,
         timings=timings_of(snapshot),
         leaves_ao_column=int(column),
-        hosts=int(hosts) or 1,
         slots=_slots(snapshot),
-        listed=_listed(snapshot),
+        xid_age=snapshot.one("SELECT max(xid_age) AS n FROM age WHERE kind = 'database'")["n"],
+        xid_limits=wraparound.transactions(
+            snapshot.header["generation"],
+            {row["name"]: row["setting"] for row in snapshot.rows("SELECT * FROM setting")},
+        ),
+        files_basis=snapshot.files_basis,
+        files=int(files) if files is not None else None,
+        files_on_fullest_host=max(
+            (n[2] + n[3] for n in snapshot.files_on_hosts().values()), default=None
+        ),
         days=snapshot.rows("SELECT * FROM operation_day ORDER BY day"),
         operations=snapshot.rows(
             'SELECT any_value(t."schema") AS "schema", any_value(t.name) AS name, o.action,'
@@ -258,8 +254,8 @@ def points(
     if newest is None:
         reason = f": {lost[0][1]}" if lost else ""
         raise CatalogError(
-            f"no snapshot to compare{reason}",
-            hint="take some with `gpcatalog snapshot take`, one a day",
+            f"there are no snapshots to compare{reason}",
+            hint="take a snapshot every day: `gpcatalog snapshot take`",
         )
     opened.sort(key=lambda pair: (pair[0], pair[1].name))
     wanted = []
@@ -269,8 +265,8 @@ def points(
                 (
                     path.name,
                     (
-                        "another database than the newest snapshot's: dropped and made anew, or"
-                        " another server"
+                        "its database differs from that of the newest snapshot: it was"
+                        " recreated, or it is on another server"
                     ),
                 )
             )

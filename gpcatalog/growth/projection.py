@@ -1,11 +1,11 @@
-"""A series of measurements carried on by its robust trend, as far ahead as it goes back."""
+"""A series of measurements continued at its latest pace, as far ahead as it goes back."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gpcatalog.capacity.trend import fit
+from gpcatalog.capacity.trend import recent
 
 DAY = 86_400
 """Seconds of a day; a series over a shorter time is not carried on."""
@@ -15,7 +15,7 @@ DAY = 86_400
 class Projection:
     """Where the trend leads. Times are seconds since 1970.
 
-    start: time and value of the line at the last measurement; end: at the far end
+    start: time and value of the last measurement; end: at the far end of the line
     low, high: value at the far end by the lowest and highest slope of the band
     """
 
@@ -37,10 +37,10 @@ def project(measured: Sequence[tuple[float, float]]) -> Projection | None:
     """
     begun, last = measured[0][0], measured[-1][0]
     span = last - begun
-    line = fit([(t - begun) / DAY for t, _ in measured], [v for _, v in measured])
+    line = recent([(t - begun) / DAY for t, _ in measured], [v for _, v in measured])
     if line is None or line.low is None or line.high is None or span < DAY:
         return None
-    start, days, ahead = line.at(span / DAY), span / DAY, last + span
+    start, days, ahead = measured[-1][1], span / DAY, last + span
     return Projection(
         start=(last, start),
         end=(ahead, start + line.slope * days),

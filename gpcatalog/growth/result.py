@@ -17,7 +17,8 @@ class Series(msgspec.Struct, kw_only=True, frozen=True):
     values:           one a point of `Growth.taken_at`; None where that snapshot lacks it
     per_day:          slope of a robust line, in units a day; low and high: its band (95 %), None
                       with too few points
-    source:           how the slope was found
+    since_day:        day of the series from which the slope counts: later than 0 where the pace
+                      changed
     """
 
     what: str
@@ -29,6 +30,7 @@ class Series(msgspec.Struct, kw_only=True, frozen=True):
     per_day_low: float | None
     per_day_high: float | None
     points: int
+    since_day: float = 0.0
 
 
 class InstanceGrowth(msgspec.Struct, kw_only=True, frozen=True):
@@ -138,6 +140,7 @@ class Forecast(msgspec.Struct, kw_only=True, frozen=True):
               few points", "too short a time" (the series spans less than a day)
     expected: by the line; earliest, latest: by its band; latest None: the band's slow end never
               reaches it
+    since_day: as in Series
     """
 
     what: str
@@ -154,6 +157,7 @@ class Forecast(msgspec.Struct, kw_only=True, frozen=True):
     earliest: date | None
     latest: date | None
     points: int
+    since_day: float = 0.0
 
 
 class Growth(msgspec.Struct, kw_only=True, frozen=True):

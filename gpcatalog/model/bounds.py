@@ -191,7 +191,7 @@ def _terms(text: str) -> tuple[Term, ...]:
     while True:
         m = _TERM.match(text, at)
         if m is None or m.end() == at:
-            raise _Garbage(f"a value was expected at {text[at : at + 30]!r}")
+            raise _Garbage(f"a value is expected at {text[at : at + 30]!r}")
         sql = m[0].strip()
         if m["string"]:
             found.append(Term(TermKind.VALUE, sql, _unquote(m["string"])))
@@ -205,7 +205,7 @@ def _terms(text: str) -> tuple[Term, ...]:
         if at == len(text):
             return tuple(found)
         if text[at] != ",":
-            raise _Garbage(f"a comma was expected at {text[at : at + 30]!r}")
+            raise _Garbage(f"a comma is expected at {text[at : at + 30]!r}")
         at += 1
 
 
@@ -229,7 +229,7 @@ def _inside(text: str, at: int) -> tuple[str, int]:
             depth -= 1
             if depth == 0:
                 return text[at + 1 : i], i + 1
-    raise _Garbage("a parenthesis is never closed")
+    raise _Garbage("a parenthesis is not closed")
 
 
 _CLASSIC = re.compile(r"\s*(START|END)\s*(?=\()")
@@ -243,7 +243,7 @@ def _classic(text: str) -> Bound:
     while at < len(text):
         m = _CLASSIC.match(text, at)
         if m is None or m[1] in ends:
-            raise _Garbage(f"START or END was expected at {text[at : at + 30]!r}")
+            raise _Garbage(f"START or END is expected at {text[at : at + 30]!r}")
         inner, at = _inside(text, m.end())
         inclusive = m[1] == "START"  # what the server means when it says nothing
         flag = _FLAG.match(text, at)
@@ -272,20 +272,20 @@ def _declarative(text: str) -> Bound:
     if rest.startswith("IN"):
         inner, at = _inside(rest, rest.index("("))
         if rest[at:].strip():
-            raise _Garbage(f"nothing was expected at {rest[at : at + 30]!r}")
+            raise _Garbage(f"unexpected text {rest[at : at + 30]!r}")
         return Bound(kind=BoundKind.LIST, text=text, values=_terms(inner))
     if not rest.startswith("FROM"):
-        raise _Garbage(f"FROM, IN or WITH was expected at {rest[:30]!r}")
+        raise _Garbage(f"FROM, IN or WITH is expected at {rest[:30]!r}")
     low, at = _inside(rest, rest.index("("))
     tail = rest[at:].lstrip()
     if not tail.startswith("TO"):
-        raise _Garbage(f"TO was expected at {tail[:30]!r}")
+        raise _Garbage(f"TO is expected at {tail[:30]!r}")
     high, at = _inside(tail, tail.index("("))
     if tail[at:].strip():
-        raise _Garbage(f"nothing was expected at {tail[at : at + 30]!r}")
+        raise _Garbage(f"unexpected text {tail[at : at + 30]!r}")
     lower, upper = _terms(low), _terms(high)
     if len(lower) != len(upper):
-        raise _Garbage("its two ends have different numbers of columns")
+        raise _Garbage("its two ends have a different number of columns")
     return Bound(
         kind=BoundKind.RANGE,
         text=text,
@@ -303,7 +303,7 @@ def parse(text: str | None) -> Bound:
     >>> parse("FOR VALUES IN ('a', NULL)").values[1].kind
     <TermKind.NULL: 'null'>
     >>> parse("FOR VALUES FROM (f(x)) TO (1)").reason
-    "a value was expected at 'f(x)'"
+    "a value is expected at 'f(x)'"
     """
     if text is None or not text.strip():
         return Bound(kind=BoundKind.NONE, text=text or "")
@@ -316,7 +316,7 @@ def parse(text: str | None) -> Bound:
         if bare.startswith("VALUES"):
             inner, at = _inside(bare, bare.index("("))
             if bare[at:].strip():
-                raise _Garbage(f"nothing was expected at {bare[at : at + 30]!r}")
+                raise _Garbage(f"unexpected text {bare[at : at + 30]!r}")
             return Bound(kind=BoundKind.LIST, text=text, values=_terms(inner))
         if bare.startswith(("START", "END")):
             return _classic(bare)
@@ -365,7 +365,7 @@ def timestamp_axis(text: str) -> int:
         return INFINITY if text == "infinity" else MINUS_INFINITY
     m = _STAMP.match(text)
     if m is None:
-        raise ValueError(f"{text!r} is no date or timestamp in ISO style")
+        raise ValueError(f"{text!r} is not a date or timestamp in ISO format")
     year = int(m["y"]) if not m["bc"] else 1 - int(m["y"])
     month, day, hour, minute, second = (
         int(m["m"]),
@@ -381,7 +381,7 @@ def timestamp_axis(text: str) -> int:
         and minute < 60
         and second <= 60
     ):
-        raise ValueError(f"{text!r} is no date")
+        raise ValueError(f"{text!r} is not a date")
     at = (
         days_from_civil(year, month, day) * DAY
         + hour * HOUR
@@ -408,29 +408,29 @@ def axis(term: Term, kind: Family) -> int:
     if term.kind is TermKind.MAXVALUE:
         return OPEN_HIGH
     if term.kind is TermKind.NULL:
-        raise ValueError("NULL has no place on an axis")
+        raise ValueError("NULL has no position in a range")
     if kind.time:
         return timestamp_axis(term.value)
     if kind in (Family.INTEGER, Family.NUMERIC):
         try:
             number = Decimal(term.value)
         except InvalidOperation:
-            raise ValueError(f"{term.value!r} is no number") from None
+            raise ValueError(f"{term.value!r} is not a number") from None
         if not number.is_finite():
-            raise ValueError(f"{term.value} is no number of the axis")
+            raise ValueError(f"{term.value} is not a number that gpcatalog supports")
         if kind is Family.NUMERIC and abs(number.adjusted()) <= 20:
             number *= DECIMAL
             if number != number.to_integral_value() or int(number) % 10:
-                raise ValueError(f"{term.value} has more than six digits behind the point")
+                raise ValueError(f"{term.value} has more than six decimal places")
         if number != number.to_integral_value():
             raise ValueError(f"{term.value} is not a whole number")
         if number.adjusted() > 20:  # never spelled out: 1e999999 would be a million digits
-            raise ValueError(f"{term.value} lies at the end of 64 bits or beyond")
+            raise ValueError(f"{term.value} does not fit into 64 bits")
         whole = int(number)
         if not MINUS_INFINITY < whole < INFINITY:
-            raise ValueError(f"{whole} lies at the end of 64 bits or beyond")
+            raise ValueError(f"{whole} does not fit into 64 bits")
         return whole
-    raise ValueError(f"values of type {kind} have no known order")
+    raise ValueError(f"values of type {kind} have no order that gpcatalog knows")
 
 
 def interval(bound: Bound, kind: Family) -> tuple[int, int]:
@@ -445,7 +445,7 @@ def interval(bound: Bound, kind: Family) -> tuple[int, int]:
     (2, 6)
     """
     if bound.kind is not BoundKind.RANGE:
-        raise ValueError(bound.reason or f"a {bound.kind} bound is no range")
+        raise ValueError(bound.reason or f"a {bound.kind} bound is not a range")
     if any(end is not None and len(end) != 1 for end in (bound.lower, bound.upper)):
         raise ValueError("the key has several columns")
     low = OPEN_LOW if bound.lower is None else axis(bound.lower[0], kind)
@@ -476,11 +476,11 @@ def tuple_ends(bound: Bound, kinds: Sequence[Family]) -> tuple[TupleEnd, TupleEn
     (((0, 2022), (-1, 0)), ((0, 2023), (-1, 0)))
     """
     if bound.kind is not BoundKind.RANGE:
-        raise ValueError(bound.reason or f"a {bound.kind} bound is no range")
+        raise ValueError(bound.reason or f"a {bound.kind} bound is not a range")
     ends: list[TupleEnd] = []
     for end, nothing in ((bound.lower, (-1, 0)), (bound.upper, (1, 0))):
         if end is not None and len(end) != len(kinds):
-            raise ValueError("its ends have another number of columns than the key")
+            raise ValueError("its ends and the key have a different number of columns")
         places: list[tuple[int, int]] = []
         for term, kind in zip(end or (), kinds, strict=end is not None):
             if places and places[-1][0]:  # what follows MINVALUE or MAXVALUE means nothing

@@ -35,8 +35,8 @@ class Figure(msgspec.Struct, frozen=True):
     """One number with its unit and where it comes from.
 
     value: a count, bytes, seconds or a ratio, as `unit` says
-    unit:  "rows", "bytes", "files", "leaves", "s", "ms", "x" (ratio), "share" (0..1), "locks" or
-           "transactions"
+    unit:  "rows", "bytes", "files", "leaves", "s", "ms", "x" (ratio), "share" (0..1), "locks",
+           "transactions", "multixacts" or "sessions"
     basis: "measured", "counted", "derived", "estimate", "limit" or "published"
     """
 

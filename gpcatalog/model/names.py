@@ -45,7 +45,7 @@ def quote_ident(name: str) -> str:
     ('sales', '"Sales"', '"a""b"', '"select"')
     """
     if "\x00" in name:
-        raise ValueError("an identifier cannot hold a NUL byte")
+        raise ValueError("an identifier cannot contain a NUL byte")
     if _PLAIN.match(name) and name not in _KEYWORDS:
         return name
     return '"' + name.replace('"', '""') + '"'
@@ -67,7 +67,7 @@ def quote_literal(text: str) -> str:
     ("'it''s'", "E'a\\\\b'")
     """
     if "\x00" in text:
-        raise ValueError("a string constant cannot hold a NUL byte")
+        raise ValueError("a string constant cannot contain a NUL byte")
     body = text.replace("'", "''")
     if "\\" in body:
         return "E'" + body.replace("\\", "\\\\") + "'"
@@ -138,8 +138,8 @@ def split_name(text: str) -> tuple[str, str]:
     found = re.fullmatch(rf"(?:({word})\.)?({word})", text.strip())
     if not found:
         raise CatalogError(
-            f"{text!r} is not the name of a table",
-            hint='as in SQL: schema.name or "Schema"."Name"',
+            f"{text!r} is not a valid table name",
+            hint='write it as in SQL: schema.name or "Schema"."Name"',
             exit_code=Exit.USAGE,
         )
     schema, name = (

@@ -28,7 +28,7 @@ class RuleRegistry(Generic[Check]):
 
         def keep(check: Check) -> Check:
             if id in self._rules:
-                raise ValueError(f"two rules are called {id}")
+                raise ValueError(f"two rules have the ID {id}")
             self._rules[id] = check
             return check
 
@@ -45,7 +45,7 @@ class RuleRegistry(Generic[Check]):
         """
         check = self._rules.get(id)
         if check is None:
-            raise CatalogError(f"no rule is called {id}", hint=f"`{self._listing}` lists them")
+            raise CatalogError(f"unknown rule: {id}", hint=(f"`{self._listing}` lists all rules"))
         text = inspect.getdoc(check) or ""
         pieces = re.split(rf"^({'|'.join(PARTS)}):", text, flags=re.MULTILINE)
         found = {"": " ".join(pieces[0].split())}

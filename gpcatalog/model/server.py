@@ -70,7 +70,7 @@ def identify(banner: str, version_num: int, *, has_segments: bool) -> Server:
     """
     fork = _FORK.search(banner)
     if fork or has_segments:
-        product = fork["product"] if fork else "Greenplum kin"
+        product = fork["product"] if fork else "Greenplum-based server"
         version = fork["version"] if fork else ""
         # the PostgreSQL underneath decides which catalogs there are, whatever the vendor counts
         found = generations.of_base(version_num // 10000)

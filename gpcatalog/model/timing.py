@@ -7,6 +7,15 @@ from collections.abc import Sequence
 
 import msgspec
 
+# names of the timings of scans of pg_attribute: on the entry instance, and on all segments at once
+ATTRIBUTE_SCAN = "attribute scan"
+ATTRIBUTE_SCAN_DISPATCHED = "attribute scan dispatched"
+
+
+# names of counts of sessions: those that run a statement, those that wait for the shared lock table
+ACTIVE_SESSIONS = "active sessions"
+LOCK_MANAGER_WAITS = "lock manager waits"
+
 
 class Timing(msgspec.Struct, frozen=True):
     """One row of the snapshot's table `timing`.
@@ -16,7 +25,7 @@ class Timing(msgspec.Struct, frozen=True):
              "waiting ddl" (sessions, ages in ms) and "rows inserted", "rows updated", "rows
              deleted" (n: a counter of the server); of the server's log "log statement", "log lock
              wait", "log lock got" (the wait's length) and "log cancelled" (n: how often; times
-             where they were logged)
+             where they were logged); "active sessions" and "lock manager waits" (n: sessions)
     subject: table, catalog or command it is about; empty where there is one only
     content: instance it was taken on or for; None for the cluster
     n:       measurements, or what the counter says
@@ -39,7 +48,10 @@ class Timing(msgspec.Struct, frozen=True):
 class Curve(msgspec.Struct, kw_only=True, frozen=True):
     """One timing against leaves.
 
-    points: (leaves, median ms); slope: own, ms for every 10,000 leaves; None with too few points.
+    points:    (leaves, median ms)
+    slope:     of this server, ms for every 10,000 leaves; low and high: its band (95 %)
+    state:     why there is no slope; empty where there is one
+    published: the published slope; None where none was published for this kind of server
     """
 
     what: str
@@ -48,8 +60,9 @@ class Curve(msgspec.Struct, kw_only=True, frozen=True):
     slope_low: float | None
     slope_high: float | None
     base: float | None
-    published: float
-    source: str
+    state: str = ""
+    published: float | None = None
+    source: str = ""
 
 
 def percentile(values: Sequence[float], share: float) -> float:

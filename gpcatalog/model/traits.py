@@ -68,7 +68,9 @@ def merged(parts: Sequence[Traits], root: Traits) -> tuple[dict[tuple[str, str],
                         name,
                         values,
                         root.get(key),
-                        "the table's applies" if key in root else "the new one has none",
+                        "the value of the table applies"
+                        if key in root
+                        else ("the new partition has none"),
                     )
                 )
         elif what == "not null":
@@ -77,7 +79,7 @@ def merged(parts: Sequence[Traits], root: Traits) -> tuple[dict[tuple[str, str],
             elif key in root:
                 found[key] = root[key]
             else:
-                lost.append(_sentence(what, name, values, None, "the new one has none"))
+                lost.append(_sentence(what, name, values, None, "the new partition has none"))
         elif what == "check":
             found[key] = next(
                 (v for v in values if v and v.endswith("NOT VALID")),
@@ -88,13 +90,21 @@ def merged(parts: Sequence[Traits], root: Traits) -> tuple[dict[tuple[str, str],
                     f"constraint {name} is neither on the table nor on its newest partition"
                 )
         elif what == "trigger":
-            raise Differ(f"trigger {name} is not enabled alike on all of its partitions")
+            raise Differ(f"trigger {name} does not have the same state on all partitions")
         elif what in _NEWEST:
             if key in newest:
                 found[key] = newest[key]
-            lost.append(_sentence(what, name, values, newest.get(key), "the newest one's applies"))
+            lost.append(
+                _sentence(
+                    what,
+                    name,
+                    values,
+                    newest.get(key),
+                    ("the value of the newest partition applies"),
+                )
+            )
         else:
-            lost.append(_sentence(what, name, values, None, "the new one has none"))
+            lost.append(_sentence(what, name, values, None, "the new partition has none"))
     return found | _statistics(parts, lost), lost
 
 
@@ -124,8 +134,8 @@ def _statistics(parts: Sequence[Traits], lost: list[str]) -> dict[tuple[str, str
     if gone:
         shown = ", ".join(gone[:3]) + (f" and {len(gone) - 3} more" if len(gone) > 3 else "")
         lost.append(
-            f"statistics {'object' if len(gone) == 1 else 'objects'} {shown}: not all of the"
-            " partitions have them alike"
+            f"statistics {'object' if len(gone) == 1 else 'objects'} {shown}: the partitions do"
+            " not all have the same ones"
         )
     return found
 
@@ -142,9 +152,9 @@ def replaced(parts: Sequence[Traits], then: Traits) -> list[str]:
         kept = then.get((what, name))
         if what == "statistics":
             if not any(v == text for v in values for (w, _), text in then.items() if w == what):
-                found.append(f"statistics object {name}: it belongs to a partition")
+                found.append(f"statistics object {name}: it belonged to a partition and is lost")
         elif any(v is not None and v != kept for v in values):
-            rule = "the table has none" if kept is None else "the table's applies"
+            rule = "the table has none" if kept is None else "the value of the table applies"
             found.append(_sentence(what, name, values, kept, rule))
     return found
 
@@ -158,18 +168,18 @@ def converted(
     options: its storage options, as the catalog has them
 
     >>> converted({("toast options", ""): "fillfactor=90"}, "ao_row", "fillfactor=80")
-    ({}, ['storage option fillfactor=80: ao_row has none', 'options of the TOAST table: ao_row has none'])
+    ({}, ['storage option fillfactor=80: ao_row does not support it', 'options of the TOAST table: ao_row does not support them'])
     """
     key = ("toast options", "")
     if storage == "heap":
         return dict(traits), []
     found = [
-        f"storage option {o}: {storage} has none"
+        f"storage option {o}: {storage} does not support it"
         for o in options.split(", ")
         if o.partition("=")[0] in HEAP_OPTIONS
     ]
     if key in traits:
-        found.append(f"options of the TOAST table: {storage} has none")
+        found.append(f"options of the TOAST table: {storage} does not support them")
     return {k: v for k, v in traits.items() if k != key}, found
 
 
@@ -205,6 +215,6 @@ def index_properties_lost(parts: Sequence[object], kept: object, like: str) -> l
     number = sum(bool(p) and p != kept for p in parts)
     text = (
         f"comments and statistics targets of indexes on {number} of {len(parts)} partitions: the"
-        f" new one has those of {like}"
+        f" new partition has those of {like}"
     )
     return [text] if number else []

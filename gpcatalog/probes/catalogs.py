@@ -27,6 +27,8 @@ COUNTED = frozenset(
     gp_partition_template pg_stat_last_operation
     """.split()
 )
+# shared catalogs are small and their statistics are often stale: they are counted, where the role may read them
+SUPERUSER_ONLY = frozenset({"pg_authid", "pg_subscription"})
 LARGE = 1 << 20  # bytes on one instance from which on any catalog is counted
 LARGE_SHARE = 0.02  # provided it is this share of that instance's catalog bytes
 BY_INDEX = (
@@ -112,6 +114,7 @@ class CatalogSection:
         self.catalogs: dict[str, Catalog] = {}
         self.sizes: Sizes = defaultdict(dict)
         self.class_counts: list[dict[str, Any]] = []
+        self.converted: dict[int, int] = {}  # by oid: rows of pg_attribute beyond the usual number
         self.busy: frozenset[int] = (
             frozenset()
         )  # oids of catalog relations that a segment would wait for
@@ -214,6 +217,11 @@ class CatalogSection:
 
     def _entry_classes(self, entry: Session) -> None:
         self._class_counts(entry, "class_counts")
+        if "converted_tables" in library.names(entry.server):
+            with self.covered("converted_tables"):
+                self.converted = {
+                    row["oid"]: row["attributes"] for row in entry.rows("converted_tables")
+                }
         self._draw(entry)
 
     def _of_segments(self) -> None:
@@ -266,9 +274,12 @@ class CatalogSection:
                 for content, of in self.sizes.items()
                 if one.oid in of
             )
-            if one.name in COUNTED or large:
+            if one.name in COUNTED or large or (one.shared and self._may_count(one)):
                 out.append(one)
         return out
+
+    def _may_count(self, one: Catalog) -> bool:
+        return one.name not in SUPERUSER_ONLY or bool(self.session.facts["superuser"])
 
     # -- the entry instance ------------------------------------------------------------------------
 
@@ -314,6 +325,10 @@ class CatalogSection:
                 assert one is not None
                 one.rows[row["content"]] = one.rows.get(row["content"], 0) + int(row[column])
                 one.basis[row["content"]] = basis
+        attributes = self.catalogs.get("pg_attribute")
+        for content in attributes.rows if attributes is not None else ():
+            assert attributes is not None
+            attributes.rows[content] += sum(self.converted.values())  # alike on all instances
 
     def _draw(self, entry: Session) -> None:
         relations = sum(
@@ -442,7 +457,7 @@ class CatalogSection:
                 continue
             with self.covered("segment_catalog_rows", f"segment_catalog_rows {one.name}"):
                 if one.oid in self.busy:
-                    raise ProbeFailed("busy", "another session holds it in AccessExclusiveLock")
+                    raise ProbeFailed("busy", "another session has an AccessExclusiveLock on it")
                 for row in self.session.rows("segment_catalog_rows", source=one.on_segments):
                     one.rows[row["content"]] = row["rows"]
                     one.basis[row["content"]] = "counted"

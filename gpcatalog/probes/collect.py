@@ -7,7 +7,7 @@ from __future__ import annotations
 import contextlib
 import secrets
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 import gpcatalog
+from gpcatalog.capacity import session_start
 from gpcatalog.capacity.generation import (
     BLOCK_DIRECTORY_COLUMNS,
     BLOCK_DIRECTORY_INDEX_COLUMNS,
@@ -172,7 +173,8 @@ class Collector:
         listing = None if self.session.server.greenplum else files.begin()
         try:
             self.progress("catalogs")
-            CatalogSection(self.session, self.writer, self._covered, self.contents).run()
+            catalogs = CatalogSection(self.session, self.writer, self._covered, self.contents)
+            catalogs.run()
             self.progress("tables and partitions")
             self._relations()
             self.progress("files")
@@ -181,7 +183,7 @@ class Collector:
             if listing is not None:
                 listing.stop()
             raise
-        self._root_totals()
+        self._root_totals(catalogs.converted)
         self.progress("transactions and leftovers")
         self._holders()
         self.progress("latency")
@@ -390,11 +392,19 @@ class Collector:
             oids = [row["oid"] for row in self.session.rows("busy_relations")]
         return ", ".join(str(oid) for oid in sorted(oids)) or "0"
 
-    def _root_totals(self) -> None:
-        """One row a root or plain table: its leaves, the empty ones, and the rows it all has in
-        pg_class and pg_attribute.
+    def _root_totals(self, converted: Mapping[int, int] | None = None) -> None:
+        """One row for each root or other table: its leaves, the empty ones, and the rows of all in
+        pg_class and pg_attribute. converted: rows of pg_attribute beyond the usual number, by oid.
         """
         rows, attributes = attribution(self.session.server.generation)
+        self.writer.execute("CREATE TEMP TABLE converted (oid UINTEGER, attributes INTEGER)")
+        file = self.writer.scratch("converted.csv")
+        file.write_text("".join(f"{oid},{more}\n" for oid, more in (converted or {}).items()))
+        self.writer.load_csv(
+            "INSERT INTO converted SELECT * FROM {csv}",
+            file,
+            {"oid": "UINTEGER", "attributes": "INTEGER"},
+        )
         self.writer.execute(f"""
             INSERT INTO root_total
             SELECT r.root, any_value(coalesce(t."schema", r."schema")), any_value(coalesce(t.name, r.name)),
@@ -402,8 +412,9 @@ class Collector:
                    coalesce(mode(r.storage) FILTER (r.kind IN ('leaf', 'table')), any_value(r.storage)),
                    count(*) FILTER (r.kind = 'leaf'),
                    CASE WHEN bool_or(r.filled IS NOT NULL) THEN count(*) FILTER (r.kind = 'leaf' AND NOT r.filled) END,
-                   sum({rows}), sum({attributes}), sum(r.files), sum(r.bytes)
+                   sum({rows}), sum({attributes} + coalesce(x.attributes, 0)), sum(r.files), sum(r.bytes)
               FROM relation r LEFT JOIN relation t ON t.oid = r.root
+              LEFT JOIN converted x ON x.oid = r.oid
              GROUP BY r.root ORDER BY 1
         """)
 
@@ -422,6 +433,13 @@ class Collector:
                 )
         with self._covered("temp_schemas"):
             self.writer.insert("temp_schema", self.session.rows("temp_schemas"))
+        for probe in ("database_ages", "relation_ages"):
+            with self._covered(probe):
+                self.writer.insert("age", self.session.rows(probe))
+        with self._covered("session_start"):
+            self.writer.insert(
+                "session_start", self.session.rows("session_start", relations=session_start.OIDS)
+            )
 
     # -- how long things take ----------------------------------------------------------------------
 
@@ -454,6 +472,9 @@ class Collector:
             found.append(latency.connecting(session))
         with self._covered("ddl_activity"):
             found += latency.activity_timings(latency.activity(session))
+        if "lock_manager_waits" in library.names(session.server):
+            with self._covered("lock_manager_waits"):
+                found += latency.lock_manager_waits(session)
         with self._covered("statements"):
             found += latency.statements(session)
         with self._covered("catalog_statistics"):
@@ -487,14 +508,14 @@ class Collector:
                 self._skipped(
                     "plan",
                     "not applicable",
-                    f"{schema}.{name} has external or foreign leaves: planning may ask another"
-                    " server",
+                    f"{schema}.{name} has external or foreign leaves: planning may connect to"
+                    " another server",
                 )
             elif not latency.affordable(root, slots):
                 self._skipped(
                     "plan",
                     "not applicable",
-                    f"planning {schema}.{name} takes more than a tenth of the lock slots",
+                    f"planning {schema}.{name} needs more than a tenth of the lock slots",
                 )
             else:
                 with self._covered("plan", f"plan {schema}.{name}"):
@@ -533,7 +554,7 @@ def collect(
             raise CatalogError(
                 f"the catalogs cannot be read: {note['reason']}",
                 hint=(
-                    "see the server's log; is a segment down?"
+                    "see the server log, and check with gpstate -e that no segment is down"
                     if note["status"] == "segment down"
                     else "try again when the server is less busy"
                 ),

@@ -78,7 +78,8 @@ def _bounded(steps: Any, seconds: float) -> Any:
             heard = now
         elif now - heard > seconds:
             raise Silent(
-                f"nothing came from it for {seconds:.0f} s, longer than any statement may take"
+                f"the server sent nothing for {seconds:.0f} s, which is longer than the"
+                " statement timeout"
             )
 
 
@@ -185,10 +186,10 @@ class Dialer:
                 what = (
                     f"its settings are not in force: {', '.join(wrong)}"
                     if wrong
-                    else "its process ids are not the server's"
+                    else "its process IDs differ from those of the server"
                 )
                 raise CatalogError(
-                    f"this is a connection pooler, not a server: {what}",
+                    f"the connection goes to a pooler, not to the server: {what}",
                     hint=_NO_POOLER,
                     exit_code=Exit.UNREACHABLE,
                 )
@@ -228,7 +229,7 @@ class Dialer:
 
 
 _NO_POOLER = (
-    "connect to the coordinator or server itself: a pooler cannot promise a read-only session"
+    "connect directly to the coordinator or server: a pooler cannot guarantee a read-only session"
 )
 
 
@@ -337,7 +338,7 @@ class Session:
             what = f"extension {extension} in schema {schema}" if extension else f"schema {schema}"
             raise ProbeFailed(
                 "denied",
-                f"{what} belongs in part to {owners}: reading it could run code of that role",
+                f"{what} belongs partly to {owners}: reading it could run code of that role",
             )
 
     def query(self, statement: str, params: Sequence[Any] | None = None) -> list[dict[str, Any]]:
@@ -375,7 +376,9 @@ class Session:
             ):
                 raise CatalogError(
                     f"the server closed the connection: {_one_line(e)}",
-                    hint="see the server's log; run the audit again when it is up",
+                    hint=(
+                        "see the server log, and run the command again when the server is running"
+                    ),
                     exit_code=Exit.UNREACHABLE,
                 ) from None
             text = _one_line(e)
@@ -396,7 +399,7 @@ class Session:
         read, the audit goes on.
         """
         if self._again is None:
-            raise CatalogError("this session cannot be opened again", exit_code=Exit.INTERNAL)
+            raise CatalogError("the session cannot be opened again", exit_code=Exit.INTERNAL)
         try:
             return self._again()
         except CatalogError as e:
@@ -445,10 +448,10 @@ class Session:
 
 def _lost(e: Silent) -> CatalogError:
     return CatalogError(
-        f"the server does not answer any more: {e}",
+        f"the server stopped responding: {e}",
         hint=(
-            "the network was cut, or the server hangs; what it was asked ends there by its"
-            " statement timeout"
+            "the network connection was lost or the server hangs; running statements end at"
+            " their statement_timeout"
         ),
         exit_code=Exit.UNREACHABLE,
     )
@@ -458,7 +461,7 @@ _HINTS = (
     (
         r"on socket .*No such file",
         (
-            'no server of this machine listens there: name another, "host=… dbname=…", or try'
+            'no server listens on this socket: give another one, "host=… dbname=…", or try'
             " `gpcatalog audit --demo`"
         ),
     ),
@@ -466,29 +469,38 @@ _HINTS = (
         r"password authentication failed|no password supplied|fe_sendauth",
         "set the password in .pgpass, PGPASSFILE or a service file",
     ),
-    (r"does not exist", "`psql -l` lists the databases and `\\du` the roles"),
+    (r"does not exist", "`psql -l` lists the databases; \\du in psql lists the roles"),
     (
         r"permission denied for database",
-        "the role may not connect to it: GRANT CONNECT ON DATABASE ... TO ...",
+        "the role has no CONNECT privilege: GRANT CONNECT ON DATABASE ... TO ...",
     ),
-    (r"no pg_hba.conf entry", "the server's pg_hba.conf must let this host, role and database in"),
+    (
+        r"no pg_hba.conf entry",
+        ("pg_hba.conf of the server must allow this host, role and database"),
+    ),
     (
         r"due to (lock|statement) timeout",
-        "somebody holds a catalog exclusively: pg_locks shows who; try again when it is free",
+        (
+            "another session has an exclusive lock on a catalog: pg_locks shows it; try again"
+            " when it is released"
+        ),
     ),
     (
         r"refused|timeout|timed out|No route|unreachable|resolve|translate host",
-        "check host and port, that the server runs, and that no shared catalog such as pg_database is locked",
+        (
+            "check the host and port, that the server is running, and that no shared catalog"
+            " such as pg_database is locked"
+        ),
     ),
     (
         r"too many|remaining connection slots",
-        "wait for a free connection, or use a role that may use the reserved ones",
+        "wait for a free connection, or use a role that can use reserved connections",
     ),
     (
         r"starting up|shutting down|recovery mode|recovery is in progress",
-        "wait until the server is up",
+        "wait until the server is running",
     ),
-    (r"SSL|certificate|TLS", "see sslmode and sslrootcert in the connection string"),
+    (r"SSL|certificate|TLS", "check sslmode and sslrootcert in the connection string"),
 )
 
 
@@ -499,14 +511,14 @@ def _refusal(
     text = secrets.without(re.sub(r"\s+", " ", str(e)).strip(), params)
     if re.search(r"unsupported startup parameter|not allowed to.*options", text):
         return CatalogError(
-            f"this is a connection pooler, not a server: {text}",
+            f"the connection goes to a pooler, not to the server: {text}",
             hint=_NO_POOLER,
             exit_code=Exit.UNREACHABLE,
         )
     if "connections to primary segments are not allowed" in text or "utility mode" in text:
         return CatalogError(
-            f"this is a segment, not the coordinator: {text}",
-            hint="connect to the coordinator's port",
+            f"the connection goes to a segment, not to the coordinator: {text}",
+            hint="connect to the port of the coordinator",
             exit_code=Exit.UNREACHABLE,
         )
     if re.search(
@@ -514,7 +526,7 @@ def _refusal(
         text,
     ):
         return CatalogError(
-            f"no PostgreSQL answers there: {text}",
+            f"the response did not come from PostgreSQL: {text}",
             hint="check the port",
             exit_code=Exit.UNREACHABLE,
         )
@@ -522,7 +534,9 @@ def _refusal(
         (hint for pattern, hint in _HINTS if re.search(pattern, text, re.I)),
         "check the connection string",
     )
-    what = "connected, but the server cannot be asked what it is" if connected else "cannot connect"
+    what = (
+        "connected, but the version of the server cannot be read" if connected else "cannot connect"
+    )
     return CatalogError(f"{what}: {text}", hint=hint, exit_code=Exit.UNREACHABLE)
 
 
@@ -571,19 +585,20 @@ def _introduce(conn: GuardedConnection, dialer: Dialer, again: Callable[[], Sess
             raise
         except psycopg.Error as e:
             raise CatalogError(
-                f"this server is not understood: {_one_line(e)}", exit_code=Exit.UNREACHABLE
+                f"the server is not supported: {_one_line(e)}", exit_code=Exit.UNREACHABLE
             ) from None
     if facts is None:
         raise CatalogError(
-            "the server tells neither its version nor this role's name", exit_code=Exit.UNREACHABLE
+            "the server returns neither its version nor the name of this role",
+            exit_code=Exit.UNREACHABLE,
         )
     if facts["catalog_writers"]:
         raise CatalogError(
             "roles that are not superusers can replace functions in schema pg_catalog:"
             f" {facts['catalog_writers']}",
             hint=(
-                "REVOKE CREATE ON SCHEMA pg_catalog from them and drop what they own there: until"
-                " then their code could run"
+                "run REVOKE CREATE ON SCHEMA pg_catalog FROM these roles, and drop their objects"
+                " in pg_catalog: otherwise their code could run"
             ),
             exit_code=Exit.REFUSED,
         )
@@ -595,8 +610,8 @@ def _introduce(conn: GuardedConnection, dialer: Dialer, again: Callable[[], Sess
         raise CatalogError(
             f"unsupported server: {e}",
             hint=(
-                "Greenplum 6 and 7, their kin on PostgreSQL 9.4, 12 or 14, and PostgreSQL 12 and"
-                " later are supported"
+                "supported: Greenplum 6 and 7, Greengage, WarehousePG, Cloudberry, and"
+                " PostgreSQL 12 and later"
             ),
             exit_code=Exit.UNREACHABLE,
         ) from None

@@ -401,9 +401,9 @@ class FileSection:
                 # no root would be read to its end, and part of one tells nothing
                 raise ProbeFailed(
                     "not applicable",
-                    "not compared with the directories: the smallest append-optimized table has"
-                    f" {smallest[0][0]:,} leaves with rows, too many for {RECONCILE_SHARE:.0%} of"
-                    " the time that the directories took",
+                    "not compared with the directories: even the smallest append-optimized table"
+                    f" has {smallest[0][0]:,} leaves with rows, which would take more than"
+                    f" {RECONCILE_SHARE:.0%} of the time for the directories",
                 )
             while read < len(batches) and (
                 seconds is None or time.perf_counter() - begun < seconds

@@ -22,7 +22,14 @@ from gpcatalog.capacity.model import Statement, locks
 from gpcatalog.errors import CatalogError, Exit
 from gpcatalog.model.names import qualified, quote_ident, quote_literal
 from gpcatalog.model.storage import Storage
-from gpcatalog.model.timing import Timing, summed_up
+from gpcatalog.model.timing import (
+    ACTIVE_SESSIONS,
+    ATTRIBUTE_SCAN,
+    ATTRIBUTE_SCAN_DISPATCHED,
+    LOCK_MANAGER_WAITS,
+    Timing,
+    summed_up,
+)
 from gpcatalog.probes import library
 from gpcatalog.probes.connection import APPLICATION_NAME, Dialer, ProbeFailed, Session
 from gpcatalog.probes.target import parameters
@@ -96,6 +103,26 @@ def planning(session: Session, root: Root) -> list[Timing]:
     ]
 
 
+def attribute_scans(session: Session) -> list[Timing]:
+    """Scans of pg_attribute as a session start does them, in a session of its own: no parallel
+    workers, and no trace of where the scan was, where a VACUUM FULL could begin.
+    """
+    found = []
+    with session.fresh() as fresh:
+        fresh.query(
+            "SELECT pg_catalog.set_config(name, CASE name WHEN 'synchronize_seqscans' THEN 'off'"
+            " ELSE '0' END, false) FROM pg_catalog.pg_settings WHERE name IN"
+            " ('synchronize_seqscans', 'max_parallel_workers_per_gather')"
+        )
+        for probe, what in (
+            ("scan_attribute", ATTRIBUTE_SCAN),
+            ("scan_attribute_dispatched", ATTRIBUTE_SCAN_DISPATCHED),
+        ):
+            if probe in library.names(session.server):
+                found.append(scanning(fresh, probe, what, 0))
+    return found
+
+
 def statements(session: Session) -> list[Timing]:
     """DDL that pg_stat_statements counted, by its first two words; empty where the extension is not
     installed.
@@ -136,6 +163,22 @@ def activity_timings(rows: Sequence[dict[str, Any]]) -> list[Timing]:
         ages = [max(0.0, r["seconds"] or 0.0) * 1000 for r in rows if r["state"] == state]
         out.append(summed_up(f"{state} ddl", ages) if ages else Timing(f"{state} ddl"))
     return out
+
+
+def lock_manager_waits(session: Session) -> list[Timing]:
+    """Sessions that run a statement, and those that wait for the shared lock table, by instance: the
+    look with the most that wait, of several.
+    """
+    most: dict[int, tuple[int, int]] = {}
+    for _ in range(ROUNDS):
+        for row in session.rows("lock_manager_waits"):
+            seen = (row["waiting"], row["active"])
+            most[row["content"]] = max(seen, most.get(row["content"], seen))
+    return [
+        Timing(what, "", content, n)
+        for content, (waiting, active) in sorted(most.items())
+        for what, n in ((ACTIVE_SESSIONS, active), (LOCK_MANAGER_WAITS, waiting))
+    ]
 
 
 def writes(statistics: Iterable[dict[str, Any]]) -> list[Timing]:
@@ -215,13 +258,13 @@ def refuse(session: Session, allowed: bool, subjects: Sequence[ProbeTable]) -> N
     if not allowed:
         raise CatalogError(
             "active DDL is off",
-            hint="--allow-ddl turns it on; it is always rolled back",
+            hint="enable it with --allow-ddl; it is always rolled back",
             exit_code=Exit.REFUSED,
         )
     if session.facts["standby"]:
         raise CatalogError(
-            "this server is a standby: it takes no DDL",
-            hint="connect to the primary, or leave --allow-ddl out",
+            "this server is a standby and does not accept DDL",
+            hint="connect to the primary, or run without --allow-ddl",
             exit_code=Exit.REFUSED,
         )
     may = session.query(
@@ -229,8 +272,11 @@ def refuse(session: Session, allowed: bool, subjects: Sequence[ProbeTable]) -> N
     )[0]["may"]
     if not may:
         raise CatalogError(
-            f"role {session.facts['role']} may not create a schema in {session.facts['database']}",
-            hint="GRANT CREATE ON DATABASE, or leave --allow-ddl out",
+            (
+                f"role {session.facts['role']} has no CREATE privilege on database"
+                f" {session.facts['database']}"
+            ),
+            hint="run GRANT CREATE ON DATABASE, or run without --allow-ddl",
             exit_code=Exit.REFUSED,
         )
     owners = session.rows("event_trigger_owners")[0]["owners"]
@@ -238,7 +284,7 @@ def refuse(session: Session, allowed: bool, subjects: Sequence[ProbeTable]) -> N
         raise CatalogError(
             f"DDL would run event triggers whose functions belong to {owners}, with the rights of"
             f" {session.facts['role']}",
-            hint="leave --allow-ddl out, or let a superuser own the functions",
+            hint="run without --allow-ddl, or make a superuser the owner of the functions",
             exit_code=Exit.REFUSED,
         )
     settings = {row["name"]: row["setting"] for row in session.rows("settings")}
@@ -249,16 +295,15 @@ def refuse(session: Session, allowed: bool, subjects: Sequence[ProbeTable]) -> N
         need = max(held[Statement.CREATE] + held[Statement.DROP])
         if slots is None:
             raise CatalogError(
-                "the settings that size the lock table cannot be read, so the probe's locks cannot be"
-                " compared with it",
-                hint="leave --allow-ddl out, or let the role read pg_settings",
+                "the settings that determine the size of the lock table cannot be read",
+                hint="run without --allow-ddl, or allow the role to read pg_settings",
                 exit_code=Exit.REFUSED,
             )
         if need > LOCK_SHARE * slots:
             raise CatalogError(
-                f"creating and dropping {subject.leaves:,} leaves takes {need:,} of {slots:,} lock"
-                " slots: more than a tenth",
-                hint="probe with fewer --leaves",
+                f"creating and dropping {subject.leaves:,} leaves needs {need:,} of {slots:,}"
+                " lock slots, which is more than a tenth",
+                hint="use fewer --leaves",
                 exit_code=Exit.REFUSED,
             )
 
@@ -457,5 +502,5 @@ def instances(session: Session) -> list[int]:
         )
     except ProbeFailed as e:
         raise CatalogError(
-            f"the instances cannot be listed: {e.reason}", exit_code=Exit.UNREACHABLE
+            f"cannot list the instances: {e.reason}", exit_code=Exit.UNREACHABLE
         ) from None

@@ -44,8 +44,8 @@ def folder() -> Path:
         if (place / "any").is_dir():
             return place
     raise CatalogError(
-        "the SQL of the probes is missing from this installation",
-        hint="install gpcatalog again",
+        "this installation of gpcatalog has no SQL files for the probes",
+        hint="reinstall gpcatalog",
         exit_code=Exit.INTERNAL,
     )
 
@@ -126,8 +126,8 @@ def part(name: str, server: Server, *, area: str = "") -> str:
     found = _found(f"{name}.part", server, area)
     if found is None:
         raise CatalogError(
-            f"{name}.part of the probes is missing from this installation",
-            hint="install it again",
+            f"this installation of gpcatalog has no file {name}.part",
+            hint="reinstall gpcatalog",
             exit_code=Exit.INTERNAL,
         )
     return found[1]
@@ -142,8 +142,8 @@ def probe(name: str, server: Server) -> Probe:
     if found is not None:
         return Probe(name, *found)
     raise CatalogError(
-        f"no probe named {name} for {server.product} {server.version}",
-        hint="`gpcatalog probes` lists them",
+        f"there is no probe {name} for {server.product} {server.version}",
+        hint="`gpcatalog probes` lists all probes",
         exit_code=Exit.USAGE,
     )
 

@@ -45,13 +45,13 @@ def named(session: Session, text: str) -> TableName:
     place = session.target["dbname"]
     if not found:
         raise CatalogError(
-            f"no table named {text} in {place}",
-            hint="name it as schema.table; psql lists tables with \\dt *.*",
+            f"there is no table {text} in {place}",
+            hint="give it as schema.table; in psql, \\dt *.* lists all tables",
         )
     schemas = ", ".join(row["schema"] for row in found[:5])
     raise CatalogError(
-        f"{len(found)} tables named {text} in {place}: in schemas {schemas}",
-        hint="name it as schema.table",
+        f"several schemas of {place} have a table {text}: {schemas}",
+        hint="give it as schema.table",
     )
 
 
@@ -76,15 +76,15 @@ def refuse_planning(session: Session, table: TableName) -> None:
         functions = reachable_functions(session, table.oid)
     if powers:
         raise CatalogError(
-            f"planning can run functions of the owner of {table.text}, and this session is"
-            f" {powers}",
-            hint="connect as the owner of the table, or as a role without these powers",
+            f"planning can run functions of the owner of {table.text} with the privileges of this"
+            f" session ({powers})",
+            hint="connect as the owner of the table, or as a role without these privileges",
             exit_code=Exit.REFUSED,
         )
     if functions:
         raise CatalogError(
             f"planning a query on {table.text} could run {_first(functions)}",
-            hint="gpcatalog plans a query only on tables that reach no user-defined function",
+            hint="gpcatalog plans queries only on tables that do not use user-defined functions",
             exit_code=Exit.REFUSED,
         )
 
@@ -120,22 +120,22 @@ def countable(session: Session, table: TableName) -> set[str]:
     others = sorted(owners - trusted)
     if powers and others:
         raise CatalogError(
-            f"counting rows of {table.text} can run functions of its owner, {others[0]}, and this"
-            f" session is {powers}",
-            hint=f"connect as {others[0]}, or migrate without --count",
+            f"counting rows of {table.text} can run functions of its owner {others[0]} with the"
+            f" privileges of this session ({powers})",
+            hint=f"connect as {others[0]}, or run migrate without --count",
             exit_code=Exit.REFUSED,
         )
     for owner in sorted(renamers.keys() - trusted) if powers else ():
         raise CatalogError(
-            f"{owner}, the owner of schema {renamers[owner]}, can put another table in the place of"
-            f" {table.text} while its rows are counted, and this session is {powers}",
-            hint="connect as the owner of the table, or migrate without --count",
+            f"{owner}, the owner of schema {renamers[owner]}, can replace table {table.text}"
+            f" while its rows are counted with the privileges of this session ({powers})",
+            hint="connect as the owner of the table, or run migrate without --count",
             exit_code=Exit.REFUSED,
         )
     if functions and (powers or others):
         raise CatalogError(
             f"counting rows of {table.text} could run {_first(functions)}",
-            hint="connect as the owner of the table, or migrate without --count",
+            hint="connect as the owner of the table, or run migrate without --count",
             exit_code=Exit.REFUSED,
         )
     return {qualified(row["schema"], row["name"]) for row in tree}

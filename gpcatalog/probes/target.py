@@ -27,14 +27,14 @@ def as_conninfo(text: str) -> str:
 # What libpq says of a string that is none, and the same without quoting it: a piece of it may be a
 # piece of a password
 _WRONG = (
-    (r"percent-encoded", "a % in it begins no two hexadecimal digits: write a % itself as %25"),
-    (r"unexpected spaces", "a space in a URI is written %20"),
-    (r"%00", "a zero byte is in it"),
-    (r'missing "="', "a word in it has no = sign"),
-    (r"unterminated quoted", "a quote in it is not closed"),
-    (r"IPv6", "the IPv6 address in it lacks its brackets"),
+    (r"percent-encoded", "% must be followed by two hexadecimal digits; write % itself as %25"),
+    (r"unexpected spaces", "write a space in a URI as %20"),
+    (r"%00", "it contains a zero byte"),
+    (r'missing "="', "a parameter has no = sign"),
+    (r"unterminated quoted", "a quotation mark is not closed"),
+    (r"IPv6", "write an IPv6 address in brackets"),
 )
-_HINT = 'as psql takes it: "host=… port=… dbname=…", postgresql://…, or a database name'
+_HINT = 'use a form that psql accepts: "host=… port=… dbname=…", postgresql://…, or a database name'
 
 
 def parameters(conninfo: str, **overrides: str) -> dict[str, str]:
@@ -55,9 +55,7 @@ def parameters(conninfo: str, **overrides: str) -> dict[str, str]:
             "not a connection string" + (f": {reason}" if reason else ""), hint=_HINT
         ) from None
     except UnicodeError:
-        raise CatalogError(
-            "not a connection string: it holds bytes that are no UTF-8", hint=_HINT
-        ) from None
+        raise CatalogError("not a connection string: it is not valid UTF-8", hint=_HINT) from None
     uri = re.match(r"postgres(?:ql)?://([^?]*)", text)
     user, at, place = uri[1].partition("@") if uri else ("", "", "")
     if at and ("@" in place or "/" in user):
@@ -67,7 +65,7 @@ def parameters(conninfo: str, **overrides: str) -> dict[str, str]:
         )
     port = str(params.get("port") or "")
     if not re.fullmatch(r"[\d,\s]*", port):
-        raise CatalogError("not a connection string: its port is no number", hint=_HINT)
+        raise CatalogError("not a connection string: the port is not a number", hint=_HINT)
     return {key: str(value) for key, value in params.items() if value is not None}
 
 

@@ -21,10 +21,10 @@ def export(snapshot: Snapshot, folder: Path) -> dict[str, int]:
         folder.mkdir(parents=True)
     except FileExistsError:
         raise CatalogError(
-            f"{folder} exists already", hint="name a folder that does not exist yet"
+            f"{folder} exists already", hint="give a folder that does not exist yet"
         ) from None
     except OSError as e:
-        raise CatalogError(f"cannot make {folder}: {e.strerror}") from None
+        raise CatalogError(f"cannot create {folder}: {e.strerror}") from None
     rows: dict[str, int] = {}
     try:
         for table in TABLES:

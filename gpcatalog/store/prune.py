@@ -43,8 +43,13 @@ class Policy:
     def __post_init__(self) -> None:
         if not 0 <= self.all_days <= self.totals_days:
             raise CatalogError(
-                f"cannot keep all for {self.all_days} days and leaves for {self.totals_days}",
-                hint="days must not be negative, nor more for all than for leaves",
+                (
+                    f"--keep-all {self.all_days} and --keep-leaves {self.totals_days} are"
+                    " inconsistent"
+                ),
+                hint=(
+                    "neither may be negative, and --keep-all may not be larger than --keep-leaves"
+                ),
             )
 
 

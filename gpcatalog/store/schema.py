@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 # What came after version 1, as "table" or "table.column": a file of an older version may lack it
 # and is read as if it held nothing there.
@@ -17,6 +17,8 @@ ADDED = {
     "operation_day": 2,
     "last_operation": 2,
     "definition": 3,
+    "session_start": 4,
+    "age": 4,
 }
 
 # Every table of a snapshot. content is the content id of an instance: -1 the coordinator (or the
@@ -131,6 +133,15 @@ TABLES: dict[str, str] = {
         """
         content INTEGER NOT NULL, holder VARCHAR NOT NULL, name VARCHAR, "database" VARCHAR, role VARCHAR, detail VARCHAR, seconds DOUBLE,
         xid_age BIGINT
+    """
+    ),
+    # pages of pg_attribute that a session start reads from the front without pg_internal.init
+    "session_start": "content INTEGER NOT NULL, pages BIGINT NOT NULL",
+    # transactions and multixacts since the oldest that may still be there, of each database and of
+    # the catalog and the relation of this one with the oldest; kind: database, catalog, relation
+    "age": (
+        """
+        content INTEGER NOT NULL, kind VARCHAR NOT NULL, name VARCHAR NOT NULL, xid_age BIGINT NOT NULL, multixact_age BIGINT
     """
     ),
     # what was timed, and counters of the server: `gpcatalog.model.timing.Timing` says what each row

@@ -37,9 +37,14 @@ def _safe(text: str) -> str:
     return plain.replace(".", "%2e") if set(plain) == {"."} else plain or "%"
 
 
+_THIS_MACHINE = ("localhost", "127.0.0.1", "::1")  # one series; the first is used for a new one
+
+
 def folder(host: str, port: str | int, database: str) -> Path:
-    """The folder of one database's series."""
-    return home() / f"{_safe(host)}-{port}" / _safe(database)
+    """The folder of one database's series; all names of this machine share one."""
+    names = _THIS_MACHINE if host in _THIS_MACHINE else (host,)
+    places = [home() / f"{_safe(name)}-{port}" / _safe(database) for name in names]
+    return next((place for place in places if place.is_dir()), places[0])
 
 
 @dataclass(frozen=True)
@@ -114,9 +119,10 @@ def find(name: str) -> Path:
         return matches[0]
     if matches:
         raise CatalogError(
-            f"{len(matches)} stored snapshots are named {name}",
-            hint="give the whole path; `gpcatalog snapshot list` shows it",
+            f"{len(matches)} stored snapshots have the name {name}",
+            hint="give the full path; `gpcatalog snapshot list` shows it",
         )
     raise CatalogError(
-        f"no snapshot file at {name}", hint="`gpcatalog snapshot list` shows the stored ones"
+        f"there is no snapshot file {name}",
+        hint=("`gpcatalog snapshot list` shows the stored snapshots"),
     )

@@ -75,9 +75,12 @@ def _disk_error(path: Path, e: BaseException) -> CatalogError:
     return CatalogError(
         f"cannot write {path}: {text.splitlines()[0] if text else type(e).__name__}",
         hint=(
-            "free some space, or save elsewhere with --save; what was there before is untouched"
+            (
+                "free disk space, or use --save with another location; an existing file was not"
+                " changed"
+            )
             if full
-            else "check the folder and its permissions; what was there before is untouched"
+            else "check the folder and its permissions; an existing file was not changed"
         ),
     )
 
@@ -104,7 +107,9 @@ class Writer:
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
             if target.is_dir():
-                raise CatalogError(f"cannot write {target}: it is a folder", hint="name a file")
+                raise CatalogError(
+                    f"cannot write {target}: it is a folder", hint=("give the name of a file")
+                )
             _sweep(target.parent)
             self._db = duckdb.connect(
                 ":memory:",
@@ -315,11 +320,10 @@ def _explain(path: Path, e: BaseException | None) -> None:
     strange = path.absolute() not in _WRITTEN and not os.environ.get("GPCATALOG_DEBUG")
     if strange and isinstance(e, (TypeError, ArithmeticError, LookupError, ValueError)):
         raise CatalogError(
-            f"{path} holds what does not fit together: {type(e).__name__}:"
-            f" {' '.join(str(e).split())[:150]}",
+            f"{path} is inconsistent: {type(e).__name__}: {' '.join(str(e).split())[:150]}",
             hint=(
-                "take a new one; if gpcatalog wrote this file as it is, that is a bug:"
-                " GPCATALOG_DEBUG=1 shows where"
+                "take a new snapshot; if gpcatalog wrote this file, it is a bug: report the"
+                " output with GPCATALOG_DEBUG=1"
             ),
         ) from None
 
@@ -354,8 +358,8 @@ class Snapshot:
         self._packed = False
         if not path.is_file():
             raise CatalogError(
-                f"no snapshot file at {path}",
-                hint="`gpcatalog snapshot list` shows the stored ones",
+                f"there is no snapshot file {path}",
+                hint="`gpcatalog snapshot list` shows the stored snapshots",
             )
         self._db = duckdb.connect(":memory:", config=_SEALED)
         try:
@@ -379,14 +383,17 @@ class Snapshot:
         newer = _NEWER.search(first)
         if newer is not None and int(newer[1]) > int(newer[2]):
             return CatalogError(
-                f"{self.path} was written by a newer DuckDB than {duckdb.__version__}, the one installed here",
-                hint="upgrade it: pip install --upgrade duckdb",
+                (
+                    f"{self.path} was written by a newer DuckDB than the installed version"
+                    f" {duckdb.__version__}"
+                ),
+                hint="upgrade DuckDB: pip install --upgrade duckdb",
             )
         return CatalogError(
             f"{self.path} is not a readable snapshot: {first[:200]}",
             hint=(
-                "it is damaged, cut short, or something else; take a new one with `gpcatalog"
-                " snapshot take`"
+                "the file is damaged, incomplete or not a snapshot; take a new one with"
+                " `gpcatalog snapshot take`"
             ),
         )
 
@@ -419,8 +426,8 @@ class Snapshot:
             raise self._damaged("it has no header")
         if version > SCHEMA_VERSION:
             raise CatalogError(
-                f"{self.path} was written by a newer gpcatalog (snapshot schema {version}, this one"
-                f" reads up to {SCHEMA_VERSION})",
+                f"{self.path} was written by a newer gpcatalog (snapshot schema {version}; this"
+                f" version reads schemas up to {SCHEMA_VERSION})",
                 hint="update gpcatalog",
             )
         return version
@@ -431,7 +438,7 @@ class Snapshot:
         """
         if table == "relation" and PACKED in found:
             if found[PACKED] != [(name, kind) for name, kind, _ in packed_columns()]:
-                raise self._damaged(f"{PACKED} has other columns than a snapshot has")
+                raise self._damaged(f"{PACKED} does not have the columns of a snapshot")
             self._packed = True
             self._db.execute(
                 "CREATE TEMP VIEW relation AS"
@@ -450,7 +457,7 @@ class Snapshot:
         if any(there.get(name) != kind for name, kind, _ in must) or any(
             allowed.get(name) != kind for name, kind in there.items()
         ):
-            raise self._damaged(f"{table} has other columns than a snapshot has")
+            raise self._damaged(f"{table} does not have the columns of a snapshot")
         taken = ", ".join(
             f'"{name}"' if name in there else f'NULL::{kind} AS "{name}"'
             for name, kind, _ in shape_of(table)
@@ -466,7 +473,7 @@ class Snapshot:
         ).fetchall():
             if rows > MOST_ROWS:
                 raise self._damaged(
-                    f"{table} has {rows:,} rows, more than any server has relations"
+                    f"{table} has {rows:,} rows, which is more than a server can have"
                 )
 
     def _check(self, statement: str) -> None:
@@ -489,9 +496,7 @@ class Snapshot:
             wrong = self._db.execute(f"SELECT {sums} FROM {source}").fetchall()[0]
             for column, n in zip(of, wrong, strict=True):
                 if n:
-                    raise self._damaged(
-                        f"{table}.{column} holds what no server says, in {n:,} rows"
-                    )
+                    raise self._damaged(f"{table}.{column} has invalid values in {n:,} rows")
 
     def _ask(self, statement: str, parameters: Sequence[Any]) -> Any:
         self._check(statement)
@@ -536,6 +541,34 @@ class Snapshot:
     def one(self, statement: str, parameters: Sequence[Any] = ()) -> dict[str, Any]:
         """The only row of a query."""
         return self.rows(statement, parameters)[0]
+
+    @property
+    def files_basis(self) -> str:
+        """How the files of this snapshot are counted.
+
+        "directory": in the data directories; "catalog": by lists of segment files and relations;
+        empty where neither was read.
+        """
+        found = {row["basis"] for row in self.rows("SELECT DISTINCT basis FROM file_total")}
+        return "directory" if "directory" in found else "catalog" if found else ""
+
+    def files_on_hosts(self) -> dict[str, list[int]]:
+        """[primaries, mirrors, files of primaries, files of mirrors] of this database by host.
+
+        A mirror is counted with as many files as its primary. Empty where files were not counted.
+        """
+        found: dict[str, list[int]] = {}
+        for row in self.rows(
+            "SELECT i.hostname, i.role, count(*) AS instances, sum(f.n) AS n FROM instance i JOIN"
+            " (SELECT content, sum(files) AS n FROM file_total WHERE basis = ? GROUP BY content) f"
+            " ON f.content = i.content GROUP BY ALL ORDER BY ALL",
+            [self.files_basis],
+        ):
+            one = found.setdefault(row["hostname"] or "", [0, 0, 0, 0])
+            mirror = row["role"] == "m"
+            one[mirror] += int(row["instances"])
+            one[2 + mirror] += int(row["n"])
+        return found
 
     def unread(self, *probes: str) -> dict[str, str]:
         """Of these probes those that could not be read when the snapshot was taken, with the

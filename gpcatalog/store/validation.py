@@ -50,6 +50,7 @@ _WORDS: dict[str, Iterable[str]] = {
     ),
     "partition_key.strategy": ("range", "list", "hash"),
     "horizon.holder": ("session", "prepared transaction", "replication slot"),
+    "age.kind": ("database", "catalog", "relation"),
     "coverage.status": (
         "read",
         "denied",
@@ -69,7 +70,7 @@ _SIGNED = {
     "orphan.age_seconds",
 }
 _NAMES = {"schema", "name", "database", "role", "partition_name", "hostname", "host"}
-_GENERATION = "'gp[67]|cb2|pg[1-9][0-9]'"
+_GENERATION = "'gp[67]|cb2|pg1[2-9]|pg[2-9][0-9]'"
 
 
 def columns_wanted(table: str, version: int) -> tuple[list[Column], list[Column]]:

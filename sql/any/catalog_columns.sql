@@ -1,7 +1,7 @@
--- The columns of the system catalogs ({oids}): how wide a row and an index entry are depends on them.
+-- The columns of the system catalogs ({oids}), which determine the width of rows and index entries.
 -- needs: CONNECT
 -- locks: AccessShareLock on pg_attribute, pg_type
--- cost: constant (some thousand rows by index)
+-- cost: constant (a few thousand rows by index)
 SELECT a.attrelid::int8 AS oid, a.attnum::int4 AS number, a.attname::text AS name, t.typname::text AS type, a.attlen::int4 AS length
   FROM pg_catalog.pg_attribute a
   JOIN pg_catalog.pg_type t ON t.oid = a.atttypid

@@ -1,8 +1,8 @@
--- Every system catalog, its indexes and TOAST table; rows below oid 16384 were made by initdb. What belongs to what is
--- worked out by the reader, from reltoastrelid and indrelid.
+-- Every system catalog, its indexes and TOAST table; rows with an oid below 16384 were created by initdb. The client
+-- assigns indexes and TOAST tables to their catalogs by reltoastrelid and indrelid.
 -- needs: CONNECT
 -- locks: AccessShareLock on pg_class, pg_index
--- cost: constant (some hundred rows by index)
+-- cost: constant (a few hundred rows by index)
 SELECT c.oid::int8 AS oid,
        c.relname::text AS relation,
        c.relkind::text AS relkind,                    -- 'r' catalog, 'i' index, 't' TOAST table

@@ -1,7 +1,7 @@
 -- Bytes of every catalog, catalog index and catalog TOAST table on this server.
 -- needs: CONNECT
--- locks: AccessShareLock on each catalog for a moment; waits behind VACUUM FULL of a catalog up to lock_timeout
--- cost: constant (some hundred files)
+-- locks: AccessShareLock on each catalog for a short time; waits for VACUUM FULL of a catalog up to lock_timeout
+-- cost: constant (a few hundred files)
 SELECT -1 AS content,
        c.oid::int8 AS oid,
        pg_catalog.pg_relation_size(c.oid) AS bytes,

@@ -1,6 +1,6 @@
--- What the statistics say of every catalog: rows ever inserted, updated and deleted, dead rows, and when it was last vacuumed.
+-- Statistics of every catalog: rows inserted, updated and deleted so far, dead rows, and the time of the last VACUUM.
 -- needs: CONNECT
 -- locks: AccessShareLock on pg_class
--- cost: before PostgreSQL 15 one reading of the statistics file, which grows with the tables of the database; else constant
+-- cost: before PostgreSQL 15 reads the statistics file, which grows with the tables of the database; constant since then
 -- include catalog_statistics_here
  ORDER BY 2

@@ -1,6 +1,6 @@
--- Rows of one catalog on the entry instance, counted; and from a sample of its rows the bytes of a tuple and of an entry
--- of each of its indexes. {source} is the catalog and {width} the bytes of a row; {sampled} picks the rows, {entries} holds one
--- average an index.
+-- Number of rows of one catalog on the coordinator or server, and the bytes of a tuple and of an entry of each index, from a
+-- sample. {source} is the catalog and {width} the bytes of a row; {sampled} selects the rows, {entries} contains one average per
+-- index.
 -- needs: SELECT on the catalog (pg_statistic and a few more: superuser only)
 -- locks: AccessShareLock on the catalog
 -- cost: one scan of the catalog on the entry instance

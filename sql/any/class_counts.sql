@@ -1,5 +1,5 @@
--- Relations of this instance by kind, and from them the rows of pg_attribute without reading it: relnatts and 6 system
--- columns for every relation that has any (not for views 'v', composite types 'c', indexes 'i' and 'I').
+-- Relations of this instance by kind, and the rows of pg_attribute derived from them: relnatts and 6 system
+-- columns for every relation that has system columns (not for views 'v', composite types 'c', indexes 'i' and 'I').
 -- needs: CONNECT
 -- locks: AccessShareLock on pg_class
 -- cost: one scan of pg_class

@@ -1,4 +1,4 @@
--- Databases of this cluster that accept connections, largest catalogs unknown until each is audited.
+-- Databases of this cluster that accept connections.
 -- needs: CONNECT
 -- locks: AccessShareLock on pg_database
 -- cost: constant

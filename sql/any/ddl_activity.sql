@@ -1,7 +1,8 @@
--- DDL that runs or waits right now, and the sessions it waits for. Of each statement only the first words: no text, no literal.
--- needs: CONNECT shows one's own sessions; pg_read_all_stats (pg_monitor) or superuser all of them
+-- DDL that runs or waits right now, and the sessions it waits for. Only the first words of each statement are read:
+-- no query text and no literal.
+-- needs: CONNECT shows the sessions of this role; pg_read_all_stats (pg_monitor) or superuser shows all
 -- locks: none
--- cost: the list of sessions; the lock table for those that wait
+-- cost: reads the list of sessions, and the lock table for those that wait
 SELECT a.pid::int4 AS pid,
        COALESCE(a.usename, '')::text AS role,
        COALESCE(a.datname, '')::text AS database,

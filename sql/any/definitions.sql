@@ -1,7 +1,7 @@
--- Columns, constraints and parents of some tables, one row a fact: what the DDL check needs to know of tables that exist. detail is JSON.
+-- Columns, constraints and parents of some tables, one row per fact, for `gpcatalog check` with a baseline. detail is JSON.
 -- needs: CONNECT
 -- locks: AccessShareLock on pg_class, pg_namespace, pg_attribute, pg_attrdef, pg_type, pg_constraint, pg_inherits, pg_depend, pg_rewrite; opens no table
--- cost: index look-ups for each of the tables
+-- cost: index lookups for each of the tables
 SELECT a.attrelid::int8 AS oid, 'columns' AS what, ''::text AS name,
        pg_catalog.json_build_object(
            'system', pg_catalog.count(*) FILTER (WHERE a.attnum < 0),

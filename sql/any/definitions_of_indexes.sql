@@ -1,8 +1,8 @@
--- Indexes of some tables, one row an index: what the DDL check needs to know of tables that exist. detail is JSON; `plain`: it has no
--- expression, condition, collation, operator class or order of its own.
+-- Indexes of some tables, one row per index, for `gpcatalog check` with a baseline. detail is JSON; `plain` means
+-- that it has no expression, condition, collation, operator class or order of its own.
 -- needs: CONNECT
 -- locks: AccessShareLock on pg_index, pg_class, pg_am, pg_attribute, pg_opclass, pg_type, pg_constraint, pg_depend, pg_inherits; opens no table
--- cost: index look-ups for each of the indexes
+-- cost: index lookups for each of the indexes
 SELECT i.indrelid::int8 AS oid, 'index' AS what, c.relname::text AS name,
        pg_catalog.json_build_object(
            'columns', i.indnatts, 'unique', i.indisunique, 'method', m.amname, 'constraint', COALESCE(k.contype::text, ''),

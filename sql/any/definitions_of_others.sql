@@ -1,4 +1,4 @@
--- Views, sequences, types and schemas with functions, one row each: what the DDL check needs to know of objects that exist. detail is JSON.
+-- Views, sequences, types and schemas with functions, one row each, for `gpcatalog check` with a baseline. detail is JSON.
 -- needs: CONNECT
 -- locks: AccessShareLock on pg_class, pg_namespace, pg_type, pg_rewrite, pg_depend, pg_proc, pg_opclass, pg_operator; Greenplum 6: pg_partition, pg_partition_rule, pg_partition_encoding; Greenplum 7: gp_partition_template; opens no table
 -- cost: one scan of pg_class, pg_type and pg_rewrite, and the dependencies of every view

@@ -1,8 +1,8 @@
--- What psql asks for \d without a name, counted: the documentation calls more than 2 s a symptom of a bloated catalog. psql lists
--- what is visible; here the look-up is made for every relation, and all are sorted.
+-- The query of psql's \d without a name; only the number of rows is returned. According to the documentation, more than 2 s is a
+-- symptom of a bloated catalog. psql checks the visibility of tables; this query checks and sorts all relations.
 -- needs: CONNECT
 -- locks: AccessShareLock on pg_class, pg_namespace
--- cost: one scan of pg_class and one visibility look-up a relation
+-- cost: one scan of pg_class and one visibility lookup per relation
 SELECT pg_catalog.count(*) AS rows
   FROM (SELECT n.nspname, c.relname, c.relkind, pg_catalog.pg_get_userbyid(c.relowner) AS owner,
                pg_catalog.pg_table_is_visible(c.oid) AS visible

@@ -1,5 +1,5 @@
--- Roles other than superusers and the current role that own the function of an enabled event trigger: DDL runs it with the rights of
--- the current role.
+-- Roles other than superusers and the current role that own the function of an enabled event trigger. DDL runs the function with
+-- the privileges of the current role.
 -- needs: CONNECT
 -- locks: AccessShareLock on pg_event_trigger, pg_proc, pg_authid
 -- cost: constant

@@ -1,9 +1,9 @@
--- Roles that own a schema, or something in it that can be called or read, and are neither superusers nor the current role: what they
--- made could run as the current role. {extension} narrows it to the members of one extension, '' means all of the schema.
--- found: whether the schema is there, with the extension where one is named.
+-- Roles that own a schema or objects in it that can be called or read, and are neither superusers nor the current role. Their code
+-- could run as the current role. {extension} limits this to the members of one extension; '' means the whole schema.
+-- found: whether the schema exists, with the extension if one is given.
 -- needs: CONNECT
 -- locks: AccessShareLock on pg_namespace, pg_class, pg_proc, pg_extension, pg_depend, pg_roles
--- cost: one look-up by index an object of the schema or extension
+-- cost: one index lookup per object of the schema or extension
 SELECT EXISTS (SELECT 1 FROM pg_catalog.pg_namespace n
                 WHERE n.nspname = {schema}
                       AND ({extension} = '' OR EXISTS (SELECT 1 FROM pg_catalog.pg_extension e

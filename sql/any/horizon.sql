@@ -1,5 +1,5 @@
--- What keeps dead rows alive: the oldest transactions and snapshots of sessions, prepared transactions, replication slots.
--- needs: CONNECT shows one's own sessions; pg_read_all_stats (pg_monitor) or superuser all of them
+-- What prevents VACUUM from removing dead rows: the oldest transactions of sessions, prepared transactions, replication slots.
+-- needs: CONNECT shows the sessions of this role; pg_read_all_stats (pg_monitor) or superuser shows all
 -- locks: none
 -- cost: constant
 SELECT 'session' AS holder,

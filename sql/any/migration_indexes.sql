@@ -1,7 +1,7 @@
 -- Indexes of some relations, with their constraint, comment and definition.
 -- needs: CONNECT
 -- locks: AccessShareLock on pg_index, pg_class, pg_constraint, and on each index for a moment (pg_get_indexdef)
--- cost: one index look-up an index
+-- cost: one index lookup per index
 SELECT i.indrelid::int8 AS oid, i.indexrelid::int8 AS index, c.relname::text AS name,
        pg_catalog.pg_get_indexdef(i.indexrelid) AS definition,
        COALESCE(k.contype::text, '') AS constraint_kind,

@@ -1,5 +1,5 @@
--- When the oldest transaction under way began, in seconds of the epoch, and the clock beside it: a file that was changed after
--- it may belong to a relation that nobody else can see yet, or that is being dropped. hidden: sessions that this role may not see.
+-- Start of the oldest active transaction, and the current time, in seconds since 1970. A file that was changed later may belong to
+-- a relation that is being created or dropped. hidden: sessions that are not visible to this role.
 -- needs: CONNECT; pg_read_all_stats (pg_monitor) or superuser to see other roles' sessions
 -- locks: none
 -- cost: constant

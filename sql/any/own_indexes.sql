@@ -1,7 +1,7 @@
--- Partitions that have an index which is not part of an index of their table.
+-- Partitions with an index that is not part of an index of their table.
 -- needs: CONNECT
 -- locks: AccessShareLock on pg_index, pg_inherits
--- cost: one scan of each of those
+-- cost: one scan of each of these catalogs
 SELECT DISTINCT i.indrelid::int8 AS oid
   FROM pg_catalog.pg_index i
   JOIN pg_catalog.pg_inherits p ON p.inhrelid = i.indrelid

@@ -2,7 +2,7 @@
 -- and statistics objects. `what` is the kind, `name` the column, constraint, trigger, role or object, `value` its SQL.
 -- needs: CONNECT
 -- locks: AccessShareLock on pg_attribute, pg_attrdef, pg_type, pg_description, pg_constraint, pg_trigger, pg_class, pg_index, pg_statistic_ext, pg_namespace; opens no table
--- cost: one index look-up a column, constraint, trigger and index of theirs
+-- cost: one index lookup per column, constraint, trigger and index of theirs
 -- include traits
 -- include properties_check
 -- include traits_of_partitions

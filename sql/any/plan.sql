@@ -1,5 +1,5 @@
--- The plan of a query over one whole partitioned table; nothing is run. The first in a session builds the relation cache.
+-- EXPLAIN of a query on all partitions of one table; the query is not run. The first one in a session builds the relation cache.
 -- needs: SELECT on the table
--- locks: AccessShareLock on the table and its leaves, let go at once; waits behind an exclusive one up to lock_timeout
--- cost: the relation cache of the session grows with the leaves: a session of its own is closed afterwards
+-- locks: AccessShareLock on the table and its leaves, released immediately; waits for an exclusive lock up to lock_timeout
+-- cost: the relation cache of the session grows with the leaves, so a separate session is used and closed afterwards
 EXPLAIN SELECT * FROM {table}

@@ -1,5 +1,5 @@
--- What makes it dangerous to run another role's code in this session: superusers and roles that can reach the server's files and
--- programs that this session is, or can become; '' where there is none.
+-- Privileged roles that this session has or can SET ROLE to: superusers, and roles with access to files and programs of the server.
+-- Code of another role must not run with these privileges. '' if there are none.
 -- needs: CONNECT
 -- locks: AccessShareLock on pg_authid, pg_auth_members
 -- cost: constant

@@ -1,5 +1,5 @@
--- A few hundred relations drawn evenly from pg_class, whose rows in the other catalogs tell how wide rows are there.
--- Oids are handed out in patterns, hence the hash.
+-- A random sample of a few hundred relations in pg_class. Their rows in other catalogs give the row width there.
+-- The sample uses a hash, because oids follow patterns.
 -- needs: CONNECT
 -- locks: AccessShareLock on pg_class
 -- cost: one scan of pg_class on the entry instance

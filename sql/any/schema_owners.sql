@@ -1,4 +1,5 @@
--- Who can rename schemas and put others in their place, for all schemas: pg_database_owner stands for the owner of the database.
+-- Roles that can rename a schema and create another one with its name, for all schemas. pg_database_owner means the owner of the
+-- database.
 -- needs: CONNECT
 -- locks: AccessShareLock on pg_namespace, pg_authid, pg_database
 -- cost: one scan of pg_namespace

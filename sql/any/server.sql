@@ -1,7 +1,7 @@
--- Which server answers: banner, features, database, role. Both operands of every operator have the type that pg_catalog's operator
+-- Identity of the server: banner, features, database, role. Both operands of every operator have the type that pg_catalog's operator
 -- declares, so no operator of another schema, and none that somebody added to pg_catalog, is a better match.
--- catalog_writers: roles other than superusers that can create, or own, functions and operators in pg_catalog, and so replace what
--- probes call.
+-- catalog_writers: roles other than superusers that own or can create functions and operators in pg_catalog, and so can replace
+-- functions that probes call.
 -- needs: CONNECT
 -- locks: AccessShareLock on catalogs
 -- cost: constant

@@ -1,4 +1,4 @@
--- Where pg_stat_statements is installed in this database, if it is.
+-- The schema of the extension pg_stat_statements, if it is installed in this database.
 -- needs: CONNECT
 -- locks: AccessShareLock on pg_extension, pg_namespace
 -- cost: constant

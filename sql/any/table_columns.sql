@@ -1,7 +1,7 @@
--- Columns of one table with what decides on TOAST and on catalog rows; %s is its oid.
+-- Columns of one table with the properties that determine TOAST tables and catalog rows; %s is its oid.
 -- needs: CONNECT
 -- locks: AccessShareLock on pg_attribute, pg_type
--- cost: one index look-up
+-- cost: one index lookup
 SELECT COALESCE(b.typname, t.typname)::text AS type,
        (CASE WHEN b.oid IS NULL THEN a.atttypmod ELSE t.typtypmod END)::int4 AS typmod,
        (a.attstorage = 'p' AND a.attlen < 0) AS plain, a.attisdropped AS dropped, a.attnotnull AS not_null, a.atthasdef AS has_default

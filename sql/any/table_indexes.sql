@@ -1,7 +1,7 @@
 -- Indexes of one table; %s is its oid.
 -- needs: CONNECT
 -- locks: AccessShareLock on pg_index, pg_constraint
--- cost: one index look-up
+-- cost: one index lookup
 SELECT i.indnatts::int4 AS columns,
        EXISTS (SELECT 1 FROM pg_catalog.pg_constraint k WHERE k.conindid = i.indexrelid AND k.contype IN ('p', 'u')) AS owned
   FROM pg_catalog.pg_index i

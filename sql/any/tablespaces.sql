@@ -1,4 +1,4 @@
--- The folders, relative to the data directory of every instance, that hold relations of this database: one a tablespace.
+-- The directories with relations of this database, relative to the data directory of every instance: one per tablespace.
 -- needs: CONNECT
 -- locks: AccessShareLock on pg_class
 -- cost: one scan of pg_class

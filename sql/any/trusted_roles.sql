@@ -1,4 +1,4 @@
--- Roles whose code this session may run: superusers and the current role.
+-- Roles whose code can safely run in this session: superusers and the current role.
 -- needs: CONNECT
 -- locks: AccessShareLock on pg_authid
 -- cost: constant

@@ -1,8 +1,8 @@
 -- Bytes of every catalog, catalog index and catalog TOAST table, summed over the coordinator and all segments, as
--- pg_relation_size() answers in a coordinator session. Less the segments' own figures it gives the coordinator's.
+-- pg_relation_size() returns in a coordinator session. The value minus that of the segments is that of the coordinator.
 -- needs: CONNECT
--- locks: AccessShareLock on each catalog for a moment; waits behind VACUUM FULL of a catalog up to lock_timeout
--- cost: one dispatch a catalog relation, some hundred
+-- locks: AccessShareLock on each catalog for a short time; waits for VACUUM FULL of a catalog up to lock_timeout
+-- cost: one dispatch per catalog relation, a few hundred
 SELECT -1 AS content,
        c.oid::int8 AS oid,
        pg_catalog.pg_relation_size(c.oid) AS bytes,

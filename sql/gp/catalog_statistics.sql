@@ -1,7 +1,7 @@
--- What the statistics of each instance say of every catalog: rows ever inserted, updated and deleted, dead rows, last VACUUM.
+-- Statistics of every catalog on each instance: rows inserted, updated and deleted so far, dead rows, time of the last VACUUM.
 -- needs: CONNECT
 -- locks: AccessShareLock on pg_class
--- cost: one reading of each instance's statistics file, which grows with the tables of the database
+-- cost: reads the statistics file of each instance, which grows with the tables of the database
 -- include catalog_statistics_here
 UNION ALL
 SELECT c.gp_segment_id::int4, c.relname::text, pg_catalog.pg_stat_get_tuples_inserted(c.oid),

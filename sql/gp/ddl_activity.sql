@@ -1,8 +1,9 @@
--- DDL that runs or waits right now, and the sessions it waits for on any instance. Of each statement only the first words: no
--- text, no literal. Who blocks is told by holders of a lock on the same object; a queue in between is not followed.
--- needs: CONNECT shows one's own sessions; pg_read_all_stats (pg_monitor) or superuser all of them
+-- DDL that runs or waits right now, and the sessions it waits for on any instance. Only the first words of each statement are
+-- read: no query text and no literal. A session counts as blocking if it has a lock on the same object; sessions that wait in
+-- between are not considered.
+-- needs: CONNECT shows the sessions of this role; pg_read_all_stats (pg_monitor) or superuser shows all
 -- locks: none
--- cost: the list of sessions and the lock tables of all instances
+-- cost: reads the list of sessions and the lock tables of all instances
 SELECT a.pid::int4 AS pid,
        COALESCE(a.usename, '')::text AS role,
        COALESCE(a.datname, '')::text AS database,

@@ -1,7 +1,7 @@
 -- Bytes of every catalog, catalog index and catalog TOAST table on each segment.
 -- needs: CONNECT
--- locks: AccessShareLock on each catalog for a moment; waits behind VACUUM FULL of a catalog up to lock_timeout (Greenplum 6: not asked for while it is held)
--- cost: constant (some hundred files an instance)
+-- locks: AccessShareLock on each catalog for a short time; waits for VACUUM FULL of a catalog up to lock_timeout (Greenplum 6: skipped while such a lock exists)
+-- cost: constant (a few hundred files an instance)
 SELECT c.gp_segment_id::int4 AS content,
        c.oid::int8 AS oid,
        pg_catalog.pg_relation_size(c.oid) AS bytes,

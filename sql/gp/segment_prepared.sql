@@ -1,4 +1,4 @@
--- Prepared transactions left on the segments: each keeps the dead rows of that segment alive.
+-- Prepared transactions on the segments. Each prevents VACUUM from removing dead rows on that segment.
 -- needs: CONNECT
 -- locks: none
 -- cost: one dispatch

@@ -1,8 +1,8 @@
--- Temporary schemas and how many relations each holds. A schema's number is the session's (sess_id): when no such session
--- lives, the schema and all it holds were left behind.
+-- Temporary schemas with their number of relations. The number of a schema is the sess_id of its session: if no such session
+-- exists, the schema and its relations are leftovers.
 -- needs: CONNECT
 -- locks: AccessShareLock on pg_namespace, pg_class
--- cost: one look-up by index a temporary schema
+-- cost: one index lookup per temporary schema
 SELECT n.nspname::text AS schema,
        (SELECT pg_catalog.count(*) FROM pg_catalog.pg_class c WHERE c.relnamespace = n.oid) AS relations,
        EXISTS (SELECT 1 FROM pg_catalog.pg_stat_activity a

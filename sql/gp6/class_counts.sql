@@ -1,5 +1,5 @@
--- Relations of the coordinator by kind and storage, and from them the rows of pg_attribute without reading it: relnatts and
--- 7 system columns (8 with oids) for every relation that has any (not for views 'v', composite types 'c', indexes 'i').
+-- Relations of the coordinator by kind and storage, and the rows of pg_attribute derived from them: relnatts and
+-- 7 system columns (8 with oids) for every relation that has system columns (not for views 'v', composite types 'c', indexes 'i').
 -- needs: CONNECT
 -- locks: AccessShareLock on pg_class
 -- cost: one scan of pg_class

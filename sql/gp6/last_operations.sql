@@ -1,7 +1,7 @@
--- The newest CREATE, ALTER or TRUNCATE of tables, leaves left out: what, when (UTC), by whom.
+-- The newest CREATE, ALTER or TRUNCATE of tables, without leaves: operation, time (UTC) and role.
 -- needs: CONNECT
 -- locks: AccessShareLock on pg_stat_last_operation, pg_class, pg_namespace, pg_partition_rule
--- cost: pg_stat_last_operation once, sorted for its newest rows
+-- cost: one scan of pg_stat_last_operation and a sort
 SELECT o.objid::int8 AS oid, o.staactionname::text AS action, o.stasubtype AS detail, o.stausename::text AS role,
        o.statime AT TIME ZONE 'UTC' AS done_at
   FROM pg_catalog.pg_stat_last_operation o

@@ -1,7 +1,7 @@
 -- User-defined functions, operators, operator classes and types in the indexes and checks of some relations.
 -- needs: CONNECT
 -- locks: AccessShareLock on pg_index, pg_constraint, pg_depend, pg_proc, pg_operator, pg_opclass, pg_type, pg_namespace; opens no table
--- cost: one index look-up an index and constraint
+-- cost: one index lookup per index and constraint
 WITH users (oid, class, object, types) AS (
     SELECT i.indrelid, 1259::oid, i.indexrelid, true FROM pg_catalog.pg_index i WHERE i.indrelid IN ({oids})
     UNION ALL

@@ -1,7 +1,7 @@
--- Columns of some relations with type, default, statistics target, own grants and encoding, in their order.
+-- Columns of some relations with type, default, statistics target, column grants and encoding, in column order.
 -- needs: CONNECT
 -- locks: AccessShareLock on pg_attribute, pg_attrdef, pg_attribute_encoding; opens no table
--- cost: one index look-up a column
+-- cost: one index lookup per column
 SELECT a.attrelid::int8 AS oid, a.attnum::int4 AS number, a.attname::text AS name,
        pg_catalog.format_type(a.atttypid, a.atttypmod) AS type,
        a.attnotnull AS not_null, false AS generated,

@@ -1,7 +1,7 @@
--- What hangs on one partitioned table or its partitions and would be lost or in the way, as `partition_facts` tells it of all tables.
+-- Objects that depend on one partitioned table or its partitions and would be lost or block a migration, as in `partition_facts`.
 -- needs: CONNECT
 -- locks: AccessShareLock on pg_depend, pg_shdepend, pg_rewrite, pg_trigger, pg_constraint, pg_partition, pg_partition_rule, pg_type, pg_default_acl; opens no table
--- cost: one index look-up a partition and catalog, and one scan of pg_depend
+-- cost: one index lookup per partition and catalog, and one scan of pg_depend
 WITH tree AS (
     SELECT {root}::oid AS oid, {root}::oid AS root
     UNION ALL

@@ -1,8 +1,8 @@
--- What depends on the root of a partitioned table besides its own columns, indexes and partitions: views, foreign keys, triggers,
--- functions of its row type, sequences that its columns own. A table that takes its place would not have it.
+-- Objects that depend on the root of a partitioned table, except its columns, indexes and partitions: views, foreign keys, triggers,
+-- functions of its row type, and sequences of its columns. A table that replaces it would not have them.
 -- needs: CONNECT
 -- locks: AccessShareLock on pg_depend, pg_class, pg_inherits, pg_index, pg_constraint, pg_attrdef, pg_type; opens no table
--- cost: index look-ups in pg_depend
+-- cost: index lookups in pg_depend
 -- include migration_root_ties
 SELECT 'other', 'security label', '' FROM pg_catalog.pg_seclabel l
  WHERE l.objoid = {root} AND l.classoid = 'pg_catalog.pg_class'::pg_catalog.regclass

@@ -1,7 +1,7 @@
--- One partitioned table as a migration must know it: every partition with its bound, owner, grants, storage, comment and key.
+-- One partitioned table for a migration: every partition with its bound, owner, grants, storage, comment and key.
 -- needs: CONNECT
 -- locks: AccessShareLock on pg_class, pg_partition, pg_partition_rule, pg_attribute, gp_distribution_policy, pg_description; opens no table
--- cost: one index look-up a partition
+-- cost: one index lookup per partition
 SELECT c.oid::int8 AS oid,
        CASE WHEN r.parchildrelid IS NULL THEN NULL WHEN r.parparentrule = 0 THEN p.parrelid ELSE up.parchildrelid END::int8 AS parent,
        COALESCE(p.parlevel + 1, 0)::int4 AS level,

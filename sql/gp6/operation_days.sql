@@ -1,7 +1,7 @@
--- On which day (UTC) relations that still exist were created, or last altered or truncated: how many of each, leaves apart.
+-- Number of existing relations that were created, or last altered or truncated, on each day (UTC), leaves separately.
 -- needs: CONNECT
 -- locks: AccessShareLock on pg_stat_last_operation, pg_partition_rule
--- cost: pg_stat_last_operation once: one or two rows a relation, on the coordinator alone
+-- cost: one scan of pg_stat_last_operation (one or two rows per relation), on the coordinator only
 SELECT (o.statime AT TIME ZONE 'UTC')::date AS day,
        o.staactionname::text AS action,
        CASE WHEN r.parchildrelid IS NULL THEN 'relation' ELSE 'leaf' END AS part,

@@ -1,8 +1,8 @@
--- What a plan for partitioned tables must know besides the tree: distribution, what hangs on partitions and would be lost or in the way,
--- own grants and comments of leaves, EVERY of the last ADD, and the columns and indexes of the root. One row a fact.
+-- Facts about partitioned tables for a plan: distribution, objects that depend on partitions and would be lost or block a step,
+-- grants and comments of leaves, EVERY of the last ADD, and the columns and indexes of the root. One row per fact.
 -- needs: CONNECT
 -- locks: AccessShareLock on pg_class, pg_am, pg_partition, pg_partition_rule, gp_distribution_policy, pg_constraint, pg_depend, pg_rewrite, pg_trigger, pg_type, pg_shdepend, pg_attrdef, pg_index; opens no table
--- cost: one scan of each of those on the coordinator, and the columns of every root
+-- cost: one scan of each of these catalogs on the coordinator, and the columns of every root
 WITH tree AS (
     SELECT p.parrelid AS oid, p.parrelid AS root, ''::text AS every
       FROM pg_catalog.pg_partition p WHERE NOT p.paristemplate AND p.parlevel = 0

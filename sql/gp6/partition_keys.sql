@@ -1,7 +1,7 @@
--- The partition key of every partitioned table, level by level.
+-- The partition key of every partitioned table, for each level.
 -- needs: CONNECT
 -- locks: AccessShareLock on pg_partition, pg_attribute, pg_type
--- cost: one index look-up a partitioned table and level
+-- cost: one index lookup per partitioned table and level
 WITH RECURSIVE
 -- include base_types
 SELECT p.parrelid::int8 AS root,

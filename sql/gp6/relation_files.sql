@@ -1,10 +1,10 @@
--- Files and bytes from the data directories of all segments: what is there, not what the catalog says. One statement lists
+-- Files and bytes from the data directories of all segments: existing files, regardless of the catalog. One statement lists
 -- include files_told
--- Files meet their relation by one grouping instead of a join: the planner cannot know how many files there are, and
--- would send every file's row to every segment.
--- needs: superuser (Greenplum 6 looks for that in pg_ls_dir itself: no grant helps)
+-- Files are assigned to relations by GROUP BY instead of a join: the planner does not know the number of files, and a join would
+-- send every row to every segment.
+-- needs: superuser (pg_ls_dir of Greenplum 6 requires it; GRANT EXECUTE is not sufficient)
 -- locks: AccessShareLock on pg_class, pg_index, pg_appendonly, pg_partition, pg_partition_rule; opens no table
--- cost: one directory listing and one stat a file on every segment, in parallel; one join of those catalogs
+-- cost: one directory listing and one stat per file on every segment, in parallel; one join of these catalogs
 -- include files_summed
                           FROM (SELECT gp_segment_id AS content, {list_folder}('{folder}') AS file
                                   FROM gp_dist_random('gp_id')) listed

@@ -1,8 +1,8 @@
--- One row for every table: leaf partitions, roots, intermediates and plain tables, with their place in the tree, storage,
+-- One row for every table: leaf partitions, roots, intermediates and plain tables, with their position in the tree, storage,
 -- columns, indexes and bound. relpages and reltuples are the server's estimates.
 -- needs: CONNECT
 -- locks: AccessShareLock on pg_class, pg_namespace, pg_partition, pg_partition_rule, pg_index, pg_appendonly; opens no table
--- cost: one scan of each of those on the coordinator
+-- cost: one scan of each of these catalogs on the coordinator
 SELECT c.oid::int8 AS oid,
        n.nspname::text AS schema,
        c.relname::text AS name,

@@ -1,8 +1,8 @@
--- The newest CREATE, ALTER or TRUNCATE of tables: what, when (UTC), by whom. What was done to leaves counts for their parent:
--- ALTER of a partitioned table is noted for its leaves alone.
+-- The newest CREATE, ALTER or TRUNCATE of tables: operation, time (UTC) and role. Operations on leaves count for their parent,
+-- because the server records ALTER of a partitioned table only for its leaves.
 -- needs: CONNECT
 -- locks: AccessShareLock on pg_stat_last_operation, pg_class, pg_namespace, pg_inherits
--- cost: pg_stat_last_operation once, sorted for its newest rows
+-- cost: one scan of pg_stat_last_operation and a sort
 SELECT COALESCE(i.inhparent, o.objid)::int8 AS oid, o.staactionname::text AS action, o.stasubtype AS detail, o.stausename::text AS role,
        pg_catalog.max(o.statime) AT TIME ZONE 'UTC' AS done_at
   FROM pg_catalog.pg_stat_last_operation o

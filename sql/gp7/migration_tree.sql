@@ -1,7 +1,7 @@
--- One partitioned table as a migration must know it: every partition with its bound, owner, grants, storage, comment and key.
+-- One partitioned table for a migration: every partition with its bound, owner, grants, storage, comment and key.
 -- needs: CONNECT
 -- locks: AccessShareLock on pg_class, pg_inherits, pg_partitioned_table, pg_attribute, gp_distribution_policy, pg_description; opens no table
--- cost: one index look-up a partition
+-- cost: one index lookup per partition
 WITH RECURSIVE tree AS (
     SELECT {root}::oid AS oid, NULL::oid AS parent, 0 AS level
     UNION ALL

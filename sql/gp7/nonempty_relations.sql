@@ -1,9 +1,9 @@
--- Tables that hold rows, for roles that may not list directories: append-optimized ones told by their segment file list,
--- heap by their size. {part} of {parts} cuts the work so that no segment process opens all relations at once; relations
--- held exclusively ({busy}) are left out.
+-- Tables with rows, for roles that cannot list directories: append-optimized tables by their segment file list, heap tables by
+-- their size. {part} of {parts} divides the work, so that no segment process opens all relations at once. Relations with an
+-- exclusive lock ({busy}) are skipped.
 -- needs: CONNECT
--- locks: AccessShareLock on one relation at a time, let go at once; waits behind TRUNCATE or DROP of a table up to lock_timeout
--- cost: one open and one size a table on every segment; memory grows with the batch
+-- locks: AccessShareLock on one relation at a time, released immediately; waits for TRUNCATE or DROP of a table up to lock_timeout
+-- cost: one open and one size per table on every segment; memory grows with the batch
 SELECT a.relid::int8 AS oid
   FROM gp_dist_random('pg_catalog.pg_appendonly') a
  WHERE a.relid::int8 % {parts} = {part} AND a.relid::int8 NOT IN ({busy})

@@ -1,7 +1,7 @@
--- The partition key of every partitioned table, level by level, as its first subtree has it.
+-- The partition key of every partitioned table, for each level, from its first subtree.
 -- needs: CONNECT
 -- locks: AccessShareLock on pg_partitioned_table, pg_inherits, pg_attribute, pg_type, gp_partition_template
--- cost: one index look-up a partitioned table or intermediate
+-- cost: one index lookup per partitioned table or intermediate
 WITH RECURSIVE
 -- include base_types
 , tree AS (

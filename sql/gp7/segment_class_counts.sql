@@ -1,4 +1,4 @@
--- Relations of each segment by kind, and from them the rows of pg_attribute without reading it: relnatts and 7 system
+-- Relations of each segment by kind, and the rows of pg_attribute derived from them: relnatts and 7 system
 -- columns, 3 for ao_row (3434) and ao_column (3435), none for views 'v', composite types 'c', indexes 'i' and 'I'.
 -- needs: CONNECT
 -- locks: AccessShareLock on pg_class

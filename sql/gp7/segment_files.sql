@@ -1,12 +1,13 @@
--- Files and bytes of append-optimized tables on every segment, from the lists of segment files that the tables themselves keep:
--- one row a table and segment. The relation's first file, without a suffix, is not counted: it is always there. {oids} names the
--- tables, a batch of them: every list read stays in the memory of the segment's process. The functions run on all segments by
--- themselves: fed from gp_dist_random they would answer once for every segment, that many times too much.
--- An entry with eof 0 need not have a file: a column added after VACUUM emptied the segment file has none. filled counts the others.
+-- Files and bytes of append-optimized tables on every segment, from the segment file lists of the tables:
+-- one row per table and segment. The relation's first file, without a suffix, is not counted: it is always there. {oids} is a
+-- batch of tables, because every list stays in the memory of the segment process. The functions run on all
+-- segments by themselves; called through gp_dist_random they would return every row once per segment.
+-- An entry with eof 0 may have no file: a column that was added after VACUUM emptied the segment file has none. `filled` is the
+-- number of the other entries.
 -- needs: CONNECT
 -- trusts: gp_toolkit
--- locks: AccessShareLock on one table at a time, let go at once; waits behind TRUNCATE or DROP of a table up to lock_timeout
--- cost: one dispatch, one open and one small scan a table on every segment
+-- locks: AccessShareLock on one table at a time, released immediately; waits for TRUNCATE or DROP of a table up to lock_timeout
+-- cost: one dispatch, one open and one small scan per table on every segment
 SELECT content, oid, pg_catalog.count(CASE WHEN segno > 0 THEN 1 END)::int8 AS files,
        pg_catalog.count(CASE WHEN eof > 0 THEN 1 END)::int8 AS filled, pg_catalog.sum(eof)::int8 AS bytes
   FROM (SELECT f.segment_id AS content, c.oid::int8 AS oid, f.physical_segno AS segno, f.eof

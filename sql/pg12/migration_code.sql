@@ -2,7 +2,7 @@
 -- relations.
 -- needs: CONNECT
 -- locks: AccessShareLock on pg_partitioned_table, pg_index, pg_constraint, pg_statistic_ext, pg_depend, pg_proc, pg_operator, pg_opclass, pg_type, pg_namespace; opens no table
--- cost: one index look-up an index, constraint and statistics object
+-- cost: one index lookup per index, constraint and statistics object
 WITH users (oid, class, object, types) AS (
     SELECT t.partrelid, 1259::oid, t.partrelid, t.partexprs IS NOT NULL FROM pg_catalog.pg_partitioned_table t WHERE t.partrelid IN ({oids})
     UNION ALL

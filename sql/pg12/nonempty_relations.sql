@@ -1,7 +1,7 @@
--- Tables that hold rows as far as the server's statistics tell (an estimate): for roles that may not list directories.
+-- Tables with rows according to the statistics of the server (an estimate), for roles that cannot list directories.
 -- needs: CONNECT
 -- locks: AccessShareLock on pg_class; opens no table
--- cost: one scan of pg_class and one look-up in the statistics a table
+-- cost: one scan of pg_class and one lookup in the statistics per table
 SELECT c.oid::int8 AS oid
   FROM pg_catalog.pg_class c
  WHERE c.relkind IN ('r', 'm') AND c.oid >= 16384

@@ -1,4 +1,4 @@
--- Partition sets that pg_partman maintains, with their configuration as it stands.
+-- Partition sets that pg_partman maintains, with their current configuration.
 -- needs: SELECT on pg_partman's part_config
 -- trusts: {schema}, extension pg_partman
 -- locks: AccessShareLock on part_config

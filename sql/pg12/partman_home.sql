@@ -1,4 +1,4 @@
--- The schema that pg_partman lives in, if it is installed.
+-- The schema of the extension pg_partman, if it is installed.
 -- needs: CONNECT
 -- locks: AccessShareLock on pg_extension, pg_namespace
 -- cost: constant

@@ -1,9 +1,9 @@
--- Functions made by users that a statement on a table and its partitions can run: those that its column types, partition keys,
--- indexes, constraints, generated columns, statistics, policies, triggers, rules and defaults reach through pg_depend; where {ddl} is
--- true, also those of event triggers. What the text of a function calls is not known to the server.
+-- User-defined functions that a statement on a table and its partitions can run: those that its column types, partition keys,
+-- indexes, constraints, generated columns, statistics, policies, triggers, rules and defaults use according to pg_depend. If {ddl}
+-- is true, functions of event triggers are included. Calls inside of function bodies are not known.
 -- needs: CONNECT
--- locks: AccessShareLock on pg_depend and the catalogs it leads to; opens no table
--- cost: some index look-ups a partition, index and constraint
+-- locks: AccessShareLock on pg_depend and the catalogs that it references; opens no table
+-- cost: some index lookups per partition, index and constraint
 WITH RECURSIVE relations (oid) AS (
     SELECT {root}::oid
     UNION ALL

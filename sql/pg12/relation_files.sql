@@ -1,9 +1,9 @@
--- Files and bytes from the data directories: what is there, not what the catalog says. One statement lists
+-- Files and bytes from the data directories: existing files, regardless of the catalog. One statement lists
 -- include files_told
--- Files meet their relation by one grouping, as on Greenplum: the planner cannot know how many files there are.
+-- Files are assigned to relations by GROUP BY, as on Greenplum, because the planner does not know the number of files.
 -- needs: superuser, or EXECUTE on pg_ls_dir(text) and pg_stat_file(text, boolean)
 -- locks: AccessShareLock on pg_class, pg_index, pg_am, pg_inherits, pg_partitioned_table; opens no table
--- cost: one directory listing and one stat a file; one join of those catalogs
+-- cost: one directory listing and one stat per file; one join of these catalogs
 -- include files_summed
                           FROM (SELECT -1 AS content, file FROM {list_folder}('{folder}') AS file) listed
 -- include files_named

@@ -1,8 +1,8 @@
--- One row for every table: leaf partitions, roots, intermediates and plain tables, with their place in the tree, storage,
+-- One row for every table: leaf partitions, roots, intermediates and plain tables, with their position in the tree, storage,
 -- columns, indexes and bound. relpages and reltuples are the server's estimates. pg_get_expr with 0 opens no relation.
 -- needs: CONNECT
 -- locks: AccessShareLock on pg_class, pg_namespace, pg_inherits, pg_partitioned_table, pg_index, pg_am; opens no table
--- cost: one scan of each of those
+-- cost: one scan of each of these catalogs
 WITH RECURSIVE tree AS (
     SELECT pt.partrelid AS oid, pt.partrelid AS root, NULL::oid AS parent, 0 AS level
       FROM pg_catalog.pg_partitioned_table pt

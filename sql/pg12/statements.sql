@@ -1,8 +1,9 @@
--- DDL statements that pg_stat_statements counted in this database, by their first two words: no text, no literal leaves the server.
+-- DDL statements that pg_stat_statements counted in this database, by their first two words. No query text and no literal leaves the
+-- server.
 -- needs: pg_stat_statements installed and loaded; pg_read_all_stats or superuser for other roles' statements
 -- trusts: {schema}, extension pg_stat_statements
 -- locks: none
--- cost: the statements that the extension keeps
+-- cost: reads all statements that the extension stores
 SELECT pg_catalog.upper(pg_catalog.regexp_replace(pg_catalog.substring(s.query,
            '(?i)((?:CREATE|ALTER|DROP|COMMENT)[[:space:]]+[[:alpha:]]+'
            '|[[:alpha:]]+(?:[[:space:]]+(?:TABLE|INDEX|DATABASE|SCHEMA|SYSTEM|FULL|FREEZE|ANALYZE|MATERIALIZED|ROOTPARTITION)\M)?)'), '[[:space:]]+', ' ')) AS command,

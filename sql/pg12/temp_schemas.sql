@@ -1,5 +1,5 @@
--- Temporary schemas that hold relations. A schema's number is the backend's slot, which this version does not show:
--- whether the session still lives is not known.
+-- Temporary schemas with relations. The number of a schema is the slot of its backend, which this version does not show, so it is
+-- not known whether the session still exists.
 -- needs: CONNECT
 -- locks: AccessShareLock on pg_namespace, pg_class
 -- cost: one aggregate over the temporary relations of pg_class

@@ -1,6 +1,6 @@
--- Bytes an index row takes once equal keys of an index that is not unique share a posting list, as builds do from PostgreSQL 13
--- on: from a sample that keeps equal keys together. {entry} is the bytes of one index tuple, {keys} its columns; a posting list
--- holds up to {posting} rows of 6 bytes.
+-- Bytes per row of a non-unique index whose equal keys share a posting list (deduplication, PostgreSQL 13 and later), from a sample
+-- that keeps equal keys together. {entry} is the bytes of one index tuple, {keys} its columns; a posting list has up to {posting}
+-- rows of 6 bytes.
 -- needs: SELECT on the catalog
 -- locks: AccessShareLock on the catalog
 -- cost: one scan of the catalog, a hash table over the sample

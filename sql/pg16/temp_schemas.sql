@@ -1,4 +1,4 @@
--- Temporary schemas that hold relations. A schema's number is the backend's: when no backend has it, the schema was left behind.
+-- Temporary schemas with relations. The number of a schema is that of its backend: if no backend has it, the schema is a leftover.
 -- needs: CONNECT
 -- locks: AccessShareLock on pg_namespace, pg_class
 -- cost: one aggregate over the temporary relations of pg_class

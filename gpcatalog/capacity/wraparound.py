@@ -1,0 +1,70 @@
+"""At which age of the oldest transaction or multixact a server warns, and refuses new ones.
+
+Both numbers have 32 bits; a server works as long as the oldest one in any database is fewer than
+2³¹ behind. VACUUM (FREEZE) makes a database younger.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from gpcatalog.capacity.limits import whole_number
+from gpcatalog.model import generations
+
+WRAP = 2**31 - 1
+_SOURCE = "PostgreSQL source"
+_SETTINGS = "xid_stop_limit and xid_warn_limit of this server"
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgeLimits:
+    """Ages, in transactions or multixacts.
+
+    warn: from which the server logs a warning with each new one; stop: from which it refuses them
+    forced: from which autovacuum freezes a table although it is not enabled; None when not read
+    """
+
+    warn: int
+    stop: int
+    forced: int | None
+    source: str
+
+
+def transactions(generation: str, settings: Mapping[str, object]) -> AgeLimits:
+    """The limits of transactions of a server generation with these settings.
+
+    >>> transactions("pg18", {}).stop, transactions("pg13", {}).stop, transactions("gp6", {}).stop
+    (2144483647, 2146483647, 2047483647)
+    """
+    forced = whole_number(settings.get("autovacuum_freeze_max_age"))
+    found = generations.known(generation)
+    if found.greenplum:
+        before_wrap = whole_number(settings.get("xid_stop_limit"))
+        before_stop = whole_number(settings.get("xid_warn_limit"))
+        read = before_wrap is not None and before_stop is not None
+        stop = WRAP - (100_000_000 if before_wrap is None else before_wrap)
+        warn = stop - (500_000_000 if before_stop is None else before_stop)
+        source = _SETTINGS if read else "Greenplum source, default of xid_stop_limit"
+        return AgeLimits(warn=max(0, warn), stop=max(0, stop), forced=forced, source=source)
+    return _postgresql(found.base, forced, stop_before_14=1_000_000)
+
+
+def multixacts(generation: str, settings: Mapping[str, object]) -> AgeLimits:
+    """The limits of multixacts; Greenplum has those of the PostgreSQL it is based on.
+
+    >>> multixacts("pg18", {}).stop, multixacts("gp7", {}).stop
+    (2144483647, 2147483547)
+    """
+    forced = whole_number(settings.get("autovacuum_multixact_freeze_max_age"))
+    return _postgresql(generations.known(generation).base, forced, stop_before_14=100)
+
+
+def _postgresql(base: int, forced: int | None, *, stop_before_14: int) -> AgeLimits:
+    if base < 14:
+        stop = WRAP - stop_before_14
+        warn = stop - 10_000_000
+    else:
+        stop = WRAP - 3_000_000
+        warn = WRAP - (100_000_000 if base >= 19 else 40_000_000)
+    return AgeLimits(warn=warn, stop=stop, forced=forced, source=_SOURCE)

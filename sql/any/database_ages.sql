@@ -1,0 +1,8 @@
+-- Transactions and multixacts since the oldest one that a database may still contain (datfrozenxid, datminmxid), by database.
+-- needs: CONNECT
+-- locks: AccessShareLock on pg_database
+-- cost: constant
+SELECT -1 AS content, 'database' AS kind, d.datname::text AS name, pg_catalog.age(d.datfrozenxid)::int8 AS xid_age,
+       pg_catalog.mxid_age(d.datminmxid)::int8 AS multixact_age
+  FROM pg_catalog.pg_database d
+ ORDER BY 4 DESC, 3

@@ -1,0 +1,6 @@
+-- One scan of pg_attribute without an index on every segment at the same time, as a session start without pg_internal.init
+-- does it; timed by the client.
+-- needs: CONNECT
+-- locks: AccessShareLock on pg_attribute
+-- cost: one scan of pg_attribute on every segment
+SELECT pg_catalog.count(*) AS rows FROM gp_dist_random('pg_catalog.pg_attribute') a WHERE a.atttypmod = -2147483648
