@@ -8,7 +8,7 @@ import signal
 
 def _early(number: int, _frame: object) -> None:
     try:
-        os.write(2, b"gpcatalog: interrupted; nothing was left behind\n")
+        os.write(2, b"gpcatalog: interrupted; no files were left behind\n")
     finally:
         os._exit(128 + number)
 

@@ -8,7 +8,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from gpcatalog.audit.files import build_files
+from gpcatalog.audit.query_locks import query_locks
 from gpcatalog.audit.report import (
+    Age,
     CatalogRow,
     CatalogSummary,
     Census,
@@ -21,11 +23,13 @@ from gpcatalog.audit.report import (
     Owner,
     Report,
     ServerFacts,
+    SessionStart,
     SnapshotInfo,
     TempSchema,
 )
 from gpcatalog.audit.verdicts import verdicts
 from gpcatalog.capacity import limits
+from gpcatalog.model.generations import is_greenplum
 from gpcatalog.model.quantity import plural
 from gpcatalog.model.timing import Timing
 from gpcatalog.store.snapshot import Snapshot
@@ -260,14 +264,14 @@ def _owners(
 
 
 def _forecasts(
-    report_now: dict[str, float], older: Snapshot | None, days: float
+    report_now: dict[str, float], older: Snapshot | None, days: float, *, greenplum: bool
 ) -> tuple[Forecast, ...]:
     if older is None or days <= 0:
         return ()
     then = _figures(older)
     out = []
     for what, unit, limit in (
-        ("partitions", "leaves", limits.LEAVES_CEILING_AOCO),
+        ("partitions", "leaves", limits.LEAVES_CEILING_AO_ROW if greenplum else None),
         ("pg_class rows an instance", "rows", None),
         ("pg_attribute rows an instance", "rows", None),
         ("catalog bytes of the largest instance", "bytes", None),
@@ -381,6 +385,47 @@ def _holders(snapshot: Snapshot) -> tuple[Holder, ...]:
     )
 
 
+def _relations_by_kind(snapshot: Snapshot) -> dict[str, int]:
+    """Relations of the entry instance by relkind."""
+    rows = snapshot.rows(
+        "SELECT relkind, sum(relations) AS n FROM class_count WHERE content = -1 GROUP BY relkind"
+        " ORDER BY relkind"
+    )
+    return {row["relkind"]: int(row["n"]) for row in rows}
+
+
+def _temporary_relations(snapshot: Snapshot) -> int:
+    """Temporary relations of the entry instance."""
+    found = snapshot.one(
+        "SELECT coalesce(sum(relations), 0) AS n FROM class_count WHERE content = -1 AND"
+        " persistence = 't'"
+    )
+    return int(found["n"])
+
+
+def _session_starts(snapshot: Snapshot) -> tuple[SessionStart, ...] | None:
+    """What a session start reads on each instance; None where it was not read."""
+    block = snapshot.header["block_size"]
+    return (
+        tuple(
+            SessionStart(content=row["content"], pages=row["pages"], bytes=row["pages"] * block)
+            for row in snapshot.rows("SELECT * FROM session_start ORDER BY content")
+        )
+        or None
+    )
+
+
+def _ages(snapshot: Snapshot) -> tuple[Age, ...] | None:
+    """Ages of databases and relations, the oldest first; None where they were not read."""
+    return (
+        tuple(
+            Age(**row)
+            for row in snapshot.rows("SELECT * FROM age ORDER BY xid_age DESC, kind, content, name")
+        )
+        or None
+    )
+
+
 def _taken(header: Mapping[str, Any]) -> SnapshotInfo:
     """When and how the snapshot was taken."""
     taken_at = _utc(header["taken_at"])
@@ -433,13 +478,7 @@ def build(snapshot: Snapshot, older: Snapshot | None = None) -> Report:
         },
         instance_totals=totals,
         catalog_summary=_summaries(rows),
-        relations_by_kind={
-            row["relkind"]: int(row["n"])
-            for row in snapshot.rows(
-                "SELECT relkind, sum(relations) AS n FROM class_count WHERE content = -1 GROUP BY"
-                " relkind ORDER BY relkind"
-            )
-        },
+        relations_by_kind=_relations_by_kind(snapshot),
         census=_census(snapshot),
         tables=tables,
         schemas=schemas,
@@ -448,17 +487,20 @@ def build(snapshot: Snapshot, older: Snapshot | None = None) -> Report:
             TempSchema(row["schema"], row["relations"], row["alive"])
             for row in snapshot.rows("SELECT * FROM temp_schema")
         ),
-        temporary_relations=int(
-            snapshot.one(
-                "SELECT coalesce(sum(relations), 0) AS n FROM class_count WHERE content = -1 AND"
-                " persistence = 't'"
-            )["n"]
-        ),
+        temporary_relations=_temporary_relations(snapshot),
         verdicts=(),
-        forecasts=_forecasts(_figures(snapshot), older, days),
+        forecasts=_forecasts(
+            _figures(snapshot),
+            older,
+            days,
+            greenplum=is_greenplum(snapshot.header["generation"]),
+        ),
         coverage=_coverage(snapshot),
         catalogs=rows,
         timings=tuple(Timing(**row) for row in snapshot.rows("SELECT * FROM timing")),
+        session_starts=_session_starts(snapshot),
+        ages=_ages(snapshot),
+        query_locks=query_locks(snapshot),
         files=build_files(snapshot),
     )
     return verdicts(report)

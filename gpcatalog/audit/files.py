@@ -4,8 +4,7 @@ storage would make of them.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -14,7 +13,9 @@ from gpcatalog.capacity.generation import Generation, generation
 from gpcatalog.capacity.model import EMPTY, FILLED, Index, Place, Shape, relation_files
 from gpcatalog.errors import CatalogError
 from gpcatalog.model.storage import Storage
-from gpcatalog.store.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from gpcatalog.store.snapshot import Snapshot
 
 TOP = 20  # tables, orphans and differences listed
 
@@ -58,14 +59,13 @@ class OnHost(msgspec.Struct, frozen=True):
 class Bucket(msgspec.Struct, frozen=True):
     """One bucket of the histogram.
 
-    storage: of tables; of everything else its part. published: share in a production namespace.
+    storage: of tables; of everything else its part.
     """
 
     storage: str
     label: str
     files: int
     bytes: int
-    published: float
 
 
 class TableFiles(msgspec.Struct, kw_only=True, frozen=True):
@@ -151,7 +151,8 @@ class Files(msgspec.Struct, kw_only=True, frozen=True):
     basis:         "directory", or "catalog": segment file lists and relations counted, forks and
                    sizes not seen
     average_bytes: bytes / files over all of it, None without bytes
-    slowdown:      estimate for that average, a ratio
+    slowdown:      estimate for that average, a ratio; None without column-oriented tables, of
+                   which alone it was published
     when_filled, removable: summed over all tables, as in TableFiles
     compared:      tables whose lists of segment files were compared with the directory;
                    differences: where they disagree
@@ -296,17 +297,6 @@ def _tables(
     return tuple(out)
 
 
-def _hosts(snapshot: Snapshot, by_content: dict[int, int]) -> tuple[OnHost, ...]:
-    found: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0, 0])
-    for row in snapshot.rows("SELECT content, role, hostname FROM instance"):
-        if row["content"] not in by_content:
-            continue
-        mirror = row["role"] == "m"
-        found[row["hostname"] or ""][mirror] += 1
-        found[row["hostname"] or ""][2 + mirror] += by_content[row["content"]]
-    return tuple(OnHost(host, *numbers) for host, numbers in sorted(found.items()))
-
-
 # sums over the rows of file_total that one group has
 _SUMS = (
     "sum(files) AS files, sum(bytes) AS bytes, sum(empty_files) AS empty_, sum(small_files) AS"
@@ -354,10 +344,9 @@ def _on_instances(snapshot: Snapshot, basis: str) -> tuple[OnInstance, ...]:
 
 def _buckets(snapshot: Snapshot) -> tuple[Bucket, ...]:
     """The histogram of file sizes, by storage and size."""
-    published = {bucket.label: bucket.published for bucket in limits.FILE_BUCKETS}
-    order = list(published)
+    order = [bucket.label for bucket in limits.FILE_BUCKETS]
     buckets = [
-        Bucket(r["storage"], r["bucket"], int(r["files"]), int(r["bytes"]), published[r["bucket"]])
+        Bucket(r["storage"], r["bucket"], int(r["files"]), int(r["bytes"]))
         for r in snapshot.rows(
             "SELECT storage, bucket, sum(files) AS files, sum(bytes) AS bytes FROM file_bucket"
             " GROUP BY storage, bucket"
@@ -417,18 +406,15 @@ def _orphan_totals(snapshot: Snapshot) -> tuple[OrphanTotal, ...]:
 
 def build_files(snapshot: Snapshot) -> Files | None:
     """The file section of one snapshot; None when neither directories nor lists were read."""
-    bases = {
-        row["basis"]: row["n"]
-        for row in snapshot.rows("SELECT basis, count(*) AS n FROM file_total GROUP BY basis")
-    }
-    if not bases:
+    basis = snapshot.files_basis
+    if not basis:
         return None
-    basis = "directory" if "directory" in bases else "catalog"
     seen = basis == "directory"
     total = snapshot.one(f"SELECT {_SUMS} FROM file_total WHERE basis = ?", [basis])
     files, bytes_, empty, small = _figures(total, basis)
     average = bytes_ / files if bytes_ and files else None
-    slow = limits.slowdown(average) if average else None
+    columnar = snapshot.one("SELECT count(*) AS n FROM relation WHERE storage = 'ao_column'")["n"]
+    slow = limits.slowdown(average) if average and columnar else None
     instances = _on_instances(snapshot, basis)
     ahead = _ahead(snapshot, len(instances))
     known = ahead and all(row["known"] for row in ahead.values())
@@ -448,7 +434,7 @@ def build_files(snapshot: Snapshot) -> Files | None:
         removable=sum(int(row["removable"]) for row in ahead.values()) if known else None,
         parts=_parts(snapshot, basis),
         instances=instances,
-        hosts=_hosts(snapshot, {one.content: one.files for one in instances}),
+        hosts=tuple(OnHost(host, *n) for host, n in sorted(snapshot.files_on_hosts().items())),
         buckets=_buckets(snapshot),
         tables=_tables(snapshot, basis, ahead),
         compared=_compared(snapshot) if seen else 0,

@@ -7,6 +7,7 @@ from datetime import datetime
 import msgspec
 
 from gpcatalog.audit.files import Files
+from gpcatalog.audit.query_locks import QueryLocks
 from gpcatalog.model.finding import Finding
 from gpcatalog.model.timing import Timing
 
@@ -21,9 +22,8 @@ class SnapshotInfo(msgspec.Struct, kw_only=True, frozen=True):
     seconds: float
     gpcatalog_version: str
     grain: str  # "leaf", or "root" once pruned
-    filled_basis: (
-        str | None
-    )  # how empty tables were told: "files", "segment file lists", "statistics (estimate)"
+    # source of emptiness: "files", "segment file lists" or "statistics (estimate)"
+    filled_basis: str | None
 
 
 class ServerFacts(msgspec.Struct, kw_only=True, frozen=True):
@@ -198,6 +198,33 @@ class TempSchema(msgspec.Struct, frozen=True):
     alive: bool | None
 
 
+class SessionStart(msgspec.Struct, kw_only=True, frozen=True):
+    """What a session start reads of pg_attribute on one instance, where it finds no valid
+    pg_internal.init.
+
+    pages: from the front, for all relations that it needs before it can use an index
+    bytes: of these pages
+    """
+
+    content: int
+    pages: int
+    bytes: int
+
+
+class Age(msgspec.Struct, kw_only=True, frozen=True):
+    """Transactions and multixacts since the oldest one that may still be in a database or relation.
+
+    kind: "database", or "catalog" and "relation": those of the audited database with the oldest
+    multixact_age: None where the server does not tell it
+    """
+
+    content: int
+    kind: str
+    name: str
+    xid_age: int
+    multixact_age: int | None
+
+
 class Verdict(msgspec.Struct, kw_only=True, frozen=True):
     """One limit and where this database stands.
 
@@ -264,5 +291,8 @@ class Report(msgspec.Struct, kw_only=True, frozen=True):
     catalogs: tuple[CatalogRow, ...]
     timings: tuple[Timing, ...] = ()
     findings: tuple[Finding, ...] = ()
+    session_starts: tuple[SessionStart, ...] | None = None  # None when not read
+    ages: tuple[Age, ...] | None = None  # by age, the oldest first; None when not read
+    query_locks: QueryLocks | None = None  # None when the leaves were not read
     files: Files | None = None  # None when neither directories nor lists were read
     schema: str = SCHEMA

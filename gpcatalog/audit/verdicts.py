@@ -1,26 +1,26 @@
-"""Where a report stands against every limit that applies to its server."""
+"""The limits that apply to a server, with the current values of a report."""
 
 from __future__ import annotations
 
 import msgspec
 
 from gpcatalog.audit.report import Report, Verdict
-from gpcatalog.capacity import limits
+from gpcatalog.capacity import limits, wraparound
 from gpcatalog.capacity.limits import Limit
 from gpcatalog.model import generations
 
-NEAR = 0.8  # share of a limit from which on it is called near
+NEAR = 0.8  # lowest share of a limit that is called near
 
 
 def bloat_limits(generation: str) -> tuple[Limit, Limit]:
-    """(moderate, significant) bloat factors of this generation, as gp_bloat_diag's code has
-    them.
+    """(moderate, significant) bloat factors of this generation, as in the code of
+    gp_bloat_diag.
     """
     found = generations.find(generation)
     return {
         "gp6": (limits.BLOAT_MODERATE_GP6, limits.BLOAT_SIGNIFICANT_GP6),
         "gp7": (limits.BLOAT_MODERATE_GP7, limits.BLOAT_SIGNIFICANT_GP7),
-        # PostgreSQL publishes none: the documented ones of Greenplum serve, and are named
+        # PostgreSQL publishes none: the documented factors of Greenplum are used and named
         "docs": (limits.BLOAT_MODERATE_DOCS, limits.BLOAT_SIGNIFICANT_DOCS),
     }[found.bloat_factors if found else "gp7"]
 
@@ -34,8 +34,8 @@ def verdict(
     bound: float | None = None,
     source: str = "",
 ) -> Verdict:
-    """One limit and where `value` stands; `bound` overrides the published value with the server's
-    own.
+    """A value compared with its limit. bound: a setting of the server that replaces the published
+    value.
     """
     most = limit.value if bound is None else bound
     share = value / most if value is not None and most else None
@@ -69,6 +69,8 @@ def verdicts(report: Report) -> Report:
         *(_append_optimized(report) if greenplum else ()),
         *_bloat(report),
         *_lock_slots(report),
+        *_session_start(report),
+        *_ages(report),
         *(_files(report) if greenplum else ()),
     ]
     return msgspec.structs.replace(report, verdicts=tuple(out))
@@ -85,18 +87,18 @@ def _partition_counts(report: Report) -> list[Verdict]:
             note="with 100 concurrent sessions",
         ),
         verdict(
-            "partitions: plain tables and leaves",
+            "tables and leaf partitions",
             census.partitions_metric if census else None,
             limits.LEAVES_CEILING_AO_ROW,
             note="with 500 concurrent sessions, row-oriented, NVMe",
         ),
         verdict(
-            "leaves of the widest table",
+            "leaves of the largest table",
             census.leaves_per_table_max if census else None,
             limits.LEAVES_PER_TABLE,
         ),
         verdict(
-            "partitions in one level",
+            "partitions in one level of a table",
             (census.widest_level or None) if census else None,
             limits.LEAVES_PER_LEVEL,
         ),
@@ -105,8 +107,8 @@ def _partition_counts(report: Report) -> list[Verdict]:
 
 def _append_optimized(report: Report) -> list[Verdict]:
     """The limit max_appendonly_tables, which only Greenplum 6 has."""
-    setting = report.settings.get("max_appendonly_tables", "")
-    if not setting.isdigit() or not generations.is_classic(report.server.generation):
+    setting = limits.whole_number(report.settings.get("max_appendonly_tables"))
+    if setting is None or not generations.is_classic(report.server.generation):
         return []
     ao = [
         c
@@ -120,12 +122,12 @@ def _append_optimized(report: Report) -> list[Verdict]:
     )
     return [
         verdict(
-            "append-optimized tables that hold rows",
+            "append-optimized tables with rows",
             filled,
             limits.MAX_APPENDONLY_TABLES,
             bound=float(setting),
             source="max_appendonly_tables of this server",
-            note="those that transactions in progress write to count: an upper bound",
+            note="upper bound: only tables with concurrent writes count",
         )
     ]
 
@@ -136,10 +138,10 @@ def _bloat(report: Report) -> list[Verdict]:
     worst = max((t.bloat for t in report.instance_totals), default=None)
     out = [
         verdict(
-            "bloat of the worst instance's catalog",
+            "catalog bloat of the worst instance" if report.server.segments else "catalog bloat",
             worst,
             significant,
-            note="bytes / bytes needed, all catalogs together",
+            note="bytes / bytes needed, sum of all catalogs",
         )
     ]
     vacuumed = [
@@ -150,7 +152,9 @@ def _bloat(report: Report) -> list[Verdict]:
     if vacuumed:
         days = (report.taken.taken_at - min(vacuumed)).total_seconds() / 86400
         out.append(
-            verdict("days since pg_attribute was last vacuumed", days, limits.CATALOG_VACUUM_LATEST)
+            verdict(
+                "days since the last VACUUM of pg_attribute", days, limits.CATALOG_VACUUM_LATEST
+            )
         )
     return out
 
@@ -167,22 +171,71 @@ def _lock_slots(report: Report) -> list[Verdict]:
     return [
         Verdict(
             id="lock-slots",
-            what=f"locks that DROP of {widest.schema}.{widest.name} may take",
+            what=f"lock slots to drop {widest.schema}.{widest.name}",
             value=need,
             limit=slots,
             unit="locks",
             share=need / slots,
             state="over" if need > slots else "near" if need >= NEAR * slots else "ok",
             source=limits.LOCK_SLOTS_SOURCE,
-            note="shared by all sessions; one a leaf, index and auxiliary relation (upper bound)",
+            note="upper bound: one for each leaf, index and auxiliary relation; all sessions share the slots",
         )
     ]
 
 
-def _files(report: Report) -> list[Verdict]:
-    """The file guidelines.
+def _asked(report: Report, probe: str) -> bool:
+    """Whether the audit had this probe: snapshots of older versions have not."""
+    return any(c.probe == probe for c in report.coverage)
 
-    The average is missed from below: its share is the limit's to the value.
+
+def _session_start(report: Report) -> list[Verdict]:
+    """What a session start reads of pg_attribute on the worst instance."""
+    if not _asked(report, "session_start"):
+        return []
+    return [
+        verdict(
+            "pg_attribute read by a session start",
+            max((s.bytes for s in report.session_starts or ()), default=None),
+            limits.BOOTSTRAP_ROWS_DISPLACED,
+            note="without pg_internal.init, on the worst instance",
+        )
+    ]
+
+
+def _ages(report: Report) -> list[Verdict]:
+    """The oldest transaction and multixact of any database, compared with where the server stops."""
+    if not _asked(report, "database_ages"):
+        return []
+    generation, databases = (
+        report.server.generation,
+        [a for a in report.ages or () if a.kind == "database"],
+    )
+    multixacts = [a.multixact_age for a in databases if a.multixact_age is not None]
+    out = []
+    for word, worst, found in (
+        (
+            "transaction",
+            max((a.xid_age for a in databases), default=None),
+            wraparound.transactions(generation, report.settings),
+        ),
+        (
+            "multixact",
+            max(multixacts, default=None),
+            wraparound.multixacts(generation, report.settings),
+        ),
+    ):
+        if worst is None and databases:
+            continue  # Greenplum 6 does not tell the age of multixacts
+        limit = Limit(f"{word}s-age", found.stop, f"{word}s", found.source)
+        note = "of any database on any instance; at the limit the server refuses new ones"
+        out.append(verdict(f"age of the oldest {word}", worst, limit, note=note))
+    return out
+
+
+def _files(report: Report) -> list[Verdict]:
+    """The guidelines for files.
+
+    The average has a lower limit, so its share is limit / value.
     """
     files = report.files
     if files is None:
@@ -190,10 +243,10 @@ def _files(report: Report) -> list[Verdict]:
     fullest = max((host.files + host.mirror_files for host in files.hosts), default=None)
     out = [
         verdict(
-            "files on the fullest host",
+            "files on the host with the most files",
             fullest,
             limits.FILES_PER_HOST,
-            note="of this database alone, mirrors included",
+            note="of this database only, mirrors included",
         )
     ]
     target = limits.AVERAGE_FILE_TARGET_LOW
@@ -206,11 +259,8 @@ def _files(report: Report) -> list[Verdict]:
                 "near" if files.average_bytes >= limits.AVERAGE_FILE_TOLERABLE_LOW.value else "over"
             )
         )
-        note = (
-            f"bytes / files, at least; up to {limits.AVERAGE_FILE_TARGET.value / limits.MIB:.0f} MB"
-            " is better still"
-        )
-        what = "average file, should be more"
+        note = f"bytes / files; {limits.AVERAGE_FILE_TARGET.value / limits.MIB:.0f} MB or more is better"
+        what = "average file size (minimum)"
         out.append(
             Verdict(
                 id=target.id,

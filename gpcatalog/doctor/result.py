@@ -87,29 +87,32 @@ def create_role(server: Server, database: str, role: str, body: str) -> str:
     """
     if not role.strip() or "\x00" in role or "$gpcatalog$" in role:
         raise CatalogError(
-            f"{role!r} is not a name for a role", hint="choose letters, digits and underscores"
+            f"{role!r} is not a valid role name", hint="use letters, digits and underscores"
         )
     lines = [
         (
-            f"Role {printable(role)} for gpcatalog on {server.product} {server.version}: reads what"
-            " an audit needs, and is no superuser."
+            f"Role {printable(role)} for gpcatalog on {server.product} {server.version}: it can"
+            " read what an audit needs and is not a superuser."
         ),
         (
-            "It reads system catalogs, statistics, and names, sizes and times of files. It reads no"
-            " user table, no text of a query"
+            "It can read system catalogs, statistics, and names, sizes and times of files. It"
+            " cannot read user tables, query texts"
         ),
-        "and no sample value of a column.",
+        "or sample values of columns.",
         "",
         (
-            "Run it as superuser in every database to be audited; this one is for"
-            f" {printable(database)}:"
+            "Run this file as superuser in every database that you want to audit; this one is"
+            f" for {printable(database)}:"
         ),
         "    psql -X -v ON_ERROR_STOP=1 -f FILE",
         (
-            "Give the role a password or a line in pg_hba.conf. Running the file again changes"
-            " nothing."
+            "Set a password for the role, or add a line to pg_hba.conf. Running the file again"
+            " changes nothing."
         ),
-        "To remove it: DROP SCHEMA gpcatalog_monitor CASCADE, then DROP OWNED BY and DROP ROLE.",
+        (
+            "To remove the role: DROP SCHEMA gpcatalog_monitor CASCADE, then DROP OWNED BY and"
+            " DROP ROLE."
+        ),
     ]
     head = "".join(f"-- {line}".rstrip() + "\n" for line in lines)
     values = {
@@ -166,13 +169,13 @@ def _file_sizes(server: Server, to: str, open_by: str, facts: Facts) -> Section:
         "files and their bytes",
         False,
         (
-            "Greenplum 6 lists directories for superusers only; see --create-role"
+            "Greenplum 6 allows only superusers to list directories; see --create-role"
             if classic
             else f"no EXECUTE on {' and '.join(missing)}"
         ),
-        "zero-size files, forks, orphans and the bytes of heap tables; "
+        "zero-size files, forks, orphaned files and the size of heap tables; "
         + (
-            "empty leaves are found by segment file lists"
+            "empty leaves are determined from segment file lists"
             if server.greenplum
             else "empty leaves are estimated from statistics"
         ),
@@ -201,9 +204,12 @@ def _statistic_size(to: str, facts: Facts) -> Section:
             if facts.monitored
             else "SELECT on the catalog"
         ),
-        "its rows and reclaimable bytes" if denied else "",
+        "number of rows and reclaimable bytes of pg_statistic" if denied else "",
         tuple(
-            f"GRANT SELECT ON pg_catalog.{name} TO {to}; -- it holds sample values of every column"
+            (
+                f"GRANT SELECT ON pg_catalog.{name} TO {to}; -- it contains sample values of"
+                " every column"
+            )
             for name in denied
         ),
     )
@@ -214,17 +220,19 @@ def _sessions(server: Server, to: str, facts: Facts, *, open_by: str, superuser:
     classic = server.classic_partitions
     if facts.privileges["all_sessions"] or (classic and facts.monitored):
         return Section(
-            "other roles' sessions", True, open_by if superuser or classic else "pg_read_all_stats"
+            "sessions of other roles",
+            True,
+            open_by if superuser or classic else "pg_read_all_stats",
         )
     return Section(
-        "other roles' sessions",
+        "sessions of other roles",
         False,
         (
-            "Greenplum 6 shows them to superusers only; see --create-role"
+            "Greenplum 6 shows them only to superusers; see --create-role"
             if classic
             else "not a member of pg_read_all_stats"
         ),
-        "who holds old transactions and waits for DDL",
+        "sessions with old transactions, and sessions that wait for DDL",
         () if classic else (f"GRANT pg_read_all_stats TO {to};",),
     )
 
@@ -234,9 +242,9 @@ def _segment_file_lists(to: str, facts: Facts) -> Section:
     return Section(
         "segment file lists",
         not facts.lists,
-        facts.lists or "gp_toolkit answers",
+        facts.lists or "gp_toolkit is readable",
         (
-            "files of append-optimized tables as the catalog has them, held against the directories"
+            "comparison of the files of append-optimized tables with their segment file lists"
             if facts.lists
             else ""
         ),
@@ -247,17 +255,17 @@ def _segment_file_lists(to: str, facts: Facts) -> Section:
 def _utility_mode(facts: Facts) -> Section:
     """Whether the coordinator opens sessions of its own."""
     return Section(
-        "the coordinator beside the segments",
+        "statistics of the coordinator alone",
         bool(facts.utility),
         (
-            "a session in utility mode opens"
+            "a session in utility mode is possible"
             if facts.utility
-            else "the coordinator refuses sessions in utility mode"
+            else "the coordinator rejects sessions in utility mode"
         ),
         (
             ""
             if facts.utility
-            else ("nothing: the coordinator is asked by dispatched statements, which takes longer")
+            else ("nothing, but dispatched statements read the coordinator, which takes longer")
         ),
     )
 
@@ -266,20 +274,23 @@ def _counted_statements(facts: Facts) -> Section:
     """Whether pg_stat_statements reports how long DDL took."""
     installed, why = facts.statements
     return Section(
-        "DDL that pg_stat_statements counted",
+        "DDL counted by pg_stat_statements",
         installed and not why,
         why
         or (
-            "the extension answers"
+            "the extension is readable"
             if installed
             else "the extension is not installed in this database"
         ),
-        "" if installed and not why else "how long DDL took before",
+        "" if installed and not why else "duration of past DDL",
         (
             ()
             if installed
             else (
-                ("CREATE EXTENSION pg_stat_statements; -- it must be in shared_preload_libraries"),
+                (
+                    "CREATE EXTENSION pg_stat_statements; -- pg_stat_statements must be in"
+                    " shared_preload_libraries"
+                ),
             )
         ),
     )
@@ -292,7 +303,7 @@ def _partman(to: str, facts: Facts) -> Section:
         "pg_partman's configuration",
         not why,
         why or "SELECT on part_config",
-        "plans that pg_partman follows" if why else "",
+        "plans that reconfigure pg_partman" if why else "",
         (
             (
                 f"GRANT USAGE ON SCHEMA {schema} TO {to};",
@@ -314,22 +325,25 @@ def notes(server: Server, standby: bool, superuser: bool, facts: Facts) -> tuple
     )
     said = [
         (
-            f"in force: statement_timeout {has['statement_timeout']}, lock_timeout"
+            f"session settings: statement_timeout {has['statement_timeout']}, lock_timeout"
             f" {has['lock_timeout']}, default_transaction_read_only {has['read_only']}"
         ),
-        f"{free} of {has['max_connections']} connections are free for this role, an audit uses up"
-        " to 3" + (": too few" if free < _FEW else ""),
+        f"{free} of {has['max_connections']} connections are free for this role; an audit uses up"
+        " to 3" + (", so there are too few" if free < _FEW else ""),
     ]
     if standby:
-        said.append("this is a standby: sizes are its own, and the active DDL probe is refused")
+        said.append(
+            "this server is a standby: sizes are those of the standby, and active"
+            " DDL (--allow-ddl) is not possible"
+        )
     if facts.down:
         said.append(
-            f"down: segment {', '.join(str(c) for c in facts.down)}; an audit cannot read the"
-            " segments until they are up"
+            f"segments down: {', '.join(str(c) for c in facts.down)}; an audit can read the"
+            " segments only when all are up"
         )
     if superuser:
         said.append(
-            "an audit does not need a superuser: `gpcatalog doctor --create-role NAME` prints a"
-            " role that is enough"
+            "an audit does not need a superuser: `gpcatalog doctor --create-role NAME` prints"
+            " the SQL for a role with the necessary privileges"
         )
     return tuple(said)

@@ -4,13 +4,16 @@ of all would take.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import msgspec
 
-from gpcatalog.capacity.generation import GENERATIONS
+from gpcatalog.audit.query_locks import held, widest
 from gpcatalog.capacity.limits import LOCK_SLOTS_SOURCE, lock_slots
-from gpcatalog.capacity.model import Index, Place, Shape, Statement, locks
-from gpcatalog.model.storage import Storage
-from gpcatalog.store.snapshot import Snapshot
+from gpcatalog.capacity.model import Statement
+
+if TYPE_CHECKING:
+    from gpcatalog.store.snapshot import Snapshot
 
 WIDEST = 5
 
@@ -42,49 +45,27 @@ class Slots(msgspec.Struct, frozen=True):
         return tuple(n for n in self.needs if n.share is not None and n.share > 1)
 
 
-def _held(generation: str, row: dict[str, object]) -> dict[Statement, int]:
-    storage = str(row["storage"])
-    if storage not in (Storage.HEAP, Storage.AO_ROW, Storage.AO_COLUMN):
-        storage = Storage.HEAP
-    shape = Shape(
-        Storage(storage),
-        int(str(row["columns"])),
-        toastable=bool(row["toast"]),
-        indexes=tuple(Index() for _ in range(int(str(row["indexes"])))),
-        place=Place.PLAIN,
-    )
-    found = locks(generation, shape, int(str(row["leaves"])), int(str(row["intermediates"])))
-    return {statement: coordinator for statement, (coordinator, _) in found.items()}
-
-
 def arithmetic(snapshot: Snapshot) -> Slots:
     """What DROP, TRUNCATE and SELECT * of the widest tables and a backup of the whole database hold
     at once.
 
-    Needs a snapshot with leaves; a pruned one, or a server without a cost model, has no needs.
+    Needs a snapshot with leaves; a pruned one has no needs.
     """
     rows = snapshot.rows("SELECT name, setting FROM setting WHERE name LIKE 'max%'")
     slots = lock_slots({r["name"]: r["setting"] for r in rows})
     generation = snapshot.header["generation"]
-    if snapshot.header["grain"] != "leaf" or generation not in GENERATIONS:
+    if snapshot.header["grain"] != "leaf":
         return Slots(slots, LOCK_SLOTS_SOURCE, ())
 
     def need(statement: str, table: str, n: int) -> Need:
         return Need(statement, table, n, n / slots if slots else None)
 
-    widest = snapshot.rows(f"""
-        SELECT any_value(t."schema") AS "schema", any_value(t.name) AS name, mode(r.storage) FILTER (r.kind = 'leaf') AS storage,
-               max(r."columns") AS "columns", bool_or(r.toast) AS toast, max(r.indexes) AS indexes,
-               count(*) FILTER (r.kind = 'leaf') AS leaves, count(*) FILTER (r.kind = 'intermediate') AS intermediates
-          FROM relation r JOIN relation t ON t.oid = r.root
-         GROUP BY r.root HAVING count(*) FILTER (r.kind = 'leaf') > 0
-         ORDER BY leaves DESC, 1, 2 LIMIT {WIDEST}""")
     found = []
-    for row in widest:
+    for row in widest(snapshot, WIDEST):
         table = f"{row['schema']}.{row['name']}"
-        held = _held(generation, row)
+        needed = held(generation, row)
         found += [
-            need(statement.value, table, held[statement])
+            need(statement.value, table, needed[statement])
             for statement in (Statement.DROP, Statement.TRUNCATE, Statement.SELECT)
         ]
     everything = int(

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from gpcatalog.latency.locks import Slots
+from gpcatalog.latency.startup import Startup
 from gpcatalog.model.timing import Curve, Timing
 
 SCHEMA = "gpcatalog.latency/1"
@@ -49,6 +50,7 @@ class Latency(msgspec.Struct, kw_only=True, frozen=True):
 
     log_hours:    how far back the server's log was read; None: it was not asked for
     log_settings: what decides which statements reach the log
+    startups:     session starts without pg_internal.init; empty where --startup was not given
     """
 
     product: str
@@ -68,6 +70,7 @@ class Latency(msgspec.Struct, kw_only=True, frozen=True):
     not_read: tuple[tuple[str, str], ...]
     log_hours: float | None = None
     log_settings: str = ""
+    startups: tuple[Startup, ...] = ()
     schema: str = SCHEMA
 
 

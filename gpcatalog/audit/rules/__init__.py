@@ -1,17 +1,20 @@
-"""The rules of the audit, one file a subject: a rule is one documented function from a report to findings."""
+"""The rules of the audit, one module per subject. A rule is a documented function from a report to
+findings.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from gpcatalog.audit.report import Report
-from gpcatalog.audit.rules import catalogs, files, leftovers, partitions, time
-from gpcatalog.audit.rules.registry import PARTS, Check, every, page, rule
+from gpcatalog.audit.rules import catalogs, files, leftovers, partitions, sessions, time
+from gpcatalog.audit.rules.registry import HARMS, PARTS, Check, Harm, every, page, rule
 from gpcatalog.model.finding import Confidence, Finding
 
 __all__ = [
     "PARTS",
     "Check",
+    "Harm",
     "catalogs",
     "every",
     "files",
@@ -20,19 +23,20 @@ __all__ = [
     "partitions",
     "rule",
     "run",
+    "sessions",
     "time",
 ]
 
 
 def run(report: Report, only: Iterable[str] = ()) -> tuple[Finding, ...]:
-    """Findings of all rules, or of those named: the worst first, and of these the surest.
+    """Findings of all rules or of those named, by severity, then confidence, then harm.
 
-    Raises CatalogError when a name is no rule's.
+    Raises CatalogError for an unknown rule.
     """
     checks = every()
     wanted = list(only) or list(checks)
     for id in wanted:
-        page(id)  # raises for a name that is none
+        page(id)  # raises for an unknown name
     found = [finding for id in wanted for finding in checks[id](report)]
     return tuple(
         sorted(
@@ -40,6 +44,7 @@ def run(report: Report, only: Iterable[str] = ()) -> tuple[Finding, ...]:
             key=lambda f: (
                 -f.severity,
                 list(Confidence).index(f.confidence),
+                HARMS[f.rule],
                 f.rule,
                 f.content if f.content is not None else -2,
                 f.title,

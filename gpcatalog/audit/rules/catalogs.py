@@ -4,39 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gpcatalog.audit.places import where
 from gpcatalog.audit.report import InstanceTotal, Report
-from gpcatalog.audit.rules.registry import rule
+from gpcatalog.audit.rules.registry import Harm, rule
 from gpcatalog.audit.verdicts import bloat_limits
 from gpcatalog.capacity import limits
 from gpcatalog.model.finding import Confidence, Figure, Finding, Severity
 from gpcatalog.model.generations import is_greenplum
-from gpcatalog.model.quantity import count, size
+from gpcatalog.model.quantity import count, plural, size
 
 WORTH_A_WARNING = 16 << 20  # reclaimable bytes on one instance from which bloat is a warning
 DIVERGES = 1.5  # bytes of the worst segment's catalog to the median's
 
 
-def _where(content: int, report: Report) -> str:
-    if not report.server.segments:
-        return "this server"
-    return "the coordinator" if content == -1 else f"segment {content}"
-
-
-@rule("segment-catalog-bloat")
+@rule("segment-catalog-bloat", Harm.SLOW)
 def segment_catalog_bloat(report: Report) -> Iterator[Finding]:
-    """The catalog of an instance holds far more bytes than its live rows need.
+    """A catalog is much larger than its live rows need.
 
-    What it finds: catalogs whose heap, TOAST and indexes are larger than their live rows need by
-    more than gp_bloat_diag's factors (Greenplum 6: 5 and 12, Greenplum 7: 3 and 10, PostgreSQL: the
-    documented 4 and 10), on every instance, for gp_bloat_diag itself looks at the coordinator's
-    statistics alone.
-    Why it matters: every catalog scan reads the dead rows too; planning, \\d, DDL and backup slow
+    What it finds: catalogs whose heap, TOAST and indexes exceed the bytes that their live rows need
+    by more than the factors of gp_bloat_diag (Greenplum 6: 5 and 12, Greenplum 7: 3 and 10,
+    PostgreSQL: the documented 4 and 10). Every instance is checked; gp_bloat_diag uses the
+    statistics of the coordinator only.
+    Why it matters: every catalog scan reads the dead rows too. Planning, \\d, DDL and backup slow
     down in proportion.
-    How sure it is: live rows are counted (pg_attribute derived exactly from pg_class), widths
-    sampled; on test servers the bytes that VACUUM FULL and REINDEX gave back differed by less than
-    5 % of the catalog.
-    What to do: `gpcatalog audit --maintenance FILE` writes the script; find what makes the dead
-    rows (temporary tables, partitions created and dropped) and vacuum the catalogs nightly.
+    How sure it is: live rows are counted (those of pg_attribute derived from pg_class), row widths
+    are sampled. On test servers VACUUM FULL and REINDEX freed the predicted bytes within 5 % of the
+    catalog.
+    What to do: run the script that `gpcatalog audit --maintenance FILE` writes. Find the cause of
+    the dead rows (temporary tables, partitions created and dropped) and vacuum the catalogs nightly.
     """
     moderate, significant = bloat_limits(report.server.generation)
     for summary in report.catalog_summary:
@@ -63,16 +58,18 @@ def segment_catalog_bloat(report: Report) -> Iterator[Finding]:
                 Confidence.HIGH if worst.rows_basis in ("counted", "derived") else Confidence.LOW
             ),
             title=(
-                f"{worst.relation} is bloated {bloat:.1f} × on {_where(worst.content, report)}: "
-                f"{size(reclaimable)} of {size(total)} could be given back"
+                f"{worst.relation} is {bloat:.1f} × larger than needed on"
+                f" {where(worst.content, report)} ({size(reclaimable)} of {size(total)}"
+                " reclaimable)"
             ),
             detail=(
-                f"{len(affected)} of {len(known)} instances are over {moderate.value:g} ×; on all"
-                f" of them together {size(sum(r.reclaimable_bytes or 0 for r in affected))} are"
-                " reclaimable."
+                f"{len(affected)} of {len(known)} instances exceed {moderate.value:g} ×;"
+                f" {size(sum(r.reclaimable_bytes or 0 for r in affected))} are reclaimable on them."
+                if report.server.segments
+                else ""
             ),
             remedy=(
-                "run the script that `gpcatalog audit --maintenance FILE` writes; then vacuum this"
+                "run the script that `gpcatalog audit --maintenance FILE` writes, then vacuum this"
                 " catalog every night"
             ),
             relations=(f"pg_catalog.{worst.relation}",),
@@ -89,16 +86,16 @@ def segment_catalog_bloat(report: Report) -> Iterator[Finding]:
         )
 
 
-@rule("segments-diverge")
+@rule("segments-diverge", Harm.SLOW)
 def segments_diverge(report: Report) -> Iterator[Finding]:
-    """One segment's catalog is much larger than the others'.
+    """The catalog of one segment is much larger than those of the others.
 
-    What it finds: a segment whose catalogs take half as much again as the median segment's although
-    rows are the same.
-    Why it matters: a query is as slow as its slowest segment; VACUUM runs on each segment by
-    itself, so one that was missed, or that an old transaction held back, stays bloated unseen.
+    What it finds: a segment whose catalogs take at least 1.5 times the bytes of the median segment.
+    Why it matters: a query is as slow as its slowest segment. VACUUM runs on each segment
+    separately: a segment that was skipped, or where an old transaction prevented VACUUM from
+    removing rows, stays bloated unnoticed.
     How sure it is: bytes are measured on every instance.
-    What to do: look for transactions and prepared transactions on that segment; then vacuum its
+    What to do: look for old transactions and prepared transactions on that segment, then vacuum its
     catalogs.
     """
     segments: list[InstanceTotal] = [t for t in report.instance_totals if t.content >= 0]
@@ -116,16 +113,15 @@ def segments_diverge(report: Report) -> Iterator[Finding]:
             severity=Severity.WARNING,
             confidence=Confidence.HIGH,
             title=(
-                f"the catalog of segment {worst.content} takes {size(worst.bytes)}, that of the"
-                f" median one {size(median.bytes)}"
+                f"the catalog of segment {worst.content} has {size(worst.bytes)}, that of the median"
+                f" segment {size(median.bytes)}"
             ),
             detail=(
-                f"rows of pg_class: {count(worst.class_rows)} there, {count(median.class_rows)} on"
-                " the median segment."
+                f"Rows of pg_class: {count(worst.class_rows)} on this segment,"
+                f" {count(median.class_rows)} on the median segment."
             ),
             remedy=(
-                f"look for old transactions on segment {worst.content}, then vacuum the catalogs"
-                " there"
+                f"look for old transactions on segment {worst.content}, then vacuum its catalogs"
             ),
             figures=(
                 Figure("worst segment", worst.bytes, "bytes", "measured"),
@@ -136,17 +132,16 @@ def segments_diverge(report: Report) -> Iterator[Finding]:
         )
 
 
-@rule("segment-rows-differ")
+@rule("segment-rows-differ", Harm.OUTAGE)
 def segment_rows_differ(report: Report) -> Iterator[Finding]:
-    """Instances do not have the same number of rows in pg_class.
+    """The segments have different numbers of rows in pg_class.
 
-    What it finds: a segment whose pg_class has another number of rows than the other segments'.
-    Why it matters: all instances share one definition of every table; a difference is a leftover of
-    a crash, or worse.
-    How sure it is: counted on every instance, a moment apart, so DDL under way shows as a small
-    difference: medium.
-    What to do: run the audit again in a quiet moment; if the difference stays, have gpcheckcat look
-    at that segment.
+    What it finds: a segment whose number of rows in pg_class differs from the other segments.
+    Why it matters: every table is defined on all instances. A difference is left by a crash, or is
+    a sign of catalog corruption.
+    How sure it is: medium: counted on every instance, but not at the same moment, so running DDL
+    causes small differences.
+    What to do: run the audit again while no DDL runs. If the difference stays, run gpcheckcat.
     """
     segments = [t for t in report.instance_totals if t.content >= 0]
     if len(segments) < 2:
@@ -159,13 +154,11 @@ def segment_rows_differ(report: Report) -> Iterator[Finding]:
                 severity=Severity.NOTICE,
                 confidence=Confidence.MEDIUM,
                 title=(
-                    f"pg_class has {count(one.class_rows)} rows on segment {one.content},"
+                    f"pg_class has {count(one.class_rows)} rows on segment {one.content} and"
                     f" {count(usual)} on the median segment"
                 ),
-                detail=(
-                    "DDL while the audit ran shows as a small difference; one that stays does not."
-                ),
-                remedy="run the audit again; if it stays, run gpcheckcat on this database",
+                detail=("DDL that ran during the audit causes small differences, which disappear."),
+                remedy="run the audit again; if the difference stays, run gpcheckcat on this database",
                 relations=("pg_catalog.pg_class",),
                 relations_total=1,
                 figures=(
@@ -177,21 +170,20 @@ def segment_rows_differ(report: Report) -> Iterator[Finding]:
             )
 
 
-@rule("catalog-not-vacuumed")
+@rule("catalog-not-vacuumed", Harm.UPKEEP)
 def catalog_not_vacuumed(report: Report) -> Iterator[Finding]:
-    """The catalogs have not been vacuumed for longer than a week.
+    """A catalog was not vacuumed for more than 7 days.
 
-    What it finds: on Greenplum, pg_attribute or pg_class never vacuumed, or last vacuumed more than
-    7 days ago, on some instance, while reclaimable bytes are there.
-    Why it matters: Greenplum 6 has no autovacuum for user databases, Greenplum 7 only one on each
-    segment by itself: what nobody vacuums only grows.
-    How sure it is: the statistics tell the time; a crash or a statistics reset loses it, hence
-    medium.
+    What it finds: on Greenplum, pg_attribute or pg_class that has reclaimable bytes and was never
+    vacuumed, or more than 7 days ago, on any instance.
+    Why it matters: Greenplum 6 has no autovacuum for user databases; in Greenplum 7 it runs on each
+    segment separately. Without VACUUM the catalogs only grow.
+    How sure it is: medium: the time comes from the statistics, which a crash or a reset clears.
     What to do: vacuum the catalogs nightly, at least weekly: REINDEX, then VACUUM, then ANALYZE.
     """
     late = []
     if not is_greenplum(report.server.generation):
-        return  # there autovacuum has its own rule
+        return  # PostgreSQL: see autovacuum-off
     for row in report.catalogs:
         if (
             row.relation not in ("pg_attribute", "pg_class")
@@ -216,8 +208,8 @@ def catalog_not_vacuumed(report: Report) -> Iterator[Finding]:
             rule="catalog-not-vacuumed",
             severity=Severity.WARNING,
             confidence=Confidence.MEDIUM,
-            title=f"{row.relation} {when} on {_where(row.content, report)}",
-            detail=f"the same holds for {len(late)} pairs of catalog and instance.",
+            title=f"{row.relation} {when} on {where(row.content, report)}",
+            detail=f"{plural(len(late), 'catalog/instance combination')} affected.",
             remedy="schedule REINDEX, VACUUM and ANALYZE of the catalogs every night",
             relations=tuple(sorted({f"pg_catalog.{r.relation}" for r, _ in late})),
             relations_total=len({r.relation for r, _ in late}),
@@ -227,14 +219,14 @@ def catalog_not_vacuumed(report: Report) -> Iterator[Finding]:
         )
 
 
-@rule("autovacuum-off")
+@rule("autovacuum-off", Harm.UPKEEP)
 def autovacuum_off(report: Report) -> Iterator[Finding]:
-    """Autovacuum is switched off on PostgreSQL.
+    """Autovacuum is disabled on PostgreSQL.
 
-    What it finds: autovacuum = off, or track_counts = off, which stops it as well.
-    Why it matters: nothing removes the dead rows of the catalogs, nor of the tables.
+    What it finds: autovacuum = off, or track_counts = off, which disables it too.
+    Why it matters: dead rows of catalogs and tables are not removed.
     How sure it is: the setting was read.
-    What to do: switch it on; where a job replaces it, let that job vacuum pg_catalog too.
+    What to do: enable it. If a job replaces it, that job must vacuum pg_catalog too.
     """
     if not is_greenplum(report.server.generation):
         for name in ("autovacuum", "track_counts"):
@@ -243,10 +235,8 @@ def autovacuum_off(report: Report) -> Iterator[Finding]:
                     rule="autovacuum-off",
                     severity=Severity.WARNING,
                     confidence=Confidence.HIGH,
-                    title=f"{name} is off: nothing vacuums the catalogs of this server",
-                    detail=(
-                        "dead rows of pg_attribute and pg_class stay until somebody vacuums them."
-                    ),
-                    remedy=f"set {name} = on, or vacuum pg_catalog in the job that replaces it",
+                    title=f"{name} is off: the catalogs of this server are not vacuumed automatically",
+                    detail=("Dead rows of pg_attribute and pg_class stay until a manual VACUUM."),
+                    remedy=f"set {name} = on, or vacuum pg_catalog in your own job",
                     source=f"setting {name}",
                 )

@@ -1,4 +1,4 @@
-"""Rules about files: how many, how small, whose they are, and what no relation owns."""
+"""Rules about files: their number, their size and files without a relation."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Iterator
 
 from gpcatalog.audit.files import Files, OrphanTotal, TableFiles
 from gpcatalog.audit.report import Report
-from gpcatalog.audit.rules.registry import rule
+from gpcatalog.audit.rules.registry import Harm, rule
 from gpcatalog.capacity import limits
 from gpcatalog.model.finding import Confidence, Figure, Finding, Severity
 from gpcatalog.model.quantity import count, duration, plural, size
 
-MANY = 10_000  # files below which their size is nobody's problem
-FACTOR = 3.0  # files as ao_column to files as ao_row from which on a table is told
-EMPTY_SHARE = 0.25  # share of zero-size files from which on they are told
-SMALL_COLUMN = 8 * limits.MIB  # average bytes of a column's file below which rows would do as well
+MANY = 10_000  # files in a database below which their size does not matter
+FACTOR = 3.0  # lowest ratio of files as ao_column to files as ao_row that is reported
+EMPTY_SHARE = 0.25  # lowest share of zero-size files that is reported
+SMALL_COLUMN = 8 * limits.MIB  # average bytes of a column file; smaller ones favor row orientation
 
 
 def _names(files: Files) -> tuple[str, ...]:
@@ -29,19 +29,19 @@ def _basis(files: Files) -> str:
     return "counted" if files.basis == "directory" else "derived"
 
 
-@rule("files-per-host-over-guideline")
+@rule("files-per-host-over-guideline", Harm.SPACE)
 def files_per_host_over_guideline(report: Report) -> Iterator[Finding]:
-    """A segment host holds more files than Greenplum's documentation advises.
+    """A segment host has more files than Greenplum's documentation recommends.
 
-    What it finds: hosts that hold, or nearly hold, 100,000 files of this database, mirrors' files
-    included, and those that will once every empty leaf has rows.
-    Why it matters: every file costs an inode, a directory entry and time: recovery, backup, DROP
-    and the copying of a segment all work file by file.
-    How sure it is: counted in the directories, or from the lists of segment files; a mirror is
-    taken to have its primary's number; other databases on the host come on top. The guideline is
-    the documentation's.
-    What to do: merge fine partitions, and turn column-oriented tables with small files into
-    row-oriented ones: `gpcatalog plan`.
+    What it finds: hosts with at least 80 % of 100,000 files of this database, mirror files
+    included, now or when every empty leaf has rows.
+    Why it matters: every file costs an inode, a directory entry and time. Recovery, backup, DROP
+    and segment rebuilds work file by file.
+    How sure it is: files are counted in the data directories or derived from the lists of segment
+    files. A mirror is assumed to have as many files as its primary. Other databases on the host
+    are not included. The guideline comes from the documentation.
+    What to do: merge small partitions and convert column-oriented tables with small files to row
+    orientation: `gpcatalog plan`.
     """
     files, limit = report.files, limits.FILES_PER_HOST
     if files is None or not report.server.segments or not files.hosts:
@@ -61,15 +61,15 @@ def files_per_host_over_guideline(report: Report) -> Iterator[Finding]:
         severity=Severity.WARNING if over else Severity.NOTICE,
         confidence=_sure(files),
         title=(
-            f"{count(now)} files of this database on host {host.host}, the guideline is"
-            f" {count(limit.value)}"
+            f"host {host.host} has {count(now)} files of this database,"
+            f" {now / limit.value:.0%} of the guideline of {count(limit.value)}"
         ),
         detail=(
-            f"once every empty leaf has rows: about {count(later)};"
-            f" {plural(len(files.hosts), 'host')} in all."
+            f"About {count(later)} files when every empty leaf has rows."
+            f" The cluster has {plural(len(files.hosts), 'host')}."
         ),
         remedy=(
-            "merge fine partitions and turn small column-oriented leaves into row-oriented ones:"
+            "merge small partitions and convert small column-oriented leaves to row orientation:"
             " `gpcatalog plan`"
         ),
         relations=_names(files),
@@ -83,17 +83,17 @@ def files_per_host_over_guideline(report: Report) -> Iterator[Finding]:
     )
 
 
-@rule("average-file-too-small")
+@rule("average-file-too-small", Harm.SLOW)
 def average_file_too_small(report: Report) -> Iterator[Finding]:
-    """The average file of the database is far smaller than scans like.
+    """The average file of the database is too small for fast scans.
 
-    What it finds: Greenplum databases of at least 10,000 files whose bytes / files is below 10 MB;
-    the target is 30 to 40 MB.
-    Why it matters: files of 2 MB were scanned 1.8 times slower than files of 128 MB, files of 0.25
-    MB 2.5 times, on one published stand.
-    How sure it is: bytes and files are measured; the slowdown is interpolated between three
-    published points: low.
-    What to do: fewer, larger leaves, and row orientation where a column's share of a leaf is small:
+    What it finds: Greenplum databases with at least 10,000 files whose average size is below
+    10 MB. The recommended average is 30 to 40 MB.
+    Why it matters: in a published test, scans of 2 MB files were 1.8 times slower than scans of
+    128 MB files, and scans of 0.25 MB files 2.5 times.
+    How sure it is: low: bytes and files are measured, the slowdown is interpolated between three
+    published points.
+    What to do: make leaves larger, and use row orientation where each column of a leaf is small:
     `gpcatalog plan`.
     """
     files, target = report.files, limits.AVERAGE_FILE_TARGET_LOW
@@ -101,48 +101,47 @@ def average_file_too_small(report: Report) -> Iterator[Finding]:
         return
     if files.average_bytes >= limits.AVERAGE_FILE_TOLERABLE_LOW.value:
         return
-    share = f", {(files.small or 0) / files.files:.0%} of them of at most 1 MB"
+    share = f"{(files.small or 0) / files.files:.0%} of the files have at most 1 MB."
     slow = (
-        f"scans about {files.slowdown:.1f} × slower than with files of 128 MB"
-        f" ({files.slowdown_note or 'published'})"
+        f" Scans are about {files.slowdown:.1f} × slower than with 128 MB files"
+        f" ({files.slowdown_note or 'published'})."
+        if files.slowdown
+        else ""
     )
     yield Finding(
         rule="average-file-too-small",
         severity=Severity.WARNING,
         confidence=Confidence.LOW,
         title=(
-            f"the average of {count(files.files)} files is {size(files.average_bytes)}, the target"
-            f" {size(target.value)} or more"
+            f"{count(files.files)} files have an average size of {size(files.average_bytes)}"
+            f" (recommended: {size(target.value)} or more)"
         ),
-        detail=f"{plural(files.empty or 0, 'file')} of zero size{share}; {slow}.",
-        remedy=(
-            "make leaves larger: `gpcatalog plan`; choose row orientation where columns are small"
-        ),
+        detail=f"{plural(files.empty or 0, 'file')} of zero size; {share}{slow}",
+        remedy="make leaves larger, and use row orientation where columns are small: `gpcatalog plan`",
         relations=_names(files),
         relations_total=len(files.tables),
         figures=(
             Figure("average", files.average_bytes, "bytes", "measured"),
             Figure("target", target.value, "bytes", "published"),
-            Figure("slowdown", files.slowdown or 1.0, "x", "estimate"),
+            *((Figure("slowdown", files.slowdown, "x", "estimate"),) if files.slowdown else ()),
         ),
         source=files.slowdown_source or target.source,
     )
 
 
-@rule("column-files-multiply")
+@rule("column-files-multiply", Harm.SPACE)
 def column_files_multiply(report: Report) -> Iterator[Finding]:
-    """Column orientation multiplies the files of a table that row orientation would hold in a
-    few.
+    """Column orientation multiplies the number of files of a table.
 
-    What it finds: column-oriented tables that, with every leaf filled, have at least three times
-    the files and at least 10,000 more than row-oriented ones, and whose files average less than 8
-    MB, so that a column read alone saves little.
-    Why it matters: a column-oriented leaf has a file for every column, segment and concurrent
-    writer; a row-oriented one a file for every segment and writer.
-    How sure it is: files are counted by a model that was held against live servers, for one writer;
-    whether queries read few of many columns is not known here: medium.
-    What to do: convert the older leaves: `gpcatalog plan`; measure a query before and after on one
-    of them.
+    What it finds: column-oriented tables that, with all leaves filled, have at least three times
+    and at least 10,000 more files than with row orientation, and whose files are smaller than 8 MB
+    on average.
+    Why it matters: a column-oriented leaf has one file per column, segment and concurrent writer. A
+    row-oriented leaf has one file per segment and writer.
+    How sure it is: medium: the number of files comes from a cost model that was checked on live
+    servers, for one writer. Whether queries read only a few of many columns is not known.
+    What to do: convert the older leaves: `gpcatalog plan`. Compare a query before and after on one
+    leaf.
     """
     files = report.files
     found = sorted(
@@ -157,7 +156,9 @@ def column_files_multiply(report: Report) -> Iterator[Finding]:
         None if any(t.removable is None for t in found) else sum(t.removable or 0 for t in found)
     )
     names = [f"{t.schema}.{t.name}" for t in found]
-    who = f"{names[0]} has" if len(found) == 1 else f"{count(len(found))} tables have"
+    who = (
+        f"{names[0]} has" if len(found) == 1 else f"{count(len(found))} column-oriented tables have"
+    )
     pronoun = "it" if len(found) == 1 else "they"
     most = ", ".join(
         f"{name} {count(t.as_ao_column or 0)}" for t, name in zip(found[:3], names, strict=False)
@@ -167,19 +168,18 @@ def column_files_multiply(report: Report) -> Iterator[Finding]:
         severity=Severity.WARNING,
         confidence=Confidence.MEDIUM,
         title=(
-            f"{who} {column / row:.1f} × the files as ao_column that {pronoun} would have as ao_row"
+            f"{who} {column / row:.1f} × as many files as {pronoun} would have with row orientation"
         ),
         detail=(
-            f"filled: {count(column)} (ao_column) : {count(row)} (ao_row)"
-            + (f" : {count(heap)} (heap)" if heap is not None else "")
-            + f"; now {count(sum(t.files for t in found))}"
+            f"Files with all leaves filled: {count(column)} as ao_column, {count(row)} as ao_row"
+            + (f", {count(heap)} as heap" if heap is not None else "")
+            + f"; {count(sum(t.files for t in found))} now."
             + (
-                f"; a conversion would remove {plural(removable, 'file')} today"
+                f" A conversion would remove {plural(removable, 'file')} today."
                 if removable is not None
                 else ""
             )
-            + (f". Most: {most}" if len(found) > 1 else "")
-            + "."
+            + (f" Largest: {most}." if len(found) > 1 else "")
         ),
         remedy="convert leaves with small columns to row orientation: `gpcatalog plan`",
         relations=tuple(names[:10]),
@@ -198,7 +198,7 @@ def column_files_multiply(report: Report) -> Iterator[Finding]:
 
 
 def _multiplied(table: TableFiles) -> bool:
-    """Whether column orientation multiplies the files of a table whose column files are small."""
+    """Whether a table has many small column files that row orientation would avoid."""
     column, row = table.as_ao_column, table.as_ao_row
     return (
         column is not None
@@ -210,18 +210,18 @@ def _multiplied(table: TableFiles) -> bool:
     )
 
 
-@rule("zero-size-files")
+@rule("zero-size-files", Harm.SPACE)
 def zero_size_files(report: Report) -> Iterator[Finding]:
     """Many files of the database are empty.
 
-    What it finds: databases of at least 10,000 files of which a quarter or more have zero size, and
-    the bytes of index pages without entries.
-    Why it matters: an empty file costs an inode and its share of recovery, backup and DROP as a
-    full one does; empty leaves have at least four of them on every segment, and VACUUM leaves
-    emptied segment files behind.
-    How sure it is: counted in the directories: high. A filled append-optimized table keeps its
-    first file empty too, which is normal.
-    What to do: drop leaves that nothing will fill: `gpcatalog plan`.
+    What it finds: databases with at least 10,000 files of which a quarter or more have zero size.
+    The bytes of indexes without entries are reported too.
+    Why it matters: an empty file costs an inode and takes part in recovery, backup and DROP. An
+    empty append-optimized leaf has at least four files on every segment, and VACUUM keeps emptied
+    segment files.
+    How sure it is: high: files are counted in the data directories. The first file of a filled
+    append-optimized table is always empty, which is normal.
+    What to do: drop leaves that will stay empty: `gpcatalog plan`.
     """
     files = report.files
     if (
@@ -239,8 +239,8 @@ def zero_size_files(report: Report) -> Iterator[Finding]:
             f"{count(files.empty)} of {count(files.files)} files have zero size"
             f" ({files.empty / files.files:.0%})"
         ),
-        detail=f"indexes without any entry take another {size(files.hollow_bytes or 0)}.",
-        remedy="drop empty leaves that nothing will fill and premake fewer: `gpcatalog plan`",
+        detail=f"Empty indexes take another {size(files.hollow_bytes or 0)}.",
+        remedy="drop leaves that will stay empty and create fewer in advance: `gpcatalog plan`",
         relations=tuple(
             f"{t.schema}.{t.name}" for t in sorted(files.tables, key=lambda t: -(t.empty or 0))[:10]
         ),
@@ -262,20 +262,19 @@ def _orphans(files: Files | None, kind: str) -> OrphanTotal | None:
     )
 
 
-@rule("orphan-file-candidates")
+@rule("orphan-file-candidates", Harm.SPACE)
 def orphan_file_candidates(report: Report) -> Iterator[Finding]:
-    """Files lie in the data directories that no row of pg_class owns.
+    """The data directories contain files without a row in pg_class.
 
-    What it finds: files whose relfilenode no row of pg_class on their segment names and that were
-    last changed before the oldest transaction under way began, a minute allowed for clocks. Told
-    apart, and no candidates: files that may be in use, lone empty files that wait for a checkpoint,
-    files that may belong to a prepared transaction.
-    Why it matters: a crash in the middle of a load or of CREATE TABLE leaves them; nothing will
-    ever remove or reuse them.
-    How sure it is: candidates, never a verdict: nothing was locked and no checkpoint forced:
-    medium.
-    What to do: look again after a checkpoint and after a restart; remove a file only with the
-    vendor's check and a backup at hand.
+    What it finds: files whose relfilenode is not in pg_class of their segment and that were last
+    changed before the oldest active transaction began (one minute is allowed for clock
+    differences). Files that may be in use, single empty files that wait for a checkpoint and files
+    of prepared transactions are listed separately.
+    Why it matters: a crash during a load or CREATE TABLE leaves such files. The server never
+    removes or reuses them.
+    How sure it is: medium: these are candidates, because no lock was taken and no checkpoint forced.
+    What to do: audit again after a checkpoint and after a restart. Remove a file only after the
+    vendor's own check and with a backup.
     """
     files = report.files
     total = _orphans(files, "candidate")
@@ -292,34 +291,33 @@ def orphan_file_candidates(report: Report) -> Iterator[Finding]:
         severity=Severity.NOTICE,
         confidence=Confidence.MEDIUM,
         title=(
-            f"{plural(total.files, 'file')} of {size(total.bytes)} without a row in pg_class:"
-            " candidates for orphans"
+            f"{plural(total.files, 'file')} ({size(total.bytes)}) may be orphaned: no row in"
+            " pg_class"
         ),
-        detail=f"{plural(total.relations, 'relfilenode')}; the largest: {listed}.",
+        detail=f"{plural(total.relations, 'relfilenode')}; largest: {listed}.",
         remedy=(
-            "look again after a checkpoint and a restart; never remove a file on this word alone"
+            "audit again after a checkpoint and a restart; do not remove a file because of this"
+            " finding alone"
         ),
         figures=(
             Figure("files", total.files, "files", "counted"),
             Figure("bytes", total.bytes, "bytes", "measured"),
         ),
-        source="data directories against pg_class of the same instance",
+        source="data directories compared with pg_class of the same instance",
         content=largest[0].content if largest else None,
     )
 
 
-@rule("missing-files")
+@rule("missing-files", Harm.OUTAGE)
 def missing_files(report: Report) -> Iterator[Finding]:
-    """A relation has no file.
+    """A relation has no data file.
 
-    What it finds: rows of pg_class that name a file which is not in the data directory, asked
-    twice.
-    Why it matters: the relation cannot be read on that instance: an error for every query that
-    reaches it.
-    How sure it is: looked for twice, a moment apart, without a lock: a table dropped in just that
-    moment would show: medium.
-    What to do: run the audit again; if it stays, look for what removed the file, and restore the
-    relation from its mirror or a backup.
+    What it finds: rows of pg_class whose file was not in the data directory, checked twice.
+    Why it matters: every query that reads the relation on that instance fails.
+    How sure it is: medium: both checks were made without a lock; a table dropped between them is
+    reported too.
+    What to do: audit again. If the file is still missing, find out what removed it, and restore the
+    relation from the mirror or a backup.
     """
     files = report.files
     total = _orphans(files, "missing")
@@ -330,31 +328,31 @@ def missing_files(report: Report) -> Iterator[Finding]:
         rule="missing-files",
         severity=Severity.CRITICAL,
         confidence=Confidence.MEDIUM,
-        title=f"{plural(total.relations, 'relation')} without a file",
+        title=f"{plural(total.relations, 'relation has', 'relations have')} no data file",
         detail="".join(
             f"{o.folder}/{o.node}{f' on segment {o.content}' if o.content >= 0 else ''}; "
             for o in lost[:5]
         ).rstrip("; ")
         + ".",
-        remedy="run the audit again; if they stay missing, restore from the mirror or a backup",
+        remedy="audit again; if the files are still missing, restore from the mirror or a backup",
         figures=(Figure("relations", total.relations, "files", "counted"),),
-        source="pg_class against the data directory of the same instance",
+        source="pg_class compared with the data directory of the same instance",
         content=lost[0].content if lost else None,
     )
 
 
-@rule("files-differ-from-catalog")
+@rule("files-differ-from-catalog", Harm.OUTAGE)
 def files_differ_from_catalog(report: Report) -> Iterator[Finding]:
-    """A table's own list of segment files and its directory do not agree.
+    """The segment files of a table differ from its catalog entries.
 
-    What it finds: append-optimized tables of which a segment has another number of files with bytes
-    than the lists name with rows.
-    Why it matters: a transaction that was rolled back leaves bytes beyond what the list says, which
-    is normal until VACUUM; files fewer than listed mean lost data.
-    How sure it is: both were read without a lock, a moment apart: loads under way show: low where
-    there are more, medium where fewer.
-    What to do: run the audit again in a quiet moment; VACUUM the table where there are more files;
-    look into the log where fewer.
+    What it finds: append-optimized tables where the number of files with bytes on a segment differs
+    from the number that the segment file list gives rows to.
+    Why it matters: a rolled-back transaction leaves bytes beyond the list; this is normal until
+    VACUUM. Fewer files than listed mean lost data.
+    How sure it is: both were read without a lock, so loads in progress are reported: low for extra
+    files, medium for missing files.
+    What to do: audit again when no load runs. VACUUM the table if there are extra files; read the
+    segment's log if files are missing.
     """
     files = report.files
     if files is None or not files.differences_total:
@@ -366,16 +364,16 @@ def files_differ_from_catalog(report: Report) -> Iterator[Finding]:
         severity=Severity.WARNING if fewer else Severity.INFO,
         confidence=Confidence.MEDIUM if fewer else Confidence.LOW,
         title=(
-            f"{worst.schema}.{worst.name} has {count(worst.files)} files with bytes on segment"
-            f" {worst.content}, its lists name {count(worst.listed)}"
+            f"{worst.schema}.{worst.name} has {plural(worst.files, 'file')} with data on segment"
+            f" {worst.content}, but {count(worst.listed)} in its segment file list"
         ),
         detail=(
-            f"{plural(files.differences_total, 'pair')} of table and segment differ;"
+            f"{plural(files.differences_total, 'table/segment combination')} affected;"
             f" {plural(files.compared, 'table')} compared."
         ),
         remedy=(
-            "run the audit again in a quiet moment; then VACUUM the table, or look into the"
-            " segment's log where files are fewer"
+            "audit again when no load runs; then VACUUM the table, or read the segment's log if"
+            " files are missing"
         ),
         relations=tuple(dict.fromkeys(f"{d.schema}.{d.name}" for d in files.differences)),
         relations_total=len({(d.schema, d.name) for d in files.differences}),
@@ -383,6 +381,6 @@ def files_differ_from_catalog(report: Report) -> Iterator[Finding]:
             Figure("files", worst.files, "files", "counted"),
             Figure("listed", worst.listed, "files", "counted"),
         ),
-        source="data directory against the lists of segment files",
+        source="data directory compared with the segment file lists",
         content=worst.content,
     )

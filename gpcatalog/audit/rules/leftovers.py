@@ -1,30 +1,30 @@
-"""Rules about what keeps dead rows alive, and what dead sessions and failovers left behind."""
+"""Rules about old transactions, temporary relations and failed segments."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from gpcatalog.audit.report import Report
-from gpcatalog.audit.rules.registry import rule
+from gpcatalog.audit.rules.registry import Harm, rule
 from gpcatalog.model.finding import Confidence, Figure, Finding, Severity
-from gpcatalog.model.quantity import count, duration
+from gpcatalog.model.quantity import count, duration, plural
 
-OLD_SECONDS = 3600.0  # a transaction open for this long is told
-OLD_TRANSACTIONS = 1_000_000  # and a slot or prepared transaction that holds back this many
+OLD_SECONDS = 3600.0  # shortest transaction that is reported
+OLD_TRANSACTIONS = 1_000_000  # lowest xid age that is reported
 
 
-@rule("catalog-horizon-held")
+@rule("catalog-horizon-held", Harm.SLOW)
 def catalog_horizon_held(report: Report) -> Iterator[Finding]:
-    """Something old keeps dead catalog rows alive.
+    """An old transaction prevents VACUUM from removing dead catalog rows.
 
-    What it finds: transactions open for more than an hour, prepared transactions of more than an
-    hour, replication slots that hold back a million transactions or more.
-    Why it matters: VACUUM cannot remove a row that the oldest snapshot might still see; the catalog
-    grows whatever is vacuumed.
-    How sure it is: read from the server's own lists; without pg_read_all_stats other roles'
-    sessions are hidden: see coverage.
-    What to do: end the session, commit or roll back the prepared transaction, drop the slot nobody
-    reads.
+    What it finds: transactions and prepared transactions older than one hour, and replication slots
+    with an xid age of a million or more.
+    Why it matters: VACUUM cannot remove a row that the oldest snapshot may still need, so the
+    catalogs grow.
+    How sure it is: read from the server's views. Without pg_read_all_stats, sessions of other roles
+    are not visible.
+    What to do: end the session, commit or roll back the prepared transaction, or drop the unused
+    slot.
     """
     for holder in report.holders:
         old = (holder.seconds or 0) > OLD_SECONDS or (holder.xid_age or 0) > OLD_TRANSACTIONS
@@ -33,10 +33,10 @@ def catalog_horizon_held(report: Report) -> Iterator[Finding]:
         where = f" on segment {holder.content}" if holder.content >= 0 else ""
         since = f" for {duration(holder.seconds)}" if holder.seconds else ""
         remedy = {
-            "session": f"let it end, or end it: SELECT pg_terminate_backend({holder.name})",
-            "prepared transaction": "find its owner, then COMMIT PREPARED or ROLLBACK PREPARED it",
+            "session": f"wait for it, or end it: SELECT pg_terminate_backend({holder.name})",
+            "prepared transaction": "ask its owner, then run COMMIT PREPARED or ROLLBACK PREPARED",
             "replication slot": (
-                "start its consumer again, or drop the slot: SELECT pg_drop_replication_slot(…)"
+                "restart its consumer, or drop the slot: SELECT pg_drop_replication_slot(…)"
             ),
         }[holder.holder]
         yield Finding(
@@ -44,8 +44,8 @@ def catalog_horizon_held(report: Report) -> Iterator[Finding]:
             severity=Severity.WARNING,
             confidence=Confidence.HIGH,
             title=(
-                f"{holder.holder} {holder.name}{where} keeps dead rows alive{since}"
-                f" ({count(holder.xid_age or 0)} transactions)"
+                f"{holder.holder} {holder.name}{where} has prevented VACUUM from removing dead"
+                f" rows{since} ({plural(holder.xid_age or 0, 'transaction')})"
             ),
             detail=" ".join(
                 part
@@ -66,17 +66,17 @@ def catalog_horizon_held(report: Report) -> Iterator[Finding]:
         )
 
 
-@rule("leftover-temp-schemas")
+@rule("leftover-temp-schemas", Harm.SPACE)
 def leftover_temp_schemas(report: Report) -> Iterator[Finding]:
-    """Temporary schemas of dead sessions still hold relations.
+    """Temporary schemas of ended sessions still contain relations.
 
-    What it finds: pg_temp_N and pg_toast_temp_N schemas with relations in them whose session is
-    gone.
+    What it finds: pg_temp_N and pg_toast_temp_N schemas that contain relations although their
+    session has ended.
     Why it matters: their rows stay in the catalogs of all instances, their files on disk, and they
     hold back the oldest xid.
-    How sure it is: high where the server tells which session a schema belongs to (Greenplum,
-    PostgreSQL 16 and later); elsewhere nothing is reported.
-    What to do: drop them in a quiet moment (DROP SCHEMA … CASCADE as superuser).
+    How sure it is: high where the server shows which session a schema belongs to (Greenplum,
+    PostgreSQL 16 and later). Other versions are not checked.
+    What to do: drop them at a quiet time (DROP SCHEMA … CASCADE as superuser).
     """
     dead = [t for t in report.temp_schemas if t.alive is False and t.relations]
     if dead:
@@ -86,13 +86,13 @@ def leftover_temp_schemas(report: Report) -> Iterator[Finding]:
             severity=Severity.WARNING,
             confidence=Confidence.HIGH,
             title=(
-                f"{count(len(dead))} temporary schemas of dead sessions hold {count(total)}"
-                " relations"
+                f"{plural(len(dead), 'temporary schema')} of ended sessions still"
+                f" {'contains' if len(dead) == 1 else 'contain'} {plural(total, 'relation')}"
             ),
-            detail="the largest: "
+            detail="Largest: "
             + ", ".join(f"{t.schema} {count(t.relations)}" for t in dead[:3])
             + ".",
-            remedy="as superuser, in a quiet moment: "
+            remedy="as superuser, at a quiet time: "
             + "; ".join(f"DROP SCHEMA {t.schema} CASCADE" for t in dead[:2]),
             relations=tuple(t.schema for t in dead[:10]),
             relations_total=len(dead),
@@ -101,16 +101,16 @@ def leftover_temp_schemas(report: Report) -> Iterator[Finding]:
         )
 
 
-@rule("temp-table-churn")
+@rule("temp-table-churn", Harm.UPKEEP)
 def temp_table_churn(report: Report) -> Iterator[Finding]:
-    """Temporary relations are a large part of the catalog right now.
+    """Temporary relations are a large part of the catalog.
 
-    What it finds: temporary relations that make up more than a tenth of pg_class on the entry
-    instance.
-    Why it matters: each comes and goes with rows in pg_class, pg_attribute, pg_type and pg_depend
-    on every instance; they are what bloats catalogs fastest.
-    How sure it is: counted at one moment: medium.
-    What to do: reuse temporary tables (TRUNCATE instead of CREATE and DROP), use WITH queries.
+    What it finds: temporary relations that are more than a tenth of pg_class on the coordinator or
+    server.
+    Why it matters: each one adds and removes rows of pg_class, pg_attribute, pg_type and pg_depend
+    on every instance. Temporary tables are the most frequent cause of catalog bloat.
+    How sure it is: medium: counted at one moment.
+    What to do: reuse temporary tables (TRUNCATE instead of CREATE and DROP), or use WITH queries.
     """
     kinds = report.temporary_relations
     entry = next((t for t in report.instance_totals if t.content == -1), None)
@@ -120,25 +120,26 @@ def temp_table_churn(report: Report) -> Iterator[Finding]:
             severity=Severity.NOTICE,
             confidence=Confidence.MEDIUM,
             title=(
-                f"{count(kinds)} of {count(entry.class_rows)} rows of pg_class are temporary"
+                f"{count(kinds)} of {count(entry.class_rows)} rows in pg_class are temporary"
                 " relations"
             ),
-            detail="counted at the moment of the audit.",
-            remedy="reuse temporary tables instead of creating them again and again",
+            detail="Counted at the time of the audit.",
+            remedy="reuse temporary tables (TRUNCATE) instead of creating them each time",
             figures=(Figure("temporary relations", kinds, "rows", "counted"),),
             source="pg_class.relpersistence",
         )
 
 
-@rule("segment-down")
+@rule("segment-down", Harm.OUTAGE)
 def segment_down(report: Report) -> Iterator[Finding]:
-    """An instance is down, out of sync or not in its preferred role.
+    """An instance is down, not in sync or not in its preferred role.
 
-    What it finds: rows of gp_segment_configuration with status d, roles swapped after a failover,
-    mirrors not in sync; and probes that failed because a segment did not answer.
-    Why it matters: what is down is not in this report; a swapped pair doubles the work of one host.
-    How sure it is: the coordinator's own list; high.
-    What to do: gprecoverseg, then gprecoverseg -r to give the roles back.
+    What it finds: rows of gp_segment_configuration with status d, roles swapped by a failover, and
+    probes that failed because a segment did not answer.
+    Why it matters: an instance that is down is missing in this report. After a failover one host
+    does the work of two.
+    How sure it is: high: read from the coordinator's own list.
+    What to do: run gprecoverseg, then gprecoverseg -r to restore the roles.
     """
     for one in report.instances:
         name = f"content {one.content} on {one.hostname}:{one.port}"
@@ -148,8 +149,8 @@ def segment_down(report: Report) -> Iterator[Finding]:
                 severity=Severity.CRITICAL,
                 confidence=Confidence.HIGH,
                 title=f"the {'mirror' if one.role == 'm' else 'primary'} of {name} is down",
-                detail="its catalog is not in this report.",
-                remedy="gprecoverseg",
+                detail="Its catalog is not in this report.",
+                remedy="run gprecoverseg",
                 source="gp_segment_configuration",
                 content=one.content,
             )
@@ -158,9 +159,9 @@ def segment_down(report: Report) -> Iterator[Finding]:
                 rule="segment-down",
                 severity=Severity.WARNING,
                 confidence=Confidence.HIGH,
-                title=f"{name} is not in its preferred role: a failover happened",
-                detail=f"role {one.role}, preferred {one.preferred_role}.",
-                remedy="gprecoverseg -r in a quiet moment",
+                title=f"{name} is not in its preferred role after a failover",
+                detail=f"Role {one.role}, preferred role {one.preferred_role}.",
+                remedy="run gprecoverseg -r at a quiet time",
                 source="gp_segment_configuration",
                 content=one.content,
             )
@@ -170,10 +171,10 @@ def segment_down(report: Report) -> Iterator[Finding]:
             rule="segment-down",
             severity=Severity.CRITICAL,
             confidence=Confidence.HIGH,
-            title=f"{len(lost)} probes failed because a segment did not answer",
+            title=f"{plural(len(lost), 'probe')} failed because a segment did not answer",
             detail=lost[0].reason,
             remedy=(
-                "see gpstate -e and the segment's log; run the audit again when all segments are up"
+                "run gpstate -e and read the segment's log; audit again when all segments are up"
             ),
-            source="the probes' own errors",
+            source="errors of the probes",
         )

@@ -1,17 +1,18 @@
-"""Rules about tables and their leaves: how many, how empty, how near to a limit."""
+"""Rules about the number of partitions, empty leaves and default partitions."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from gpcatalog.audit.report import Report, Verdict
-from gpcatalog.audit.rules.registry import rule
+from gpcatalog.audit.rules.registry import Harm, rule
 from gpcatalog.capacity import limits
+from gpcatalog.model.emptiness import basis_words
 from gpcatalog.model.finding import Confidence, Figure, Finding, Severity
 from gpcatalog.model.quantity import count, plural, size
 
-EMPTY_SHARE = 0.1  # share of empty leaves from which on they are told as a warning
-TINY_LEAVES = 100  # leaves from which on a table is looked at for emptiness
+EMPTY_SHARE = 0.1  # lowest share of empty leaves that is reported
+TINY_LEAVES = 100  # lowest number of empty leaves that is reported
 
 
 def _over(report: Report, *ids: str) -> Iterator[Verdict]:
@@ -20,17 +21,17 @@ def _over(report: Report, *ids: str) -> Iterator[Verdict]:
             yield verdict
 
 
-@rule("leaf-count-near-limit")
+@rule("leaf-count-near-limit", Harm.OUTAGE)
 def leaf_count_near_limit(report: Report) -> Iterator[Finding]:
-    """The number of partitions comes near what clusters were seen to bear, or is over it.
+    """The number of partitions is close to, or above, the largest that was published as stable.
 
-    What it finds: column-oriented leaves from 80 % of the published ceiling of 300,000 on, all
-    partitions from 80 % of the published 1,000,000 on.
-    Why it matters: at 400,000 partitions a published test cluster stopped with 80 to 100 concurrent
-    sessions.
-    How sure it is: leaves are counted; the ceiling is one vendor's stand, never a law: low.
-    What to do: merge fine partitions (`gpcatalog plan`), stop premaking far ahead, convert small
-    column-oriented leaves to rows.
+    What it finds: at least 80 % of 300,000 column-oriented leaves, or at least 80 % of 1,000,000
+    tables and leaf partitions.
+    Why it matters: a published test cluster with 400,000 partitions stopped working with 80 to 100
+    concurrent sessions.
+    How sure it is: low: leaves are counted, but the ceiling was published for one test cluster.
+    What to do: merge small partitions (`gpcatalog plan`), create fewer partitions in advance, and
+    convert small column-oriented leaves to row orientation.
     """
     for v in _over(report, limits.LEAVES_CEILING_AOCO.id, limits.LEAVES_CEILING_AO_ROW.id):
         yield Finding(
@@ -41,8 +42,8 @@ def leaf_count_near_limit(report: Report) -> Iterator[Finding]:
                 f"{count(v.value or 0)} {v.what}: {v.share or 0:.0%} of the published ceiling of"
                 f" {count(v.limit)}"
             ),
-            detail=f"{v.note}; {v.source}.",
-            remedy="merge fine partitions and drop empty ones: `gpcatalog plan`",
+            detail=f"Published: {v.note}.",
+            remedy="merge small partitions and drop empty ones: `gpcatalog plan`",
             relations=tuple(f"{t.schema}.{t.name}" for t in report.tables[:5]),
             relations_total=report.census.partitioned_tables if report.census else 0,
             figures=(
@@ -53,16 +54,17 @@ def leaf_count_near_limit(report: Report) -> Iterator[Finding]:
         )
 
 
-@rule("table-has-too-many-leaves")
+@rule("table-has-too-many-leaves", Harm.OUTAGE)
 def table_has_too_many_leaves(report: Report) -> Iterator[Finding]:
-    """One table has more leaves than the documentation advises, or one level nears its hard
-    limit.
+    """A table has more leaves than the documentation recommends, or a level is close to its limit.
 
-    What it finds: tables near or over 20,000 leaves, levels near 32,767 partitions.
-    Why it matters: planning, DDL and locks of this table grow with its leaves; at the hard limit
-    ADD PARTITION fails.
-    How sure it is: counted; 20,000 is the documentation's figure, 32,767 the source's.
-    What to do: a coarser grain: `gpcatalog plan --explain TABLE`.
+    What it finds: at least 80 % of 20,000 leaves in one table, or of 32,767 partitions in one
+    level.
+    Why it matters: planning time, DDL time and locks grow with the number of leaves. At 32,767 ADD
+    PARTITION fails.
+    How sure it is: high: leaves are counted. 20,000 comes from the documentation, 32,767 from the
+    server's source code.
+    What to do: use larger partitions: `gpcatalog plan --explain TABLE`.
     """
     widest = [t for t in report.tables if t.leaves]
     for v in _over(report, limits.LEAVES_PER_TABLE.id, limits.LEAVES_PER_LEVEL.id):
@@ -71,14 +73,13 @@ def table_has_too_many_leaves(report: Report) -> Iterator[Finding]:
             rule="table-has-too-many-leaves",
             severity=Severity.CRITICAL if hard else Severity.WARNING,
             confidence=Confidence.HIGH,
-            title=f"{v.what}: {count(v.value or 0)}, {v.share or 0:.0%} of {count(v.limit)}",
+            title=f"{v.what}: {count(v.value or 0)}, {v.share or 0:.0%} of the limit of {count(v.limit)}",
             detail=(
-                "ADD PARTITION fails beyond it. "
+                "ADD PARTITION fails at the limit."
                 if hard
-                else "the documentation asks for another design beyond it. "
-            )
-            + f"({v.source})",
-            remedy="choose a coarser grain and merge the old leaves: `gpcatalog plan`",
+                else "The documentation recommends a different design above the limit."
+            ),
+            remedy="use larger partitions and merge the old leaves: `gpcatalog plan`",
             relations=tuple(
                 f"{t.schema}.{t.name}" for t in sorted(widest, key=lambda t: -t.leaves)[:5]
             ),
@@ -91,17 +92,15 @@ def table_has_too_many_leaves(report: Report) -> Iterator[Finding]:
         )
 
 
-@rule("empty-leaves")
+@rule("empty-leaves", Harm.SPACE)
 def empty_leaves(report: Report) -> Iterator[Finding]:
-    """Many leaf partitions hold no row.
+    """Many leaf partitions are empty.
 
-    What it finds: databases in which at least a tenth of the leaves, and at least 100, are empty;
-    the tables that own most of them.
-    Why it matters: an empty leaf costs the same catalog rows as a full one; past gaps and far-ahead
-    premaking are pure cost.
-    How sure it is: high where the files were listed; medium from segment file lists, low from
-    statistics.
-    What to do: drop those that nothing will fill, make fewer ahead: `gpcatalog plan`.
+    What it finds: databases where at least a tenth of the leaves, and at least 100, are empty.
+    Why it matters: an empty leaf has as many catalog rows as a filled one.
+    How sure it is: high if measured from file sizes, medium if taken from segment file lists, low
+    if taken from statistics.
+    What to do: drop leaves that will stay empty and create fewer in advance: `gpcatalog plan`.
     """
     census = report.census
     if (
@@ -126,13 +125,13 @@ def empty_leaves(report: Report) -> Iterator[Finding]:
             f" ({census.empty_leaves / census.leaves:.0%})"
         ),
         detail=(
-            "most of them: "
+            "Largest: "
             + ", ".join(f"{t.schema}.{t.name} {count(t.empty_leaves or 0)}" for t in owners[:3])
             + "."
             if owners
             else ""
         ),
-        remedy="drop empty leaves that nothing will fill and premake fewer: `gpcatalog plan`",
+        remedy="drop leaves that will stay empty and create fewer in advance: `gpcatalog plan`",
         relations=tuple(f"{t.schema}.{t.name}" for t in owners[:10]),
         relations_total=len(owners),
         figures=(
@@ -144,20 +143,20 @@ def empty_leaves(report: Report) -> Iterator[Finding]:
             ),
             Figure("leaves", census.leaves, "leaves", "counted"),
         ),
-        source=f"told by {report.taken.filled_basis}",
+        source=f"measured from {basis_words(report.taken.filled_basis)}",
     )
 
 
-@rule("default-partition-holds-rows")
+@rule("default-partition-holds-rows", Harm.SLOW)
 def default_partition_holds_rows(report: Report) -> Iterator[Finding]:
-    """A default partition holds rows.
+    """A default partition contains rows.
 
-    What it finds: default partitions with bytes in them.
-    Why it matters: their rows are pruned by no query; on Greenplum 6 ADD PARTITION is refused
-    beside a default, and a SPLIT rewrites it whole under an exclusive lock; ATTACH scans it.
-    How sure it is: high where the files were listed; a deleted row still counts as bytes until
-    VACUUM.
-    What to do: find out which key values land there, make the partitions they belong to, move them.
+    What it finds: default partitions with data.
+    Why it matters: queries cannot prune their rows. Greenplum 6 rejects ADD PARTITION on a table
+    with a default partition, and SPLIT rewrites it under an exclusive lock. ATTACH scans it.
+    How sure it is: high if measured from file sizes. Deleted rows count until VACUUM.
+    What to do: find the key values in the default partition, create partitions for them and move
+    the rows.
     """
     census = report.census
     if census is not None and census.default_partitions_filled_total:
@@ -166,10 +165,11 @@ def default_partition_holds_rows(report: Report) -> Iterator[Finding]:
             severity=Severity.NOTICE,
             confidence=Confidence.HIGH if report.taken.filled_basis == "files" else Confidence.LOW,
             title=(
-                f"{plural(census.default_partitions_filled_total, 'default partition')} with rows"
+                f"{plural(census.default_partitions_filled_total, 'default partition')}"
+                f" {'contains' if census.default_partitions_filled_total == 1 else 'contain'} rows"
             ),
-            detail="the largest first: " + ", ".join(census.default_partitions_filled[:3]) + ".",
-            remedy="find the key values that land there and make partitions for them",
+            detail="Largest: " + ", ".join(census.default_partitions_filled[:3]) + ".",
+            remedy="create partitions for the key values in them and move the rows",
             relations=census.default_partitions_filled[:10],
             relations_total=census.default_partitions_filled_total,
             figures=(
@@ -180,30 +180,29 @@ def default_partition_holds_rows(report: Report) -> Iterator[Finding]:
                     "counted",
                 ),
             ),
-            source=f"told by {report.taken.filled_basis}",
+            source=f"measured from {basis_words(report.taken.filled_basis)}",
         )
 
 
-@rule("lock-slots-too-few")
+@rule("lock-slots-too-few", Harm.OUTAGE)
 def lock_slots_too_few(report: Report) -> Iterator[Finding]:
     """DROP of the widest table may need more lock slots than the server has.
 
-    What it finds: tables whose leaves, indexes and auxiliary relations outnumber, or nearly, the
+    What it finds: tables whose leaves, indexes and auxiliary relations need at least 80 % of the
     slots of the lock table.
-    Why it matters: the statement fails with "out of shared memory", and so do others that run
-    beside it.
-    How sure it is: an upper bound: statements seen took between one lock a leaf and one a relation:
-    medium.
-    What to do: raise max_locks_per_transaction (restart), or drop partitions in portions.
+    Why it matters: the statement fails with "out of shared memory", and so do concurrent ones.
+    How sure it is: medium: this is an upper bound. Observed statements took between one lock per
+    leaf and one per relation.
+    What to do: raise max_locks_per_transaction (restart), or drop a few partitions at a time.
     """
     for v in _over(report, "lock-slots"):
         yield Finding(
             rule="lock-slots-too-few",
             severity=Severity.WARNING if v.state == "over" else Severity.NOTICE,
             confidence=Confidence.MEDIUM,
-            title=f"{v.what}: {count(v.value or 0)}, the server has {count(v.limit)} slots",
-            detail=f"{v.note}.",
-            remedy="raise max_locks_per_transaction, or drop partitions in portions",
+            title=f"{v.what}: {count(v.value or 0)}; the server has {count(v.limit)} lock slots",
+            detail=f"{v.note.capitalize()}.",
+            remedy="raise max_locks_per_transaction, or drop a few partitions at a time",
             figures=(
                 Figure("locks", v.value or 0, "locks", "derived"),
                 Figure("slots", v.limit, "locks", "derived"),
@@ -212,14 +211,16 @@ def lock_slots_too_few(report: Report) -> Iterator[Finding]:
         )
 
 
-@rule("append-only-tables-near-limit")
+@rule("append-only-tables-near-limit", Harm.OUTAGE)
 def append_only_tables_near_limit(report: Report) -> Iterator[Finding]:
-    """More append-optimized tables hold rows than Greenplum 6 can track at a time.
+    """Greenplum 6 may have too few slots for append-optimized tables.
 
-    What it finds: filled append-optimized tables and leaves near or over max_appendonly_tables.
-    Why it matters: a load that touches more of them at once fails.
-    How sure it is: an upper bound: only those written to at the same time count: low.
-    What to do: raise max_appendonly_tables before a load that touches many leaves, or merge leaves.
+    What it finds: filled append-optimized tables and leaves, at least 80 % of
+    max_appendonly_tables.
+    Why it matters: a transaction fails when more of them are written to at the same time.
+    How sure it is: low: this is an upper bound, because only tables with concurrent writes count.
+    What to do: raise max_appendonly_tables before a load that writes to many leaves, or merge
+    leaves.
     """
     for v in _over(report, limits.MAX_APPENDONLY_TABLES.id):
         yield Finding(
@@ -227,10 +228,10 @@ def append_only_tables_near_limit(report: Report) -> Iterator[Finding]:
             severity=Severity.NOTICE,
             confidence=Confidence.LOW,
             title=(
-                f"{count(v.value or 0)} append-optimized tables hold rows, max_appendonly_tables is"
-                f" {count(v.limit)}"
+                f"{count(v.value or 0)} append-optimized tables contain rows, {v.share or 0:.0%} of"
+                f" max_appendonly_tables ({count(v.limit)})"
             ),
-            detail=f"{v.note}.",
+            detail=f"{v.note.capitalize()}.",
             remedy="raise max_appendonly_tables, or merge leaves",
             figures=(
                 Figure("tables", v.value or 0, "tables", "counted"),
@@ -240,16 +241,15 @@ def append_only_tables_near_limit(report: Report) -> Iterator[Finding]:
         )
 
 
-@rule("catalog-owned-by-few")
+@rule("catalog-owned-by-few", Harm.SPACE)
 def catalog_owned_by_few(report: Report) -> Iterator[Finding]:
-    """A few tables own most of the catalog.
+    """A few tables have most of the catalog rows.
 
-    What it finds: the tables that together own at least half of pg_attribute, when there are no
-    more than five of them.
-    Why it matters: working on them alone solves most of the problem.
-    How sure it is: rows are derived from each table's own columns, indexes and auxiliary relations,
-    exactly: high.
-    What to do: start with these: `gpcatalog plan --explain TABLE`.
+    What it finds: up to five tables that together have at least half of the rows of pg_attribute.
+    Why it matters: changing these tables alone solves most of the problem.
+    How sure it is: high: rows are derived from the columns, indexes and auxiliary relations of each
+    table.
+    What to do: start with these tables: `gpcatalog plan --explain TABLE`.
     """
     entry = next((t for t in report.instance_totals if t.content == -1), None)
     if entry is None or not entry.attribute_rows:
@@ -266,14 +266,14 @@ def catalog_owned_by_few(report: Report) -> Iterator[Finding]:
                 severity=Severity.INFO,
                 confidence=Confidence.HIGH,
                 title=(
-                    f"{n} {'tables own' if n > 1 else 'table owns'}"
-                    f" {sum_rows / entry.attribute_rows:.0%} of pg_attribute"
+                    f"{n} {'tables have' if n > 1 else 'table has'}"
+                    f" {sum_rows / entry.attribute_rows:.0%} of the rows of pg_attribute"
                 ),
                 detail=(
-                    f"about {size(sum(t.catalog_bytes for t in report.tables[:n]))} of catalog on"
-                    " each instance (estimate)."
+                    f"They use about {size(sum(t.catalog_bytes for t in report.tables[:n]))} of the"
+                    " catalog on each instance (estimate)."
                 ),
-                remedy="start with these: `gpcatalog plan --explain TABLE`",
+                remedy="start with these tables: `gpcatalog plan --explain TABLE`",
                 relations=names,
                 relations_total=n,
                 figures=(Figure("rows of pg_attribute", sum_rows, "rows", "derived"),),

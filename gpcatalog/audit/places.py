@@ -1,0 +1,12 @@
+"""Names of instances in text."""
+
+from __future__ import annotations
+
+from gpcatalog.audit.report import Report
+
+
+def where(content: int, report: Report) -> str:
+    """The instance of a content id: the server itself, the coordinator or a segment."""
+    if not report.server.segments:
+        return "this server"
+    return "the coordinator" if content == -1 else f"segment {content}"

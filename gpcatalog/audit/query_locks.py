@@ -1,0 +1,95 @@
+"""Locks of queries over whole tables, compared with the fast-path slots of a session.
+
+A session keeps its first locks on relations in slots of its own. The others are entries of the
+shared lock table, which all sessions change one after the other.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from gpcatalog.capacity.limits import fast_path_slots
+from gpcatalog.capacity.model import Index, Place, Shape, Statement, locks
+from gpcatalog.model import generations
+from gpcatalog.model.storage import Storage
+
+if TYPE_CHECKING:
+    from gpcatalog.store.snapshot import Snapshot
+
+TOP = 20  # tables that a report has
+
+
+class TableLocks(msgspec.Struct, kw_only=True, frozen=True):
+    """Locks of a SELECT without a condition on the partition key, on the coordinator or server."""
+
+    schema: str
+    name: str
+    leaves: int
+    locks: int
+
+
+class QueryLocks(msgspec.Struct, kw_only=True, frozen=True):
+    """Tables whose queries need more locks than a session has fast-path slots.
+
+    slots:  of one session; None where the settings were not read
+    tables: how many; 0 where slots is None
+    most:   those with the most locks
+    """
+
+    slots: int | None
+    tables: int
+    most: tuple[TableLocks, ...]
+
+
+def widest(snapshot: Snapshot, number: int | None) -> list[dict[str, Any]]:
+    """The partitioned tables with the most leaves: name, shape, leaves, intermediates; None: all."""
+    return snapshot.rows(f"""
+        SELECT any_value(t."schema") AS "schema", any_value(t.name) AS name, mode(r.storage) FILTER (r.kind = 'leaf') AS storage,
+               max(r."columns") AS "columns", bool_or(r.toast) AS toast, max(r.indexes) AS indexes,
+               count(*) FILTER (r.kind = 'leaf') AS leaves, count(*) FILTER (r.kind = 'intermediate') AS intermediates
+          FROM relation r JOIN relation t ON t.oid = r.root
+         GROUP BY r.root HAVING count(*) FILTER (r.kind = 'leaf') > 0
+         ORDER BY leaves DESC, 1, 2 {"" if number is None else f"LIMIT {number}"}""")
+
+
+def held(server: str, row: dict[str, Any]) -> dict[Statement, int]:
+    """Locks of each statement over a whole table of `widest`, on the coordinator or server."""
+    storage = str(row["storage"])
+    stored = (Storage.HEAP, Storage.AO_ROW, Storage.AO_COLUMN)
+    if storage not in stored or not generations.is_greenplum(server):
+        storage = Storage.HEAP
+    shape = Shape(
+        Storage(storage),
+        int(row["columns"]),
+        toastable=bool(row["toast"]),
+        indexes=tuple(Index() for _ in range(int(row["indexes"]))),
+        place=Place.PLAIN,
+    )
+    found = locks(server, shape, int(row["leaves"]), int(row["intermediates"]))
+    return {statement: coordinator for statement, (coordinator, _) in found.items()}
+
+
+def query_locks(snapshot: Snapshot) -> QueryLocks | None:
+    """Tables of a snapshot whose queries overflow the slots.
+
+    None for a pruned snapshot, and where the tables were not read.
+    """
+    header = snapshot.header
+    server = header["generation"]
+    if header["grain"] != "leaf" or snapshot.unread("relations"):
+        return None
+    setting = snapshot.rows("SELECT setting FROM setting WHERE name = 'max_locks_per_transaction'")
+    slots = fast_path_slots(
+        generations.known(server).base, setting[0]["setting"] if setting else None
+    )
+    if slots is None:
+        return QueryLocks(slots=None, tables=0, most=())
+    over = [
+        TableLocks(schema=row["schema"], name=row["name"], leaves=int(row["leaves"]), locks=n)
+        for row in widest(snapshot, None)
+        if (n := held(server, row)[Statement.SELECT]) > slots
+    ]
+    over.sort(key=lambda t: (-t.locks, t.schema, t.name))
+    return QueryLocks(slots=slots, tables=len(over), most=tuple(over[:TOP]))

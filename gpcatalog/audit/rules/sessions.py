@@ -1,0 +1,177 @@
+"""Rules about the start of sessions and the age of transactions."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+
+from gpcatalog.audit.places import where
+from gpcatalog.audit.report import Age, Report
+from gpcatalog.audit.rules.registry import Harm, rule
+from gpcatalog.capacity import limits, session_start, wraparound
+from gpcatalog.capacity.wraparound import AgeLimits
+from gpcatalog.model import generations
+from gpcatalog.model.finding import Confidence, Figure, Finding, Severity
+from gpcatalog.model.quantity import count, plural, size
+
+# own limits: multiple of the age at which autovacuum freezes, from which on it does not keep up;
+# share of the age of the server's warning, where autovacuum does not freeze
+FORCED_TIMES = 2
+SHARE_OF_WARNING = 0.5
+
+
+def _repair(report: Report) -> str:
+    cluster = "CLUSTER pg_catalog.pg_attribute USING pg_attribute_relid_attnum_index"
+    locks = "locks pg_attribute for about as long as VACUUM FULL of it"
+    if not report.server.segments:
+        return f"as superuser, at a quiet time: {cluster} (it {locks})"
+    return (
+        "run the script that `gpcatalog audit --maintenance FILE` writes: it prints the command for"
+        f" each instance ({cluster} in utility mode; it {locks})"
+    )
+
+
+@rule("bootstrap-rows-displaced", Harm.SLOW)
+def bootstrap_rows_displaced(report: Report) -> Iterator[Finding]:
+    """Sessions start slowly because the rows that they need first are at the end of pg_attribute.
+
+    What it finds: instances where a session start reads more than 16 MB of pg_attribute; with rows
+    in order it reads 1.0 to 1.6 MB. From 160 MB on it is a warning.
+    Why it matters: a session that finds no valid pg_internal.init scans pg_attribute from the front
+    for eleven relations. Every VACUUM or REINDEX of a catalog makes that file invalid, and on
+    Greenplum each query process on each segment is a session. VACUUM FULL of pg_attribute can move
+    these rows to the end when another scan is in progress; they stay there.
+    How sure it is: the pages are counted, and equal to the blocks that the servers themselves count
+    (PostgreSQL 15, 18, 19, Greenplum 6, 7). Milliseconds are an estimate for pages in memory;
+    `gpcatalog latency --startup` measures an upper bound.
+    What to do: CLUSTER pg_attribute USING pg_attribute_relid_attnum_index moves the rows to the
+    front. Set synchronize_seqscans = off before VACUUM FULL; the script of `gpcatalog audit
+    --maintenance FILE` does both.
+    """
+    starts = report.session_starts or ()
+    slow = [s for s in starts if s.bytes >= limits.BOOTSTRAP_ROWS_DISPLACED.value]
+    if not slow:
+        return
+    worst = max(slow, key=lambda s: (s.bytes, -s.content))
+    low, high = session_start.milliseconds(worst.bytes)
+    severe = worst.bytes >= limits.BOOTSTRAP_ROWS_SLOW.value
+    limit = size(limits.BOOTSTRAP_ROWS_DISPLACED.value)
+    others = f"{len(slow)} of {plural(len(starts), 'instance')} exceed {limit}. "
+    yield Finding(
+        rule="bootstrap-rows-displaced",
+        severity=Severity.WARNING if severe else Severity.NOTICE,
+        confidence=Confidence.HIGH,
+        title=(
+            f"a session start reads {size(worst.bytes)} of pg_attribute on"
+            f" {where(worst.content, report)}: the rows that it needs first are not in front"
+        ),
+        detail=(
+            (others if report.server.segments else "")
+            + f"{count(worst.pages)} pages, about {low:.0f} to {high:.0f} ms for each start without"
+            f" pg_internal.init (estimate; {session_start.SOURCE})."
+        ),
+        remedy=_repair(report),
+        relations=("pg_catalog.pg_attribute",),
+        relations_total=1,
+        figures=(
+            Figure("bytes read at a start", worst.bytes, "bytes", "derived"),
+            Figure("limit", limits.BOOTSTRAP_ROWS_DISPLACED.value, "bytes", "limit"),
+            Figure("time, lowest", round(low, 1), "ms", "estimate"),
+            Figure("time, highest", round(high, 1), "ms", "estimate"),
+        ),
+        source=limits.BOOTSTRAP_ROWS_DISPLACED.source,
+        content=worst.content,
+    )
+
+
+TEMPLATE = " (allow connections to template0 for this, and forbid them again afterwards)"
+
+
+def _threshold(found: AgeLimits, report: Report) -> int:
+    """Age from which there is a finding: before the server warns itself."""
+    generation = report.server.generation
+    # PostgreSQL freezes old tables even where autovacuum is off
+    freezes = not generations.is_greenplum(generation) or (
+        not generations.is_classic(generation) and report.settings.get("autovacuum") == "on"
+    )
+    if freezes and found.forced is not None:
+        return min(FORCED_TIMES * found.forced, found.warn)
+    return int(SHARE_OF_WARNING * found.warn)
+
+
+def _held(report: Report, worst: Age) -> str:
+    """What keeps VACUUM from freezing on that instance: the oldest transaction, if it is as old."""
+    old = [
+        h
+        for h in report.holders
+        if h.content in (worst.content, -1) and (h.xid_age or 0) >= worst.xid_age // 2
+    ]
+    if not old:
+        return ""
+    oldest = max(old, key=lambda h: h.xid_age or 0)
+    return f"end {oldest.holder} {oldest.name} ({plural(oldest.xid_age or 0, 'transaction')} old), then "
+
+
+@rule("transactions-age", Harm.OUTAGE)
+def transactions_age(report: Report) -> Iterator[Finding]:
+    """The oldest transaction or multixact of a database is too old.
+
+    What it finds: instances with a database whose datfrozenxid or datminmxid is older than twice
+    the age at which autovacuum freezes, or, on Greenplum 6 and on Greenplum 7 without autovacuum,
+    than half of the age at which the server warns. From the age of the server's warning on, it is
+    critical. Every instance is checked: segments count transactions of their own.
+    Why it matters: near 2 billion, the instance refuses new transactions, and with it the cluster.
+    How sure it is: read from pg_database of every instance. Greenplum 6 has no function for the age
+    of multixacts.
+    What to do: end old transactions, commit or roll back prepared transactions, drop unused slots,
+    then run vacuumdb --freeze on the database. A database that does not allow connections
+    (template0) must allow them meanwhile.
+    """
+    databases = [a for a in report.ages or () if a.kind == "database"]
+    kinds = (
+        ("transaction", wraparound.transactions(report.server.generation, report.settings), {a: a.xid_age for a in databases}),
+        ("multixact", wraparound.multixacts(report.server.generation, report.settings),
+         {a: a.multixact_age for a in databases if a.multixact_age is not None}),
+    )  # fmt: skip
+    for word, found, ages in kinds:
+        threshold = _threshold(found, report)
+        old = {a: n for a, n in ages.items() if n >= threshold}
+        if not old:
+            continue
+        worst, age = max(old.items(), key=lambda pair: (pair[1], -pair[0].content, pair[0].name))
+        yield Finding(
+            rule="transactions-age",
+            severity=Severity.CRITICAL if age >= found.warn else Severity.WARNING,
+            confidence=Confidence.HIGH,
+            title=(
+                f"the oldest {word} of database {worst.name} on {where(worst.content, report)} is"
+                f" {plural(age, word)} old; from {count(found.stop)} on, the server refuses new ones"
+            ),
+            detail=_detail(report, worst, old, word),
+            remedy=(
+                (_held(report, worst) if word == "transaction" else "")
+                + f"run vacuumdb --freeze {shlex.quote(worst.name)} at a quiet time"
+                + (TEMPLATE if worst.name == "template0" else "")
+            ),
+            figures=(
+                Figure("age", age, f"{word}s", "measured"),
+                Figure("finding from", threshold, f"{word}s", "limit"),
+                Figure("server warns from", found.warn, f"{word}s", "limit"),
+                Figure("server refuses from", found.stop, f"{word}s", "limit"),
+            ),
+            source=found.source,
+            content=worst.content,
+        )
+
+
+def _detail(report: Report, worst: Age, old: dict[Age, int], word: str) -> str:
+    """How many databases are as old, and the relation that makes this one so old."""
+    databases = plural(len({a.name for a in old}), "database")
+    instances = plural(len({a.content for a in old}), "instance")
+    parts = [f"{databases} on {instances} {'is' if len(old) == 1 else 'are'} too old."]
+    oldest = next(
+        (a for a in report.ages or () if a.kind == "relation" and a.content == worst.content), None
+    )
+    if oldest is not None and worst.name == report.server.database and word == "transaction":
+        parts.append(f"The oldest relation there is {oldest.name} ({count(oldest.xid_age)}).")
+    return " ".join(parts)
