@@ -1,18 +1,28 @@
-"""An audit for people: one or two screens, the verdict first."""
+"""An audit as text: the verdict first, then findings, then sizes; all tables on request."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
 
-from rich.console import Console
+from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from gpcatalog.audit.report import CatalogRow, CatalogSummary, InstanceTotal, Report, Verdict
+from gpcatalog.audit.places import where
+from gpcatalog.audit.report import (
+    CatalogRow,
+    CatalogSummary,
+    Coverage,
+    InstanceTotal,
+    Report,
+    Verdict,
+)
 from gpcatalog.emit.files_text import show_files
 from gpcatalog.emit.terminal import table, text
+from gpcatalog.model.emptiness import basis_words
 from gpcatalog.model.finding import Finding, Severity
 from gpcatalog.model.quantity import count, duration, plural, size
 
@@ -23,8 +33,13 @@ _STYLE = {
     Severity.INFO: "dim",
 }
 _STATE = {"over": "bold red", "near": "yellow", "ok": "green", "not measured": "dim"}
+# states of limits in words, the worst first
+STATE_WORDS = {"over": "exceeded", "near": "above 80 %", "ok": "ok", "not measured": "not read"}
+LINES = 40  # of the summary, on a terminal of 80 columns
+LARGEST_SHOWN = 3
 CATALOGS_SHOWN = 14
 TABLES_SHOWN = 8
+MISSING_SHOWN = 3  # probes that could not be read, in the summary
 SHOWN_SETTINGS = (
     "max_locks_per_transaction",
     "max_connections",
@@ -38,20 +53,90 @@ SHOWN_SETTINGS = (
 )
 
 
+class Detail(StrEnum):
+    """How much of an audit is printed."""
+
+    VERDICT = "verdict"
+    SUMMARY = "summary"
+    ALL = "all"
+
+
 def _heading(out: Console, words: str) -> None:
     out.print()
     out.print(Text(words, style="bold"))
 
 
+# --- verdict --------------------------------------------------------------------------------------
+
+
+def tally(found: Iterable[Finding]) -> str:
+    """Numbers of findings by severity, the worst first."""
+    by = Counter(f.severity for f in found)
+    many = {
+        Severity.CRITICAL: "critical",
+        Severity.WARNING: "warnings",
+        Severity.NOTICE: "notices",
+        Severity.INFO: "infos",
+    }
+    words = [plural(by[s], s.word, many[s]) for s in reversed(Severity) if by[s]]
+    return ", ".join(words) or "no findings"
+
+
+def _unread(report: Report) -> list[Coverage]:
+    """Probes that failed; those that were left out on purpose are no gap."""
+    return [c for c in report.coverage if c.status not in ("read", "not applicable")]
+
+
+def verdict_lines(report: Report) -> list[Text]:
+    """The state of the database, its worst figure, and what to do next."""
+    failed = len(_unread(report))
+    unread = f"{failed} of {plural(len(report.coverage), 'probe')} could not be read"
+    incomplete = f" Incomplete: {unread}." if failed else ""
+    if report.findings:
+        worst = report.findings[0]
+        state = Text(worst.severity.word.upper(), style=_STYLE[worst.severity])
+        first = text(f": {worst.title}.{incomplete}", "bold")
+        return [state + first, text(f"Next: {worst.remedy}.")]
+    known = [v for v in report.verdicts if v.share is not None]
+    fullest = max(known, key=lambda v: v.share or 0, default=None)
+    reach = (
+        f" The limit that is closest: {fullest.what}, {_amount(fullest.value, fullest.unit)} of"
+        f" {_amount(fullest.limit, fullest.unit)}."
+        if fullest is not None
+        else ""
+    )
+    if failed:
+        state = Text("INCOMPLETE", style="yellow")
+        first = text(f": {unread}. The others have no findings.{reach}", "bold")
+        return [state + first, text(f"Next: {_remedy_of_unread(report)}.")]
+    state = Text("OK", style="green") + text(f": no findings.{reach}", "bold")
+    following = "nothing to do. Take a snapshot every day to see growth: `gpcatalog snapshot take`."
+    return [state, text(f"Next: {following}")]
+
+
+def _remedy_of_unread(report: Report) -> str:
+    """What to do about probes that could not be read, by the most frequent reason."""
+    by = Counter(c.status for c in _unread(report))
+    return {
+        "denied": "`gpcatalog doctor` prints the GRANT for each missing privilege",
+        "busy": "run the audit again when the lock on the catalog is released",
+        "timed out": "run the audit again with a longer --statement-timeout",
+        "segment down": "recover the segment (gprecoverseg), then run the audit again",
+    }.get(by.most_common(1)[0][0], "--verbose lists the reasons")
+
+
+# --- heading --------------------------------------------------------------------------------------
+
+
 def headline(report: Report) -> Text:
-    """One line: what was looked at, where and when."""
+    """The server, the database and the time."""
     server = report.server
     where = f"{server.database} on {server.host or 'local'}:{server.port}"
     when = report.taken.taken_at.strftime("%Y-%m-%d %H:%M UTC")
-    return text(f"{server.product} {server.version} · {where} · {when}", "bold")
+    return text(f"{server.product} {server.version}, database {where}, {when}", "bold")
 
 
-def _server(report: Report, out: Console) -> None:
+def _server(report: Report) -> Text:
     server = report.server
     parts = []
     if server.segments:
@@ -69,42 +154,51 @@ def _server(report: Report, out: Console) -> None:
         f"read in {duration(report.taken.seconds)} as {server.role}"
         + (" (superuser)" if server.superuser else "")
     )
-    out.print(text(", ".join(parts)))
-    shown = []
-    for name in SHOWN_SETTINGS:
-        value = report.settings.get(name)
-        if value:
-            shown.append(f"{name} {value}")
-    out.print(text(" · ".join(shown), "dim"))
+    return text(", ".join(parts))
+
+
+def _settings(report: Report) -> Text:
+    shown = [f"{name} {value}" for name in SHOWN_SETTINGS if (value := report.settings.get(name))]
+    return text(" · ".join(shown), "dim")
+
+
+# --- findings -------------------------------------------------------------------------------------
+
+
+def _finding(finding: Finding, *, whole: bool) -> Table:
+    """A finding: what and what to do; whole: also why, and how sure it is."""
+    lines = [text(finding.title)]
+    if whole and finding.detail:
+        lines.append(text(finding.detail, "dim"))
+    lines.append(text(f"→ {finding.remedy}", "" if whole else "dim"))
+    if whole:
+        source = f"; source: {finding.source}" if finding.source else ""
+        lines.append(
+            text(f"rule {finding.rule}; confidence: {finding.confidence.value}{source}", "dim")
+        )
+    grid = Table.grid(padding=(0, 1))
+    grid.add_column(width=8)
+    grid.add_column()
+    grid.add_row(
+        Text(finding.severity.word, style=_STYLE[finding.severity]), Text("\n").join(lines)
+    )
+    return grid
 
 
 def findings(found: tuple[Finding, ...], out: Console) -> None:
-    """Every finding: what, why, what to do, and what it rests on."""
+    """Every finding: what, why, what to do, how sure it is and its source."""
     _heading(out, "Findings")
     if not found:
         out.print(Text("none", style="green"))
     for finding in found:
-        body = Text("\n").join(
-            [
-                text(finding.title),
-                *([text(finding.detail, "dim")] if finding.detail else []),
-                text(f"→ {finding.remedy}"),
-                text(
-                    f"{finding.rule}, confidence {finding.confidence.value}"
-                    + (f", source: {finding.source}" if finding.source else ""),
-                    "dim",
-                ),
-            ]
-        )
-        grid = Table.grid(padding=(0, 1))
-        grid.add_column(width=8)
-        grid.add_column()
-        grid.add_row(Text(finding.severity.word, style=_STYLE[finding.severity]), body)
-        out.print(grid)
+        out.print(_finding(finding, whole=True))
+
+
+# --- catalogs -------------------------------------------------------------------------------------
 
 
 def _catalog_line(summary: CatalogSummary, rows: int | None, *, segments: bool) -> tuple[str, ...]:
-    """One catalog's line; with segments those of coordinator, median and worst."""
+    """Cells of one catalog; with segments: coordinator, median and largest segment."""
     live = count(rows) if rows is not None else "?"
     reclaim = size(summary.worst_reclaimable) if summary.worst_reclaimable is not None else "?"
     bloat = f"{summary.worst_bloat:.1f}" if summary.worst_bloat is not None else "?"
@@ -123,7 +217,7 @@ def _catalog_line(summary: CatalogSummary, rows: int | None, *, segments: bool) 
 
 
 def _sum_line(totals: Sequence[InstanceTotal], *, segments: bool) -> tuple[str, ...] | None:
-    """The line of all catalogs together; None where the entry instance has none."""
+    """Cells of the sum of all catalogs; None where those of the entry instance were not read."""
     entry = next((t for t in totals if t.content == -1), None)
     others = [t for t in totals if t.content >= 0]
     if entry is None:
@@ -151,7 +245,7 @@ def _sum_line(totals: Sequence[InstanceTotal], *, segments: bool) -> tuple[str, 
 
 
 def _catalogs(report: Report, out: Console) -> None:
-    """The catalogs by size, all of them together, and what the numbers are."""
+    """The largest catalogs, their sum, and what the columns mean."""
     segments = bool(report.server.segments)
     by: dict[tuple[str, int], CatalogRow] = {(r.relation, r.content): r for r in report.catalogs}
     rows: list[tuple[str, ...]] = []
@@ -167,20 +261,38 @@ def _catalogs(report: Report, out: Console) -> None:
         styles.append("bold")
     out.print()
     heads = (
-        ("Catalog", "rows", "coord.", "median", "worst", "seg", "reclaim", "bloat")
+        ("Catalog", "rows", "coord.", "median", "largest", "seg", "reclaim", "bloat")
         if segments
         else ("Catalog", "rows", "bytes", "reclaimable", "bloat")
     )
     out.print(table("", heads, rows, styles=styles))
     notes = [
-        "bytes of heap, TOAST and indexes; live rows counted (pg_attribute derived from pg_class)"
+        "Bytes of heap, TOAST and indexes. Live rows are counted; those of pg_attribute are derived"
+        " from pg_class."
     ]
     if segments:
-        notes[0] += "; reclaimable and bloat of the worst segment"
+        notes.append("Reclaimable bytes and bloat factor: largest segment.")
     rest = report.catalog_summary[CATALOGS_SHOWN:]
     if rest:
-        notes.append(f"{len(rest)} smaller catalogs are in --format json")
-    out.print(text("; ".join(notes) + ".", "dim"))
+        notes.append(f"--format json lists {plural(len(rest), 'smaller catalog')}.")
+    out.print(text(" ".join(notes), "dim"))
+
+
+def tables_line(report: Report) -> str:
+    """Numbers of partitioned tables, leaf partitions and other tables, and how many are empty."""
+    census = report.census
+    if census is None:
+        return "not read"
+    line = (
+        f"{plural(census.partitioned_tables, 'partitioned table')} with"
+        f" {plural(census.leaves, 'leaf partition')},"
+        f" {plural(census.unpartitioned, 'other table')}"
+    )
+    if census.empty_leaves is not None and census.leaves:
+        share = census.empty_leaves / census.leaves
+        verb = "leaf is" if census.empty_leaves == 1 else "leaves are"
+        line += f"; {count(census.empty_leaves)} {verb} empty ({share:.0%})"
+    return line
 
 
 def _census(report: Report, out: Console) -> None:
@@ -190,39 +302,31 @@ def _census(report: Report, out: Console) -> None:
     if census is None:
         out.print(text("not read: see below", "yellow"))
         return
-    line = (
-        f"{plural(census.partitioned_tables, 'partitioned table')} with"
-        f" {plural(census.leaves, 'leaf partition')} (median"
-        f" {count(census.leaves_per_table_median)}, most {count(census.leaves_per_table_max)} a"
-        f" table), {plural(census.unpartitioned, 'plain table')}: partitions metric"
-        f" {count(census.partitions_metric)}"
-    )
-    out.print(text(line))
-    if census.empty_leaves is not None and census.leaves:
-        share = census.empty_leaves / census.leaves
+    out.print(text(tables_line(report)))
+    if census.leaves:
         out.print(
             text(
-                f"{count(census.empty_leaves)} leaves are empty ({share:.0%}), told by"
-                f" {report.taken.filled_basis}"
+                f"leaves per table: median {count(census.leaves_per_table_median)}, maximum"
+                f" {count(census.leaves_per_table_max)}"
             )
+        )
+    if census.empty_leaves is not None and census.leaves:
+        out.print(
+            text(f"empty leaves: measured from {basis_words(report.taken.filled_basis)}", "dim")
         )
     kinds: Counter[str] = Counter()
     for c in census.counts:
         if c.kind in ("leaf", "table"):
             kinds[c.storage] += c.relations
-    out.print(
-        text(
-            "by storage: "
-            + ", ".join(f"{storage} {count(n)}" for storage, n in kinds.most_common()),
-            "dim",
-        )
-    )
+    by_storage = ", ".join(f"{storage} {count(n)}" for storage, n in kinds.most_common())
+    if by_storage:
+        out.print(text(f"by storage: {by_storage}", "dim"))
     if report.tables:
         _owners(report, out)
 
 
 def _owners(report: Report, out: Console) -> None:
-    """The tables and the schemas that own most rows of catalogs."""
+    """The tables and the schemas with most catalog rows."""
     rows = [
         (
             f"{t.schema}.{t.name}",
@@ -235,7 +339,7 @@ def _owners(report: Report, out: Console) -> None:
         )
         for t in report.tables[:TABLES_SHOWN]
     ]
-    heads = ("Owns most catalog", "storage", "leaves", "empty", "pg_class", "pg_attr.", "catalog")
+    heads = ("Most catalog rows", "storage", "leaves", "empty", "pg_class", "pg_attr.", "catalog")
     out.print()
     out.print(table("", heads, rows, left=2))
     by_schema = [
@@ -249,41 +353,38 @@ def _owners(report: Report, out: Console) -> None:
         )
         for s in report.schemas[:5]
     ]
-    heads_of_schemas = ("by schema", "", "leaves", "pg_class", "pg_attr.", "catalog")
+    heads_of_schemas = ("By schema", "", "leaves", "pg_class", "pg_attr.", "catalog")
     out.print(table("", heads_of_schemas, by_schema, left=2))
     out.print(
         text(
-            "rows on each instance; catalog bytes an instance are an estimate (share of needed"
-            " bytes).",
+            "Rows on each instance. Catalog bytes on each instance are an estimate: a share of the"
+            " bytes needed.",
             "dim",
         )
     )
 
 
+def _amount(value: float | None, unit: str) -> str:
+    """A number with the unit of its limit."""
+    if value is None:
+        return "not read"
+    if unit == "x":
+        return f"{value:.1f} ×"
+    return size(value) if unit == "bytes" else f"{count(value)} {unit}"
+
+
 def verdicts(found: tuple[Verdict, ...], out: Console) -> None:
-    """Every limit beside where this server stands, with its source."""
-
-    def amount(value: float | None, unit: str) -> str:
-        if value is None:
-            return "?"
-        return (
-            f"{value:.1f} ×"
-            if unit == "x"
-            else size(value)
-            if unit == "bytes"
-            else f"{count(value)} {unit}"
-        )
-
+    """All limits: the current value, the limit, the state and the source."""
     sources: list[str] = []
     rows, styles = [], []
     for v in found:
         if v.source not in sources:
             sources.append(v.source)
         mark = chr(ord("a") + sources.index(v.source))
-        rows.append((v.what, amount(v.value, v.unit), amount(v.limit, v.unit), mark, v.state))
+        rows.append((v.what, _amount(v.value, v.unit), _amount(v.limit, v.unit), mark, v.state))
         styles.append(_STATE[v.state] if v.state in ("over", "near") else "")
     out.print()
-    out.print(table("", ("Against the limits", "now", "limit", "", ""), rows, styles=styles))
+    out.print(table("", ("Limits", "now", "limit", "", "state"), rows, styles=styles))
     out.print(
         text(
             "; ".join(f"{chr(ord('a') + n)}: {source}" for n, source in enumerate(sources)) + ".",
@@ -292,10 +393,68 @@ def verdicts(found: tuple[Verdict, ...], out: Console) -> None:
     )
 
 
+QUERY_LOCKS_SHOWN = 5
+
+
+def _query_locks(report: Report, out: Console) -> None:
+    """Tables whose queries need more locks than a session has slots of its own."""
+    locks = report.query_locks
+    if locks is None or locks.slots is None or not locks.tables:
+        return
+    rows = [
+        (f"{t.schema}.{t.name}", count(t.leaves), count(t.locks))
+        for t in locks.most[:QUERY_LOCKS_SHOWN]
+    ]
+    out.print()
+    out.print(table("", ("Locks of a query that reads all leaves", "leaves", "locks"), rows))
+    out.print(
+        text(
+            f"{plural(locks.tables, 'table')} need{'s' if locks.tables == 1 else ''} more than the"
+            f" {count(locks.slots)} fast-path slots of a session; the other locks go through the"
+            " shared lock table.",
+            "dim",
+        )
+    )
+
+
+def _session_state(report: Report, out: Console) -> None:
+    """What a session start reads, and the ages of the oldest database, catalog and relation."""
+    starts, ages = report.session_starts or (), report.ages or ()
+    if not starts and not ages:
+        return
+    _heading(out, "Session starts and age of transactions")
+    if starts:
+        worst = max(starts, key=lambda s: (s.bytes, -s.content))
+        out.print(
+            text(
+                f"a session start without pg_internal.init reads {size(worst.bytes)} of"
+                f" pg_attribute on {where(worst.content, report)}"
+                + (" (the most)" if report.server.segments else "")
+            )
+        )
+    for kind in ("database", "catalog", "relation"):
+        oldest = next((a for a in ages if a.kind == kind), None)
+        if oldest is not None:
+            out.print(
+                text(
+                    f"oldest {kind}: {oldest.name} on {where(oldest.content, report)},"
+                    f" {plural(oldest.xid_age, 'transaction')}"
+                )
+            )
+    multixacts = [a for a in ages if a.multixact_age is not None]
+    if multixacts:
+        oldest = max(multixacts, key=lambda a: a.multixact_age or 0)
+        out.print(
+            text(
+                f"oldest multixact: {oldest.name}, {plural(oldest.multixact_age or 0, 'multixact')}"
+            )
+        )
+
+
 def _holders(report: Report, out: Console) -> None:
     if not report.holders and not any(t.relations for t in report.temp_schemas):
         return
-    _heading(out, "What keeps dead rows alive")
+    _heading(out, "What prevents VACUUM from removing dead rows")
     rows = [
         (
             f"{h.holder} {h.name}" + (f" (segment {h.content})" if h.content >= 0 else ""),
@@ -306,18 +465,18 @@ def _holders(report: Report, out: Console) -> None:
         for h in report.holders[:6]
     ]
     if rows:
-        out.print(table("", ("holder", "of", "open for", "transactions"), rows, left=2))
+        out.print(table("", ("holder", "role, database", "open for", "transactions"), rows, left=2))
     dead = [t for t in report.temp_schemas if t.alive is False and t.relations]
     alive = sum(t.relations for t in report.temp_schemas if t.alive is not False)
     if dead:
         out.print(
             text(
-                f"{plural(len(dead), 'temporary schema')} of dead sessions with"
+                f"{plural(len(dead), 'temporary schema')} of ended sessions with"
                 f" {plural(sum(t.relations for t in dead), 'relation')}"
             )
         )
     if alive:
-        out.print(text(f"{plural(alive, 'temporary relation')} of living sessions", "dim"))
+        out.print(text(f"{plural(alive, 'temporary relation')} of active sessions", "dim"))
 
 
 def _forecasts(report: Report, out: Console) -> None:
@@ -339,7 +498,7 @@ def _forecasts(report: Report, out: Console) -> None:
     out.print()
     days = report.forecasts[0].days
     out.print(
-        table("", (f"Since {days:.1f} days ago", "then", "now", "a day", "to the limit"), rows)
+        table("", (f"Last {days:.1f} days", "then", "now", "per day", "limit reached in"), rows)
     )
     out.print(text(f"{report.forecasts[0].source}.", "dim"))
 
@@ -355,39 +514,165 @@ def _coverage(report: Report, out: Console) -> None:
             out.print(Padding(text(f"needs: {c.needs}", "dim"), (0, 0, 0, 4), expand=False))
 
 
-def last_line(report: Report) -> Text:
-    """Counts of findings, relations and probes."""
-    by = Counter(f.severity for f in report.findings)
-    many = {
-        Severity.CRITICAL: "critical",
-        Severity.WARNING: "warnings",
-        Severity.NOTICE: "notices",
-        Severity.INFO: "infos",
-    }
-    words = (
-        ", ".join(plural(by[s], s.word, many[s]) for s in reversed(Severity) if by[s])
-        or "no findings"
-    )
-    relations = sum(report.relations_by_kind.values())
-    failed = sum(1 for c in report.coverage if c.status != "read")
-    return text(
-        f"{words} · {count(relations)} relations · {plural(failed, 'probe')} not read of"
-        f" {len(report.coverage)}",
-        "bold",
-    )
+# --- summary --------------------------------------------------------------------------------------
 
 
-def show(report: Report, out: Console) -> None:
-    """Print the whole report."""
+def _catalog_line_of_summary(report: Report) -> str:
+    totals = report.instance_totals
+    if not totals:
+        return "not read"
+    entry = next((t for t in totals if t.content == -1), None)
+    segments = sorted((t for t in totals if t.content >= 0), key=lambda t: t.bytes)
+    parts = []
+    if entry is not None:
+        parts.append(size(entry.bytes) + (" on the coordinator" if segments else ""))
+    if segments:
+        low, high = size(segments[0].bytes), size(segments[-1].bytes)
+        parts.append(f"{low if low == high else f'{low} to {high}'} on each segment")
+    reclaimable = sum(t.reclaimable_bytes for t in totals)
+    where = " on all instances" if segments else ""
+    return f"{', '.join(parts)}; {size(reclaimable)} reclaimable{where} (estimate)"
+
+
+def _files_line(report: Report) -> str:
+    files = report.files
+    if files is None:
+        return "not read"
+    where = "on all segments" if report.server.segments else "on this server"
+    line = f"{plural(files.files, 'file')} {where}"
+    if files.bytes is not None and files.average_bytes:
+        line += f", {size(files.bytes)}, {size(files.average_bytes)} on average"
+    return line
+
+
+def _limits_line(report: Report) -> str:
+    by = Counter(v.state for v in report.verdicts)
+    counted = ", ".join(f"{by[state]} {word}" for state, word in STATE_WORDS.items() if by[state])
+    bad = [
+        f"{v.what} {_amount(v.value, v.unit)} (limit {_amount(v.limit, v.unit)})"
+        for v in report.verdicts
+        if v.state == "over"
+    ]
+    return counted + (f"; exceeded: {', '.join(bad)}" if bad else "")
+
+
+def _sizes(report: Report) -> Table:
+    """One line each for catalogs, tables, files, limits and what was not read."""
+    rows = [("Catalogs", _catalog_line_of_summary(report)), ("Tables", tables_line(report))]
+    if report.server.segments or report.files is not None:
+        rows.append(("Files", _files_line(report)))
+    if report.verdicts:
+        rows.append(("Limits", _limits_line(report)))
+    rows += [
+        ("Growth", f"{f.what} {f.per_day:+,.1f} per day over {f.days:.1f} days")
+        for f in report.forecasts[:1]
+    ]
+    lost = _unread(report)
+    rows += [
+        ("Not read", f"{c.probe}: {c.reason}" + (f"; needs {c.needs}" if c.needs else ""))
+        for c in lost[:MISSING_SHOWN]
+    ]
+    if len(lost) > MISSING_SHOWN:
+        rows.append(("", f"and {plural(len(lost) - MISSING_SHOWN, 'probe')} more"))
+    grid = Table.grid(padding=(0, 1))
+    grid.add_column(width=8)
+    grid.add_column()
+    for name, words in rows:
+        grid.add_row(Text(name, style="bold"), text(words))
+    return grid
+
+
+def _largest(report: Report) -> RenderableType | None:
+    if not report.tables:
+        return None
+    heads = ("Largest in the catalog", "leaves", "empty", "pg_attribute", "catalog", "files")
+    files = {(t.schema, t.name): t.files for t in report.files.tables} if report.files else {}
+    rows = []
+    for t in report.tables[:LARGEST_SHOWN]:
+        known = files.get((t.schema, t.name))
+        rows.append(
+            (
+                f"{t.schema}.{t.name}",
+                count(t.leaves),
+                count(t.empty_leaves) if t.empty_leaves is not None else "?",
+                count(t.attribute_rows),
+                size(t.catalog_bytes),
+                count(known) if known is not None else "?",
+            )
+        )
+    return table("", heads, rows)
+
+
+def _summary(report: Report, out: Console, kept: str) -> None:
+    """Verdict, findings and sizes in at most LINES lines."""
+    top: list[RenderableType] = [
+        *verdict_lines(report),
+        Text(),
+        headline(report),
+        _server(report),
+    ]
+    bottom: list[RenderableType] = [Text(), _sizes(report)]
+    largest = _largest(report)
+    if largest is not None:
+        bottom += [Text(), largest]
+    more = "--verbose prints all findings in full, all tables and limits with their sources."
+    bottom += [Text(), text(f"Snapshot: {kept}. {more}" if kept else more, "dim")]
+
+    def height(*parts: RenderableType) -> int:
+        return len(out.render_lines(Group(*parts), pad=False))
+
+    shown: list[RenderableType] = []
+    left = LINES - height(*top, *bottom) - 2  # the heading and the line of those left out
+    for n, finding in enumerate(report.findings):
+        one = _finding(finding, whole=False)
+        lines = height(one)
+        if n and lines > left:
+            break
+        shown.append(one)
+        left -= lines
+    rest = report.findings[len(shown) :]
+    out.print(*top, sep="\n")
+    if shown:
+        _heading(out, f"Findings: {tally(report.findings)}")
+    for grid in shown:
+        out.print(grid)
+    if rest:
+        out.print(text(f"         and {tally(rest)} more", "dim"))
+    out.print(*bottom, sep="\n")
+
+
+def show(report: Report, out: Console, detail: Detail = Detail.SUMMARY, *, kept: str = "") -> None:
+    """Print an audit. kept: file of its snapshot, empty where it was not kept."""
+    if detail is Detail.VERDICT:
+        out.print(*verdict_lines(report), sep="\n")
+        return
+    if detail is Detail.SUMMARY:
+        _summary(report, out, kept)
+        return
+    out.print(*verdict_lines(report), sep="\n")
+    out.print()
     out.print(headline(report))
-    _server(report, out)
+    out.print(_server(report))
+    out.print(_settings(report))
     findings(report.findings, out)
     _catalogs(report, out)
     _census(report, out)
     show_files(report.files, out)
     verdicts(report.verdicts, out)
     _forecasts(report, out)
+    _query_locks(report, out)
     _holders(report, out)
+    _session_state(report, out)
     _coverage(report, out)
     out.print()
-    out.print(last_line(report))
+    relations = sum(report.relations_by_kind.values())
+    out.print(
+        text(
+            f"{tally(report.findings)} · {plural(relations, 'relation')} ·"
+            f" {sum(1 for c in report.coverage if c.status == 'read')} of"
+            f" {plural(len(report.coverage), 'probe')} read",
+            "bold",
+        )
+    )
+    if kept:
+        out.print(text(f"Snapshot: {kept}", "dim"))

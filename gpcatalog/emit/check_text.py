@@ -98,7 +98,7 @@ def _held(report: CheckReport) -> list[str]:
             else "an unknown time"
         )
         rewrites = (
-            f", of which {count(n)} write{'s' if n == 1 else ''} it anew"
+            f", {count(n)} of them rewrite{'s' if n == 1 else ''} it"
             if (n := sum(h.rewritten for h in t.held))
             else ""
         )
@@ -111,10 +111,10 @@ def _held(report: CheckReport) -> list[str]:
         return []
     more = [f"  … and {plural(len(out) - _TABLES, 'table')} more"] if len(out) > _TABLES else []
     rate = (
-        f"estimates: {COPY_RATE >> 20} MiB/s a segment for a rewrite (assumed),"
-        f" {ADD_SECONDS * 1000:.0f} ms a relation for DDL (measured)"
+        f"estimates: {COPY_RATE >> 20} MiB/s per segment for a rewrite (assumed),"
+        f" {ADD_SECONDS * 1000:.0f} ms per relation for DDL (measured)"
     )
-    return [f"AccessExclusive locks on tables of the baseline ({rate})", *out[:_TABLES], *more, ""]
+    return [f"AccessExclusiveLocks on tables of the baseline ({rate})", *out[:_TABLES], *more, ""]
 
 
 def _finding(found: LocatedFinding, *, color: bool, explain: bool) -> list[str]:
@@ -147,20 +147,18 @@ def _totals(report: CheckReport) -> list[str]:
     rows = max(sum(total.rows_segment.values()), sum(total.rows_coordinator.values()))
     out = [
         f"the change on {report.server}:{least} {plural(total.leaves, 'leaf', 'leaves')},"
-        f" {count(rows)} catalog rows an instance, {plural(total.files_empty, 'file')} a segment"
-        f" empty, {count(total.files_filled)} filled"
+        f" {count(rows)} catalog rows per instance; {plural(total.files_empty, 'file')} per"
+        f" segment when empty, {count(total.files_filled)} when filled"
     ]
     if report.segments > 1 or report.hosts > 1:
         host = -(-report.segments // report.hosts)
         out.append(
             f"on {plural(report.segments, 'segment')} of {plural(report.hosts, 'host')}:"
-            f" {count(total.files_empty * host)} files a host empty,"
-            f" {count(total.files_filled * host)} filled"
+            f" {count(total.files_empty * host)} files per host when empty,"
+            f" {count(total.files_filled * host)} when filled"
         )
     if total.locks > 1:
-        out.append(
-            f"one statement locks up to {plural(total.locks, 'table')} and partitions at once"
-        )
+        out.append(f"one statement locks up to {count(total.locks)} tables and partitions at once")
     used = {"leaves": total.leaves, "files": total.files_filled, "rows": rows}
     for name, limit in report.budgets.get("change", {}).items():
         if name in used:
@@ -178,12 +176,11 @@ def _totals(report: CheckReport) -> list[str]:
 def _counts(report: CheckReport) -> str:
     """How many findings there are, and how much was read."""
     return (
-        f"{plural(len(report.findings), 'finding')},"
-        f" {count(report.ignored)} ignored,"
+        f"{plural(len(report.findings), 'finding')}, {count(report.ignored)} ignored,"
         f" {plural(len(report.files), 'file')},"
         f" {plural(report.typed + report.not_understood + report.errors, 'statement')}"
-        f" ({count(report.typed)} typed, {count(report.not_understood)} not understood,"
-        f" {count(report.errors)} in error)"
+        f" ({count(report.typed)} parsed, {count(report.not_understood)} unknown,"
+        f" {count(report.errors)} with errors)"
     )
 
 

@@ -65,8 +65,8 @@ def show(cluster: Cluster, out: Console) -> None:
     out.print(table("", heads, rows, styles=["" for _ in rows[:-1]] + ["bold"]))
     out.print(
         text(
-            "rows on the entry instance; catalog bytes on all instances, shared catalogs counted"
-            " with each database.",
+            "Rows on the coordinator or server. Catalog bytes on all instances; shared catalogs"
+            " are counted in every database.",
             "dim",
         )
     )

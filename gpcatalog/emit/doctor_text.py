@@ -21,14 +21,16 @@ def show(found: Doctor, out: Console) -> None:
     out.print()
     rows = []
     for s in found.sections:
-        rows.append(("open" if s.open else "closed", s.name, s.why))
+        rows.append(("yes" if s.open else "no", s.name, s.why))
         if s.lost:
-            rows.append(("", "", f"without it: {s.lost}"))
-    out.print(table("", ("", "what", "as this role sees it"), rows, left=3))
+            rows.append(("", "", f"missing in the audit: {s.lost}"))
+    out.print(table("", ("readable", "data", "privilege or reason"), rows, left=3))
     grants = [g for s in found.sections for g in s.grant]
     if grants:
         out.print()
-        out.print(text("A superuser opens more with", "bold"))
+        out.print(
+            text("Run these statements as superuser to grant the missing privileges:", "bold")
+        )
         for grant in grants:
             out.print(text(f"  {grant}"), soft_wrap=True)
     out.print()

@@ -51,12 +51,15 @@ def sentence(estimate: Estimate) -> str:
     chosen, *others = estimate.storages
     leaves = estimate.leaf_rows
     alone = (
-        f" (the leaves alone {count(leaves['pg_class'])} and {count(leaves['pg_attribute'])})"
+        f" ({count(leaves['pg_class'])} and {count(leaves['pg_attribute'])} for the leaves only)"
         if leaves
         else ""
     )
     said = [
-        f"{subject(estimate)}: {_rows(chosen)} rows an instance{alone}, {_files(estimate, chosen)}"
+        (
+            f"{subject(estimate)}: {_rows(chosen)} rows per instance{alone},"
+            f" {_files(estimate, chosen)}"
+        )
     ]
     said += [
         f"as {other.storage}: {_rows(other)} rows, {_files(estimate, other)}" for other in others
@@ -74,8 +77,8 @@ def _rows(cost: StorageCost) -> str:
 def _files(estimate: Estimate, cost: StorageCost) -> str:
     if estimate.segments:
         return (
-            f"{count(cost.segment_files.filled)} files a segment and"
-            f" {count(cost.cluster_files.filled)} in all when filled"
+            f"{count(cost.segment_files.filled)} files per segment and"
+            f" {count(cost.cluster_files.filled)} in total when filled"
         )
     return f"{count(cost.segment_files.filled)} files when filled"
 
@@ -101,7 +104,7 @@ def show(estimate: Estimate, out: Console) -> None:
     held = [
         (_STATEMENTS[x.statement], count(x.coordinator), count(x.segment)) for x in chosen.locks
     ]
-    out.print(_two(f"Relations locked by a statement over one table, {chosen.storage}", both, held))
+    out.print(_two(f"Relations locked by a statement on one table, {chosen.storage}", both, held))
     out.print()
     _removal(estimate, chosen, greenplum, out)
     out.print()
@@ -111,8 +114,8 @@ def show(estimate: Estimate, out: Console) -> None:
     )
     out.print(
         text(
-            f"A catalog scan takes about {added} longer ({estimate.query_source}; one stand, an"
-            " estimate).",
+            f"A catalog scan takes about {added} longer (estimate; {estimate.query_source}, one"
+            " test cluster).",
             "dim",
         )
     )
@@ -165,7 +168,7 @@ def _on_all(estimate: Estimate) -> Table:
         for c in estimate.storages
     ]
     return table(
-        "Files on all instances", ("", "empty", "filled", "a host, filled", "empty bytes"), rows
+        "Files on all instances", ("", "empty", "filled", "per host, filled", "empty bytes"), rows
     )
 
 
@@ -205,13 +208,13 @@ def _removal(estimate: Estimate, chosen: StorageCost, greenplum: bool, out: Cons
     rates = estimate.unlink_rate
     if rates is not None:
         speed = (
-            f"{count(rates.created_per_second)} files/s made, {count(rates.removed_per_second)}"
-            " removed"
+            f"{count(rates.created_per_second)} files/s created,"
+            f" {count(rates.removed_per_second)} files/s removed"
         )
         out.print(
             text(
-                f"measured with {plural(rates.files, 'new, small file')}: {speed}; cold or busy"
-                " disks are slower.",
+                f"Measured with {plural(rates.files, 'new, small file')}: {speed}. Disks with a"
+                " cold cache or other load are slower.",
                 "dim",
             )
         )

@@ -1,4 +1,4 @@
-"""The file section of an audit for people: how many, where, how small, whose."""
+"""The files section of an audit: how many there are, where, how small, and of which tables."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from gpcatalog.audit.files import Files
-from gpcatalog.capacity.limits import FILE_BUCKETS, FILE_BUCKETS_SOURCE, REMOVE_XFS, REMOVE_ZFS_LOW
+from gpcatalog.capacity.limits import FILE_BUCKETS, REMOVE_XFS, REMOVE_ZFS_LOW
 from gpcatalog.emit.terminal import table, text
 from gpcatalog.model.quantity import count, duration, plural, size
 
@@ -20,21 +20,21 @@ def _amount(value: int | None) -> str:
 
 
 def show_files(files: Files | None, out: Console) -> None:
-    """Print the section; nothing where there is nothing to tell."""
+    """Print the section; nothing where files were not counted."""
     if files is None or not files.files:
         return
     out.print()
     out.print(Text("Files", style="bold"))
     _amounts(files, out)
     out.print(
-        text("by part: " + ", ".join(f"{p.part} {count(p.files)}" for p in files.parts), "dim")
+        text("by kind: " + ", ".join(f"{p.part} {count(p.files)}" for p in files.parts), "dim")
     )
     if len(files.hosts) > 1:
         hosts = ", ".join(
             f"{h.host} {count(h.files + h.mirror_files)}"
             for h in sorted(files.hosts, key=lambda h: -h.files)[:5]
         )
-        out.print(text(f"by host, mirrors included: {hosts}", "dim"))
+        out.print(text(f"by host, with mirrors: {hosts}", "dim"))
     if files.buckets:
         _histogram(files, out)
     _tables(files, out)
@@ -42,15 +42,14 @@ def show_files(files: Files | None, out: Console) -> None:
         if t.kind != "missing":
             out.print(
                 text(
-                    f"without a row in pg_class, {t.kind}: {plural(t.files, 'file')},"
-                    f" {size(t.bytes)}",
+                    f"not in pg_class, {t.kind}: {plural(t.files, 'file')}, {size(t.bytes)}",
                     "dim",
                 )
             )
 
 
 def _amounts(files: Files, out: Console) -> None:
-    """How many files there are, how large and how small, and what was not seen of them."""
+    """How many files there are, how large and how small, and what was not counted."""
     where = (
         f"on {plural(len(files.instances), 'segment')}"
         if any(i.content >= 0 for i in files.instances)
@@ -60,44 +59,43 @@ def _amounts(files: Files, out: Console) -> None:
     if files.bytes is not None and files.average_bytes:
         line += f", {size(files.bytes)}, {size(files.average_bytes)} on average"
     if files.when_filled is not None and files.when_filled > files.files:
-        line += f"; {count(files.when_filled)} once every empty leaf has rows"
+        line += f"; {count(files.when_filled)} when every empty leaf has rows"
     out.print(text(line))
     if files.basis != "directory":
         out.print(
             text(
-                "counted from lists of segment files and the catalogs: forks, sizes and files"
-                " beyond 1 GB are not seen",
+                "Counted from segment file lists and catalogs, without forks, sizes and"
+                " additional files of relations larger than 1 GB.",
                 "dim",
             )
         )
     if files.empty is not None and files.small is not None:
         share = (
-            f"{files.empty / files.files:.0%} have zero size, {files.small / files.files:.0%} at"
-            " most 1 MB"
+            f"{files.empty / files.files:.0%} are empty, {files.small / files.files:.0%} have at most"
+            " 1 MB"
         )
         slow = (
-            f"; scans about {files.slowdown:.1f} × slower than with 128 MB (estimate,"
+            f"; scans are about {files.slowdown:.1f} × slower than with files of 128 MB (estimate,"
             f" {files.slowdown_source})"
             if files.slowdown
             else ""
         )
         out.print(text(share + slow))
-        out.print(text(f"indexes without an entry take {size(files.hollow_bytes or 0)}", "dim"))
+        out.print(text(f"indexes without entries take {size(files.hollow_bytes or 0)}", "dim"))
 
 
 def _histogram(files: Files, out: Console) -> None:
-    """Files by size, with the published shares."""
+    """Files by size."""
     by: Counter[str] = Counter()
     for b in files.buckets:
         by[b.label] += b.files
     rows = [
-        (b.label, count(by[b.label]), f"{by[b.label] / files.files:.1%}", f"{b.published:.1%}")
+        (b.label, count(by[b.label]), f"{by[b.label] / files.files:.1%}")
         for b in FILE_BUCKETS
         if by[b.label]
     ]
     out.print()
-    out.print(table("", ("File size", "files", "share", "a"), rows))
-    out.print(text(f"a: {FILE_BUCKETS_SOURCE}.", "dim"))
+    out.print(table("", ("File size", "files", "share"), rows))
 
 
 def _tables(files: Files, out: Console) -> None:
@@ -118,26 +116,27 @@ def _tables(files: Files, out: Console) -> None:
     out.print()
     if any(t.as_ao_row is not None for t in files.tables):
         heads: tuple[str, ...] = (
-            "Owns most files",
+            "Most files",
             "files",
             "filled",
-            "as aoco",
-            "as row",
-            "as heap",
+            "ao_column",
+            "ao_row",
+            "heap",
             "removable",
         )
         note = (
-            "filled: every empty leaf has rows; as …: all leaves filled by one writer in that"
-            " storage; removable: by aoco → row today."
+            "filled: files when every empty leaf has rows. ao_column, ao_row, heap: the same"
+            " with all leaves in that storage and one writer. removable: files that ao_row would"
+            " save today."
         )
     else:
-        heads, rows = ("Owns most files", "files", "filled"), [row[:3] for row in rows]
-        note = "filled: every empty leaf has rows."
+        heads, rows = ("Most files", "files", "filled"), [row[:3] for row in rows]
+        note = "filled: files when every empty leaf has rows."
     out.print(table("", heads, rows))
     first = files.tables[0]
     removal = (
-        f"removing the files of {first.schema}.{first.name}: {duration(first.removal_fastest)} to"
-        f" {duration(first.removal_slowest)} on its fullest segment, at {count(REMOVE_XFS.value)}"
-        f" to {count(REMOVE_ZFS_LOW.value)} files/s (published)"
+        f"Dropping {first.schema}.{first.name} would take {duration(first.removal_fastest)} to"
+        f" {duration(first.removal_slowest)} to remove its files ({count(REMOVE_XFS.value)} to"
+        f" {count(REMOVE_ZFS_LOW.value)} files/s, published)"
     )
     out.print(text(f"{note} {removal}.", "dim"))

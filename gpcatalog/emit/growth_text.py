@@ -1,14 +1,15 @@
-"""Growth for people: what grew, who, and when limits come."""
+"""Growth as text: what grew, which tables caused it, and when limits will be reached."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import timedelta
 
 from rich.console import Console
 
 from gpcatalog.emit.spark import spark
 from gpcatalog.emit.terminal import table, text
-from gpcatalog.growth.result import Forecast, Growth, Series
+from gpcatalog.growth.result import Forecast, Growth
 from gpcatalog.model.quantity import count, duration, plural, size
 from gpcatalog.model.timing import Curve
 
@@ -18,7 +19,7 @@ DAYS_SHOWN = 10
 
 
 def amount(value: float | None, unit: str) -> str:
-    """A number as its unit wants it.
+    """A number formatted by its unit.
 
     >>> amount(1536, "bytes"), amount(1500, "rows"), amount(None, "rows"), amount(0.25, "leaves")
     ('1.5 KB', '1,500', '?', '0.2')
@@ -37,30 +38,38 @@ def signed(value: float | None, unit: str) -> str:
     return f"{'+' if value >= 0 else '-'}{amount(abs(value), unit)}"
 
 
-def _band(s: Series) -> str:
-    if s.per_day_low is None or s.per_day_high is None:
-        return "too few"
-    if amount(s.per_day_low, s.unit) == amount(s.per_day_high, s.unit):
-        return "none"
-    return f"{signed(s.per_day_low, s.unit)} … {signed(s.per_day_high, s.unit)}"
+def changed_rates(growth: Growth) -> str:
+    """A sentence about series whose rate changed; empty where none did."""
+    since: dict[str, list[str]] = {}
+    for s in growth.series:
+        if s.since_day > 0:
+            day = growth.taken_at[0] + timedelta(days=s.since_day)
+            since.setdefault(f"{day:%Y-%m-%d}", []).append(s.what)
+    found = [f"since {day}: {', '.join(names)}" for day, names in sorted(since.items())]
+    return (
+        f"Rates that changed are computed from the time of the change: {'; '.join(found)}."
+        if found
+        else ""
+    )
 
 
 def when(f: Forecast) -> str:
     """When a limit will be reached, in words."""
     if f.state != "reached":
         words = {
-            "over": "over it now",
+            "over": "exceeded now",
             "far": "not within 20 years",
-            "too few points": f"too few points ({f.points} of 5)",
+            "too few points": f"not enough snapshots ({f.points} of 5)",
+            "too short a time": "snapshots span less than a day",
         }
         found = words.get(f.state, f.state)
-        return f"{found}, {f.earliest} at the earliest" if f.earliest is not None else found
-    end = str(f.latest) if f.latest is not None else "never at the band's slow end"
-    return f"{f.expected} ({f.earliest} … {end})"
+        return f"{found}, earliest {f.earliest}" if f.earliest is not None else found
+    end = f"to {f.latest}" if f.latest is not None else "or later, or never"
+    return f"{f.expected} ({f.earliest} {end})"
 
 
 def show(growth: Growth, out: Console) -> None:
-    """Print the whole of it; spark lines only where a person looks."""
+    """Print all sections; sparklines on a terminal only."""
     first, last = growth.taken_at[0], growth.taken_at[-1]
     out.print(
         text(
@@ -77,15 +86,15 @@ def show(growth: Growth, out: Console) -> None:
         )
     )
     for name, reason in growth.skipped[:5]:
-        out.print(text(f"left out: {name}: {reason}", "yellow"))
+        out.print(text(f"skipped {name}: {reason}", "yellow"))
     if len(growth.taken_at) < 2:
-        out.print(text("one snapshot has no growth: take another, a day later.", "yellow"))
+        out.print(text("There is one snapshot. Take another one tomorrow to see growth.", "yellow"))
         _operations(growth, out)
         return
     if growth.days < 1:
         out.print(
             text(
-                "the snapshots are less than a day apart: changes are reported without daily rates.",
+                "The snapshots span less than a day: changes are shown without daily rates.",
                 "yellow",
             )
         )
@@ -113,15 +122,17 @@ def _series(growth: Growth, out: Console) -> None:
         rows.append(row)
     heads = [
         "Growth",
-        "then",
-        "now",
-        *(("a day", "a week") if long else ("change",)),
+        "first",
+        "last",
+        *(("per day", "per week") if long else ("change",)),
         *(("",) if looked_at else ()),
     ]
     out.print()
     out.print(table("", heads, rows))
     if long:
-        out.print(text(f"rates are estimates: {growth.method}.", "dim"))
+        out.print(text(f"Rates are estimates ({growth.method}).", "dim"))
+        if note := changed_rates(growth):
+            out.print(text(note, "dim"))
 
 
 def _leaves(growth: Growth, out: Console) -> None:
@@ -129,7 +140,10 @@ def _leaves(growth: Growth, out: Console) -> None:
     exact = (
         ""
         if growth.leaves_compared == len(growth.taken_at) - 1
-        else " (partly from totals: what came and went unseen is not in it)"
+        else (
+            " (partly from totals: leaves that were created and dropped between two"
+            " snapshots are not included)"
+        )
     )
     out.print(
         text(
@@ -156,7 +170,7 @@ def _leaves(growth: Growth, out: Console) -> None:
     )
     out.print(
         text(
-            "rows: of pg_class and pg_attribute together, on each instance; files and bytes of all"
+            "Rows are of pg_class and pg_attribute on each instance. Files and bytes are of all"
             " segments.",
             "dim",
         )
@@ -166,7 +180,7 @@ def _leaves(growth: Growth, out: Console) -> None:
             (s.schema, s.name, count(s.added), count(s.dropped), signed(s.rows, "rows"))
             for s in growth.schemas[:5]
         ]
-        out.print(table("", ("by schema", "", "added", "dropped", "rows"), by_schema, left=2))
+        out.print(table("", ("By schema", "", "added", "dropped", "rows"), by_schema, left=2))
 
 
 def diverging_rows(growth: Growth) -> list[tuple[str, ...]]:
@@ -191,19 +205,24 @@ def _segments(growth: Growth, out: Console) -> None:
     if not growth.diverging:
         out.print(
             text(
-                "the segments' catalogs are alike: none is more than a quarter and 1 MB away from"
-                " the median.",
+                "The catalogs of all segments have about the same size: each is within 25 % or 1 MB"
+                " of the median.",
                 "dim",
             )
         )
         return
-    heads = ("Diverging segments", "seg", "bytes", "median", "of median", "shrank alone")
+    heads = (
+        "Segments of different size",
+        "seg",
+        "bytes",
+        "median",
+        "ratio",
+        ("vacuumed separately"),
+    )
     out.print(table("", heads, diverging_rows(growth)))
     if len(growth.diverging) > SEGMENTS_SHOWN:
         out.print(
-            text(
-                f"{count(len(growth.diverging) - SEGMENTS_SHOWN)} more are in --format json", "dim"
-            )
+            text(f"{count(len(growth.diverging) - SEGMENTS_SHOWN)} more: see --format json", "dim")
         )
 
 
@@ -236,15 +255,15 @@ def _churn(growth: Growth, out: Console) -> None:
             "inserted",
             "updated",
             "deleted",
-            "did not stay",
-            *(("a day",) if growth.days >= 1 else ()),
+            "removed",
+            *(("per day",) if growth.days >= 1 else ()),
         )
         out.print()
         out.print(table("", heads, rows))
         out.print(
             text(
-                "counted by the server's statistics: temporary tables, dropped tables and DDL that"
-                " was rolled back.",
+                "From the statistics of the server. Removed rows belong to temporary tables,"
+                " dropped tables and DDL that was rolled back.",
                 "dim",
             )
         )
@@ -267,14 +286,14 @@ def _operations(growth: Growth, out: Console) -> None:
         out.print(
             table(
                 "",
-                ("Relations by day (UTC)", "created", "of them leaves", "altered", "truncated"),
+                ("Relations by day (UTC)", "created", "leaves created", "altered", "truncated"),
                 rows,
             )
         )
         out.print(
             text(
-                "the last such act on each relation that still exists, as pg_stat_last_operation"
-                " keeps it.",
+                "From pg_stat_last_operation: the last operation of each kind on relations that still"
+                " exist.",
                 "dim",
             )
         )
@@ -289,7 +308,7 @@ def _operations(growth: Growth, out: Console) -> None:
             for o in growth.last_operations[:TABLES_SHOWN]
         ]
         out.print()
-        out.print(table("", ("Last DDL", "", "by", "when (UTC)"), last, left=3))
+        out.print(table("", ("Last DDL", "", "by", "time (UTC)"), last, left=3))
 
 
 def _forecasts(growth: Growth, out: Console) -> None:
@@ -313,28 +332,29 @@ def _forecasts(growth: Growth, out: Console) -> None:
 
 
 def curves(found: Sequence[Curve], out: Console) -> None:
-    """Slopes of this server beside the published one."""
-    rows = []
+    """Slopes of this server, on Greenplum with the published one."""
+    rows: list[tuple[str, ...]] = []
     for c in found:
-        own = (
-            f"{c.slope:.1f} ms"
-            if c.slope is not None
-            else f"too few points ({len({x for x, _ in c.points})} of 3)"
-        )
+        own = f"{c.slope:.1f} ms" if c.slope is not None else c.state
         band = (
             f"{c.slope_low:.1f} … {c.slope_high:.1f}"
             if c.slope_low is not None and c.slope_high is not None
             else ""
         )
-        rows.append((c.what, f"{c.points[-1][1]:.1f} ms", own, band, f"{c.published:.0f} ms"))
+        published = f"{c.published:.0f} ms" if c.published is not None else ""
+        rows.append((c.what, f"{c.points[-1][1]:.1f} ms", own, band, published))
     if rows:
+        more = ("published",) if any(c.published is not None for c in found) else ()
+        rows = [row if more else row[:-1] for row in rows]
         out.print()
         out.print(
-            table("", ("For every 10,000 leaves", "last", "this server", "band", "published"), rows)
+            table("", ("For every 10,000 leaves", "last", "this server", "band", *more), rows)
         )
-        out.print(
-            text(
-                f"{found[0].source}: one vendor's stand; a measurement of your own server wins.",
-                "dim",
+        if more:
+            out.print(
+                text(
+                    f"{found[0].source}, measured on one test cluster: prefer the slope of your own"
+                    " server.",
+                    "dim",
+                )
             )
-        )

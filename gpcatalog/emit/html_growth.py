@@ -1,36 +1,22 @@
-"""The page's part on growth: charts over a series of snapshots, and what changed between them."""
+"""The page's section on growth: charts over a series of snapshots, and tables of changes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
-from gpcatalog.capacity.limits import (
-    CATALOG_QUERY_SLOPE,
-    LEAVES_CEILING_AO_ROW,
-)
+from gpcatalog.capacity.limits import CATALOG_QUERY_SLOPE, LEAVES_CEILING_AO_ROW
 from gpcatalog.capacity.trend import METHOD
-from gpcatalog.emit.growth_text import amount, diverging_rows, signed, when
-from gpcatalog.emit.html_parts import Cell, figure, table
-from gpcatalog.emit.svg import Curve, Lines, lines
+from gpcatalog.emit.growth_text import amount, changed_rates, diverging_rows, signed, when
+from gpcatalog.emit.html_parts import Cell, figure, line_data, table
+from gpcatalog.emit.svg import Curve, Lines, lines, safe
 from gpcatalog.growth.points import Point
 from gpcatalog.growth.projection import project
 from gpcatalog.growth.result import Growth
 from gpcatalog.model.quantity import count, duration, plural, size
 
-# of the page that the list of tables may take; what is left out is summed up in its last row
-TABLES_BYTES = 200_000
-FINDINGS_SHOWN = 60
-LOCKS_SHOWN = 12
-SEGMENTS_SHOWN = 64
+CHANGED_SHOWN = 30  # tables
 _DAY = 86400.0
-
-
-# --- the verdict ----------------------------------------------------------------------------------
-
-
-def _day(moment: float) -> str:
-    return f"{datetime.fromtimestamp(moment, UTC):%Y-%m-%d}"
 
 
 def _clock(points: Sequence[Point]) -> tuple[float, ...]:
@@ -41,116 +27,110 @@ def _moment_text(points: Sequence[Point]) -> str:
     return "%Y-%m-%d" if (points[-1].taken_at - points[0].taken_at) > timedelta(days=2) else "%H:%M"
 
 
+def _instance_curves(points: Sequence[Point]) -> list[Curve]:
+    """Catalog bytes of the coordinator and each segment; of more than five segments: the largest,
+    the median and the smallest one.
+    """
+    segments = sorted({c for p in points for c in p.contents if c >= 0})
+
+    def curve(label: str, content: int, kind: str) -> Curve:
+        return Curve(
+            label,
+            [
+                (p.taken_at.timestamp(), float(p.bytes_of(content)))
+                for p in points
+                if content in p.contents
+            ],
+            kind,
+        )
+
+    found = [curve("coordinator" if segments else "server", -1, "a")]
+    if len(segments) <= 5:
+        return found + [curve(f"segment {c}", c, "bcdef"[n]) for n, c in enumerate(segments)]
+    of = [
+        (p.taken_at.timestamp(), sorted(float(p.bytes_of(c)) for c in p.contents if c >= 0))
+        for p in points
+    ]
+    for label, kind, pick in (
+        ("largest segment", "e", -1),
+        ("median segment", "c", None),
+        ("smallest segment", "f", 0),
+    ):
+        values = [(t, v[(len(v) - 1) // 2 if pick is None else pick]) for t, v in of if v]
+        found.append(Curve(label, values, kind))
+    return found
+
+
 def segments_chart(points: Sequence[Point]) -> str:
-    """Draw the bytes of pg_attribute on each segment over time."""
+    """Draw the catalog bytes of each instance over time."""
     if len(points) < 2:
         return ""
     form = _moment_text(points)
-    segments = sorted({c for p in points for c in p.contents if c >= 0})
-    entry = Curve(
-        "coordinator" if segments else "server",
-        [(p.taken_at.timestamp(), float(p.bytes_of(-1))) for p in points if -1 in p.contents],
-        "a",
+    curves = _instance_curves(points)
+    segments = len(curves) > 1
+    title = "Catalog size by instance over time" if segments else "Catalog size over time"
+    chart = Lines(
+        title=title,
+        curves=curves,
+        x_text=lambda x: f"{datetime.fromtimestamp(x, UTC):{form}}",
+        y_text=size,
+        base=1024,
     )
-    found = [entry]
-    if 0 < len(segments) <= 5:
-        found += [
-            Curve(
-                f"segment {c}",
-                [(p.taken_at.timestamp(), float(p.bytes_of(c))) for p in points if c in p.contents],
-                "bcdef"[n],
-            )
-            for n, c in enumerate(segments)
-        ]
-    elif segments:
-        of = [
-            (p.taken_at.timestamp(), sorted(float(p.bytes_of(c)) for c in p.contents if c >= 0))
-            for p in points
-        ]
-        for label, kind, pick in (
-            ("largest segment", "e", -1),
-            ("median segment", "c", None),
-            ("smallest segment", "f", 0),
-        ):
-            found.append(
-                Curve(
-                    label,
-                    [(t, v[(len(v) - 1) // 2 if pick is None else pick]) for t, v in of if v],
-                    kind,
-                )
-            )
-    return figure(
-        "Do all segments' catalogs grow alike?",
-        "catalog bytes of each instance over time; a line that falls alone was vacuumed alone.",
-        lines(
-            Lines(
-                title="catalog bytes of each instance over time",
-                curves=found,
-                x_text=lambda x: f"{datetime.fromtimestamp(x, UTC):{form}}",
-                y_text=size,
-                base=1024,
-            )
-        ),
-    )
+    text = "Bytes of all catalogs of each instance." if segments else "Bytes of all catalogs."
+    if segments:
+        text += " If only one line falls, only that instance was vacuumed."
+    return figure(title, text, lines(chart), line_data(chart, "snapshot (UTC)"))
 
 
 def latency_chart(growth: Growth) -> str:
-    """Draw the time of a catalog scan against leaves."""
+    """Draw the duration of a catalog scan against the number of leaves."""
     wanted = [c for c in growth.curves if c.what.startswith("catalog scan")]
-    if len({x for c in wanted for x, _ in c.points}) < 2:
+    xs = {x for c in wanted for x, _ in c.points}
+    if len(xs) < 2:
         return ""
-    found, says = [], []
-    widest = max(x for c in wanted for x, _ in c.points) or 10_000
+    low, high = min(xs), max(xs)
+    found, slopes = [], []
     for kind, c in zip("ac", wanted, strict=False):
         found.append(Curve(c.what, c.points, kind, dots=True))
         if c.slope is not None and c.base is not None:
-            ends = (min(x for x, _ in c.points), widest)
-            found.append(
-                Curve(
-                    f"own slope {c.slope:.1f} ms / 10,000",
-                    [(x, c.base + c.slope * x / 10_000) for x in ends],
-                    kind,
-                )
-            )
-            says.append(f"{c.slope:.1f} ms")
-    start = min(
-        (y for c in wanted for x, y in c.points if x == min(x for x, _ in c.points)), default=0.0
-    )
-    low = min(x for c in wanted for x, _ in c.points)
-    published = [(x, start + CATALOG_QUERY_SLOPE.value * (x - low) / 10_000) for x in (low, widest)]
-    if widest > low:
-        found.append(
-            Curve(
-                f"published: {CATALOG_QUERY_SLOPE.value:.0f} ms / 10,000",
-                published,
-                "b",
-                dashed=True,
-            )
-        )
+            line = [(x, c.base + c.slope * x / 10_000) for x in (low, high)]
+            found.append(Curve(f"this server: {c.slope:.1f} ms / 10,000", line, kind))
+            slopes.append(f"{c.slope:.1f} ms")
+    published = wanted[0].published
+    if published is not None:
+        start = min(y for c in wanted for x, y in c.points if x == low)
+        line = [(low, start), (high, start + published * (high - low) / 10_000)]
+        found.append(Curve(f"published: {published:.0f} ms / 10,000", line, "b", dashed=True))
     own = (
-        f"own slope {' and '.join(says)} for every 10,000 leaves"
-        if says
-        else "too few different numbers of leaves for a slope of its own"
+        f"Every 10,000 leaves add {' and '.join(slopes)} on this server."
+        if slopes
+        else f"Slope of this server: {wanted[0].state}."
     )
+    title = "Duration of a catalog scan by number of leaves"
+
+    def chart(digits: int) -> Lines:
+        return Lines(
+            title=title,
+            curves=found,
+            x_text=count,
+            y_text=lambda y: f"{y:.{digits}f} ms" if y < 10_000 else f"{y / 1000:.{digits}f} s",
+        )
+
     return figure(
-        "How long does one scan of the catalog take?",
-        f"median of each snapshot against leaves; {own}.",
-        lines(
-            Lines(
-                title="catalog scan against leaves",
-                curves=found,
-                x_text=count,
-                y_text=lambda y: f"{y:.0f} ms" if y < 10_000 else f"{y / 1000:.0f} s",
-            )
-        ),
-        f"{CATALOG_QUERY_SLOPE.source}; {CATALOG_QUERY_SLOPE.note}. One vendor's stand: your own"
-        " measurement wins.",
+        title,
+        f"Median of each snapshot. {own}",
+        lines(chart(0)),
+        line_data(chart(1), "leaves"),
+        f"Dashed line: {CATALOG_QUERY_SLOPE.source}; {CATALOG_QUERY_SLOPE.note}. Measured on one test cluster:"
+        " prefer the slope of your own server"
+        if published is not None
+        else "",
     )
 
 
 def forecast_chart(growth: Growth, points: Sequence[Point]) -> str:
-    """Draw partitions over time, carried on by the trend."""
-    series = next((s for s in growth.series if s.what.startswith("partitions")), None)
+    """Draw partitions over time, continued at the latest rate of growth."""
+    series = next((s for s in growth.series if s.what == "tables and leaf partitions"), None)
     if series is None or len(points) < 2:
         return ""
     known = [(t, v) for t, v in zip(_clock(points), series.values, strict=True) if v is not None]
@@ -158,15 +138,12 @@ def forecast_chart(growth: Growth, points: Sequence[Point]) -> str:
     band: list[tuple[float, float, float]] = []
     ahead = project(known)
     if ahead is not None:
-        found.append(Curve("by the line", [ahead.start, ahead.end], "b", dashed=True))
+        found.append(Curve("forecast", [ahead.start, ahead.end], "b", dashed=True))
         (last, start), (far, _) = ahead.start, ahead.end
         band = [(last, start, start), (far, ahead.low, ahead.high)]
-        says = f"as far ahead as the series goes back ({duration(far - last)})."
+        text = f"Tables and leaf partitions, and a forecast for the next {duration(far - last)}."
     else:
-        says = (
-            "too few points or too short a time for a band: five snapshots over more than a day are"
-            " needed."
-        )
+        text = "A forecast needs five snapshots over more than a day."
     limit = LEAVES_CEILING_AO_ROW
     top = max([v for _, v in known] + [h for _, _, h in band])
     near = (
@@ -175,20 +152,20 @@ def forecast_chart(growth: Growth, points: Sequence[Point]) -> str:
         else None
     )
     form = _moment_text(points)
+    chart = Lines(
+        title="Forecast of partitions",
+        curves=found,
+        x_text=lambda x: f"{datetime.fromtimestamp(x, UTC):{form}}",
+        y_text=count,
+        band=band,
+        limit=near,
+    )
     return figure(
-        "Where do the partitions go?",
-        says,
-        lines(
-            Lines(
-                title="partitions over time with a forecast",
-                curves=found,
-                x_text=lambda x: f"{datetime.fromtimestamp(x, UTC):{form}}",
-                y_text=count,
-                band=band,
-                limit=near,
-            )
-        ),
-        f"{METHOD}. An estimate." if band else "",
+        chart.title,
+        text,
+        lines(chart),
+        line_data(chart, "snapshot (UTC)"),
+        f"{METHOD}. An estimate" if band else "",
     )
 
 
@@ -196,15 +173,16 @@ def forecast_chart(growth: Growth, points: Sequence[Point]) -> str:
 
 
 def growth_section(growth: Growth) -> str:
-    """Write the tables of what grew, through which tables, and when limits are reached."""
+    """Tables of what changed between the snapshots and of when limits will be reached."""
     if len(growth.taken_at) < 2:
-        return "<h2>Growth</h2><p class=dim>One snapshot has no growth: take one a day.</p>"
+        return (
+            "<p>There is one snapshot. Take another one tomorrow to see growth:"
+            " <code>gpcatalog snapshot take</code>.</p>"
+        )
     out = [
-        (
-            f"<h2>Growth</h2><p>{plural(len(growth.taken_at), 'snapshot')} in"
-            f" {duration(growth.days * _DAY)}; leaves added {count(growth.leaves_added)}, dropped"
-            f" {count(growth.leaves_dropped)}.</p>"
-        ),
+        f"<p>{plural(len(growth.taken_at), 'snapshot')} in {duration(growth.days * _DAY)}:"
+        f" {plural(growth.leaves_added, 'leaf', 'leaves')} added,"
+        f" {count(growth.leaves_dropped)} dropped.</p>",
         _changes_table(growth),
     ]
     if growth.forecasts:
@@ -212,20 +190,20 @@ def growth_section(growth: Growth) -> str:
             ((f.what, f.limit_source), amount(f.now, f.unit), amount(f.limit, f.unit), when(f))
             for f in growth.forecasts
         ]
-        out.append(
-            "<h3>When limits are reached (estimate)</h3>"
-            + table(("limit of", "now", "limit", "reached"), reached)
-        )
+        title = "Limits that will be reached (estimate)"
+        heads: tuple[str, ...] = ("limit of", "now", "limit", "reached")
+        out.append(f"<h3>{title}</h3>" + table(heads, reached, label=title))
     if growth.diverging:
-        heads = ("catalog", "segment", "bytes", "median", "of median", "shrank alone")
-        out.append("<h3>Diverging segments</h3>" + table(heads, diverging_rows(growth)))
+        title = "Segments of different size"
+        heads = ("catalog", "segment", "bytes", "median", "ratio", "vacuumed separately (UTC)")
+        out.append(f"<h3>{title}</h3>" + table(heads, diverging_rows(growth), label=title))
     if growth.tables:
         out.append("<h3>Tables that changed most</h3>" + _changed_tables(growth))
     return "".join(out)
 
 
 def _changes_table(growth: Growth) -> str:
-    """What each series changed by; over a day or more, also by how much a day."""
+    """First and last value of each series; over a day or more, also the daily rate."""
     long = growth.days >= 1
     rows: list[tuple[Cell, ...]] = []
     for s in growth.series:
@@ -238,27 +216,27 @@ def _changes_table(growth: Growth) -> str:
         )
         if long:
             band = (
-                f"{signed(s.per_day_low, s.unit)} … {signed(s.per_day_high, s.unit)}"
+                f"{signed(s.per_day_low, s.unit)} to {signed(s.per_day_high, s.unit)}"
                 if s.per_day_low is not None
-                else "too few points"
+                else "not enough snapshots"
             )
             row += (signed(s.per_day, s.unit), band)
         rows.append(row)
-    return table(
-        ("", "then", "now", "change", *(("a day (estimate)", "band") if long else ())), rows
+    note = changed_rates(growth)
+    daily = ("per day (estimate)", "95 % band") if long else ()
+    heads = ("growth", "first", "last", "change", *daily)
+    return table(heads, rows, label="Growth between the first and the last snapshot") + (
+        f"<p class=dim>{safe(note)}</p>" if long and note else ""
     )
 
 
 def _changed_tables(growth: Growth) -> str:
     """The tables whose leaves, catalog rows and files changed most."""
     rows = [
-        (f"{t.schema}.{t.name}", t.state, count(t.leaves_now), count(t.added), count(t.dropped), signed(t.rows, "rows"),
-         signed(t.files, "files") if t.files is not None else "?", signed(t.bytes, "bytes") if t.bytes is not None else "?")
-        for t in growth.tables[:30]
+        (f"{t.schema}.{t.name}" + ("" if t.state == "there" else f" ({t.state})"), count(t.leaves_now), count(t.added),
+         count(t.dropped), signed(t.rows, "rows"), signed(t.files, "files") if t.files is not None else "?",
+         signed(t.bytes, "bytes") if t.bytes is not None else "?")
+        for t in growth.tables[:CHANGED_SHOWN]
     ]  # fmt: skip
-    return table(
-        ("table", "", "leaves", "added", "dropped", "catalog rows", "files", "bytes"),
-        rows,
-        name="changed",
-        left=2,
-    )
+    heads = ("table", "leaves", "added", "dropped", "catalog rows", "files", "bytes")
+    return table(heads, rows, label="Tables that changed most", name="changed")

@@ -1,10 +1,36 @@
-"""What the page's sections are made of: tables to sort and search, figures, plurals."""
+"""Building blocks of the HTML page: text with code, sections, tables, and charts with their data."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
-from gpcatalog.emit.svg import safe
+from gpcatalog.emit.svg import Lines, safe
+
+# numbers of columns with which a row has its head above its numbers on a phone
+STACKED = (4, 5, 6)
+FEW = 3  # columns up to which a table does not take the width of the page
+POINTS_SHOWN = 100  # rows of the data table of a line chart
+_CODE = re.compile(r"`([^`]+)`")
+
+
+class Prose(str):
+    """A sentence of the program in a table cell: `code` in backticks is shown as code."""
+
+    __slots__ = ()
+
+
+Cell = str | tuple[str, str]  # text, or text and a note below it
+
+
+@dataclass(frozen=True)
+class Data:
+    """The numbers of a chart as a table: column heads and rows of text. note: what is left out."""
+
+    heads: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    note: str = ""
 
 
 def short(text: str, letters: int) -> str:
@@ -12,66 +38,153 @@ def short(text: str, letters: int) -> str:
     return text if len(text) <= letters else text[: letters - 1] + "…"
 
 
-Cell = str | tuple[str, str]  # words, or words and a small line below them
+def prose(text: str) -> str:
+    """A sentence of the program as HTML: escaped, with `code` in backticks as a code element.
+
+    >>> prose("run `gpcatalog plan` & wait")
+    'run <code>gpcatalog plan</code> &amp; wait'
+    """
+    parts = _CODE.split(text.replace(" ×", "\u00a0×"))
+    return "".join(f"<code>{safe(p)}</code>" if n % 2 else safe(p) for n, p in enumerate(parts))
+
+
+def ended(text: str) -> str:
+    """The text with a full stop at its end.
+
+    >>> ended("set autovacuum = on"), ended("Done.")
+    ('set autovacuum = on.', 'Done.')
+    """
+    return text if text.endswith((".", "?", "!", "…")) else text + "."
+
+
+def _words(cell: str) -> str:
+    if isinstance(cell, Prose):
+        return prose(cell)
+    # a number stays on one line with its unit
+    return safe(cell if len(cell) > 14 else cell.replace(" ", "\u00a0"))
 
 
 def _cell(cell: Cell) -> str:
     if isinstance(cell, str):
-        return safe(
-            cell if len(cell) > 14 else cell.replace(" ", "\u00a0")
-        )  # a number stays with its unit
-    return safe(cell[0]) + (f"<small>{safe(cell[1])}</small>" if cell[1] else "")
+        return _words(cell)
+    return _words(cell[0]) + (f"<small>{prose(cell[1])}</small>" if cell[1] else "")
+
+
+def _row(cells: Sequence[Cell], left: int) -> str:
+    """The cells of a row; the first one is its head."""
+    first, *others = cells
+    return f"<th scope=row>{_cell(first)}" + "".join(
+        f"<td{' class=l' if n < left else ''}>{_cell(cell)}" for n, cell in enumerate(others, 1)
+    )
 
 
 def table(
     heads: Sequence[str],
     rows: Iterable[Sequence[Cell]],
     *,
+    label: str,
     name: str = "",
     left: int = 1,
     budget: int = 1 << 20,
     classes: Sequence[str] | None = None,
     foot: Sequence[str] = (),
 ) -> str:
-    """A table; cells are texts, escaped here.
+    """An HTML table in a box that scrolls sideways. Cells are text and escaped here.
 
-    The first `left` columns are words. name: sortable and searchable under this id.
+    Args:
+        label: what the table contains, for screen readers.
+        name: id of the table; a table with a name can be sorted and searched.
+        left: number of columns of words, aligned to the left; the others are numbers.
+        budget: bytes after which no further row is written.
+        classes: CSS class of each row.
+        foot: cells of the last row, for instance the sum of what is left out.
     """
-
-    def kind(n: int) -> str:
-        return " class=l" if 0 < n < left else ""
-
-    head = "".join(f"<th{kind(n)}>{safe(h)}" for n, h in enumerate(heads))
+    head = "".join(
+        f"<th scope=col{' class=l' if 0 < n < left else ''}>{safe(h)}" for n, h in enumerate(heads)
+    )
     body, used = [], 0
     for number, row in enumerate(rows):
         style = f" class={classes[number]}" if classes and classes[number] else ""
-        line = f"<tr{style}>" + "".join(f"<td{kind(n)}>{_cell(cell)}" for n, cell in enumerate(row))
+        line = f"<tr{style}>{_row(row, left)}"
         used += len(line.encode())
         if used > budget:
             break
         body.append(line)
-    tail = (
-        "<tfoot><tr>"
-        + "".join(f"<td{kind(n)}>{safe(cell)}" for n, cell in enumerate(foot))
-        + "</tfoot>"
-        if foot
-        else ""
-    )
-    search = (
-        f'<input type=search data-for="{name}" placeholder="Search…" aria-label="Search" hidden>'
+    tail = f"<tfoot><tr>{_row(foot, left)}</tfoot>" if foot else ""
+    attributes = f' id="{name}"' if name else ""
+    kinds = ["sortable"] * bool(name) + ["stack"] * (len(heads) in STACKED)
+    kinds += ["few"] * (len(heads) <= FEW)
+    if kinds:
+        attributes += f' class="{" ".join(kinds)}" style="--n:{3 if len(heads) in (4, 6) else 4}"'
+    tools = (
+        f'<div class=tools data-for="{name}" hidden><label>Search'
+        f' <input type=search autocomplete=off aria-controls="{name}"></label>'
+        " <span role=status></span></div>"
         if name
         else ""
     )
-    sortable = f' class=sortable id="{name}"' if name else ""
     return (
-        f"{search}<div"
-        f" class=wide><table{sortable}><thead><tr>{head}</thead><tbody>{''.join(body)}</tbody>{tail}</table></div>"
+        f'{tools}<div class=wide role=region tabindex=0 aria-label="{safe(label)}">'
+        f'<table{attributes} aria-label="{safe(label)}"><thead><tr>{head}</thead>'
+        f"<tbody>{''.join(body)}</tbody>{tail}</table></div>"
     )
 
 
-def figure(title: str, says: str, chart: str, source: str = "") -> str:
-    """A chart with the question it answers and what it shows; nothing where there is no chart."""
+def figure(title: str, text: str, chart: str, data: Data, source: str = "") -> str:
+    """A chart with its title, a sentence on what it shows, and its numbers in a table that opens
+    on demand; empty where there is no chart.
+    """
     if not chart:
         return ""
-    below = f'<p class="source">{safe(source)}</p>' if source else ""
-    return f"<figure><h3>{safe(title)}</h3><p>{safe(says)}</p>{chart}{below}</figure>"
+    below = f'<p class="source">{prose(ended(source))}</p>' if source else ""
+    note = f"<p class=source>{safe(data.note)}</p>" if data.note else ""
+    numbers = (
+        "<details><summary>Numbers of this chart</summary>"
+        f"{table(data.heads, data.rows, label=title)}{note}</details>"
+    )
+    return (
+        f"<figure><figcaption><h3>{safe(title)}</h3><p>{safe(text)}</p></figcaption>"
+        f"{chart}{below}{numbers}</figure>"
+    )
+
+
+def line_data(chart: Lines, x_head: str) -> Data:
+    """The points of a line chart: one row for each x value, one column for each curve."""
+    values: list[dict[float, str]] = []
+    for curve in chart.curves:
+        of: dict[float, str] = {}
+        for x, y in curve.points:
+            text = chart.y_text(y)
+            of[x] = f"{of[x]}, {text}" if x in of else text
+        values.append(of)
+    found = sorted({x for of in values for x in of})
+    step = -(-len(found) // POINTS_SHOWN) or 1
+    shown = sorted({*found[::-1][::step]})
+    rows = [(chart.x_text(x), *(of.get(x, "") for of in values)) for x in shown]
+    for x, low, high in chart.band[1:]:
+        rows.append(
+            (f"{chart.x_text(x)}: 95 % band", f"{chart.y_text(low)} to {chart.y_text(high)}")
+        )
+    rows = [(*row, *[""] * (len(values) + 1 - len(row))) for row in rows]
+    if chart.limit:
+        rows.append((f"limit: {chart.limit[1]}", *[chart.y_text(chart.limit[0])] * len(values)))
+    note = f"{len(shown)} of {len(found)} points." if len(shown) < len(found) else ""
+    return Data((x_head, *(c.label for c in chart.curves)), rows, note)
+
+
+@dataclass(frozen=True)
+class Section:
+    """A section of the page: its anchor, its heading in the table of contents, and its HTML."""
+
+    anchor: str
+    title: str
+    body: str
+
+    def html(self) -> str:
+        """The section with its heading; empty where it has no contents."""
+        if not self.body:
+            return ""
+        return (
+            f'<section id="{self.anchor}" aria-labelledby="{self.anchor}-h">'
+            f'<h2 id="{self.anchor}-h">{safe(self.title)}</h2>{self.body}</section>'
+        )

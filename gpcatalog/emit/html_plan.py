@@ -1,13 +1,11 @@
-"""The page's section on what a plan would change: before and after, what rewriting buys, table by
-table.
-"""
+"""The page's section on the plan: totals before and after, effect of the bytes rewritten, tables."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from gpcatalog.emit.html_parts import Cell, figure, table
+from gpcatalog.emit.html_parts import Cell, Data, ended, figure, line_data, prose, table
 from gpcatalog.emit.svg import Bar, Curve, Lines, bars, legend, lines, safe
 from gpcatalog.model.quantity import change, count, duration, plural, size
 from gpcatalog.planner.plan import CurvePoint, Plan, TablePlan, changed
@@ -20,7 +18,7 @@ DRAWN = 12  # tables with a bar of their own
 class Outlook:
     """A plan for the page, or why there is none.
 
-    tables: without steps; left: leaves by the reason why they stay as they are.
+    tables: without steps; left: leaves that do not change, by reason.
     """
 
     plan: Plan | None = None
@@ -31,23 +29,24 @@ class Outlook:
 
 def _totals(plan: Plan) -> str:
     b, a = plan.before, plan.after
-    each = " a segment" if plan.source.segments else ""
+    each = " per segment" if plan.source.segments else ""
+    everywhere = ", all instances" if plan.source.segments else ""
     rows: list[tuple[Cell, ...]] = [
         ("leaf partitions", count(b.leaves), count(a.leaves), change(b.leaves, a.leaves)),
         (
-            ("catalog rows" + each, "by the cost model"),
+            ("catalog rows" + each, "cost model"),
             count(b.rows),
             count(a.rows),
             change(b.rows, a.rows),
         ),
         (
-            ("catalog bytes", "all instances, estimate"),
+            ("catalog bytes" + everywhere, "estimate"),
             size(b.catalog_bytes),
             size(a.catalog_bytes),
             change(b.catalog_bytes, a.catalog_bytes),
         ),
         (
-            ("files" + each, "by the cost model"),
+            ("files" + each, "cost model"),
             count(b.files),
             count(a.files),
             change(b.files, a.files),
@@ -56,22 +55,25 @@ def _totals(plan: Plan) -> str:
     if b.average_file is not None and a.average_file is not None:
         rows.append(
             (
-                ("average file", "estimate"),
+                ("average file size", "table data; estimate"),
                 size(b.average_file),
                 size(a.average_file),
                 change(b.average_file, a.average_file),
             )
         )
     was, will = b.catalog_query_ms, a.catalog_query_ms
-    rows.append(
-        (
-            ("a catalog query", "published slope"),
-            duration(was / 1000),
-            duration(will / 1000),
-            change(was, will),
+    if was is not None and will is not None:
+        rows.append(
+            (
+                ("catalog query", "published slope"),
+                duration(was / 1000),
+                duration(will / 1000),
+                change(was, will),
+            )
         )
+    return table(
+        ("total", "now", "after", "change"), rows, label="Totals before and after the plan"
     )
-    return table(("", "now", "after", "change"), rows)
 
 
 def _curve(points: Sequence[CurvePoint], plan: Plan) -> str:
@@ -89,10 +91,6 @@ def _curve(points: Sequence[CurvePoint], plan: Plan) -> str:
     ]
     if not found or len({x for c in found for x, _ in c.points}) < 2:
         return ""
-    says = (
-        "share of leaves, catalog rows and files left, against bytes rewritten on all segments; the"
-        " drops cost nothing."
-    )
     if chosen is not None:
         at = [
             (float(chosen.rewrite), y)
@@ -102,46 +100,61 @@ def _curve(points: Sequence[CurvePoint], plan: Plan) -> str:
             )
         ]
         found.append(Curve("this plan", at, "b", dots=True))
+    chart = Lines(
+        title="Leaves, catalog rows and files by bytes rewritten",
+        curves=found,
+        x_text=size,
+        y_text=lambda y: f"{y:.0%}",
+    )
     return figure(
-        "What does rewriting buy?",
-        says,
-        lines(
-            Lines(
-                title="leaves, catalog rows and files left against bytes rewritten",
-                curves=found,
-                x_text=size,
-                y_text=lambda y: f"{y:.0%}",
-            )
-        ),
-        "estimate: cost model, sizes " + plan.source.sizes,
+        chart.title,
+        "Share that remains after the plan, by bytes rewritten"
+        + (" on all segments." if plan.source.segments else ".")
+        + " Dropping empty leaves rewrites nothing.",
+        lines(chart),
+        line_data(chart, "rewritten"),
+        f"Estimate: cost model; sizes: {plan.source.sizes}",
     )
 
 
 def _largest(found: Sequence[TablePlan]) -> str:
-    rows = [
-        Bar(
-            f"{t.schema}.{t.table}",
-            ((t.leaves_after, "a"), (t.leaves - t.leaves_after, "b")),
-            f"{count(t.leaves)} → {count(t.leaves_after)}",
-        )
-        for t in found[:DRAWN]
-        if t.leaves > t.leaves_after
-    ]
-    chart = bars("leaves of the tables that lose most", rows, label_letters=18)
+    drawn = [t for t in found[:DRAWN] if t.leaves > t.leaves_after]
+    title = "Tables that lose most leaves"
+    chart = bars(
+        title,
+        [
+            Bar(
+                f"{t.schema}.{t.table}",
+                ((t.leaves_after, "a"), (t.leaves - t.leaves_after, "b")),
+                f"{count(t.leaves)} → {count(t.leaves_after)}",
+            )
+            for t in drawn
+        ],
+        label_letters=18,
+    )
     return figure(
-        "Which tables lose most leaves?",
-        "leaves that stay and leaves that go.",
-        chart and chart + legend([("stay", "a"), ("go", "b")]),
+        title,
+        "Leaves that remain, and leaves that are merged or dropped.",
+        chart and chart + legend([("remain", "a"), ("merged or dropped", "b")]),
+        Data(
+            ("table", "leaves now", "leaves after"),
+            [(f"{t.schema}.{t.table}", count(t.leaves), count(t.leaves_after)) for t in drawn],
+        ),
     )
 
 
-def _steps(t: TablePlan) -> str:
+def _actions(merges: int, converted: int, dropped: int) -> str:
+    """Numbers of merges, conversions and drops in words; empty where there are none."""
     parts = [
-        plural(t.merges, "merge") if t.merges else "",
-        plural(t.converted, "leaf", "leaves") + " converted" if t.converted else "",
-        plural(t.dropped, "empty leaf", "empty leaves") + " dropped" if t.dropped else "",
+        plural(merges, "merge") if merges else "",
+        plural(converted, "leaf", "leaves") + " converted" if converted else "",
+        plural(dropped, "empty leaf", "empty leaves") + " dropped" if dropped else "",
     ]
-    return ", ".join(words for words in parts if words) or "rebuilt"
+    return ", ".join(words for words in parts if words)
+
+
+def _steps(t: TablePlan) -> str:
+    return _actions(t.merges, t.converted, t.dropped) or "rebuilt"
 
 
 def _tables(found: Sequence[TablePlan], each: str) -> str:
@@ -174,7 +187,7 @@ def _tables(found: Sequence[TablePlan], each: str) -> str:
     foot: tuple[str, ...] = ()
     if rest:
         foot = (
-            plural(len(rest), "table") + " more together",
+            f"{plural(len(rest), 'more table')} together",
             *(
                 count(sum(getattr(t, of) for t in rest))
                 for of in ("leaves", "leaves_after", "rows", "rows_after", "files", "files_after")
@@ -185,57 +198,69 @@ def _tables(found: Sequence[TablePlan], each: str) -> str:
     heads = (
         "table",
         "leaves",
-        "after",
+        "leaves after",
         f"catalog rows{each}",
-        "after",
+        "rows after",
         f"files{each}",
-        "after",
+        "files after",
         "rewritten",
         "time (estimate)",
     )
-    return table(heads, rows, name="planned", foot=foot)
+    return table(heads, rows, label="Tables before and after the plan", name="planned", foot=foot)
+
+
+def _summary(found: Outlook, plan: Plan, changed_tables: int) -> str:
+    """What the plan does and costs, in one sentence."""
+    e = plan.effort
+    did = _actions(e.merges, e.converted, e.dropped)
+    if not did and not changed_tables:
+        return "Nothing to do: the plan changes no table."
+    more = (
+        f" Queries read {size(e.scan_bytes_per_day)} more per day (estimate)."
+        if e.scan_bytes_per_day
+        else ""
+    )
+    return (
+        f"The plan changes {count(changed_tables)} of"
+        f" {plural(len(found.tables), 'partitioned table')}: {did or 'rebuilt'}."
+        f" It rewrites {size(e.rewrite)} in about {duration(e.seconds)} (estimate).{more}"
+    )
 
 
 def section(found: Outlook) -> str:
-    """The section as HTML; one sentence where there is no plan."""
+    """The section of the page; empty without a plan and without a reason."""
     plan = found.plan
     if plan is None:
-        return (
-            f"<h2>Plan</h2><p class=dim>No plan: {safe(found.reason)}</p>" if found.reason else ""
-        )
-    e = plan.effort
+        return f"<p>No plan: {prose(ended(found.reason))}</p>" if found.reason else ""
     some = changed(found.tables)
-    each = ", a segment" if plan.source.segments else ""
-    did = [
-        plural(e.merges, "merge") if e.merges else "",
-        plural(e.converted, "leaf", "leaves") + " stored otherwise" if e.converted else "",
-        plural(e.dropped, "empty leaf", "empty leaves") + " dropped" if e.dropped else "",
-    ]
-    said = ", ".join(words for words in did if words) or "nothing to do"
-    price = (
-        f"{said}; {size(e.rewrite)} rewritten in about {duration(e.seconds)} (estimate); queries"
-        f" read {size(e.scan_bytes_per_day)} a day more (estimate). {count(len(some))} of"
-        f" {plural(len(found.tables), 'partitioned table')} change."
-    )
     out = [
-        "<h2>Plan</h2>",
-        (
-            "<p>What merging, storing otherwise and dropping would change, by the weights of the"
-            " policy alone. Nothing was changed: <code>gpcatalog plan</code> plans under your"
-            " limits and explains each table, <code>gpcatalog migrate</code> writes the SQL.</p>"
-        ),
-        f"<p><b>{safe(price)}</b></p>",
-        *(f"<p class=dim>{safe(note)}</p>" for note in plan.notes),
-        _totals(plan),
-        f"<div class=charts>{_curve(plan.curve, plan)}{_largest(some)}</div>",
+        f"<p><b>{safe(_summary(found, plan, len(some)))}</b></p>",
+        "<p>The plan is a proposal without a budget. Nothing was changed."
+        " <code>gpcatalog plan</code> plans within your limits and explains each table."
+        " <code>gpcatalog migrate</code> writes the SQL.</p>",
     ]
     if some:
-        out.append(f"<h3>Before and after, table by table</h3>{_tables(some, each)}")
+        out += [
+            *(f"<p class=dim>{prose(ended(note))}</p>" for note in plan.notes),
+            _totals(plan),
+        ]
+        charts = _curve(plan.curve, plan) + _largest(some)
+        if charts:
+            out.append(f"<div class=charts>{charts}</div>")
+        each = ", per segment" if plan.source.segments else ""
+        out.append(f"<h3>Tables before and after the plan</h3>{_tables(some, each)}")
     if found.left:
         ordered = sorted(found.left.items(), key=lambda pair: (-pair[1], pair[0]))
+        title = "Leaves that the plan does not change"
         out.append(
-            "<h3>Left alone</h3>"
-            + table(("why", "leaves"), [(why, count(n)) for why, n in ordered], budget=6_000)
+            f"<h3>{title}</h3>"
+            + table(
+                ("reason", "leaves"),
+                [(why, count(n)) for why, n in ordered],
+                label=title,
+                budget=6_000,
+            )
         )
-    out.append(f'<p class="source">{safe("; ".join(plan.basis))}</p>')
+    basis = "".join(f"<li>{prose(line)}" for line in plan.basis)
+    out.append(f"<details><summary>Basis of the estimates</summary><ul>{basis}</ul></details>")
     return "".join(out)

@@ -6,15 +6,15 @@ from rich.console import Console
 
 from gpcatalog.emit.terminal import table, text
 from gpcatalog.latency.result import Latency
-from gpcatalog.model.quantity import count, duration, size
+from gpcatalog.model.quantity import count, duration, plural, size
 from gpcatalog.model.timing import Timing
 
 _TITLES = {
     "connect": "connect, first answer",
-    "scan": "catalog scan, entry instance",
+    "scan": "catalog scan",
     "scan dispatched": "catalog scan, all segments",
     "describe": r"\d without a name",
-    "plan": "plan, fresh session:",
+    "plan": "plan, new session:",
     "plan again": "plan again:",
     "relation cache": "relation cache:",
 }
@@ -42,13 +42,15 @@ def show(latency: Latency, out: Console) -> None:
     )
     out.print(
         text(
-            f"{latency.taken_at:%Y-%m-%d %H:%M} UTC, {count(latency.partitions)} partitions (leaves"
-            " and plain tables)"
+            f"{latency.taken_at:%Y-%m-%d %H:%M} UTC, "
+            f" {plural(latency.partitions, 'table or leaf partition', 'tables and leaf partitions')}"
         )
     )
     rows = []
     for t in latency.timings:
         title = _TITLES.get(t.what)
+        if t.what == "scan" and any(other.what == "scan dispatched" for other in latency.timings):
+            title = f"{title}, coordinator"
         if title and t.min_ms is not None:
             rows.append(
                 _row(
@@ -62,9 +64,10 @@ def show(latency: Latency, out: Console) -> None:
     active = [_row(f"{t.what} {t.subject}", t) for t in latency.timings if t.what in _ACTIVE]
     if active:
         out.print()
-        out.print(table("", ("Active, rolled back", *heads), active))
+        out.print(table("", ("Active DDL, rolled back", *heads), active))
     if any(t.n < 20 for t in latency.timings if t.min_ms is not None):
-        out.print(text("with fewer than 20 measurements p95 is the slowest.", "dim"))
+        out.print(text("With fewer than 20 measurements, p95 is the maximum.", "dim"))
+    _startups(latency, out)
     _left(latency, out)
     _statements(latency, out)
     _log(latency, out)
@@ -72,6 +75,47 @@ def show(latency: Latency, out: Console) -> None:
     _locks(latency, out)
     for probe, reason in latency.not_read:
         out.print(text(f"not read: {probe}: {reason}", "yellow"))
+
+
+STARTUPS_SHOWN = 5
+
+
+def _startups(latency: Latency, out: Console) -> None:
+    """Session starts without pg_internal.init, the slowest first."""
+    if not latency.startups:
+        return
+    segments = any(s.content >= 0 for s in latency.startups)
+    rows = [
+        (
+            ("coordinator" if s.content == -1 else f"segment {s.content}")
+            if segments
+            else "server",
+            count(s.pages_read),
+            count(s.pages),
+            _ms(s.scan_ms),
+            _ms(s.start_ms),
+        )
+        for s in latency.startups[:STARTUPS_SHOWN]
+    ]
+    heads = (
+        "Session start",
+        "pages read",
+        "of pg_attribute",
+        "scan of all",
+        "start longer by, at most",
+    )
+    out.print()
+    out.print(table("", heads, rows))
+    rest = len(latency.startups) - STARTUPS_SHOWN
+    out.print(
+        text(
+            "A session start reads these pages if it finds no valid pg_internal.init. The last"
+            " column is an upper bound: a query does more with each row."
+            + (" Segments: the slowest one." if segments else "")
+            + (f" {plural(rest, 'faster instance')} not shown." if rest > 0 else ""),
+            "dim",
+        )
+    )
 
 
 def _left(latency: Latency, out: Console) -> None:
@@ -104,12 +148,12 @@ def _left(latency: Latency, out: Console) -> None:
     if latency.stopped:
         out.print(
             text(
-                f"ended early: {latency.stopped}; what the round that was cut off left is not"
-                " in it",
+                f"ended early: {latency.stopped}; dead rows of the interrupted round are not"
+                " included",
                 "yellow",
             )
         )
-    out.print(text("VACUUM of the catalogs makes their room usable again.", "dim"))
+    out.print(text("VACUUM of the catalogs makes their space reusable.", "dim"))
 
 
 def _statements(latency: Latency, out: Console) -> None:
@@ -140,17 +184,17 @@ def _log(latency: Latency, out: Console) -> None:
     span = (
         f"the last {latency.log_hours:g} h"
         if latency.log_hours is not None
-        else "when the snapshot was taken"
+        else "at the time of the snapshot"
     )
     out.print()
     if rows:
         out.print(table("", (f"Server log, {span}", "logged", "least", "median", "p95"), rows))
     elif not any(probe == "server_log" for probe, _ in latency.not_read):
-        out.print(text(f"the server's log tells of no DDL of this database in {span}"))
+        out.print(text(f"the server log has no DDL of this database in {span}"))
     if latency.log_settings:
         out.print(
             text(
-                "coordinator's log, of this database; durations where it holds them:"
+                "Log of the coordinator, this database only. Durations depend on:"
                 f" {latency.log_settings}.",
                 "dim",
             )
@@ -185,11 +229,19 @@ def _locks(latency: Latency, out: Console) -> None:
     out.print()
     have = count(slots.slots) if slots.slots is not None else "?"
     out.print(
-        table("", (f"Locks of {have} slots, entry instance", "needs", "share"), rows, styles=styles)
+        table(
+            "",
+            (f"Locks, of {have} slots on the coordinator or server", "needs", "share"),
+            rows,
+            styles=styles,
+        )
     )
     out.print(
         text(
-            f"slots: {slots.source}, shared by all sessions; needs are derived by the cost model.",
+            (
+                f"Slots: {slots.source}, shared by all sessions. The locks of statements come"
+                " from the cost model."
+            ),
             "dim",
         )
     )

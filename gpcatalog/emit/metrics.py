@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from gpcatalog.audit.report import Report
+from gpcatalog.audit.report import Age, Report
 from gpcatalog.model.finding import Severity
 from gpcatalog.model.names import printable
-from gpcatalog.model.timing import Timing
+from gpcatalog.model.timing import LOCK_MANAGER_WAITS, Timing
 
 CATALOGS = (
     12  # catalogs with series of their own on each instance; the others are summed up as "other"
@@ -62,12 +62,12 @@ class _Family:
 def _catalogs(report: Report, database: str) -> list[_Family]:
     sizes = _Family(
         "gpcatalog_catalog_bytes",
-        "Bytes of a catalog with its TOAST and indexes on one instance.",
+        "Bytes of a catalog with its TOAST table and indexes on one instance.",
         "bytes",
     )
     reclaimable = _Family(
         "gpcatalog_catalog_reclaimable_bytes",
-        "Of those, what VACUUM FULL and REINDEX would free (estimate).",
+        "Bytes of a catalog that VACUUM FULL and REINDEX would free (estimate).",
         "bytes",
     )
     rows = _Family("gpcatalog_catalog_rows", "Live rows of a catalog on one instance.")
@@ -101,12 +101,14 @@ def _census(report: Report, database: str) -> list[_Family]:
             empty.add(c.empty, database=database, storage=c.storage)
         elif c.kind == "table":
             tables.add(c.relations, database=database, storage=c.storage)
-    partitioned = _Family("gpcatalog_partitioned_tables", "Partitioned tables.")
+    partitioned = _Family("gpcatalog_partitioned_tables", "Number of partitioned tables.")
     partitioned.add(census.partitioned_tables if census else None, database=database)
-    widest = _Family("gpcatalog_widest_table_leaves", "Leaves of the table that has most.")
+    widest = _Family(
+        "gpcatalog_widest_table_leaves", ("Leaf partitions of the table with the most leaves.")
+    )
     widest.add(census.leaves_per_table_max if census else None, database=database)
     temporary = _Family(
-        "gpcatalog_temporary_relations", "Temporary relations on the entry instance."
+        "gpcatalog_temporary_relations", "Temporary relations on the coordinator or server."
     )
     temporary.add(report.temporary_relations, database=database)
     bytes_ = _Family("gpcatalog_database_bytes", "Bytes of the database on all primaries.", "bytes")
@@ -130,20 +132,26 @@ def _files(report: Report, database: str) -> list[_Family]:
     buckets = _Family("gpcatalog_files_by_size", "Files by size and storage.")
     for b in seen.buckets:
         buckets.add(b.files, database=database, size=b.label, storage=b.storage)
-    total = _Family("gpcatalog_files_bytes", "Bytes of those files.", "bytes")
+    total = _Family("gpcatalog_files_bytes", "Bytes of the files by size and storage.", "bytes")
     total.add(seen.bytes, database=database)
     filled = _Family(
-        "gpcatalog_files_when_filled", "Files once every empty leaf has rows (derived)."
+        "gpcatalog_files_when_filled", "Files when every empty leaf has rows (derived)."
     )
     filled.add(seen.when_filled, database=database)
     removable = _Family(
         "gpcatalog_files_removable",
-        "Files that storing column-oriented leaves by row would remove (derived).",
+        (
+            "Files that a conversion of column-oriented leaves to row orientation would remove"
+            " (derived)."
+        ),
     )
     removable.add(seen.removable, database=database)
     hosts = _Family(
         "gpcatalog_host_files",
-        "Files of this database on one host, mirrors counted as their primaries.",
+        (
+            "Files of this database on one host; a mirror is assumed to have as many files as"
+            " its primary."
+        ),
     )
     for h in seen.hosts:
         hosts.add(h.files + h.mirror_files, database=database, host=h.host)
@@ -153,7 +161,7 @@ def _files(report: Report, database: str) -> list[_Family]:
 def _judged(report: Report, database: str) -> list[_Family]:
     limits = _Family(
         "gpcatalog_limit_ratio",
-        "Where the database stands against a limit; 1 is the limit.",
+        "Current value divided by the limit; 1 is the limit.",
         "ratio",
     )
     for v in report.verdicts:
@@ -165,29 +173,62 @@ def _judged(report: Report, database: str) -> list[_Family]:
             database=database,
             severity=severity.word,
         )
-    probes = _Family("gpcatalog_probes", "Probes of the snapshot by what became of them.")
+    probes = _Family("gpcatalog_probes", "Probes of the snapshot by status.")
     for status in sorted({"read", *(c.status for c in report.coverage)}):
         probes.add(
             sum(1 for c in report.coverage if c.status == status), database=database, status=status
         )
     held = _Family(
         "gpcatalog_horizon_transactions",
-        "Transactions begun since the oldest thing that keeps dead rows alive.",
+        (
+            "Age in transactions of the oldest session, prepared transaction or slot that"
+            " prevents VACUUM from removing dead rows."
+        ),
     )
     held.add(
         max((h.xid_age for h in report.holders if h.xid_age is not None), default=0),
         database=database,
     )
-    return [limits, findings, probes, held]
+    return [limits, findings, probes, held, *_instances_state(report, database)]
+
+
+def _instances_state(report: Report, database: str) -> list[_Family]:
+    """Series of each instance: bytes that a session start reads, and ages of transactions."""
+    starts = _Family(
+        "gpcatalog_session_start_bytes",
+        "Bytes of pg_attribute that a session start reads without pg_internal.init.",
+        "bytes",
+    )
+    for s in report.session_starts or ():
+        starts.add(s.bytes, database=database, content=str(s.content))
+    transactions = _Family(
+        "gpcatalog_oldest_transaction_age",
+        "Transactions since the oldest one that any database of an instance may contain.",
+    )
+    multixacts = _Family(
+        "gpcatalog_oldest_multixact_age",
+        "Multixacts since the oldest one that any database of an instance may contain.",
+    )
+    of: dict[int, list[Age]] = {}
+    for a in report.ages or ():
+        if a.kind == "database":
+            of.setdefault(a.content, []).append(a)
+    for content, ages in sorted(of.items()):
+        where = {"database": database, "content": str(content)}
+        transactions.add(max(a.xid_age for a in ages), **where)
+        known = [a.multixact_age for a in ages if a.multixact_age is not None]
+        multixacts.add(max(known, default=None), **where)
+    return [starts, transactions, multixacts]
 
 
 def _top(report: Report, database: str, top: int) -> list[_Family]:
     leaves = _Family(
-        "gpcatalog_table_leaves", f"Leaves of the {top} tables that own most catalog rows."
+        "gpcatalog_table_leaves",
+        (f"Leaf partitions of the {top} tables with the most catalog rows."),
     )
     rows = _Family(
         "gpcatalog_table_catalog_rows",
-        f"Rows in pg_class and pg_attribute of the {top} tables that own most.",
+        f"Rows in pg_class and pg_attribute of the {top} tables with the most catalog rows.",
     )
     for t in report.tables[:top]:
         leaves.add(t.leaves, database=database, schema=t.schema, table=t.name)
@@ -198,13 +239,14 @@ def _top(report: Report, database: str, top: int) -> list[_Family]:
 def _timings(timings: Sequence[Timing], database: str) -> list[_Family]:
     seconds = _Family(
         "gpcatalog_latency_seconds",
-        "Least, median and 95th percentile of what was timed.",
+        "Minimum, median and 95th percentile of the measured durations.",
         "seconds",
     )
-    ddl = _Family("gpcatalog_ddl_sessions", "Sessions that run DDL or wait with it.")
+    waits = _Family("gpcatalog_lock_manager_waits", "Sessions that wait for the shared lock table.")
+    ddl = _Family("gpcatalog_ddl_sessions", "Sessions that run DDL or wait for a lock with DDL.")
     written = _Family(
         "gpcatalog_catalog_rows_written",
-        "Rows written to a catalog of one instance, as its statistics count.",
+        "Rows written to a catalog of one instance according to its statistics.",
         kind="counter",
     )
     for t in timings:
@@ -213,13 +255,15 @@ def _timings(timings: Sequence[Timing], database: str) -> list[_Family]:
             written.add(
                 t.n, database=database, content=str(t.content), catalog=t.subject, kind=kind
             )
+        elif t.what == LOCK_MANAGER_WAITS:
+            waits.add(t.n, database=database, content=str(t.content))
         elif t.what in ("running ddl", "waiting ddl"):
             ddl.add(t.n, database=database, state=t.what.removesuffix(" ddl"))
         elif not t.subject:  # tables have no series here
             for statistic, value in (("min", t.min_ms), ("median", t.median_ms), ("p95", t.p95_ms)):
                 if value is not None:
                     seconds.add(value / 1000, database=database, what=t.what, statistic=statistic)
-    return [seconds, ddl, written]
+    return [seconds, waits, ddl, written]
 
 
 def exposition(report: Report, timings: Sequence[Timing], *, top: int = 10) -> str:
@@ -230,16 +274,14 @@ def exposition(report: Report, timings: Sequence[Timing], *, top: int = 10) -> s
          never with tables or leaves.
     """
     server, database = report.server, report.server.database
-    who = _Family("gpcatalog_server", "Which server and database this is; always 1.")
+    who = _Family("gpcatalog_server", "Server and database as labels; always 1.")
     who.add(
         1, database=database, product=server.product, version=server.version, generation=server.generation, host=server.host,
         port=str(server.port),
     )  # fmt: skip
-    taken = _Family(
-        "gpcatalog_snapshot_timestamp_seconds", "When the snapshot was taken.", "seconds"
-    )
+    taken = _Family("gpcatalog_snapshot_timestamp_seconds", "Time of the snapshot.", "seconds")
     taken.add(report.taken.taken_at.timestamp(), database=database)
-    took = _Family("gpcatalog_snapshot_duration_seconds", "How long reading it took.", "seconds")
+    took = _Family("gpcatalog_snapshot_duration_seconds", "Duration of the snapshot.", "seconds")
     took.add(report.taken.seconds, database=database)
     families = [
         who,

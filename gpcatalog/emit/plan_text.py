@@ -10,10 +10,12 @@ from rich.text import Text
 
 from gpcatalog.capacity.limits import GIB
 from gpcatalog.emit.terminal import table, text
+from gpcatalog.model.emptiness import basis_words
 from gpcatalog.model.quantity import change, count, duration, plural, size
 from gpcatalog.planner.explain import Row
 from gpcatalog.planner.plan import CurvePoint, Plan, TablePlan, changed
 
+OPTIMAL = 5e-7  # gap that is shown as 0.0000 %: the plan is called optimal
 TABLES_SHOWN = 20
 POINTS_SHOWN = 12
 LOSSES_SHOWN = 5  # a table
@@ -30,7 +32,7 @@ def _line(out: Console, words: str) -> None:
 
 def _what(t: TablePlan) -> str:
     if t.alone:
-        return "left alone"
+        return "no change"
     parts = [
         f"{count(n)} {word}"
         for n, word in ((t.merges, "merged"), (t.converted, "conv."), (t.dropped, "dropped"))
@@ -38,7 +40,7 @@ def _what(t: TablePlan) -> str:
     ]
     if not parts and t.leaves_after != t.leaves:
         parts = ["rebuilt"]
-    return ", ".join(parts) or "as it is"
+    return ", ".join(parts) or "no change"
 
 
 def _totals(plan: Plan, out: Console) -> None:
@@ -46,7 +48,7 @@ def _totals(plan: Plan, out: Console) -> None:
     rows = [
         ("leaf partitions", count(b.leaves), count(a.leaves), change(b.leaves, a.leaves)),
         (
-            "catalog rows a segment" if plan.source.segments else "catalog rows",
+            "catalog rows per segment" if plan.source.segments else "catalog rows",
             count(b.rows),
             count(a.rows),
             change(b.rows, a.rows),
@@ -58,7 +60,7 @@ def _totals(plan: Plan, out: Console) -> None:
             change(b.catalog_bytes, a.catalog_bytes),
         ),
         (
-            "files a segment" if plan.source.segments else "files",
+            "files per segment" if plan.source.segments else "files",
             count(b.files),
             count(a.files),
             change(b.files, a.files),
@@ -67,20 +69,21 @@ def _totals(plan: Plan, out: Console) -> None:
     if b.average_file is not None and a.average_file is not None:
         rows.append(
             (
-                "average file (est.)",
+                "table data per file (est.)",
                 size(b.average_file),
                 size(a.average_file),
                 change(b.average_file, a.average_file),
             )
         )
-    rows.append(
-        (
-            "a catalog query (est., published)",
-            duration(b.catalog_query_ms / 1000),
-            duration(a.catalog_query_ms / 1000),
-            change(b.catalog_query_ms, a.catalog_query_ms),
+    if b.catalog_query_ms is not None and a.catalog_query_ms is not None:
+        rows.append(
+            (
+                "catalog query time (est., published)",
+                duration(b.catalog_query_ms / 1000),
+                duration(a.catalog_query_ms / 1000),
+                change(b.catalog_query_ms, a.catalog_query_ms),
+            )
         )
-    )
     out.print(Padding(table("", ("", "before", "after", "change"), rows), (0, 0, 0, 2)))
 
 
@@ -96,15 +99,15 @@ def _tables(tables: list[TablePlan], files: str, out: Console) -> None:
         )
         for t in touched[:TABLES_SHOWN]
     ]
-    _heading(out, "Tables, most leaves saved first")
+    _heading(out, "Tables by saved leaves")
     if not rows:
-        _line(out, "nothing to do")
+        _line(out, "no table changes")
     else:
         out.print(
             Padding(table("", ("table", "leaves", files, "rewrite", "steps"), rows), (0, 0, 0, 2))
         )
     if len(touched) > TABLES_SHOWN:
-        _line(out, f"and {count(len(touched) - TABLES_SHOWN)} more; --format json has them all")
+        _line(out, f"and {count(len(touched) - TABLES_SHOWN)} more; --format json lists all")
 
 
 def _drops(tables: list[TablePlan], plan: Plan, out: Console) -> None:
@@ -119,28 +122,29 @@ def _drops(tables: list[TablePlan], plan: Plan, out: Console) -> None:
         (
             f"{t.schema}.{t.table}",
             count(t.dropped),
-            "go to the default partition" if t.default else "are refused: no partition takes them",
+            "go to the default partition"
+            if t.default
+            else ("are rejected, because no partition accepts them"),
         )
         for t in some[:TABLES_SHOWN]
     ]
     out.print(
         Padding(
-            table(
-                "", ("table", "leaves", "rows of these ranges, if any come later,"), rows, left=3
-            ),
+            table("", ("table", "leaves", "rows that arrive later"), rows, left=3),
             (0, 0, 0, 2),
         )
     )
     if len(some) > TABLES_SHOWN:
         _line(
             out,
-            f"and of {plural(len(some) - TABLES_SHOWN, 'table')} more; --format json has them all",
+            f"and {plural(len(some) - TABLES_SHOWN, 'table')} more; --format json lists all",
         )
     _line(
         out,
-        f"told empty by {plan.source.filled_basis}; the migration looks again under the lock. Only"
-        ' what is older than hot_days or begins later than premade_days is dropped. empty = "keep"'
-        " in a policy drops none; --explain TABLE shows which.",
+        f"Empty leaves are measured from {basis_words(plan.source.filled_basis)}; the migration"
+        " checks again under the lock. Only leaves older than hot_days, or that begin later than"
+        ' premade_days, are dropped. empty = "keep" in a policy keeps them. --explain TABLE lists'
+        " them.",
     )
 
 
@@ -168,7 +172,7 @@ def thinned(points: list[CurvePoint], most: int = POINTS_SHOWN) -> list[CurvePoi
 
 
 def _curve(points: list[CurvePoint], out: Console) -> None:
-    _heading(out, "What rewriting buys")
+    _heading(out, "Leaves and files by rewritten bytes")
     rows = []
     last: CurvePoint | None = None
     for p in thinned(points):
@@ -190,7 +194,14 @@ def _curve(points: list[CurvePoint], out: Console) -> None:
         Padding(
             table(
                 "",
-                ("rewritten", "leaves", "files", "time (est.)", "read more a day", "files a TB"),
+                (
+                    "rewritten",
+                    "leaves",
+                    "files",
+                    "time (est.)",
+                    "more read per day",
+                    "files per TB",
+                ),
                 rows,
             ),
             (0, 0, 0, 2),
@@ -201,7 +212,7 @@ def _curve(points: list[CurvePoint], out: Console) -> None:
 def _left(plan: Plan, left: dict[str, int], out: Console) -> None:
     if not left:
         return
-    _heading(out, "Left alone")
+    _heading(out, "Leaves that do not change")
     rows = [
         (reason, count(n))
         for reason, n in sorted(left.items(), key=lambda pair: (-pair[1], pair[0]))
@@ -212,21 +223,19 @@ def _left(plan: Plan, left: dict[str, int], out: Console) -> None:
 def _losses(losses: list[tuple[str, list[str]]], out: Console) -> None:
     if not losses:
         return
-    _heading(out, "What is lost")
+    _heading(out, "Properties that are lost")
     for name, lost in losses[:TABLES_SHOWN]:
         for line in lost[:LOSSES_SHOWN]:
             _line(out, f"{name}: {line}")
         if len(lost) > LOSSES_SHOWN:
             _line(
                 out,
-                f"{name}: and {count(len(lost) - LOSSES_SHOWN)} more; --explain {name} has"
-                " them all",
+                f"{name}: and {count(len(lost) - LOSSES_SHOWN)} more; --explain {name} lists all",
             )
     if len(losses) > TABLES_SHOWN:
         _line(
             out,
-            f"and of {plural(len(losses) - TABLES_SHOWN, 'table')} more; --format json has"
-            " them all",
+            f"and {plural(len(losses) - TABLES_SHOWN, 'more table')}; --format json lists all",
         )
 
 
@@ -245,7 +254,7 @@ def _limits(plan: Plan, out: Console) -> None:
                 say(x.before),
                 say(x.after),
                 say(x.limit),
-                "kept" if x.kept else "over",
+                "ok" if x.kept else "exceeded",
             )
         )
     out.print(Padding(table("", ("limit", "before", "after", "limit", ""), rows), (0, 0, 0, 2)))
@@ -253,20 +262,24 @@ def _limits(plan: Plan, out: Console) -> None:
 
 def _basis(plan: Plan, out: Console) -> None:
     """How far the plan is from the best one, the weights, and what its numbers rest on."""
-    _heading(out, "How good it is, and what it rests on")
+    _heading(out, "Optimality and sources")
     o, w = plan.optimum, plan.weights
     against = (
-        "any grouping of any table" if o.bound_over == "groupings" else "the points of the curves"
+        "all groupings of all tables" if o.bound_over == "groupings" else "the points of the curves"
     )
     _line(
         out,
-        f"{o.cost:,.1f} points; at most {o.gap:.4%} above the best there can be over {against}"
-        + ("" if o.exact else " (search not ended)"),
+        (
+            f"cost {o.cost:,.1f} points: optimal (proven) over {against}"
+            if o.exact and o.gap < OPTIMAL
+            else f"cost {o.cost:,.1f} points: at most {o.gap:.4%} above the optimum over {against}"
+            + ("" if o.exact else " (search stopped early)")
+        ),
     )
     _line(
         out,
-        f"weights in points: catalog row {w.row:g}, file {w.file:g}, MB rewritten {w.rewrite:g}, MB"
-        f" a day read more {w.scan:g}, empty leaf dropped {w.drop:g}",
+        f"points: catalog row {w.row:g}, file {w.file:g}, rewritten MB {w.rewrite:g}, additional"
+        f" MB read per day {w.scan:g}, dropped empty leaf {w.drop:g}",
     )
     for line in plan.basis:
         _line(out, line)
@@ -297,14 +310,14 @@ def show(
     _heading(out, "Before and after")
     _totals(plan, out)
     e = plan.effort
-    _heading(out, "What it costs")
+    _heading(out, "Cost")
     _line(
         out,
         f"{size(e.rewrite)} rewritten in about {duration(e.seconds)} (estimate),"
-        f" {size(e.scan_bytes_per_day)} a day read more by queries (estimate)",
+        f" queries read {size(e.scan_bytes_per_day)} more per day (estimate)",
     )
     _limits(plan, out)
-    _tables(tables, "files a segment" if s.segments else "files", out)
+    _tables(tables, "files per segment" if s.segments else "files", out)
     _drops(tables, plan, out)
     _losses(losses, out)
     _curve(plan.curve, out)
@@ -314,8 +327,9 @@ def show(
     planned = len(changed(tables))
     out.print(
         text(
-            f"{count(e.merges)} merges, {count(e.converted)} leaves converted, {count(e.dropped)}"
-            f" dropped; {count(planned)} of {count(len(tables))} partitioned tables change."
+            f"{plural(e.merges, 'merge')}, {plural(e.converted, 'leaf', 'leaves')} converted,"
+            f" {count(e.dropped)} dropped; {count(planned)} of"
+            f" {plural(len(tables), 'partitioned table')} {'changes' if planned == 1 else 'change'}."
         )
     )
 
@@ -331,7 +345,7 @@ def explain(table_plan: TablePlan, rows: list[Row], out: Console) -> None:
         )
     )
     if t.alone:
-        out.print(text(f"left alone: {t.alone}"))
+        out.print(text(f"not changed: {t.alone}"))
     for row in rows:
         out.print()
         out.print(
@@ -343,11 +357,15 @@ def explain(table_plan: TablePlan, rows: list[Row], out: Console) -> None:
         _line(out, row.bars)
         _line(out, row.what)
         if row.coarser:
-            _line(out, f"not coarser: {row.coarser}")
+            _line(out, f"why not larger: {row.coarser}")
         if row.finer:
-            _line(out, f"not finer: {row.finer}")
+            _line(out, f"why not smaller: {row.finer}")
     out.print()
-    out.print(text("one character a partition: height tells bytes, · empty, ? size unknown"))
+    out.print(
+        text(
+            "One character per partition: the height is its size, · is empty, ? is an unknown size."
+        )
+    )
     for step in t.steps:
         out.print(text(f"{step.id}  {step.explanation}"))
         for line in step.lost:

@@ -1,6 +1,6 @@
-"""Charts as inline SVG: lines with a band, stacked bars, columns.
+"""Charts as inline SVG: lines with a band, and stacked bars.
 
-Colours come from the page's style sheet by class.
+Colors come from the page's style sheet by class.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from html import escape
 from gpcatalog.model.names import printable
 
 WIDTH = 400  # units of the view box; the page scales it, and on a phone it is about one to one
-# width of a wide letter of the 11 px font, in the same units: better a gap than a word cut off
-_LETTER = 6.9
+_LETTER = 7.6  # mean width of a letter of the 13 px font, in the same units
+_GAP = 14.0  # between words and what follows, and for words of wide letters only
 
 
 def safe(text: str) -> str:
@@ -54,7 +54,7 @@ def nice(top: float, *, parts: int = 4, base: float = 10) -> list[float]:
 def _svg(height: float, title: str, body: Sequence[str]) -> str:
     return (
         f'<svg viewBox="0 0 {WIDTH} {height:g}" role="img"'
-        f' aria-label="{safe(title)}"><title>{safe(title)}</title>{"".join(body)}</svg>'
+        f' aria-label="Chart: {safe(title)}">{"".join(body)}</svg>'
     )
 
 
@@ -101,14 +101,15 @@ class Lines:
 class _Scale:
     """Coordinates of values in a line chart, in units of the view box; the y axis begins at 0.
 
-    low_x, high_x: ends of the x axis; high_y: its highest mark
+    low_x, high_x: ends of the x axis; high_y: its highest mark; left: width of the
+    words of the y axis
     """
 
     low_x: float
     high_x: float
     high_y: float
+    left: float
     height: float = 230.0
-    left: float = 56.0
     right: float = WIDTH - 10.0
     top: float = 12.0
     bottom: float = 22.0
@@ -140,7 +141,8 @@ def lines(chart: Lines) -> str:
     if not xs:
         return ""
     marks = nice(max(ys), base=chart.base)
-    scale = _Scale(min(xs), max(xs), marks[-1])
+    left = max(len(chart.y_text(m)) for m in marks) * _LETTER + _GAP
+    scale = _Scale(min(xs), max(xs), marks[-1], left)
     body = _axes(chart, scale, marks)
     if chart.band:
         upper = " ".join(scale.point(x, high) for x, _, high in chart.band)
@@ -184,7 +186,7 @@ def _limit(limit: tuple[float, str], scale: _Scale) -> list[str]:
         _text(
             scale.right,
             y - 4 if y > 24 else y + 12,
-            cut(limit[1], 52),
+            cut(limit[1], 44),
             anchor="end",
             kind="limit-text",
         ),
@@ -236,8 +238,8 @@ def bars(title: str, rows: Sequence[Bar], *, label_letters: int = 20) -> str:
         return ""
     step, height = 22.0, 22.0 * len(rows) + 4
     longest = max(len(cut(r.label, label_letters)) for r in rows)
-    left = min(WIDTH * 0.42, longest * _LETTER + 8)
-    room = max(len(r.note) for r in rows) * _LETTER + 8
+    left = min(WIDTH * 0.44, longest * _LETTER + _GAP)
+    room = max(len(r.note) for r in rows) * _LETTER + _GAP
     most = max(sum(max(0.0, v) for v, _ in r.parts) for r in rows) or 1
     span = WIDTH - left - room
     body = []
@@ -248,54 +250,12 @@ def bars(title: str, rows: Sequence[Bar], *, label_letters: int = 20) -> str:
         for value, kind in row.parts:
             width = max(0.0, value) / most * span
             if width > 0:
+                gap = 1.0 if x > left and width > 2 else 0.0  # parts differ by more than color
                 body.append(
-                    f'<rect class="bar {kind}" x="{x:.1f}" y="{y:.1f}"'
-                    f' width="{max(width, 0.6):.1f}" height="15"/>'
+                    f'<rect class="bar {kind}" x="{x + gap:.1f}" y="{y:.1f}"'
+                    f' width="{max(width - gap, 0.6):.1f}" height="15"/>'
                 )
             x += width
         if row.note:
             body.append(_text(x + 5, y + 12, row.note, kind="note"))
-    return _svg(height, title, body)
-
-
-@dataclass(frozen=True)
-class Column:
-    """One bucket of a histogram.
-
-    share and published: 0..1; published None: none to compare with.
-    """
-
-    label: str
-    share: float
-    published: float | None
-    note: str
-
-
-def columns(title: str, rows: Sequence[Column]) -> str:
-    """A histogram of shares, with the published share of each bucket as an outline."""
-    if not rows:
-        return ""
-    height, top, bottom = 190.0, 18.0, 20.0
-    most = max([r.share for r in rows] + [r.published or 0 for r in rows]) or 1
-    step = WIDTH / len(rows)
-    body = []
-    for n, row in enumerate(rows):
-        x = n * step + step * 0.12
-        width = step * 0.76
-        tall = row.share / most * (height - top - bottom)
-        base = height - bottom
-        body.append(
-            f'<rect class="bar a" x="{x:.1f}" y="{base - tall:.1f}" width="{width:.1f}"'
-            f' height="{tall:.1f}"/>'
-        )
-        if row.published is not None:
-            outline = row.published / most * (height - top - bottom)
-            body.append(
-                f'<rect class="outline" x="{x:.1f}" y="{base - outline:.1f}" width="{width:.1f}"'
-                f' height="{outline:.1f}"/>'
-            )
-        body.append(
-            _text(x + width / 2, min(base - tall, base) - 4, row.note, anchor="middle", kind="note")
-        )
-        body.append(_text(x + width / 2, height - 5, row.label, anchor="middle"))
     return _svg(height, title, body)

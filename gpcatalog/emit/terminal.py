@@ -1,14 +1,16 @@
-"""The terminal: one console for standard output, one for progress; colour and boxes only where a
-person looks.
+"""Consoles for standard output and standard error: color on terminals only, no trailing blanks in
+files and pipes.
 """
 
 from __future__ import annotations
 
 import errno
 import os
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
+from typing import IO, Any, TextIO, cast
 
 from rich.console import Console as Console  # for those who only hand one on
 from rich.table import Table
@@ -20,16 +22,34 @@ WIDEST = 110  # columns of text beyond which a line is hard to read
 
 
 class Color(StrEnum):
-    """When to colour."""
+    """Use color: on terminals, always or never."""
 
     AUTO = "auto"
     ALWAYS = "always"
     NEVER = "never"
 
 
+# blanks at the end of a line, and the escape sequences that end its style
+_TRAILING = re.compile(r" +((?:\x1b\[[0-9;]*m)*)$", re.MULTILINE)
+
+
+class _WithoutTrailingBlanks:
+    """A stream that removes the blanks at the end of each line; lines must be written whole."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, words: str) -> int:
+        self._stream.write(_TRAILING.sub(r"\1", words))
+        return len(words)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
 class _Console(Console):
-    """A reader that went away ends the program as it ends any other: not with exit code 1, which
-    means findings.
+    """A console whose reader may close the pipe: the program then ends with SIGPIPE's exit code, not
+    with 1, which means findings.
     """
 
     def on_broken_pipe(self) -> None:
@@ -37,13 +57,13 @@ class _Console(Console):
 
 
 def console(color: Color = Color.AUTO, *, stderr: bool = False) -> Console:
-    """A console that takes text as it is: no markup, no emoji, no guessing at highlights."""
+    """A console without markup, emoji and automatic highlighting."""
     stream = sys.stderr if stderr else sys.stdout
     plain = color is Color.NEVER or (
         color is Color.AUTO and ("NO_COLOR" in os.environ or not stream.isatty())
     )
     made = _Console(
-        file=stream,
+        file=stream if stream.isatty() else cast("IO[str]", _WithoutTrailingBlanks(stream)),
         markup=False,
         emoji=False,
         highlight=False,
@@ -59,7 +79,7 @@ def console(color: Color = Color.AUTO, *, stderr: bool = False) -> Console:
 
 
 def text(value: str, style: str = "") -> Text:
-    """Text of unknown origin, harmless for a terminal."""
+    """Text of unknown origin with control characters escaped."""
     return Text(printable(value), style=style)
 
 
@@ -71,8 +91,8 @@ def table(
     left: int = 1,
     styles: Sequence[str] | None = None,
 ) -> Table:
-    """A table without boxes: the first `left` columns are names and may be folded, the others
-    numbers to the right.
+    """A table without borders. The first `left` columns are names and may wrap; the others are
+    numbers, aligned to the right.
     """
     made = Table(
         box=None,
