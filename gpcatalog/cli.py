@@ -18,6 +18,7 @@ from gpcatalog import __version__
 from gpcatalog.commands import introspection, snapshot
 from gpcatalog.commands.audit import audit
 from gpcatalog.commands.check import check
+from gpcatalog.commands.common import complete
 from gpcatalog.commands.doctor import doctor
 from gpcatalog.commands.estimate import estimate
 from gpcatalog.commands.growth import growth
@@ -27,6 +28,7 @@ from gpcatalog.commands.migrate import migrate
 from gpcatalog.commands.plan import plan
 from gpcatalog.commands.report import metrics, report
 from gpcatalog.commands.streams import advice, kept, out, progress_done, say
+from gpcatalog.commands.usage_errors import in_own_words, is_usage_error
 from gpcatalog.errors import CatalogError, Exit
 from gpcatalog.model.names import printable
 from gpcatalog.model.plain_text import spelled_out
@@ -35,14 +37,14 @@ from gpcatalog.model.secrets import MaskedSecret
 app = typer.Typer(
     name="gpcatalog",
     help=(
-        "Greenplum/PostgreSQL catalog bloat analyzer and partition planner. Reads only; writes"
-        " nothing to a server."
+        "Analyze catalog bloat of Greenplum and PostgreSQL, and plan partitions. Connections are"
+        " read-only."
     ),
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     add_completion=True,
     rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["--help"]},
 )
 app.add_typer(snapshot.app, name="snapshot")
 for command in (
@@ -61,7 +63,7 @@ for command in (
     introspection.schema,
     lab,
 ):
-    app.command(command.__name__)(command)
+    app.command(command.__name__)(complete(command))
 
 
 _received: list[
@@ -135,13 +137,20 @@ def _run() -> int:
     """Run a command and turn what happens into an exit code and at most one message."""
     try:
         try:
-            app()
+            code = app(standalone_mode=False)
+            sys.stdout.flush()
+            raise SystemExit(code if isinstance(code, int) else 0)
         except SystemExit:
             sys.stdout.flush()
             raise
-        except Exception:
+        except Exception as e:
             if _received:
                 raise Interrupted(_received[0]) from None
+            if type(e).__name__ == "NoArgsIsHelpError":
+                say(str(e))
+                return int(Exit.USAGE)
+            if is_usage_error(e):
+                raise in_own_words(e) from None
             raise
     except CatalogError as e:
         progress_done()
@@ -167,12 +176,15 @@ def _run() -> int:
         if isinstance(e, OSError) and e.errno in _FULL:
             _nobody_reads()
             say(f"gpcatalog: cannot write: {e.strerror}")
-            say("  hint: standard output, or the disk for temporary files, takes no more")
+            say("  hint: standard output was closed, or the disk for temporary files is full")
             return int(Exit.USAGE)
         if os.environ.get("GPCATALOG_DEBUG"):
             raise
         say(f"gpcatalog: internal error: {type(e).__name__}: {' '.join(str(e).split())[:300]}")
-        say("  hint: this is a bug; run again with GPCATALOG_DEBUG=1 and report what it prints")
+        say(
+            "  hint: this is a bug; run the command again with GPCATALOG_DEBUG=1 and report"
+            " the output"
+        )
         return int(Exit.INTERNAL)
     return 0
 
@@ -194,7 +206,7 @@ def main() -> NoReturn:
     except Interrupted as e:
         _nobody_reads()
         progress_done()
-        left = f"written before: {', '.join(kept)}" if kept else "nothing was left behind"
+        left = f"already written: {', '.join(kept)}" if kept else "no files were left behind"
         say(f"gpcatalog: interrupted; {printable(left)}")
         code = 128 + e.number
     for number in (signal.SIGINT, signal.SIGTERM):

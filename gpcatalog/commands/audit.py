@@ -1,6 +1,4 @@
-"""The command `audit`: from a server, a snapshot or the demo to a judged report of one database or
-of the whole cluster.
-"""
+"""The command `audit`: report on one database or on the whole cluster."""
 
 from __future__ import annotations
 
@@ -34,14 +32,12 @@ def audit(
     demo: options.Demo = False,
     all_databases: Annotated[
         bool,
-        typer.Option(
-            "--all-databases", help="Audit every database of the cluster, with one verdict."
-        ),
+        typer.Option("--all-databases", help="Audit all databases of the cluster."),
     ] = False,
     save: Annotated[
         str,
         typer.Option(
-            "--save", metavar="FILE", help="Keep the snapshot in this file.", show_default=False
+            "--save", metavar="FILE", help="Write the snapshot to this file.", show_default=False
         ),
     ] = "",
     store: Store = True,
@@ -50,7 +46,7 @@ def audit(
         typer.Option(
             "--maintenance",
             metavar="FILE",
-            help="Write the SQL that gives the reclaimable bytes back.",
+            help="Write a SQL script that frees the reclaimable bytes.",
             show_default=False,
         ),
     ] = "",
@@ -59,37 +55,43 @@ def audit(
         typer.Option(
             "--only",
             metavar="RULE",
-            help="Run this rule only; may be repeated.",
+            help="Run only this rule. Can be given several times.",
             show_default=False,
         ),
     ] = None,
     fail_on: Annotated[
         FailOn,
-        typer.Option("--fail-on", help="Exit with 1 for findings of this severity or worse."),
+        typer.Option(
+            "--fail-on", help="Exit with 1 if there are findings of this severity or worse."
+        ),
     ] = FailOn.NEVER,
     format: OutputFormat = Format.TEXT,
+    verbose: options.Verbose = False,
+    quiet: options.Quiet = False,
     color: Colour = ColorChoice.AUTO,
     statement_timeout: StatementTimeout = 120.0,
     lock_timeout: LockTimeout = 1.0,
 ) -> None:
-    """Where the catalog stands, why, and what to do.
+    """Report the state of the catalog, its problems and what to do.
 
-    Reads the system catalogs of one database on the coordinator and all segments in one pass,
-    stores the snapshot, and reports. It never writes to the server, takes nothing above
-    AccessShareLock and waits for no busy table.
+    Reads the system catalogs of one database on the coordinator and all segments, stores a snapshot
+    and reports. It never writes to the server, takes AccessShareLock only and does not wait for
+    locked tables.
 
     Example: gpcatalog audit "host=mdw dbname=sales"
     """
     from gpcatalog.audit import rules
 
     chosen = list(only or [])
+    options.detail(verbose=verbose, quiet=quiet)  # reports a contradiction before any work
     for id in chosen:
         rules.page(id)  # reports a mistyped name before any work
     limits = options.timeouts(statement_timeout, lock_timeout)
     if all_databases:
         if snapshot or demo or save or maintenance:
             raise CatalogError(
-                "--all-databases goes with a connection only, without --save and --maintenance"
+                "--all-databases needs a connection and cannot be combined with --snapshot,"
+                " --demo, --save or --maintenance"
             )
         _audit_all(conninfo, chosen, store, limits, format, color, fail_on)
         return
@@ -106,9 +108,11 @@ def audit(
         else:
             from gpcatalog.emit import audit_text
 
-            audit_text.show(report, streams.console(color))
+            detail = audit_text.Detail(options.detail(verbose=verbose, quiet=quiet))
+            kept = str(path) if save or (store and not demo and not snapshot) else ""
+            audit_text.show(report, streams.console(color), detail, kept=kept)
     if maintenance:
-        streams.say(f"maintenance script: {maintenance}")
+        streams.say(f"wrote the maintenance script {maintenance}")
     if fail_on.reached(report.findings):
         raise typer.Exit(Exit.FINDINGS)
 
@@ -134,7 +138,7 @@ def _audit_all(
             names = [row["database"] for row in session.rows("databases")]
         except ProbeFailed as e:
             raise CatalogError(
-                f"the databases cannot be listed: {e.reason}", exit_code=Exit.UNREACHABLE
+                f"cannot list the databases: {e.reason}", exit_code=Exit.UNREACHABLE
             ) from None
     reports, lost = [], []
     for name in names:

@@ -37,14 +37,15 @@ class CheckFormat(StrEnum):
     JUNIT = "junit"
 
 
-def _list_rules() -> None:
-    from gpcatalog.check.rules import PARTS, every, page
+def _list_rules(color: ColorChoice) -> None:
+    from gpcatalog.check.rules import every, page
+    from gpcatalog.emit.rules_text import show_page
 
-    for name in every():
-        parts = page(name)
-        print(f"{name}: {parts['']}")
-        for part in PARTS:
-            print(f"  {part}: {parts.get(part, '')}")
+    out = streams.console(color)
+    for n, name in enumerate(every()):
+        if n:
+            out.print("\n")
+        show_page(name, page(name), out)
 
 
 def _settings(config: Path | None) -> Settings:
@@ -59,8 +60,10 @@ def _settings(config: Path | None) -> Settings:
     settings = read(config)
     if settings is None:
         raise CatalogError(
-            f"{config} has no settings of the check",
-            hint="[check] in gpcatalog.toml, [tool.gpcatalog.check] in pyproject.toml",
+            f"{config} has no settings for gpcatalog check",
+            hint=(
+                "use section [check] in gpcatalog.toml or [tool.gpcatalog.check] in pyproject.toml"
+            ),
         )
     return settings
 
@@ -116,11 +119,12 @@ def _values(files: list[str], pairs: list[str]) -> dict[str, str]:
         name, sign, value = pair.partition("=")
         if any("\ud800" <= c <= "\udfff" for c in pair):
             raise CatalogError(
-                f"--set {inputs.shown(Path(name))}: the value is not UTF-8", hint="give it in UTF-8"
+                f"--set {inputs.shown(Path(name))}: the value is not valid UTF-8",
+                hint=("give the value in UTF-8"),
             )
         if not sign or not name:
             raise CatalogError(
-                f"--set {pair}: no NAME=VALUE", hint="for example --set schema=sales"
+                f"--set {pair}: expected NAME=VALUE", hint="for example --set schema=sales"
             )
         values[name] = value
     return values
@@ -221,14 +225,17 @@ def check(
         Path | None,
         typer.Option(
             metavar="SNAPSHOT",
-            help="Count from this snapshot: new totals, changes to tables it knows.",
+            help="Start from the tables in this snapshot.",
         ),
     ] = None,
     diff: Annotated[
         str,
         typer.Option(
             metavar="REF",
-            help="Judge only statements that git says changed since REF (or in A..B).",
+            help=(
+                "Report only statements that changed since the git revision REF, or in the"
+                " range A..B."
+            ),
         ),
     ] = "",
     output_format: Annotated[
@@ -236,28 +243,35 @@ def check(
     ] = CheckFormat.TEXT,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="Write here instead of standard output."
-        ),
+        typer.Option("--output", "-o", metavar="FILE", help="Write the output to this file."),
     ] = None,
     config: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Settings; else gpcatalog.toml or pyproject.toml upwards from here.",
+            help=(
+                "File with settings. Default: gpcatalog.toml or pyproject.toml in this"
+                " folder or above."
+            ),
         ),
     ] = None,
     max_leaves: Annotated[
         int | None,
         typer.Option(
-            metavar="N", help="Budget: leaves the whole change may add.", min=0, show_default=False
+            metavar="N",
+            help="Budget: number of leaves that the change may add.",
+            min=0,
+            show_default=False,
         ),
     ] = None,
     max_files: Annotated[
         int | None,
         typer.Option(
             metavar="N",
-            help="Budget: files on a segment, filled, the change may add.",
+            help=(
+                "Budget: number of files per segment that the change may add, with rows in"
+                " every leaf."
+            ),
             min=0,
             show_default=False,
         ),
@@ -266,7 +280,7 @@ def check(
         int | None,
         typer.Option(
             metavar="N",
-            help="Budget: catalog rows on an instance the change may add.",
+            help="Budget: number of catalog rows per instance that the change may add.",
             min=0,
             show_default=False,
         ),
@@ -276,45 +290,50 @@ def check(
         typer.Option(
             "--set",
             metavar="NAME=VALUE",
-            help="Value of a psql variable or ${placeholder}; may be repeated.",
+            help="Value of a psql variable or ${placeholder}. Can be given several times.",
         ),
     ] = None,
     disable: Annotated[
-        list[str] | None, typer.Option(metavar="RULE", help="Switch a rule off; may be repeated.")
+        list[str] | None,
+        typer.Option(metavar="RULE", help="Disable this rule. Can be given several times."),
     ] = None,
     time_zone: Annotated[
         str,
         typer.Option(
-            metavar="ZONE", help="Time zone of the session that will run it.", show_default="UTC"
+            metavar="ZONE", help="Time zone of the session that runs the files.", show_default="UTC"
         ),
     ] = "",
     fail_on: Annotated[
         FailOn | None,
-        typer.Option(help="Lowest severity that makes the exit code 1.", show_default="warning"),
+        typer.Option(
+            help="Exit with 1 if there are findings of this severity or worse.",
+            show_default="warning",
+        ),
     ] = None,
     explain: Annotated[
-        bool, typer.Option("--explain", help="Add to each finding how sure it is.")
+        bool, typer.Option("--explain", help="Show the confidence of each finding.")
     ] = False,
     rules: Annotated[
-        bool, typer.Option("--rules", help="Print every rule's page and stop.")
+        bool, typer.Option("--rules", help="Print the documentation of all rules.")
     ] = False,
-    color: Annotated[ColorChoice, typer.Option(help="When to colour.")] = ColorChoice.AUTO,
+    color: Annotated[ColorChoice, typer.Option(help="Use color in the output.")] = ColorChoice.AUTO,
 ) -> None:
-    """Work out what files of DDL will cost before they run, and hold it against rules and a budget.
+    """Predict the cost of DDL files, for checks in CI.
 
-    Reads the files (and a snapshot with --baseline); never contacts a server and never changes a
-    file. Exit code 1: findings at or above --fail-on; 2: a file, a setting or the call is wrong.
+    Compares the cost with rules and budgets. Reads the files (and a snapshot with --baseline),
+    never contacts a server and never changes a file. Exit code 1: findings at or above --fail-on;
+    2: invalid usage, file or setting.
 
     Example: gpcatalog check migrations/ --server greenplum6 --segments 32 --hosts 4
     """
     if rules:
-        _list_rules()
+        _list_rules(color)
         return
     if not files:
         if not diff:
             raise CatalogError(
-                "no file to check",
-                hint="name files or folders, - for standard input, or give --diff REF",
+                "there is no file to check",
+                hint="give files, folders, - for standard input, or --diff REF",
             )
         files = []
     from gpcatalog.check.run import run
@@ -350,8 +369,8 @@ def check(
     )
     if only_changed and any(f.finding.rule == "cost-unknown" for f in report.findings):
         streams.say(
-            "gpcatalog: only changed files were read, so tables that earlier files create are not"
-            f" known; name their folder, too: gpcatalog check FOLDER --diff {diff}"
+            "gpcatalog: only changed files were read, so tables of other files are unknown; add"
+            f" their folder: gpcatalog check FOLDER --diff {diff}"
         )
     text = _text(report, output_format, explain=explain, color=color, to_terminal=output is None)
     to_person = output_format is CheckFormat.TEXT

@@ -34,18 +34,18 @@ def doctor(
         typer.Option(
             "--create-role",
             metavar="ROLE",
-            help="Print the SQL of a role that is enough for audits of this server.",
+            help="Print the SQL that creates a role for audits of this server.",
             show_default=False,
         ),
     ] = "",
 ) -> None:
-    """What this role can see of a server, what reports would lack, and what to grant.
+    """Check which privileges are missing, and print their GRANT.
 
-    Asks for privileges and settings only, in a read-only session; it grants nothing and writes
-    nothing. The exit code is 0 where an audit can run, closed sections or not.
+    Runs in a read-only session and changes nothing. The exit code is 0 if an audit can run, even
+    if parts of it cannot be read.
 
-    --create-role prints SQL for a superuser to run: a role without superuser that sees all an audit
-    needs. Nothing is run here.
+    --create-role prints SQL for a superuser to run. It creates a role without superuser that can
+    read everything an audit needs.
 
     Example: gpcatalog doctor "host=mdw dbname=sales user=monitor"
     """
@@ -63,7 +63,7 @@ def doctor(
             result = examine(session)
         except ProbeFailed as e:
             raise CatalogError(
-                f"the server does not say what this role may read: {e.reason}",
+                f"cannot read the privileges of this role: {e.reason}",
                 exit_code=Exit.UNREACHABLE,
             ) from None
     if format is Format.JSON:

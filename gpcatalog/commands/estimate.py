@@ -28,11 +28,14 @@ def levels(text: str) -> tuple[int, ...]:
         return ()
     words = text.lower().split("x")
     if not all(word.isdecimal() for word in words):
-        raise CatalogError(f"--partitions {text!r} is not like 365 or 12x31", exit_code=Exit.USAGE)
+        raise CatalogError(
+            f"--partitions {text!r} is not valid; the form is 365 or 12x31", exit_code=Exit.USAGE
+        )
     found = tuple(int(word) for word in words)
     if 0 in found:
         raise CatalogError(
-            f"--partitions {text!r}: a level has at least 1 partition", exit_code=Exit.USAGE
+            f"--partitions {text!r}: every level must have at least 1 partition",
+            exit_code=Exit.USAGE,
         )
     return found
 
@@ -61,7 +64,7 @@ def shaped(
         kind = Storage(storage.lower().replace("-", "_"))
     except ValueError:
         raise CatalogError(
-            f"no storage is called {storage!r}",
+            f"unknown storage {storage!r}",
             hint="one of: heap, ao_row, ao_column",
             exit_code=Exit.USAGE,
         ) from None
@@ -71,7 +74,7 @@ def shaped(
         for width in widths:
             if not 1 <= width <= columns:
                 raise CatalogError(
-                    f"{option} {width}: an index has 1 to {columns} columns of this table",
+                    f"{option} {width}: an index of this table can have 1 to {columns} columns",
                     exit_code=Exit.USAGE,
                 )
     made = (*(Index(n) for n in indexes), *(Index(n, constraint=True) for n in unique))
@@ -90,7 +93,7 @@ def estimate(
         str,
         typer.Argument(
             metavar="CONNINFO",
-            help="With --table: the database it is in, as psql takes it.",
+            help="With --table: connection parameters as for psql.",
             show_default=False,
         ),
     ] = "",
@@ -99,7 +102,7 @@ def estimate(
         typer.Option(
             "--table",
             metavar="SCHEMA.NAME",
-            help="A table of a live database instead of a shape by flags.",
+            help="Read the shape of this table from a database.",
             show_default=False,
         ),
     ] = "",
@@ -115,16 +118,18 @@ def estimate(
     storage: Annotated[
         str,
         typer.Option(
-            "--storage", metavar="NAME", help="heap, ao_row or ao_column; heap on PostgreSQL."
+            "--storage",
+            metavar="NAME",
+            help=("heap, ao_row or ao_column; only heap on PostgreSQL."),
         ),
     ] = "heap",
     columns: Annotated[
-        int, typer.Option("--columns", metavar="N", help="Columns of a table.")
+        int, typer.Option("--columns", metavar="N", help="Number of columns of a table.")
     ] = 20,
     leaves: Annotated[
         int,
         typer.Option(
-            "--leaves", metavar="N", help="Leaf partitions of a table; 0 for none.", min=0
+            "--leaves", metavar="N", help="Number of leaf partitions of a table; 0 for none.", min=0
         ),
     ] = 0,
     partitions: Annotated[
@@ -132,35 +137,33 @@ def estimate(
         typer.Option(
             "--partitions",
             metavar="NxM",
-            help="Partitions level by level instead of --leaves.",
+            help="Number of partitions in each level, instead of --leaves.",
             show_default=False,
         ),
     ] = "",
     default: Annotated[
-        bool, typer.Option("--default", help="A default partition besides, on the lowest level.")
+        bool, typer.Option("--default", help="Add a default partition in the lowest level.")
     ] = False,
     tables: Annotated[
-        int, typer.Option("--tables", metavar="N", help="How many such tables.", min=1)
+        int, typer.Option("--tables", metavar="N", help="Number of tables with this shape.", min=1)
     ] = 1,
     toast: Annotated[
         bool,
         typer.Option(
             "--toast/--no-toast",
-            help="Whether a column calls for a TOAST relation (text, numeric, ...).",
+            help="Whether the table needs a TOAST table (for text, numeric and so on).",
         ),
     ] = True,
     dropped: Annotated[
         int,
-        typer.Option(
-            "--dropped", metavar="N", help="Columns dropped since the table was made.", min=0
-        ),
+        typer.Option("--dropped", metavar="N", help="Number of dropped columns.", min=0),
     ] = 0,
     index: Annotated[
         list[int] | None,
         typer.Option(
             "--index",
             metavar="COLUMNS",
-            help="An index of so many columns; may be repeated.",
+            help="An index with this many columns. Can be given several times.",
             show_default=False,
         ),
     ] = None,
@@ -169,12 +172,15 @@ def estimate(
         typer.Option(
             "--unique",
             metavar="COLUMNS",
-            help="A primary key or unique constraint; may be repeated.",
+            help="A primary key or unique constraint. Can be given several times.",
             show_default=False,
         ),
     ] = None,
     segments: Annotated[
-        int, typer.Option("--segments", metavar="N", help="Primary segments of the cluster.", min=0)
+        int,
+        typer.Option(
+            "--segments", metavar="N", help=("Number of primary segments of the cluster."), min=0
+        ),
     ] = 0,
     mirrors: Annotated[bool, typer.Option("--mirrors", help="Every segment has a mirror.")] = False,
     hosts: Annotated[
@@ -182,7 +188,7 @@ def estimate(
         typer.Option(
             "--hosts",
             metavar="N",
-            help="Segment hosts, for files a host.",
+            help="Number of segment hosts, to compute files per host.",
             min=1,
             show_default=False,
         ),
@@ -193,8 +199,8 @@ def estimate(
             "--unlink-rate",
             metavar="PATH",
             help=(
-                "Measure how fast files are made and removed in this directory: up to 20,000 small"
-                " files, removed again."
+                "Measure how fast files are created and removed in this directory (up to 20,000"
+                " small temporary files)."
             ),
             show_default=False,
         ),
@@ -202,15 +208,14 @@ def estimate(
     format: OutputFormat = Format.TEXT,
     color: Colour = ColorChoice.AUTO,
 ) -> None:
-    """What tables cost: catalog rows, bytes, files and locks, in the storage asked for and in the
-    others.
+    """Estimate catalog rows, files and locks of tables.
 
-    Computes from a shape given by flags, or reads the catalog of a live database for one table. It
-    never writes to a server;
-    --unlink-rate makes and removes files of its own in the directory named.
+    Computes from the given options, or from one table of a live database. It never writes to a
+    server. --unlink-rate creates and removes its own files in the given folder.
 
-    Example: gpcatalog estimate --server greenplum6 --storage ao_column --columns 100 --leaves 1000
-             --segments 32
+    \b
+    Example: gpcatalog estimate --server greenplum6 --storage ao_column \\
+             --columns 100 --leaves 1000 --segments 32
     """
     from gpcatalog.capacity.estimate import estimate as estimated
     from gpcatalog.capacity.generation import generation
@@ -220,15 +225,17 @@ def estimate(
     else:
         if not server:
             raise CatalogError(
-                "which server?",
-                hint="--server greenplum6, or a connection and --table",
+                "--server is required",
+                hint=(
+                    "give a server, for example --server greenplum6, or a connection and --table"
+                ),
                 exit_code=Exit.USAGE,
             )
         if leaves and partitions:
             raise CatalogError("give --leaves or --partitions, not both", exit_code=Exit.USAGE)
         parts = levels(partitions) or ((leaves,) if leaves else ())
         if default and not parts:
-            raise CatalogError("--default goes with --leaves or --partitions", exit_code=Exit.USAGE)
+            raise CatalogError("--default needs --leaves or --partitions", exit_code=Exit.USAGE)
         relations = shaped(
             generation(server).name,
             storage,
@@ -279,8 +286,11 @@ def _live(conninfo: str, table: str, hosts: int | None, unlink_rate: Path | None
 
     if not table:
         raise CatalogError(
-            "which table?",
-            hint="--table schema.name, or a shape by flags and no connection",
+            "--table is required with a connection",
+            hint=(
+                "give --table schema.name, or remove the connection and describe the table"
+                " with options"
+            ),
             exit_code=Exit.USAGE,
         )
     split_name(table)  # reports a mistyped name before it connects

@@ -31,8 +31,8 @@ def growth(
         typer.Argument(
             metavar="CONNINFO",
             help=(
-                "Whose series: as psql takes it. Only its host, port and database count; nothing is"
-                " contacted."
+                "Read the stored snapshots of this database; CONNINFO as for psql. No connection"
+                " is made."
             ),
             show_default=False,
         ),
@@ -42,22 +42,20 @@ def growth(
         typer.Option(
             "--folder",
             metavar="FOLDER",
-            help="Snapshots of this folder instead.",
+            help="Read the snapshots in this folder.",
             show_default=False,
         ),
     ] = None,
     days: Annotated[
         float,
-        typer.Option("--days", help="How far to look back from the newest snapshot.", min=0.01),
+        typer.Option("--days", help="Length of the period before the newest snapshot.", min=0.01),
     ] = 90.0,
     format: OutputFormat = Format.TEXT,
     color: Colour = ColorChoice.AUTO,
 ) -> None:
-    """What grew between the snapshots of a series, on which segment, through which tables, and when
-    limits will be reached.
+    """Report what grew between snapshots, and forecast limits.
 
-    Reads stored snapshots only; no server is contacted. A forecast needs five snapshots over more
-    than a day.
+    Reads stored snapshots only. A forecast needs five snapshots over more than a day.
 
     Example: gpcatalog growth "host=mdw dbname=sales"
     """

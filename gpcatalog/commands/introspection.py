@@ -14,78 +14,90 @@ from gpcatalog.errors import CatalogError
 def rules(
     id: Annotated[
         str,
-        typer.Argument(metavar="ID", help="A rule; without it all are listed.", show_default=False),
+        typer.Argument(metavar="ID", help="Show this rule. Default: list all.", show_default=False),
     ] = "",
     color: Colour = ColorChoice.AUTO,
 ) -> None:
-    """List the rules, or print one rule's page.
+    """List the audit rules, or show one.
 
-    Reads nothing but this program.
+    A page explains what a rule finds, why it matters and what to do. No server is contacted.
 
     Example: gpcatalog rules segment-catalog-bloat
     """
     from gpcatalog.audit import rules as audits
     from gpcatalog.check import rules as checks
-    from gpcatalog.emit.terminal import table, text
+    from gpcatalog.emit.rules_text import show_page
+    from gpcatalog.emit.terminal import table
 
     out = streams.console(color)
     if not id:
-        for title, of in (("Of gpcatalog audit", audits), ("Of gpcatalog check", checks)):
+        for title, of in (
+            ("Rules of gpcatalog audit", audits),
+            ("Rules of gpcatalog check", checks),
+        ):
             pages = [(name, of.page(name)[""]) for name in of.every()]
             out.print(table(title, ("rule", "finds"), pages, left=2))
             out.print()
         return
-    page = checks.page(id) if id in checks.every() else audits.page(id)
-    out.print(text(id, "bold"))
-    out.print(text(page.pop("")))
-    for part, body in page.items():
-        out.print()
-        out.print(text(part, "bold"))
-        out.print(text(body))
+    show_page(id, checks.page(id) if id in checks.every() else audits.page(id), out)
 
 
 def probes(
     name: Annotated[
         str,
         typer.Argument(
-            metavar="NAME", help="A probe; without it all are listed.", show_default=False
+            metavar="NAME", help="Show this probe. Default: list all.", show_default=False
         ),
     ] = "",
     conninfo: Annotated[
         str,
+        typer.Argument(
+            metavar="CONNINFO",
+            help="Connection as for psql: show the SQL for this server.",
+            show_default=False,
+        ),
+    ] = "",
+    server: Annotated[
+        str,
         typer.Option(
             "--server",
-            metavar="CONNINFO|NAME",
-            help="The server to write for: a connection, or greenplum6, greenplum7, postgres15 and so on",
+            metavar="NAME",
+            help="Show the SQL for this server: greenplum6, greenplum7, postgresql15 and so on.",
         ),
     ] = "greenplum6",
     color: Colour = ColorChoice.AUTO,
 ) -> None:
-    """Print the SQL that a probe would run on a server, before anyone runs it.
+    """List the probes, or show the SQL of one.
 
-    With a connection it asks that server's version and nothing else.
+    A connection is only used to read the version of the server.
 
-    Example: gpcatalog probes relations --server "host=mdw dbname=sales"
+    Example: gpcatalog probes relations --server greenplum7
     """
+    from gpcatalog.capacity.generation import generation
     from gpcatalog.emit.terminal import table
     from gpcatalog.model.server import named
     from gpcatalog.probes import library
-    from gpcatalog.probes.connection import connect
 
-    server = named(conninfo)
-    if server is None:
+    if conninfo:
+        from gpcatalog.probes.connection import connect
+
         with connect(conninfo) as session:
-            server = session.server
+            chosen = session.server
+    else:
+        generation(server)  # reports an unknown name
+        found_server = named(server)
+        assert found_server is not None
+        chosen = found_server
     if name:
-        found = library.probe(name, server)
+        found = library.probe(name, chosen)
         streams.out(
-            f"-- {found.origin}/{found.name}.sql, for {server.product}"
-            f" {server.version}\n{found.sql.rstrip()}\n"
+            f"-- {found.origin}/{found.name}.sql, for {chosen.product}"
+            f" {chosen.version}\n{found.sql.rstrip()}\n"
         )
         return
     rows = []
-    for each in library.names(server):
-        one = library.probe(each, server)
+    for each in library.names(chosen):
+        one = library.probe(each, chosen)
         rows.append((each, one.origin, one.prose))
     streams.console(color).print(table("", ("probe", "from", "reads"), rows, left=3))
 
@@ -94,13 +106,14 @@ def schema(
     name: Annotated[
         str,
         typer.Argument(
-            metavar="audit|cluster|doctor|estimate|growth|latency|plan", help="Which output."
+            metavar="audit|cluster|doctor|estimate|growth|latency|plan",
+            help=("Output whose JSON Schema is printed."),
         ),
     ] = "audit",
 ) -> None:
-    """Print the JSON Schema of a `--format json` output.
+    """Print the JSON Schema of an output format.
 
-    Reads nothing but this program.
+    The schema describes the output of `--format json`. No server is contacted.
 
     Example: gpcatalog schema audit
     """
@@ -125,5 +138,5 @@ def schema(
         "plan": File,
     }
     if name not in kinds:
-        raise CatalogError(f"no output is called {name}", hint="one of: " + ", ".join(kinds))
+        raise CatalogError(f"unknown output {name}", hint="one of: " + ", ".join(kinds))
     streams.out(json_schema(kinds[name]))

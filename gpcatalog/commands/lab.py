@@ -16,14 +16,14 @@ def lab(
         typer.Option(
             "--folder",
             metavar="FOLDER",
-            help="Keep the server's data here instead of removing it.",
+            help="Keep the data of the server in this folder.",
             show_default=False,
         ),
     ] = None,
 ) -> None:
-    """Keep a private PostgreSQL with the demo's bad catalog running, for playing, until Ctrl-C.
+    """Run a temporary PostgreSQL server with a bloated catalog.
 
-    Starts a server of its own on the loopback address; touches no other.
+    The server listens on the loopback address until Ctrl-C.
 
     Example: gpcatalog lab
     """

@@ -105,7 +105,7 @@ def _refuse(session: Session, subjects: Sequence[ProbeTable]) -> None:
         probe.refuse(session, True, subjects)
     except ProbeFailed as e:
         raise CatalogError(
-            f"the server's settings cannot be read: {e.reason}", exit_code=Exit.REFUSED
+            f"cannot read the settings of the server: {e.reason}", exit_code=Exit.REFUSED
         ) from None
 
 
@@ -164,7 +164,7 @@ def _curves(snapshot: Snapshot, current: Sequence[Timing]) -> tuple[Curve, ...]:
         with contextlib.suppress(CatalogError), Snapshot(stored.path) as other:
             if other.header["database_oid"] == head["database_oid"]:
                 found.append(timings_of(other))
-    return tuple(curves(found))
+    return tuple(curves(found, generation=head["generation"]))
 
 
 @dataclass
@@ -183,14 +183,17 @@ class Log:
 class Measured:
     """Measurements in addition to the snapshot.
 
-    activity: DDL of others; done, left: of the active probe; log: of the server's log; None and
-              empty where it was not asked for
+    activity: DDL of others; done, left: of the active probe; log: of the server's log; scans: of
+              pg_attribute; unscanned: why they were not timed; None and empty where it was not
+              asked for
     """
 
     activity: tuple[Activity, ...] = ()
     done: ProbeResult | None = None
     left: Sequence[Left] = ()
     log: Log | None = None
+    scans: Sequence[Timing] = ()
+    unscanned: str = ""
 
 
 def _result(snapshot: Snapshot, measured: Measured) -> Latency:
@@ -200,6 +203,7 @@ def _result(snapshot: Snapshot, measured: Measured) -> Latency:
     from gpcatalog.growth.points import timings_of
     from gpcatalog.latency.locks import arithmetic
     from gpcatalog.latency.result import Latency
+    from gpcatalog.latency.startup import startups
 
     done, log = measured.done, measured.log
     head = snapshot.header
@@ -212,7 +216,8 @@ def _result(snapshot: Snapshot, measured: Measured) -> Latency:
     lost = snapshot.rows(
         "SELECT probe, status || ': ' || coalesce(reason, '') AS reason FROM coverage WHERE"
         " status <> 'read' AND (probe LIKE 'plan %' OR probe IN ('plan', 'scan_class',"
-        " 'scan_class_dispatched', 'describe', 'connect', 'ddl_activity', 'statements'))"
+        " 'scan_class_dispatched', 'describe', 'connect', 'ddl_activity', 'statements',"
+        " 'session_start'))"
     )
     return Latency(
         product=head["product"],
@@ -232,9 +237,11 @@ def _result(snapshot: Snapshot, measured: Measured) -> Latency:
         not_read=(
             *((r["probe"], r["reason"]) for r in lost),
             *([("server_log", log.reason)] if log and log.reason else []),
+            *([("scan_attribute", measured.unscanned)] if measured.unscanned else []),
         ),
         log_hours=log.hours if log else None,
         log_settings=log.settings if log else "",
+        startups=startups(snapshot, measured.scans),
     )
 
 
@@ -264,10 +271,13 @@ def _emit(
         sys.stdout.flush()
         most = max((len({x for x, _ in c.points}) for c in result.curves), default=0)
         raise CatalogError(
-            f"too few points to calibrate: {most} different numbers of leaves, 3 are needed",
+            (
+                f"too few points to calibrate: the snapshots have {most} different numbers of"
+                " leaves, but 3 are needed"
+            ),
             hint=(
-                "take snapshots while the number of leaves changes: `gpcatalog snapshot take`, one"
-                " a day"
+                "take a snapshot every day while the number of leaves changes: `gpcatalog"
+                " snapshot take`"
             ),
         )
 
@@ -279,13 +289,27 @@ def _log(session: Session, hours: float) -> Log:
 
     if not session.server.greenplum:
         raise CatalogError(
-            f"{session.server.product} shows its log in no view: --server-log is for Greenplum",
-            hint="pg_stat_statements, where it is installed, is read without asking",
+            (
+                f"--server-log is not supported on {session.server.product}, which has no view of"
+                " its log"
+            ),
+            hint=("run without --server-log; pg_stat_statements is always read if it is installed"),
         )
     try:
         return Log(hours, probe.server_log(session, hours), probe.logging(session))
     except ProbeFailed as e:
         return Log(hours, [], "", f"{e.status}: {e.reason}")
+
+
+def _scans(session: Session) -> tuple[list[Timing], str]:
+    """Scans of pg_attribute, and why they could not be timed, empty where they were."""
+    from gpcatalog.probes import latency as probe
+    from gpcatalog.probes.connection import ProbeFailed
+
+    try:
+        return probe.attribute_scans(session), ""
+    except ProbeFailed as e:
+        return [], f"{e.status}: {e.reason}"
 
 
 def latency(
@@ -296,31 +320,39 @@ def latency(
         typer.Option(
             "--allow-ddl",
             help=(
-                "Also create, alter and drop tables of its own, always rolled back; dead catalog"
-                " rows stay."
+                "Also measure DDL on new tables. It is always rolled back, but leaves dead"
+                " catalog rows."
             ),
         ),
     ] = False,
     rounds: Annotated[
-        int, typer.Option("--rounds", help="Rounds of the active probe.", min=1, max=1000)
+        int, typer.Option("--rounds", help="Number of rounds of --allow-ddl.", min=1, max=1000)
     ] = 5,
     leaves: Annotated[
         int,
         typer.Option(
-            "--leaves", help="Leaves of its partitioned table; 0: none.", min=0, max=20000
+            "--leaves",
+            help="Number of leaves of the partitioned table of --allow-ddl.",
+            min=0,
+            max=20000,
         ),
     ] = 100,
     storage: Annotated[
         LeafStorage | None,
         typer.Option(
-            "--storage", help="Storage of that table; ao_column where there is.", show_default=False
+            "--storage",
+            help="Storage of the table of --allow-ddl. Default: ao_column if supported.",
+            show_default=False,
         ),
     ] = None,
     calibrate: Annotated[
         bool,
         typer.Option(
             "--calibrate",
-            help="Fit this server's slope over the series and show it beside the published one.",
+            help=(
+                "Compute the slope of this server from its snapshots, and show the"
+                " published slope for comparison."
+            ),
         ),
     ] = False,
     server_log: Annotated[
@@ -329,8 +361,8 @@ def latency(
             "--server-log",
             metavar="HOURS",
             help=(
-                "Also read DDL, lock waits and cancellations of the last HOURS from Greenplum's"
-                " log; all log files are read for it."
+                "Also read DDL, lock waits and cancellations of the last HOURS from the"
+                " Greenplum log. This reads all log files."
             ),
             min=0.01,
             max=24 * 366,
@@ -343,25 +375,36 @@ def latency(
             "--plan",
             metavar="TABLE",
             help=(
-                "Also measure how long the server plans a query on this table; may be repeated. Not"
-                " as a superuser."
+                "Also measure the planning time of a query on this table. Can be given several"
+                " times. Not possible as superuser."
             ),
             show_default=False,
         ),
     ] = None,
+    startup: Annotated[
+        bool,
+        typer.Option(
+            "--startup",
+            help=(
+                "Also measure scans of pg_attribute, and print by how much reading it delays a"
+                " session start that finds no valid pg_internal.init, at most."
+            ),
+        ),
+    ] = False,
     store: Store = True,
     format: OutputFormat = Format.TEXT,
     color: Colour = ColorChoice.AUTO,
     statement_timeout: StatementTimeout = 60.0,
     lock_timeout: LockTimeout = 1.0,
 ) -> None:
-    """How long the catalog makes people wait, and which statements would not find enough lock
-    slots.
+    """Measure how long catalog queries, planning and DDL take.
 
-    Takes a snapshot as an audit does: connect, catalog scans, DDL that others run. It writes
-    nothing, unless --allow-ddl is given: then tables of its own are created, altered and dropped in
-    transactions that are always rolled back. What that leaves dead in the catalogs is said before
-    and counted afterwards.
+    Takes a snapshot as an audit does. It measures the time to connect and to scan catalogs, lists
+    running DDL, and compares the locks of DDL with the lock slots of the server.
+
+    Nothing is written unless --allow-ddl is given. Then gpcatalog creates, alters and drops its
+    own tables in transactions that are always rolled back. The dead catalog rows that this leaves
+    are reported before and after.
 
     --plan runs EXPLAIN on a table. The planner evaluates expressions of indexes, constraints and
     policies, and so functions of the table's owner. gpcatalog refuses it for superusers, for roles
@@ -373,9 +416,10 @@ def latency(
     if snapshot:
         from gpcatalog.store import series
 
-        if conninfo or allow_ddl or plan or server_log is not None:
+        if conninfo or allow_ddl or plan or startup or server_log is not None:
             raise CatalogError(
-                "--snapshot goes without a connection, without --allow-ddl, --plan and --server-log"
+                "--snapshot cannot be combined with a connection, --allow-ddl, --plan, --startup or"
+                " --server-log"
             )
         _emit(series.find(snapshot), Measured(), calibrate=calibrate, format=format, color=color)
         return
@@ -412,6 +456,7 @@ def latency(
             activity = activity_of(probe.activity(session))
         except ProbeFailed:
             activity = ()
+        scans, unscanned = _scans(session) if startup else ([], "")
         with snapshot_source.place_for(session, store=store) as path:
             timings = [*(done.timings if done else ()), *(log.timings if log else ())]
             collect(
@@ -423,5 +468,7 @@ def latency(
             )
             if store:
                 streams.kept.append(str(path))
-            measured = Measured(activity=activity, done=done, left=left, log=log)
+            measured = Measured(
+                activity=activity, done=done, left=left, log=log, scans=scans, unscanned=unscanned
+            )
             _emit(path, measured, calibrate=calibrate, format=format, color=color)

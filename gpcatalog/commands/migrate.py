@@ -12,6 +12,7 @@ import typer
 from gpcatalog.commands import streams
 from gpcatalog.errors import CatalogError, Exit
 from gpcatalog.migration.request import Mode, Request, Runner
+from gpcatalog.model.quantity import plural
 from gpcatalog.services.migrations import chosen_tables, write_migration
 from gpcatalog.services.plans import read_plan
 
@@ -31,7 +32,8 @@ def write(folder: Path, files: dict[str, str]) -> None:
     try:
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise CatalogError(
-                f"{folder} is not empty", hint="name a new folder: files of two plans must not mix"
+                f"{folder} is not empty",
+                hint=("give a new folder, so that files of two plans are not mixed"),
             )
         there = folder.is_dir()
         draft = (
@@ -49,7 +51,7 @@ def write(folder: Path, files: dict[str, str]) -> None:
         streams.kept.append(str(folder))
     except OSError as e:
         raise CatalogError(
-            f"cannot write {folder}: {e.strerror or e}", hint="no file was left there"
+            f"cannot write {folder}: {e.strerror or e}", hint="no file was left in it"
         ) from None
     finally:
         if draft is not None:
@@ -72,7 +74,7 @@ def _place_of_plan(source: Source) -> dict[str, str]:
     if os.environ.get("PGPASSWORD") and source.host and os.environ.get("PGHOST") != source.host:
         raise CatalogError(
             f"the plan was made on host {source.host}, and PGPASSWORD would be sent there",
-            hint="name the server: --server CONNINFO, or PGHOST",
+            hint="give CONNINFO or --host, or set PGHOST",
         )
     place = {"host": source.host, "port": str(source.port), "dbname": source.database}
     if not os.environ.get("PGUSER"):
@@ -92,25 +94,26 @@ def _report(work: Sequence[TableMigration], refused: Sequence[RefusedStep]) -> N
             _say(f"lost: {w.context.root.sql}: {line}")
         if len(lost) > _LOST_SHOWN:
             _say(
-                f"lost: {w.context.root.sql}: {len(lost) - _LOST_SHOWN} more, behind LOST in its"
-                " file"
+                f"lost: {w.context.root.sql}: {len(lost) - _LOST_SHOWN} more, listed under LOST"
+                " in the file"
             )
 
 
 def migrate(
     plan: Annotated[
         str,
-        typer.Argument(metavar="PLAN", help="A plan file: `gpcatalog plan --format json -o PLAN`."),
+        typer.Argument(
+            metavar="PLAN", help=("Plan file, written by `gpcatalog plan --format json -o PLAN`.")
+        ),
     ],
     output: Annotated[
-        str, typer.Option("--output", "-o", metavar="DIR", help="A new folder for the files.")
+        str, typer.Option("--output", "-o", metavar="DIR", help="Create this folder for the files.")
     ],
     conninfo: Annotated[
         str,
-        typer.Option(
-            "--server",
+        typer.Argument(
             metavar="CONNINFO",
-            help="The server, as psql takes it; default: server and role of the plan.",
+            help="Connection parameters as for psql. Default: server and role of the plan.",
             show_default=False,
         ),
     ] = "",
@@ -119,18 +122,24 @@ def migrate(
         typer.Option(
             "--mode",
             help=(
-                "locked: writers wait while leaves are copied; online: only while they are looked"
-                " at again."
+                "locked: writers wait while leaves are copied. online: writers wait only while the"
+                " copy is checked."
             ),
         ),
     ] = Mode.LOCKED,
     runner: Annotated[
-        Runner, typer.Option("--runner", help="psql, or plain for anything that sends SQL.")
+        Runner,
+        typer.Option(
+            "--runner", help=("Client that runs the files: psql, or plain for any other.")
+        ),
     ] = Runner.PSQL,
     table: Annotated[
         list[str] | None,
         typer.Option(
-            "--table", metavar="TABLE", help="Only this table; may be repeated.", show_default=False
+            "--table",
+            metavar="TABLE",
+            help="Migrate only this table. Can be given several times.",
+            show_default=False,
         ),
     ] = None,
     count: Annotated[
@@ -138,8 +147,8 @@ def migrate(
         typer.Option(
             "--count",
             help=(
-                "Count the rows of leaves now; scripts stop where the number changed. Not as"
-                " superuser on tables of others."
+                "Count the rows of leaves now; the scripts stop if the number changed. Not"
+                " possible as superuser on tables of other roles."
             ),
         ),
     ] = False,
@@ -147,7 +156,7 @@ def migrate(
         bool,
         typer.Option(
             "--accept-new-leaves",
-            help="Go on where the table has got or lost partitions that no step touches.",
+            help="Continue if the table gained or lost partitions that no step changes.",
         ),
     ] = False,
     growth: Annotated[
@@ -155,18 +164,23 @@ def migrate(
         typer.Option(
             "--growth",
             metavar="FACTOR",
-            help="Stop where leaves have outgrown their planned bytes this many times.",
+            help="Stop if leaves have grown by more than this factor since the plan.",
             min=1.0,
         ),
     ] = 1.5,
     lock_attempts: Annotated[
         int,
-        typer.Option("--lock-attempts", metavar="N", help="How often a lock is tried for.", min=1),
+        typer.Option(
+            "--lock-attempts",
+            metavar="N",
+            help=("Maximum number of attempts to take a lock."),
+            min=1,
+        ),
     ] = 300,
     lock_wait: Annotated[
         int,
         typer.Option(
-            "--lock-wait", metavar="MS", help="How long one try waits, and lets others wait.", min=1
+            "--lock-wait", metavar="MS", help="Longest wait for a lock in one attempt.", min=1
         ),
     ] = 300,
     window: Annotated[
@@ -175,7 +189,8 @@ def migrate(
             "--window",
             metavar="TIME",
             help=(
-                "Such as 4h: a run of the files begins no step that would not end in it (estimate)."
+                "Maintenance window, for example 4h. A run starts only steps that end within"
+                " it (estimate)."
             ),
             show_default=False,
         ),
@@ -186,8 +201,8 @@ def migrate(
             "--merge-partitions",
             metavar="SECONDS",
             help=(
-                "PostgreSQL 19: MERGE PARTITIONS for merges of at most so long (estimate); readers"
-                " wait all the while. 0: never."
+                "PostgreSQL 19: use MERGE PARTITIONS for merges that take at most this long"
+                " (estimate). Readers wait during the merge. 0: never."
             ),
             min=0.0,
         ),
@@ -197,18 +212,19 @@ def migrate(
         typer.Option(
             "--run-owner-code",
             help=(
-                "Let a superuser who runs the files run functions of the tables' owners. Off: they"
-                " stop."
+                "Allow a superuser to run the files even if they call functions of the table"
+                " owners. Without it they stop."
             ),
         ),
     ] = False,
 ) -> None:
-    """Write the SQL of a plan: one file a table, with index, verification, rollback and clean-up.
+    """Write the SQL of a plan, one file per table.
 
-    Reads the plan and, in a read-only session, the tables it names; changes nothing: you run the
-    files. What cannot be done safely is refused with its reason, and the exit code is 4.
+    The folder also has an index, verification, rollback and clean-up scripts. Reads the plan and,
+    in a read-only session, the tables in it. It changes nothing: you run the files. Steps that are
+    not safe are refused with the reason, and the exit code is 4.
 
-    Example: gpcatalog migrate plan.json -o sales-migration --server "host=mdw dbname=sales"
+    Example: gpcatalog migrate plan.json -o sales-migration -h mdw -d sales
     """
     from gpcatalog.planner import policy
     from gpcatalog.probes.connection import connect
@@ -248,15 +264,16 @@ def migrate(
     if steps:
         write(Path(output), files)
         streams.say(
-            f"{steps} steps of {sum(bool(w.forward) for w in work)} tables in {output}; start with"
-            f" {output}/0000_prepare.sql"
+            f"wrote {plural(steps, 'step')} of"
+            f" {plural(sum(bool(w.forward) for w in work), 'table')} to {output}; run"
+            f" {output}/0000_prepare.sql first"
         )
     if refused:
         raise CatalogError(
-            f"{len(refused)} steps were refused"
-            + (f"; the other {steps} are written" if steps else ""),
-            hint="the reasons are above" + (" and in the index" if steps else ""),
+            f"{plural(len(refused), 'step was', 'steps were')} refused"
+            + (f"; {plural(steps, 'other step was', 'other steps were')} written" if steps else ""),
+            hint="the reasons are printed above" + (" and in the index" if steps else ""),
             exit_code=Exit.REFUSED,
         )
     if not steps:
-        streams.say("the plan has no steps: nothing was written")
+        streams.say("the plan has no steps, so nothing was written")

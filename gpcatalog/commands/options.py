@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gpcatalog.errors import CatalogError
+
 if TYPE_CHECKING:
     from gpcatalog.model.finding import Finding
     from gpcatalog.probes.connection import Timeouts
@@ -21,7 +23,7 @@ class Format(StrEnum):
 
 
 class ColorChoice(StrEnum):
-    """When to colour."""
+    """Use color: on terminals, always or never."""
 
     AUTO = "auto"
     ALWAYS = "always"
@@ -29,7 +31,7 @@ class ColorChoice(StrEnum):
 
 
 class FailOn(StrEnum):
-    """Severity from which on findings make the exit code 1."""
+    """The lowest severity of findings that makes the exit code 1."""
 
     INFO = "info"
     NOTICE = "notice"
@@ -49,8 +51,9 @@ Conninfo = Annotated[
     typer.Argument(
         metavar="CONNINFO",
         help=(
-            'As psql takes it: a database name, "host=HOST port=PORT dbname=NAME" or postgresql://URI; PG*'
-            " variables, .pgpass and services count."
+            'Connection parameters as for psql: a database name, "host=HOST port=PORT'
+            ' dbname=NAME" or postgresql://URI. PG* variables, .pgpass and service files are'
+            " used."
         ),
         show_default=False,
     ),
@@ -60,7 +63,7 @@ SnapshotFile = Annotated[
     typer.Option(
         "--snapshot",
         metavar="FILE",
-        help="Use this snapshot; no server is contacted.",
+        help="Read this snapshot instead of a server.",
         show_default=False,
     ),
 ]
@@ -69,7 +72,7 @@ Folder = Annotated[
     typer.Option(
         "--folder",
         metavar="FOLDER",
-        help="The series of this folder instead of a connection's.",
+        help="Read the snapshots in this folder.",
         show_default=False,
     ),
 ]
@@ -77,22 +80,33 @@ Demo = Annotated[
     bool,
     typer.Option(
         "--demo",
-        help="On a private PostgreSQL filled with a bad catalog; it is removed afterwards.",
+        help="Use a temporary PostgreSQL server with a bloated catalog.",
     ),
 ]
 Store = Annotated[
     bool,
-    typer.Option("--store/--no-store", help="Keep a new snapshot in the series of this database."),
+    typer.Option(
+        "--store/--no-store", help="Store the new snapshot in the series of this database."
+    ),
 ]
 StatementTimeout = Annotated[
-    float, typer.Option(metavar="SECONDS", help="Longest that one statement may take.", min=0.1)
+    float, typer.Option(metavar="SECONDS", help="Time limit for each statement.", min=0.1)
 ]
 LockTimeout = Annotated[
     float,
-    typer.Option(metavar="SECONDS", help="Longest that a statement may wait for a lock.", min=0.01),
+    typer.Option(metavar="SECONDS", help="Time limit for each wait for a lock.", min=0.01),
 ]
 OutputFormat = Annotated[Format, typer.Option("--format", help="Output format.")]
-Colour = Annotated[ColorChoice, typer.Option("--color", help="When to colour.")]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show all details and sources.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show only the verdict.")]
+Colour = Annotated[ColorChoice, typer.Option("--color", help="Use color in the output.")]
+
+
+def detail(*, verbose: bool, quiet: bool) -> str:
+    """How much to print: "all", "verdict" or "summary". Raises CatalogError if both are given."""
+    if verbose and quiet:
+        raise CatalogError("give --verbose or --quiet, not both")
+    return "all" if verbose else "verdict" if quiet else "summary"
 
 
 def timeouts(statement: float, lock: float) -> Timeouts:

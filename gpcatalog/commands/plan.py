@@ -29,7 +29,7 @@ def _root_named(planned: PlanResult, name: str) -> Root:
         return found[0]
     if found:
         raise CatalogError(
-            f"{name} is in several schemas",
+            f"several schemas have a table {name}",
             hint="say " + " or ".join(f"{r.schema}.{r.name}" for r in found[:5]),
         )
     import difflib
@@ -38,8 +38,10 @@ def _root_named(planned: PlanResult, name: str) -> Root:
         name, [f"{r.schema}.{r.name}" for r in roots] + [r.name for r in roots], n=3
     )
     raise CatalogError(
-        f"no partitioned table is called {name!r} in this snapshot",
-        hint=f"perhaps {', '.join(near)}" if near else "the plan's text lists them",
+        f"this snapshot has no partitioned table {name!r}",
+        hint=f"perhaps {', '.join(near)}"
+        if near
+        else ("`gpcatalog plan` without --explain lists the tables"),
     )
 
 
@@ -52,7 +54,7 @@ def plan(
         typer.Option(
             "--policy",
             metavar="FILE",
-            help="Per-table rules: grains by age, keep, storage, hot days (toml).",
+            help="Per-table rules in TOML: partition sizes by age, storage, recent days.",
             show_default=False,
         ),
     ] = "",
@@ -62,8 +64,8 @@ def plan(
             "--workload",
             metavar="FILE",
             help=(
-                "Queries that tell what is read together: a file of SQL, or pg_stat_statements as"
-                " CSV."
+                "Typical queries, to estimate what is read: an SQL file, or pg_stat_statements"
+                " as CSV."
             ),
             show_default=False,
         ),
@@ -73,7 +75,7 @@ def plan(
         typer.Option(
             "--target-leaves",
             metavar="N",
-            help="Leaves and plain tables at most, afterwards.",
+            help="Largest number of tables and leaf partitions afterwards.",
             min=0,
             show_default=False,
         ),
@@ -83,7 +85,7 @@ def plan(
         typer.Option(
             "--target-files",
             metavar="N",
-            help="Files on one segment at most, afterwards.",
+            help="Largest number of files per segment afterwards.",
             min=0,
             show_default=False,
         ),
@@ -93,7 +95,7 @@ def plan(
         typer.Option(
             "--max-rewrite",
             metavar="SIZE",
-            help="Bytes rewritten at most, such as 2TB.",
+            help="Largest number of rewritten bytes, such as 2TB.",
             show_default=False,
         ),
     ] = "",
@@ -102,7 +104,7 @@ def plan(
         typer.Option(
             "--window",
             metavar="TIME",
-            help="Time that all steps may take, such as 6h.",
+            help="Longest time for all steps, such as 6h.",
             show_default=False,
         ),
     ] = "",
@@ -111,7 +113,7 @@ def plan(
         typer.Option(
             "--max-lock",
             metavar="N",
-            help="Locks that one step may hold; default half the lock table.",
+            help="Maximum number of locks per step. Default: half of the lock table.",
             min=1,
             show_default=False,
         ),
@@ -121,7 +123,7 @@ def plan(
         typer.Option(
             "--headroom",
             metavar="SIZE",
-            help="Free bytes on the fullest segment: no step copies more.",
+            help="Free disk space on the fullest segment. No step copies more than this.",
             show_default=False,
         ),
     ] = "",
@@ -130,7 +132,7 @@ def plan(
         typer.Option(
             "--rate",
             metavar="SIZE",
-            help="Bytes a second that one segment copies; default 50MB, assumed.",
+            help="Copy rate of one segment in bytes per second. Default: 50MB (assumed).",
             show_default=False,
         ),
     ] = "",
@@ -139,30 +141,34 @@ def plan(
         typer.Option(
             "--explain",
             metavar="TABLE",
-            help="Draw the grouping of one table and say why.",
+            help="Show and explain the plan of one table.",
             show_default=False,
         ),
     ] = "",
     format: Annotated[
-        Format, typer.Option("--format", help="Output format; json is the plan file.")
+        Format, typer.Option("--format", help="Output format. json writes the plan file.")
     ] = Format.TEXT,
     output: Annotated[
         str,
         typer.Option(
-            "--output", "-o", metavar="FILE", help="Write to this file.", show_default=False
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Write the output to this file.",
+            show_default=False,
         ),
     ] = "",
     color: Colour = ColorChoice.AUTO,
 ) -> None:
-    """Which partitions to merge, convert and drop, under one budget, with the gain and the price of
-    every step.
+    """Propose partition merges, conversions and drops.
 
-    Reads a snapshot, or takes one with a read-only session. It never changes anything: `gpcatalog
-    migrate` writes the SQL. Without a target it goes as far as the weights of the policy say it
-    pays; with one it does no more than the target asks.
+    Every step is shown with its gain and its cost. Reads a snapshot, or takes one in a read-only
+    session. It changes nothing: `gpcatalog migrate` writes the SQL. Without a target, the weights
+    of the policy decide how far to go. With a target, the plan does no more than the target needs.
 
-    Example: gpcatalog plan "host=mdw dbname=sales" --target-leaves 300000 --format json -o
-             plan.json
+    \b
+    Example: gpcatalog plan "host=mdw dbname=sales" \\
+             --target-leaves 300000 --format json -o plan.json
     """
     from gpcatalog.store.snapshot import Snapshot
 

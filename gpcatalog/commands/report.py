@@ -31,7 +31,7 @@ def _snapshot(
     from gpcatalog.store.snapshot import Snapshot
 
     if sum((bool(conninfo), bool(snapshot), folder is not None)) > 1:
-        raise CatalogError("give one of CONNINFO, --snapshot and --folder")
+        raise CatalogError("give only one of CONNINFO, --snapshot and --folder")
     if folder is not None:
         yield snapshot_source.files_of("", folder)[-1], folder
         return
@@ -84,15 +84,18 @@ def report(
         Path | None,
         typer.Option(
             "--html",
+            "--output",
+            "-o",
             metavar="FILE",
-            help="Where to write the page; - for standard output.",
+            help="Write the page to this file; - is standard output.",
             show_default=False,
         ),
     ] = None,
     snapshot: SnapshotFile = "",
     folder: Folder = None,
     days: Annotated[
-        float, typer.Option("--days", help="How far back the series goes.", min=0.01)
+        float,
+        typer.Option("--days", help="Length of the period before the newest snapshot.", min=0.01),
     ] = 365.0,
     store: Store = True,
     policy: Annotated[
@@ -100,21 +103,23 @@ def report(
         typer.Option(
             "--policy",
             metavar="FILE",
-            help="Per-table rules for the page's plan, as `gpcatalog plan` takes them.",
+            help="Per-table rules for the plan, as for `gpcatalog plan`.",
             show_default=False,
         ),
     ] = None,
 ) -> None:
-    """One self-contained HTML page: verdict first, then charts, a plan and tables; opens offline,
-    prints, fits a phone.
+    """Write one self-contained HTML page.
 
-    Reads what an audit reads, or stored snapshots only. It never writes to a server; the page loads
-    nothing from anywhere.
+    The page has the verdict, charts, a plan and tables. It loads nothing from the network. It reads
+    what an audit reads, or stored snapshots, and never writes to a server.
 
     Example: gpcatalog report "host=mdw dbname=sales" --html sales.html
     """
     if html is None:
-        raise CatalogError("say where the page goes", hint="--html FILE")
+        raise CatalogError(
+            "--html is required",
+            hint=("give the file for the page, or - for standard output: --html FILE"),
+        )
     from gpcatalog.emit.html import page
     from gpcatalog.growth.build import build
     from gpcatalog.growth.chart_data import picture
@@ -150,7 +155,7 @@ def metrics(
         int,
         typer.Option(
             "--top",
-            help="Tables with series of their own: those that own most catalog rows.",
+            help="Number of tables with their own metrics: those with the most catalog rows.",
             min=0,
             max=100,
         ),
@@ -159,17 +164,19 @@ def metrics(
         Path | None,
         typer.Option(
             "--to",
+            "--output",
+            "-o",
             metavar="FILE",
-            help="Write this file, whole or not at all: for a textfile collector.",
+            help="Write this file atomically, for a textfile collector.",
             show_default=False,
         ),
     ] = None,
     store: Store = False,
 ) -> None:
-    """OpenMetrics text: per instance and catalog, totals by storage, verdicts, findings; never a
-    series a leaf.
+    """Write metrics in OpenMetrics format.
 
-    Reads what an audit reads, or a stored snapshot. It never writes to a server.
+    Metrics cover instances, catalogs, storage, limits and findings. There are no metrics per leaf.
+    It reads what an audit reads, or a stored snapshot, and never writes to a server.
 
     Example: gpcatalog metrics "host=mdw dbname=sales" --to /var/lib/node_exporter/gpcatalog.prom
     """

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from gpcatalog.commands import options, snapshot_source, streams
+from gpcatalog.commands.common import complete
 from gpcatalog.commands.options import (
     ColorChoice,
     Colour,
@@ -20,11 +21,12 @@ from gpcatalog.commands.options import (
 from gpcatalog.errors import CatalogError
 
 app = typer.Typer(
-    help="Stored snapshots: take, list, export, prune.", no_args_is_help=True, rich_markup_mode=None
+    help="Take, list, export and prune snapshots.", no_args_is_help=True, rich_markup_mode=None
 )
 
 
 @app.command("take")
+@complete
 def take_(
     conninfo: Conninfo = "",
     save: Annotated[
@@ -32,16 +34,16 @@ def take_(
         typer.Option(
             "--save",
             metavar="FILE",
-            help="Keep it in this file, not in the series.",
+            help="Write the snapshot to this file instead.",
             show_default=False,
         ),
     ] = "",
     statement_timeout: StatementTimeout = 120.0,
     lock_timeout: LockTimeout = 1.0,
 ) -> None:
-    """Take one snapshot and store it; prints the file's path.
+    """Take a snapshot of a database and store it.
 
-    Reads what an audit reads, with the same promises: it never writes to the server.
+    Prints the path of the file. Reads what an audit reads and never writes to the server.
 
     Example: gpcatalog snapshot take "host=mdw dbname=sales"
     """
@@ -52,10 +54,11 @@ def take_(
 
 
 @app.command("list")
+@complete
 def list_(format: OutputFormat = Format.TEXT, color: Colour = ColorChoice.AUTO) -> None:
-    """List the stored snapshots, by server and database, oldest first.
+    """List the stored snapshots.
 
-    Reads file names and sizes only; no server is contacted.
+    Sorted by server, database and time. No server is contacted.
 
     Example: gpcatalog snapshot list
     """
@@ -75,17 +78,21 @@ def list_(format: OutputFormat = Format.TEXT, color: Colour = ColorChoice.AUTO) 
         ]
         streams.as_json({"schema": "gpcatalog.snapshots/1", "snapshots": rows})
         return
-    from gpcatalog.emit.terminal import table
-    from gpcatalog.model.quantity import size
+    from itertools import groupby
+
+    from gpcatalog.emit.terminal import table, text
+    from gpcatalog.model.quantity import plural, size
 
     out = streams.console(color)
-    lines = [
-        (s.server, s.database, f"{s.taken_at:%Y-%m-%d %H:%M:%S}", size(s.bytes), s.path.name)
-        for s in stored
-    ]
-    if lines:
-        out.print(table("", ("server", "database", "taken (UTC)", "bytes", "file"), lines, left=2))
-    out.print(f"{len(stored)} snapshots under {series.home()}")
+    databases = 0
+    for (server, database), group in groupby(stored, key=lambda s: (s.server, s.database)):
+        databases += 1
+        files = [(s.path.name, f"{s.taken_at:%Y-%m-%d %H:%M:%S}", size(s.bytes)) for s in group]
+        out.print(text(f"{server}/{database}", "bold"), soft_wrap=True)
+        out.print(table("", ("file", "taken (UTC)", "size"), files, left=2))
+        out.print()
+    of = f" of {plural(databases, 'database')}" if databases else ""
+    out.print(text(f"{plural(len(stored), 'snapshot')}{of} in {series.home()}"), soft_wrap=True)
 
 
 @app.command("export")
@@ -94,12 +101,12 @@ def export_(
         str, typer.Argument(metavar="FILE", help="A snapshot file, or the name of a stored one.")
     ],
     to: Annotated[
-        Path, typer.Argument(metavar="FOLDER", help="A folder to be made; one CSV file a table.")
+        Path, typer.Argument(metavar="FOLDER", help="Create this folder for the CSV files.")
     ],
 ) -> None:
-    """Write a snapshot's tables as CSV files, for other tools.
+    """Export a snapshot as CSV files.
 
-    Reads the snapshot only; the folder must not exist yet.
+    Writes one file per table. The folder must not exist.
 
     Example: gpcatalog snapshot export 20261121T101500Z sales-catalog
     """
@@ -120,7 +127,7 @@ def prune_(
         typer.Option(
             "--keep-all",
             metavar="DAYS",
-            help="Keep every snapshot of the last DAYS; older ones one a week.",
+            help="Keep all snapshots of the last DAYS; of older ones, one a week.",
         ),
     ] = 30,
     totals_days: Annotated[
@@ -128,26 +135,26 @@ def prune_(
         typer.Option(
             "--keep-leaves",
             metavar="DAYS",
-            help="Snapshots older than DAYS keep totals a table only.",
+            help="Reduce snapshots older than DAYS to totals per table.",
         ),
     ] = 180,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only tell what would happen.")
+        bool, typer.Option("--dry-run", help="Show what would be deleted or reduced.")
     ] = False,
     color: Colour = ColorChoice.AUTO,
 ) -> None:
-    """Thin the stored snapshots: all of the last days, then one a week, then totals only.
+    """Delete or reduce old snapshots.
 
-    Touches snapshot files of this user only. The newest of every series stays whole. Safe to
-    interrupt and to repeat.
+    Keeps all recent snapshots, then one a week, then totals per table only. The newest snapshot of
+    every database is never changed. It is safe to interrupt and to repeat.
 
     Example: gpcatalog snapshot prune --keep-all 30 --keep-leaves 180 --dry-run
     """
     from datetime import UTC, datetime
     from itertools import groupby
 
-    from gpcatalog.emit.terminal import table
-    from gpcatalog.model.quantity import size
+    from gpcatalog.emit.terminal import table, text
+    from gpcatalog.model.quantity import plural, size
     from gpcatalog.store import series
     from gpcatalog.store.prune import Fate, Policy, decide, prune
 
@@ -156,23 +163,23 @@ def prune_(
     decisions = [d for _, stored in by_series for d in decide(stored, datetime.now(UTC), policy)]
     due = [d for d in decisions if d.fate is not Fate.KEEP]
     out = streams.console(color)
-    if due:
-        rows = [
-            (d.stored.server, d.stored.database, d.stored.path.name, d.fate.value, size(d.bytes))
-            for d in due
-        ]
-        out.print(table("", ("server", "database", "file", "fate", "bytes"), rows, left=4))
+    for (server, database), group in groupby(
+        due, key=lambda d: (d.stored.server, d.stored.database)
+    ):
+        rows = [(d.stored.path.name, d.fate.value, size(d.bytes)) for d in group]
+        out.print(text(f"{server}/{database}", "bold"), soft_wrap=True)
+        out.print(table("", ("file", "action", "size"), rows, left=2))
+        out.print()
+    total = plural(len(decisions), "snapshot")
     if dry_run:
-        out.print(f"{len(due)} of {len(decisions)} snapshots would change; nothing was touched")
+        out.print(f"{len(due)} of {total} would be deleted or reduced; nothing was changed")
         return
     freed, failed = prune(due)
-    out.print(
-        f"{len(due) - len(failed)} of {len(decisions)} snapshots thinned or removed, {size(freed)}"
-        " given back"
-    )
+    out.print(f"{len(due) - len(failed)} of {total} deleted or reduced, {size(freed)} freed")
     if failed:
         path, why = failed[0]
         raise CatalogError(
-            f"{len(failed)} snapshots could not be thinned, {path}: {why}",
-            hint="they are as they were; look at the first",
+            f"{plural(len(failed), 'snapshot')} could not be deleted or reduced; the first is"
+            f" {path}: {why}",
+            hint="these files are unchanged; check the permissions of the folder",
         )

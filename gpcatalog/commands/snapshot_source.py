@@ -40,8 +40,8 @@ def _name_a_lesser_role(session: Session) -> None:
     if session.facts["superuser"]:
         role = session.facts["role"]
         advice.append(
-            f"connected as superuser {role}; a lesser role is enough: gpcatalog doctor"
-            " --create-role NAME prints its SQL"
+            f"connected as superuser {role}, which is not necessary: gpcatalog doctor"
+            " --create-role NAME prints the SQL for a role with fewer privileges"
         )
 
 
@@ -61,15 +61,13 @@ def snapshot_of(
     Raises CatalogError (2) when more than one is named, (3) when the server cannot be read.
     """
     if sum((bool(conninfo), bool(snapshot), demo)) > 1:
-        raise CatalogError(
-            "give one of CONNINFO and --snapshot (or --demo, where there is one), not several"
-        )
+        raise CatalogError("give only one of CONNINFO, --snapshot and --demo")
     if snapshot:
         from gpcatalog.store import series
         from gpcatalog.store.snapshot import believed
 
         if save:
-            raise CatalogError("--save keeps a new snapshot: it does not go with --snapshot")
+            raise CatalogError("--save cannot be combined with --snapshot")
         with believed(series.find(snapshot)) as path:
             yield path
         return
@@ -81,7 +79,7 @@ def snapshot_of(
             from gpcatalog.lab.demo import demo_server
 
             conninfo = stack.enter_context(demo_server(progress)).conninfo("shop")
-            progress("reading the demo's catalog")
+            progress("reading the catalog of the demo server")
         with connect(conninfo, timeouts=timeouts) as session:
             path = stack.enter_context(place_for(session, store=store and not demo, save=save))
             try:
@@ -109,7 +107,10 @@ def files_of(conninfo: str, folder: Path | None) -> list[Path]:
             raise CatalogError("give a connection or --folder, not both")
         found = sorted(folder.glob(f"*{SUFFIX}"))
         if not found:
-            raise CatalogError(f"no snapshot in {folder}", hint=f"snapshot files end in {SUFFIX}")
+            raise CatalogError(
+                f"there is no snapshot in {folder}",
+                hint=(f"names of snapshot files end in {SUFFIX}"),
+            )
         return found
     if conninfo:
         from gpcatalog.probes.target import target
@@ -119,8 +120,8 @@ def files_of(conninfo: str, folder: Path | None) -> list[Path]:
         found = [stored.path for stored in series.snapshots(place)]
         if not found:
             raise CatalogError(
-                f"no snapshot of {where.database} is stored in {place}",
-                hint="`gpcatalog snapshot list` shows what is",
+                f"{place} has no snapshot of {where.database}",
+                hint="`gpcatalog snapshot list` shows the stored snapshots",
             )
         return found
     places = {stored.path.parent for stored in series.snapshots()}
@@ -128,11 +129,11 @@ def files_of(conninfo: str, folder: Path | None) -> list[Path]:
         return [stored.path for stored in series.snapshots(places.pop())]
     if not places:
         raise CatalogError(
-            "no snapshot is stored",
-            hint="`gpcatalog snapshot take` takes one; one a day makes a series",
+            "there is no stored snapshot",
+            hint="take a snapshot every day: `gpcatalog snapshot take`",
         )
     names = ", ".join(sorted(f"{p.parent.name} {p.name}" for p in places)[:6])
     raise CatalogError(
-        f"{len(places)} series are stored: {names}",
-        hint="name one by its connection or with --folder",
+        f"there are {len(places)} stored series: {names}",
+        hint="choose one with CONNINFO or --folder",
     )

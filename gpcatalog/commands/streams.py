@@ -78,7 +78,7 @@ def writing(path: Path) -> Iterator[TextIO]:
         kept.append(str(path))
     except OSError as e:
         raise CatalogError(
-            f"cannot write {path}: {e.strerror or e}", hint="what was there before is untouched"
+            f"cannot write {path}: {e.strerror or e}", hint="an existing file was not changed"
         ) from None
     finally:
         with contextlib.suppress(OSError):

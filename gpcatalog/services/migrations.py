@@ -35,12 +35,13 @@ def chosen_tables(plan: Plan, only: set[str]) -> list[TablePlan]:
             known = ", ".join(t.name for t in plan.tables[:3])
             more = " …" if len(plan.tables) > 3 else ""
             raise CatalogError(
-                f"the plan has no table named {name}", hint=f"it has {known or 'none'}{more}"
+                f"the plan has no table {name}",
+                hint=(f"tables of the plan: {known or 'none'}{more}"),
             )
         if len(found) > 1:
             raise CatalogError(
-                f"the plan has {len(found)} tables named {name}",
-                hint=f"name the schema too: --table '{min(t.name for t in found)}'",
+                f"the plan has {len(found)} tables with the name {name}",
+                hint=f"give the schema too: --table '{min(t.name for t in found)}'",
             )
     chosen = {t.name for tables_ in named.values() for t in tables_}
     return [table for table in plan.tables if table.steps and (not only or table.name in chosen)]
@@ -61,7 +62,9 @@ def _counts(session: Session, tables_: list[TablePlan], notify: Notify) -> dict[
                 session, tables.named(session, qualified(table.schema, table.table))
             )
         except CatalogError as e:
-            notify(f"not counted: {e.message}".encode("ascii", "backslashreplace").decode())
+            notify(
+                f"rows are not counted: {e.message}".encode("ascii", "backslashreplace").decode()
+            )
             notify(f"  hint: {e.hint}".encode("ascii", "backslashreplace").decode())
             continue
         for step in table.steps:
@@ -101,13 +104,16 @@ def write_migration(
     source = plan.source
     if session.server.generation != source.generation:
         raise CatalogError(
-            f"the plan is for {source.product} {source.version}, this server is"
+            f"the plan is for {source.product} {source.version}, but this server is"
             f" {session.server.product} {session.server.version}",
             exit_code=Exit.REFUSED,
         )
     if session.target["dbname"] != source.database:
         raise CatalogError(
-            f"the plan is for database {source.database}, this is {session.target['dbname']}",
+            (
+                f"the plan is for database {source.database}, but the connection is to"
+                f" {session.target['dbname']}"
+            ),
             exit_code=Exit.REFUSED,
         )
     wanted = chosen_tables(plan, only or set())
@@ -135,7 +141,7 @@ def write_migration(
             (
                 f"{r['function']} of {r['owner']}"
                 if r["risk"] == "owner"
-                else f"{r['function']}, a function of the server with side effects"
+                else f"{r['function']}, a built-in function with side effects"
             )
             for r in unsafe
             if r["risk"] != "user-defined"

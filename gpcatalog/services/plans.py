@@ -44,7 +44,7 @@ def plan_snapshot(
         except ValueError as e:
             raise CatalogError(f"--rate: {e}") from None
         if bytes_a_second <= 0:
-            raise CatalogError("--rate must be more than 0 bytes a second")
+            raise CatalogError("--rate must be more than 0 bytes per second")
         request = planning.Request(limits, float(bytes_a_second), True)
     asked = workload.read(workload_file, snapshot) if workload_file else None
     return planning.make(snapshot, rules, request, workload=asked, progress=progress)
@@ -62,20 +62,23 @@ def read_plan(path: str) -> Plan:
     except OSError as e:
         raise CatalogError(
             f"cannot read {path}: {e.strerror or e}",
-            hint="`gpcatalog plan --format json -o FILE` writes one",
+            hint="create a plan file with `gpcatalog plan --format json -o FILE`",
         ) from None
     try:
         return plan_file.read(raw)
     except plan_file.OtherSchema as e:
         raise CatalogError(
             (
-                f"{path} is of schema {e}, {SCHEMA} is understood"
+                f"{path} has schema {e}, {SCHEMA} is supported"
                 if str(e)
-                else f"{path} does not say that it is a plan"
+                else f"{path} is not a plan file"
             ),
-            hint="plan again with this version: `gpcatalog plan --format json -o FILE`",
+            hint=(
+                "create the plan again with this version: `gpcatalog plan --format json -o FILE`"
+            ),
         ) from None
     except (msgspec.ValidationError, msgspec.DecodeError, UnicodeDecodeError) as e:
         raise CatalogError(
-            f"{path} is no plan: {e}", hint="`gpcatalog plan --format json -o FILE` writes one"
+            f"{path} is not a plan file: {e}",
+            hint=("create a plan file with `gpcatalog plan --format json -o FILE`"),
         ) from None

@@ -1,0 +1,114 @@
+"""Options that many commands share: the connection as psql has it, and the file for the output."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from gpcatalog.commands import streams
+from gpcatalog.errors import CatalogError
+
+Command = Callable[..., None]
+
+_CONNECTION = {
+    "host": Annotated[
+        str,
+        typer.Option("--host", "-h", metavar="HOST", help="Server host.", show_default=False),
+    ],
+    "port": Annotated[
+        str,
+        typer.Option("--port", "-p", metavar="PORT", help="Server port.", show_default=False),
+    ],
+    "username": Annotated[
+        str,
+        typer.Option(
+            "--username", "-U", metavar="ROLE", help="Role to connect as.", show_default=False
+        ),
+    ],
+    "dbname": Annotated[
+        str,
+        typer.Option(
+            "--dbname", "-d", metavar="NAME", help="Database, or CONNINFO.", show_default=False
+        ),
+    ],
+}
+_OUTPUT = Annotated[
+    str,
+    typer.Option(
+        "--output", "-o", metavar="FILE", help="Write the output to this file.", show_default=False
+    ),
+]
+
+
+def merged(conninfo: str, *, host: str, port: str, username: str, dbname: str) -> str:
+    """The connection string with the options of psql in it; an option replaces a parameter.
+
+    Raises CatalogError if both CONNINFO and --dbname are given, or if CONNINFO is malformed.
+    """
+    if conninfo and dbname:
+        raise CatalogError("give CONNINFO or --dbname, not both")
+    given = {"host": host, "port": port, "user": username}
+    chosen = {name: value for name, value in given.items() if value}
+    if not chosen:
+        return conninfo or dbname
+    from psycopg.conninfo import make_conninfo
+
+    from gpcatalog.probes.target import parameters
+
+    parameters("", **chosen)  # reports a port that is no number
+    return make_conninfo("", **(parameters(conninfo or dbname) | chosen))
+
+
+@contextlib.contextmanager
+def _output_to(path: str) -> Any:
+    """Standard output goes to a file, which appears whole or not at all."""
+    if not path:
+        yield
+        return
+    ended: typer.Exit | None = None
+    with streams.writing(Path(path)) as stream, contextlib.redirect_stdout(stream):
+        try:
+            yield
+        except typer.Exit as e:  # findings: the output is complete
+            if e.exit_code not in (0, 1):
+                raise
+            ended = e
+    if ended is not None:
+        raise ended
+
+
+def complete(command: Command) -> Command:
+    """The command with the shared options that it lacks.
+
+    A command with a parameter `conninfo` gets --host, --port, --username and --dbname, a command
+    without a parameter `output` gets --output.
+    """
+    signature = inspect.signature(command, eval_str=True)
+    parameters = dict(signature.parameters)
+    connects = "conninfo" in parameters
+    writes = not {"output", "html", "to"} & set(parameters)
+
+    @functools.wraps(command)
+    def run(**values: Any) -> None:
+        if connects:
+            given = {name: values.pop(name) for name in _CONNECTION}
+            values["conninfo"] = merged(values["conninfo"], **given)
+        with _output_to(values.pop("output") if writes else ""):
+            command(**values)
+
+    added = (_CONNECTION if connects else {}) | ({"output": _OUTPUT} if writes else {})
+    for name, annotation in added.items():
+        parameters[name] = inspect.Parameter(
+            name, inspect.Parameter.KEYWORD_ONLY, default="", annotation=annotation
+        )
+    ordered = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in parameters.values()]
+    run.__signature__ = signature.replace(parameters=ordered)  # type: ignore[attr-defined]
+    run.__annotations__ = {p.name: p.annotation for p in ordered}
+    del run.__dict__["__wrapped__"]
+    return run
