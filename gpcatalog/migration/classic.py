@@ -195,7 +195,9 @@ class Classic(Writer):
         if not levels:
             return moves
         root = context.root.sql
-        said = literal("the subpartition template did not come back as it was: nothing was changed")
+        said = literal(
+            "the subpartition template could not be restored exactly: nothing was changed"
+        )
         deepest_first = sorted(levels.items(), reverse=True)
 
         def now(level: int) -> str:
@@ -344,8 +346,8 @@ class Classic(Writer):
 
     def _nothing_in_default(self, leaf: str, predicate: str) -> str:
         said = literal(
-            f"the default partition {leaf} holds rows of {predicate}: the server never checked it;"
-            " move them first"
+            f"the default partition {leaf} contains rows of {predicate}, which belong to another"
+            " partition; move them first"
         )
         return (
             f"IF EXISTS (SELECT 1 FROM ONLY {leaf} WHERE {predicate}) THEN RAISE EXCEPTION '%',"

@@ -83,8 +83,8 @@ class Folder:
             "",
             (
                 f"written by gpcatalog {gpcatalog.__version__} for {self.server.product}"
-                f" {self.server.version}, database {source.database}, from {self.plan.id}, which"
-                f" rests on snapshot {source.snapshot} of {source.taken_at}"
+                f" {self.server.version}, database {source.database}, from {self.plan.id}, based"
+                f" on snapshot {source.snapshot} of {source.taken_at}"
             ),
         ]
         return comment(head) + "\n"
@@ -124,16 +124,16 @@ class Folder:
         """Return the file that creates the journal."""
         head = [
             (
-                f"Makes schema {SCHEMA}: the journal that lets a migration be run again, and the"
-                " functions that guard, lock and compare."
+                f"Creates schema {SCHEMA} with the journal, so that files can be run again, and"
+                " with functions that check, lock and compare."
             ),
             (
-                "Touches no other table. cleanup.sql removes it. Running it again changes nothing."
-                " Needs CREATE on the database."
+                "Changes no other schema. cleanup.sql removes it. Running this file again"
+                " changes nothing. It needs CREATE on the database."
             ),
             (
-                f"SELECT * FROM {SCHEMA}.progress, in another session of the same role, shows what"
-                " runs and how much is left."
+                f"SELECT * FROM {SCHEMA}.progress, in another session of the same role, shows the"
+                " running step and the remaining steps."
             ),
         ]
         return self._opening(head) + self._settings() + journal.prepare(self.server)
@@ -143,11 +143,11 @@ class Folder:
         found += change.details()
         if grantors := sorted({g.grantor for g in change.grants()} - {""}):
             said = (
-                f"  grants that {', '.join(grantors)} made are made by that role again where the"
-                " session may act as it, else by the owner"
+                f"  grants by {', '.join(grantors)} are repeated by that role if the session can"
+                " SET ROLE to it, otherwise by the owner"
             )
             found.append(said)
-        found += [f"  rests on: {s}" for s in change.rests_on]
+        found += [f"  condition: {s}" for s in change.rests_on]
         return found + [f"  LOST: {s}" for s in change.lost]
 
     def _transactions(self, work: TableMigration, change: Operation, *, forward: bool) -> str:
@@ -165,8 +165,8 @@ class Folder:
             return [
                 *found,
                 (
-                    "A superuser who runs them runs functions of other roles with all rights"
-                    " (--run-owner-code was given)."
+                    "If a superuser runs them, functions of other roles run with the privileges"
+                    " of a superuser (--run-owner-code was given)."
                 ),
             ]
         if work.reachable:
@@ -176,19 +176,18 @@ class Folder:
             return [
                 *found,
                 (
-                    "As a superuser they stop before the first copy, because they would run with"
-                    " all rights:"
+                    "If a superuser runs them, they stop before the first copy, because this"
+                    " code would run as superuser:"
                 ),
                 f"  {shown}",
             ]
         found.append(
-            "A superuser can run them too: no function of another role was reachable. Every step"
-            " checks that again."
+            "A superuser can run them too: no function of another role would run. Every step"
+            " checks this again."
         )
         if self.request.mode is Mode.ONLINE and self.server.greenplum and work.context.held:
             found.append(
-                "UPDATE and DELETE of the leaves of a step wait while they are copied: its owner"
-                " must not change them then."
+                "UPDATE and DELETE on the leaves of a step wait while the leaves are copied."
             )
         return found
 
@@ -212,12 +211,12 @@ class Folder:
             ),
             "  files: readers wait",
             (
-                f"  each lock is tried every {self.request.pause_s:g} s with a timeout of"
+                f"  the files try each lock every {self.request.pause_s:g} s with a timeout of"
                 f" {self.request.wait_ms} ms, at most {self.request.attempts} times"
             ),
             (
-                "A REPEATABLE READ transaction that began before a swap sees none of the swapped"
-                " rows, as after TRUNCATE: end it first."
+                "End REPEATABLE READ transactions first: a transaction that began before a swap"
+                " does not see the swapped rows, as after TRUNCATE."
             ),
         ]
 
@@ -230,10 +229,10 @@ class Folder:
             return []
         return [
             (
-                f"  {plural(number, 'merge')} of at most {self.request.merge_seconds:g} s by MERGE"
-                " PARTITIONS: readers wait while it copies;"
+                f"  {plural(number, 'merge')} of at most {self.request.merge_seconds:g} s with"
+                " MERGE PARTITIONS: readers wait during the copy"
             ),
-            "  tried on PostgreSQL 19 beta 2",
+            "  (tested on PostgreSQL 19 beta 2)",
         ]
 
     def _forecast(self, work: TableMigration) -> list[str]:
@@ -251,14 +250,14 @@ class Folder:
             ),
             f"Time: about {duration(work.seconds)} (estimate of the plan: {basis}).",
             (
-                f"Takes at most {count(work.locks)} locks in one"
+                f"Needs at most {count(work.locks)} locks in one"
                 f" transaction{' on each instance' if gp else ''}."
             ),
         ]
         if self.request.window:
             found.append(
-                f"No step begins unless it ends within {duration(self.request.window)} of the"
-                " first one (estimate)."
+                f"A step starts only if it ends within {duration(self.request.window)} after the"
+                " start of the first one (estimate)."
             )
         return found
 
@@ -269,17 +268,17 @@ class Folder:
                 f"Run 0000_prepare.sql before it:  psql -X -v ON_ERROR_STOP=1 -f {name}"
                 if self.request.runner is Runner.PSQL
                 else (
-                    "Run 0000_prepare.sql before it, with a runner that knows dollar quotes and"
-                    " stops at an error."
+                    "Run 0000_prepare.sql before it, with a client that supports dollar quoting"
+                    " and stops at the first error."
                 )
             ),
             (
-                "Every step is a transaction of its own. The file can be stopped at any moment; run"
-                " again, it does what is left."
+                "Every step is a separate transaction. The file can be stopped at any time;"
+                " running it again continues with the remaining steps."
             ),
             f"Rollback: rollback/{name}.",
             *(
-                f"  No rollback is written for {c.id}: {c.title}"
+                f"  There is no rollback for {c.id}: {c.title}"
                 for c in self._without_rollback(work)
             ),
         ]
@@ -327,7 +326,7 @@ class Folder:
         """Return the file that carries out the steps of one table."""
         root = work.context.root
         head = [
-            f"{root.sql}: {plural(len(work.forward), 'step')}, {count(work.leaves)} leaves fewer",
+            f"{root.sql}: {plural(len(work.forward), 'step')}, {count(work.leaves)} fewer leaves",
             "",
             *self._forecast(work),
             "",
@@ -374,8 +373,8 @@ class Folder:
                 " that its partitions had before."
             ),
             (
-                "Writers wait while rows are copied. Rows that were added since are kept. Steps"
-                " that were never done are skipped."
+                "Writers wait while rows are copied. Rows that were added later are kept. Steps"
+                " that did not run are skipped."
             ),
             f"Run it in the same way as {name}. It can be stopped and run again.",
         ]
@@ -384,7 +383,7 @@ class Folder:
             lines.append("\n" + comment(self._describe(change)))
             lines.append(self._transactions(work, change, forward=False))
         left = self._without_rollback(work)
-        lines += ["\n" + comment([f"No rollback is written for {c.id}: {c.title}"]) for c in left]
+        lines += ["\n" + comment([f"There is no rollback for {c.id}: {c.title}"]) for c in left]
         if work.rollback:
             lines.append("\n" + self._statistics(work))
         lines.append("\n" + proven([call("leave", literal(root.sql))]))
@@ -400,17 +399,17 @@ class Folder:
     def index(self) -> str:
         """Return the file that runs all others, or lists them for a plain runner."""
         head = [
-            "Runs all files. Those that give back the most catalog rows a second come first.",
+            "Runs all files, in the order of removed catalog rows per second.",
             "",
         ]
         for w, name in zip(self.work, self.names, strict=True):
-            gain = f"{count(w.leaves)} leaves and {count(w.gain)} catalog rows fewer"
+            gain = f"{count(w.leaves)} fewer leaves and {count(w.gain)} fewer catalog rows"
             head += [f"{name}: {gain}, {size(w.bytes)} copied, {duration(w.seconds)}"]
         head += [
             "",
             (
-                "verify.sql checks the result. cleanup.sql removes the journal and what a crash"
-                " left behind."
+                "verify.sql checks the result. cleanup.sql removes the journal and the objects"
+                " that a crash left."
             ),
         ]
         if self.refused:
@@ -436,12 +435,12 @@ class Folder:
         plan = literal(self.plan.id)
         head = [
             (
-                "Are all steps of each table done, or all rolled back, and are the rows those that"
-                " were copied?"
+                "Checks that all steps of each table are done, or all are rolled back, and that"
+                " the rows are those that were copied."
             ),
             (
-                "Prints a line for each table. The last line is OK, or what differs; it is an error"
-                " where a step or a partition is missing."
+                "Prints one line per table. The last line is OK or reports the differences. A"
+                " missing step or partition is an error."
             ),
         ]
         calls = []
@@ -465,12 +464,12 @@ class Folder:
         plan = literal(self.plan.id)
         head = [
             (
-                "Removes what a crash left (tables built aside, constraints added for a moment)"
-                f" and the journal, schema {SCHEMA}."
+                f"Removes the journal (schema {SCHEMA}), and staging tables and temporary"
+                " constraints that a crash left."
             ),
             (
-                "Rows are never lost by it: a table built aside is a copy until it is swapped in."
-                " Unfinished files must be written anew."
+                "No rows are lost: a staging table is a copy until the swap. Unfinished"
+                " migrations need new files afterwards (gpcatalog migrate)."
             ),
         ]
         deletes = "".join(
@@ -481,8 +480,8 @@ class Folder:
             f" '{SCHEMA}') THEN RETURN; END IF;\n"
             + "".join(f"    {line}\n" for line in journal.proof())
             + f"    PERFORM {SCHEMA}.expect_trusted({array([])}, {array([])});\n    PERFORM"
-            f" {SCHEMA}.sweep({plan});\n{deletes}    -- plans of others may be under way\n    IF"
-            f" NOT EXISTS (SELECT 1 FROM {SCHEMA}.step) AND NOT EXISTS (SELECT 1 FROM"
+            f" {SCHEMA}.sweep({plan});\n{deletes}    -- other plans may still use the journal\n"
+            f"    IF NOT EXISTS (SELECT 1 FROM {SCHEMA}.step) AND NOT EXISTS (SELECT 1 FROM"
             f" {SCHEMA}.tree) THEN\n        DROP SCHEMA {SCHEMA} CASCADE;\n    END IF;\nEND\n"
         )
         return (

@@ -149,7 +149,7 @@ def grants(acl: str | None, owner: str, column: str = "") -> tuple[Grant, ...]:
             r'(?P<role>"(?:[^"]|"")*"|[^=]*)=(?P<rights>[a-zA-Z*]*)/(?P<grantor>.*)\Z', item, re.S
         )
         if m is None:
-            raise ValueError(f"grants that are not understood: {item}")
+            raise ValueError(f"unknown grants: {item}")
         role, grantor = _unquoted(m["role"]), _unquoted(m["grantor"])
         if role == owner:
             continue
@@ -157,7 +157,7 @@ def grants(acl: str | None, owner: str, column: str = "") -> tuple[Grant, ...]:
         for letter, star in re.findall(r"([a-zA-Z])(\*?)", m["rights"]):
             word = _PRIVILEGES.get(letter)
             if word is None:
-                raise ValueError(f"a privilege that is not understood: {letter}")
+                raise ValueError(f"unknown privilege: {letter}")
             plain.add(word)
             if star:
                 more.add(word)
@@ -404,8 +404,9 @@ def read(ask: ProbeRunner, server: Server, root: int) -> Table | None:
     # whatever reads more of it opens it
     if unread := [r for r in relations.values() if r.split is None]:
         raise Unsafe(
-            f"the key of {unread[0].name} has an operator class with functions of a role without"
-            " superuser, which this server runs when the table is opened: run this as their owner"
+            f"the key of {unread[0].name} has an operator class with functions of a role that is"
+            " not a superuser; the server runs them when it opens the table, so run migrate as"
+            " their owner"
         )
     hanging = tuple(
         Dependency(r["oid"], r["fact"], r["detail"] or "")

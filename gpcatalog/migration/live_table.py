@@ -31,30 +31,30 @@ from gpcatalog.planner.plan import TablePlan
 
 # what hangs on a table or partition and would be lost, or would be in the way
 IN_THE_WAY = {
-    "view": "a view reads it",
-    "rule": "a rule hangs on it",
-    "trigger": "a trigger of its own",
+    "view": "a view uses it",
+    "rule": "it has a rule",
+    "trigger": "it has its own trigger",
     "foreign key": "a foreign key",
-    "referenced by foreign key": "a foreign key points at it",
-    "policy": "a row policy of its own",
-    "row security": "row security of its own",
-    "publication": "it is published by name",
-    "own check": "a CHECK of its own, which the other rows need not satisfy",
-    "column grants": "grants on its columns",
-    "sequence": "it owns a sequence, which would be dropped with it",
-    "needed by another object": "another object needs it",
+    "referenced by foreign key": "a foreign key references it",
+    "policy": "it has its own row policy",
+    "row security": "it has its own row security",
+    "publication": "a publication names it",
+    "own check": "it has its own CHECK, which the other rows may violate",
+    "column grants": "it has grants on columns",
+    "sequence": "it owns a sequence, which would be dropped too",
+    "needed by another object": "another object depends on it",
     "subscription": "a subscription writes to it",
     "member of an extension": "an extension owns it or one of its indexes",
     "security label": "it has a security label",
     "pending detach": (
-        "DETACH PARTITION CONCURRENTLY of it is not finished (ALTER TABLE … DETACH PARTITION …"
+        "DETACH PARTITION CONCURRENTLY is not finished (run ALTER TABLE … DETACH PARTITION …"
         " FINALIZE)"
     ),
-    "exclusion constraint": "an exclusion constraint",
-    "index that is not valid": "an index that is not valid",
-    "own index": "an index of its own that is unique or that all partitions below it have",
-    "own expression": "a generated column with an expression of its own",
-    "row type": "its row type has privileges or a comment, or it was created of a type",
+    "exclusion constraint": "it has an exclusion constraint",
+    "index that is not valid": "it has an invalid index",
+    "own index": "it has its own index, which is unique or which all partitions below it have",
+    "own expression": "a generated column has its own expression",
+    "row type": "its row type has privileges or a comment, or it was created with OF type",
 }
 # of these the partitioned table itself must have none, if another table is to take its place
 OF_THE_ROOT = ("subscription", "member of an extension", "security label", "row type")
@@ -116,16 +116,18 @@ class LiveTable:
         """Raises Refusal for what stands in the way of every step."""
         root = self.table.root
         if root.distribution == "REPLICATED":
-            raise Refusal("replicated: partitions of a replicated table are not exchanged")
+            raise Refusal(
+                "the table is replicated; partitions of a replicated table cannot be exchanged"
+            )
         for h in self.table.hanging:
             if h.what == "publication of all tables":
                 raise Refusal(
-                    f"publication {h.detail} publishes every table: the copies would be sent to its"
-                    " subscribers"
+                    f"publication {h.detail} publishes every table; the copies would be sent to"
+                    " its subscribers"
                 )
             if h.what == "publication of its schema":
                 raise Refusal(
-                    f"publication {h.detail} publishes its whole schema: the copies would be sent"
+                    f"publication {h.detail} publishes its whole schema; the copies would be sent"
                     " to its subscribers"
                 )
             if h.what in ("foreign key", "referenced by foreign key") and (
@@ -134,13 +136,12 @@ class LiveTable:
                 raise Refusal(f"{IN_THE_WAY[h.what]} ({h.detail})")
             if h.what == "publication" and h.oid == root.oid:
                 raise Refusal(
-                    f"publication {h.detail} publishes it: subscribers would not follow the"
-                    " exchange"
+                    f"publication {h.detail} publishes it; subscribers would not get the exchange"
                 )
             if h.what == "index that is not valid" and h.oid == root.oid:
                 raise Refusal(
-                    f"index {h.detail} is not valid: attaching partitions would build it on all of"
-                    " them"
+                    f"index {h.detail} is not valid; attaching a partition would build it on all"
+                    " partitions"
                 )
             if h.what in ("rule", "trigger") and h.oid == root.oid and self.classic:
                 raise Refusal(f"{IN_THE_WAY[h.what]} ({h.detail})")
@@ -148,13 +149,13 @@ class LiveTable:
             places := {r.schema for r in self.table.relations.values()} - {root.schema}
         ):
             raise Refusal(
-                f"partitions of it lie in schema {min(places)}: new ones would be made in"
+                f"it has partitions in schema {min(places)}, but new ones would be created in"
                 f" {root.schema}"
             )
         if any(r.has_oids for r in self.table.relations.values()):
             raise Refusal("it has OIDs, which a copy would change")
         if not all(r.persistence in "pu" for r in self.table.relations.values()):
-            raise Refusal("a temporary table")
+            raise Refusal("it is a temporary table")
 
     def refuse_dependents(self, relation: Relation, *, but: Collection[str] = ()) -> None:
         """Raise Refusal for what depends on a relation and would be lost, or would be in the way.
@@ -172,23 +173,23 @@ class LiveTable:
         for leaf in leaves:
             if leaf.storage in ("external", "foreign", "other", "none"):
                 raise Refusal(
-                    f"{leaf.name} is {leaf.storage}: its rows are not this server's to move"
+                    f"{leaf.name} has storage {leaf.storage}: this server cannot move its rows"
                 )
             if leaf.persistence != leaves[0].persistence:
-                raise Refusal("some of its leaves are unlogged and some are not")
+                raise Refusal("only some of its leaves are unlogged")
             if leaf.distribution != self.table.root.distribution:
                 raise Refusal(
-                    f"{leaf.name} is distributed {leaf.distribution}, the table"
-                    f" {self.table.root.distribution}"
+                    f"{leaf.name} is distributed {leaf.distribution}, but the table is"
+                    f" distributed {self.table.root.distribution}"
                 )
             if leaf.column_grants and self.classic:
                 raise Refusal(f"{leaf.name} has grants on columns")
             own = [(c.name, c.type) for c in self.table.columns[leaf.oid]]
             wanted = [(c.name, c.type) for c in self.table.columns[self.table.root.oid]]
             if (self.classic and own != wanted) or sorted(own) != sorted(wanted):
-                raise Refusal(f"{leaf.name} has other columns than the table")
+                raise Refusal(f"the columns of {leaf.name} differ from those of the table")
         if self.table.root.column_grants and self.classic:
-            raise Refusal("the table has grants on columns, which EXCHANGE loses")
+            raise Refusal("the table has grants on columns, which EXCHANGE would lose")
 
     # --- the live table against the plan ----------------------------------------------------------
 
@@ -239,7 +240,7 @@ class LiveTable:
         """Return the one parent of these partitions. Raises Refusal where they have several."""
         parents = {r.parent for r in relations}
         if len(parents) != 1 or None in parents:
-            raise Refusal("its units lie under different parents")
+            raise Refusal("its partitions have different parents")
         (parent,) = parents
         assert parent is not None
         return self.table.relations[parent]
@@ -253,12 +254,12 @@ class LiveTable:
         if found is None:
             return None
         if found.oid in {g.oid for g in gone}:
-            raise Refusal("the default partition itself is never merged")
+            raise Refusal("the default partition is never merged")
         unit = self.unit(found)
         if self.classic:
             for leaf in unit.leaves:
                 if leaf.storage not in ("heap", "ao_row", "ao_column"):
-                    raise Refusal(f"the default partition {leaf.name} is {leaf.storage}")
+                    raise Refusal(f"the default partition {leaf.name} has storage {leaf.storage}")
                 self.refuse_dependents(leaf)
         return unit
 

@@ -7,9 +7,10 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from gpcatalog.audit.report import CatalogRow, Report
+from gpcatalog.audit.report import CatalogRow, Report, ServerFacts
 from gpcatalog.audit.verdicts import bloat_limits
 from gpcatalog.capacity import limits
+from gpcatalog.migration import vacuum_full
 from gpcatalog.model import generations
 from gpcatalog.model.names import printable, qualified
 from gpcatalog.model.quantity import count, duration, size
@@ -86,8 +87,8 @@ def _no_event_triggers(report: Report) -> list[str]:
         return []
     return [
         (
-            "-- from version 17 on REINDEX runs event triggers: functions of other roles, with the"
-            " rights of whoever runs this script"
+            "-- since version 17, REINDEX runs event triggers: functions of other roles would"
+            " run with the privileges of the role that runs this script"
         ),
         "DO $gpcatalog$",
         "BEGIN",
@@ -107,27 +108,28 @@ def _comment(lines: Iterable[str]) -> list[str]:
     return [f"-- {printable(line)}".rstrip() for line in lines]
 
 
-def _locks(full: list[Treatment]) -> list[str]:
-    """What the statements keep out; full: catalogs that get VACUUM FULL."""
+def _locks(server: ServerFacts, full: list[Treatment]) -> list[str]:
+    """What the statements block, and what VACUUM FULL may damage; full: catalogs that get it."""
     found = [
         "Locks:",
-        (
-            "  REINDEX      keeps out writers of that catalog (all DDL) and readers that need the"
-            " index, while it runs"
-        ),
-        "  VACUUM       keeps out nobody but another VACUUM",
+        ("  REINDEX      blocks writers of that catalog (all DDL) and queries that use the index"),
+        "  VACUUM       blocks only another VACUUM",
     ]
     if full:
         found += [
             (
-                "  VACUUM FULL  AccessExclusive on the catalog: every statement that must be"
-                " planned waits, so it needs a quiet"
+                "  VACUUM FULL  AccessExclusive on the catalog: every statement that needs"
+                " planning waits. Run it at a quiet"
             ),
-            "               system; it builds the indexes anew, hence no REINDEX before it",
+            "               time. It rebuilds the indexes, so no REINDEX is needed before it",
             "",
             "Catalogs that get VACUUM FULL: "
             + ", ".join(f"{t.relation} ({t.bloat:.1f} ×)" for t in full),
         ]
+        known = vacuum_full.hazards(server)
+        if known:
+            found += ["", "Known problems of VACUUM FULL on catalogs of this version:"]
+            found += [f"  {h.text} ({h.source})" for h in known]
     return found
 
 
@@ -137,12 +139,12 @@ def _time(live: int) -> list[str]:
     return [
         (
             f"Estimated time: {duration(live / median)} ({duration(live / fast)} to"
-            f" {duration(live / slow)}), as {size(live)} of live rows and indexes an instance at"
-            f" {size(slow)} to {size(fast)} a second, as the middle half of published runs had it"
+            f" {duration(live / slow)}), for {size(live)} of live rows and indexes per instance"
+            f" at {size(slow)} to {size(fast)} per second, the middle half of published runs"
         ),
         (
-            f"({limits.VACUUM_FULL_SOURCE}: time follows the live size and the disks, not the"
-            " bloat). Segments work side by side."
+            f"({limits.VACUUM_FULL_SOURCE}; the time depends on the live size and the disks, not"
+            " on the bloat). Segments work in parallel."
         ),
     ]
 
@@ -152,14 +154,14 @@ def _head(report: Report, todo: list[Treatment]) -> list[str]:
     full = [t for t in todo if t.full]
     head = [
         (
-            f"Gives back about {size(sum(t.reclaimable for t in todo))} on the worst instance"
+            f"Frees about {size(sum(t.reclaimable for t in todo))} on the worst instance"
             " (estimate from sampled widths)."
         ),
         "Run as superuser or owner of the database, outside a transaction block:",
         "    psql -X -v ON_ERROR_STOP=1 -f FILE",
-        "It may be stopped and run again at any point: every statement stands by itself.",
+        "The script can be stopped and run again at any point: the statements are independent.",
         "",
-        *_locks(full),
+        *_locks(report.server, full),
         "",
         *_time(sum(t.needed for t in full) or sum(t.needed for t in todo)),
     ]
@@ -168,32 +170,43 @@ def _head(report: Report, todo: list[Treatment]) -> list[str]:
         head += [
             "",
             (
-                f"Before: {oldest.holder} {oldest.name} kept dead rows alive"
-                f" ({count(oldest.xid_age or 0)} transactions) at the snapshot;"
+                f"At the time of the snapshot, {oldest.holder} {oldest.name} had prevented VACUUM"
+                f" from removing dead rows ({count(oldest.xid_age or 0)} transactions)."
             ),
-            "what it still sees cannot be removed by VACUUM.",
+            "End it first: VACUUM cannot remove rows that it may still need.",
         ]
     return head
 
 
-def _statements(report: Report, todo: list[Treatment]) -> list[str]:
-    """Settings, then indexes, dead rows and statistics."""
-    lines = [
+ROW_ORDER = "order of the rows that a session start needs"
+
+
+def _session(report: Report) -> list[str]:
+    """Settings of the session; then the script ends where an event trigger would run."""
+    return [
         "SET statement_timeout = 0;",
         (
-            "-- a lock that is not had within this time ends the script; run it again in a quieter"
-            " moment"
+            "-- the script ends if it cannot get a lock within this time; run it again at a"
+            " quieter time"
         ),
         "SET lock_timeout = '60s';",
         "SET client_min_messages = warning;",
         "SET search_path = pg_catalog, pg_temp;",
         *_no_event_triggers(report),
+    ]
+
+
+def _statements(report: Report, todo: list[Treatment]) -> list[str]:
+    """Settings, then indexes, dead rows and statistics."""
+    lines = [
+        *_session(report),
+        *(vacuum_full.settings() if any(t.full for t in todo) else []),
         "",
         "-- 1. indexes",
     ]
     lines += [
         f"REINDEX TABLE {qualified('pg_catalog', t.relation)};" for t in todo if t.reindex
-    ] or ["-- none is worth it"]
+    ] or ["-- no index needs REINDEX"]
     lines += ["", "-- 2. dead rows"]
     for t in todo:
         verb = "VACUUM FULL" if t.full else "VACUUM"
@@ -201,9 +214,35 @@ def _statements(report: Report, todo: list[Treatment]) -> list[str]:
             f"{verb} {qualified('pg_catalog', t.relation)};  -- {size(t.reclaimable)} reclaimable,"
             f" {t.bloat:.1f} ×"
         )
-    lines += ["", "-- 3. statistics"]
+    lines += ["", f"-- 3. {ROW_ORDER}"]
+    lines += vacuum_full.row_order(report.server)
+    lines += ["", "-- 4. statistics"]
     lines += [f"ANALYZE {qualified('pg_catalog', t.relation)};" for t in todo]
     return lines
+
+
+def _displaced(report: Report) -> bool:
+    """Whether the rows that a session start needs are displaced on some instance."""
+    limit = limits.BOOTSTRAP_ROWS_DISPLACED.value
+    return any(s.bytes >= limit for s in report.session_starts or ())
+
+
+def _only_row_order(report: Report) -> list[str]:
+    """The script where nothing but the order of rows is to be restored."""
+    head = [
+        "No catalog has enough reclaimable bytes to justify the locks. Session starts are slow:",
+        "the rows of pg_attribute that they need first are not in front.",
+        "Run as superuser, outside a transaction block, at a quiet time:",
+        "    psql -X -v ON_ERROR_STOP=1 -f FILE",
+    ]
+    return [
+        *_comment(head),
+        "",
+        *_session(report),
+        "",
+        f"-- {ROW_ORDER}",
+        *vacuum_full.row_order(report.server),
+    ]
 
 
 def script(report: Report) -> str:
@@ -224,7 +263,12 @@ def script(report: Report) -> str:
     ]
     if todo:
         lines = [*_comment([*title, *_head(report, todo)]), "", *_statements(report, todo)]
+    elif _displaced(report):
+        lines = [*_comment(title), *_only_row_order(report)]
     else:
-        nothing = "No catalog has enough reclaimable bytes to be worth its locks: nothing to do."
+        nothing = (
+            "No catalog has enough reclaimable bytes to justify the locks, so there is"
+            " nothing to do."
+        )
         lines = _comment([*title, nothing])
     return "\n".join(lines) + "\n"

@@ -25,7 +25,7 @@ def index_name(old_leaf: str, index: str, new_leaf: str, taken: set[str]) -> str
         if name not in taken:
             taken.add(name)
             return name
-    raise Refusal("ten thousand index names are taken")
+    raise Refusal("no free index name: 10,000 names are in use")
 
 
 def options_of(text: str) -> tuple[tuple[str, str], ...]:
@@ -47,5 +47,5 @@ def checked(options: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
     found = tuple(options)
     for key, value in found:
         if not re.fullmatch(r"[a-z_.]+", key) or not re.fullmatch(r"[\w.+-]+", value):
-            raise Refusal(f"a storage option that is not understood: {key}={value}")
+            raise Refusal(f"unknown storage option: {key}={value}")
     return found

@@ -107,9 +107,7 @@ def holding_value(bound: Bound) -> str:
     else:
         found = ""
     if not found:
-        raise Refusal(
-            f"a partition without a name and without a value to address it by: {bound.text}"
-        )
+        raise Refusal(f"a partition has neither a name nor a value to address it: {bound.text}")
     return found
 
 

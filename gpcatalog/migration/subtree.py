@@ -95,7 +95,7 @@ def merged(
         parts = [x for x in same if x is not None]
         if len(parts) != len(units):
             raise SubtreeChanged(
-                f"not all of its partitions have one of {', '.join(m.path)} below them"
+                f"not all of its partitions have a subpartition {', '.join(m.path)}"
             )
         if m.path:
             old_parent, parent = names[m.path[:-1]]
@@ -134,4 +134,4 @@ def child_name(
         if found not in taken:
             taken.add(found)
             return found
-    raise SubtreeChanged("ten thousand names are taken")
+    raise SubtreeChanged("no free name: 10,000 names are in use")

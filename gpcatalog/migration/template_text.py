@@ -78,7 +78,7 @@ def elements(
     """
     children = sorted(table.children(parent.oid), key=lambda r: r.oid)
     if not children:
-        raise ValueError("nothing is below it")
+        raise ValueError("it has no subpartitions")
     now = tuple(_element(_name(c, classic=classic), c.bound, c) for c in children)
     merged: dict[str, op.Merge] = {}
     gone: set[str] = set()

@@ -138,7 +138,7 @@ def _options(text: str, prefix: str = "") -> str:
     for option in text.split(", "):
         key, _, value = option.partition("=")
         if not re.fullmatch(r"[a-z_]+", key):
-            raise Differ(f"an option that is not understood: {option}")
+            raise Differ(f"unknown option: {option}")
         found.append(f"{prefix}{key}={quote_literal(value)}")
     return ", ".join(found)
 

@@ -48,9 +48,14 @@ def translate(
     except Unsafe as e:
         return RefusedStep("", planned.name, what, str(e))
     if table is None:
-        return RefusedStep("", planned.name, what, "the table is gone or no longer partitioned")
+        return RefusedStep(
+            "",
+            planned.name,
+            what,
+            ("the table does not exist any more or is no longer partitioned"),
+        )
     if (table.root.schema, table.root.name) != (planned.schema, planned.table):
-        return RefusedStep("", planned.name, what, f"it is now called {table.root.sql}")
+        return RefusedStep("", planned.name, what, f"it was renamed to {table.root.sql}")
     read_details(ask, table, _concerned(table, planned))
     live = LiveTable(table, plan_id, planned, counts=counts, growth=growth, slots=slots)
     superusers = {row["role"] for row in ask("trusted_roles") if row["superuser"]}
@@ -86,7 +91,7 @@ def translate(
             continue
         except ValueError as e:
             migration.refused.append(
-                RefusedStep(step.id, planned.name, step.operation, f"not understood: {e}")
+                RefusedStep(step.id, planned.name, step.operation, f"not supported: {e}")
             )
             continue
         live.accepted.append(step)
@@ -129,9 +134,9 @@ def _refuse_too_large(step: op.AnyStep, *, window: float | None, slots: int | No
     """
     if window is not None and step.cost.seconds > window:
         raise Refusal(
-            f"it takes about {step.cost.seconds:,.0f} s (estimate), the window is {window:,.0f} s"
+            f"it takes about {step.cost.seconds:,.0f} s (estimate); the window is {window:,.0f} s"
         )
     if slots is not None and step.cost.locks > slots:
         raise Refusal(
-            f"it takes about {step.cost.locks:,} locks, the server has {slots:,} for all sessions"
+            f"it needs about {step.cost.locks:,} locks; the server has {slots:,} for all sessions"
         )

@@ -34,18 +34,18 @@ EXCLUSIVE_SINCE = "began := pg_catalog.clock_timestamp();"
 class Phase(StrEnum):
     """What a stretch of a step does; each begins with a comment that names it."""
 
-    GUARD = "guard: skip what is done, stop unless the table is as it was planned"
-    LOCK = "lock: writers wait from here on, readers go on"
-    STAGE = "stage: new leaves are built aside"
-    COPY = "copy: their rows"
-    PROVE = "prove: the same rows, counted and hashed, inside the new bound"
-    INDEX = "index: indexes and statistics"
-    RECHECK = "recheck: leaves that changed since they were copied are copied again"
-    PREPARE = "prepare: nothing is left to be scanned under the exclusive lock"
-    EXCLUSIVE = "exclusive: readers wait from here on; tried again and again with a short timeout"
-    SWAP = "swap: the old leaves go, the new ones take their place"
-    FINISH = "finish: names, grants, comments"
-    NOTE = "note: what was done, in the same transaction"
+    GUARD = "guard: skip the step if it is done; stop if the table differs from the plan"
+    LOCK = "lock: writers wait from here on, readers do not"
+    STAGE = "stage: create staging tables for the new leaves"
+    COPY = "copy: copy the rows"
+    PROVE = "prove: count and hash the rows, and check the new bound"
+    INDEX = "index: create indexes and statistics"
+    RECHECK = "recheck: copy leaves again that changed since the copy"
+    PREPARE = "prepare: validate constraints now, so that the exclusive lock needs no scan"
+    EXCLUSIVE = "exclusive: readers wait from here on; retried with a short timeout"
+    SWAP = "swap: replace the old leaves by the new ones"
+    FINISH = "finish: set names, grants and comments"
+    NOTE = "note: record the step in the journal, in the same transaction"
 
 
 Phases = list[tuple[Phase, list[str]]]
@@ -468,7 +468,7 @@ class Writer(ABC):
             " 'new');"
         ]
         if rows is not None:
-            said = f"changed since it was planned: % rows, {rows} were counted"
+            said = f"changed since it was planned: % rows, but {rows} were counted"
             found.append(f"IF held <> {rows} THEN RAISE EXCEPTION '{said}', held; END IF;")
         return found
 

@@ -68,7 +68,7 @@ class DropPartitions(PartitionOperation):
 
 def _expect_empty(leaf: str) -> str:
     """Return the statement that stops where a leaf that was to be empty has rows."""
-    said = literal(f"changed since it was planned: {leaf} was empty and holds rows")
+    said = literal(f"changed since it was planned: {leaf} was empty and now contains rows")
     return f"IF EXISTS (SELECT 1 FROM ONLY {leaf}) THEN RAISE EXCEPTION '%', {said}; END IF;"
 
 
@@ -79,12 +79,12 @@ def _translate(live: LiveTable, step: op.DropEmpty, ask: ProbeRunner) -> Transla
     live.leaf_obstacles(leaves)
     gone = {u.oid for u in units}
     if all(c.oid in gone for c in live.table.children(parent.oid)):
-        raise Refusal("nothing would be left: the last partition cannot be dropped")
+        raise Refusal("the last partition cannot be dropped")
     default = live.table.default_of(parent.oid)
     if default is not None and default.oid in gone:
-        raise Refusal("the default partition takes what no other does: it is not dropped")
+        raise Refusal("the default partition is never dropped")
     if {leaf.name for leaf in leaves} != {leaf.name for leaf in step.leaves}:
-        raise Refusal("changed since it was planned: its leaves are others now")
+        raise Refusal("changed since it was planned: it has other leaves now")
     default_unit = None if default is None else live.unit(default)
     found: list[tuple[Operation, Operation | None]] = []
     parts = _parts(live, units)
@@ -129,7 +129,7 @@ def _parts(live: LiveTable, units: list[Relation]) -> list[list[Relation]]:
         found[-1].append(u)
         if (needed := _locks_of(live, found[-1])) > live.slots:
             raise Refusal(
-                f"it takes about {needed} locks, the server has {live.slots} for all sessions"
+                f"it needs about {needed} locks; the server has {live.slots} for all sessions"
             )
     return found
 

@@ -15,7 +15,10 @@ def _nothing(live: LiveTable, step: op.Reconfigure, ask: ProbeRunner) -> Transla
 
 
 def _advise(step: op.Reconfigure) -> str:
-    return f"{step.explanation} (the last one said {step.now.get('every') or 'nothing'})"
+    return (
+        f"{step.explanation} (the last partitions were added with EVERY"
+        f" {step.now.get('every') or 'unknown'})"
+    )
 
 
 register(StepHandler(_nothing, advise=_advise), "reconfigure every")

@@ -59,8 +59,8 @@ class MoveToExternal(PartitionOperation):
         leaf = self.leaf
         if self.stage is not None:
             return [
-                f"  {leaf.name} {leaf.bound} is filled from the external table and takes its place;"
-                " the files stay"
+                f"  {leaf.name} {leaf.bound} is loaded from the external table and replaces it;"
+                " the files are kept"
             ]
         return [f"  {leaf.name} {leaf.bound} is exchanged with a readable external table"]
 
@@ -73,11 +73,11 @@ class MoveToExternal(PartitionOperation):
 def _translate(live: LiveTable, step: op.Externalise, ask: ProbeRunner) -> Translation:
     """The leaf is exchanged with an external table; the rollback loads its rows again."""
     if len(step.leaves) != 1:
-        raise Refusal("it has partitions of its own: each would need a place of its own")
+        raise Refusal("it has subpartitions, and each would need its own location")
     unit = live.live(step.units[0].oid, step.units[0].name, step.units[0].bound)
     leaf = live.live(step.leaves[0].oid, step.leaves[0].name, step.leaves[0].bound)
     if leaf.oid != unit.oid:
-        raise Refusal("changed since it was planned: it has partitions of its own now")
+        raise Refusal("changed since it was planned: it has subpartitions now")
     live.leaf_obstacles([leaf])
     parent = live.parent_of([unit])
     if live.table.indexes[live.table.root.oid]:
@@ -125,11 +125,11 @@ def _places(change: MoveToExternal) -> str:
     """The settings to be filled in, and what they mean."""
     shown = change.leaf.sql.encode("unicode_escape").decode()
     return (
-        f"-- Where files of about {change.file_bytes >> 20} MiB lie that hold the rows of {shown}"
-        " in Greenplum's TEXT format:\n-- locations of an external table, separated by blanks,"
-        f" such as gpfdist://host:8081/sales/2019_01.txt\nSET {READ} = '{FILL}';\n-- Where this"
-        f" file shall write them first; empty where the files are there already\nSET {WRITE} ="
-        f" '{FILL}';\n"
+        f"-- Locations of the files with the rows of {shown}, in Greenplum's TEXT format, about"
+        f" {change.file_bytes >> 20} MiB each:\n-- as in LOCATION of an external table, separated"
+        f" by spaces, for example gpfdist://host:8081/sales/2019_01.txt\nSET {READ} ="
+        f" '{FILL}';\n-- Locations where this script writes the files first; empty if the files"
+        f" exist already\nSET {WRITE} = '{FILL}';\n"
     )
 
 

@@ -93,9 +93,9 @@ def _flattened(live: LiveTable, step: op.Flatten, n: int) -> tuple[FlattenLevel,
     leaf = live.live(below.oid, below.name, below.bound)
     parent = live.parent_of([middle])
     if leaf.parent != middle.oid or len(table.children(middle.oid)) != 1:
-        raise Refusal(f"changed since it was planned: {middle.name} has other partitions now")
+        raise Refusal(f"changed since it was planned: {middle.name} has different partitions now")
     if middle.is_default:
-        raise Refusal("the default partition has partitions of its own: it stays as it is")
+        raise Refusal("the default partition has subpartitions and cannot change")
     live.leaf_obstacles([middle, leaf] if middle.storage not in ("none", "other") else [leaf])
     live.refuse_dependents(middle, but=("own check",))
     live.taken_indexes -= {i.name for i in table.indexes[middle.oid]}  # they go with it
@@ -122,12 +122,15 @@ def _flattened(live: LiveTable, step: op.Flatten, n: int) -> tuple[FlattenLevel,
         up=True,
         above=subtree.middles(table, middle, {})[0],
         default=default,
-        rests_on=(*step.rests_on, f"rows outside {leaf.bound} may come from then on"),
+        rests_on=(
+            *step.rests_on,
+            (f"afterwards the partition also accepts rows outside {leaf.bound}"),
+        ),
         lost=(
             *grants_lost(leaf.grants, [middle], leaf.name),
             *replaced([table.traits.get(middle.oid, {})], table.traits[leaf.oid]),
             *(
-                [f"comment on {middle.name}: the new one has that of {leaf.name}"]
+                [f"comment on {middle.name}: the new partition has the comment of {leaf.name}"]
                 if middle.comment
                 else []
             ),

@@ -70,15 +70,14 @@ def _configuration(
     if str(now["partition_interval"]) != step.now.get("partition_interval"):
         raise Refusal(f"changed since it was planned: its interval is {now['partition_interval']}")
     if now["partition_type"] not in ("native", "range"):
-        raise Refusal(f"it is a set of kind {now['partition_type']}: only native sets are changed")
-    if now["epoch"] != "none":
         raise Refusal(
-            "its key counts seconds: the start of a calendar cell cannot be read from its bounds"
+            f"its partition_type is {now['partition_type']}; only native and range are supported"
         )
+    if now["epoch"] != "none":
+        raise Refusal("its key is a number of seconds since 1970 (epoch), which is not supported")
     if any(r.level > 1 for r in live.table.relations.values()):
         raise Refusal(
-            "pg_partman maintains several levels of it: part_config_sub would have to follow, which"
-            " is not tried"
+            "pg_partman maintains several levels of it; changing part_config_sub is not supported"
         )
     return now
 
@@ -86,18 +85,18 @@ def _configuration(
 def _translate(live: LiveTable, step: op.Reconfigure, ask: ProbeRunner) -> Translation:
     """pg_partman's configuration follows the plan."""
     if not any(isinstance(s, op.Merge) for s in live.accepted):
-        raise Refusal("the merges that it would follow are refused")
+        raise Refusal("the merges that this step depends on were refused")
     home = ask("partman_home")
     if not home:
         raise Refusal("pg_partman is not installed any more")
     version = int(str(home[0]["version"]).split(".")[0])
     if version not in (4, 5):
-        raise Refusal(f"pg_partman {home[0]['version']}: 4 and 5 are known")
+        raise Refusal(f"pg_partman {home[0]['version']} is not supported (only 4 and 5)")
     now = _configuration(live, step, ask, home=home[0])
     interval = step.wanted["partition_interval"]
     time = interval in UNITS
     if not time and not interval.isdigit():
-        raise Refusal(f"the interval {interval} is neither one of the calendar nor a number")
+        raise Refusal(f"the interval {interval} is neither a calendar interval nor a number")
     kept = tuple((k, None if now[k] is None else str(now[k])) for k in COLUMNS)
     forward = PartmanReconfigure(
         id=step.id,
@@ -137,7 +136,7 @@ def _reconfigure(context: Context, change: PartmanReconfigure, *, done: str) -> 
     body = [
         *proof(),
         f"IF {SCHEMA}.state({plan}, {literal(forth)}) {sign} 'done' THEN RETURN; END IF;",
-        "-- guard: pg_partman must not be at work, and its configuration as it was",
+        "-- guard: pg_partman must not be running, and its configuration must not have changed",
         call("expect_extension", literal("pg_partman")),
         call("expect_trusted", array([context.root.sql]), array([config])),
         (
@@ -145,8 +144,8 @@ def _reconfigure(context: Context, change: PartmanReconfigure, *, done: str) -> 
             " run_maintenance')) THEN"
         ),
         (
-            "    RAISE EXCEPTION 'pg_partman''s maintenance is running: run this file again when it"
-            " has ended';"
+            "    RAISE EXCEPTION 'pg_partman''s maintenance is running: run this file again"
+            " after it has ended';"
         ),
         "END IF;",
         (
@@ -164,13 +163,13 @@ def _reconfigure(context: Context, change: PartmanReconfigure, *, done: str) -> 
             for column, value in change.now
         )
         body += [
-            "-- swap: the old configuration; partitions that were made stay",
+            "-- swap: restore the old configuration; new partitions are kept",
             f"UPDATE {change.home}.part_config SET {said} WHERE parent_table = {table};",
         ]
     else:
         body += _forward(change)
     body += [
-        "-- note: what was done, in the same transaction",
+        "-- note: record the step in the journal, in the same transaction",
         call("note", plan, literal(change.id), literal(done), literal(context.root.sql), "NULL"),
     ]
     text = "\n".join(
@@ -203,8 +202,8 @@ def _forward(change: PartmanReconfigure) -> list[str]:
         # session
         "EXECUTE 'SET LOCAL TimeZone TO DEFAULT';",
         (
-            "-- swap: one partition up to the first whole cell of the new grain, the configuration,"
-            " and that cell"
+            "-- swap: create a partition up to the start of the first new interval, change the"
+            " configuration, create the next partition"
         ),
         *_last_end(change),
         *_first_cell(change, new),
@@ -229,7 +228,10 @@ def _as_planned(change: PartmanReconfigure) -> list[str]:
         # its template says what a new partition has besides; a missing one is passed over by
         # maintenance without a word
         "IF c.template_table IS NOT NULL AND pg_catalog.to_regclass(c.template_table) IS NULL THEN",
-        "    RAISE EXCEPTION 'pg_partman''s template table % is gone', c.template_table;",
+        (
+            "    RAISE EXCEPTION 'pg_partman''s template table % does not exist any more',"
+            " c.template_table;"
+        ),
         "END IF;",
     ]
 
@@ -250,8 +252,8 @@ def _last_end(change: PartmanReconfigure) -> list[str]:
         ),
         "       AND pg_catalog.pg_get_expr(p.relpartbound, 0) NOT LIKE '%(MAXVALUE)';",
         (
-            "IF last_end IS NULL THEN RAISE EXCEPTION 'no partition with an end: nothing tells"
-            " where the new grain begins'; END IF;"
+            "IF last_end IS NULL THEN RAISE EXCEPTION 'no partition has an upper bound, so the"
+            " start of the new interval is unknown'; END IF;"
         ),
     ]
 
@@ -350,6 +352,9 @@ def _first_partition(change: PartmanReconfigure) -> list[str]:
             "               'FOR VALUES FROM (%' AND pg_catalog.strpos(p.bound,"
             " pg_catalog.split_part(first_new, ' ', 1)) > 0) THEN"
         ),
-        "    RAISE EXCEPTION 'pg_partman made no partition from %', first_new;",
+        (
+            "    RAISE EXCEPTION 'pg_partman did not create a partition that starts at %',"
+            " first_new;"
+        ),
         "END IF;",
     ]

@@ -142,8 +142,8 @@ class ReplacePartitions(PartitionOperation):
     def notes(self, *, classic: bool) -> list[str]:
         if classic and self.above and any(s.indexes for s in self.stages):
             return [
-                "Afterwards indexes of leaves merged below another partition are their own: DROP"
-                " INDEX on the root leaves them."
+                "Afterwards the indexes of leaves merged below another partition are"
+                " independent: DROP INDEX on the root does not drop them."
             ]
         return []
 
@@ -199,7 +199,7 @@ class _Replacement:
         if {leaf.oid for leaf in self.leaves} != {
             leaf.oid for u in self.units for leaf in self.table.leaves(u.oid)
         }:
-            raise Refusal("changed since it was planned: its leaves are others now")
+            raise Refusal("changed since it was planned: it has other leaves now")
         live.leaf_obstacles(self.leaves)
         self.deep = self.units[0].kind != "leaf"
         for m in (m for u in self.units for m in subtree.middles(self.table, u, {})):
@@ -210,7 +210,7 @@ class _Replacement:
             and any(i.constraint_kind for i in self.table.indexes[self.table.root.oid])
         ):
             raise Refusal(
-                "Greenplum 6 exchanges no subpartitions of a table with a primary or unique key"
+                "Greenplum 6 cannot exchange subpartitions of a table with a primary or unique key"
             )
         self.text = self._bound()
         if self.classic:
@@ -222,17 +222,20 @@ class _Replacement:
         """Return the bound of the new partition. Raises Refusal."""
         bounds = [parse(u.bound) for u in self.units]
         if any(b.kind is BoundKind.DEFAULT for b in bounds):
-            raise Refusal("the default partition itself is never merged")
+            raise Refusal("the default partition is never merged")
         types = {c.name: c.type for c in self.table.columns[self.parent.oid]}
         if bounds[0].kind is BoundKind.LIST:
             text = joined_list(bounds, classic=self.classic)
         else:
             for one, two in pairwise(bounds):
                 if not adjacent(one, two, [types[name] for name in self.parent.key]):
-                    raise Refusal(f"a gap or another order between {one.text} and {two.text}")
+                    raise Refusal(f"{one.text} and {two.text} are not adjacent")
             text = merged_text(bounds[0], bounds[-1], classic=self.classic)
         if isinstance(self.step, op.Merge) and not same_bound(text, self.step.bound):
-            raise Refusal(f"the plan's bound {self.step.bound} is not that of its parts, {text}")
+            raise Refusal(
+                f"the bound {self.step.bound} of the plan differs from the bound of"
+                f" the partitions, {text}"
+            )
         return text
 
     def _exclusive_starts(self) -> None:
@@ -248,9 +251,9 @@ class _Replacement:
         ):
             if not again:
                 raise Refusal(
-                    f"{u.name} starts EXCLUSIVE where another partition ends INCLUSIVE, and covers"
-                    " one value: Greenplum 6 reports an overlap, so a rollback could not add these"
-                    " partitions again"
+                    f"{u.name} starts EXCLUSIVE where another partition ends INCLUSIVE; Greenplum"
+                    " 6 rejects this as an overlap, so a rollback could not add the partition"
+                    " again"
                 )
 
     def _stand_in(self) -> tuple[bool, str]:
@@ -269,16 +272,16 @@ class _Replacement:
         beyond = range_outside(parse(self.text)) if alone and nested else ""
         if alone and nested and not beyond:
             raise Refusal(
-                "Greenplum 6 cannot drop the last partition of a level, and none can stand in"
-                " meanwhile: leave one out"
+                "Greenplum 6 cannot drop the last partition of a level, and no temporary"
+                " partition is possible; do not merge all of them"
             )
         if alone and not beyond and not has_both_ends(self.text):
             raise Refusal(
-                "Greenplum 6 cannot drop the last partition, and one without an end cannot be split"
-                " off: leave one out"
+                "Greenplum 6 cannot drop the last partition or split off one without an end; do"
+                " not merge all of them"
             )
         if self.table.oids_of.get(self.name, set()) - going:
-            raise Refusal(f"the name {self.name} is taken")
+            raise Refusal(f"the name {self.name} is already in use")
         return alone, beyond
 
     def operations(self) -> tuple[ReplacePartitions, ReplacePartitions]:
@@ -288,7 +291,7 @@ class _Replacement:
         stages, traits_of, lost = self._stages()
         gone = tuple(live.unit(u) for u in self.units)
         middles = self._middles(gone, stages)
-        lost += grants_lost(middles[0].grants, self.units, "the new one") if middles else []
+        lost += grants_lost(middles[0].grants, self.units, "the new partition") if middles else []
         made = NewPartition(
             name=self.name,
             partition=self.label,
@@ -335,7 +338,7 @@ class _Replacement:
         for n, new in enumerate(self.step.new):
             parts = [leaf for leaf in self.leaves if lane_of[leaf.name] == n]
             if not parts:
-                raise Refusal("a new leaf without old ones")
+                raise Refusal("a new leaf has no old leaves")
             like = self.table.relations.get(new.like) or parts[-1]
             if like.oid not in {p.oid for p in parts}:
                 like = parts[-1]
@@ -346,7 +349,7 @@ class _Replacement:
             stage = self._stage(new, parts, like, traits, f"gpc_{self.digest}_{n + 1}")
             lost += [
                 *missing,
-                *grants_lost(stage.grants, parts, "the new one"),
+                *grants_lost(stage.grants, parts, "the new partition"),
                 *self._index_comments_lost(parts, like),
             ]
             traits_of[stage.name] = traits

@@ -58,7 +58,7 @@ class SetTemplate(Operation):
 def _translate(live: LiveTable, step: op.Reconfigure, ask: ProbeRunner) -> Translation:
     """New partitions get below them what the named one has then."""
     if not live.table.server.greenplum:
-        raise Refusal("this server has no templates")
+        raise Refusal("this server does not support subpartition templates")
     like = step.now.get("like") or ""
     parent = next(
         (r for r in live.table.relations.values() if r.name == like and r.level == 1), None
@@ -68,10 +68,10 @@ def _translate(live: LiveTable, step: op.Reconfigure, ask: ProbeRunner) -> Trans
     if not any(
         isinstance(s, op.Merge | op.DropEmpty) and s.parent_name == like for s in live.accepted
     ):
-        raise Refusal(f"the steps below {like} that it would follow are refused")
+        raise Refusal(f"the steps below {like} that this step depends on were refused")
     now, then = elements(live.table, parent, live.accepted, classic=live.classic)
     if not then:
-        raise Refusal("nothing would be left of it")
+        raise Refusal("the template would be empty")
     if live.classic:
         # as the server has it, where it says; elsewhere the template is written from the partitions
         now = next(

@@ -129,12 +129,12 @@ def _hanging(live: LiveTable, ask: ProbeRunner) -> dict[str, list[tuple[str, str
     hanging = live.hanging_on_root(ask)
     if "identity" in hanging:
         raise Refusal(
-            f"column {hanging['identity'][0][1]} is an identity column, whose sequence would start"
-            " again"
+            f"column {hanging['identity'][0][1]} is an identity column, and its sequence would"
+            " restart"
         )
     if "other" in hanging:
         more = f" and {len(hanging['other']) - 1} more" if len(hanging["other"]) > 1 else ""
-        raise Refusal(f"it would not move to another table: {hanging['other'][0][0]}{more}")
+        raise Refusal(f"it cannot be moved to another table: {hanging['other'][0][0]}{more}")
     return hanging
 
 
@@ -183,7 +183,7 @@ def _translate(live: LiveTable, step: op.Unpartition, ask: ProbeRunner) -> Trans
     leaves = [live.live(leaf.oid, leaf.name, leaf.bound) for leaf in step.leaves]
     every = table.leaves(root.oid)
     if {leaf.oid for leaf in leaves} != {leaf.oid for leaf in every}:
-        raise Refusal("changed since it was planned: its leaves are others now")
+        raise Refusal("changed since it was planned: it has other leaves now")
     live.leaf_obstacles(leaves)
     hanging = _hanging(live, ask)
     asked = table.relations.get(step.new[0].like) if step.new else None
@@ -192,10 +192,10 @@ def _translate(live: LiveTable, step: op.Unpartition, ask: ProbeRunner) -> Trans
     pattern = like if table.server.greenplum else root
     names = [c.name for c in table.columns[root.oid]]
     if [c.name for c in table.columns[pattern.oid]] != names:
-        raise Refusal(f"{like.name} has its columns in another order than the table")
+        raise Refusal(f"the columns of {like.name} have a different order than those of the table")
     for leaf in leaves:
         if len(table.indexes[leaf.oid]) != len(table.indexes[root.oid]):
-            raise Refusal(f"{leaf.name} has other indexes than the table")
+            raise Refusal(f"the indexes of {leaf.name} differ from those of the table")
     digest = live.digest(step)
     traits = _kept_traits(live, leaves)
     lost = [
@@ -225,7 +225,7 @@ def _translate(live: LiveTable, step: op.Unpartition, ask: ProbeRunner) -> Trans
         rows=live.counted(every),
         rests_on=(
             *step.rests_on,
-            "it is copied while writers wait, in online mode too: it is small",
+            "writers wait during the copy, in online mode too, because the table is small",
             *_column_orders(live, leaves),
         ),
         limit_bytes=None if size is None else int(size * live.growth) + (64 << 20),
@@ -244,8 +244,8 @@ def _column_orders(live: LiveTable, leaves: list[Relation]) -> list[str]:
     names = [c.name for c in live.table.columns[live.table.root.oid]]
     number = sum([c.name for c in live.table.columns[leaf.oid]] != names for leaf in leaves)
     said = (
-        f"{number} of its {len(leaves)} leaves have their columns in another order: a rollback"
-        " gives them the order of the table"
+        f"{number} of its {len(leaves)} leaves have a different column order; after a rollback"
+        " they have the order of the table"
     )
     return [said] if number else []
 
