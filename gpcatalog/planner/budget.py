@@ -51,7 +51,7 @@ class Infeasible(ValueError):
     """
 
     def __init__(self, alone: list[int], least: Floats) -> None:
-        super().__init__("no choice keeps the limits")
+        super().__init__("no plan keeps the limits")
         self.alone = alone
         self.least = least
 

@@ -132,7 +132,7 @@ def model_generation(name: str) -> Generation:
         found = GENERATIONS[f"pg{NEWEST_MEASURED}"]
     if found is None:
         raise CatalogError(
-            f"no cost model for the server generation {name!r}", hint="update gpcatalog"
+            f"there is no cost model for server generation {name!r}", hint="update gpcatalog"
         )
     return found
 

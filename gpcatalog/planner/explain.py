@@ -139,11 +139,11 @@ class Explainer:
             g = min(wider, key=lambda x: int(problem.groups.end[x] - problem.groups.start[x]))
             return self._dearer(g, chosen)
         if not self.root.calendar:
-            return "no wider round number holds it and is cold"
+            return "no larger range contains only old values"
         for grain in grid.Grain:
             if int(grain) > slot and (reason := self._no_cell(start, end, grain)):
                 return reason
-        return "nothing coarser is left"
+        return "there is no larger interval"
 
     def _dearer(self, group: int, chosen: dict[int, tuple[int, float]]) -> str:
         """Why a wider candidate was not chosen instead of the groups in it."""
@@ -165,14 +165,14 @@ class Explainer:
         comps = groups.comps[option]
         assert comps is not None
         if at == b and self._cost(group, option) < now:
-            return f"one {name} would cost less, but the limits do not leave room for it"
+            return f"one {name} would cost less, but exceeds the limits"
         if at == b:
             return (
-                f"one {name} would cost {self._cost(group, option) - now:,.0f} points more"
+                f"one {name} would cost {self._cost(group, option) - now:,.0f} more points"
                 f" ({size(float(comps[group][REWRITE]))} rewritten,"
-                f" {size(float(comps[group][SCAN]))} a day read more)"
+                f" {size(float(comps[group][SCAN]))} more read per day)"
             )
-        return f"one {name} would overlap a cheaper neighbour"
+        return f"one {name} would overlap a cheaper merge"
 
     def _no_cell(self, start: int, end: int, grain: grid.Grain) -> str:
         """Why no cell of this grain is a candidate that holds the stretch; empty where it holds
@@ -183,17 +183,17 @@ class Explainer:
         ages = dict(root.wishes.grains)
         low, high = c.cal_low[start : start + 1], c.cal_high[end - 1 : end]
         if low[0] <= MINUS_INFINITY or high[0] >= INFINITY:
-            return "it has no end"
+            return "the range has no end"
         cell = grid.cells(grain, low)
         if grid.cells(grain, high - 1)[0] != cell[0]:
             return ""
         if int(grain) not in ages:
-            return f"the policy has no {grain.word}s"
+            return f"the policy does not allow the interval {grain.word}"
         after = int(grid.cell_ends(grain, cell)[0])
         if ages[int(grain)] and after > now_at - ages[int(grain)] * DAY:
-            return f"its {grain.word} is younger than {ages[int(grain)]:g} days"
+            return f"its {grain.word} ended less than {ages[int(grain)]:g} days ago"
         if after > int(c.hot_edge[start]):
-            return f"its {grain.word} is not cold to the end"
+            return f"its {grain.word} contains recent partitions"
         inside = np.flatnonzero(
             (c.cal_low[self.units[0] : self.units[1]] >= grid.cell_start(grain, int(cell[0])))
             & (c.cal_high[self.units[0] : self.units[1]] <= after)
@@ -204,10 +204,13 @@ class Explainer:
         total = float(c.segment[inside + self.units[0]].sum())
         if total > root.wishes.max_leaf:
             return (
-                f"its {grain.word} would hold {size(total)} on the fullest segment, over"
-                f" {size(root.wishes.max_leaf)}"
+                f"its {grain.word} would contain {size(total)} on the fullest segment, more than"
+                f" max_leaf = {size(root.wishes.max_leaf)}"
             )
-        return f"its {grain.word} has a gap, a change of form or a unit that stays"
+        return (
+            f"its {grain.word} has a gap, partitions of different shape or a partition"
+            " that cannot change"
+        )
 
     def _slot_name(self, slot: int) -> str:
         if self.root.lists:
@@ -264,7 +267,7 @@ class Explainer:
             leaves=int(c.leaves[s:e].sum()),
             bytes=float(c.bytes[s:e].sum()),
             bars=_bars(self.problem, s, e, self.highest),
-            what=f"{said}: the policy says so",
+            what=f"{said}, as the policy requires",
         )
 
     def _pieces(self) -> list[_Piece]:
@@ -301,11 +304,11 @@ class Explainer:
         )
         saved = self._alone(a, b) - piece.cost
         finer = (
-            f"apart they would cost {saved:,.0f} points more"
+            f"separate leaves would cost {saved:,.0f} more points"
             if saved >= 0
             else (
-                "alone this table would leave them apart; under the limits the sum over all"
-                " tables is less so"
+                "separate leaves would be cheaper for this table alone, but not for all tables"
+                " within the limits"
             )
         )
         return replace(
@@ -351,7 +354,7 @@ class Explainer:
                 if why is KeepReason.UNPARSED
                 else ""
             )
-            return f"stays: {self.root.reason or WHY_TEXT[why]}" + (
+            return f"not changed: {self.root.reason or WHY_TEXT[why]}" + (
                 f" ({reason})" if reason else ""
             )
         wished = self.root.wishes.storage
@@ -361,10 +364,10 @@ class Explainer:
             option = TARGETS.index(Storage(wished))
             if not self.problem.singles.allowed[option][u]:
                 return (
-                    f"stays: it cannot be stored as {wished}: the server has no such storage, or a"
-                    " unique index does not allow it"
+                    f"not changed: storage {wished} is not supported by the server or by a unique"
+                    " index"
                 )
-            return f"stays: the limits leave no room to store it as {wished}"
+            return f"not changed: a conversion to {wished} would exceed the limits"
         gs, ge = self.groups
         near = [
             g
@@ -374,9 +377,9 @@ class Explainer:
         if not near:
             wide = dict(self.root.wishes.grains)
             if self.root.calendar and not wide:
-                return "stays: the policy names no grain"
+                return "not changed: the policy has no grains"
             return (
-                "stays: no cell of the grid that is cold and within max_leaf holds it and a"
-                " neighbour"
+                "not changed: no old interval within max_leaf contains it and a neighboring"
+                " partition"
             )
-        return "stays: merging it would cost more than it gives back, or than the limits leave"
+        return "not changed: a merge would cost more than it saves, or exceed the limits"

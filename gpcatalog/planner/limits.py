@@ -55,16 +55,16 @@ def impossible(
         least = float(e.least[j]) + rest.get(name, 0.0)
         what = {
             "leaves": "leaves and tables remain",
-            "files": "files a segment remain",
+            "files": "files per segment remain",
             "rewrite": "bytes are rewritten",
             "seconds": "seconds are needed",
         }
         return CatalogError(
-            f"{_said(name, asked[name])} cannot be reached: whatever is done, at least {least:,.0f}"
+            f"{_said(name, asked[name])} cannot be reached: in every plan at least {least:,.0f}"
             f" {what[name]}",
             hint=(
-                "hot, default and special leaves stay as they are: `gpcatalog plan --explain TABLE`"
-                " says which; raise the limit, or relax the policy (hot_days, max_leaf, grains)"
+                "raise the limit, or relax the policy (hot_days, max_leaf, grains); `gpcatalog"
+                " plan --explain TABLE` shows which leaves cannot change"
             ),
             exit_code=Exit.USAGE,
         )
@@ -81,7 +81,8 @@ def impossible(
             least = within.cost + rest.get(targets[0], 0.0)
             kept = " and ".join(_said(n, asked[n]) for n in others)
             hint = (
-                f"within {kept} about {least:,.0f} {targets[0]} can be reached; raise one of them"
+                f"with {kept}, about {least:,.0f} {targets[0]} can be reached; raise one of"
+                " the limits"
             )
         except budget.Infeasible:
             pass

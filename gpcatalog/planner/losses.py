@@ -57,7 +57,7 @@ def _(step: op.Merge | op.Convert, properties: Properties) -> list[str]:
         u.oid for u in step.units
     ):  # partitions with partitions of their own
         above = [_split(properties.of(u.oid))[1] for u in step.units]
-        found += privileges_lost(above, set.intersection(*map(set, above)), "the new one")
+        found += privileges_lost(above, set.intersection(*map(set, above)), "the new partition")
     return found
 
 
@@ -69,7 +69,9 @@ def _(step: op.Flatten, properties: Properties) -> list[str]:
         then, kept = _split(properties.of(leaf.oid))
         found += [*privileges_lost([granted], kept, leaf.name), *replaced([was], then)]
         if _COMMENT in properties.of(unit.oid):
-            found.append(f"comment on {unit.name}: the new one has that of {leaf.name}")
+            found.append(
+                f"comment on {unit.name}: the new partition has the comment of {leaf.name}"
+            )
     return found
 
 
@@ -90,7 +92,7 @@ def _merged(properties: Properties, parts: Sequence[op.Leaf], storage: str) -> l
         )
     except Differ:  # a migration refuses it, and says why
         found = []
-    found += privileges_lost([privileges for _, privileges in split], kept, "the new one")
+    found += privileges_lost([privileges for _, privileges in split], kept, "the new partition")
     return found + index_properties_lost(
         [p.get(_INDEXES) for p in every], every[-1].get(_INDEXES), parts[-1].name
     )

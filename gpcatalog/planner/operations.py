@@ -217,7 +217,7 @@ class Unpartition(Step, frozen=True, omit_defaults=True, tag="unpartition", kw_o
         return self.leaves
 
 
-NO_FLATTEN = "Greenplum 6 cannot take a level out of a table: it would have to be made anew"
+NO_FLATTEN = "Greenplum 6 cannot remove a level of a table; the table would have to be rebuilt"
 
 
 class Flatten(Step, frozen=True, omit_defaults=True, tag="flatten", kw_only=True):

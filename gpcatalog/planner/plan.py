@@ -46,8 +46,9 @@ class Totals(msgspec.Struct, kw_only=True, frozen=True):
             (PostgreSQL: on the server), by the cost
     model; catalog_bytes: estimate, all instances, no bloat; files: on one segment, by the cost
     model with one writer;
-    average_file: bytes of table data a file (estimate), None without sizes; catalog_query_ms: what
-                  the published slope adds to a scan
+    average_file: bytes of table data a file (estimate), without the bytes of indexes and catalogs
+                  that an audit's average has; None without sizes
+    catalog_query_ms: what the published slope adds to a scan; None where none was published
     """
 
     leaves: int
@@ -57,7 +58,7 @@ class Totals(msgspec.Struct, kw_only=True, frozen=True):
     files: int
     bytes: int | None
     average_file: int | None
-    catalog_query_ms: float
+    catalog_query_ms: float | None
 
 
 class Effort(msgspec.Struct, kw_only=True, frozen=True):

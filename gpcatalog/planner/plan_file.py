@@ -93,13 +93,13 @@ def numbers(column: Numbers) -> Iterator[Number]:
             for _ in range(one[1]):
                 yield one[0]
         else:
-            raise msgspec.ValidationError(f"{one} is no run of numbers")
+            raise msgspec.ValidationError(f"{one} is not a list of numbers")
 
 
 def _places(column: Numbers) -> Iterator[int]:
     for one in numbers(column):
         if not isinstance(one, int) or one < 0:
-            raise msgspec.ValidationError(f"{one} is the number of no row")
+            raise msgspec.ValidationError(f"{one} is not a valid row number")
         yield one
 
 
@@ -177,7 +177,7 @@ def texts(column: Texts) -> Iterator[str]:
             for n in range(one[1], one[1] + one[3]):
                 yield f"{one[0]}{n}{one[2]}"
         else:
-            raise msgspec.ValidationError(f"{one} is no run of texts")
+            raise msgspec.ValidationError(f"{one} is not a list of strings")
 
 
 # --- the file -------------------------------------------------------------------------------------
@@ -658,7 +658,7 @@ def read(text: str | bytes) -> Plan:
     except (IndexError, KeyError, TypeError, ValueError) as e:
         if isinstance(e, msgspec.ValidationError):
             raise
-        raise msgspec.ValidationError(f"its columns do not fit together: {e}") from None
+        raise msgspec.ValidationError(f"its columns are inconsistent: {e}") from None
     return Plan(**{name: getattr(file, name) for name in _PLAN}, tables=tables)
 
 

@@ -5,7 +5,7 @@ it.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -17,6 +17,7 @@ import gpcatalog
 from gpcatalog.capacity import limits as known_limits
 from gpcatalog.capacity.seconds import COPY_RATE, COPY_SOURCE, DDL_SOURCE
 from gpcatalog.errors import CatalogError
+from gpcatalog.model.emptiness import basis_words
 from gpcatalog.model.names import qualified
 from gpcatalog.model.properties import FACT, Properties, of_facts
 from gpcatalog.model.quantity import plural
@@ -223,8 +224,8 @@ def _refuse_thinned(snapshot: Snapshot) -> None:
     """Raise CatalogError for a snapshot that holds totals alone."""
     if snapshot.header["grain"] != "leaf":
         raise CatalogError(
-            f"{snapshot.path} was thinned to totals: it no longer knows single leaves",
-            hint="plan from a whole snapshot: `gpcatalog snapshot take`",
+            f"{snapshot.path} was reduced to totals per table and has no leaves",
+            hint="use a full snapshot: `gpcatalog snapshot take`",
         )
 
 
@@ -238,8 +239,8 @@ def _refuse_unpartitioned(reader: Reader) -> None:
         )
     if not reader.roots:
         raise CatalogError(
-            f"database {database} has no partitioned tables: there is nothing to plan",
-            hint="`psql -l` lists other databases; a plan covers one",
+            f"database {database} has no partitioned tables, so there is nothing to plan",
+            hint="a plan covers one database; `psql -l` lists the others",
         )
 
 
@@ -254,8 +255,8 @@ def _refuse_missing_sizes(source: Source, asked: dict[str, float], given: policy
         raise CatalogError(
             "this snapshot has no sizes, so max_rewrite, window and headroom cannot be kept",
             hint=(
-                "take a snapshot with a role that may list directories, or after ANALYZE; without"
-                " these limits empty leaves can be planned"
+                "take a snapshot with a role that can list directories, or after ANALYZE;"
+                " without these limits a plan can still drop empty leaves"
             ),
         )
 
@@ -373,6 +374,7 @@ def _limit_lines(
     first: Totals,
     last: Totals,
     sums: np.ndarray[Any, Any],
+    tables: Sequence[TablePlan],
 ) -> list[LimitLine]:
     """The limits that were asked for and, on Greenplum, the known ones, before and after.
 
@@ -396,30 +398,58 @@ def _limit_lines(
         )
         for n, v in asked.items()
     ]
-    if not reader.generation.greenplum:
-        return lines
-    crowd = (
-        reader.snapshot.one(
-            "SELECT max(n) AS n FROM (SELECT count(*) AS n FROM instance WHERE content >= 0"
-            " GROUP BY hostname)"
-        )["n"]
-        or 1
-    )
-    seen["host"] = (first.files * crowd, last.files * crowd, "files a host")
-    for id, value in (("leaves-ceiling-aoco", "leaves"), ("files-per-host", "host")):
-        known = known_limits.limit(id)
+    if reader.generation.greenplum:
+        lines += _known_limit_lines(reader, tables, first=first, last=last)
+    return lines
+
+
+def _known_limit_lines(
+    reader: Reader, tables: Sequence[TablePlan], *, first: Totals, last: Totals
+) -> list[LimitLine]:
+    """The limits of an audit that a plan changes, with the values that an audit reports now."""
+    columnar = reader.snapshot.one(
+        "SELECT count(*) AS n FROM relation WHERE kind = 'leaf' AND storage = 'ao_column'"
+    )["n"]
+    fewer = sum(t.leaves - t.leaves_after + t.converted for t in tables if t.storage == "ao_column")
+    lines = [
+        _known(
+            "column-oriented leaves",
+            known_limits.LEAVES_CEILING_AOCO,
+            (columnar, max(columnar - fewer, 0)),
+        ),
+        _known(
+            "tables and leaf partitions",
+            known_limits.LEAVES_CEILING_AO_ROW,
+            (first.leaves + first.tables, last.leaves + last.tables),
+        ),
+    ]
+    on_hosts = reader.snapshot.files_on_hosts().values()
+    if on_hosts:
+        fewer = first.files - last.files  # on one instance
         lines.append(
-            LimitLine(
-                name=id,
-                unit=seen[value][2],
-                limit=known.value,
-                before=seen[value][0],
-                after=seen[value][1],
-                kept=seen[value][1] <= known.value,
-                source=known.source,
+            _known(
+                "files on the host with the most files",
+                known_limits.FILES_PER_HOST,
+                (
+                    max(n[2] + n[3] for n in on_hosts),
+                    max(max(n[2] + n[3] - fewer * (n[0] + n[1]), 0) for n in on_hosts),
+                ),
             )
         )
     return lines
+
+
+def _known(what: str, limit: known_limits.Limit, values: tuple[float, float]) -> LimitLine:
+    before, after = values
+    return LimitLine(
+        name=what,
+        unit=limit.unit,
+        limit=limit.value,
+        before=before,
+        after=after,
+        kept=after <= limit.value,
+        source=limit.source,
+    )
 
 
 def _curve_points(
@@ -505,7 +535,10 @@ def _fill(
         after += will
         planned.table_plans.append(_table_plan(planned, root, will))
     segments = max(1, reader.cluster.segments)
-    first, last = totals.totals(rest, before, segments), totals.totals(rest, after, segments)
+    first, last = (
+        totals.totals(rest, sums, segments, greenplum=reader.generation.greenplum)
+        for sums in (before, after)
+    )
     plain = sum(op == "unpartition" for op in planned.wholes.operations.values())
     last = msgspec.structs.replace(last, tables=last.tables + plain)
     effort = _effort(after)
@@ -532,7 +565,9 @@ def _fill(
         before=first,
         after=last,
         effort=effort,
-        limits=_limit_lines(reader, asked, first=first, last=last, sums=after),
+        limits=_limit_lines(
+            reader, asked, first=first, last=last, sums=after, tables=planned.table_plans
+        ),
         optimum=Optimum(
             round(outcome.cost, 3),
             round(outcome.bound, 3),
@@ -552,7 +587,7 @@ def _fill(
 def _basis(planned: PlanResult, source: Source) -> list[str]:
     reader = planned.reader
     rate = (
-        f"{planned.request.rate / known_limits.MIB:.0f} MiB/s a segment, given"
+        f"{planned.request.rate / known_limits.MIB:.0f} MiB/s per segment (--rate)"
         if planned.request.rate_given
         else COPY_SOURCE
     )
@@ -562,31 +597,35 @@ def _basis(planned: PlanResult, source: Source) -> list[str]:
             f"catalog rows and files: cost model of {reader.generation.title}"
             f" ({reader.generation.source}); files with one writer"
         ),
-        f"catalog bytes: estimate, {reader.generation.row_bytes_source}; live rows without bloat",
-        f"sizes: {source.sizes}; emptiness told by {source.filled_basis}",
-        f"time: estimate; copying at {rate}; DDL {DDL_SOURCE}",
-        (
-            f"catalog query time: estimate, {known_limits.CATALOG_QUERY_SLOPE.value:.0f} ms a"
-            f" 10,000 leaves ({known_limits.CATALOG_QUERY_SLOPE.source})"
-        ),
+        f"catalog bytes: estimate, {reader.generation.row_bytes_source}; bloat not included",
+        f"sizes: {source.sizes}; empty leaves: measured from {basis_words(source.filled_basis)}",
+        f"time: estimate; copy rate {rate}; DDL {DDL_SOURCE}",
     ]
+    if reader.generation.greenplum:
+        slope = known_limits.CATALOG_QUERY_SLOPE
+        found.append(
+            f"catalog query time: estimate, {slope.value:.0f} ms per 10,000 leaves ({slope.source})"
+        )
     if any(root.wishes.storage not in ("auto", "keep") for root in reader.roots):
         found.append(
-            "storage: each cold leaf that is not stored as the policy requires costs"
+            "storage: each old leaf whose storage differs from the policy costs"
             f" {UNWISHED_PRICE:,.0f} points"
         )
     if reader.workload is None:
         found.append(
-            f"queries: assumed, a day's rows are asked for alone {w.fresh_per_day:g} × a day while"
-            f" fresh, half as often every {w.half_life:g} days; {w.column_share:.0%} of the columns"
-            " are read"
+            f"queries: assumed; rows of one day are queried {w.fresh_per_day:g} × per day at"
+            f" first and half as often after every {w.half_life:g} days; {w.column_share:.0%} of"
+            " the columns are read"
         )
     else:
         found.append(
             f"queries: {reader.workload.said}; {w.column_share:.0%} of the columns are read"
             " (assumed)"
         )
-    found.append("last change of a leaf: not told by the server; hot is what the bounds say")
+    found.append(
+        "recent leaves: judged by partition bounds (the server does not store the time of"
+        " the last change)"
+    )
     return found
 
 
@@ -594,29 +633,32 @@ def _notes(planned: PlanResult, source: Source) -> list[str]:
     found = []
     if source.sizes == "none":
         found.append(
-            "The snapshot has no sizes: empty leaves are planned; leaves with rows are merged only"
-            " where a policy names grains, and what rewriting costs is unknown."
+            "The snapshot has no sizes, so the cost of rewriting is unknown. Leaves with rows"
+            " are merged only if the policy has grains."
         )
     elif source.sizes == "estimate":
         found.append(
-            "Sizes are the server's estimates (pages): rewriting and the size of merged leaves may"
-            " differ."
+            "Sizes are estimates of the server (pages). The rewritten bytes and the size of"
+            " merged leaves may differ."
         )
     merged = [r for r in planned.reader.roots if planned.table_plans[r.index].merges]
     partman = sum("pg_partman" in r.facts for r in merged)
     every = sum("every" in r.facts and "pg_partman" not in r.facts and r.calendar for r in merged)
     for reason, n in sorted(planned.wholes.refused.items()):
-        found.append(f"Not done though the policy asks for it: {reason} ({plural(n, 'table')}).")
+        found.append(
+            f"Not planned although the policy requires it: {reason} ({plural(n, 'table')})."
+        )
     if partman:
         found.append(
-            f"pg_partman maintains {plural(partman, 'table')} that would be merged: the plan holds"
-            " its new interval, premake and retention; until they are set it goes on making fine"
-            " leaves."
+            f"pg_partman maintains {plural(partman, 'table')} that would be merged. The plan"
+            " contains the new interval, premake and retention; until they are set, pg_partman"
+            " creates small leaves again."
         )
     if every:
         found.append(
-            f"{plural(every, 'table')} that would be merged got leaves by EVERY: scripts that add"
-            " more should use the plan's interval, or fine leaves come back."
+            f"{plural(every, 'table')} that would be merged got leaves from EVERY. Scripts that"
+            " add partitions should use the interval of the plan; otherwise they create small"
+            " leaves again."
         )
     asked = ("uneven_partitions", "partition_properties")
     covered = planned.reader.snapshot.rows(
@@ -625,16 +667,16 @@ def _notes(planned: PlanResult, source: Source) -> list[str]:
     if asked[0] not in {r["probe"] for r in covered} or any(r["status"] != "read" for r in covered):
         found.append(
             "Defaults, comments, privileges and other properties of partitions were not read, so"
-            " losses are unknown: `gpcatalog migrate` lists them."
+            " the losses are unknown. `gpcatalog migrate` lists them."
         )
     if planned.lock_limit is None:
         found.append(
-            "The size of the lock table is not known: whether the locks of a step fit was not"
+            "The size of the lock table is not known, so the number of locks per step was not"
             " checked."
         )
     elif planned.request.limits.max_lock is None:
         found.append(
-            f"No step may hold more than {planned.lock_limit:,.0f} locks: half of an instance's"
-            " lock table."
+            f"No step takes more than {planned.lock_limit:,.0f} locks, which is half of the lock"
+            " table of an instance."
         )
     return found

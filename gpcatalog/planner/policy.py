@@ -56,11 +56,11 @@ def size(text: str | int) -> int:
     else:
         m = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]*)\s*", text)
         if m is None or m[2].lower() not in _UNITS:
-            raise ValueError(f'{text!r} is no size; write "40MB", "1.5GiB" or bytes')
+            raise ValueError(f'{text!r} is not a size; write "40MB", "1.5GiB" or bytes')
         number, unit = float(m[1]), m[2].lower()
     value = number * _UNITS[unit]
     if not 0 <= value < 2**62:
-        raise ValueError(f"{text!r} is no size that a cluster can have")
+        raise ValueError(f"{text!r} is larger than any cluster")
     return int(value)
 
 
@@ -78,11 +78,11 @@ def days(text: str | int | float) -> float:
         span = _SPANS.get(unit, _SPANS.get(unit.removesuffix("s")))
         if m is None or span is None:
             raise ValueError(
-                f'{text!r} is no length of time; write "36 months", "2y", "30d" or a number of days'
+                f'{text!r} is not a period; write "36 months", "2y", "30d" or a number of days'
             )
         value = float(m[1]) * span
     if not 0 <= value < 1e7:
-        raise ValueError(f"{text!r} is no length of time that a table can have")
+        raise ValueError(f"{text!r} is not a valid period for a table")
     return value
 
 
@@ -112,7 +112,7 @@ def interval_days(text: str) -> float:
         )
         rest = rest.replace(m[0], "", 1)
     if rest.strip() or found <= 0:
-        raise ValueError(f"{text!r} is no interval")
+        raise ValueError(f"{text!r} is not an interval")
     return found
 
 
@@ -295,11 +295,15 @@ def _wishes(rules: list[tuple[str, Rule]]) -> ResolvedPolicy:
                     grains = value
                     for name, age in value.items():
                         if name not in GRAINS:
-                            raise ValueError(f"{name!r} is no grain; one of {', '.join(GRAINS)}")
+                            raise ValueError(
+                                f"{name!r} is not a valid grain; use one of {', '.join(GRAINS)}"
+                            )
                         days(age)
                 elif key.name == "retention_unit":
                     if value not in GRAINS:
-                        raise ValueError(f"{value!r} is no grain; one of {', '.join(GRAINS)}")
+                        raise ValueError(
+                            f"{value!r} is not a valid grain; use one of {', '.join(GRAINS)}"
+                        )
                     found[key.name] = value
                 else:
                     found[key.name] = (
@@ -354,24 +358,19 @@ def _consistent(where: str, found: dict[str, object]) -> None:
         raise CatalogError(
             f"policy: {where}: min_leaf ({min_leaf:.0f} bytes) is more than max_leaf"
             f" ({max_leaf:.0f} bytes)",
-            hint=(
-                "a merged leaf would have to be larger than it may be; lower min_leaf or raise"
-                " max_leaf"
-            ),
+            hint=("lower min_leaf or raise max_leaf"),
         )
     if keep is not None and hot is not None and keep < hot:
         raise CatalogError(
             f"policy: {where}: keep ({keep:g} days) is less than hot_days ({hot:g} days)",
-            hint=(
-                "everything would be either hot or past its retention; raise keep or lower hot_days"
-            ),
+            hint=("raise keep or lower hot_days"),
         )
     later = number("externalise_after")
     if later is not None and hot is not None and later < hot:
         raise CatalogError(
             f"policy: {where}: externalise_after ({later:g} days) is less than hot_days ({hot:g}"
             " days)",
-            hint="hot leaves are never moved out; raise externalise_after",
+            hint="recent leaves are never moved to external files; raise externalise_after",
         )
 
 
@@ -418,7 +417,7 @@ def loads(text: str, origin: str = "policy") -> Policy:
         raw = tomllib.loads(text)
     except tomllib.TOMLDecodeError as e:
         raise CatalogError(
-            f"{origin} is not toml: {e}", hint="strings need quotes, tables square brackets"
+            f"{origin} is not valid TOML: {e}", hint="strings need quotes, tables square brackets"
         ) from None
     try:
         found = msgspec.convert(raw, Policy)
@@ -438,7 +437,7 @@ def loads(text: str, origin: str = "policy") -> Policy:
             keys = ", ".join(f.name for f in msgspec.structs.fields(kinds.get(where, Policy)))
             place = f"[{unknown[2]}]" if unknown[2] else "the top level"
             raise CatalogError(
-                f"{origin}: unknown key {unknown[1]!r} in {place}", hint=f"known there: {keys}"
+                f"{origin}: unknown key {unknown[1]!r} in {place}", hint=f"known keys: {keys}"
             ) from None
         place = said.replace(" - at `$.", " in `").replace(" - at `$", " in `")
         raise CatalogError(f"{origin}: {place}", hint=_FORMS) from None
@@ -485,5 +484,5 @@ def seconds(text: str | float) -> float:
         "d": 86400,
     }
     if m is None or m[2] not in units:
-        raise ValueError(f'{text!r} is no length of time; write "4h", "90min" or seconds')
+        raise ValueError(f'{text!r} is not a period; write "4h", "90min" or seconds')
     return float(m[1]) * units[m[2]]

@@ -55,7 +55,9 @@ def external(scribe: StepBuilder, problem: Problem) -> list[AnyStep]:
                     scribe.relation[oid].name,
                     scribe.relation[oid].bound,
                 ),
-                explanation=f"older than {after:g} days: its rows could live in files outside",
+                explanation=(
+                    f"older than {after:g} days: its rows could be moved to external files"
+                ),
                 gain=Gain(0, 0, 0, 0, 0),
                 cost=Price(
                     size,
@@ -65,8 +67,8 @@ def external(scribe: StepBuilder, problem: Problem) -> list[AnyStep]:
                     0.0,
                 ),
                 rests_on=(
-                    "a place for the files is named by the owner",
-                    "nobody writes these rows any more",
+                    "the owner chooses a location for the files",
+                    "these rows are not written any more",
                 ),
                 proposal=True,
                 parent=scribe.relation[oid].parent or root.oid,
@@ -132,10 +134,10 @@ def reconfigured(scribe: StepBuilder, steps: list[AnyStep]) -> list[AnyStep]:
         return [
             Reconfigure(
                 id=step_id("reconfigure", scribe.table, *sorted(wanted.values())),
-                explanation=f"pg_partman makes leaves of one {grain} from now on",
+                explanation=f"pg_partman creates leaves of one {grain} from now on",
                 gain=nothing,
                 cost=free,
-                rests_on=("part_config is as it was when the snapshot was taken",),
+                rests_on=("part_config has not changed since the snapshot",),
                 proposal=True,
                 maker="pg_partman",
                 version=version,
@@ -151,7 +153,7 @@ def reconfigured(scribe: StepBuilder, steps: list[AnyStep]) -> list[AnyStep]:
             Reconfigure(
                 id=step_id("reconfigure", scribe.table, "every", grain),
                 explanation=(
-                    f"scripts that add partitions should say EVERY '{_INTERVALS.get(grain, grain)}'"
+                    f"scripts that add partitions should use EVERY '{_INTERVALS.get(grain, grain)}'"
                 ),
                 gain=nothing,
                 cost=free,
@@ -182,11 +184,12 @@ def template(scribe: StepBuilder, like: int) -> list[AnyStep]:
         Reconfigure(
             id=step_id("reconfigure", scribe.table, "template", name),
             explanation=(
-                f"the subpartition template says what {name} has then: new partitions get the same"
+                f"the subpartition template gets the subpartitions of {name}, so that new"
+                " partitions get the same"
             ),
             gain=Gain(0, 0, 0, 0, 0),
             cost=Price(0, 0, 0.0, 1, 0.0),
-            rests_on=("what makes new partitions uses the template",),
+            rests_on=("the scripts that create partitions use the template",),
             proposal=True,
             maker="template",
             now={"like": name},

@@ -98,7 +98,7 @@ def relation_name(
         name = cut(parent, NAMEDATALEN - len(end.encode())) + end
         if name not in taken:
             return name
-    raise AssertionError("there are more numbers than relations")
+    raise AssertionError("there are no free numbers for new relations")
 
 
 class StepBuilder:
@@ -334,11 +334,11 @@ class StepBuilder:
         facts = self.root.facts
         found = list(more)
         if parent and parent in self.with_default:
-            found.append("the default partition holds no rows of the new range")
+            found.append("the default partition contains no rows of the new range")
         if "grants of leaves" in facts:
             found.append(
-                f"grants of {facts['grants of leaves'][0][1]} of its partitions differ from the"
-                " table's"
+                f"grants of {facts['grants of leaves'][0][1]} of its partitions differ from those"
+                " of the table"
             )
         if "comments of leaves" in facts:
             found.append(f"{facts['comments of leaves'][0][1]} of its partitions have comments")
@@ -417,7 +417,7 @@ class StepBuilder:
             gain=self.gain(before, comps, fewer),
             cost=self.price(comps, every, copied=True),
             rests_on=self.rests(
-                "the leaves hold the same rows when they are swapped", parent=parent
+                "the rows of the leaves do not change until the swap", parent=parent
             ),
             whole=len(units) == self.number_of[parent],
             parent=parent,
@@ -475,7 +475,7 @@ class StepBuilder:
             ),
             gain=self.gain(before, comps, fewer),
             cost=self.price(comps, every, copied=True),
-            rests_on=self.rests("the leaf holds the same rows when it is swapped")[:1],
+            rests_on=self.rests("the rows of the leaf do not change until the swap")[:1],
             parent=parent,
             parent_name=self.relation[parent].name if parent in self.relation else self.root.name,
             units=(self.unit(oid),),
@@ -485,13 +485,13 @@ class StepBuilder:
 
     def _why_stored(self, target: Storage) -> str:
         if self.root.wishes.storage != "auto":
-            return "the policy says so"
+            return "required by the policy"
         return {
             Storage.AO_ROW: "its column files are small",
             Storage.AO_COLUMN: (
-                "its column files would be large enough, and queries read some columns of many"
+                "its column files would be large enough, and queries read only some of its columns"
             ),
-        }.get(target, "it is tiny")
+        }.get(target, "it is very small")
 
     def drop(self, places: list[int], comps: Any, before: Any) -> DropEmpty:
         """A stretch of neighbouring empty units goes in one step."""
@@ -516,7 +516,7 @@ class StepBuilder:
             + (
                 "in the past"
                 if past
-                else f"premade more than {self.root.wishes.premade_days:g} days ahead"
+                else f"created more than {self.root.wishes.premade_days:g} days in advance"
             ),
             gain=self.gain(
                 before,
@@ -525,13 +525,17 @@ class StepBuilder:
             ),
             cost=self.price(comps, [o for _, o in lanes], copied=False),
             rests_on=(
-                f"the leaves are empty: told by {basis}, to be looked at again under the lock",
+                f"the leaves are empty (measured from {basis}; checked again under the lock)",
                 (
-                    "rows of these ranges that come later go to the default partition"
+                    "later rows of these ranges go to the default partition"
                     if parent in self.with_default
-                    else "no rows of these ranges come later: no partition would take them"
+                    else "no later rows have these ranges; the server would reject them"
                 ),
-                *(() if past else ("what premakes leaves does not make these again",)),
+                *(
+                    ()
+                    if past
+                    else (("the job that creates leaves in advance does not create these again"),)
+                ),
             ),
             parent=parent,
             parent_name=self.relation[parent].name if parent in self.relation else self.root.name,

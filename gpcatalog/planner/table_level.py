@@ -183,8 +183,7 @@ def chosen(
         over = _reserve(room, {"rewrite": size, "seconds": seconds, "leaves": plain})
         if over:
             found.refused[
-                f"{operation}: {' and '.join(limits.NAMES[n] for n in over)}"
-                f" leave{'s' if len(over) == 1 else ''} no room"
+                f"{operation} would exceed {' and '.join(limits.NAMES[n] for n in over)}"
             ] += 1
             continue
         sums = np.zeros(len(RESOURCES))
@@ -214,18 +213,18 @@ def _hanging(root: Root, operation: str) -> str:
         return "its key is an expression"
     if operation == "unpartition" and "identity" in root.facts:
         return (
-            f"column {root.facts['identity'][0][1]} is an identity column, whose sequence would"
-            " start again"
+            f"column {root.facts['identity'][0][1]} is an identity column, and its sequence would"
+            " restart"
         )
     if operation == "unpartition" and (own := root.facts.get("properties between")):
         return (
-            f"a partition with partitions of its own has a property of its own ({own[0][1]}), which"
-            " a rollback would not restore"
+            f"an intermediate partition has its own property ({own[0][1]}), which a rollback"
+            " would not restore"
         )
     for fact in HANGING:
         for oid, detail in root.facts.get(fact, ()):
             if operation == "unpartition" or oid != root.oid:
-                return f"{fact} {detail} hangs on {'it' if oid == root.oid else 'a partition'}"
+                return f"{fact} {detail} depends on {'it' if oid == root.oid else 'a partition'}"
     return ""
 
 
@@ -234,16 +233,16 @@ def _in_the_way(
 ) -> str:
     """What stands in the way of putting all leaves together, or under another parent."""
     if r["unknown"]:
-        return "how many bytes it holds is not known"
+        return "its size is not known"
     if r["odd"]:
-        return "it has leaves that are external, foreign or of an unknown storage"
+        return "it has leaves whose storage is external, foreign or unknown"
     if r["persistences"] > 1:
-        return "some of its leaves are unlogged and some are not"
+        return "only some of its leaves are unlogged"
     if r["shapes"] != 1:
-        return "its leaves differ in their columns"
+        return "its leaves have different columns"
     told = "columns" in root.facts  # facts of this table were read
     if r["index_numbers"] > 1 or (told and r["most_indexes"] != len(root.facts.get("index", ()))):
-        return "its leaves have other indexes than the table"
+        return "the indexes of its leaves differ from those of the table"
     if headroom is not None and float(r["segment"]) > headroom:
         return "it is larger than headroom"
     locks = 1 + r["leaves"] + r["held"]
@@ -448,7 +447,7 @@ def _trim(scribe: StepBuilder) -> list[AnyStep]:
             DropEmpty(
                 id=step_id("drop-empty", scribe.table, name, *sorted(r.bound for r in rows)),
                 explanation=(
-                    f"{len(held)} subpartitions of {name} that hold no row below any partition"
+                    f"{len(held)} subpartitions of {name} that are empty below every partition"
                 ),
                 gain=Gain(
                     len(held),
@@ -465,11 +464,11 @@ def _trim(scribe: StepBuilder) -> list[AnyStep]:
                     0.0,
                 ),
                 rests_on=(
-                    f"the leaves are empty: told by {basis}, to be looked at again under the lock",
+                    f"the leaves are empty (measured from {basis}; checked again under the lock)",
                     (
-                        "rows of these values that come later go to the default subpartition"
+                        "later rows with these values go to the default subpartition"
                         if parent in scribe.with_default
-                        else "no rows of these values come later: no subpartition would take them"
+                        else "no later rows have these values; the server would reject them"
                     ),
                 ),
                 parent=parent,
@@ -544,7 +543,7 @@ def _basis(operation: str, scribe: StepBuilder, table: TablePlan) -> _Basis:
 def _step(operation: str, scribe: StepBuilder, table: TablePlan) -> AnyStep:
     """The one step that takes all partitions of a table, or a level of them, away."""
     basis = _basis(operation, scribe, table)
-    rests = scribe.rests("the table holds the same rows when it is swapped")
+    rests = scribe.rests("the rows of the table do not change until the swap")
     return (
         _unpartition(scribe, basis, rests)
         if operation == "unpartition"
@@ -561,8 +560,8 @@ def _unpartition(scribe: StepBuilder, basis: _Basis, rests: tuple[str, ...]) -> 
         rests = (
             *rests,
             (
-                f"{others} of its {len(leaves)} leaves are stored in another way: all rows are"
-                f" stored like {like.name}"
+                f"{others} of its {len(leaves)} leaves have another storage; all rows get the"
+                f" storage of {like.name}"
             ),
         )
     new = NewLeaf(
@@ -576,7 +575,9 @@ def _unpartition(scribe: StepBuilder, basis: _Basis, rests: tuple[str, ...]) -> 
     )
     return Unpartition(
         id=step_id("unpartition", scribe.table),
-        explanation=f"{basis.bytes} bytes in {len(leaves)} leaves: smaller than unpartition_below",
+        explanation=(
+            f"{basis.bytes} bytes in {len(leaves)} leaves, which is less than unpartition_below"
+        ),
         gain=basis.gain,
         cost=basis.cost,
         rests_on=rests,
@@ -605,7 +606,7 @@ def _flatten(scribe: StepBuilder, basis: _Basis, rests: tuple[str, ...]) -> Flat
     )
     return Flatten(
         id=step_id("flatten", scribe.table),
-        explanation="every parent has one partition: its level prunes nothing",
+        explanation="every parent has only one partition, so the level does not help to prune",
         gain=basis.gain,
         cost=basis.cost,
         rests_on=rests,

@@ -75,7 +75,7 @@ def rest_of(reader: Reader, planned_leaves: int) -> Rest:
     )
 
 
-def totals(rest: Rest, sums: np.ndarray[Any, Any], segments: int) -> Totals:
+def totals(rest: Rest, sums: np.ndarray[Any, Any], segments: int, *, greenplum: bool) -> Totals:
     """Add what is left alone to the sums of the chosen tables; segments: primaries."""
     leaves = rest.leaves + round(float(sums[LEAVES]))
     files = rest.files + float(sums[FILES])
@@ -88,7 +88,9 @@ def totals(rest: Rest, sums: np.ndarray[Any, Any], segments: int) -> Totals:
         files=round(files),
         bytes=rest.bytes,
         average_file=average,
-        catalog_query_ms=known_limits.catalog_query_ms(leaves + rest.tables).value,
+        catalog_query_ms=(
+            known_limits.catalog_query_ms(leaves + rest.tables).value if greenplum else None
+        ),
     )
 
 

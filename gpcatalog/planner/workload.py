@@ -67,7 +67,7 @@ def _statements(path: Path) -> list[tuple[str, float]]:
         if path.stat().st_size > LARGEST:
             raise CatalogError(
                 f"{path} is larger than {LARGEST >> 20} MB",
-                hint="give the statements that matter, most calls first",
+                hint="keep only the most frequent statements",
             )
         content = path.read_text(encoding="utf-8")
     except OSError as e:
@@ -114,14 +114,17 @@ def read(path: str, snapshot: Any) -> Workload:
         if _one(sql, calls, keys, now, found):
             found.understood += 1
     found.said = (
-        f"read from {Path(path).name}, {found.understood:,} of {found.statements:,} statements ask"
-        " for a key; calls taken as a day's"
+        f"read from {Path(path).name}, {found.understood:,} of {found.statements:,} statements"
+        " use a partition key; the calls count as those of one day"
     )
     if not found.understood:
         raise CatalogError(
-            f"{path}: none of its {found.statements:,} statements asks for a partitioned table by"
-            " its key",
-            hint="is it of this database? without --workload a stated default is used",
+            f"{path}: none of its {found.statements:,} statements filters a partitioned table by"
+            " its partition key",
+            hint=(
+                "check that the file belongs to this database; without --workload,"
+                " gpcatalog assumes a default"
+            ),
         )
     return found
 

@@ -24,19 +24,21 @@ class KeepReason(IntEnum):
 
 WHY_TEXT = {
     KeepReason.DEFAULT: "the default partition is never merged",
-    KeepReason.UNPARSED: "its bound is not understood",
-    KeepReason.HOT: "inside the hot window",
-    KeepReason.EXTERNAL: "external, foreign or of an unknown storage",
-    KeepReason.HANGS_ON: "a view, trigger, policy, publication or another object hangs on it",
-    KeepReason.UNKNOWN_SIZE: "holds rows, but the snapshot does not say how many bytes",
-    KeepReason.PAST_RETENTION: "older than its retention: the owner's clean-up will remove it",
-    KeepReason.OTHER_DISTRIBUTION: "distributed otherwise than its table",
-    KeepReason.EXTERNALISE: "old enough to live in files outside: proposed",
-    KeepReason.NOT_AGAIN: (
-        "starts EXCLUSIVE where another one ends INCLUSIVE: Greenplum 6 reports an overlap if a"
-        " rollback adds it again"
+    KeepReason.UNPARSED: "its bound cannot be read",
+    KeepReason.HOT: "recent (hot_days)",
+    KeepReason.EXTERNAL: "its storage is external, foreign or unknown",
+    KeepReason.HANGS_ON: "a view, trigger, policy, publication or other object depends on it",
+    KeepReason.UNKNOWN_SIZE: "it has rows, but the snapshot has no size for it",
+    KeepReason.PAST_RETENTION: (
+        "it is older than the retention, so the owner's cleanup removes it"
     ),
-    KeepReason.NO_LEAVES: "it is partitioned and has no partitions",
+    KeepReason.OTHER_DISTRIBUTION: "its distribution differs from that of the table",
+    KeepReason.EXTERNALISE: "it is old enough for external files (see the proposals)",
+    KeepReason.NOT_AGAIN: (
+        "it starts EXCLUSIVE where another partition ends INCLUSIVE; Greenplum 6 rejects this as"
+        " an overlap in a rollback"
+    ),
+    KeepReason.NO_LEAVES: "it is partitioned but has no partitions",
 }
 
 

@@ -161,24 +161,26 @@ def _choose_level(root: Root) -> None:
     elif strategies == {"list"} and root.wishes.merge_lists > 1:
         root.reason = "its list key has several columns"
     elif strategies == {"list"}:
-        root.reason = "list values are put together only where a policy says so (merge_lists)"
+        root.reason = "list partitions are merged only if the policy has merge_lists"
     elif any("" in k.parts for k in root.keys):
         root.reason = "its key is an expression, whose order is not known"
     elif any(len(k.parts) > 1 for k in root.keys):
-        root.reason = "its range key has several columns, not all of them dates or numbers"
+        root.reason = "its range key has several columns, and not all are dates or numbers"
     else:
         types = ", ".join(sorted({k.key_types for k in root.keys if k.strategy == "range"}))
-        root.reason = f"range keys of type {types} lie on no calendar and no whole numbers"
+        root.reason = f"range keys of type {types} are neither dates nor integers"
 
 
 def _table_obstacles(root: Root, lock_limit: float | None, *, classic: bool) -> None:
     facts = root.facts
     if root.wishes.skip:
-        root.reason, root.level = "the policy says skip", 0
+        root.reason, root.level = "the policy has skip for this table", 0
         return
     planned = root.reason
     if any(detail == "REPLICATED" for _, detail in facts.get("distribution", ())):
-        root.reason = "replicated: partitions of a replicated table are not exchanged"
+        root.reason = (
+            "the table is replicated; partitions of a replicated table cannot be exchanged"
+        )
     elif "foreign key" in facts or "referenced by foreign key" in facts:
         names = ", ".join(
             sorted(
@@ -189,26 +191,26 @@ def _table_obstacles(root: Root, lock_limit: float | None, *, classic: bool) -> 
                 }
             )[:3]
         )
-        root.reason = f"foreign keys hang on it ({names})"
+        root.reason = f"foreign keys depend on it ({names})"
     elif "publication of all tables" in facts or "publication of its schema" in facts:
         name = (facts.get("publication of all tables") or facts["publication of its schema"])[0][1]
         what = "every table" if "publication of all tables" in facts else "its whole schema"
         root.reason = (
-            f"publication {name} publishes {what}: new partitions would be sent to subscribers that"
-            " do not have them"
+            f"publication {name} publishes {what}; new partitions would be sent to subscribers"
+            " that do not have them"
         )
     elif any(o == root.oid for o, _ in facts.get("publication", ())):
         name = next(d for o, d in facts["publication"] if o == root.oid)
-        root.reason = f"publication {name} publishes it: subscribers would not follow the exchange"
+        root.reason = f"publication {name} publishes it; subscribers would not get the exchange"
     elif any(o == root.oid for o, _ in facts.get("index that is not valid", ())):
         name = next(d for o, d in facts["index that is not valid"] if o == root.oid)
         root.reason = (
-            f"index {name} is not valid: attaching partitions would build it on all of them"
+            f"index {name} is not valid; attaching a partition would build it on all partitions"
         )
     elif "other schema" in facts:
         place = facts["other schema"][0][1]
         root.reason = (
-            f"partitions of it lie in schema {place}: Greenplum 6 would make new ones in"
+            f"it has partitions in schema {place}, but Greenplum 6 would create new ones in"
             f" {root.schema}"
         )
     elif classic and (
@@ -216,14 +218,14 @@ def _table_obstacles(root: Root, lock_limit: float | None, *, classic: bool) -> 
             f"{f} {d}" for f in ("rule", "trigger") for o, d in facts.get(f, ()) if o == root.oid
         ]
     ):
-        root.reason = f"{hung[0]} hangs on it, which Greenplum 6 does not carry over"
+        root.reason = f"it has {hung[0]}, which Greenplum 6 does not copy to new partitions"
     elif lock_limit is not None and root.level:
         # LOCK TABLE of the root reaches every leaf, and what is dropped takes its indexes along
         needed = 1 + root.leaves
         if needed > lock_limit:
             root.reason = (
-                f"one lock for each of its {root.leaves} leaves does not fit {lock_limit:.0f} lock"
-                " slots"
+                f"a step needs a lock on each of its {root.leaves} leaves, but there are only"
+                f" {lock_limit:.0f} lock slots"
             )
     root.blocked |= root.reason != planned
     if root.reason:
@@ -375,7 +377,7 @@ def _obstacles(root: Root, lock_limit: float | None, *, classic: bool, unread: s
         # 6.25.3)
         root.level, root.reason = (
             0,
-            "Greenplum 6 exchanges no subpartitions of a table with a primary or unique key",
+            "Greenplum 6 cannot exchange subpartitions of a table with a primary or unique key",
         )
     _table_obstacles(root, lock_limit, classic=classic)
     if unread is not None and not root.blocked:
@@ -449,8 +451,8 @@ def load_roots(snapshot: Snapshot, policy: Policy, lock_limit: float | None) -> 
         _obstacles(root, lock_limit, classic=classic, unread=unread)
         if root.oid in undecoded:
             root.reason = (
-                f"its name or bounds, or a partition's ({undecoded[root.oid]}), have bytes that are not UTF-8:"
-                " gpcatalog writes no SQL for them"
+                f"its name or bounds, or a partition's ({undecoded[root.oid]}), contain bytes"
+                " that are not UTF-8; gpcatalog writes no SQL for them"
             )
             root.level, root.blocked = 0, True
         roots.append(root)
