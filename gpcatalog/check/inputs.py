@@ -94,7 +94,7 @@ def included(command: str, by: Source, values: Mapping[str, str] | None = None) 
             "",
             shown(path),
             path=path,
-            skipped=f"{command.split()[0]} {name}: the value of the variable is not known here",
+            skipped=f"{command.split()[0]} {name}: the value of the variable is not known",
         )
     try:
         return read(path, values)
@@ -262,7 +262,7 @@ def _text_of(file: Path) -> str:
     except OSError as e:
         raise CatalogError(
             f"cannot read {file}: {e.strerror}",
-            hint="make it readable, or name the files from another folder",
+            hint="make it readable, or run the check in another folder",
         ) from None
 
 
@@ -298,7 +298,7 @@ def properties(names: Iterable[str]) -> dict[str, str]:
                 data = tomllib.loads(_text_of(file))
             except tomllib.TOMLDecodeError as e:
                 raise CatalogError(
-                    f"{file}: {e}", hint="correct it, or name the files from another folder"
+                    f"{file}: {e}", hint="correct it, or run the check in another folder"
                 ) from None
             given = data.get("flyway", {})
             given = given.get("placeholders", {}) if isinstance(given, dict) else {}
@@ -319,7 +319,7 @@ def read(path: Path, values: Mapping[str, str] | None = None) -> Source:
         if path.stat().st_size > MOST_BYTES:
             raise CatalogError(
                 f"{path} is larger than {MOST_BYTES >> 20} MB",
-                hint="split it, or leave it out with exclude",
+                hint="split it, or exclude it with the setting exclude",
             )
         raw = path.read_bytes()
     except OSError as e:
@@ -327,8 +327,8 @@ def read(path: Path, values: Mapping[str, str] | None = None) -> Source:
     text = decoded(raw)
     if "{" in text and _statement_of_dbt(text):
         said = (
-            "a dbt model with Jinja in it; `dbt run` or `dbt compile` writes the DDL that dbt sends"
-            " to target/run"
+            "a dbt model with Jinja; check the DDL that `dbt run` or `dbt compile` writes to"
+            " target/run"
         )
         return Source("", shown(path), path=path, skipped=said)
     return _filled(text, shown(path), path, values)
@@ -365,7 +365,8 @@ def gather(
             ]
             if not found and not out:
                 raise CatalogError(
-                    f"no SQL file in {path}", hint="files that end in " + ", ".join(SUFFIXES)
+                    f"there is no SQL file in {path}",
+                    hint="SQL files end in " + ", ".join(SUFFIXES),
                 )
         elif path.is_file():
             found = [path]
@@ -376,7 +377,7 @@ def gather(
                 else _absolute(path)
             )
             if not found:
-                raise CatalogError(f"nothing matches {name}")
+                raise CatalogError(f"no file matches {name}")
         else:
             raise CatalogError(f"no such file: {name}")
         for each in found:
@@ -424,12 +425,14 @@ def _git(*words: str) -> bytes:
     try:
         done = subprocess.run(["git", *words], capture_output=True, check=False)
     except FileNotFoundError:
-        raise CatalogError("git is not installed", hint="without --diff no git is needed") from None
+        raise CatalogError(
+            "git is not installed", hint="install git, or run without --diff"
+        ) from None
     if done.returncode:
         said = done.stderr.decode(errors="replace").strip().splitlines()
         raise CatalogError(
             f"git diff: {said[0] if said else 'failed'}",
-            hint="is the history fetched? (fetch-depth: 0)",
+            hint="check that the history was fetched, for example with fetch-depth: 0",
         )
     return done.stdout
 
@@ -456,7 +459,7 @@ def changed(reference: str) -> dict[str, list[tuple[int, int]]]:
     Raises CatalogError when git cannot tell.
     """
     if reference.startswith("-"):
-        raise CatalogError(f"{reference} is no git revision")
+        raise CatalogError(f"{reference} is not a git revision")
     asked = (
         "diff",
         "--no-color",

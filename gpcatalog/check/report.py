@@ -274,13 +274,13 @@ def over_budget(
     segments_a_host = -(-settings.segments // max(settings.hosts, 1))
     amounts = {
         "leaves": (cost.leaves + base.get("leaves", 0), budget.leaves, "leaves"),
-        "files a segment": (cost.files_filled + base.get("files", 0), budget.files, "files"),
-        "files a host": (
+        "files per segment": (cost.files_filled + base.get("files", 0), budget.files, "files"),
+        "files per host": (
             cost.files_filled * segments_a_host + base.get("files", 0) * segments_a_host,
             budget.files_per_host,
             "files",
         ),
-        "catalog rows an instance": (
+        "catalog rows per instance": (
             max(sum(cost.rows_segment.values()), sum(cost.rows_coordinator.values()))
             + base.get("rows", 0),
             budget.rows,
@@ -295,19 +295,24 @@ def over_budget(
                     rule="budget-exceeded",
                     severity=Severity.CRITICAL,
                     confidence=Confidence.HIGH if cost.complete else Confidence.MEDIUM,
-                    title=f"{what} takes {count(amount)} {name}, the budget is {count(limit)}",
+                    title=f"{what} needs {count(amount)} {name}; the budget is {count(limit)}",
                     detail=f"that is {amount / limit:.1f} × the budget"
                     + (
                         ""
                         if cost.complete
-                        else "; some statements could not be weighed, so it is more"
+                        else (
+                            "; the cost of some statements is unknown, so the real value is higher"
+                        )
                     ),
-                    remedy="make coarser partitions, drop what is empty, or raise the budget on purpose",
+                    remedy=(
+                        "make larger partitions, remove empty ones, or raise the budget"
+                        " deliberately"
+                    ),
                     figures=(
                         Figure("found", amount, unit, "derived"),
                         Figure("budget", limit, unit, "limit"),
                     ),
-                    source="the budget in this project's settings",
+                    source="budget in the settings of this project",
                 )
             )
     return out

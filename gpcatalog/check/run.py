@@ -71,8 +71,8 @@ def zone_of(settings: Settings) -> ZoneInfo:
         return ZoneInfo(settings.time_zone)
     except (ZoneInfoNotFoundError, ValueError):
         raise CatalogError(
-            f"no time zone {settings.time_zone!r}",
-            hint='an IANA name such as "Europe/Berlin" or "UTC"',
+            f"unknown time zone {settings.time_zone!r}",
+            hint='use an IANA name such as "Europe/Berlin" or "UTC"',
         ) from None
 
 
@@ -278,7 +278,7 @@ class _Reader:
                 )
             elif inner.path is not None and inner.path.resolve() in (*stack, *own):
                 yield (
-                    _not_read(source, piece.start, piece.end, f"{inner.file} would include itself"),
+                    _not_read(source, piece.start, piece.end, f"{inner.file} includes itself"),
                     [],
                 )
             elif inner.skipped:
@@ -391,7 +391,7 @@ class _Run:
         for unknown in (*settings.disable, *settings.severity):
             if unknown not in every:
                 raise CatalogError(
-                    f"no rule is called {unknown}", hint="`gpcatalog check --rules` lists them"
+                    f"unknown rule: {unknown}", hint=("`gpcatalog check --rules` lists all rules")
                 )
         self.rules = {
             name: check

@@ -76,12 +76,13 @@ def _explain(
         key = ".".join(k for k in (key, unknown[1]) if k)
         known = Budget if where and where[1] in ("table", "change", "total") else Settings
         return CatalogError(
-            f"{file}: {key} is no setting",
+            f"{file}: unknown setting {key}",
             hint="one of: " + ", ".join(f.name for f in msgspec.structs.fields(known)),
         )
     said = said[0].lower() + said[1:]
     return CatalogError(
-        f"{file}: {key}: {said}", hint="`gpcatalog check --help` and the README tell the settings"
+        f"{file}: {key}: {said}",
+        hint="docs/check.md lists the settings",
     )
 
 
@@ -109,8 +110,8 @@ def loads(text: str, file: Path) -> Settings | None:
     if table is None:
         if file.name == "gpcatalog.toml" and (others := sorted(data)):
             raise CatalogError(
-                f"{file}: [{others[0]}] is no table of this file",
-                hint="the settings of the check stand in [check]",
+                f"{file}: [{others[0]}] is not a valid table in this file",
+                hint="put the settings of the check into [check]",
             )
         return None
     if not isinstance(table, dict):

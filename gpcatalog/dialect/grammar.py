@@ -215,7 +215,7 @@ class Grammar:
         except Mismatch:
             return None
         except RecursionError:
-            p.note("a statement nested less deeply")
+            p.note("a statement with fewer nested levels")
             return None
         if p.kinds[p.i] != END:
             p.note("end of statement")
@@ -245,7 +245,9 @@ def _refusal(node: exp.Expression) -> str:
     if name == "CreateFunction" and args.get("columns"):
         modes = [a.this.args.get(k) for a in args.get("args") or () for k in ("mode", "mode_after")]
         return (
-            "no OUT argument beside RETURNS TABLE" if any(m and "OUT" in m for m in modes) else ""
+            "no OUT argument together with RETURNS TABLE"
+            if any(m and "OUT" in m for m in modes)
+            else ""
         )
     if (
         name == "Copy"

@@ -24,8 +24,8 @@ from gpcatalog.model import generations
 
 if "sqlglotc" in sys.modules:  # pragma: no cover - the compiled classes cannot be subclassed
     raise CatalogError(
-        "the compiled sqlglot (package sqlglotc) refuses dialects written in Python",
-        hint="uninstall sqlglotc, or sqlglot[c], in this environment",
+        "the compiled sqlglot (package sqlglotc) does not support dialects written in Python",
+        hint="uninstall sqlglotc (or sqlglot[c]) in this environment",
     )
 
 # a version alone: those of the products do not overlap; Greenplum 5 is read as 6
@@ -46,7 +46,8 @@ def editions(version: object = None) -> tuple[Edition, ...]:
     found = _VERSIONS.get(name) or (known.name if known else None)
     if found is None:
         raise CatalogError(
-            f"no grammar for version {version}", hint='say "6", "7", "gp6", "gp7", "cb2" or "pgNN"'
+            f"there is no grammar for version {version}",
+            hint=('use "6", "7", "gp6", "gp7", "cb2" or "pgNN"'),
         )
     return (edition(found),)
 

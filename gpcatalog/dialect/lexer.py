@@ -233,7 +233,7 @@ def scan(text: str, at: int, words: frozenset[str], *, script: bool = False) -> 
     while at < size:
         found = match(text, at)
         if found is None:
-            raise LexError(f"the character {text[at]!r} begins no token", at)
+            raise LexError(f"the character {text[at]!r} is not valid here", at)
         group = found.lastgroup
         end = found.end()
         if group == "space":

@@ -60,8 +60,11 @@ class Baseline:
         header = self.snapshot.header
         if header.get("grain") not in (None, "leaf"):
             raise CatalogError(
-                f"{path} keeps totals only",
-                hint="a pruned snapshot cannot be a baseline; take a fresh one",
+                f"{path} contains only totals per table",
+                hint=(
+                    "a reduced snapshot cannot be a baseline; take a new one with"
+                    " `gpcatalog snapshot take`"
+                ),
             )
         self.generation = str(header["generation"])
         instances = self.snapshot.rows(
@@ -175,8 +178,8 @@ class Baseline:
 
     def _damaged(self, error: Exception) -> BaselineError:
         return BaselineError(
-            f"{self.path}: a definition holds {error}",
-            hint="the file is damaged; take a new snapshot",
+            f"{self.path}: invalid definition: {error}",
+            hint="the file is damaged; take a new snapshot with `gpcatalog snapshot take`",
         )
 
     def _oids(self) -> dict[tuple[str, str], int]:

@@ -187,7 +187,7 @@ class TableReader:
                 "identity" if "identity" in sequences else sequences.split(",")[0].split(" ")[0]
             )
             # since PostgreSQL 15 a sequence is unlogged with its table, unless it was made by itself
-            odd = "otherwise stored" in sequences and self.edition.base >= 15
+            odd = "with another storage" in sequences and self.edition.base >= 15
             if "," in sequences or odd:
                 table.uncounted = f"sequences of {table.title}"
             table.columns.append(
@@ -313,7 +313,7 @@ class TableReader:
             siblings, bounds = made.get(int(row["parent"] or 0), (table.parts, 0))
             storage = Storage(row["storage"])
             if storage in _ELSEWHERE or storage is Storage.OTHER:
-                table.uncounted = f"partition {row['name']}, which is not stored here"
+                table.uncounted = f"partition {row['name']}, which this server does not store"
             name, default = str(row["name"]), bool(row["is_default"])
             given = row["partition_name"]
             if given is None and f"_{row['level']}_prt_" in name:

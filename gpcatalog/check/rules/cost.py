@@ -21,13 +21,13 @@ from gpcatalog.model.storage import Storage
 def budget_exceeded(s: RuleContext) -> None:
     """More leaves, files or catalog rows than the project allows.
 
-    What it finds: tables whose leaves, files on a segment or a host, or catalog rows go over
-    [table]; the whole change over [change]; and with a baseline the cluster over [total].
-    Why it matters: the catalogs and files of a cluster are shared by all its tables, and partitions
-    are easier made than removed.
-    How sure it is: counts are exact where the statement could be weighed; it says when it could
-    not.
-    What to do: make coarser partitions, drop what is empty, or raise the budget on purpose.
+    What it finds: tables whose leaves, files (per segment or per host) or catalog rows exceed the
+    budget [table]; a change that exceeds [change]; with a baseline, a cluster that exceeds [total].
+    Why it matters: all tables of a cluster share its catalogs and file systems. Partitions are
+    easier to create than to remove.
+    How sure it is: exact where the cost of every statement is known. Otherwise the finding says
+    that the figure is a lower bound.
+    What to do: make larger partitions, remove empty ones, or raise the budget deliberately.
     """
 
     table = s.effect.table
@@ -44,14 +44,14 @@ def budget_exceeded(s: RuleContext) -> None:
 
 @rule("leaves-over-guideline")
 def leaves_over_guideline(s: RuleContext) -> None:
-    """More leaves in one table than the server's makers advise, or than a level can hold.
+    """A table has more leaves than the documentation recommends, or a level is over its limit.
 
     What it finds: tables with more than 20,000 leaves, and levels with more than 32,767 partitions.
-    Why it matters: every query on the table plans over its leaves, every DDL locks them, every
-    instance keeps their catalog rows.
-    How sure it is: leaves are counted by spelling out the partitions as the server does; the limits
-    are the documentation's.
-    What to do: choose a coarser step, or fewer levels.
+    Why it matters: planning time, DDL time and locks grow with the number of leaves. Every instance
+    stores their catalog rows.
+    How sure it is: partitions are expanded and counted as the server does it. The limits come from
+    the documentation.
+    What to do: choose a larger step, or fewer levels.
     """
     table = s.effect.table
     over = next((u for u in s.effect.unknown if u.startswith("more than")), "")
@@ -59,9 +59,9 @@ def leaves_over_guideline(s: RuleContext) -> None:
         s.find(
             "leaves-over-guideline",
             Severity.CRITICAL,
-            f"this makes {over}",
-            f"a level holds at most {count(limits.LEAVES_PER_LEVEL.value)}",
-            "choose a coarser step or fewer levels",
+            f"this creates {over}",
+            f"the limit of a level is {count(limits.LEAVES_PER_LEVEL.value)}",
+            "choose a larger step or fewer levels",
             confidence=Confidence.HIGH,
             source=limits.LEAVES_PER_LEVEL.source,
         )
@@ -86,10 +86,13 @@ def leaves_over_guideline(s: RuleContext) -> None:
             s.find(
                 "leaves-over-guideline",
                 severity,
-                f"{table.title} has {plural(amount, 'leaf', 'leaves')}, {limit.note or limit.id} is"
-                f" {count(limit.value)}",
-                "planning, locking and the catalogs of every instance grow with it",
-                "choose a coarser step or fewer levels",
+                f"{table.title} has {plural(amount, 'leaf', 'leaves')} ({limit.note or limit.id}:"
+                f" {count(limit.value)})",
+                (
+                    "planning time, locks and the catalogs of every instance grow with the"
+                    " number of leaves"
+                ),
+                "choose a larger step or fewer levels",
                 confidence=Confidence.HIGH,
                 figures=(
                     Figure("leaves", amount, "leaves", "derived"),
@@ -102,13 +105,14 @@ def leaves_over_guideline(s: RuleContext) -> None:
 
 @rule("grain-too-fine")
 def grain_too_fine(s: RuleContext) -> None:
-    """One EVERY that makes very many partitions.
+    """One EVERY clause creates very many partitions.
 
-    What it finds: a range spelled out by EVERY into more partitions than `every_parts` of the
-    settings.
-    Why it matters: the cost of a partition does not depend on how little it holds.
-    How sure it is: the count is exact; that it is too many is this project's own setting.
-    What to do: take the next coarser step; a week of days costs seven times a week.
+    What it finds: a range that EVERY expands into more partitions than the setting `every_parts`.
+    Why it matters: an almost empty partition has the same catalog rows, files and locks as a full
+    one.
+    How sure it is: the count is exact. The limit is a setting of this project.
+    What to do: use the next larger step. Daily partitions have seven times the catalog rows of
+    weekly ones.
     """
     tree = s.statement.tree
     if tree is None or s.effect.table is None:
@@ -149,30 +153,31 @@ def grain_too_fine(s: RuleContext) -> None:
         s.find(
             "grain-too-fine",
             Severity.WARNING,
-            f"{step} makes {plural(each, 'partition')} over this span",
-            "each costs the same in catalog rows, files and locks, however little it holds",
-            f"a step {ceil(each / s.settings.every_parts)} times as wide or wider stays within"
-            f" {count(s.settings.every_parts)}",
+            f"{step} creates {plural(each, 'partition')} in this range",
+            "an almost empty partition has the same catalog rows, files and locks as a full one",
+            f"use a step that is at least {ceil(each / s.settings.every_parts)} times as large;"
+            f" the limit is {count(s.settings.every_parts)} partitions",
             at=bound.args["every"],
             confidence=Confidence.HIGH,
             figures=(
                 Figure("partitions", each, "leaves", "derived"),
                 Figure("every_parts", s.settings.every_parts, "leaves", "limit"),
             ),
-            source="every_parts of the settings",
+            source="setting every_parts",
         )
 
 
 @rule("level-cross-product")
 def level_cross_product(s: RuleContext) -> None:
-    """Levels of partitions that multiply.
+    """The levels of a table multiply its number of leaves.
 
-    What it finds: tables of two or more levels whose leaves are more than `cross_leaves` of the
-    settings.
-    Why it matters: every value of one level exists under every value of the other, filled or not.
+    What it finds: tables with two or more levels that have more leaves than the setting
+    `cross_leaves`.
+    Why it matters: every value of one level exists below every value of the other, with or without
+    rows.
     How sure it is: the count is exact.
-    What to do: leave out a level and cluster or index by it, or give the template only to the parts
-    that need it.
+    What to do: remove a level and use an index instead, or define subpartitions only for the
+    partitions that need them.
     """
     table = s.effect.table
     if table is None or s.effect.verb != "create" or len(table.levels) < 2:
@@ -189,27 +194,26 @@ def level_cross_product(s: RuleContext) -> None:
         "level-cross-product",
         Severity.WARNING,
         f"{' × '.join(count(n) for n in sizes)} partitions make {plural(leaves, 'leaf', 'leaves')}",
-        "every value of one level exists under every value of the other, whether it holds rows"
-        " or not",
-        "leave out a level, or subpartition only the parts that need it",
+        "every value of one level exists below every value of the other, with or without rows",
+        "remove a level, or define subpartitions only for the partitions that need them",
         confidence=Confidence.HIGH,
         figures=(Figure("leaves", leaves, "leaves", "derived"),),
-        source="cross_leaves of the settings",
+        source="setting cross_leaves",
     )
 
 
 @rule("columnar-file-explosion")
 def columnar_file_explosion(s: RuleContext) -> None:
-    """Many columns times many columnar leaves.
+    """Many columns in many column-oriented leaves create very many files.
 
-    What it finds: column-oriented tables whose leaves, once they hold rows, come to more files on a
-    segment than `filled_columns`, or on a host than the documentation's 100,000.
-    Why it matters: the first row of a leaf makes a file for each column on each segment; file
-    systems, backups and recovery pay by the file.
-    How sure it is: measured: filled files are exact for one writer; each further concurrent writer
+    What it finds: column-oriented tables that, when filled, have more files per segment than the
+    setting `filled_columns`, or more files per host than the guideline of 100,000.
+    Why it matters: the first row of a leaf creates one file per column on each segment. File
+    systems, backup and recovery slow down with the number of files.
+    How sure it is: high: the number of files was measured for one writer. Every concurrent writer
     adds as many again.
-    What to do: fewer leaves, row-oriented storage for leaves of few rows, or columnar storage for
-    old leaves only.
+    What to do: use fewer leaves, row orientation for leaves with few rows, or column orientation
+    for old leaves only.
     """
     table = s.effect.table
     if table is None or not s.effect.leaves_made or not table.columns:
@@ -241,16 +245,16 @@ def columnar_file_explosion(s: RuleContext) -> None:
         "columnar-file-explosion",
         Severity.CRITICAL if over else Severity.WARNING,
         f"{plural(columnar, 'columnar leaf', 'columnar leaves')} of"
-        f" {plural(len(table.columns), 'column')} come to {count(files)} files on a segment,"
-        f" {count(host)} on a host, once filled",
-        "each column of each leaf is a file on each segment as soon as one row arrives, and again"
-        " for every concurrent writer",
-        "fewer leaves, or row-oriented storage where leaves hold few rows",
+        f" {plural(len(table.columns), 'column')} have {count(files)} files per segment and"
+        f" {count(host)} per host when filled",
+        "the first row of a leaf creates one file per column on each segment; every concurrent"
+        " writer adds as many",
+        "use fewer leaves, or row orientation for leaves with few rows",
         confidence=Confidence.HIGH,
         figures=(
             Figure("files a segment", files, "files", "derived"),
             Figure("files a host", host, "files", "derived"),
             Figure(guide.id, guide.value, guide.unit, "limit"),
         ),
-        source=guide.source if over else "filled_columns of the settings",
+        source=guide.source if over else "setting filled_columns",
     )

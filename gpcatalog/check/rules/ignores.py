@@ -18,8 +18,8 @@ def judge_ignore(s: RuleContext, ignore: Ignore) -> None:
             "ignore-without-reason",
             Severity.WARNING,
             "the ignore comment names no rule",
-            "write -- gpcatalog: ignore RULE reason",
-            "name the rule",
+            "the form is: -- gpcatalog: ignore RULE reason",
+            "name the rule and give a reason",
             at=at,
             confidence=Confidence.HIGH,
         )
@@ -29,9 +29,9 @@ def judge_ignore(s: RuleContext, ignore: Ignore) -> None:
             s.find(
                 "ignore-unknown-rule",
                 Severity.WARNING,
-                f"no rule is called {name}",
+                f"unknown rule: {name}",
                 "the comment has no effect",
-                "`gpcatalog check --rules` lists them",
+                "`gpcatalog check --rules` lists all rules",
                 at=at,
                 confidence=Confidence.HIGH,
             )
@@ -39,9 +39,9 @@ def judge_ignore(s: RuleContext, ignore: Ignore) -> None:
             s.find(
                 "ignore-without-reason",
                 Severity.WARNING,
-                f"ignore {name} gives no reason",
-                "the finding stays until the reason is written",
-                "write why, after the rule",
+                f"the ignore comment for {name} has no reason",
+                "the finding is reported until the comment has a reason",
+                "write the reason after the rule",
                 at=at,
                 confidence=Confidence.HIGH,
             )
@@ -49,8 +49,8 @@ def judge_ignore(s: RuleContext, ignore: Ignore) -> None:
             s.find(
                 "ignore-unused",
                 Severity.WARNING,
-                f"ignore {name} excuses nothing",
-                "the statement has no such finding",
+                f"the ignore comment for {name} is not needed",
+                "the statement has no finding of this rule",
                 "remove the comment",
                 at=at,
                 confidence=Confidence.HIGH,
@@ -59,10 +59,10 @@ def judge_ignore(s: RuleContext, ignore: Ignore) -> None:
 
 @rule("ignore-without-reason")
 def ignore_without_reason(s: RuleContext) -> None:
-    """An ignore comment without a rule or without a reason.
+    """An ignore comment has no rule or no reason.
 
-    What it finds: `-- gpcatalog: ignore RULE` with nothing behind it.
-    Why it matters: the next reader has to know why.
+    What it finds: `-- gpcatalog: ignore RULE` without a reason after the rule.
+    Why it matters: other readers of the file need to know why the finding is ignored.
     How sure it is: certain.
     What to do: write the reason after the rule.
     """
@@ -70,21 +70,21 @@ def ignore_without_reason(s: RuleContext) -> None:
 
 @rule("ignore-unused")
 def ignore_unused(s: RuleContext) -> None:
-    """An ignore comment that excuses nothing.
+    """An ignore comment has no effect.
 
-    What it finds: ignore comments whose rule has no finding in their statement.
-    Why it matters: it would hide the next one.
+    What it finds: ignore comments for a rule that has no finding in their statement.
+    Why it matters: the comment would suppress a later finding that nobody has reviewed.
     How sure it is: certain.
-    What to do: remove it.
+    What to do: remove the comment.
     """
 
 
 @rule("ignore-unknown-rule")
 def ignore_unknown_rule(s: RuleContext) -> None:
-    """An ignore comment for a rule that does not exist.
+    """An ignore comment names a rule that does not exist.
 
-    What it finds: names that are no rule.
-    Why it matters: it does nothing.
+    What it finds: ignore comments with an unknown rule name.
+    Why it matters: the comment has no effect.
     How sure it is: certain.
     What to do: correct the name.
     """

@@ -26,13 +26,14 @@ def _may_be_cut(text: str) -> bool:
 
 @rule("name-cut")
 def name_cut(s: RuleContext) -> None:
-    """Names longer than 63 bytes.
+    """A name is longer than 63 bytes.
 
-    What it finds: identifiers that the server cuts, leaves whose generated name cuts that of their
-    parent, and such that then collide.
-    Why it matters: two long names may become one; scripts that address a leaf by name miss it.
-    How sure it is: names are computed as the server does.
-    What to do: shorten the table's or the partition's name.
+    What it finds: identifiers that the server truncates, and leaves whose generated name does not
+    contain the full name of their parent. Equal names after truncation are reported too.
+    Why it matters: two long names may become equal. Scripts that compute the name of a leaf do not
+    find it.
+    How sure it is: high: names are computed as the server does it.
+    What to do: shorten the name of the table or of the partition.
     """
     tree = s.statement.tree
     if tree is None:
@@ -47,9 +48,12 @@ def name_cut(s: RuleContext) -> None:
             s.find(
                 "name-cut",
                 Severity.WARNING,
-                f"the name {name[:40]}… has {len(name.encode())} bytes and is cut at {NAMEDATALEN}",
-                "two long names may become one",
-                "shorten it",
+                (
+                    f"the name {name[:40]}… has {len(name.encode())} bytes and is truncated to"
+                    f" {NAMEDATALEN}"
+                ),
+                "two long names may become equal",
+                "shorten the name",
                 confidence=Confidence.HIGH,
             )
             return
@@ -63,9 +67,9 @@ def name_cut(s: RuleContext) -> None:
         s.find(
             "name-cut",
             Severity.CRITICAL if collide else Severity.WARNING,
-            f"{plural(len(cut_off), 'leaf name')} cut at {NAMEDATALEN} bytes"
-            + (f", {collide} collide" if collide else f", e.g. {cut_off[0].name}"),
-            "a leaf can no longer be found by its parent's name",
-            "shorten the table's or the partition's name",
+            f"{plural(len(cut_off), 'leaf name')} truncated to {NAMEDATALEN} bytes"
+            + (f", {collide} collide" if collide else f", for example {cut_off[0].name}"),
+            "the name of a leaf no longer contains the full name of its parent",
+            "shorten the name of the table or of the partition",
             confidence=Confidence.HIGH,
         )

@@ -10,15 +10,16 @@ from gpcatalog.model.quantity import count, plural
 
 @rule("drop-wide-root")
 def drop_wide_root(s: RuleContext) -> None:
-    """DROP of a table with very many relations.
+    """DROP of a table needs very many locks.
 
-    What it finds: DROP TABLE whose partitions take more lock slots than `lock_slots` (Greenplum's
-    defaults: 128 × 250).
-    Why it matters: every relation is a lock to the end of the transaction on the coordinator and
-    each segment; "out of shared memory" ends it. Files are removed one by one.
-    How sure it is: relations are counted; the number of slots is computed from the settings
-    or the baseline.
-    What to do: drop the leaves in groups, one transaction each, then the root.
+    What it finds: DROP TABLE of a partitioned table that needs more than half of `lock_slots`
+    (Greenplum's defaults: 128 × 250).
+    Why it matters: the statement locks every relation until the transaction ends, on the
+    coordinator and on each segment. It fails with "out of shared memory" if the lock table is full.
+    Files are removed one by one.
+    How sure it is: relations are counted. The number of slots is computed from the settings or the
+    baseline.
+    What to do: drop the leaves in groups, each in its own transaction, and then the root.
     """
     slots = s.settings.lock_slots or DEFAULT_LOCK_SLOTS
     if s.effect.verb == "drop" and s.effect.relations_locked > slots // 2:
@@ -27,30 +28,31 @@ def drop_wide_root(s: RuleContext) -> None:
             Severity.CRITICAL if s.effect.relations_locked > slots else Severity.WARNING,
             f"DROP locks {plural(s.effect.relations_locked, 'relation')} at once; the lock table"
             f" has {count(slots)} slots",
-            "beyond them the server answers: out of shared memory",
-            "drop the leaves in groups, one transaction each",
+            'the statement fails with "out of shared memory" if the lock table is full',
+            "drop the leaves in groups, each in its own transaction",
             figures=(
                 Figure("relations", s.effect.relations_locked, "locks", "derived"),
                 Figure("slots", slots, "locks", "limit"),
             ),
             source=(
-                "lock_slots of the settings"
+                "setting lock_slots"
                 if s.settings.lock_slots
-                else "max_locks_per_transaction × max_connections by default"
+                else "default: max_locks_per_transaction × max_connections"
             ),
         )
 
 
 @rule("rewrite-of-leaves")
 def rewrite_of_leaves(s: RuleContext) -> None:
-    """ALTER that writes every leaf anew.
+    """ALTER rewrites every leaf.
 
     What it finds: ALTER COLUMN TYPE, SET ENCODING, SET DISTRIBUTED, SET ACCESS METHOD, SPLIT and
-    ADD COLUMN with a default (before PostgreSQL 11's base) on partitioned or unknown tables.
-    Why it matters: old and new files stand beside each other until the end of the transaction,
-    under AccessExclusive.
-    How sure it is: that it rewrites is certain; how long it takes depends on the rows.
-    What to do: do it leaf by leaf, in separate transactions, or build a new table and exchange.
+    ADD COLUMN with a default (before PostgreSQL 11 and on Greenplum 6), on partitioned or unknown
+    tables.
+    Why it matters: old and new files both exist until the transaction ends. Other sessions wait for
+    the AccessExclusiveLock.
+    How sure it is: the rewrite is certain. Its duration depends on the rows.
+    What to do: rewrite leaf by leaf in separate transactions, or build a new table and exchange it.
     """
     table = s.effect.table
     if not s.effect.rewritten or (
@@ -66,22 +68,22 @@ def rewrite_of_leaves(s: RuleContext) -> None:
         "rewrite-of-leaves",
         Severity.WARNING,
         f"this rewrites {plural(leaves, 'leaf', 'leaves') if leaves else 'the table'}",
-        "files are doubled until it ends, and everyone waits",
-        "do it leaf by leaf, or build a new table and exchange",
+        "old and new files both exist until the transaction ends, and other sessions wait",
+        "rewrite leaf by leaf in separate transactions, or build a new table and exchange it",
         confidence=Confidence.HIGH if leaves else Confidence.LOW,
     )
 
 
 @rule("exclusive-without-lock-timeout")
 def exclusive_without_lock_timeout(s: RuleContext) -> None:
-    """AccessExclusive on a table in use without a limit on waiting.
+    """A statement locks a table in use without a lock_timeout.
 
-    What it finds: ALTER, DROP, TRUNCATE on tables that the files do not create themselves, before
-    any SET lock_timeout. A DROP … IF EXISTS of a table that the files create is not reported.
-    Why it matters: while it waits for a long reader, everyone behind it waits too: readers, loads,
-    the whole queue.
-    How sure it is: the lock is certain; whether the table is in use is not known.
-    What to do: SET lock_timeout = '5s' first, and try again when it ends.
+    What it finds: ALTER, DROP and TRUNCATE before any SET lock_timeout, on tables that the files do
+    not create. DROP … IF EXISTS of a table that the files create is not reported.
+    Why it matters: while the statement waits for a long query, all later sessions wait behind it:
+    queries, loads and DDL.
+    How sure it is: the lock is certain. Whether the table is in use is not known.
+    What to do: run SET lock_timeout = '5s' first, and run the statement again if it times out.
     """
     if not (s.effect.exclusive or s.effect.may_exist) or s.guarded:
         return
@@ -89,8 +91,8 @@ def exclusive_without_lock_timeout(s: RuleContext) -> None:
     s.find(
         "exclusive-without-lock-timeout",
         Severity.WARNING if s.settings.hosts else Severity.NOTICE,
-        f"AccessExclusive on {name or 'a table that is there already'} without a lock_timeout",
-        "while it waits, every reader behind it waits too",
-        "SET lock_timeout = '5s' before it, and try again when it ends",
+        f"AccessExclusiveLock on {name or 'an existing table'} without a lock_timeout",
+        "while the statement waits, all later queries on the table wait too",
+        "run SET lock_timeout = '5s' first, and run the statement again if it times out",
         confidence=Confidence.MEDIUM,
     )

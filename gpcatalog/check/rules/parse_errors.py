@@ -12,15 +12,15 @@ from gpcatalog.model.finding import Confidence, Severity
 
 @rule("syntax-error")
 def syntax_error(s: RuleContext) -> None:
-    """A statement that the server will refuse.
+    """The server rejects a statement.
 
-    What it finds: text that the grammar of the chosen server does not take, with the place and what
-    could have stood there.
-    Why it matters: the migration stops there, and what ran before it stays unless it was in one
-    transaction.
-    How sure it is: the grammar is held against live servers; a statement it refuses was refused by
-    them in every known case.
-    What to do: correct it, or name the right server with --server.
+    What it finds: text that the grammar of the chosen server does not accept, with the position and
+    the expected words.
+    Why it matters: the migration stops there. Earlier statements remain in effect unless they are
+    in the same transaction.
+    How sure it is: high: the grammar was compared with live servers, which rejected the same
+    statements.
+    What to do: correct the statement, or give the correct server with --server.
     """
     fault = s.statement.fault
     if s.statement.outcome is not Outcome.ERROR or fault is None:
@@ -33,8 +33,8 @@ def syntax_error(s: RuleContext) -> None:
         "syntax-error",
         Severity.CRITICAL,
         fault.message,
-        f"expected {expected}" if expected else "the text ends or breaks off here",
-        "correct the statement, or name the right server with --server",
+        f"expected {expected}" if expected else "unexpected end of the statement",
+        "correct the statement, or give the correct server with --server",
         at=At(fault.offset, fault.offset + max(1, len(fault.found))),
         confidence=Confidence.HIGH,
     )
@@ -42,33 +42,33 @@ def syntax_error(s: RuleContext) -> None:
 
 @rule("file-not-read")
 def file_not_read(s: RuleContext) -> None:
-    """A file that is part of the change and could not be read.
+    """A file of the change was not read.
 
-    What it finds: files that psql's \\i and \\ir name and that are missing, read themselves again
-    or have a variable in their name; raw dbt models in a folder.
-    Why it matters: what they hold is not checked and not counted; the totals are a lower bound.
-    How sure it is: certain; the reason is named.
-    What to do: give the file, or check what is compiled from it.
+    What it finds: files in \\i and \\ir that do not exist, include themselves or have a variable in
+    their name; dbt models with Jinja.
+    Why it matters: their statements are not checked and not counted. The totals are a lower bound.
+    How sure it is: certain. The finding gives the reason.
+    What to do: provide the file, or check the SQL that the tool generates from it.
     """
     if s.statement.outcome is Outcome.NOT_READ and s.statement.fault is not None:
         s.find(
             "file-not-read",
             Severity.WARNING,
             f"not read: {s.statement.fault.message}",
-            "what it holds is not checked, and the totals leave it out",
-            "give the file, or check what is compiled from it",
+            "its statements are not checked, and the totals do not include them",
+            "provide the file, or check the SQL that the tool generates from it",
             confidence=Confidence.HIGH,
         )
 
 
 @rule("value-unknown")
 def value_unknown(s: RuleContext) -> None:
-    """A statement that cannot be parsed without the value of a variable.
+    """A statement cannot be parsed without the value of a variable.
 
-    What it finds: statements in which a psql variable (:name) or a placeholder (${name}) without a
-    value is more than one expression or clause.
-    Why it matters: the statement is not checked; the totals are a lower bound.
-    How sure it is: certain; the name is given.
+    What it finds: statements with a psql variable (:name) or a placeholder (${name}) that has no
+    value and may stand for more than one expression.
+    Why it matters: the statement is not checked. The totals are a lower bound.
+    How sure it is: certain. The finding names the variable.
     What to do: give the value with --set NAME=VALUE, in the property file of the tool, or with
     \\set in the script.
     """
@@ -78,7 +78,7 @@ def value_unknown(s: RuleContext) -> None:
             "value-unknown",
             Severity.WARNING,
             f"not checked: no value for {names}",
-            "the totals leave the statement out",
+            "the totals do not include the statement",
             "check with " + " ".join(f"--set {name}=VALUE" for name in s.statement.missing),
             confidence=Confidence.HIGH,
         )
@@ -86,56 +86,55 @@ def value_unknown(s: RuleContext) -> None:
 
 @rule("not-understood")
 def not_understood(s: RuleContext) -> None:
-    """A statement of a kind that is not known here.
+    """A statement has an unknown kind.
 
-    What it finds: statements that begin as no statement of the chosen server's grammar does.
-    Why it matters: what is not understood is not checked; passing it over in silence would be a
-    lie.
-    How sure it is: certain that it was not checked; the server may take it all the same.
-    What to do: check it by hand, and say so with an ignore comment.
+    What it finds: statements whose first words do not begin any statement of the chosen server.
+    Why it matters: the statement is not checked and not counted.
+    How sure it is: certain. The server may still accept the statement.
+    What to do: check it manually, and add an ignore comment.
     """
     if s.statement.outcome is Outcome.NOT_UNDERSTOOD:
         words = " ".join(s.statement.words).upper()
         s.find(
             "not-understood",
             Severity.WARNING,
-            f"{words}: not understood, so not checked",
-            "no statement of this server begins so",
-            "check it by hand",
+            f"not checked: unknown statement {words}",
+            "no statement of this server begins with these words",
+            "check it manually",
             confidence=Confidence.HIGH,
         )
 
 
 @rule("internal-error")
 def internal_error(s: RuleContext) -> None:
-    """A statement that gpcatalog itself failed at.
+    """gpcatalog failed while it checked a statement.
 
-    What it finds: statements at which the program met a fault of its own; the others are checked.
-    Why it matters: this one is not checked, and what it adds is not counted.
-    How sure it is: certain; the title names the place in the program.
-    What to do: report it with the statement, and check this one by hand.
+    What it finds: statements that caused an internal error. All others are checked.
+    Why it matters: this statement is not checked and not counted.
+    How sure it is: certain. The title gives the position in the source code of gpcatalog.
+    What to do: report the statement and the title as a bug, and check the statement manually.
     """
     if s.effect.failed:
         s.find(
             "internal-error",
             Severity.WARNING,
             f"not checked: {s.effect.failed}",
-            "the other statements are checked; the totals leave this one out",
-            "report it with the statement, and check this one by hand",
+            "the other statements are checked; the totals do not include this one",
+            "report the statement as a bug, and check it manually",
             confidence=Confidence.HIGH,
         )
 
 
 @rule("cost-unknown")
 def cost_unknown(s: RuleContext) -> None:
-    """A statement whose cost is not fully known.
+    """The cost of a statement is not fully known.
 
-    What it finds: DDL on tables that neither the files nor a baseline know, values that only the
-    server can compute.
-    Why it matters: the totals are then a lower bound, and budgets hold only for the rest.
-    How sure it is: certain; the reason is named.
-    What to do: give a baseline snapshot, or check the files that create the table together with
-    this one.
+    What it finds: DDL on tables that are neither in the files nor in a baseline, and values that
+    only the server can compute.
+    Why it matters: the totals are a lower bound. Budgets are checked against the known part only.
+    How sure it is: certain. The finding gives the reason.
+    What to do: give a baseline snapshot, or check this file together with the files that create the
+    table.
     """
     if s.effect.unknown and s.statement.tree is not None and not s.effect.failed:
         reasons = "; ".join(dict.fromkeys(s.effect.unknown))
@@ -143,16 +142,16 @@ def cost_unknown(s: RuleContext) -> None:
             "cost-unknown",
             Severity.INFO,
             f"cost not fully known: {reasons}",
-            "the totals leave it out",
+            "the totals do not include the unknown part",
             (
                 "check with " + " ".join(f"--set {name}=VALUE" for name in s.statement.decisive)
                 if s.statement.decisive
                 else (
-                    "check with --set NAME=VALUE for the variables of \\if"
+                    "give values for the variables of \\if with --set NAME=VALUE"
                     if s.statement.reasons
                     else (
-                        "give --baseline, or check the files that create the table together with"
-                        " this one"
+                        "give --baseline, or check this file together with the files that create"
+                        " the table"
                     )
                 )
             ),

@@ -16,13 +16,14 @@ from gpcatalog.model.quantity import count, plural
 
 @rule("default-partition")
 def default_partition(s: RuleContext) -> None:
-    """A default partition beside ranges.
+    """A range-partitioned table gets a default partition.
 
     What it finds: DEFAULT PARTITION in a range-partitioned table, and ADD DEFAULT PARTITION.
-    Why it matters: ADD PARTITION is refused while one exists; SPLIT rewrites it under
-    AccessExclusive; rows that missed their range gather there unseen, and every query reads it.
-    How sure it is: measured on Greenplum 6 and 7.
-    What to do: leave it out and let bad rows fail, or plan how it is emptied.
+    Why it matters: ADD PARTITION fails while a default partition exists, and SPLIT rewrites it
+    under an AccessExclusiveLock. Rows outside all ranges collect there unnoticed, and queries
+    cannot prune it.
+    How sure it is: high: measured on Greenplum 6 and 7.
+    What to do: do not create it and let wrong rows fail, or plan how to empty it.
     """
     table = s.effect.table
     if table is None or not table.levels or not s.edition.greenplum:
@@ -33,9 +34,9 @@ def default_partition(s: RuleContext) -> None:
                 "default-partition",
                 Severity.NOTICE,
                 f"{table.title} gets a default partition",
-                "while it exists ADD PARTITION is refused, and SPLIT rewrites all its rows under"
-                " AccessExclusive",
-                "leave it out, or plan how it is emptied",
+                "while it exists, ADD PARTITION fails and SPLIT rewrites its rows under an"
+                " AccessExclusiveLock",
+                "do not create it, or plan how to empty it",
                 at=part.node,
                 confidence=Confidence.HIGH,
             )
@@ -43,14 +44,15 @@ def default_partition(s: RuleContext) -> None:
 
 @rule("add-partition-without-storage")
 def add_partition_without_storage(s: RuleContext) -> None:
-    """ADD PARTITION that does not say how the new leaf is stored.
+    """ADD PARTITION does not specify the storage of the new leaf.
 
-    What it finds: ADD PARTITION without WITH on a Greenplum 6 table that is append-optimized, or
-    that is not known here.
-    Why it matters: Greenplum 6 makes it a heap leaf, whatever the table is, without column
-    encodings. A heap leaf among columnar ones is larger and slower, and nothing says so.
-    How sure it is: measured on Greenplum 6.24 and 6.25; Greenplum 7 keeps the parent's storage.
-    What to do: repeat the parent's WITH clause.
+    What it finds: ADD PARTITION without WITH on a Greenplum 6 table that is append-optimized or
+    unknown.
+    Why it matters: Greenplum 6 creates a heap leaf without column encodings, without a warning. A
+    heap leaf is larger and slower than a column-oriented one.
+    How sure it is: high: measured on Greenplum 6.24 and 6.25. Greenplum 7 uses the storage of the
+    parent.
+    What to do: repeat the WITH clause of the parent.
     """
     if s.effect.verb != "add partition" or not s.edition.classic:
         return
@@ -66,9 +68,12 @@ def add_partition_without_storage(s: RuleContext) -> None:
             s.find(
                 "add-partition-without-storage",
                 Severity.WARNING,
-                "ADD PARTITION without WITH does not say how the leaf is stored",
-                "Greenplum 6 makes it heap among append-optimized leaves, without column encodings",
-                "repeat the parent's WITH (…) here",
+                "ADD PARTITION without WITH does not specify the storage of the leaf",
+                (
+                    "Greenplum 6 creates a heap leaf without column encodings, even in an"
+                    " append-optimized table"
+                ),
+                "repeat the WITH clause of the parent",
                 at=action,
                 confidence=Confidence.HIGH if table is not None else Confidence.LOW,
             )
@@ -76,14 +81,14 @@ def add_partition_without_storage(s: RuleContext) -> None:
 
 @rule("premade-far-ahead")
 def premade_far_ahead(s: RuleContext) -> None:
-    """Partitions made years ahead.
+    """Partitions are created far in advance.
 
-    What it finds: range partitions of dates and timestamps that begin further ahead than
-    `premake_days` of the settings.
-    Why it matters: they are empty until then, and cost catalog rows, files and locks from today on.
-    How sure it is: the bounds are computed as the server does; how far is too far is this project's
-    setting.
-    What to do: make them in shorter steps, by a job.
+    What it finds: range partitions of dates and timestamps that begin later than `premake_days`
+    from today.
+    Why it matters: they are empty until then, but need catalog rows, files and locks from today on.
+    How sure it is: the bounds are computed as the server does it. The limit is a setting of this
+    project.
+    What to do: create fewer partitions at a time with a scheduled job.
     """
     horizon = s.today + timedelta(days=s.settings.premake_days)
     far = 0
@@ -97,13 +102,16 @@ def premade_far_ahead(s: RuleContext) -> None:
         s.find(
             "premade-far-ahead",
             Severity.NOTICE,
-            f"{plural(far, 'partition')} begin more than {count(s.settings.premake_days)} days"
-            " ahead",
-            "they stay empty until then and cost as much as full ones",
-            "make them step by step, by a job",
+            f"{plural(far, 'partition begins', 'partitions begin')} more than"
+            f" {count(s.settings.premake_days)} days ahead",
+            (
+                "they are empty until then, but need as many catalog rows, files and locks as"
+                " full ones"
+            ),
+            "create fewer partitions at a time with a scheduled job",
             at=first.node,
             confidence=Confidence.HIGH,
-            source="premake_days of the settings",
+            source="setting premake_days",
         )
 
 
@@ -123,34 +131,35 @@ def _body(s: RuleContext) -> str:
 
 @rule("unbounded-premake")
 def unbounded_premake(s: RuleContext) -> None:
-    """A loop that makes partitions.
+    """A loop creates partitions.
 
     What it finds: DO blocks and functions with a LOOP that adds partitions.
-    Why it matters: how many it makes is decided at run time; no budget can be held against it.
-    How sure it is: the words are there; whether the loop is bounded is not analysed.
-    What to do: spell the partitions out, or bound the loop and say so with an ignore comment.
+    Why it matters: the number of partitions is known only at run time, so it cannot be checked
+    against a budget.
+    How sure it is: low: the keywords were found. Whether the loop has a limit is not analyzed.
+    What to do: write the partitions explicitly, or limit the loop and add an ignore comment.
     """
     body = _body(s)
     if body and _LOOP.search(body) and _GROWS.search(body):
         s.find(
             "unbounded-premake",
             Severity.WARNING,
-            "a loop makes partitions, how many is not known here",
-            "no budget can be held against a number decided at run time",
-            "spell the partitions out, or bound the loop and say so",
+            "a loop creates an unknown number of partitions",
+            "a number that is known only at run time cannot be checked against a budget",
+            "write the partitions explicitly, or limit the loop and add an ignore comment",
             confidence=Confidence.LOW,
         )
 
 
 @rule("temp-table-in-loop")
 def temp_table_in_loop(s: RuleContext) -> None:
-    """Temporary tables made again and again.
+    """A loop creates temporary tables.
 
     What it finds: CREATE TEMP TABLE inside a LOOP of a DO block or function.
-    Why it matters: every one writes and deletes the catalog rows of a table on every instance; dead
-    rows stay until VACUUM.
-    How sure it is: the words are there; how often the loop runs is not known.
-    What to do: make it once before the loop and TRUNCATE it, or use a CTE.
+    Why it matters: each table adds and removes catalog rows on every instance. The dead rows remain
+    until VACUUM.
+    How sure it is: low: the keywords were found. How often the loop runs is not known.
+    What to do: create the table once before the loop and TRUNCATE it, or use a WITH query.
     """
     body = _body(s)
     loop = _LOOP.search(body) if body else None
@@ -158,8 +167,11 @@ def temp_table_in_loop(s: RuleContext) -> None:
         s.find(
             "temp-table-in-loop",
             Severity.WARNING,
-            "a temporary table is made in a loop",
-            "each leaves dead rows in pg_class, pg_attribute and others on every instance",
-            "make it once before the loop and TRUNCATE it",
+            "a loop creates a temporary table",
+            (
+                "each one leaves dead rows in pg_class, pg_attribute and other catalogs on every"
+                " instance"
+            ),
+            "create it once before the loop and TRUNCATE it",
             confidence=Confidence.LOW,
         )

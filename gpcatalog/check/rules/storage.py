@@ -16,15 +16,14 @@ from gpcatalog.model.storage import Storage
 
 @rule("distribution-missing")
 def distribution_missing(s: RuleContext) -> None:
-    """A table without a distribution clause.
+    """A table has no distribution clause.
 
-    What it finds: CREATE TABLE and CREATE TABLE AS on Greenplum without DISTRIBUTED, PARTITION OF
-    and INHERITS excepted.
-    Why it matters: the server picks the first column that fits, or spreads rows at random,
-    depending on keys, types and gp_create_table_random_default_distribution; the choice decides
-    skew and joins.
-    How sure it is: certain that it is not said.
-    What to do: write DISTRIBUTED BY (…), RANDOMLY or REPLICATED.
+    What it finds: CREATE TABLE and CREATE TABLE AS on Greenplum without DISTRIBUTED, except
+    PARTITION OF and INHERITS.
+    Why it matters: the server chooses a key or random distribution, depending on keys, types and
+    gp_create_table_random_default_distribution. The choice determines skew and join performance.
+    How sure it is: certain: the clause is missing.
+    What to do: write DISTRIBUTED BY (…), DISTRIBUTED RANDOMLY or DISTRIBUTED REPLICATED.
     """
     tree = created(s)
     if (
@@ -45,8 +44,8 @@ def distribution_missing(s: RuleContext) -> None:
         "distribution-missing",
         Severity.NOTICE if temporary else Severity.WARNING,
         f"{table.title} has no DISTRIBUTED clause",
-        "the server picks a key, or random distribution, by rules that depend on its settings",
-        "write DISTRIBUTED BY (…), RANDOMLY or REPLICATED",
+        "the server chooses a key or random distribution, depending on its settings",
+        "write DISTRIBUTED BY (…), DISTRIBUTED RANDOMLY or DISTRIBUTED REPLICATED",
         at=name_of(tree),
         confidence=Confidence.HIGH,
     )
@@ -54,12 +53,12 @@ def distribution_missing(s: RuleContext) -> None:
 
 @rule("distribution-random")
 def distribution_random(s: RuleContext) -> None:
-    """A partitioned table spread at random.
+    """A partitioned table is distributed randomly.
 
     What it finds: DISTRIBUTED RANDOMLY on a partitioned table.
-    Why it matters: every join and every grouping on it moves rows between segments.
-    How sure it is: certain that it is written; it can be right where no column spreads evenly.
-    What to do: choose a column of many values that joins use.
+    Why it matters: every join and every GROUP BY on it moves rows between segments.
+    How sure it is: the clause is certain. It can be correct if no column has an even distribution.
+    What to do: choose a column that has many distinct values and is used in joins.
     """
     tree = created(s)
     if (
@@ -73,23 +72,23 @@ def distribution_random(s: RuleContext) -> None:
         "distribution-random",
         Severity.NOTICE,
         f"{s.effect.table.title} is partitioned and distributed randomly",
-        "joins and groupings on it move rows between segments",
-        "choose a column of many values that joins use",
+        "joins and GROUP BY on it move rows between segments",
+        "choose a column that has many distinct values and is used in joins",
         at=property_of(tree, exp.DistributedByProperty),
     )
 
 
 @rule("distribution-key-mistake")
 def distribution_key_mistake(s: RuleContext) -> None:
-    """A distribution that the server refuses or that cannot spread rows.
+    """The server rejects a distribution, or it cannot distribute rows evenly.
 
     What it finds: DISTRIBUTED REPLICATED with partitions; key columns that the table does not have;
-    a boolean or date as the only key; a primary key or unique constraint that leaves a key column
-    out.
-    Why it matters: the server refuses some of them when they run; the others put rows on few
+    a boolean or date as the only key; a primary key or unique constraint without a distribution
+    column.
+    Why it matters: the server rejects some of these statements. The others store rows on few
     segments.
-    How sure it is: refusals are certain; skew depends on the values.
-    What to do: choose a key of many values that every unique key holds.
+    How sure it is: rejections are certain. Skew depends on the values.
+    What to do: choose a key that has many distinct values and is part of every unique key.
     """
     tree = created(s)
     table = s.effect.table
@@ -102,7 +101,7 @@ def distribution_key_mistake(s: RuleContext) -> None:
     names = {c.name for c in table.columns}
     if table.known and names and isinstance(tree.this, exp.Schema):
         problems += [
-            (Severity.CRITICAL, f"the distribution column {key} is no column of the table")
+            (Severity.CRITICAL, f"the table has no column {key}, which is its distribution key")
             for key in table.distribution_keys
             if key not in names
         ]
@@ -115,7 +114,7 @@ def distribution_key_mistake(s: RuleContext) -> None:
         problems.append(
             (
                 Severity.WARNING,
-                f"the only distribution column {key} is a {types[key]}: few values, few segments",
+                f"the only distribution column {key} has type {types[key]}: few values",
             )
         )
     if isinstance(tree.this, exp.Schema) and table.distribution == "hash":
@@ -130,7 +129,7 @@ def distribution_key_mistake(s: RuleContext) -> None:
                     problems.append(
                         (
                             Severity.CRITICAL,
-                            f"{kind.args['kind']} leaves out the distribution column {missing[0]}",
+                            f"{kind.args['kind']} lacks the distribution column {missing[0]}",
                         )
                     )
     for severity, title in problems:
@@ -139,11 +138,11 @@ def distribution_key_mistake(s: RuleContext) -> None:
             severity,
             title,
             (
-                "the server refuses it when it runs"
+                "the server rejects the statement"
                 if severity is Severity.CRITICAL
-                else "rows with the same value lie on one segment"
+                else "all rows with the same value are on one segment"
             ),
-            "choose a key of many values that every unique key holds",
+            "choose a key with many distinct values that is part of every unique key",
             at=at,
             confidence=Confidence.HIGH if severity is Severity.CRITICAL else Confidence.LOW,
         )
@@ -151,15 +150,15 @@ def distribution_key_mistake(s: RuleContext) -> None:
 
 @rule("heap-fact")
 def heap_fact(s: RuleContext) -> None:
-    """A partitioned table that is stored as heap.
+    """A partitioned table uses heap storage by default.
 
-    What it finds: partitioned tables on Greenplum whose leaves are heap because nothing else is
-    said.
-    Why it matters: heap is not compressed and is bloated by updates; facts that are loaded and read
-    are smaller and faster append-optimized.
-    How sure it is: certain that it is heap; for rows that change often heap is right.
-    What to do: WITH (appendoptimized=true, …), or say heap on purpose with appendonly=false or
-    USING heap.
+    What it finds: partitioned tables on Greenplum whose leaves are heap because no storage is
+    specified.
+    Why it matters: heap is not compressed, and updates bloat it. Fact tables that are loaded and
+    read are smaller and faster as append-optimized tables.
+    How sure it is: the storage is certain. Heap is correct for rows that change often.
+    What to do: use WITH (appendoptimized=true, …), or specify heap with appendonly=false or USING
+    heap.
     """
     tree = created(s)
     table = s.effect.table
@@ -181,10 +180,13 @@ def heap_fact(s: RuleContext) -> None:
         s.find(
             "heap-fact",
             Severity.NOTICE,
-            f"{table.title}: {plural(heap, 'leaf', 'leaves')} stored as heap because nothing else"
-            " is said",
+            f"{table.title}: {plural(heap, 'leaf', 'leaves')} stored as heap, because no storage"
+            " is specified",
             "heap is not compressed, and updates bloat it",
-            "say WITH (appendoptimized=true, …), or heap on purpose",
+            (
+                "use WITH (appendoptimized=true, …), or specify heap with appendonly=false or"
+                " USING heap"
+            ),
             at=name_of(tree),
             confidence=Confidence.HIGH,
         )
@@ -192,13 +194,13 @@ def heap_fact(s: RuleContext) -> None:
 
 @rule("index-on-append-optimized")
 def index_on_append_optimized(s: RuleContext) -> None:
-    """An index on append-optimized leaves.
+    """An index is created on append-optimized leaves.
 
     What it finds: the first index on an append-optimized table.
-    Why it matters: each relation gets a block directory besides the index: 3 more pg_class rows, 14
-    more of pg_attribute and 3 files.
-    How sure it is: measured on Greenplum 6 and 7.
-    What to do: weigh it against a scan of one leaf; columnar scans often win.
+    Why it matters: each relation gets a block directory in addition to the index: 3 more rows in
+    pg_class, 14 more in pg_attribute and 3 files.
+    How sure it is: high: measured on Greenplum 6 and 7.
+    What to do: compare the index with a scan of one leaf. Column-oriented scans are often faster.
     """
     table = s.effect.table
     if (
@@ -214,11 +216,11 @@ def index_on_append_optimized(s: RuleContext) -> None:
     s.find(
         "index-on-append-optimized",
         Severity.WARNING if leaves > 100 and first else Severity.NOTICE,
-        f"the index adds {count(rows)} catalog rows an instance and"
-        f" {count(s.effect.files(s.edition))} files a segment",
+        f"the index adds {count(rows)} catalog rows per instance and"
+        f" {count(s.effect.files(s.edition))} files per segment",
         f"{plural(leaves, 'leaf', 'leaves')}"
-        + (" get a block directory besides the index" if first else " get one more index each"),
-        "weigh it against a scan of one leaf",
+        + (" get a block directory in addition to the index" if first else " get one more index"),
+        "compare the index with a scan of one leaf",
         confidence=Confidence.HIGH,
         figures=(
             Figure("rows", rows, "rows", "derived"),

@@ -249,7 +249,7 @@ def _alter_column(state: SchemaState, table: Table, action: exp.Expression, effe
                         one.toasted = False  # only a rewrite makes a type of a fixed length
                 elif form.startswith("ADD GENERATED"):
                     if c.serial and one is table:
-                        effect.add_unknown("sequence that the column owns already")
+                        effect.add_unknown("existing sequence of the column")
                     one.columns[at] = replace(
                         c, serial="identity" if one is table else "", identity=one is not table
                     )

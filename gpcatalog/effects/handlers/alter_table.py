@@ -366,7 +366,7 @@ def _change_storage(
 def _expand(state: SchemaState, table: Table, action: exp.Expression, effect: Effect) -> None:
     """EXPAND TABLE: rows move to new segments; the relations stay."""
     effect.rewritten = True
-    effect.minor.append("rows that note the expansion")
+    effect.minor.append("catalog rows of the expansion")
 
 
 @acts("SetTable")
