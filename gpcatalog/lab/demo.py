@@ -188,7 +188,7 @@ def demo_server(
     """
     import psycopg
 
-    progress("demo: starting a private PostgreSQL")
+    progress("demo: starting a temporary PostgreSQL server")
     # nothing vacuums here: the dead rows of the demo are to be seen
     settings = {"autovacuum": "off", "max_prepared_transactions": "10"}
     with PrivateServer(settings=settings, keep_at=keep_at) as server:

@@ -52,17 +52,16 @@ def find_binaries() -> Path:
         if (Path(named) / "initdb").is_file():
             return Path(named)
         raise CatalogError(
-            f"{BINARIES_VARIABLE}={named}: no initdb there",
-            hint="name the folder that holds initdb and postgres",
+            f"{BINARIES_VARIABLE}={named} does not contain initdb",
+            hint="set it to the folder with initdb and postgres",
         )
     for folder in (*_wheel_folders(), *_system_folders()):
         if (folder / "initdb").is_file() and (folder / "postgres").is_file():
             return folder
     raise CatalogError(
-        "no PostgreSQL server binaries found on this machine",
+        "this machine has no PostgreSQL server binaries",
         hint=(
-            f"pip install 'gpcatalog[demo]', or set {BINARIES_VARIABLE} to a folder that holds"
-            " initdb"
+            f"pip install 'gpcatalog[demo]', or set {BINARIES_VARIABLE} to the folder with initdb"
         ),
         exit_code=Exit.UNREACHABLE,
     )
@@ -76,7 +75,7 @@ def major_of(binaries: Path) -> int:
     found = re.search(r"(\d+)", said)
     if not found:
         raise CatalogError(
-            f"{binaries / 'postgres'} does not tell its version: {said.strip()!r}",
+            f"{binaries / 'postgres'} does not print its version: {said.strip()!r}",
             exit_code=Exit.UNREACHABLE,
         )
     return int(found[1])
@@ -102,6 +101,25 @@ def clean_environment(library_path: Path | None = None) -> dict[str, str]:
     return env
 
 
+def _temporary_folder() -> Path:
+    """A new folder that the account of the server can enter: in TMPDIR, /tmp or /var/tmp.
+
+    Raises CatalogError if there is none.
+    """
+    for parent in (None, "/tmp", "/var/tmp"):
+        with contextlib.suppress(OSError):
+            folder = Path(tempfile.mkdtemp(prefix="gpcatalog-", dir=parent))
+            process.hand_over(folder)
+            if process.can_execute(folder):
+                return folder
+            folder.rmdir()
+    raise CatalogError(
+        "the account that runs the server cannot enter a temporary folder",
+        hint="set TMPDIR to a folder that all accounts can enter",
+        exit_code=Exit.UNREACHABLE,
+    )
+
+
 class PrivateServer:
     """A throwaway PostgreSQL cluster on the loopback address, removed with its data when closed.
 
@@ -122,7 +140,7 @@ class PrivateServer:
             keep_at.mkdir(parents=True, exist_ok=True)
             self.folder = keep_at
         else:
-            self.folder = Path(tempfile.mkdtemp(prefix="gpcatalog-"))
+            self.folder = _temporary_folder()
         self.data = self.folder / "data"
         self.port = free_port()
         self._settings = dict(settings or {})
@@ -131,6 +149,7 @@ class PrivateServer:
     def start(self) -> PrivateServer:
         """Make the cluster if it is not there yet, and start it."""
         process.hand_over(self.folder)
+        self._make_accessible()
         if not (self.data / "PG_VERSION").exists():
             process.run(
                 [
@@ -181,9 +200,38 @@ class PrivateServer:
             ],
             env=self._env,
             log=self.folder / "pg_ctl.log",
-            what="starting the private PostgreSQL",
+            what="starting the temporary PostgreSQL server",
         )
         return self
+
+    def _make_accessible(self) -> None:
+        """Copy the server's programs where the account that runs them cannot reach them.
+
+        Root's home is closed to other accounts, and a virtual environment often is in it.
+        Raises CatalogError where the account cannot enter the folder of the data.
+        """
+        if not process.can_execute(self.folder):
+            with contextlib.suppress(OSError):
+                self.folder.rmdir()  # only where it is empty
+            raise CatalogError(
+                f"the account that runs the server cannot enter {self.folder}",
+                hint="give a folder that all accounts can enter, for example below /var/tmp",
+                exit_code=Exit.UNREACHABLE,
+            )
+        if process.can_execute(self.binaries / "initdb"):
+            return
+        copy = self.folder / "server"
+        for part in (self.binaries.name, "lib", "lib64", "share"):
+            source = self.binaries.parent / part
+            if source.is_dir() and not (copy / part).exists():
+                shutil.copytree(source, copy / part, symlinks=True)
+        for folder in self.binaries.parents[:3]:  # a wheel keeps its libraries beside the package
+            libraries = folder.with_name(f"{folder.name}.libs")
+            if libraries.is_dir():
+                shutil.copytree(libraries, copy / "lib", dirs_exist_ok=True)
+        process.open_to_children(copy)
+        self.binaries = copy / self.binaries.name
+        self._env = clean_environment(copy / "lib")
 
     def conninfo(self, database: str = "postgres") -> str:
         """Connection string for psycopg or psql."""
@@ -197,7 +245,7 @@ class PrivateServer:
                     [self.binaries / "pg_ctl", "-D", self.data, "-w", "-m", mode, "stop"],
                     env=self._env,
                     log=self.folder / "pg_ctl.log",
-                    what="stopping the private PostgreSQL",
+                    what="stopping the temporary PostgreSQL server",
                 )
 
     def close(self) -> None:

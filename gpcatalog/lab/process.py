@@ -1,4 +1,4 @@
-"""Running a server's programs as somebody who is not root: PostgreSQL and Greenplum refuse euid
+"""Run the programs of a server as an account other than root: PostgreSQL and Greenplum refuse euid
 0.
 """
 
@@ -56,11 +56,26 @@ def unprivileged() -> dict[str, Any]:
     account = _fallback_account()
     if account is None:
         raise CatalogError(
-            "a PostgreSQL server refuses to run as root, and this machine offers no other way",
-            hint="run the command as an ordinary user",
+            (
+                "a PostgreSQL server cannot run as root, and switching to another user is not"
+                " possible here"
+            ),
+            hint="run the command as an unprivileged user",
             exit_code=Exit.UNREACHABLE,
         )
-    return {"user": account.pw_uid, "group": account.pw_gid}
+    return {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []}
+
+
+def can_execute(program: Path) -> bool:
+    """Whether `unprivileged` children can execute this file, or enter this folder.
+
+    Another account cannot where a folder above it is closed, as root's home is.
+    """
+    how = unprivileged()
+    if "user" not in how:
+        return os.access(program, os.X_OK)
+    found = subprocess.run(["test", "-x", str(program)], check=False, **how)
+    return found.returncode == 0
 
 
 def hand_over(path: Path) -> None:
@@ -70,6 +85,16 @@ def hand_over(path: Path) -> None:
     how = unprivileged()
     if "user" in how:
         os.chown(path, how["user"], how["group"])
+
+
+def open_to_children(folder: Path) -> None:
+    """Let every account read the files below `folder`, and execute those that can be executed."""
+    for place, _, names in os.walk(folder):
+        Path(place).chmod(0o755)
+        for name in names:
+            file = Path(place) / name
+            if not file.is_symlink():
+                file.chmod(0o755 if os.access(file, os.X_OK) else 0o644)
 
 
 def run(

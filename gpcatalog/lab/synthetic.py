@@ -33,6 +33,7 @@ _BANNERS = {
         32768,
     ),
     "pg15": ("PostgreSQL 15.8", "PostgreSQL", "15.8", 150008, 8192),
+    "pg19": ("PostgreSQL 19.0", "PostgreSQL", "19.0", 190000, 8192),
 }
 
 
