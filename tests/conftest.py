@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import re
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -32,16 +34,26 @@ settings.load_profile("gpcatalog")
 _SERVER = re.compile(r"(gp6|gp7|pg(?:new|\d\d)?)(?:_\w+|\w*_(?:dsn|server|cluster))?")
 
 
+def _named_in_parameters(item: pytest.Item) -> Iterator[str]:
+    """Parameters of a test that may name a server: a bare name ("gp6") only where the test, or the fixture that takes the parameter,
+    asks for another fixture by it.
+    """
+    params = getattr(getattr(item, "callspec", None), "params", {})
+    asks = "request" in inspect.signature(getattr(item, "function", len)).parameters
+    for name, value in params.items():
+        taken_by = getattr(item, "_fixtureinfo").name2fixturedefs.get(name, ())  # noqa: B009
+        by_fixture = any(one.func.__module__.startswith("tests") for one in taken_by)
+        if asks or by_fixture or "_" in str(value):
+            yield str(value)
+
+
 @pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the groups in a hook of the same name
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what needs a server, which the fixtures tell. With several workers, tests of one Greenplum go to one of them, so that no
     cluster is started twice; a PostgreSQL starts in seconds: every worker has its own, and tests of one file on one server stay together.
     """
     for item in items:
-        words = [
-            *(str(v) for v in getattr(getattr(item, "callspec", None), "params", {}).values()),
-            *getattr(item, "fixturenames", ()),
-        ]
+        words = [*_named_in_parameters(item), *getattr(item, "fixturenames", ())]
         servers = sorted({found[1] for word in words if (found := _SERVER.fullmatch(word))})
         if servers:
             group = servers[0] if servers[0] in ("gp6", "gp7") else f"{item.path.stem}-{servers[0]}"
@@ -56,6 +68,14 @@ def missing(what: str, how: str) -> None:
     if what in os.environ.get("GPCATALOG_TEST_REQUIRE", "").split(","):
         pytest.fail(f"{what} is required and not there: {how}")
     pytest.skip(f"no {what}: {how}")
+
+
+def let_in(folder: Path) -> None:
+    """Let other accounts enter a test's folder: where there are no user namespaces, servers run as one of them."""
+    temporary = Path(tempfile.gettempdir())
+    for place in (folder, *folder.parents):
+        if temporary in place.parents:
+            place.chmod(place.stat().st_mode | 0o055)
 
 
 @pytest.fixture(autouse=True)
@@ -114,6 +134,16 @@ def newest() -> Path:
     )
     assert major_of(binaries) >= 18
     return binaries
+
+
+def binaries_of(version: str) -> Path:
+    """Binaries of PostgreSQL "15", "19" or the "newest" at hand; skips the test where there are none."""
+    if version == "newest":
+        return newest()
+    folder = Path({"15": "/usr/lib/postgresql/15/bin", "19": "/usr/local/pgsql-19/bin"}[version])
+    if not (folder / "initdb").exists():
+        missing(f"pg{version}", f"no {folder}")
+    return folder
 
 
 @pytest.fixture(scope="session")

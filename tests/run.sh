@@ -1,23 +1,47 @@
 #!/usr/bin/env bash
 # The test suite, from nothing: installs what is missing on a Debian 12 machine, then runs every test that has a server here.
-# Words given are handed to pytest. PYTHON names another interpreter (3.11 or later).
+# Arguments are passed to pytest; without -n, three workers run the tests. PYTHON names another interpreter (3.11 or later).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-sudo_() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi; }
-if [ ! -x /usr/lib/postgresql/15/bin/initdb ] || [ ! -f /usr/share/postgresql/15/extension/pg_partman.control ] || [ ! -x /usr/sbin/pgbouncer ]; then
-  if command -v apt-get >/dev/null; then
-    # a server of the package's own is not wanted: the tests start throwaway ones
-    sudo_ mkdir -p /etc/postgresql-common
-    [ -e /etc/postgresql-common/createcluster.conf ] || echo "create_main_cluster = false" | sudo_ tee /etc/postgresql-common/createcluster.conf >/dev/null
-    (sudo_ apt-get update -qq && sudo_ env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
-      postgresql-15 postgresql-15-partman pgbouncer python3-venv) >/dev/null 2>&1 ||
-      echo "tests: some of postgresql-15, postgresql-15-partman, pgbouncer could not be installed; their tests will be skipped" >&2
-  fi
+packages=(postgresql-15 postgresql-15-partman pgbouncer git chromium poppler-utils python3-venv)
+
+as_root() {
+  if [ "$(id -u)" = 0 ]; then "$@"; elif command -v sudo >/dev/null; then sudo -n "$@"; else return 1; fi
+}
+
+install_packages() {
+  # the tests start temporary servers; a permanent one is not wanted
+  as_root mkdir -p /etc/postgresql-common || return 1
+  [ -e /etc/postgresql-common/createcluster.conf ] ||
+    echo "create_main_cluster = false" | as_root tee /etc/postgresql-common/createcluster.conf || return 1
+  as_root apt-get update -qq || return 1
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${packages[@]}"
+}
+
+all_installed() {
+  local program
+  for program in /usr/lib/postgresql/15/bin/initdb /usr/sbin/pgbouncer git chromium pdftotext; do
+    command -v "$program" >/dev/null || return 1
+  done
+  [ -f /usr/share/postgresql/15/extension/pg_partman.control ]
+}
+
+if ! all_installed && command -v apt-get >/dev/null; then
+  install_packages >/dev/null 2>&1 || echo "tests: not all of ${packages[*]} could be installed (root or sudo is needed)" >&2
 fi
 
 python=${PYTHON:-python3}
 venv=${GPCATALOG_VENV:-.venv}
-[ -x "$venv/bin/python" ] || "$python" -m venv "$venv"
+[ -x "$venv/bin/python" ] || "$python" -m venv "$venv" || {
+  rm -rf "$venv"
+  echo "tests: $python cannot create a virtual environment: install python3-venv (Python 3.11 or later)" >&2
+  exit 1
+}
 "$venv/bin/python" -m pip install -q --disable-pip-version-check -e '.[demo,test]'
-exec "$venv/bin/python" -m pytest "$@"
+"$venv/bin/python" -m tests.machine
+workers=(-n 3)
+for word in "$@"; do
+  case $word in -n* | --numprocesses* | --pdb | --version) workers=() ;; esac
+done
+exec "$venv/bin/python" -m pytest ${workers[@]+"${workers[@]}"} "$@"

@@ -1,22 +1,29 @@
-"""The maintenance script is run on every server, and gives back what it promised."""
+"""The maintenance script is run on every server: it frees what it promised, and leaves the rows of pg_attribute in order."""
 
 from __future__ import annotations
 
 import os
+import re
 import subprocess
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 import psycopg
 import pytest
 
+from gpcatalog.audit import rules
 from gpcatalog.audit.build import build
-from gpcatalog.audit.report import Report
+from gpcatalog.audit.report import Report, ServerFacts
+from gpcatalog.capacity import session_start
+from gpcatalog.lab.postgres import PrivateServer
+from gpcatalog.migration import vacuum_full
 from gpcatalog.migration.maintenance import script, treatments
-from gpcatalog.probes.collect import collect
-from gpcatalog.probes.connection import connect
 from gpcatalog.store.snapshot import Snapshot
-from tests.conftest import fresh_database
+from tests import greenplum
+from tests.conftest import binaries_of, fresh_database
+from tests.live_report import report_of
 
 CHURN = "CREATE TEMP TABLE step (a int, b int, c text, d text, e numeric, f date, g int, h text, i int, j int, k text, l text); DROP TABLE step;"
 
@@ -24,11 +31,6 @@ LOADS = (
     "CREATE TABLE load (k int, a int, b text, c text, d numeric, e int, f text, g text, h int, i int) WITH (appendonly=true,"
     " orientation=column) DISTRIBUTED BY (a) PARTITION BY RANGE (k) (START (0) END (100) EVERY (1)); DROP TABLE load;"
 )
-
-
-def report_of(dsn: str, file: Path) -> Report:
-    with connect(dsn) as session, Snapshot(collect(session, file)) as snapshot:
-        return build(snapshot)
 
 
 def psql(dsn: str, file: Path) -> subprocess.CompletedProcess[str]:
@@ -90,3 +92,177 @@ def test_nothing_to_do_says_so(tmp_path: Path) -> None:
     text = script(quiet)
     assert "nothing to do" in text
     assert all(line.startswith("--") for line in text.splitlines())
+
+
+# --- the order of the rows in pg_attribute --------------------------------------------------------
+
+WIDE = "CREATE TABLE wide{n} ({columns})"
+LIMIT = 16 << 20  # bytes of pg_attribute that a session start may read
+
+
+def widen(dsn: str, tables: int, columns: int) -> None:
+    """Make pg_attribute large."""
+    listed = ", ".join(f"c{n} int" for n in range(columns))
+    with psycopg.connect(dsn) as conn:
+        for n in range(tables):
+            conn.execute(WIDE.format(n=n, columns=listed))
+
+
+def vacuum_during_a_scan(dsn: str, *before: str) -> None:
+    """VACUUM FULL of pg_attribute after a scan that stopped half way: the place is remembered."""
+    with psycopg.connect(dsn, autocommit=True) as conn:
+        conn.execute("BEGIN")
+        conn.execute("DECLARE c NO SCROLL CURSOR FOR SELECT * FROM pg_catalog.pg_attribute")
+        row = conn.execute("SELECT count(*) / 2 FROM pg_catalog.pg_attribute").fetchone()
+        assert row is not None
+        conn.execute(f"MOVE {row[0]} IN c")
+        conn.execute("COMMIT")
+        for statement in before:
+            conn.execute(statement)
+        conn.execute("VACUUM FULL pg_catalog.pg_attribute")
+
+
+def pages_read_at_start(dsn: str) -> float:
+    """Blocks of pg_attribute that a session start reads without pg_internal.init, as the server counts them."""
+    counted = "SELECT heap_blks_read + heap_blks_hit FROM pg_statio_sys_tables WHERE relname = 'pg_attribute'"
+
+    def settled(conn: psycopg.Connection) -> int:
+        """What is counted when nothing more comes: a session reports what it read when it ends."""
+        before = -1
+        while True:
+            row = conn.execute(counted).fetchone()
+            assert row is not None
+            if row[0] == before:
+                return int(row[0])
+            before = row[0]
+            time.sleep(1.2)
+
+    starts = 3
+    with psycopg.connect(dsn, autocommit=True) as conn:
+        row = conn.execute("SHOW data_directory").fetchone()
+        assert row is not None
+        first = settled(conn)
+        for _ in range(starts):
+            for file in Path(row[0]).glob("base/*/pg_internal.init"):
+                file.unlink()
+            psycopg.connect(dsn).close()
+        return (settled(conn) - first) / starts
+
+
+def start_pages(report: Report, content: int = -1) -> int:
+    assert report.session_starts is not None
+    return next(s.pages for s in report.session_starts if s.content == content)
+
+
+def checked(dsn: str, server: ServerFacts, folder: Path) -> str:
+    """Run the part of the script that checks the order; what psql wrote."""
+    file = folder / "order.sql"
+    lines = ["SET search_path = pg_catalog, pg_temp;", *vacuum_full.row_order(server)]
+    file.write_text("\n".join(lines) + "\n")
+    said = psql(dsn, file)
+    assert said.returncode == 0, said.stderr
+    return said.stderr
+
+
+@pytest.fixture(params=["15", "newest", "19"])
+def small_buffers(request: pytest.FixtureRequest) -> Iterator[str]:
+    """A server where even a small catalog is read by synchronized scans."""
+    settings = {"shared_buffers": "'1MB'", "autovacuum": "off", "max_connections": "20"}
+    settings |= {"max_locks_per_transaction": "512"}
+    with PrivateServer(binaries=binaries_of(request.param), settings=settings) as server:
+        yield server.conninfo()
+
+
+@pytest.mark.postgres
+def test_rows_that_sessions_need_first_stay_in_front(small_buffers: str, tmp_path: Path) -> None:
+    dsn = small_buffers
+    widen(dsn, tables=300, columns=60)
+    report = report_of(dsn, tmp_path / "s.gpcatalog")
+    server, first = report.server, start_pages(report)
+    assert 100 < first < 400
+    by_index = pages_read_at_start(dsn) - first  # read by index: the same wherever the rows are
+    vacuum_during_a_scan(dsn)
+    report = report_of(dsn, tmp_path / "displaced.gpcatalog")
+    displaced = start_pages(report)
+    assert displaced * 8192 > LIMIT  # the server has the flaw
+    assert pages_read_at_start(dsn) == pytest.approx(displaced + by_index, abs=40)
+    assert [f.rule for f in rules.run(report)].count("bootstrap-rows-displaced") == 1
+
+    with psycopg.connect(dsn, autocommit=True) as conn:
+        conn.execute("CREATE ROLE ordinary LOGIN")
+    said = checked(dsn.replace("user=postgres", "user=ordinary"), server, tmp_path)
+    assert f"each start reads {displaced} pages of pg_attribute" in said
+
+    def again(name: str) -> int:
+        return start_pages(report_of(dsn, tmp_path / f"{name}.gpcatalog"))
+
+    assert again("unchanged") == displaced
+    whole = script(msgspec.structs.replace(report, catalogs=()))  # nothing else is to be done
+    assert not re.search(r"^(VACUUM|REINDEX)", whole, re.M)
+    file = tmp_path / "maintenance.sql"
+    file.write_text(whole)
+    assert psql(dsn, file).returncode == 0
+    assert again("moved_back") <= first + 20
+    vacuum_during_a_scan(dsn, *[s for s in vacuum_full.settings() if not s.startswith("--")])
+    assert again("prevented") <= first + 20
+
+
+@pytest.mark.parametrize("fixture", ["gp6_cluster", "gp7_cluster"])
+def test_displaced_rows_of_instances_are_named_and_moved_back(
+    fixture: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    cluster: greenplum.Cluster = request.getfixturevalue(fixture)
+    dsn = fresh_database(
+        cluster.dsn("template1") if fixture == "gp7_cluster" else cluster.dsn(), "row_order"
+    )
+    widen(dsn, tables=150, columns=80)
+    server = report_of(dsn, tmp_path / "s.gpcatalog").server
+    assert checked(dsn, server, tmp_path) == ""
+
+    role = "gp_session_role" if fixture == "gp6_cluster" else "gp_role"
+    with psycopg.connect(dsn) as conn:
+        ports = dict(
+            conn.execute(
+                "SELECT content, port FROM gp_segment_configuration WHERE role = 'p'"
+            ).fetchall()
+        )
+    worst = max(ports)
+    for content in (-1, worst):  # by hand: the newest version of a row is at the end
+        alone = re.sub(r"port=\d+", f"port={ports[content]}", dsn) + f" options='-c {role}=utility'"
+        with psycopg.connect(alone, autocommit=True) as conn:
+            conn.execute("SET allow_system_table_mods = on")
+            conn.execute(
+                "UPDATE pg_catalog.pg_attribute SET attnum = attnum"
+                f" WHERE attrelid IN ({session_start.OIDS})"
+            )
+    report = report_of(dsn, tmp_path / "displaced.gpcatalog")
+    (finding,) = [f for f in rules.run(report) if f.rule == "bootstrap-rows-displaced"]
+    assert finding.content in (-1, worst)
+    said = checked(dsn, server, tmp_path)
+    found = re.findall(r"slowly on content (-?\d+): each start reads (\d+) .* Run: (.*)", said)
+    assert [int(content) for content, _, _ in found] == [-1, worst], said
+    assert [int(n) for _, n, _ in found] == [start_pages(report, c) for c in (-1, worst)]
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("PG")}
+    for _, _, command in found:
+        local = command.replace("-d DATABASE", "-d row_order -U gpadmin").replace(
+            "-h localhost", "-h 127.0.0.1"
+        )
+        subprocess.run(["bash", "-c", local], check=True, env=environment, capture_output=True)
+    assert checked(dsn, server, tmp_path) == ""
+
+
+def test_known_problems_by_version() -> None:
+    with Snapshot(Path(__file__).parent.parent / "fixtures/greenplum6.gpcatalog") as snapshot:
+        server = build(snapshot).server
+
+    def named(generation: str, version: str) -> list[str]:
+        facts = msgspec.structs.replace(server, generation=generation, version=version)
+        return [h.source.split(",")[0].split(";")[0] for h in vacuum_full.hazards(facts)]
+
+    assert named("gp6", "6.25.3") == []
+    assert named("gp6", "6.23.1") == ["gpdb issue 13453"]
+    assert named("gp6", "6.7.1") == ["gpdb issues 10933", "gpdb issue 10848", "gpdb issue 13453"]
+    assert named("gp6", "main build dev") == named("gp6", "6.0.0")
+    assert named("gp7", "7.0.0") == []
+    assert named("pg14", "14.1") == ["timescaledb issues 3188", "measured on PostgreSQL 15"]
+    assert named("pg19", "19beta1") == ["measured on PostgreSQL 15"]

@@ -1,60 +1,73 @@
-"""What the README shows is what the program prints."""
+"""The README and the pages of docs/ show what the program prints and name only what exists."""
 
 from __future__ import annotations
 
 import ast
 import os
 import re
-import subprocess
-import sys
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
+import pytest
+
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
-BLOCK = re.compile(r"(as a test checks it:\n\n```text\n)(.*?)(```)", re.S)
+TROUBLESHOOTING = ROOT / "docs/troubleshooting.md"
+PAGES = [README, ROOT / "SECURITY.md", *sorted((ROOT / "docs").glob("*.md"))]
+OUTPUT = re.compile(r"(## Example output\n.*?\n```text\n)(.*?)(```)", re.S)
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.S | re.M)
+OTHER_PROGRAMS = {"--property"}  # options in the prose that belong to Liquibase
 
 
-def test_the_real_run() -> None:
-    """The run shown is the recorded cluster's; GPCATALOG_TEST_UPDATE=1 writes it anew."""
+def page_id(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+def test_the_readme_is_short() -> None:
+    assert len(README.read_text().splitlines()) <= 200
+
+
+def test_the_example_output() -> None:
+    """The output shown is that of the recorded cluster; GPCATALOG_TEST_UPDATE=1 writes it again."""
     golden = (ROOT / "fixtures/greenplum6.txt").read_text()
     shown = "\n".join(line.rstrip() for line in golden.splitlines()) + "\n"
     text = README.read_text()
     if os.environ.get("GPCATALOG_TEST_UPDATE"):
-        README.write_text(BLOCK.sub(lambda m: m[1] + shown + m[3], text))
+        README.write_text(OUTPUT.sub(lambda m: m[1] + shown + m[3], text))
         text = README.read_text()
-    found = BLOCK.search(text)
+    found = OUTPUT.search(text)
     assert found is not None
     assert found[2] == shown
-
-
-def test_the_commands_named_exist() -> None:
-    said = subprocess.run(
-        [sys.executable, "-m", "gpcatalog", "--help"], capture_output=True, text=True, check=True
-    ).stdout
-    listed = set(re.findall(r"^  ([a-z]+) ", said.split("Commands:")[1], re.M))
-    named = set(re.findall(r"`?gpcatalog ([a-z]+)\b", README.read_text())) - {"audit"}
-    assert named <= listed | {"audit", "is", "measures"}, named - listed
 
 
 def test_the_exit_codes_are_the_programs() -> None:
     from gpcatalog.errors import Exit
 
     table = README.read_text().split("## Exit codes")[1].split("##")[0]
-    told = {
+    documented = {
         int(code)
         for line in table.splitlines()
         for code in re.findall(r"\b(\d+)\b", line.split("|")[1] if "|" in line else "")
     }
-    assert {int(e) for e in Exit} <= told
+    assert {int(e) for e in Exit} <= documented
+
+
+# --- commands and options ---------------------------------------------------------------------------
+
+
+def root_command() -> Any:
+    from typer.main import get_command
+
+    from gpcatalog.cli import app
+
+    return get_command(app)
 
 
 def _commands() -> list[tuple[str, str]]:
     """Every command with the first line of its page."""
-    from typer.main import get_command
-
-    from gpcatalog.cli import app
 
     def walk(group: Any, before: str) -> Iterator[tuple[str, str]]:
         for name, command in group.commands.items():
@@ -66,11 +79,11 @@ def _commands() -> list[tuple[str, str]]:
                     " ".join((command.help or "").strip().split("\n\n")[0].split()),
                 )
 
-    return list(walk(get_command(app), ""))
+    return list(walk(root_command(), ""))
 
 
 def test_every_command_is_listed_as_its_page_says() -> None:
-    """GPCATALOG_TEST_UPDATE=1 writes the table anew."""
+    """GPCATALOG_TEST_UPDATE=1 writes the table again."""
     made = "".join(f"| `{name}` | {line} |\n" for name, line in _commands())
     text = README.read_text()
     part = re.compile(r"(## Commands\n.*?\| command \| \|\n\| --- \| --- \|\n)(.*?)(\n## )", re.S)
@@ -83,11 +96,7 @@ def test_every_command_is_listed_as_its_page_says() -> None:
 
 
 def test_every_page_says_what_it_reads_and_gives_an_example() -> None:
-    from typer.main import get_command
-
-    from gpcatalog.cli import app
-
-    root: Any = get_command(app)
+    root: Any = root_command()
     for name, _ in _commands():
         command = root
         for word in name.split():
@@ -98,8 +107,176 @@ def test_every_page_says_what_it_reads_and_gives_an_example() -> None:
             assert option.help, (name, option.name)
 
 
+def command_lines(text: str) -> Iterator[tuple[str, bool]]:
+    """Every `gpcatalog …` of a page, and whether it is complete: one in a block is, one in a sentence need not be."""
+    for block in FENCE.finditer(text):
+        if block[1] not in ("text", "toml", "sql"):
+            for line in block[2].splitlines():
+                yield from (
+                    (m[1], True) for m in re.finditer(r"(?:^|[\s;&(])(gpcatalog\s.*)", line)
+                )
+    for code in re.findall(r"`(gpcatalog\s[^`]+)`", FENCE.sub("", text)):
+        yield " ".join(code.split()), False
+
+
+def arguments(line: str) -> list[str]:
+    """The words of a command line behind the program's name, up to a pipe, redirection or comment."""
+    lexer = shlex.shlex(line.replace("\\|", "|"), posix=True, punctuation_chars=True)
+    lexer.whitespace_split = True
+    found: list[str] = []
+    for word in list(lexer)[1:]:
+        if word and set(word) <= set("|<>;&"):
+            break
+        found.append(word)
+    return found
+
+
+def refusal(line: str, complete: bool) -> str:
+    """Why the program would not accept this command line; empty if it would."""
+    command: Any = root_command()
+    words = arguments(line)
+    name = "gpcatalog"
+    while hasattr(command, "commands") and words and not words[0].startswith("-"):
+        if words[0] == "COMMAND":
+            return ""
+        name = words.pop(0)
+        if name not in command.commands:
+            return f"no command {name}"
+        command = command.commands[name]
+    if "--help" in words or (
+        words and words[0] in {o for p in root_command().params for o in p.opts}
+    ):
+        return ""
+    try:
+        command.make_context(name, words)
+    except Exception as e:
+        if not hasattr(e, "format_message"):
+            raise
+        message: str = e.format_message()
+        # in a sentence, arguments may be missing, and words in capitals stand for values
+        open_ended = type(e).__name__ == "MissingParameter" or re.search(
+            r"'[A-Z]+' is not", message
+        )
+        return "" if open_ended and not complete else message
+    return ""
+
+
+@pytest.mark.parametrize("page", PAGES, ids=page_id)
+def test_command_lines_are_accepted(page: Path) -> None:
+    """Commands, options and values exist; CONNINFO and files are not opened."""
+    wrong = {
+        line: why
+        for line, complete in command_lines(page.read_text())
+        if (why := refusal(line, complete))
+    }
+    assert wrong == {}
+
+
+def test_command_lines_are_found() -> None:
+    found = [line for page in PAGES for line, _ in command_lines(page.read_text())]
+    assert len(found) > 60
+    assert any("--demo" in line for line in found)
+    assert refusal("gpcatalog audit --no-such-option", True)
+    assert refusal("gpcatalog no-such-command", False)
+    assert refusal("gpcatalog plan --format xml", True)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=page_id)
+def test_options_in_sentences_exist(page: Path) -> None:
+    known: set[str] = {"--help"}
+    root: Any = root_command()
+    for name, _ in _commands():
+        command = root
+        for word in name.split():
+            command = command.commands[word]
+        known |= {o for p in command.params for o in (*p.opts, *p.secondary_opts)}
+    known |= {o for p in root.params for o in (*p.opts, *p.secondary_opts)}
+    named = set(re.findall(r"`(--[\w-]+)", FENCE.sub("", page.read_text())))
+    assert named - known - OTHER_PROGRAMS == set()
+
+
+# --- links ------------------------------------------------------------------------------------------
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors that GitHub gives to the headings of a page."""
+    found = set()
+    for heading in re.findall(r"^#+ (.+)$", FENCE.sub("", page.read_text()), re.M):
+        plain = re.sub(r"[^\w\- ]", "", re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading).lower())
+        found.add(plain.replace(" ", "-"))
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES, ids=page_id)
+def test_links_resolve(page: Path) -> None:
+    links = re.findall(r"\]\(([^)\s]+)\)", FENCE.sub("", page.read_text()))
+    broken = []
+    for link in links:
+        if re.match(r"[a-z]+:", link):
+            continue
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        if not target.exists() or (anchor and anchor not in anchors(target)):
+            broken.append(link)
+    assert broken == []
+
+
+def test_every_page_is_linked_from_the_readme() -> None:
+    text = README.read_text()
+    assert [p.name for p in PAGES[1:] if f"({page_id(p)})" not in text] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=page_id)
+def test_lines_are_wrapped(page: Path) -> None:
+    text = FENCE.sub(lambda m: "\n" * m[0].count("\n"), page.read_text())
+    long = [
+        line for line in text.splitlines() if len(line) > 140 and not line.startswith(("|", "    "))
+    ]
+    assert long == []
+
+
+# --- tables of data ---------------------------------------------------------------------------------
+
+
 def test_the_fault_table_is_the_tests() -> None:
-    assert (ROOT / "fixtures/faults.md").read_text().strip() in README.read_text()
+    assert (ROOT / "fixtures/faults.md").read_text().strip() in TROUBLESHOOTING.read_text()
+
+
+def keys_of_table(page: Path, heading: str) -> set[str]:
+    """The names in the first column of the first table below a heading."""
+    part = page.read_text().split(f"\n{heading}\n")[1]
+    rows = re.search(r"\| --- .*\n((?:\|.*\n)+)", part)
+    assert rows is not None
+    return {
+        key for row in rows[1].splitlines() for key in re.findall(r"`(\w+)`", row.split("|")[1])
+    }
+
+
+def test_every_key_of_a_policy_is_documented() -> None:
+    from gpcatalog.planner.policy import Limits, Rule
+
+    page = ROOT / "docs/plan.md"
+    assert keys_of_table(page, "## Policy") == {f.name for f in msgspec.structs.fields(Rule)}
+    assert all(f"`{f.name}`" in page.read_text() for f in msgspec.structs.fields(Limits))
+
+
+def test_every_setting_of_the_check_is_documented() -> None:
+    from gpcatalog.check.settings import Settings
+
+    fields = {f.name for f in msgspec.structs.fields(Settings)}
+    assert keys_of_table(ROOT / "docs/check.md", "## Settings") == fields
+
+
+def test_settings_and_policies_shown_are_valid() -> None:
+    from gpcatalog.check import settings
+    from gpcatalog.planner import policy
+
+    (shown,) = [
+        m[2] for m in FENCE.finditer((ROOT / "docs/check.md").read_text()) if m[1] == "toml"
+    ]
+    assert settings.loads(shown, Path("gpcatalog.toml")) is not None
+    (shown,) = [m[2] for m in FENCE.finditer((ROOT / "docs/plan.md").read_text()) if m[1] == "toml"]
+    assert policy.loads(shown).table
 
 
 def texts(file: Path) -> str:
@@ -116,10 +293,10 @@ def texts(file: Path) -> str:
 
 
 def test_the_messages_named_are_the_programs() -> None:
-    """Each message of the troubleshooting table, up to its first gap, stands in the program or in what it writes."""
-    table = README.read_text().split("## Troubleshooting")[1].split("What a fault does")[0]
-    said = "".join(texts(p) for p in sorted((ROOT / "gpcatalog").rglob("*.py")))
-    said += "".join(p.read_text() for p in sorted((ROOT / "sql").rglob("*.part")))
+    """Each message of the troubleshooting table is, gap by gap, a text of the program or of its scripts."""
+    table = TROUBLESHOOTING.read_text().split("## Messages")[1].split("\n## ")[0]
+    printed = "".join(texts(p) for p in sorted((ROOT / "gpcatalog").rglob("*.py")))
+    printed += "".join(p.read_text() for p in sorted((ROOT / "sql").rglob("*.part")))
     named = [
         m
         for row in table.splitlines()
@@ -129,4 +306,4 @@ def test_the_messages_named_are_the_programs() -> None:
     assert len(named) > 10
     for message in named:
         for piece in re.split(r"\s*…\s*", message):
-            assert not piece or piece in said, message
+            assert not piece or piece in printed, message

@@ -151,7 +151,7 @@ def test_orphans_and_missing(report: Report) -> None:
     assert (
         "base/5/4711 on segment 1" in found(orphan("candidate"), "orphan-file-candidates")[0].detail
     )
-    assert "candidate" in found(orphan("candidate"), "orphan-file-candidates")[0].title
+    assert "may be orphaned" in found(orphan("candidate"), "orphan-file-candidates")[0].title
     for kind in ("may be in use", "awaits a checkpoint", "may be of a prepared transaction"):
         assert not found(orphan(kind), "orphan-file-candidates")
         assert not found(orphan(kind), "missing-files")

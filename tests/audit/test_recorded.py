@@ -14,8 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from gpcatalog.cli import app
-from gpcatalog.probes.collect import collect
-from tests.probes.replay import Answers, ReplaySession
+from tests.probes.replay import Answers, ReplaySession, collected
 from tests.recorded import read, recorded
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -27,6 +26,7 @@ _SETTLE = (
 )
 COMMANDS = {
     "txt": ["audit"],
+    "verbose.txt": ["audit", "--verbose"],
     "json": ["audit", "--format", "json"],
     "prom": ["metrics"],
 }
@@ -51,7 +51,7 @@ def compact(text: str) -> str:
 def test_reports(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     _, *entries = read(path)
-    file = collect(ReplaySession(Answers().load(entries)), Path("now.gpcatalog"))
+    file = collected(ReplaySession(Answers().load(entries)), Path("now.gpcatalog"))
     with duckdb.connect(str(file)) as db:
         for statement in _SETTLE:
             db.execute(statement)

@@ -5,6 +5,8 @@ The snapshots are files: tables as `lab/synthetic.py` writes them, and rows put 
 
 from __future__ import annotations
 
+import functools
+import tempfile
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -35,6 +37,21 @@ _ROOTS = """
 """
 
 
+@functools.cache
+def _base(
+    specs: tuple[Spec, ...],
+    generation: str,
+    segments: int,
+    settings: tuple[tuple[str, int], ...] | None,
+) -> bytes:
+    """A snapshot of these tables: most cases begin with the same one."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "base.gpcatalog"
+        given = None if settings is None else dict(settings)
+        write(file, specs, generation=generation, segments=segments, settings=given)
+        return file.read_bytes()
+
+
 @dataclass(frozen=True)
 class Given:
     """A snapshot: its tables, rows put into others of its tables, statements run on the file at last."""
@@ -47,13 +64,9 @@ class Given:
     sql: tuple[str, ...] = ()
 
     def write(self, file: Path) -> Path:
-        write(
-            file,
-            self.specs,
-            generation=self.generation,
-            segments=self.segments,
-            settings=self.settings,
-        )
+        settings = None if self.settings is None else tuple(self.settings.items())
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(_base(self.specs, self.generation, self.segments, settings))
         with duckdb.connect(str(file)) as db:
             for table, rows in self.rows.items():
                 names = columns_of(table)
@@ -247,6 +260,50 @@ def compared(listed: int, here: int) -> Given:
     )
 
 
+def started(generation: str = "gp6", **pages: int) -> Given:
+    """Pages of pg_attribute read by a session start: c for the coordinator, s0, s1, … for segments."""
+    rows = [
+        {"content": -1 if name == "c" else int(name[1:]), "pages": n} for name, n in pages.items()
+    ]
+    return Given({"session_start": rows}, generation=generation)
+
+
+def aged(
+    age: int, multixacts: int | None = None, generation: str = "gp6", content: int = 1, **more: Any
+) -> Given:
+    rows = [
+        {"content": -1, "kind": "database", "name": "d", "xid_age": 5, "multixact_age": multixacts and 5},
+        {"content": content, "kind": "database", "name": "e f", "xid_age": age, "multixact_age": multixacts},
+        {"content": content, "kind": "relation", "name": "s.t", "xid_age": 2 * 10**9},
+    ]  # fmt: skip
+    names = ("xid_stop_limit", "xid_warn_limit", "autovacuum", "autovacuum_freeze_max_age")
+    names = (*names, "autovacuum_multixact_freeze_max_age")
+    settings = [
+        {"name": name, "setting": str(more[name]), "source": "x"} for name in names if name in more
+    ]
+    return Given({"age": rows, "setting": settings}, generation=generation)
+
+
+def waits(*sessions: tuple[int, int], generation: str = "gp6") -> Given:
+    """Active and waiting sessions of the coordinator, segment 0, segment 1, …"""
+    return Given(
+        {
+            "timing": [
+                row
+                for content, (active, waiting) in enumerate(sessions, -1)
+                for row in (
+                    *timed("active sessions", content=content, n=active),
+                    *timed("lock manager waits", content=content, n=waiting),
+                )
+            ]
+        },
+        generation=generation,
+    )
+
+
+ON = {"autovacuum": "on", "autovacuum_freeze_max_age": 1000}
+MULTI_ON = {"autovacuum": "on", "autovacuum_multixact_freeze_max_age": 1000}
+
 C, W, N, INFO = Severity.CRITICAL, Severity.WARNING, Severity.NOTICE, Severity.INFO
 instance_down = "UPDATE instance SET status = 'd' WHERE content = 1"
 swapped = "UPDATE instance SET preferred_role = 'm' WHERE content = 1"
@@ -279,6 +336,52 @@ CASES: dict[str, list[tuple[Given, Severity | None]]] = {
         (class_rows(500, 500, 499, 500), N),
         (class_rows(500, 500, 500, 500), None),
         (class_rows(500), None),
+    ],
+    "bootstrap-rows-displaced": [
+        (started(c=38, s0=511, s1=40), None),
+        (started(c=38, s0=512, s1=40), N),  # 16 MB in pages of 32 KB
+        (started(c=38, s0=5119, s1=40), N),
+        (started(c=5120, s0=38), W),
+        (started("pg15", c=2047), None),
+        (started("pg15", c=2048), N),
+        (started("pg15", c=20480), W),
+        (Given(), None),
+    ],
+    "lock-manager-waits": [
+        (Given({"timing": timed("lock manager waits", n=0, content=-1)}), None),
+        (waits((9, 0), (4, 1)), W),
+        (
+            Given(
+                {**waits((9, 2)).rows}, specs=(Spec(name="t", leaves=20, columns=2, bytes=None),)
+            ),
+            W,
+        ),
+        (waits((9, 3), (9, 3), generation="pg15"), W),
+        (waits((9, 0), (9, 0)), None),
+        (Given(), None),
+    ],
+    "transactions-age": [
+        (aged(773_741_822), None),  # half of 2³¹ − 1 − 100 M − 500 M
+        (aged(773_741_823), W),
+        (aged(1_547_483_646), W),
+        (aged(1_547_483_647), C),
+        (aged(799, xid_stop_limit=2_147_482_000, xid_warn_limit=47), None),
+        (aged(800, xid_stop_limit=2_147_482_000, xid_warn_limit=47), W),
+        (aged(1600, xid_stop_limit=2_147_482_000, xid_warn_limit=47), C),
+        (aged(3000, **ON), None),  # Greenplum 6 has no autovacuum of user databases
+        (aged(1999, generation="gp7", **ON), None),
+        (aged(2000, generation="gp7", **ON), W),
+        (aged(2000, generation="gp7", **{**ON, "autovacuum": "off"}), None),
+        (aged(2000, generation="pg15", content=-1, **ON), W),
+        (aged(2000, generation="pg15", content=-1, **{**ON, "autovacuum": "off"}), W),
+        (aged(1999, generation="pg15", content=-1, **{**ON, "autovacuum": "off"}), None),
+        (aged(2_107_483_647, generation="pg15", content=-1, **ON), C),
+        (aged(2_047_483_647, generation="pg19", content=-1, **ON), C),
+        (aged(5, 1999, generation="pg15", content=-1, **MULTI_ON), None),
+        (aged(5, 2000, generation="pg15", content=-1, **MULTI_ON), W),
+        (aged(5, 2_137_483_547, generation="gp7"), C),
+        (aged(5, 2_137_483_546, generation="gp7"), W),
+        (Given(), None),
     ],
     "catalog-not-vacuumed": [
         (vacuumed(8), W),
@@ -503,7 +606,7 @@ def test_rule(rule: str, n: int, tmp_path: Path) -> None:
         assert finding.remedy
         assert finding.source
         assert finding.relations_total >= len(finding.relations)
-        assert all(figure.unit in ("rows", "bytes", "files", "leaves", "s", "ms", "x", "share", "locks", "transactions", "days", "tables",
+        assert all(figure.unit in ("rows", "bytes", "files", "leaves", "s", "ms", "x", "share", "locks", "transactions", "multixacts", "days", "tables",
                                    "sessions") for figure in finding.figures)  # fmt: skip
 
 

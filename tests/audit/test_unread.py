@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import psycopg
@@ -34,10 +35,15 @@ def test_audit(unread: str) -> None:
     assert report["census"] is None
     assert report["relations_by_kind"]["p"] == 1  # pg_class was read
     assert "relations" in {c["probe"] for c in report["coverage"] if c["status"] == "busy"}
-    said = run("audit", "--snapshot", unread).stdout
-    assert "0 partitioned" not in said
-    assert "0 plain" not in said
-    assert "Tables and partitions\nnot read" in said
+    for option, expected in (
+        ("--quiet", "could not be read"),
+        ("--verbose", "Tables and partitions\nnot read"),
+    ):
+        said = run("audit", "--snapshot", unread, option).stdout
+        assert "0 partitioned" not in said
+        assert "0 other tables" not in said
+        assert expected in said
+    assert re.search(r"^Tables +not read$", run("audit", "--snapshot", unread).stdout, re.MULTILINE)
 
 
 def test_metrics_are_absent_and_the_probe_is_named(unread: str) -> None:
@@ -63,7 +69,7 @@ def test_the_page_shows_a_question_mark(unread: str, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     assert run("report", "--snapshot", unread, "--html", str(page)).returncode in (0, 1)
     text = page.read_text()
-    assert "plain tables and leaf partitions: not read" in text
+    assert "tables and leaf partitions: not read" in text
     assert "leaves of 0 tables" not in text
 
 

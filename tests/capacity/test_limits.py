@@ -27,7 +27,7 @@ def test_figures_nobody_published_are_not_there() -> None:
 
 
 def test_an_unknown_id_names_the_known_ones() -> None:
-    with pytest.raises(CatalogError, match="no limit is called 'files'") as told:
+    with pytest.raises(CatalogError, match="unknown limit 'files'") as told:
         limits.limit("files")
     assert "files-per-host" in told.value.hint
     assert told.value.exit_code is Exit.USAGE

@@ -269,7 +269,7 @@ def test_budget_of_the_whole_change() -> None:
     )
     report = check(sql, change=Budget(leaves=35), disable=("heap-fact", "premade-far-ahead"))
     assert [(f.finding.rule, f.finding.title) for f in report.findings] == [
-        ("budget-exceeded", "the change takes 36 leaves, the budget is 35")
+        ("budget-exceeded", "the change needs 36 leaves; the budget is 35")
     ]
     assert report.total.leaves == 36
     assert report.total.complete
@@ -291,17 +291,17 @@ def test_severity_and_disable() -> None:
     report = check("CREATE TABLE t (a int);", severity={"distribution-missing": "info"})
     assert report.findings[0].finding.severity.word == "info"
     assert not check("CREATE TABLE t (a int);", disable=("distribution-missing",)).findings
-    with pytest.raises(CatalogError, match="no rule is called nonsense"):
+    with pytest.raises(CatalogError, match="unknown rule: nonsense"):
         check("SELECT 1;", disable=("nonsense",))
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[check]\nsegmnts = 3\n", "check.segmnts is no setting"),
+        ("[check]\nsegmnts = 3\n", "unknown setting check.segmnts"),
         ('[check]\nsegments = "3"\n', "check.segments: expected `int`"),
         ("[check.table]\nleaves = -1\n", "check.table.leaves: expected `int` >= 0"),
-        ("[check.table]\nleafs = 1\n", "check.table.leafs is no setting"),
+        ("[check.table]\nleafs = 1\n", "unknown setting check.table.leafs"),
         ("[check\n", "gpcatalog.toml"),
         ('[check]\nfail-on = "sometimes"\n', "check.fail_on: invalid enum value"),
     ],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import xml.etree.ElementTree as ET
 from pathlib import Path
@@ -28,7 +29,9 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def git(folder: Path, *words: str) -> None:
-    """Run git in a folder, as somebody."""
+    """Run git in a folder, as somebody; skips the test where there is no git."""
+    if shutil.which("git") is None:
+        pytest.skip("no git")
     subprocess.run(
         ["git", "-c", "user.name=t", "-c", "user.email=t@example.com", *words],
         cwd=folder,
@@ -48,7 +51,7 @@ def test_a_time_zone_that_does_not_exist(here: Path) -> None:
     (here / "bad.sql").write_text(BAD)
     snapshot = str(Path(__file__).parents[2] / "fixtures/greenplum6.gpcatalog")
     for more in ((), ("--baseline", snapshot)):
-        with pytest.raises(CatalogError, match="no time zone 'Nope'"):
+        with pytest.raises(CatalogError, match="unknown time zone 'Nope'"):
             call("bad.sql", "--time-zone", "Nope", *more)
 
 
@@ -61,7 +64,7 @@ def test_text_has_line_caret_and_totals(here: Path) -> None:
     assert "\x1b" not in out
     assert "\\x1b[2J" in out
     assert out.splitlines()[-1].startswith("2 findings")
-    assert "(2 typed, 0 not understood, 1 in error)" in out
+    assert "(2 parsed, 0 unknown, 1 with errors)" in out
 
 
 def test_exit_codes(here: Path) -> None:
@@ -146,13 +149,13 @@ def test_folders_globs_placeholders_and_order(here: Path) -> None:
     code, out = call("migrations")
     assert code == 0
     assert (
-        "2 files, 2 statements (2 typed" in out
+        "2 files, 2 statements (2 parsed" in out
     )  # what V2 makes V10 may drop: the order is that of versions
     assert call("migrations/V*.sql")[1] == out
     (here / "model.sql").write_text("SELECT * FROM {{ ref('x') }}")
     code, out = call("model.sql")
     assert code == 1
-    assert "file-not-read: not read: a dbt model with Jinja in it" in out
+    assert "file-not-read: not read: a dbt model with Jinja" in out
 
 
 @pytest.mark.parametrize(
@@ -216,7 +219,7 @@ def test_files_that_psql_reads_and_files_that_nobody_reads(here: Path) -> None:
         f["finding"]["title"] for f in report["findings"] if f["finding"]["rule"] == "file-not-read"
     ]
     assert len(said) == 3
-    assert "would include itself" in " ".join(said)
+    assert "includes itself" in " ".join(said)
     assert "cannot read" in " ".join(said)
     assert "a Liquibase changelog" in " ".join(said)
     assert any("gexec" in reason for s in report["statements"] for reason in s["unknown"])
@@ -290,13 +293,15 @@ def test_settings_file_and_output(here: Path) -> None:
 def test_rules_are_listed() -> None:
     code, out = call("--rules")
     assert code == 0
-    assert "budget-exceeded: " in out
-    assert out.count("What to do: ") > 20
+    assert "budget-exceeded\n" in out
+    assert out.count("\nWhat to do\n") > 20
 
 
 def test_a_table_of_settings_that_does_not_exist(here: Path) -> None:
     (here / "gpcatalog.toml").write_text("[chek]\nsegments = 3\n")
-    with pytest.raises(CatalogError, match=r"gpcatalog\.toml: \[chek\] is no table of this file"):
+    with pytest.raises(
+        CatalogError, match=r"gpcatalog\.toml: \[chek\] is not a valid table in this file"
+    ):
         call("-", text="SELECT 1;")
 
 

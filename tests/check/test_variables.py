@@ -118,7 +118,7 @@ def test_a_value_that_is_missing() -> None:
         (
             "cost-unknown",
             4,
-            "give --baseline, or check the files that create the table together with this one",
+            "give --baseline, or check this file together with the files that create the table",
         ),
     ]
     assert [s.cost.complete for s in report.statements] == [False, False, True, False]
@@ -149,7 +149,7 @@ def test_variables_go_into_included_files(here: Path) -> None:
     assert code == 0, out
     tables = [s["table"] for s in json.loads(out)["statements"]]
     assert tables == ["x.t_1", "v_9", "u_10"]
-    with pytest.raises(CatalogError, match="--set n: no NAME=VALUE"):
+    with pytest.raises(CatalogError, match="--set n: expected NAME=VALUE"):
         call("one.sql", "--set", "n")
 
 
@@ -260,7 +260,7 @@ def test_changed_files_without_their_history(here: Path) -> None:
     alone = CliRunner().invoke(
         app, ["check", "--diff", "HEAD~1", "--server", "greenplum6", "--fail-on", "never"]
     )
-    assert "name their folder, too: gpcatalog check FOLDER --diff HEAD~1" in alone.output
+    assert "add their folder: gpcatalog check FOLDER --diff HEAD~1" in alone.output
     assert "at least" in alone.output
     code, out = call("sql", "--diff", "HEAD~1", "--server", "greenplum6", "--fail-on", "never")
     assert code == 0

@@ -28,7 +28,6 @@ from gpcatalog.dialect.script import Source, statements
 from gpcatalog.dialect.version import Edition
 from gpcatalog.effects.baseline import Baseline
 from gpcatalog.effects.effect import Effect
-from gpcatalog.probes.collect import collect
 from gpcatalog.probes.connection import connect
 from tests.capacity.live import Connection, own_database
 from tests.effects.live import (
@@ -41,7 +40,7 @@ from tests.effects.live import (
     main,
     predicted,
 )
-from tests.probes.replay import Answers, RecordingSession, ReplaySession
+from tests.probes.replay import Answers, RecordingSession, ReplaySession, collected
 from tests.recorded import Recording
 
 _OWN = "n.nspname NOT IN ('pg_catalog', 'information_schema', 'gp_toolkit', 'pg_toast', 'pg_aoseg', 'pg_bitmapindex', 'pg_ext_aux')"
@@ -155,7 +154,7 @@ def run(dsn: str, file: Path, recording: Recording | None = None) -> Result:
         begin(live)
         answers = Answers()
         with connect(live.dsn) as session:
-            collect(RecordingSession(session, answers), Path(folder) / "now.gpcatalog")
+            collected(RecordingSession(session, answers), Path(folder) / "now.gpcatalog")
         if recording is not None:
             answers.add_to(recording, {})
         known = Baseline(Path(folder) / "now.gpcatalog")
@@ -173,7 +172,7 @@ def replay(entries: list[Any], generation: str) -> Result:
     ours = [entry for entry in entries if isinstance(entry, dict)]
     answers = [entry for entry in entries if not isinstance(entry, dict)]
     with tempfile.TemporaryDirectory() as folder:
-        file = collect(ReplaySession(Answers().load(answers)), Path(folder) / "now.gpcatalog")
+        file = collected(ReplaySession(Answers().load(answers)), Path(folder) / "now.gpcatalog")
         known = Baseline(file)
         for entry in ours:
             (statement,) = statements(Source(entry["text"]), (edition,))

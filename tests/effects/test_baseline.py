@@ -158,7 +158,7 @@ def test_shares_of_limits(pg_dsn: str, tmp_path: Path) -> None:
     report = _checked(known, MODERN_CHANGE, total=Budget(leaves=3))
     (over,) = [f.finding for f in report.findings if f.finding.rule == "budget-exceeded"]
     # 5 there are, 2 tables go, 1 comes
-    assert over.title == "the cluster after the change takes 4 leaves, the budget is 3"
+    assert over.title == "the cluster after the change needs 4 leaves; the budget is 3"
     assert not [
         f
         for f in _checked(known, MODERN_CHANGE, total=Budget(leaves=4)).findings

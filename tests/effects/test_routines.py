@@ -122,6 +122,7 @@ HIDDEN = {
     "update": (("INSERT INTO held VALUES (1)",), "UPDATE held SET a = (SELECT 1 FROM makes())"),
     "values": ((), "VALUES (makes())"),
     "table": ((), "CREATE TABLE copy AS SELECT 1 AS a FROM makes()"),
+    "with data": ((), "CREATE TABLE copy AS SELECT 1 AS a FROM makes() WITH DATA"),
     "into": ((), "SELECT 1 AS a INTO copy FROM makes()"),
     "prepared table": (
         ("PREPARE p AS SELECT 1 AS a FROM makes()",),

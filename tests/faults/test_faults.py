@@ -53,7 +53,7 @@ def hold(said: Said, fault: str) -> None:
     for words in re.findall(r"`([^`]+)`", text):
         assert words in said.err + said.out, (words, said.err[-800:], said.out[-800:])
     if said.code > 0:
-        said.one_message(said.code, printed="written before: " in said.err)
+        said.one_message(said.code, printed="already written: " in said.err)
     assert "Traceback" not in said.err
 
 
@@ -92,10 +92,10 @@ def nothing_left(request: pytest.FixtureRequest, home: Path) -> Iterator[None]:
 def test_segment_down_before(cluster: Stage, home: Path) -> None:
     cluster.owner.stop_instance(2, "immediate")
     try:
-        said = faults.run("audit", cluster.dsn, home=home)
+        said = faults.run("audit", cluster.dsn, "--verbose", home=home)
     finally:
         cluster.owner.start_instance(2)
-    hold(said, "a segment is down when the audit begins")
+    hold(said, "a segment is down before the audit starts")
 
 
 @pytest.mark.parametrize("moment", ["segment_class_counts", "relations", "scan_class_dispatched"])
@@ -104,18 +104,18 @@ def test_segment_dies_during(cluster: Stage, home: Path, moment: str) -> None:
         cluster.port, moment, lambda _: cluster.owner.stop_instance(1, "immediate")
     ) as proxy:
         try:
-            said = faults.run("audit", cluster.through(proxy.port), home=home)
+            said = faults.run("audit", cluster.through(proxy.port), "--verbose", home=home)
         finally:
             cluster.owner.start_instance(1)
         assert moment in proxy.passed
-    hold(said, "a segment dies in the middle of it")
+    hold(said, "a segment fails during the audit")
 
 
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_server_restarts_during(stage: Stage, home: Path, moment: str) -> None:
     with Proxy(stage.port, moment, lambda _: stage.restart()) as proxy:
         said = faults.run("audit", stage.through(proxy.port), home=home)
-    hold(said, "the coordinator, or the server, restarts in the middle of it")
+    hold(said, "the coordinator or the server restarts during the audit")
 
 
 @pytest.mark.parametrize("moment", ["server", "relations", "scan_class"])
@@ -123,14 +123,14 @@ def test_network_is_cut(stage: Stage, home: Path, moment: str) -> None:
     """Nothing arrives any more and nobody says so."""
     with Proxy(stage.port, moment, lambda p: p.swallowing.set()) as proxy:
         said = faults.run("audit", stage.through(proxy.port), "--statement-timeout", "1", home=home)
-    hold(said, "the network is cut: nothing arrives, nobody says so")
+    hold(said, "the network fails during the audit without a reset")
 
 
 def test_network_swallows_the_greeting(stage: Stage, home: Path) -> None:
     with Proxy(stage.port) as proxy:
         proxy.swallowing.set()
         said = faults.run("audit", stage.through(proxy.port), home=home, PGCONNECT_TIMEOUT="2")
-    hold(said, "the network is cut before the server answers at all")
+    hold(said, "the network fails before the server answers")
 
 
 @pytest.mark.parametrize("moment", MOMENTS)
@@ -258,7 +258,7 @@ def test_output_full(stage: Stage, home: Path) -> None:
             check=False,
         )
     hold(
-        Said(child.returncode, "", child.stderr.decode()), "the disk is full under standard output"
+        Said(child.returncode, "", child.stderr.decode()), "the disk of the standard output is full"
     )
     assert len(faults.stored(home)) == 1
 
@@ -268,25 +268,22 @@ def test_folder_full(stage: Stage, home: Path, tmp_path: Path) -> None:
     plan, folder = tmp_path / "plan.json", tmp_path / "sql"
     assert faults.run("plan", stage.dsn, "--format", "json", "-o", str(plan), home=home).code == 0
     child = subprocess.run(
-        [sys.executable, "-c", FULL.replace("40000", "6000"), "migrate", str(plan), "-o", str(folder), "--server", stage.dsn],
+        [sys.executable, "-c", FULL.replace("40000", "6000"), "migrate", str(plan), "-o", str(folder), stage.dsn],
         capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
     )  # fmt: skip
     hold(
         Said(child.returncode, child.stdout, child.stderr),
-        "the disk is full under the folder of `migrate`",
+        "the disk of the output folder of `migrate` is full",
     )
     assert [p.name for p in tmp_path.iterdir()] == ["plan.json"]
-    assert (
-        faults.run("migrate", str(plan), "-o", str(folder), "--server", stage.dsn, home=home).code
-        == 0
-    )
+    assert faults.run("migrate", str(plan), "-o", str(folder), stage.dsn, home=home).code == 0
     assert max(p.stat().st_size for p in folder.rglob("*.sql")) > 6000
 
 
 SIGNALS = {
-    signal.SIGINT: "SIGINT (Ctrl-C) at any moment",
-    signal.SIGTERM: "SIGTERM at any moment",
-    signal.SIGKILL: "SIGKILL at any moment",
+    signal.SIGINT: "SIGINT (Ctrl-C) at any time",
+    signal.SIGTERM: "SIGTERM at any time",
+    signal.SIGKILL: "SIGKILL at any time",
 }
 
 
@@ -319,7 +316,7 @@ def test_signal_at_random(stage: Stage, home: Path, seed: int) -> None:
         assert said.out == ""
         assert not faults.stored(home)
         return
-    if "written before: " in said.err:
+    if "already written: " in said.err:
         assert len(faults.stored(home)) == 1
     hold(said, SIGNALS[number])
     swept(home)
@@ -340,7 +337,7 @@ def test_two_audits_at_once(stage: Stage, home: Path) -> None:
     both = [faults.start("audit", stage.dsn, home=home) for _ in range(2)]
     ended = [faults.end(child) for child in both]
     for said in ended:
-        hold(said, "two audits at once into one series")
+        hold(said, "two audits of one database at the same time")
     assert len(faults.stored(home)) == 2
     assert len(list(series.snapshots())) == 2
     assert faults.run("growth", stage.dsn, home=home).code == 0

@@ -395,7 +395,9 @@ def report(data: bytes) -> None:
                 db.execute(f'UPDATE {table} SET "{column}" = {value}')
     with suppress(CatalogError), believed(path):
         judgement = judged(path, forecast=False)
-        audit_text.show(judgement, rich.console.Console(file=io.StringIO(), width=80))
+        for detail in audit_text.Detail:
+            out = rich.console.Console(file=io.StringIO(), width=80)
+            audit_text.show(judgement, out, detail)
         exposition(judgement, [], top=5)
         with Snapshot(path) as opened:
             found = run_plan(opened, policy_file=None, workload_file="", overrides={}, rate="")

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
+import duckdb
 import pytest
 import typer
 from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from gpcatalog.capacity.trend import FEW, fit
+from gpcatalog.capacity.trend import FEW, fit, recent
 from gpcatalog.commands.growth import growth as growth_command
 from gpcatalog.errors import CatalogError
 from gpcatalog.growth.build import build, reach
 from gpcatalog.growth.points import points
+from gpcatalog.growth.projection import DAY, project
 from gpcatalog.store import series
 from gpcatalog.store.snapshot import Writer
 from tests.growth import made
@@ -32,7 +35,7 @@ def test_series_says_what_happened(tmp_path: Path) -> None:
     assert g.days == 7
     assert g.leaves_compared == 7
     assert (g.leaves_added, g.leaves_dropped) == (70, 5)
-    partitions = next(s for s in g.series if s.what.startswith("partitions"))
+    partitions = next(s for s in g.series if s.what == "tables and leaf partitions")
     assert partitions.values[0] == 10
     assert partitions.now == 75
     assert partitions.per_day == pytest.approx(10, abs=1)
@@ -59,22 +62,59 @@ def test_few_points_are_said(tmp_path: Path) -> None:
 def test_forecast_of_a_straight_line() -> None:
     xs = [float(x) for x in range(10)]
     line = fit(xs, [100 + 50 * x for x in xs])
-    state, expected, earliest, latest = reach(550, 1050, line, datetime(2026, 1, 10), 9.0)
+    state, expected, earliest, latest = reach(
+        now=550, limit=1050, line=line, last=datetime(2026, 1, 10), x=9.0
+    )
     assert (state, expected, earliest, latest) == (
         "reached",
         date(2026, 1, 20),
         date(2026, 1, 20),
         date(2026, 1, 20),
     )
-    assert reach(1050, 1050, line, datetime(2026, 1, 10), 9.0)[0] == "over"
+    last = datetime(2026, 1, 10)
+    assert reach(now=1050, limit=1050, line=line, last=last, x=9.0)[0] == "over"
     flat = fit(xs, [5.0] * 10)
-    assert reach(5, 10, flat, datetime(2026, 1, 10), 9.0)[0] == "not growing"
+    assert reach(now=5, limit=10, line=flat, last=last, x=9.0)[0] == "not growing"
     slow = fit(xs, [x / 1e6 for x in xs])
-    assert reach(0, 1e6, slow, datetime(2026, 1, 10), 9.0)[0] == "far"
-    assert (
-        reach(550, 1050, fit([x / 100 for x in xs], xs), datetime(2026, 1, 10), 0.09)[0]
-        == "too short a time"
+    assert reach(now=0, limit=1e6, line=slow, last=last, x=9.0)[0] == "far"
+    quick = fit([x / 100 for x in xs], xs)
+    assert reach(now=550, limit=1050, line=quick, last=last, x=0.09)[0] == "too short a time"
+
+
+def test_forecast_after_growth_that_ended(tmp_path: Path) -> None:
+    """12 days of growth, 30 days without: the pace of the growth is no forecast, but a bound of one."""
+    xs = [float(x) for x in range(42)]
+    ys = [100 + 50 * min(x, 11) for x in xs]
+    line = recent(xs, ys)
+    assert line is not None
+    assert (line.slope, line.since) == (0, 21)
+    state, expected, earliest, latest = reach(
+        now=ys[-1], limit=1050, line=line, last=datetime(2026, 1, 10), x=41.0
     )
+    assert (state, expected, latest) == ("not growing", None, None)
+    # 400 more at 550 in 41 days, the average pace: 29.8 days
+    assert earliest == date(2026, 2, 8)
+    ahead = project([(x * DAY, y) for x, y in zip(xs, ys, strict=True)])
+    assert ahead is not None
+    assert ahead.start == (41 * DAY, ys[-1])  # no jump on the day of the last measurement
+    assert ahead.low == ahead.end[1] == ys[-1]
+    assert ahead.high == pytest.approx(ys[-1] + 550)
+
+
+def test_growth_that_begins_late_and_steps_are_seen() -> None:
+    xs = [float(x) for x in range(40)]
+    begins = recent(xs, [max(0.0, x - 25) * 9 for x in xs])
+    assert begins is not None
+    assert begins.slope == pytest.approx(9)
+    step = recent(xs, [7.0 + 1000 * (x >= 20) for x in xs])
+    assert step is not None
+    assert (step.slope, step.since) == (0, 20)
+    # a week with its weekend is one pace
+    week = list(itertools.accumulate(10.0 * (d % 7 < 5) for d in range(60)))
+    steady = recent([float(d) for d in range(60)], week)
+    assert steady is not None
+    assert steady.since == 0
+    assert steady.slope == pytest.approx(50 / 7, rel=0.02)
 
 
 @given(st.lists(st.floats(0, 1e9), min_size=FEW, max_size=30))
@@ -111,7 +151,7 @@ def test_another_database_is_left_out(tmp_path: Path) -> None:
         "20251202T000000Z.gpcatalog",
         "20251201T000000Z.gpcatalog",
     ]
-    with pytest.raises(CatalogError, match="no snapshot to compare"):
+    with pytest.raises(CatalogError, match="no snapshots to compare"):
         points([tmp_path / "20251202T000000Z.gpcatalog"])
 
 
@@ -123,7 +163,7 @@ def test_command(tmp_path: Path) -> None:
     assert not set("▁▂▃▄▅▆▇█│┃─━┌┐└┘") & set(said.output)
     assert "Theil–Sen" in said.output
     assert "published" in said.output
-    assert "shrank alone" in said.output
+    assert "vacuumed separately" in said.output
     as_json = CliRunner().invoke(app, ["--folder", str(tmp_path), "--format", "json"])
     assert json.loads(as_json.output)["schema"] == "gpcatalog.growth/1"
     none = CliRunner().invoke(app, ["--folder", str(tmp_path / "none")])
@@ -149,3 +189,24 @@ def test_two_snapshots_in_one_second_have_two_names(tmp_path: Path) -> None:
         assert second != first
         writer.abandon()
     assert series.new_path(tmp_path, moment) == first
+
+
+def test_age_of_transactions_has_a_date(tmp_path: Path) -> None:
+    """Snapshots of ten days in which the oldest transaction ages by a million a day; the last has none frozen."""
+    files = made.series(tmp_path, 10)
+    for day, path in enumerate(files):
+        with duckdb.connect(str(path)) as db:
+            ages = [(-1, "d", 5), (0, "d", 1_000_000_000 + day * 1_000_000), (1, "e", 7)]
+            for content, name, age in ages:
+                db.execute(
+                    "INSERT INTO age VALUES (?, 'database', ?, ?, NULL)", [content, name, age]
+                )
+    found_points, _ = points(files)
+    growth = build(found_points)
+    (found,) = [f for f in growth.forecasts if f.what == "age of the oldest transaction"]
+    assert (found.now, found.limit) == (1_009_000_000, 2**31 - 1 - 100_000_000)
+    assert found.per_day == pytest.approx(1_000_000)
+    assert found.state == "reached"
+    assert found.expected is not None
+    days = (found.expected - found_points[-1].taken_at.date()).days
+    assert days == pytest.approx((found.limit - found.now) / 1_000_000, abs=1)

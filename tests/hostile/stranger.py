@@ -87,6 +87,11 @@ def make(path: Path) -> Path:
         db.execute(
             "INSERT INTO horizon SELECT content, 'replication slot', name, \"database\", role, detail, NULL, xid_age FROM horizon"
         )
+        db.execute("UPDATE age SET kind = 'database', xid_age = 2000000000, content = 0")
+        db.execute("UPDATE session_start SET pages = 100000, content = 0")
+        db.execute(
+            "INSERT INTO timing (what, subject, content, n) VALUES ('lock manager waits', '', 0, 3)"
+        )
         db.execute("UPDATE orphan SET kind = 'candidate', age_seconds = 99999")
     return path
 

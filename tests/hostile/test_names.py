@@ -234,7 +234,7 @@ def test_the_scripts(evil: Evil, tmp_path: Path) -> None:
     )
     planned = json.loads(plan.read_text())
     assert any(table["steps"] for table in planned["tables"])
-    evil.run("migrate", str(plan), "-o", str(folder), "--server", evil.dsn)
+    evil.run("migrate", str(plan), "-o", str(folder), evil.dsn)
     files = sorted(folder.rglob("*.sql"))
     assert len(files) > 3
     for file in (*files, tmp_path / "maintenance.sql"):
@@ -247,7 +247,6 @@ def test_the_scripts(evil: Evil, tmp_path: Path) -> None:
         str(plan),
         "-o",
         str(tmp_path / "plain"),
-        "--server",
         evil.dsn,
         "--runner",
         "plain",

@@ -86,11 +86,11 @@ def commands(dsn: str) -> list[list[str]]:
         ["latency", dsn, "--allow-ddl", "--rounds", "1", "--leaves", "2"],
         ["growth", dsn],
         ["plan", dsn, "--format", "json", "-o", "plan.json"],
-        ["migrate", "plan.json", "-o", "sql", "--server", dsn],
+        ["migrate", "plan.json", "-o", "sql", dsn],
         ["report", dsn, "--html", "page.html"],
         ["metrics", dsn, "--to", "metrics.prom"],
         ["estimate", dsn, "--table", "public.sales"],
-        ["probes", "relations", "--server", dsn],
+        ["probes", "relations", dsn],
         *([["audit", bad] for bad in wrong]),
     ]
 
@@ -137,7 +137,7 @@ def test_it_is_nowhere(guarded: Guarded, tmp_path: Path, way: str) -> None:
         ["doctor", "postgresql://u:s3cr3t word@mdw/db"],
         ["growth", "postgresql://u:s3cr3t%zz@mdw/db"],
         ["report", "postgresql://u:s3cr3t%zz@mdw/db", "--html", "-"],
-        ["probes", "relations", "--server", "postgresql://u:s3cr3t%zz@mdw/db"],
+        ["probes", "relations", "postgresql://u:s3cr3t%zz@mdw/db"],
         ["growth", "postgresql://u:s3cr3t%f3@mdw/db"],
         ["doctor", "host=mdw password=s3cr3t\udcf3"],
         ["audit", "postgresql://u:pa@s3cr3t@127.0.0.1/db"],

@@ -57,6 +57,20 @@ def test_the_file_itself_is_taken(whole: Path, tmp_path: Path) -> None:
         assert not told(words), words
 
 
+@pytest.mark.parametrize("text", ["²", "٣", "9" * 5000, "-1", "1e9", "0", "x"])
+def test_settings_that_are_no_numbers(whole: Path, tmp_path: Path, text: str) -> None:
+    names = (
+        "max_locks_per_transaction", "max_connections", "max_prepared_transactions", "max_appendonly_tables", "xid_stop_limit",
+        "xid_warn_limit", "autovacuum", "autovacuum_freeze_max_age", "autovacuum_multixact_freeze_max_age",
+    )  # fmt: skip
+    rows = ", ".join(f"('{name}', '{text}', NULL, 'x')" for name in names)
+    path = altered(
+        whole, tmp_path / "odd", "DELETE FROM setting", f"INSERT INTO setting VALUES {rows}"
+    )
+    for words in commands(path):
+        told(words)
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_no_value_makes_it_fall(whole: Path, tmp_path: Path, seed: int) -> None:
     """Twelve times ten values of all there are, each in one column of one table: refused, or taken without harm."""
@@ -73,27 +87,27 @@ def test_no_value_makes_it_fall(whole: Path, tmp_path: Path, seed: int) -> None:
 @pytest.mark.parametrize(
     ("statements", "says"),
     [
-        (["ALTER TABLE setting DROP setting"], "setting has other columns"),
-        (["ALTER TABLE setting ADD more VARCHAR"], "setting has other columns"),
-        (["ALTER TABLE root_total ALTER files TYPE VARCHAR"], "root_total has other columns"),
-        (["ALTER TABLE root_total ALTER files TYPE DECIMAL(38, 0)"], "root_total has other columns"),
+        (["ALTER TABLE setting DROP setting"], "setting does not have the columns of a snapshot"),
+        (["ALTER TABLE setting ADD more VARCHAR"], "setting does not have the columns of a snapshot"),
+        (["ALTER TABLE root_total ALTER files TYPE VARCHAR"], "root_total does not have the columns of a snapshot"),
+        (["ALTER TABLE root_total ALTER files TYPE DECIMAL(38, 0)"], "root_total does not have the columns of a snapshot"),
         (["DROP TABLE setting", "CREATE VIEW setting AS SELECT 'a' AS name, 'b' AS setting, NULL AS unit, NULL AS source"], "no table setting"),
-        (["DROP TABLE temp_schema", "CREATE TABLE temp_schema (\"schema\" VARCHAR, relations BIGINT AS (42), alive BOOLEAN)"], "temp_schema has"),
+        (["DROP TABLE temp_schema", "CREATE TABLE temp_schema (\"schema\" VARCHAR, relations BIGINT AS (42), alive BOOLEAN)"], "temp_schema does not have"),
         (["DROP TABLE catalog"], "no table catalog"),
         (["DROP TABLE timing"], "no table timing"),
         (["DELETE FROM snapshot"], "no header"),
         (["INSERT INTO snapshot SELECT * FROM snapshot"], "no header"),
-        (["UPDATE relation SET kind = 'banana'"], "relation.kind holds what no server says, in 15 rows"),
-        (["UPDATE horizon SET holder = 'transaction'"], "horizon.holder holds what no server says, in 2 rows"),
-        (["UPDATE orphan SET kind = 'x'"], "orphan.kind holds what no server says"),
-        (["UPDATE partition_key SET strategy = 'x'"], "partition_key.strategy holds what no server says"),
-        (["UPDATE relation SET name = repeat('x', 5000)"], "relation.name holds what no server says"),
-        (["UPDATE relation SET \"schema\" = chr(0)"], "relation.schema holds what no server says"),
-        (["UPDATE root_total SET files = -5"], "root_total.files holds what no server says"),
-        (["UPDATE snapshot SET seconds = 'nan'"], "snapshot.seconds holds what no server says"),
-        (["UPDATE snapshot SET taken_at = 'infinity'"], "snapshot.taken_at holds what no server says"),
-        (["UPDATE snapshot SET generation = 'gp99'"], "snapshot.generation holds what no server says"),
-        (["DROP TABLE relation", "CREATE TABLE relation_packed (a INTEGER)"], "relation_packed has other columns"),
+        (["UPDATE relation SET kind = 'banana'"], "relation.kind has invalid values in 15 rows"),
+        (["UPDATE horizon SET holder = 'transaction'"], "horizon.holder has invalid values in 2 rows"),
+        (["UPDATE orphan SET kind = 'x'"], "orphan.kind has invalid values in "),
+        (["UPDATE partition_key SET strategy = 'x'"], "partition_key.strategy has invalid values in "),
+        (["UPDATE relation SET name = repeat('x', 5000)"], "relation.name has invalid values in "),
+        (["UPDATE relation SET \"schema\" = chr(0)"], "relation.schema has invalid values in "),
+        (["UPDATE root_total SET files = -5"], "root_total.files has invalid values in "),
+        (["UPDATE snapshot SET seconds = 'nan'"], "snapshot.seconds has invalid values in "),
+        (["UPDATE snapshot SET taken_at = 'infinity'"], "snapshot.taken_at has invalid values in "),
+        (["UPDATE snapshot SET generation = 'gp99'"], "snapshot.generation has invalid values in "),
+        (["DROP TABLE relation", "CREATE TABLE relation_packed (a INTEGER)"], "relation_packed does not have the columns of a snapshot"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_named(

@@ -128,6 +128,38 @@ def test_command_with_and_without_ddl(database: str) -> None:
     assert "too few points" in again.exception.message
 
 
+def test_session_starts(database: str) -> None:
+    """Pages read are those that each instance is asked for; the scans are read-only and leave no row behind."""
+    greenplum = "gpadmin" in database
+    counters = "SELECT sum(n_tup_ins + n_tup_upd + n_tup_del) FROM pg_stat_sys_tables"
+    with psycopg.connect(database) as conn:
+        before = conn.execute(counters).fetchone()
+    said = CliRunner().invoke(app, [database, "--startup", "--no-store", "--format", "json"])
+    assert said.exit_code == 0, said.output
+    starts = json.loads(said.stdout)["startups"]
+    assert sorted(s["content"] for s in starts) == [-1, *(range(3) if greenplum else ())]
+    with psycopg.connect(database) as conn:
+        assert conn.execute(counters).fetchone() == before
+        row = conn.execute(
+            "SELECT pg_relation_size('pg_attribute') / current_setting('block_size')::int, (SELECT sum(last) FROM (SELECT"
+            " max(split_part(trim(both '()' from ctid::text), ',', 1)::int) + 1 AS last FROM pg_attribute WHERE attnum > 0"
+            " AND attrelid::regclass::text IN ('pg_am', 'pg_amproc', 'pg_index', 'pg_opclass', 'pg_amproc_fam_proc_index',"
+            " 'pg_attribute_relid_attnum_index', 'pg_class_oid_index', 'pg_index_indexrelid_index', 'pg_opclass_oid_index',"
+            " 'pg_rewrite_rel_rulename_index', 'pg_trigger_tgrelid_tgname_index') GROUP BY attrelid) r)"
+        ).fetchone()
+    entry = next(s for s in starts if s["content"] == -1)
+    assert row is not None
+    assert entry["pages_read"] == row[1]
+    if not greenplum:  # there, a coordinator session adds up all instances
+        assert entry["pages"] == row[0]
+    for s in starts:
+        assert s["scan_ms"] > 0
+        assert s["start_ms"] == pytest.approx(s["scan_ms"] * s["pages_read"] / s["pages"], abs=0.01)
+    text = CliRunner().invoke(app, [database, "--startup", "--no-store", "--color", "never"])
+    assert "pages read" in text.stdout
+    assert max(len(line) for line in text.stdout.splitlines()) <= 80
+
+
 def test_ddl_and_snapshot_do_not_go_together(tmp_path: Path) -> None:
     said = CliRunner().invoke(app, ["--snapshot", str(tmp_path / "x"), "--allow-ddl"])
     assert isinstance(said.exception, CatalogError)
@@ -142,7 +174,7 @@ def test_calibrate_over_a_series(home: Path) -> None:
     result = json.loads(
         CliRunner().invoke(app, ["--snapshot", str(paths[-1]), "--format", "json"]).stdout
     )
-    scan = next(c for c in result["curves"] if "entry" in c["what"])
+    scan = next(c for c in result["curves"] if c["what"].endswith("coordinator"))
     assert scan["slope"] == pytest.approx(10.0)  # made with 1 ms for every 1,000 leaves
     assert scan["published"] == 100
 

@@ -130,4 +130,4 @@ def test_postgres_has_no_such_view(pg_dsn: str) -> None:
     said = CliRunner().invoke(app, ["latency", pg_dsn, "--server-log", "1"])
     assert isinstance(said.exception, CatalogError)
     assert said.exception.exit_code == Exit.USAGE
-    assert "Greenplum" in said.exception.message
+    assert "not supported on PostgreSQL" in said.exception.message

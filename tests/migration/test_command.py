@@ -47,7 +47,7 @@ def call(*words: object) -> object:
 
 def test_files_run_with_any_runner(database: str, tmp_path: Path) -> None:
     file = written_plan(database, tmp_path)
-    said = call(file, "-o", tmp_path / "sql", "--server", database, "--runner", "plain", "--count")
+    said = call(file, "-o", tmp_path / "sql", database, "--runner", "plain", "--count")
     assert said.exit_code == 0, said.output
     names = sorted(str(p.relative_to(tmp_path / "sql")) for p in (tmp_path / "sql").rglob("*.*"))
     assert names == [
@@ -70,13 +70,13 @@ def test_files_run_with_any_runner(database: str, tmp_path: Path) -> None:
             assert not [line for line in text.splitlines() if line.startswith("\\")]
             conn.execute(text.encode())  # type: ignore[arg-type]
     assert made.asked(database, "SELECT count(*) FROM t_8") == [(5,)]
-    again = call(file, "-o", tmp_path / "sql", "--server", database)
+    again = call(file, "-o", tmp_path / "sql", database)
     assert isinstance(again.exception, CatalogError)
     assert "is not empty" in again.exception.message
 
 
 def test_a_plan_of_another_database_is_refused(database: str, pg_dsn: str, tmp_path: Path) -> None:
-    said = call(written_plan(database, tmp_path), "-o", tmp_path / "sql", "--server", pg_dsn)
+    said = call(written_plan(database, tmp_path), "-o", tmp_path / "sql", pg_dsn)
     assert isinstance(said.exception, CatalogError)
     assert said.exception.exit_code is Exit.REFUSED
     assert not (tmp_path / "sql").exists()
@@ -85,12 +85,12 @@ def test_a_plan_of_another_database_is_refused(database: str, pg_dsn: str, tmp_p
 def test_what_changed_is_refused_with_its_reason(database: str, tmp_path: Path) -> None:
     file = written_plan(database, tmp_path)
     made.execute(database, "CREATE VIEW seen AS SELECT * FROM t_8")
-    said = call(file, "-o", tmp_path / "sql", "--server", database)
+    said = call(file, "-o", tmp_path / "sql", database)
     assert isinstance(said.exception, CatalogError)
     assert said.exception.exit_code is Exit.REFUSED
-    assert "a view reads it: t_8 (seen)" in said.output
+    assert "a view uses it: t_8 (seen)" in said.output
     made.execute(database, "DROP VIEW seen", "ALTER TABLE t_8 RENAME TO t_9")
-    said = call(file, "-o", tmp_path / "sql", "--server", database)
+    said = call(file, "-o", tmp_path / "sql", database)
     assert "t_8 is now called t_9" in said.output
     assert not (tmp_path / "sql").exists()
 
@@ -117,17 +117,17 @@ def test_a_table_is_named_in_any_way(pg_dsn: str, tmp_path: Path) -> None:
     )
     file = written_plan(dsn, tmp_path)
     for n, name in enumerate(('public."Big T"', "public.Big T", '"Big T"', "Big T")):
-        said = call(file, "-o", tmp_path / f"sql{n}", "--server", dsn, "--count", "--table", name)
+        said = call(file, "-o", tmp_path / f"sql{n}", dsn, "--count", "--table", name)
         assert said.exit_code == 0, said.output
         assert (
-            "% rows, 1 were counted" in (tmp_path / f"sql{n}" / "0001_public_big_t.sql").read_text()
+            "% rows, but 1 were counted"
+            in (tmp_path / f"sql{n}" / "0001_public_big_t.sql").read_text()
         )
     # before any server is asked: there is none there
     said = call(
         file,
         "-o",
         tmp_path / "none",
-        "--server",
         "host=127.0.0.1 port=1",
         "--table",
         "public.other",
@@ -135,7 +135,7 @@ def test_a_table_is_named_in_any_way(pg_dsn: str, tmp_path: Path) -> None:
     assert isinstance(said.exception, CatalogError)
     assert (said.exception.exit_code, said.exception.message) == (
         Exit.USAGE,
-        "the plan has no table named public.other",
+        "the plan has no table public.other",
     )
     assert not (tmp_path / "none").exists()
 
@@ -156,11 +156,11 @@ def test_a_name_of_two_tables(pg_dsn: str, tmp_path: Path) -> None:
         )
         made.execute(dsn, f"INSERT INTO {schema}.t VALUES (1, '2022-01-02')")
     file = written_plan(dsn, tmp_path)
-    said = call(file, "-o", tmp_path / "none", "--server", dsn, "--table", "t")
+    said = call(file, "-o", tmp_path / "none", dsn, "--table", "t")
     assert isinstance(said.exception, CatalogError)
-    assert said.exception.message == "the plan has 2 tables named t"
-    assert said.exception.hint == "name the schema too: --table 'one.t'"
-    said = call(file, "-o", tmp_path / "sql", "--server", dsn, "--table", "two.t")
+    assert said.exception.message == "the plan has 2 tables with the name t"
+    assert said.exception.hint == "give the schema too: --table 'one.t'"
+    said = call(file, "-o", tmp_path / "sql", dsn, "--table", "two.t")
     assert said.exit_code == 0, said.output
     assert [f.name for f in (tmp_path / "sql").glob("0001*")] == ["0001_two_t.sql"]
 
@@ -172,13 +172,13 @@ def test_losses_are_reported(database: str, tmp_path: Path) -> None:
         "ALTER TABLE t_0 ALTER COLUMN id SET DEFAULT 7",
         "COMMENT ON COLUMN t_8.d IS 'day'",
     )
-    said = call(written_plan(database, tmp_path), "-o", tmp_path / "sql", "--server", database)
+    said = call(written_plan(database, tmp_path), "-o", tmp_path / "sql", database)
     assert said.exit_code == 0, said.output
     written = (tmp_path / "sql" / "0001_public_t.sql").read_text()
     lines = [line for line in said.output.splitlines() if line.startswith("lost: public.t: ")]
     assert lines == [
-        "lost: public.t: default of column id on 1 of 2 partitions: the new one has none",
-        "lost: public.t: comment on column d on 1 of 2 partitions: the new one has none",
+        "lost: public.t: default of column id on 1 of 2 partitions: the new partition has none",
+        "lost: public.t: comment on column d on 1 of 2 partitions: the new partition has none",
     ]
     assert written.count("LOST: ") == 2
 

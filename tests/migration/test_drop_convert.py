@@ -70,7 +70,7 @@ def test_empty_leaves(
     made.execute(dsn, "INSERT INTO t VALUES (1, '2020-01-04', 'late')")
     done = files.run("0001_public_t.sql", check=False)
     assert done.returncode == 3
-    assert "was empty and holds rows" in done.stderr
+    assert "was empty and now contains rows" in done.stderr
     assert zoo.picture(dsn, generation).keys() == picture.keys()
     made.execute(dsn, "DELETE FROM t WHERE v = 'late'")
     files.all()

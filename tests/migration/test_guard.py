@@ -27,9 +27,9 @@ CHANGES = {
     "rows added": (
         "INSERT INTO t VALUES (1, '2020-01-30', 'new')",
         "DELETE FROM t WHERE v = 'new'",
-        "11 rows, 10 were counted",
+        "11 rows, but 10 were counted",
     ),
-    "table gone": ("DROP TABLE t", "", "table public.t is gone"),
+    "table gone": ("DROP TABLE t", "", "table public.t does not exist any more"),
 }
 
 
@@ -117,7 +117,7 @@ def test_grants_of_a_role_that_the_session_may_not_become(pg_dsn: str, tmp_path:
     )
     files = made.written(dsn, tmp_path / "sql", made.plan_of(dsn))
     assert (
-        "grants that mig_grantor made are made by that role again"
+        "grants by mig_grantor are repeated by that role"
         in (files.folder / "0001_public_t.sql").read_text()
     )
     mine = replace(files, dsn=f"{dsn} user=mig_login")
@@ -125,7 +125,7 @@ def test_grants_of_a_role_that_the_session_may_not_become(pg_dsn: str, tmp_path:
     mine.run("0000_prepare.sql")
     done = mine.run("0001_public_t.sql")
     assert (
-        "granted by the owner, as this session may not act as mig_grantor: GRANT SELECT"
+        "granted by the owner, because this session cannot SET ROLE to mig_grantor: GRANT SELECT"
         in done.stderr
     )
     assert made.asked(dsn, acl) == [

@@ -82,7 +82,7 @@ def test_the_subscriber_goes_on(publisher: str, subscriber: str, tmp_path: Path,
     assert arrived(subscriber, "sent", 100)
     planned = steps(publisher)
     assert planned == {"public.sent": 0, "public.kept": 1, "other.moved": 1}
-    assert "subscribers would not follow" in reasons(publisher)["public.sent"]
+    assert "subscribers would not get" in reasons(publisher)["public.sent"]
     files = made.written(publisher, tmp_path / "sql", made.plan_of(publisher))
     files.run("0000_prepare.sql")
     for name in files.forward():

@@ -252,7 +252,7 @@ def test_greenplum_6_keeps_its_levels(gp6_dsn: str) -> None:
         "Reconfigure",
     }  # it is merged instead
     assert any(
-        "flatten: Greenplum 6 cannot take a level out of a table" in note for note in plan.notes
+        "flatten: Greenplum 6 cannot remove a level of a table" in note for note in plan.notes
     )
 
 
@@ -268,14 +268,14 @@ def test_a_rollback_that_cannot_be_written_fails(gp6_dsn: str, tmp_path: Path) -
     )
     files = made.written(dsn, tmp_path / "sql", made.plan_of(dsn, PLAIN))
     assert (
-        "No rollback is written for unpartition" in (files.folder / "0001_public_t.sql").read_text()
+        "There is no rollback for unpartition" in (files.folder / "0001_public_t.sql").read_text()
     )
     files.run("0000_prepare.sql")
     assert files.run("rollback/0001_public_t.sql").returncode == 0  # nothing was done yet
     files.run("0001_public_t.sql")
     back = files.run("rollback/0001_public_t.sql", check=False)
     assert back.returncode == 3
-    assert "not rolled back, as no rollback could be written: unpartition" in back.stderr
+    assert "these steps have no rollback and were not rolled back: unpartition" in back.stderr
     assert made.rows_of(dsn, "t")[0] == 1
     files.run("verify.sql")  # it is as the step left it
     files.run("cleanup.sql")
@@ -299,6 +299,6 @@ def test_a_check_of_one_leaf_is_refused(
     files = made.written(dsn, tmp_path / "sql", plan)
     assert files.steps == 0
     assert (
-        "a CHECK of its own, which the other rows need not satisfy: t_1 (odd)"
+        "it has its own CHECK, which the other rows may violate: t_1 (odd)"
         in files.refused[0].reason
     )

@@ -62,6 +62,8 @@ TESTS = {
 }
 LIMIT = 400  # seconds for the tests of one change
 PYTEST = ("-m", "pytest", "-q", "-x", "-n", "0", "-p", "no:cacheprovider", "-m", "not greenplum")
+PLUGIN = "tests.mutation.contexts"
+DURATIONS = "durations.json"
 _CONFIG = """
 [cosmic-ray]
 module-path = "gpcatalog/{package}"
@@ -100,17 +102,14 @@ def copy_of_checkout(folder: Path) -> Path:
 
 
 def tests_by_line(folder: Path, package: str) -> dict[str, dict[str, list[str]]]:
-    """Test functions that reach a line, by file and line: {file: {line: ["path::name"]}}.
+    """Tests that reach a line, the fastest first, by file and line: {file: {line: [node id]}}.
 
     Lines that run at import only have none. Raises SystemExit if the tests fail as they are.
     """
     settings = folder / ".coveragerc"
-    settings.write_text(
-        f"[run]\ndynamic_context = test_function\ninclude = gpcatalog/{package}/*\n"
-        "[json]\nshow_contexts = true\n"
-    )
+    settings.write_text(f"[run]\ninclude = gpcatalog/{package}/*\n[json]\nshow_contexts = true\n")
     run = subprocess.run(
-        [sys.executable, "-m", "coverage", "run", *PYTEST, *TESTS[package]],
+        [sys.executable, "-m", "coverage", "run", *PYTEST, "-p", PLUGIN, *TESTS[package]],
         cwd=folder,
         env=environment(),
         capture_output=True,
@@ -125,22 +124,14 @@ def tests_by_line(folder: Path, package: str) -> dict[str, dict[str, list[str]]]
         cwd=folder,
         check=True,
     )
-    found: dict[str, dict[str, list[str]]] = {}
-    for name, facts in json.loads((folder / "coverage.json").read_text())["files"].items():
-        lines = found[name] = {}
-        for line, contexts in facts["contexts"].items():
-            lines[line] = sorted({node for c in contexts if (node := _node(folder, c))})
-    return found
-
-
-def _node(folder: Path, context: str) -> str:
-    """pytest's name of a test function that coverage names with dots; "" for none."""
-    pieces = context.split(".") if context else []
-    for n in range(len(pieces), 0, -1):
-        file = Path(*pieces[:n]).with_suffix(".py")
-        if (folder / file).is_file():
-            return "::".join([str(file), *pieces[n:]])
-    return ""
+    took = json.loads((folder / DURATIONS).read_text())
+    return {
+        name: {
+            line: sorted(filter(None, tests), key=lambda test: took.get(test, 0.0))
+            for line, tests in facts["contexts"].items()
+        }
+        for name, facts in json.loads((folder / "coverage.json").read_text())["files"].items()
+    }
 
 
 def environment() -> dict[str, str]:
@@ -214,7 +205,8 @@ def main() -> int:
     parser.add_argument("--number", type=int, default=60, help="changes for each package")
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
-    tool = shutil.which("cosmic-ray")
+    beside = str(Path(sys.executable).parent)  # a virtual environment need not be activated
+    tool = shutil.which("cosmic-ray", path=os.pathsep.join((beside, os.environ.get("PATH", ""))))
     if tool is None:
         parser.error("cosmic-ray is not installed: pip install cosmic-ray coverage")
     made = killed = 0

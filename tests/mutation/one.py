@@ -40,12 +40,12 @@ def statement_lines(text: str, line: int) -> range:
 
 
 def main() -> int:
-    """Run pytest; the tests of the package if no test function is known to reach the line."""
+    """Run pytest; the tests of the package if no test is known to reach the line."""
     package, clean = sys.argv[1], Path(sys.argv[2])
     file, line = changed_line(clean, package)
     lines = json.loads((clean / "tests.json").read_text()).get(file, {})
     around = statement_lines((clean / file).read_text(), line)
-    tests = sorted({test for n in around for test in lines.get(str(n), [])})
+    tests = list(dict.fromkeys(test for n in around for test in lines.get(str(n), [])))
     return subprocess.run(
         [sys.executable, *PYTEST, *(tests or TESTS[package])], env=environment()
     ).returncode

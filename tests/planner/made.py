@@ -11,6 +11,7 @@ from typing import Any
 import duckdb
 
 from gpcatalog.store.schema import SCHEMA_VERSION, TABLES
+from gpcatalog.store.snapshot import Snapshot
 
 TAKEN_AT = datetime(2026, 7, 1, 12, 0)
 GIB = 1 << 30
@@ -39,6 +40,7 @@ class MadeTable:
     columns: int = 10
     schema: str = "s"
     indexes: int = 0
+    index_columns: int | None = None  # of all indexes; None: one each
     facts: list[tuple[str, str]] = field(default_factory=list)
     leaf_facts: list[tuple[int, str, str]] = field(default_factory=list)
     key: str = "d"
@@ -48,6 +50,8 @@ class MadeSnapshot:
     """Looks like a Snapshot to the planner."""
 
     path = Path("made")
+    files_basis = Snapshot.files_basis
+    files_on_hosts = Snapshot.files_on_hosts
 
     def __init__(
         self,
@@ -150,7 +154,7 @@ class MadeSnapshot:
         return {
             "oid": oid, "schema": t.schema, "name": name, "root": more.pop("root", oid), "parent": parent, "level": level, "kind": kind,
             "storage": storage, "columns": (leaf.columns if leaf else None) or t.columns, "toast": False, "indexes": t.indexes,
-            "index_columns": t.indexes, "block_directory": False, "persistence": "p", "owner": 10, "tablespace": 0, "pages": 0,
+            "index_columns": t.indexes if t.index_columns is None else t.index_columns, "block_directory": False, "persistence": "p", "owner": 10, "tablespace": 0, "pages": 0,
             "tuples": 0.0, "options": None, "bound": leaf.bound if leaf else "", "partition_name": None,
             "is_default": bool(leaf and leaf.default), "filled": leaf.filled if leaf else None, "files": None, "bytes": size,
             "max_segment_bytes": None if size is None else -(-size // self.segments),

@@ -73,6 +73,11 @@ class PlanMaker:
                 found.append(self.ranged(low, high, type_))
         return found or [self.ranged(edges[0], edges[1], type_)], type_
 
+    @staticmethod
+    def columns_of(name: str) -> int:
+        """Columns of indexes beyond one each; not drawn, so that all else stays as it was."""
+        return int(name[1:]) % 4
+
     def table(self, name: str) -> MadeTable:
         storage = self.r.choice(("ao_column", "ao_column", "ao_row", "heap"))
         if self.generation.startswith("pg"):
@@ -82,6 +87,7 @@ class PlanMaker:
             "columns": self.r.choice((1, 5, 40, 300)),
             "indexes": self.r.choice((0, 0, 1, 2)),
         }
+        more["index_columns"] = more["indexes"] and more["indexes"] + self.columns_of(name)
         if self.r.random() < 0.15:
             values = [f"VALUES ('{c}'::text)" if self.classic else f"FOR VALUES IN ('{c}')" for c in "abcdefghijk"[: self.r.randint(2, 11)]]  # fmt: skip
             leaves = [self.leaf(v) for v in values]

@@ -81,7 +81,9 @@ def check_greenplum(tables: dict[str, TablePlan], classic: bool) -> None:
         {("eu",), ("us",), ("rest",)} if classic else {(x.bound,) for x in levels[0].new}
     )
     assert all(len(m.leaves) == 3 * len(m.units) for m in levels)
-    assert "the default partition holds no rows of the new range" in merges("defaulted")[0].rests_on
+    assert (
+        "the default partition contains no rows of the new range" in merges("defaulted")[0].rests_on
+    )
     assert tables["defaulted"].left[0].leaves == 1
     assert tables["listed"].alone
     assert [m.lower.axis for m in merges("numbers") if m.lower] == [-1000, 0, 2000, 3000, 3600]
@@ -218,17 +220,17 @@ def check_policy(
     outside = [s for s in steps["daily"] if isinstance(s, Externalise)]
     assert len(outside) == (100 if greenplum else 0)
     assert all(s.proposal for s in outside)
-    assert "unpartition: the policy says so" in call("--explain", "public.small")
-    assert ("flatten: the policy says so" in call("--explain", "public.single")) != classic
+    assert "unpartition, as the policy requires" in call("--explain", "public.small")
+    assert ("flatten, as the policy requires" in call("--explain", "public.single")) != classic
     assert (
-        "flatten: Greenplum 6 cannot take a level out of a table" in text.replace("\n", " ")
+        "flatten: Greenplum 6 cannot remove a level of a table" in text.replace("\n", " ")
     ) == classic
     assert "merge into one group of" in call("--explain", "public.listed")
     daily = call("--explain", "public.daily")
-    assert ("old enough to live in files outside" in daily) == greenplum
+    assert ("old enough for external files" in daily) == greenplum
     # under a limit that leaves no room nothing is rewritten, and it is said
     tight = call("--max-rewrite", "0")
-    assert "Not done though the policy asks for it" in tight.replace("\n", " ")
+    assert "Not planned although the policy requires it" in tight.replace("\n", " ")
 
 
 def test_what_a_policy_asks_for_on_greenplum_6(gp6: tuple[str, Snapshot], tmp_path: Path) -> None:
@@ -354,4 +356,4 @@ def test_partitions_that_are_partitioned_and_have_none(
     assert len(steps) == 3
     assert (tables["t"].leaves, tables["t"].leaves_after) == (55, 3)
     kept = {left.reason: left.leaves for left in tables["t"].left}
-    assert "it is partitioned and has no partitions" in kept
+    assert "it is partitioned but has no partitions" in kept

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 from typer.testing import CliRunner
 
+from gpcatalog.audit.build import build
 from gpcatalog.commands.plan import plan as command
 from gpcatalog.emit import plan_text
 from gpcatalog.errors import CatalogError
@@ -37,6 +38,7 @@ from gpcatalog.planner.operations import (
 from gpcatalog.planner.plan import Plan
 from gpcatalog.planner.planning import Request
 from gpcatalog.planner.policy import Limits, Policy, Rule
+from gpcatalog.services.plans import plan_snapshot
 from gpcatalog.store.snapshot import Snapshot
 from tests.planner.made import MadeLeaf, MadeSnapshot, MadeTable, day_range
 from tests.planner.test_group import GRAINS, WEIGHTS, Piece, made, tables
@@ -279,7 +281,7 @@ def test_drops_stand_apart_in_the_text() -> None:
     assert (
         sum(d >= now for d in dropped) == 1200 - 401
     )  # the leaf that the horizon falls into stays
-    assert any("no partition would take them" in text for text in steps["bare"][0].rests_on)
+    assert any("the server would reject them" in text for text in steps["bare"][0].rests_on)
     assert any("go to the default partition" in text for text in steps["with_default"][0].rests_on)
     kept = make(
         MadeSnapshot([MadeTable("bare", gap + daily(3, date(2026, 5, 2)))]),
@@ -372,11 +374,11 @@ def test_what_is_no_plan_is_told(text: str, said: str) -> None:
     [
         (
             '{"schema": "gpcatalog.plan/1"}',
-            "is of schema gpcatalog.plan/1, gpcatalog.plan/2 is understood",
+            "has schema gpcatalog.plan/1, gpcatalog.plan/2 is supported",
         ),
-        ("{}", "does not say that it is a plan"),
-        ("[]", "is no plan: Expected `object`"),
-        ("{", "is no plan: Input data was truncated"),
+        ("{}", "is not a plan file"),
+        ("[]", "is not a plan file: Expected `object`"),
+        ("{", "is not a plan file: Input data was truncated"),
     ],
 )
 def test_a_plan_of_another_schema_is_told(text: str, said: str, tmp_path: Path) -> None:
@@ -448,8 +450,8 @@ def test_left_alone_with_reasons() -> None:
     assert "replicated" in found["copied"].alone
     assert "fk1" in found["keyed"].alone
     assert "merge_lists" in found["values"].alone
-    unread = next(x for x in found["garbled"].left if "not understood" in x.reason)
-    assert "a value was expected at 'now()'" in unread.examples[0]
+    unread = next(x for x in found["garbled"].left if "cannot be read" in x.reason)
+    assert "a value is expected at 'now()'" in unread.examples[0]
     assert any("view" in x.reason for x in found["seen"].left)
 
 
@@ -486,7 +488,7 @@ def test_unpartition_flatten_externalise() -> None:
     planned = make(flat_table("gp6"), Policy(default=Rule(flatten=True)))
     assert not any(isinstance(s, Flatten) for t in planned.tables() for s in t.steps)
     assert any(
-        "flatten: Greenplum 6 cannot take a level out of a table" in note
+        "flatten: Greenplum 6 cannot remove a level of a table" in note
         for note in planned.plan.notes
     )
     full = make(
@@ -532,7 +534,7 @@ def test_whole_tables_keep_the_limits() -> None:
     # the smallest first, and what is left of the limit is for merging
     done, planned = names(max_rewrite="60MB")
     assert done == {"small_0", "small_1"}
-    assert any("max_rewrite leaves no room (1 table)" in note for note in planned.plan.notes)
+    assert any("would exceed max_rewrite (1 table)" in note for note in planned.plan.notes)
     assert names(window="0.3s")[0] == {"small_0"}
     assert names(target_leaves=3)[0] == {"small_0", "small_1", "small_2"}
     assert names(max_lock=30)[0] == set()
@@ -542,7 +544,7 @@ def test_whole_tables_keep_the_limits() -> None:
     planned = make(flat_table("gp7"), Policy(default=Rule(flatten=True)), window="0.1s")
     assert not any(isinstance(s, Flatten) for t in planned.tables() for s in t.steps)
     assert planned.plan.effort.seconds <= 0.1
-    assert any("flatten: window leaves no room (1 table)" in note for note in planned.plan.notes)
+    assert any("flatten would exceed window (1 table)" in note for note in planned.plan.notes)
 
 
 def test_partman_follows() -> None:
@@ -577,7 +579,7 @@ def test_partman_follows() -> None:
 
 def test_locks_that_cannot_fit() -> None:
     full = make(MadeSnapshot([MadeTable("t", daily(150))]), max_lock=100).full()
-    assert "does not fit 100 lock slots" in full.tables[0].alone
+    assert "there are only 100 lock slots" in full.tables[0].alone
     narrow = make(MadeSnapshot([MadeTable("t", daily(150))]), max_lock=200).full()
     assert all(s.cost.locks <= 200 for s in narrow.tables[0].steps)
     assert any(isinstance(s, Merge) for s in narrow.tables[0].steps)
@@ -620,7 +622,7 @@ def test_refusals() -> None:
     )
     thin = MadeSnapshot([MadeTable("t", daily(3))])
     thin.header["grain"] = "root"
-    assert "thinned" in failure(thin).message
+    assert "reduced to totals" in failure(thin).message
 
 
 def test_without_sizes() -> None:
@@ -656,7 +658,7 @@ def test_command(app: typer.Typer, tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     assert "partitioned tables change." in result.output
     result = runner.invoke(app, ["--snapshot", str(file), "--explain", "numbers_4"])
-    assert "one character a partition" in result.output
+    assert "One character per partition" in result.output
     out = tmp_path / "plan.json"
     result = runner.invoke(
         app,
@@ -712,3 +714,34 @@ def test_workload_decides(tmp_path: Path) -> None:
     nothing.write_text("SELECT 1; SELEKT")
     with pytest.raises(CatalogError, match="none of its 2 statements"):
         workload.read(str(nothing), snapshot)
+
+
+def test_limits_have_the_numbers_of_an_audit() -> None:
+    """One word, one number: what a plan reports before its steps is what an audit reports now."""
+    with Snapshot(Path(__file__).parents[2] / "fixtures/greenplum6.gpcatalog") as snapshot:
+        report = build(snapshot)
+        found = plan_snapshot(
+            snapshot, policy_file=None, workload_file="", overrides={}, rate=""
+        ).plan.limits
+    audited = {v.what: (v.value, v.limit, v.source) for v in report.verdicts}
+    assert {x.name for x in found} == {
+        "column-oriented leaves",
+        "tables and leaf partitions",
+        "files on the host with the most files",
+    }
+    for x in found:
+        assert (x.before, x.limit, x.source) == audited[x.name]
+        assert 0 < x.after < x.before
+
+
+def test_files_of_hosts_with_different_numbers_of_segments() -> None:
+    """The host with the most files after a plan is found from each host's own segments."""
+    snapshot = MadeSnapshot([MadeTable("t", daily(60))], segments=3)  # two on h0, one on h1
+    part = {"root": 0, "part": "main", "basis": "directory"}
+    files = {0: 60_000, 1: 100_000, 2: 20_000}
+    snapshot._insert("file_total", [{"content": c, "files": n, **part} for c, n in files.items()])
+    plan = make(snapshot).plan
+    fewer = plan.before.files - plan.after.files
+    assert fewer > 0
+    (found,) = [x for x in plan.limits if x.name == "files on the host with the most files"]
+    assert (found.before, found.after) == (100_000, 100_000 - fewer)

@@ -14,7 +14,9 @@ import pytest
 from gpcatalog.emit import plan_text
 from gpcatalog.errors import CatalogError
 from gpcatalog.planner import plan_file, planning
-from gpcatalog.planner.planning import Request
+from gpcatalog.planner.explain import Explainer
+from gpcatalog.planner.planning import PlanResult, Request
+from gpcatalog.planner.sets.reader import Root
 from gpcatalog.store.snapshot import Snapshot
 from tests.planner.random_plans import PlanMaker
 from tests.planner.test_plan import check_plan, golden, rendered
@@ -44,6 +46,23 @@ def rounded(value: Any) -> Any:
     return [rounded(one) for one in value] if isinstance(value, list) else value
 
 
+EXPLAINED = 12  # rows of a table's explanation that are kept: alike rows count once
+
+
+def explained(planned: PlanResult, root: Root) -> list[str]:
+    """What becomes of the parts of a table, and why, without the bars."""
+    rows = Explainer(planned, root).rows()
+    told = {
+        (
+            r.what,
+            r.coarser,
+            r.finer,
+        ): f"  {r.where}, {r.units} {r.leaves} {r.bytes:.12g}: {r.what} | {r.coarser} | {r.finer}\n"
+        for r in reversed(rows)
+    }
+    return [f"  {len(rows)} rows\n", *list(reversed(told.values()))[:EXPLAINED]]
+
+
 @pytest.mark.parametrize("generation", ["gp6", "gp7", "pg15"])
 def test_plans(generation: str) -> None:
     said = []
@@ -68,6 +87,9 @@ def test_plans(generation: str) -> None:
                 )
             )
         )
+        for root in planned.reader.roots:
+            said.append(f"explained: {root.name}\n")
+            said += explained(planned, root)
         kinds |= {step.operation for table in planned.full().tables for step in table.steps}
         snapshot.close()
     assert {"merge", "drop-empty"} <= kinds, kinds

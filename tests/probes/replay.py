@@ -13,11 +13,23 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from pathlib import Path
 from typing import Any, Self
+from unittest.mock import patch
 
 from gpcatalog.model.server import identify
+from gpcatalog.probes import collect
 from gpcatalog.probes.connection import ProbeFailed, Session, Timeouts
 from tests.recorded import Recording
+
+
+def collected(session: Any, target: Path) -> Path:
+    """The snapshot of a session that records or replays: what an audit reads as long as there is time is read to its end, so that the
+    questions are the same on a slower machine.
+    """
+    with patch.object(collect, "RECONCILE_SHARE", 1e6):
+        return collect.collect(session, target)
+
 
 _TYPES: dict[str, tuple[type, Any, Any]] = {
     "time": (datetime, datetime.isoformat, datetime.fromisoformat),

@@ -1,4 +1,4 @@
-"""What a role needs: every grant that the doctor names opens its section, and the README's table is what was found here."""
+"""What a role needs: every grant that the doctor names opens its section, and the table of docs/operations.md is what was found here."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gpcatalog.store.snapshot import Snapshot
 from tests.conftest import fresh_database
 from tests.probes import zoo
 
-README = Path(__file__).parent.parent.parent / "README.md"
+PAGE = Path(__file__).parent.parent.parent / "docs/operations.md"
 SERVERS = {
     "gp6_dsn": "Greenplum 6",
     "gp7_dsn": "Greenplum 7",
@@ -65,7 +65,7 @@ def _statuses(section: str, coverage: dict[str, str]) -> set[str]:
 
 
 def _needs(section: str, before: Doctor) -> str:
-    """A cell of the README's table."""
+    """A cell of the documented table."""
     found = next(s for s in before.sections if s.name == section)
     if found.open:
         return "CONNECT"
@@ -102,9 +102,9 @@ def test_grants_open_what_they_say(place: tuple[str, str, str], tmp_path: Path) 
 
 
 def _table(server: str, before: Doctor) -> None:
-    """The README's column for this server; GPCATALOG_TEST_UPDATE=1 writes it anew."""
-    text = README.read_text()
-    found = re.search(r"(## What a role needs\n.*?\n)(\| section \|.*?\n)\n", text, re.S)
+    """The documented column for this server; GPCATALOG_TEST_UPDATE=1 writes it again."""
+    text = PAGE.read_text()
+    found = re.search(r"(## Required privileges\n.*?\n)(\| section \|.*?\n)\n", text, re.S)
     assert found is not None
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in found[2].splitlines()]
     column = rows[0].index(server)
@@ -118,6 +118,6 @@ def _table(server: str, before: Doctor) -> None:
         for row in rows[2:]:
             row[column] = seen.get(row[0], "–")
         made = "".join("| " + " | ".join(row) + " |\n" for row in rows)
-        README.write_text(text.replace(found[2], made))
+        PAGE.write_text(text.replace(found[2], made))
         return
     assert {name: cell for name, cell in told.items() if cell != "–"} == seen

@@ -17,7 +17,7 @@ from gpcatalog.probes.connection import connect
 from gpcatalog.store.snapshot import Snapshot
 from tests.conftest import fresh_database
 from tests.probes import zoo
-from tests.probes.replay import Answers, RecordingSession, ReplaySession
+from tests.probes.replay import Answers, RecordingSession, ReplaySession, collected
 from tests.recorded import Recording, read, recorded
 
 SERVERS = ["gp6_dsn", "gp7_dsn", "pg_dsn", "pgnew_dsn"]
@@ -27,6 +27,27 @@ SERVERS = ["gp6_dsn", "gp7_dsn", "pg_dsn", "pgnew_dsn"]
 def database(request: pytest.FixtureRequest) -> str:
     """Conninfo of an empty database on each server."""
     return fresh_database(request.getfixturevalue(request.param), "truth")
+
+
+def fill(conn: psycopg.Connection) -> None:
+    """Tables of every kind; rows in shared catalogs that their statistics know nothing of."""
+    zoo.make(conn)
+    if not conn.execute(
+        "SELECT 1 FROM pg_catalog.pg_roles WHERE rolname = 'truth_owner'"
+    ).fetchone():
+        conn.execute("CREATE ROLE truth_owner")
+    for n in range(20):
+        conn.execute(f"CREATE TABLE owned_{n} (a int)")
+        conn.execute(f"ALTER TABLE owned_{n} OWNER TO truth_owner")
+    if "Greenplum Database 7" in conn.execute("SELECT version()").fetchone()[0]:
+        # they keep the system columns of the access method that they were created with
+        for method, other in (("heap", "ao_column"), ("ao_row", "heap"), ("ao_column", "ao_row")):
+            conn.execute(f"CREATE TABLE was_{method} (a int, b text) USING {method}")
+            conn.execute(f"ALTER TABLE was_{method} SET ACCESS METHOD {other}")
+        conn.execute(
+            "CREATE TABLE turned (a int, b int) USING heap PARTITION BY RANGE (b) (START (0) END (4) EVERY (1))"
+        )
+        conn.execute("ALTER TABLE turned SET ACCESS METHOD ao_row")
 
 
 def snapshot_of(dsn: str, folder: Path) -> Snapshot:
@@ -50,7 +71,7 @@ def counted(conn: psycopg.Connection, relation: str, segments: bool) -> dict[int
 
 def test_rows_equal_count(database: str, tmp_path: Path) -> None:
     with psycopg.connect(database, autocommit=True) as conn:
-        zoo.make(conn)
+        fill(conn)
         with snapshot_of(database, tmp_path) as snapshot:
             segments = snapshot.header["generation"].startswith("gp")
             compared = 0
@@ -69,7 +90,7 @@ def test_rows_equal_count(database: str, tmp_path: Path) -> None:
 def test_attribution_is_exact(database: str, tmp_path: Path) -> None:
     """What the tables own and what they do not own add up to pg_class and pg_attribute."""
     with psycopg.connect(database, autocommit=True) as conn:
-        zoo.make(conn)
+        fill(conn)
         with snapshot_of(database, tmp_path) as snapshot:
             owned = snapshot.one(
                 "SELECT sum(class_rows) AS c, sum(attribute_rows) AS a FROM root_total"
@@ -89,7 +110,7 @@ def test_attribution_is_exact(database: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("vacuumed", [False, True])
 def test_empty_leaves_are_told(database: str, tmp_path: Path, vacuumed: bool) -> None:
     with psycopg.connect(database, autocommit=True) as conn:
-        zoo.make(conn)
+        fill(conn)
         if vacuumed:
             conn.execute("VACUUM")
         names = [r[0] for r in conn.execute("SELECT c.oid::regclass::text FROM pg_catalog.pg_class c WHERE relname ~ '^sales_'"
@@ -162,11 +183,11 @@ def test_recorded_answers_give_the_same_snapshot(database: str, tmp_path: Path) 
     """The live audit and the one that is replayed from its answers; this is what is recorded."""
     answers = Answers()
     with psycopg.connect(database, autocommit=True) as conn:
-        zoo.make(conn)
+        fill(conn)
         with connect(database) as session:
             name = session.server.generation
-            live = collect(RecordingSession(session, answers), tmp_path / "live.gpcatalog")
-        replayed = collect(ReplaySession(answers), tmp_path / "replayed.gpcatalog")
+            live = collected(RecordingSession(session, answers), tmp_path / "live.gpcatalog")
+        replayed = collected(ReplaySession(answers), tmp_path / "replayed.gpcatalog")
         with Snapshot(live) as first, Snapshot(replayed) as second:
             assert contents(first) == contents(second)
             counts = oracle(conn, first)
@@ -181,7 +202,7 @@ def test_recorded_answers_give_the_same_snapshot(database: str, tmp_path: Path) 
 def test_recorded_answers_hold_what_was_counted(path: Path, tmp_path: Path) -> None:
     """Needs no server: from the answers of the last recording to a snapshot, and its figures."""
     (_, counts), *entries = read(path)
-    taken = collect(ReplaySession(Answers().load(entries)), tmp_path / "replayed.gpcatalog")
+    taken = collected(ReplaySession(Answers().load(entries)), tmp_path / "replayed.gpcatalog")
     with Snapshot(taken) as snapshot:
         assert not snapshot.rows("SELECT * FROM coverage WHERE status <> 'read'")
         compare(snapshot, counts)

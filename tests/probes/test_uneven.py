@@ -125,10 +125,10 @@ def test_what_a_merge_loses() -> None:
     assert its.of(3) == {DEFAULT: "1"}
     assert losses.lost(its, merge(1, 99)) == ()
     assert losses.lost(its, merge(1, 2)) == (
-        "default of column v on 1 of 2 partitions: the table's applies",
+        "default of column v on 1 of 2 partitions: the value of the table applies",
     )
     assert losses.lost(its, merge(1, 3)) == (
-        "SELECT of public on 1 of 2 partitions: not granted on the new one",
+        "SELECT of public on 1 of 2 partitions: not granted on the new partition",
     )
 
 

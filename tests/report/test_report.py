@@ -18,6 +18,8 @@ from typer.testing import CliRunner
 from gpcatalog.commands.plan import plan as plan_command
 from gpcatalog.commands.report import metrics as metrics_command
 from gpcatalog.commands.report import report as report_command
+from gpcatalog.emit import html as html_module
+from gpcatalog.emit.html_parts import prose
 from gpcatalog.emit.spark import spark
 from gpcatalog.emit.svg import Bar, bars, cut, nice
 from gpcatalog.errors import CatalogError
@@ -26,6 +28,7 @@ from gpcatalog.planner import plan_file
 from gpcatalog.store.snapshot import Snapshot
 from tests.growth import made
 
+FIXTURE = Path(__file__).parents[2] / "fixtures/greenplum6.gpcatalog"
 app = typer.Typer()
 app.command("report")(report_command)
 app.command("metrics")(metrics_command)
@@ -57,7 +60,8 @@ class Page(HTMLParser):
         self.tags.append(tag)
         self.within = tag
         for name, value in attrs:
-            if name in ("src", "href", "xlink:href", "srcset", "action"):
+            inside = name == "href" and (value or "").startswith("#")
+            if name in ("src", "href", "xlink:href", "srcset", "action") and not inside:
                 self.outside.append(value or "")
             if name.startswith("on"):
                 self.handlers.append(name)
@@ -116,7 +120,7 @@ def test_elements_are_closed(tmp_path: Path) -> None:
     """Every element that must be closed is, in order; HTML itself lets cells and rows go unclosed."""
     made.series(tmp_path, 8)
     text = page_of("--folder", str(tmp_path))
-    left_open = {"td", "th", "tr", "tbody", "thead", "tfoot", "p"}
+    left_open = {"td", "th", "tr", "tbody", "thead", "tfoot", "p", "li", "dt", "dd"}
     stack: list[str] = []
 
     class Nesting(HTMLParser):
@@ -137,9 +141,9 @@ def test_page_of_a_series(tmp_path: Path) -> None:
     text = page_of("--folder", str(tmp_path))
     words = "".join(Page(text).words)
     for wanted in (
-        "leaves added 70, dropped 5",
-        "Diverging segments",
-        "Where do the partitions go?",
+        "70 leaves added, 5 dropped",
+        "Segments of different size",
+        "Forecast of partitions",
         "Theil–Sen",
         "published: 100 ms",
     ):
@@ -150,17 +154,98 @@ def test_page_of_a_series(tmp_path: Path) -> None:
     assert "@media print" in text
 
 
-def test_large_page_stays_small(tmp_path: Path) -> None:
+def test_large_page_contains_all_tables(tmp_path: Path) -> None:
+    """10,000 tables are all in the page; what is beyond its size is summed up in the last row."""
+    tables = [
+        made.Table(f"t{n:05}", 100_000 + 10 * n, range(1), schema="sales") for n in range(10_000)
+    ]
+    path = made.write(tmp_path / "l.gpcatalog", made.Made(tables=tables, segments=60))
+    text = page_of("--snapshot", str(path))
+    assert len(text.encode()) < 1_500_000
+    assert len(set(re.findall(r"<th scope=row>(sales\.t\d{5})<td", text))) == 10_000
+    assert "10,000 tables in descending order of catalog rows." in text
+    assert "more tables together" not in text
+
+
+def test_size_of_the_page_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gpcatalog.emit.html_tables.TABLES_BYTES", 50_000)
     tables = [
         made.Table("t" * 50 + f"{n:05}", 100_000 + 10 * n, range(2), schema="s" * 60)
-        for n in range(3000)
+        for n in range(1000)
     ]
-    text = page_of(
-        "--snapshot",
-        str(made.write(tmp_path / "l.gpcatalog", made.Made(tables=tables, segments=60))),
-    )
-    assert len(text.encode()) < 500_000
-    assert "smaller tables together" in text
+    path = made.write(tmp_path / "l.gpcatalog", made.Made(tables=tables, segments=60))
+    text = page_of("--snapshot", str(path))
+    assert len(text.encode()) < 150_000
+    assert "more tables together" in text
+    assert "with fewer catalog rows are left out" in text
+
+
+def test_backticks_become_code_elements() -> None:
+    text = page_of("--snapshot", str(FIXTURE))
+    body = text[text.index("<body>") : text.index("<script>")]
+    assert "`" not in body
+    assert "<code>gpcatalog plan</code>" in body
+    assert prose("`a<b` and a ` alone") == "<code>a&lt;b</code> and a ` alone"
+
+
+def test_every_table_has_heads_and_a_label(tmp_path: Path) -> None:
+    made.series(tmp_path, 8)
+    for text in (page_of("--folder", str(tmp_path)), page_of("--snapshot", str(FIXTURE))):
+        for opening, rows in re.findall(r"<table([^>]*)>(.*?)</table>", text, re.DOTALL):
+            assert 'aria-label="' in opening
+            heads, body = rows.split("<tbody>")
+            assert heads.count("<th ") == heads.count("<th scope=col") > 1
+            assert body.count("<tr") == body.count("<th scope=row>") > 0
+            assert "<th scope=col><" not in heads  # no head without words
+        assert len(re.findall("<svg", text)) == len(re.findall("<summary>Numbers of", text))
+        assert "title=" not in text.replace("<title>", "")
+        anchors = re.findall(r'<a href="#([^"]+)"', text)
+        assert len(anchors) > 6
+        assert all(text.count(f'<section id="{anchor}"') == 1 for anchor in anchors)
+        assert '<a class=skip href="#main">' in text
+
+
+def luminance(color: str) -> float:
+    """Relative luminance of a color like #fff or #16191d, as WCAG defines it."""
+    digits = color.removeprefix("#")
+    if len(digits) == 3:
+        digits = "".join(2 * d for d in digits)
+    parts = [int(digits[n : n + 2], 16) / 255 for n in (0, 2, 4)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one: str, other: str) -> float:
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("mode", ["light", "dark"])
+def test_contrast_of_colors(mode: str) -> None:
+    """Text and series have a contrast of 4.5:1 on both backgrounds, borders of controls 3:1."""
+    assert round(contrast("#000", "#fff"), 2) == 21
+    style = Path(html_module.__file__).with_name("page.css").read_text()
+    light, dark = re.findall(r":root{(--paper:[^}]*)}", style)
+    colors = dict(re.findall(r"--([a-z]+):(#[0-9a-f]{3,6})", light if mode == "light" else dark))
+    assert set("abcdef") | {"ink", "dim", "bad", "warn", "ok", "edge", "line"} <= set(colors)
+    for background in ("paper", "soft"):
+        for name in (*"abcdef", "ink", "dim", "bad", "warn", "ok"):
+            found = contrast(colors[name], colors[background])
+            assert found >= 4.5, (mode, name, background, round(found, 2))
+        assert contrast(colors["edge"], colors[background]) >= 3
+
+
+def test_postgresql_page_has_no_figures_of_greenplum(tmp_path: Path) -> None:
+    tables = [made.Table(f"t{n}", 20_000 + 100 * n, range(9), storage="heap") for n in range(3)]
+    path = made.write(tmp_path / "p.gpcatalog", made.Made(tables=tables, generation="pg15"))
+    # the basis of the plan is the planner's own text
+    text = re.sub(r"<summary>Basis.*?</details>", "", page_of("--snapshot", str(path)))
+    words = "".join(Page(text[text.index("<body>") :]).words)
+    for wrong in (
+        *("ao_column", "ao_row", "segment", "coordinator", "all instances", "Data Sapience"),
+        *("Files by storage", "Catalog size by instance", "content ID", "column-oriented"),
+    ):
+        assert wrong not in words, wrong
 
 
 def test_page_tells_what_a_plan_would_change(tmp_path: Path) -> None:
@@ -174,10 +259,10 @@ def test_page_tells_what_a_plan_would_change(tmp_path: Path) -> None:
     text = page_of("--snapshot", str(path))
     words = "".join(Page(text).words)
     for wanted in (
-        "What does rewriting buy?",
-        "Which tables lose most leaves?",
-        "Before and after, table by table",
-        "inside the hot window",
+        "Leaves, catalog rows and files by bytes rewritten",
+        "Tables that lose most leaves",
+        "Tables before and after the plan",
+        "recent (hot_days)",
     ):
         assert wanted in words
     assert "<script>alert" not in text
@@ -188,7 +273,7 @@ def test_page_tells_what_a_plan_would_change(tmp_path: Path) -> None:
     # a policy is heeded, and a wrong one is told
     rules = tmp_path / "p.toml"
     rules.write_text("[default]\nskip = true\n")
-    assert "nothing to do" in "".join(
+    assert "Nothing to do: the plan changes no table." in "".join(
         Page(page_of("--snapshot", str(path), "--policy", str(rules))).words
     )
     rules.write_text("[default]\nskipp = true\n")

@@ -120,7 +120,9 @@ def test_a_file_with_more_rows_than_any_server_is_refused(
     monkeypatch.setattr(snapshot, "MOST_ROWS", 3)
     Snapshot(path).close()
     monkeypatch.setattr(snapshot, "MOST_ROWS", 2)
-    with pytest.raises(CatalogError, match="setting has 3 rows, more than any server has"):
+    with pytest.raises(
+        CatalogError, match="setting has 3 rows, which is more than a server can have"
+    ):
         Snapshot(path)
 
 
@@ -237,11 +239,11 @@ def test_stored_snapshots_are_found_by_name(home: Path) -> None:
     assert series.find("no/such") == Path("no/such")
     with pytest.raises(CatalogError) as told:
         series.find("20261121T100000Z")
-    assert told.value.message == "2 stored snapshots are named 20261121T100000Z"
-    assert told.value.hint == "give the whole path; `gpcatalog snapshot list` shows it"
+    assert told.value.message == "2 stored snapshots have the name 20261121T100000Z"
+    assert told.value.hint == "give the full path; `gpcatalog snapshot list` shows it"
     with pytest.raises(CatalogError) as told:
         series.find("20261121T100000")
-    assert told.value.message == "no snapshot file at 20261121T100000"
+    assert told.value.message == "there is no snapshot file 20261121T100000"
 
 
 def _stored(days: float, path: Path) -> StoredSnapshot:
@@ -263,7 +265,7 @@ def test_pruning_at_the_edges(tmp_path: Path) -> None:
     assert lonely.fate is Fate.KEEP  # the newest stays whole
     with pytest.raises(CatalogError) as told:
         Policy(-1, 3)
-    assert told.value.message == "cannot keep all for -1 days and leaves for 3"
+    assert told.value.message == "--keep-all -1 and --keep-leaves 3 are inconsistent"
 
 
 def test_totals_only_once(tmp_path: Path) -> None:
@@ -304,7 +306,7 @@ def test_export(tmp_path: Path) -> None:
             export(opened, tmp_path / "deep/out")
         assert told.value.message == f"{tmp_path}/deep/out exists already"
         (tmp_path / "file").write_text("")
-        with pytest.raises(CatalogError, match="cannot make"):
+        with pytest.raises(CatalogError, match="cannot create"):
             export(opened, tmp_path / "file/out")
         opened.close()
         with pytest.raises(CatalogError, match="already closed"):
@@ -336,9 +338,9 @@ def test_what_cannot_be_written_is_told(error: Exception, text: str, space: bool
     told = snapshot._disk_error(Path("/a/b"), error)
     assert told.message == f"cannot write /a/b: {text}"
     assert told.hint == (
-        "free some space, or save elsewhere with --save; what was there before is untouched"
+        "free disk space, or use --save with another location; an existing file was not changed"
         if space
-        else "check the folder and its permissions; what was there before is untouched"
+        else "check the folder and its permissions; an existing file was not changed"
     )
 
 
@@ -348,7 +350,7 @@ def test_a_newer_duckdb_is_named(tmp_path: Path) -> None:
     with Snapshot(make(tmp_path / "s.gpcatalog")) as opened:
         told = opened._damaged(duckdb.IOException(said.format(67)))
         assert "was written by a newer DuckDB than" in told.message
-        assert told.hint == "upgrade it: pip install --upgrade duckdb"
+        assert told.hint == "upgrade DuckDB: pip install --upgrade duckdb"
         assert "not a readable snapshot" in opened._damaged(said.format(63)).message
 
 
@@ -371,12 +373,12 @@ def test_what_does_not_fit_together_is_the_files_fault(
     path.write_bytes(make(tmp_path / "other.gpcatalog").read_bytes())
     for error in (TypeError, ZeroDivisionError, KeyError, ValueError):
         with (
-            pytest.raises(CatalogError, match=f"holds what does not fit together: {error.__name__}: "),
+            pytest.raises(CatalogError, match=f"is inconsistent: {error.__name__}: "),
             Snapshot(path),
         ):  # fmt: skip
             raise error("x  " * 100)
         with (
-            pytest.raises(CatalogError, match="does not fit together"),
+            pytest.raises(CatalogError, match="inconsistent"),
             snapshot.believed(path),
         ):
             raise error

@@ -183,7 +183,7 @@ def test_a_full_disk_is_told(tmp_path: Path) -> None:
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert said.returncode == 0, said.stderr[-2000:]
     assert "cannot write" in said.stdout
-    assert "untouched" in said.stdout
+    assert "was not changed" in said.stdout
     assert target.read_bytes() == before
     assert [p.name for p in tmp_path.iterdir()] == ["s.gpcatalog"]
 

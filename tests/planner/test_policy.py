@@ -1,0 +1,114 @@
+"""Sizes and periods of policies, and which tables a plan names as changed."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import msgspec
+import pytest
+
+from gpcatalog.planner import policy
+from gpcatalog.planner.plan import TablePlan, changed
+from tests.planner.test_plan import make, zoo
+
+POWERS = {"": 0, "b": 0, "kb": 1, "kib": 1, "mb": 2, "mib": 2, "gb": 3, "gib": 3, "tb": 4, "tib": 4}
+# a year of the Gregorian calendar has 146,097 / 400 days
+YEAR = 146_097 / 400
+DAYS = {"h": 1 / 24, "hours": 1 / 24, "d": 1, "day": 1, "days": 1, "w": 7, "weeks": 7, "month": YEAR / 12,
+        "months": YEAR / 12, "quarter": YEAR / 4, "quarters": YEAR / 4, "y": YEAR, "years": YEAR}  # fmt: skip
+SECONDS = {
+    "": 1,
+    "s": 1,
+    "sec": 1,
+    "m": 60,
+    "min": 60,
+    "h": 3600,
+    "hour": 3600,
+    "hours": 3600,
+    "d": 86400,
+}
+
+
+@pytest.mark.parametrize("unit", POWERS)
+def test_sizes(unit: str) -> None:
+    assert policy.size(f"3 {unit}") == 3 * 1024 ** POWERS[unit]
+    assert policy.size(f"1.5{unit.upper()}") == int(1.5 * 1024 ** POWERS[unit])
+
+
+@pytest.mark.parametrize("unit", DAYS)
+def test_days(unit: str) -> None:
+    assert policy.days(f"2 {unit}") == pytest.approx(2 * DAYS[unit])
+
+
+@pytest.mark.parametrize("unit", SECONDS)
+def test_seconds(unit: str) -> None:
+    assert policy.seconds(f"2.5{unit}") == 2.5 * SECONDS[unit]
+
+
+def test_intervals_of_the_server() -> None:
+    assert policy.interval_days("1 year 2 mons 3 days 04:05:06") == pytest.approx(
+        YEAR + 2 * YEAR / 12 + timedelta(days=3, hours=4, minutes=5, seconds=6) / timedelta(days=1)
+    )
+    assert policy.interval_days("2 weeks 6 hours") == 14.25
+
+
+@pytest.mark.parametrize("text", ["", "x", "4 pb", "-1", "1 2", "5e3", "4 MB x"])
+def test_what_is_no_size(text: str) -> None:
+    with pytest.raises(ValueError, match="is not a size"):
+        policy.size(text)
+
+
+@pytest.mark.parametrize("text", ["x", "4 fortnights", "-1", "1 2"])
+def test_what_is_no_period(text: str) -> None:
+    with pytest.raises(ValueError, match="is not a period"):
+        policy.days(text)
+    with pytest.raises(ValueError, match="is not a period"):
+        policy.seconds(text)
+
+
+@pytest.mark.parametrize("text", ["", "0 days", "3 fortnights", "1 day x", "00:00:00"])
+def test_what_is_no_interval(text: str) -> None:
+    with pytest.raises(ValueError, match="is not an interval"):
+        policy.interval_days(text)
+
+
+def test_ends_of_what_is_allowed() -> None:
+    assert policy.size(0) == 0
+    assert policy.size(2**61) == 2**61
+    for most in (2**62, -1, f"{2**22} TB"):
+        with pytest.raises(ValueError, match="larger than any cluster"):
+            policy.size(most)
+    assert policy.days(0) == 0
+    assert policy.days(9_999_999) == 9_999_999
+    for most in (10_000_000, -1, "30000y"):
+        with pytest.raises(ValueError, match="not a valid period"):
+            policy.days(most)
+
+
+NOTHING = {"merges": 0, "converted": 0, "dropped": 0}
+
+
+@pytest.mark.parametrize("what", [*NOTHING, "leaves_after", None])
+def test_a_table_is_changed_by_any_step(what: str | None) -> None:
+    table: TablePlan = make(zoo()).full().tables[0]
+    still = msgspec.structs.replace(table, **NOTHING, leaves_after=table.leaves)
+    one = still if what is None else msgspec.structs.replace(still, **{what: 1})
+    assert changed([one]) == ([] if what is None else [one])
+
+
+def test_the_table_that_saves_most_is_first() -> None:
+    table: TablePlan = make(zoo()).full().tables[0]
+
+    def made(name: str, saved: int, files: int, schema: str = "s") -> TablePlan:
+        return msgspec.structs.replace(
+            table, schema=schema, table=name, merges=1, leaves=100, leaves_after=100 - saved, files=100, files_after=100 - files
+        )  # fmt: skip
+
+    order = [
+        made("a", 9, 0),
+        made("z", 5, 7),
+        made("b", 5, 3, "r"),
+        made("a", 5, 3),
+        made("c", 5, 3),
+    ]
+    assert changed(reversed(order)) == order

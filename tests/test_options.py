@@ -1,0 +1,89 @@
+"""Options that many commands share, and what is said about wrong ones."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from psycopg.conninfo import conninfo_to_dict
+
+from gpcatalog.commands.common import merged
+from gpcatalog.errors import CatalogError
+from tests.test_cli import FIXTURE, run
+
+WRONG = {
+    ("audti",): "unknown command: audti",
+    ("audit", "--foo"): "unknown option: --foo",
+    ("audit", "--format", "xml"): "--format must be one of 'text', 'json'",
+    ("audit", "--statement-timeout", "x"): "--statement-timeout must be a number",
+    ("estimate", "--leaves", "x"): "--leaves must be an integer",
+    ("plan", "--policy"): "--policy needs a value",
+    ("migrate",): "PLAN is required",
+    ("growth", "a", "b"): "too many arguments: b",
+    ("growth", "--days", "-1"): "--days must be 0.01 or more",
+    ("audit", "--demo=yes"): "--demo takes no value",
+    ("audit", "--port", "abc"): "not a connection string: the port is not a number",
+    ("audit", "x", "-d", "y"): "give CONNINFO or --dbname, not both",
+}
+
+
+@pytest.mark.parametrize("words", WRONG, ids=" ".join)
+def test_what_is_typed_wrong_is_one_message(words: tuple[str, ...]) -> None:
+    said = run(*words)
+    assert said.returncode == 2
+    assert said.stdout == ""
+    first, *hints = said.stderr.splitlines()
+    assert first == f"gpcatalog: {WRONG[words]}"
+    assert all(line.startswith("  hint: ") for line in hints)
+    assert len(hints) <= 1
+
+
+def test_options_of_psql_replace_parameters() -> None:
+    none = {"host": "", "port": "", "username": "", "dbname": ""}
+    assert merged("sales", **none) == "sales"
+    for given, said in (
+        ({"conninfo": "host=a port=1 dbname=b", "host": "c"}, {"host": "c", "port": "1", "dbname": "b"}),
+        ({"conninfo": "", "dbname": "sales", "port": "7"}, {"port": "7", "dbname": "sales"}),
+        ({"conninfo": "", "dbname": "postgresql://u:p@h/d", "username": "me"}, {"user": "me", "password": "p", "host": "h", "dbname": "d"}),
+        ({"conninfo": "", "host": "it's \\ here"}, {"host": "it's \\ here"}),
+    ):  # fmt: skip
+        text = merged(**(none | given))
+        assert conninfo_to_dict(text) == said
+    with pytest.raises(CatalogError, match="not both"):
+        merged("a", **(none | {"dbname": "b"}))
+
+
+def test_a_server_by_options_of_psql(pg_dsn: str) -> None:
+    place = conninfo_to_dict(pg_dsn)
+    words = ["-h", place["host"], "-p", place["port"], "-U", place["user"], "-d", place["dbname"]]
+    said = run("audit", *words, "--no-store", "--format", "json")
+    assert said.returncode == 0, said.stderr
+    assert json.loads(said.stdout)["server"]["database"] == place["dbname"]
+
+
+def test_output_to_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "audit.txt"
+    words = ("audit", "--snapshot", str(FIXTURE))
+    said = run(*words, "--fail-on", "notice", "-o", str(file))
+    assert (said.returncode, said.stdout) == (1, "")  # findings: the report is complete
+    assert file.read_text() == run(*words).stdout
+    wrong = run("audit", "--snapshot", str(tmp_path / "none"), "-o", str(file))
+    assert wrong.returncode == 2
+    assert file.read_text() == run(*words).stdout  # untouched
+    nowhere = run(*words, "-o", str(tmp_path / "none" / "x"))
+    assert nowhere.returncode == 2
+    assert "cannot write" in nowhere.stderr
+
+
+def test_names_of_this_machine_share_a_series(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from gpcatalog.store import series
+
+    monkeypatch.setenv("GPCATALOG_HOME", str(tmp_path))
+    assert len({series.folder(host, 5432, "d") for host in ("localhost", "127.0.0.1", "::1")}) == 1
+    assert series.folder("mdw", 5432, "d") != series.folder("localhost", 5432, "d")
+    older = tmp_path / "127.0.0.1-5432" / "d"
+    older.mkdir(parents=True)
+    assert series.folder("localhost", 5432, "d") == older
