@@ -33,10 +33,16 @@ fix:
 ci:
     .ci/run
 
-# Rewrite all expected outputs and the tables of the README; review the difference
+# Rewrite all expected outputs and the generated tables of the documentation; review the difference
 golden:
     -GPCATALOG_TEST_UPDATE=1 {{python}} -m pytest -q -n 2 -m "not greenplum" tests/planner tests/audit tests/capacity/test_figures.py tests/store/test_format.py tests/effects/test_scripts.py tests/dialect/test_dialect.py tests/test_value_classes.py tests/test_cli.py tests/test_readme.py tests/probes/test_privileges.py
     {{python}} -m gpcatalog audit --snapshot fixtures/greenplum6.gpcatalog > fixtures/greenplum6.txt
+
+# Take the README's picture again: the first part of the HTML report of the example cluster (needs chromium)
+picture:
+    {{python}} -m gpcatalog report --snapshot fixtures/greenplum6.gpcatalog --html .report.html
+    chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --window-size=1000,800 --screenshot=docs/report.png .report.html
+    rm .report.html
 
 # Ask the servers that are installed again for what machines without them compare with (fixtures/recorded)
 record:
