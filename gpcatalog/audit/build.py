@@ -27,6 +27,7 @@ from gpcatalog.audit.report import (
     SnapshotInfo,
     TempSchema,
 )
+from gpcatalog.audit.session_memory import session_memory
 from gpcatalog.audit.verdicts import verdicts
 from gpcatalog.capacity import limits
 from gpcatalog.model.generations import is_greenplum
@@ -501,6 +502,7 @@ def build(snapshot: Snapshot, older: Snapshot | None = None) -> Report:
         session_starts=_session_starts(snapshot),
         ages=_ages(snapshot),
         query_locks=query_locks(snapshot),
+        session_memory=session_memory(snapshot),
         files=build_files(snapshot),
     )
     return verdicts(report)

@@ -54,19 +54,26 @@ def widest(snapshot: Snapshot, number: int | None) -> list[dict[str, Any]]:
          ORDER BY leaves DESC, 1, 2 {"" if number is None else f"LIMIT {number}"}""")
 
 
-def held(server: str, row: dict[str, Any]) -> dict[Statement, int]:
-    """Locks of each statement over a whole table of `widest`, on the coordinator or server."""
+def shape_of(server: str, row: dict[str, Any]) -> Shape:
+    """The shape of the leaves of a table of `widest`; what has no storage of its own counts as
+    heap.
+    """
     storage = str(row["storage"])
     stored = (Storage.HEAP, Storage.AO_ROW, Storage.AO_COLUMN)
     if storage not in stored or not generations.is_greenplum(server):
         storage = Storage.HEAP
-    shape = Shape(
+    return Shape(
         Storage(storage),
         int(row["columns"]),
         toastable=bool(row["toast"]),
         indexes=tuple(Index() for _ in range(int(row["indexes"]))),
         place=Place.PLAIN,
     )
+
+
+def held(server: str, row: dict[str, Any]) -> dict[Statement, int]:
+    """Locks of each statement over a whole table of `widest`, on the coordinator or server."""
+    shape = shape_of(server, row)
     found = locks(server, shape, int(row["leaves"]), int(row["intermediates"]))
     return {statement: coordinator for statement, (coordinator, _) in found.items()}
 

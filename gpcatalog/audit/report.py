@@ -8,6 +8,7 @@ import msgspec
 
 from gpcatalog.audit.files import Files
 from gpcatalog.audit.query_locks import QueryLocks
+from gpcatalog.audit.session_memory import SessionMemory
 from gpcatalog.model.finding import Finding
 from gpcatalog.model.timing import Timing
 
@@ -294,5 +295,6 @@ class Report(msgspec.Struct, kw_only=True, frozen=True):
     session_starts: tuple[SessionStart, ...] | None = None  # None when not read
     ages: tuple[Age, ...] | None = None  # by age, the oldest first; None when not read
     query_locks: QueryLocks | None = None  # None when the leaves were not read
+    session_memory: SessionMemory | None = None  # None when the leaves were not read
     files: Files | None = None  # None when neither directories nor lists were read
     schema: str = SCHEMA

@@ -70,6 +70,7 @@ def verdicts(report: Report) -> Report:
         *_bloat(report),
         *_lock_slots(report),
         *_session_start(report),
+        *_session_memory(report),
         *_ages(report),
         *(_files(report) if greenplum else ()),
     ]
@@ -198,6 +199,25 @@ def _session_start(report: Report) -> list[Verdict]:
             max((s.bytes for s in report.session_starts or ()), default=None),
             limits.BOOTSTRAP_ROWS_DISPLACED,
             note="without pg_internal.init, on the worst instance",
+        )
+    ]
+
+
+def _session_memory(report: Report) -> list[Verdict]:
+    """What a plan over all leaves of the widest table needs, where statement_mem limits it."""
+    memory = report.session_memory
+    if memory is None or memory.statement_mem is None or memory.widest is None:
+        return []
+    if report.settings.get("optimizer") == "on":
+        return []  # plans of GPORCA have one operator for all leaves
+    return [
+        verdict(
+            f"statement_mem for a query over {memory.widest.schema}.{memory.widest.name}",
+            memory.widest.statement_mem,
+            limits.STATEMENT_MEM,
+            bound=memory.statement_mem,
+            source="statement_mem of this server",
+            note="100 KB for each leaf; above the limit the statement fails",
         )
     ]
 

@@ -9,10 +9,10 @@ from dataclasses import replace
 
 import msgspec
 
-from gpcatalog.capacity import limits
+from gpcatalog.capacity import limits, memory
 from gpcatalog.capacity.cost import Cluster, tree_cost
 from gpcatalog.capacity.generation import Generation, generation
-from gpcatalog.capacity.limits import Limit
+from gpcatalog.capacity.limits import MIB, Limit
 from gpcatalog.capacity.model import FILLED, Place, Shape, known, locks, relation_files
 from gpcatalog.errors import CatalogError, Exit
 from gpcatalog.model.storage import Storage
@@ -39,6 +39,18 @@ class LocksHeld(msgspec.Struct, frozen=True):
     statement: str
     coordinator: int
     segment: int
+
+
+class SessionMemory(msgspec.Struct, frozen=True):
+    """Estimated bytes that a session keeps after a query over all leaves of one table, on the
+    coordinator or server and on each segment (None on PostgreSQL).
+
+    reads: "count" (rows only, as count(*) does) or "select" (all columns)
+    """
+
+    reads: str
+    coordinator: int
+    segment: int | None
 
 
 class Removal(msgspec.Struct, frozen=True):
@@ -92,6 +104,7 @@ class StorageCost(msgspec.Struct, kw_only=True, frozen=True):
     times_heap: float
     locks: list[LocksHeld]
     removal: list[Removal]
+    memory: list[SessionMemory] = []
 
 
 class Estimate(msgspec.Struct, kw_only=True, frozen=True):
@@ -203,6 +216,12 @@ def _storage_cost(
             for statement, (coordinator, segment) in held.items()
         ],
         removal=removal,
+        memory=[
+            SessionMemory(touch.value, keeps.coordinator, keeps.segment)
+            for touch in memory.Touch
+            if leaves
+            for keeps in [memory.kept(gen, leaf, leaves // tables, touch)]
+        ],
     )
 
 
@@ -222,6 +241,13 @@ def _notes(
         found.append(
             f"{level:,} partitions of one parent exceed {limit.value:,}, the {limit.note}"
             f" ({limit.source})"
+        )
+    needed = memory.plan_bytes(leaves)
+    if gen.greenplum and needed > limits.STATEMENT_MEM.value:
+        found.append(
+            f"a query over all leaves of one table needs statement_mem of {-(-needed // MIB):,} MB"
+            " with the Postgres planner (100 KB per leaf); the default is"
+            f" {limits.STATEMENT_MEM.value / MIB:,.0f} MB ({limits.STATEMENT_MEM.source})"
         )
     chosen = costs[0]
     ceiling = {"ao_column": limits.LEAVES_CEILING_AOCO, "ao_row": limits.LEAVES_CEILING_AO_ROW}.get(

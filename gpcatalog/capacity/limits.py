@@ -406,6 +406,27 @@ BOOTSTRAP_ROWS_SLOW = Limit(
     "measured: PostgreSQL 15, 18",
     "of pg_attribute that a session start reads: 30 to 290 ms, pages in memory",
 )
+SESSION_MEMORY = Limit(
+    "session-memory",
+    256 * MIB,
+    "bytes",
+    "own: half of what Greenplum's idle segment processes may keep",
+    "that a session keeps after a query over one whole table",
+)
+SESSION_MEMORY_HIGH = Limit(
+    "session-memory-high",
+    GIB,
+    "bytes",
+    "own: an eighth of the default of gp_vmem_protect_limit",
+    "that a session keeps after a query over one whole table",
+)
+STATEMENT_MEM = Limit(
+    "statement-mem",
+    128_000 * 1024,
+    "bytes",
+    GREENPLUM_SOURCE,
+    "default of statement_mem; a plan of the Postgres planner needs 100 KB for each leaf",
+)
 
 ALL: dict[str, Limit] = {x.id: x for x in list(globals().values()) if isinstance(x, Limit)}
 

@@ -11,7 +11,6 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from gpcatalog.audit.places import where
 from gpcatalog.audit.report import (
     CatalogRow,
     CatalogSummary,
@@ -21,7 +20,12 @@ from gpcatalog.audit.report import (
     Verdict,
 )
 from gpcatalog.emit.files_text import show_files
-from gpcatalog.emit.terminal import table, text
+from gpcatalog.emit.sessions_text import (
+    show_query_locks,
+    show_session_memory,
+    show_session_state,
+)
+from gpcatalog.emit.terminal import heading, table, text
 from gpcatalog.model.emptiness import basis_words
 from gpcatalog.model.finding import Finding, Severity
 from gpcatalog.model.quantity import count, duration, plural, size
@@ -59,11 +63,6 @@ class Detail(StrEnum):
     VERDICT = "verdict"
     SUMMARY = "summary"
     ALL = "all"
-
-
-def _heading(out: Console, words: str) -> None:
-    out.print()
-    out.print(Text(words, style="bold"))
 
 
 # --- verdict --------------------------------------------------------------------------------------
@@ -187,7 +186,7 @@ def _finding(finding: Finding, *, whole: bool) -> Table:
 
 def findings(found: tuple[Finding, ...], out: Console) -> None:
     """Every finding: what, why, what to do, how sure it is and its source."""
-    _heading(out, "Findings")
+    heading(out, "Findings")
     if not found:
         out.print(Text("none", style="green"))
     for finding in found:
@@ -298,7 +297,7 @@ def tables_line(report: Report) -> str:
 def _census(report: Report, out: Console) -> None:
     """How many tables and leaves there are, and which own most of the catalog."""
     census = report.census
-    _heading(out, "Tables and partitions")
+    heading(out, "Tables and partitions")
     if census is None:
         out.print(text("not read: see below", "yellow"))
         return
@@ -393,68 +392,10 @@ def verdicts(found: tuple[Verdict, ...], out: Console) -> None:
     )
 
 
-QUERY_LOCKS_SHOWN = 5
-
-
-def _query_locks(report: Report, out: Console) -> None:
-    """Tables whose queries need more locks than a session has slots of its own."""
-    locks = report.query_locks
-    if locks is None or locks.slots is None or not locks.tables:
-        return
-    rows = [
-        (f"{t.schema}.{t.name}", count(t.leaves), count(t.locks))
-        for t in locks.most[:QUERY_LOCKS_SHOWN]
-    ]
-    out.print()
-    out.print(table("", ("Locks of a query that reads all leaves", "leaves", "locks"), rows))
-    out.print(
-        text(
-            f"{plural(locks.tables, 'table')} need{'s' if locks.tables == 1 else ''} more than the"
-            f" {count(locks.slots)} fast-path slots of a session; the other locks go through the"
-            " shared lock table.",
-            "dim",
-        )
-    )
-
-
-def _session_state(report: Report, out: Console) -> None:
-    """What a session start reads, and the ages of the oldest database, catalog and relation."""
-    starts, ages = report.session_starts or (), report.ages or ()
-    if not starts and not ages:
-        return
-    _heading(out, "Session starts and age of transactions")
-    if starts:
-        worst = max(starts, key=lambda s: (s.bytes, -s.content))
-        out.print(
-            text(
-                f"a session start without pg_internal.init reads {size(worst.bytes)} of"
-                f" pg_attribute on {where(worst.content, report)}"
-                + (" (the most)" if report.server.segments else "")
-            )
-        )
-    for kind in ("database", "catalog", "relation"):
-        oldest = next((a for a in ages if a.kind == kind), None)
-        if oldest is not None:
-            out.print(
-                text(
-                    f"oldest {kind}: {oldest.name} on {where(oldest.content, report)},"
-                    f" {plural(oldest.xid_age, 'transaction')}"
-                )
-            )
-    multixacts = [a for a in ages if a.multixact_age is not None]
-    if multixacts:
-        oldest = max(multixacts, key=lambda a: a.multixact_age or 0)
-        out.print(
-            text(
-                f"oldest multixact: {oldest.name}, {plural(oldest.multixact_age or 0, 'multixact')}"
-            )
-        )
-
-
 def _holders(report: Report, out: Console) -> None:
     if not report.holders and not any(t.relations for t in report.temp_schemas):
         return
-    _heading(out, "What prevents VACUUM from removing dead rows")
+    heading(out, "What prevents VACUUM from removing dead rows")
     rows = [
         (
             f"{h.holder} {h.name}" + (f" (segment {h.content})" if h.content >= 0 else ""),
@@ -507,7 +448,7 @@ def _coverage(report: Report, out: Console) -> None:
     lost = [c for c in report.coverage if c.status != "read"]
     if not lost:
         return
-    _heading(out, "Not read")
+    heading(out, "Not read")
     for c in lost:
         out.print(Padding(text(f"{c.probe}: {c.status}: {c.reason}"), (0, 0, 0, 2), expand=False))
         if c.needs:
@@ -633,7 +574,7 @@ def _summary(report: Report, out: Console, kept: str) -> None:
     rest = report.findings[len(shown) :]
     out.print(*top, sep="\n")
     if shown:
-        _heading(out, f"Findings: {tally(report.findings)}")
+        heading(out, f"Findings: {tally(report.findings)}")
     for grid in shown:
         out.print(grid)
     if rest:
@@ -660,9 +601,10 @@ def show(report: Report, out: Console, detail: Detail = Detail.SUMMARY, *, kept:
     show_files(report.files, out)
     verdicts(report.verdicts, out)
     _forecasts(report, out)
-    _query_locks(report, out)
+    show_query_locks(report, out)
+    show_session_memory(report, out)
     _holders(report, out)
-    _session_state(report, out)
+    show_session_state(report, out)
     _coverage(report, out)
     out.print()
     relations = sum(report.relations_by_kind.values())

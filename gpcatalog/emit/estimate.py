@@ -6,6 +6,7 @@ from rich.console import Console
 from rich.table import Table
 
 from gpcatalog.capacity.estimate import Estimate, StorageCost
+from gpcatalog.capacity.memory import SOURCE as MEMORY_SOURCE
 from gpcatalog.emit.terminal import table, text
 from gpcatalog.model.generations import is_greenplum
 from gpcatalog.model.quantity import count, duration, plural, size
@@ -106,6 +107,9 @@ def show(estimate: Estimate, out: Console) -> None:
     ]
     out.print(_two(f"Relations locked by a statement on one table, {chosen.storage}", both, held))
     out.print()
+    if chosen.memory:
+        out.print(_memory(estimate, both))
+        out.print()
     _removal(estimate, chosen, greenplum, out)
     out.print()
     out.print(text(f"Catalog bytes: live rows without bloat; {estimate.bytes_source}.", "dim"))
@@ -119,6 +123,8 @@ def show(estimate: Estimate, out: Console) -> None:
             "dim",
         )
     )
+    if chosen.memory:
+        out.print(text(f"Memory of sessions: {MEMORY_SOURCE}.", "dim"))
     for note in estimate.notes:
         out.print(text(note, "yellow"))
 
@@ -182,6 +188,23 @@ def _by_catalog(chosen: StorageCost) -> list[tuple[str, str, str]]:
         )
         rows.append((plural(len(rest), "other catalog"), count(here), count(there)))
     return rows
+
+
+_READS = {"count": "count(*)", "select": "all columns"}
+
+
+def _memory(estimate: Estimate, both: tuple[str, str]) -> Table:
+    rows = [
+        (
+            f"{cost.storage}, {_READS[kept.reads]}",
+            size(kept.coordinator),
+            "" if kept.segment is None else size(kept.segment),
+        )
+        for cost in estimate.storages
+        for kept in cost.memory
+    ]
+    title = "Memory a session keeps after a query over all leaves of one table; estimates"
+    return _two(title, both, rows)
 
 
 def _host(cost: StorageCost) -> str:

@@ -83,6 +83,12 @@ def text(value: str, style: str = "") -> Text:
     return Text(printable(value), style=style)
 
 
+def heading(out: Console, words: str) -> None:
+    """Print an empty line and a heading."""
+    out.print()
+    out.print(Text(words, style="bold"))
+
+
 def table(
     title: str,
     heads: Sequence[str],

@@ -301,6 +301,17 @@ def waits(*sessions: tuple[int, int], generation: str = "gp6") -> Given:
     )
 
 
+def wide(number: int, columns: int = 2, generation: str = "gp6", **settings: str) -> Given:
+    """A table of so many column-oriented leaves (heap on PostgreSQL) beside settings of the server."""
+    storage = "heap" if generation.startswith("pg") else "ao_column"
+    spec = Spec(name="t", leaves=number, columns=columns, storage=storage, bytes=None,
+                step="integer", start=0)  # fmt: skip
+    rows = [{"name": name, "setting": value, "source": "x"} for name, value in settings.items()]
+    return Given({"setting": rows}, specs=(spec,), generation=generation)
+
+
+QUEUE = {"statement_mem": "20480", "gp_resource_manager": "queue", "optimizer": "off"}
+
 ON = {"autovacuum": "on", "autovacuum_freeze_max_age": 1000}
 MULTI_ON = {"autovacuum": "on", "autovacuum_multixact_freeze_max_age": 1000}
 
@@ -345,6 +356,29 @@ CASES: dict[str, list[tuple[Given, Severity | None]]] = {
         (started("pg15", c=2047), None),
         (started("pg15", c=2048), N),
         (started("pg15", c=20480), W),
+        (Given(), None),
+    ],
+    "statement-memory": [
+        (wide(202, **QUEUE), None),  # 204 × 100 KB of 20 MB
+        (wide(203, **QUEUE), W),
+        (wide(203, **{**QUEUE, "optimizer": "on"}), N),
+        (wide(203, **{**QUEUE, "gp_resource_manager": "none"}), W),
+        (wide(203, **{**QUEUE, "gp_resource_manager": "group"}), None),
+        (wide(203, **QUEUE, gp_resqueue_memory_policy="none"), None),
+        (wide(203, **QUEUE, gp_resqueue_memory_policy="auto"), W),
+        (wide(203, **{**QUEUE, "statement_mem": "\u00b2"}), None),
+        (wide(203, generation="pg15", **QUEUE), None),
+        (wide(2000), None),  # the setting was not read
+    ],
+    "session-memory": [
+        (wide(294, columns=100), None),  # 40.2 + 8.5 × 100 KB a leaf on each segment
+        (wide(295, columns=100), N),
+        (wide(1177, columns=100, gp_vmem_protect_limit="8192"), N),
+        (wide(1178, columns=100, gp_vmem_protect_limit="8192"), W),
+        (wide(1178, columns=100, gp_vmem_protect_limit="512"), W),
+        (wide(1178, columns=100, generation="gp7"), W),
+        (wide(2000, columns=100, generation="pg15"), None),  # 48 KB a leaf
+        (wide(6000, columns=100, generation="pg15"), N),
         (Given(), None),
     ],
     "lock-manager-waits": [

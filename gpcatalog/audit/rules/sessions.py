@@ -1,4 +1,4 @@
-"""Rules about the start of sessions and the age of transactions."""
+"""Rules about the start and the memory of sessions, and the age of transactions."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from gpcatalog.audit.places import where
 from gpcatalog.audit.report import Age, Report
 from gpcatalog.audit.rules.registry import Harm, rule
 from gpcatalog.capacity import limits, session_start, wraparound
+from gpcatalog.capacity.limits import MIB
+from gpcatalog.capacity.memory import OPERATOR_BYTES, OTHER_OPERATORS
 from gpcatalog.capacity.wraparound import AgeLimits
 from gpcatalog.model import generations
 from gpcatalog.model.finding import Confidence, Figure, Finding, Severity
@@ -175,3 +177,112 @@ def _detail(report: Report, worst: Age, old: dict[Age, int], word: str) -> str:
     if oldest is not None and worst.name == report.server.database and word == "transaction":
         parts.append(f"The oldest relation there is {oldest.name} ({count(oldest.xid_age)}).")
     return " ".join(parts)
+
+
+@rule("statement-memory", Harm.OUTAGE)
+def statement_memory(report: Report) -> Iterator[Finding]:
+    """Queries over whole tables fail because their plans do not fit into statement_mem.
+
+    What it finds: on Greenplum, tables with so many leaves that a plan over all of them needs more
+    than statement_mem: 100 KB for each leaf, 1,278 leaves at the default of 125 MB. A notice where
+    optimizer is on.
+    Why it matters: such a statement, EXPLAIN too, fails with "insufficient memory reserved for
+    statement". A join of two partitioned tables needs the sum of both.
+    How sure it is: equal to what Greenplum 6.25.3 and 7.0.0 accept, for plans of the Postgres
+    planner. Plans of GPORCA have one operator for all leaves, but statements that it cannot plan go
+    to the Postgres planner. A resource queue with a memory limit may give a statement more.
+    What to do: let queries name the partition key, merge leaves, or increase statement_mem for
+    these statements.
+    """
+    memory = report.session_memory
+    if memory is None or memory.statement_mem is None or not memory.beyond:
+        return
+    widest = memory.widest
+    if widest is None or widest.statement_mem is None:
+        return
+    orca = report.settings.get("optimizer") == "on"
+    most = (memory.statement_mem // OPERATOR_BYTES) - OTHER_OPERATORS
+    yield Finding(
+        rule="statement-memory",
+        severity=Severity.NOTICE if orca else Severity.WARNING,
+        confidence=Confidence.MEDIUM if orca else Confidence.HIGH,
+        title=(
+            f"queries over all leaves of {plural(memory.beyond, 'table')} need more than"
+            f" statement_mem ({size(memory.statement_mem)}) and fail"
+            + (" where GPORCA does not plan them" if orca else "")
+        ),
+        detail=(
+            f"The Postgres planner needs 100 KB for each leaf, so {count(most)} leaves fit."
+            f" {widest.schema}.{widest.name} has {plural(widest.leaves, 'leaf', 'leaves')} and needs"
+            f" {size(widest.statement_mem)}."
+        ),
+        remedy=(
+            "let queries name the partition key, merge leaves (`gpcatalog plan`), or SET"
+            f" statement_mem = '{-(-widest.statement_mem // MIB)}MB' for these statements"
+        ),
+        relations=(f"{widest.schema}.{widest.name}",),
+        relations_total=memory.beyond,
+        figures=(
+            Figure("tables", memory.beyond, "tables", "derived"),
+            Figure("needed", widest.statement_mem, "bytes", "derived"),
+            Figure("statement_mem", memory.statement_mem, "bytes", "limit"),
+        ),
+        source=limits.STATEMENT_MEM.source,
+    )
+
+
+@rule("session-memory", Harm.SLOW)
+def session_memory(report: Report) -> Iterator[Finding]:
+    """A session that queries a whole table keeps much memory until it ends.
+
+    What it finds: tables of which a session keeps more than 256 MB after a query over all leaves
+    and columns, on the coordinator or on each segment. From 1 GB on it is a warning.
+    Why it matters: sessions that stay open, as those of connection pools, add up. They reach
+    gp_vmem_protect_limit on Greenplum, where statements then fail, or the memory of the host.
+    How sure it is: an estimate from the numbers of leaves, columns and indexes; memory measured on
+    test servers (Greenplum 6 and 7, PostgreSQL 15, 18, 19) was within 1.5 times of it, from 100 to
+    5,000 leaves. What the statement sorts or hashes comes on top.
+    What to do: merge leaves, let queries name the partition key, end idle sessions earlier.
+    """
+    memory = report.session_memory
+    if memory is None:
+        return
+    large = [t for t in memory.most if t.most >= limits.SESSION_MEMORY.value]
+    if not large:
+        return
+    worst = large[0]
+    on_segment = worst.segment_bytes is not None and worst.segment_bytes >= worst.bytes
+    greenplum = worst.segment_bytes is not None
+    place = (" on each segment" if on_segment else " on the coordinator") if greenplum else ""
+    sessions = ""
+    if memory.vmem is not None:
+        n = memory.vmem // worst.most
+        sessions = (
+            f" {plural(n, 'such session')} fill{'s' if n == 1 else ''} gp_vmem_protect_limit"
+            f" ({size(memory.vmem)})."
+            if n
+            else f" gp_vmem_protect_limit is {size(memory.vmem)}."
+        )
+    yield Finding(
+        rule="session-memory",
+        severity=(
+            Severity.WARNING if worst.most >= limits.SESSION_MEMORY_HIGH.value else Severity.NOTICE
+        ),
+        confidence=Confidence.MEDIUM,
+        title=(
+            f"a session keeps about {size(worst.most)}{place} after a query over all of"
+            f" {worst.schema}.{worst.name}"
+        ),
+        detail=(
+            f"{plural(worst.leaves, 'leaf', 'leaves')}, {worst.most / worst.leaves / 1024:,.0f} KB"
+            f" each (estimate).{sessions}"
+        ),
+        remedy="merge leaves (`gpcatalog plan`), let queries name the partition key, end idle sessions",
+        relations=tuple(f"{t.schema}.{t.name}" for t in large[:10]),
+        relations_total=len(large),
+        figures=(
+            Figure("memory kept", worst.most, "bytes", "estimate"),
+            Figure("limit", limits.SESSION_MEMORY.value, "bytes", "limit"),
+        ),
+        source=limits.SESSION_MEMORY.source,
+    )

@@ -1,0 +1,151 @@
+"""Memory that a session keeps after a statement over a whole partitioned table, as the operating system counts it.
+
+    python -m tests.bench.memory SERVER CONNINFO [--leaves 100 500] [--columns 5 20 60] [--indexes 0 2] [--storage heap ao_column]
+
+SERVER is a generation ("gp6", "pg18"); CONNINFO that of a superuser, in a database that may be filled. The server must run on this
+machine: anonymous memory of its processes is read from /proc. Prints one line for each table and statement: measured and predicted
+KB of the coordinator's session and of one segment's, a leaf.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+
+from gpcatalog.capacity import memory
+from gpcatalog.capacity.model import Index, Place, Shape
+from gpcatalog.model.storage import Storage
+
+WITH = {
+    "heap": "",
+    "ao_row": " WITH (appendonly=true)",
+    "ao_column": " WITH (appendonly=true, orientation=column)",
+}
+STATEMENTS = {
+    memory.Touch.COUNT: "SELECT count(*) FROM {t}",
+    memory.Touch.SELECT: "SELECT * FROM {t}",
+}
+ROWS = 12  # of each leaf: every segment has some
+
+
+def make(conn: psycopg.Connection, name: str, shape: Shape, leaves: int) -> None:
+    """Create the table with its leaves and indexes, and a few rows in each leaf."""
+    greenplum = "Greenplum" in conn.execute("SELECT version()").fetchone()[0]
+    columns = ", ".join(["k int", "note text", *(f"c{n} int" for n in range(shape.columns - 2))])
+    conn.execute(f"DROP TABLE IF EXISTS {name}")
+    if greenplum:
+        conn.execute(
+            f"CREATE TABLE {name} ({columns}){WITH[shape.storage.value]} DISTRIBUTED BY (note)"
+            f" PARTITION BY RANGE (k) (START (0) END ({leaves}) EVERY (1))"
+        )
+    else:
+        conn.execute(f"CREATE TABLE {name} ({columns}) PARTITION BY RANGE (k)")
+        for begin in range(0, leaves, 500):
+            conn.execute(
+                "; ".join(
+                    f"CREATE TABLE {name}_{n} PARTITION OF {name} FOR VALUES FROM ({n}) TO ({n + 1})"
+                    for n in range(begin, min(leaves, begin + 500))
+                )
+            )
+    for n, _ in enumerate(shape.indexes):
+        column = "k" if n == 0 else "note" if n == 1 else f"c{n}"
+        conn.execute(f"CREATE INDEX {name}_i{n} ON {name} ({column})")
+    conn.execute(
+        f"INSERT INTO {name} SELECT k, 'n' || r FROM generate_series(0, {leaves - 1}) k, generate_series(1, {ROWS}) r"
+    )
+
+
+def anonymous(pid: int) -> int:
+    """Bytes of anonymous memory of a process: its own, not shared buffers."""
+    text = Path(f"/proc/{pid}/smaps_rollup").read_text()
+    return int(re.search(r"^Anonymous:\s+(\d+) kB", text, re.M)[1]) * 1024
+
+
+def _segment_processes(session: int) -> list[int]:
+    """Processes that segment 0 has for a session of Greenplum."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = place.read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        except OSError:
+            continue
+        if re.search(rf"postgres: .* con{session} seg0 ", words):
+            found.append(int(place.parent.name))
+    return found
+
+
+def kept(dsn: str, statement: str) -> tuple[int, int | None]:
+    """Bytes that a fresh session keeps after the statement: its own process, and all of segment 0's."""
+    with psycopg.connect(dsn, autocommit=True) as conn:
+        greenplum = "Greenplum" in conn.execute("SELECT version()").fetchone()[0]
+        session = 0
+        if greenplum:
+            conn.execute("SET optimizer = off")
+            conn.execute("SET statement_mem = '1900MB'")
+            session = int(conn.execute("SHOW gp_session_id").fetchone()[0])
+            conn.execute("SELECT count(*) FROM gp_dist_random('pg_am')").fetchone()
+        conn.execute("SELECT 1")
+        pid = conn.info.backend_pid
+        before = anonymous(pid)
+        there = {p: anonymous(p) for p in _segment_processes(session)} if greenplum else {}
+        conn.execute(statement).fetchall()
+        own = anonymous(pid) - before
+        if not greenplum:
+            return own, None
+        after = {p: anonymous(p) for p in _segment_processes(session)}
+        return own, sum(n - there.get(p, 0) for p, n in after.items())
+
+
+def measurements(
+    dsn: str, shape: Shape, leaves: int, *, keep: bool = False
+) -> Iterator[tuple[memory.Touch, int, int | None]]:
+    """What a session keeps after each statement over a table of that shape."""
+    with psycopg.connect(dsn, autocommit=True) as conn:
+        make(conn, "held", shape, leaves)
+    for touch, text in STATEMENTS.items():
+        yield touch, *kept(dsn, text.format(t="held"))
+    if not keep:
+        with psycopg.connect(dsn, autocommit=True) as conn:
+            conn.execute("DROP TABLE held")
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("server")
+    parser.add_argument("conninfo")
+    parser.add_argument("--leaves", type=int, nargs="+", default=[300])
+    parser.add_argument("--columns", type=int, nargs="+", default=[20])
+    parser.add_argument("--indexes", type=int, nargs="+", default=[1])
+    parser.add_argument("--storage", nargs="+", default=["heap"])
+    given = parser.parse_args()
+    print(
+        "storage columns indexes leaves statement | KB a leaf: own, predicted | segment, predicted"
+    )
+    for storage in given.storage:
+        for columns in given.columns:
+            for indexes in given.indexes:
+                shape = Shape(
+                    Storage(storage),
+                    columns,
+                    toastable=True,
+                    indexes=(Index(),) * indexes,
+                    place=Place.LEAF,
+                )
+                for leaves in given.leaves:
+                    for touch, own, there in measurements(given.conninfo, shape, leaves):
+                        said = memory.kept(given.server, shape, leaves, touch)
+                        figures = [own, said.coordinator, there, said.segment]
+                        shown = [
+                            f"{n / leaves / 1024:8.1f}" if n is not None else "       -"
+                            for n in figures
+                        ]
+                        print(storage, columns, indexes, leaves, touch, "|", *shown, flush=True)
+
+
+if __name__ == "__main__":
+    main()
