@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from gpcatalog.emit.html_parts import Cell, Data, ended, figure, line_data, prose, table
 from gpcatalog.emit.svg import Bar, Curve, Lines, bars, legend, lines, safe
 from gpcatalog.model.quantity import change, count, duration, plural, size
-from gpcatalog.planner.plan import CurvePoint, Plan, TablePlan, changed
+from gpcatalog.planner.plan import CurvePoint, Plan, TablePlan, changed, session_memory
 
 BYTES = 60_000  # of the page that the list of tables may take
 DRAWN = 12  # tables with a bar of their own
@@ -69,6 +69,16 @@ def _totals(plan: Plan) -> str:
                 duration(was / 1000),
                 duration(will / 1000),
                 change(was, will),
+            )
+        )
+    kept, keeps = session_memory(plan)
+    if kept:
+        rows.append(
+            (
+                ("memory of a session that reads all", "estimate"),
+                size(kept),
+                size(keeps),
+                change(kept, keeps),
             )
         )
     return table(

@@ -13,7 +13,7 @@ from gpcatalog.emit.terminal import table, text
 from gpcatalog.model.emptiness import basis_words
 from gpcatalog.model.quantity import change, count, duration, plural, size
 from gpcatalog.planner.explain import Row
-from gpcatalog.planner.plan import CurvePoint, Plan, TablePlan, changed
+from gpcatalog.planner.plan import CurvePoint, Plan, TablePlan, changed, session_memory
 
 OPTIMAL = 5e-7  # gap that is shown as 0.0000 %: the plan is called optimal
 TABLES_SHOWN = 20
@@ -82,6 +82,16 @@ def _totals(plan: Plan, out: Console) -> None:
                 duration(b.catalog_query_ms / 1000),
                 duration(a.catalog_query_ms / 1000),
                 change(b.catalog_query_ms, a.catalog_query_ms),
+            )
+        )
+    kept, keeps = session_memory(plan)
+    if kept:
+        rows.append(
+            (
+                "memory of a session that reads all (est.)",
+                size(kept),
+                size(keeps),
+                change(kept, keeps),
             )
         )
     out.print(Padding(table("", ("", "before", "after", "change"), rows), (0, 0, 0, 2)))

@@ -132,6 +132,9 @@ class TablePlan(msgspec.Struct, kw_only=True, omit_defaults=True):
     distribution: as in DISTRIBUTED …;
     default: whether a default partition takes what no other does; alone: why nothing is planned;
              left: why leaves stay as they are
+    session_bytes: estimated bytes that a session keeps after a query over all leaves, on the
+                   instance where it keeps the most; all leaves counted as stored today; 0 where
+                   the columns are not known
     """
 
     oid: int
@@ -153,6 +156,8 @@ class TablePlan(msgspec.Struct, kw_only=True, omit_defaults=True):
     files_after: int = 0
     catalog_bytes: int = 0
     catalog_bytes_after: int = 0
+    session_bytes: int = 0
+    session_bytes_after: int = 0
     rewrite: int = 0
     seconds: float = 0.0
     scan_bytes_per_day: float = 0.0
@@ -200,4 +205,13 @@ def changed(tables: Iterable[TablePlan]) -> list[TablePlan]:
     return sorted(
         found,
         key=lambda t: (-(t.leaves - t.leaves_after), -(t.files - t.files_after), t.schema, t.table),
+    )
+
+
+def session_memory(plan: Plan) -> tuple[int, int]:
+    """Estimated bytes that a session keeps after queries over all leaves of all tables, before and
+    after a plan.
+    """
+    return sum(t.session_bytes for t in plan.tables), sum(
+        t.session_bytes_after for t in plan.tables
     )

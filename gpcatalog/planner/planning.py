@@ -336,6 +336,7 @@ def _table_plan(planned: PlanResult, root: Root, will: np.ndarray[Any, Any]) -> 
     """A table before and after, without its steps; will: its resources afterwards."""
     was = planned.curves.before[root.index]
     distribution = next((d for o, d in root.facts.get("distribution", ()) if o == root.oid), "")
+    leaves_after = root.leaves - round(float(was[LEAVES] - will[LEAVES]))
     return TablePlan(
         oid=root.oid,
         schema=root.schema,
@@ -349,13 +350,15 @@ def _table_plan(planned: PlanResult, root: Root, will: np.ndarray[Any, Any]) -> 
         depth=root.depth,
         distribution=distribution,
         leaves=root.leaves,
-        leaves_after=root.leaves - round(float(was[LEAVES] - will[LEAVES])),
+        leaves_after=leaves_after,
         rows=round(float(was[ROWS])),
         rows_after=round(float(will[ROWS])),
         files=round(float(was[FILES])),
         files_after=round(float(will[FILES])),
         catalog_bytes=round(float(was[CATALOG])),
         catalog_bytes_after=round(float(will[CATALOG])),
+        session_bytes=totals.session_bytes(planned.reader, root, root.leaves),
+        session_bytes_after=totals.session_bytes(planned.reader, root, leaves_after),
         rewrite=round(float(will[REWRITE])),
         seconds=round(float(will[SECONDS]), 3),
         scan_bytes_per_day=round(float(will[SCAN]), 1),

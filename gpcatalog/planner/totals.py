@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from gpcatalog.capacity import limits as known_limits
+from gpcatalog.capacity import memory
 from gpcatalog.capacity.cost import relation_cost
 from gpcatalog.capacity.model import Place, Shape
 from gpcatalog.model.storage import Storage
@@ -18,6 +19,7 @@ from gpcatalog.planner import costs
 from gpcatalog.planner.plan import Source, Totals
 from gpcatalog.planner.resources import CATALOG, FILES, LEAVES, ROWS
 from gpcatalog.planner.sets.reader import Reader
+from gpcatalog.planner.sets.roots import Root
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,6 +94,20 @@ def totals(rest: Rest, sums: np.ndarray[Any, Any], segments: int, *, greenplum: 
             known_limits.catalog_query_ms(leaves + rest.tables).value if greenplum else None
         ),
     )
+
+
+def session_bytes(reader: Reader, root: Root, leaves: int) -> int:
+    """What a session keeps after a query over so many leaves of a table, on the instance where it
+    keeps the most: estimated bytes; 0 where the columns are not known.
+    """
+    told = reader.shapes[root.index]
+    # partitioned tables of PostgreSQL have no storage of their own
+    storage = root.storage if reader.generation.greenplum else Storage.HEAP.value
+    if not told.live or storage not in reader.generation.storages:
+        return 0
+    shape = Shape(Storage(storage), told.live, indexes=told.indexes)
+    held = memory.kept(reader.generation, shape, max(1, leaves), memory.Touch.SELECT)
+    return max(held.coordinator, held.segment or 0)
 
 
 def source_of(reader: Reader) -> Source:

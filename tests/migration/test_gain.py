@@ -10,7 +10,8 @@ import pytest
 
 from gpcatalog.migration.request import Mode, Request
 from gpcatalog.migration.steps.replace_partitions import ReplacePartitions
-from gpcatalog.planner.plan import Plan
+from gpcatalog.planner.plan import Plan, session_memory
+from tests.bench import memory as measure
 from tests.capacity.live import Live, own_database
 from tests.conftest import fresh_database
 from tests.migration import made, zoo
@@ -207,3 +208,38 @@ def test_catalog_bytes(fixture: str, request: pytest.FixtureRequest, tmp_path: P
         f"{generation}: promised {said}, measured {measured} bytes of catalogs: {said / measured - 1:+.1%}"
     )
     assert abs(said / measured - 1) < 0.1
+
+
+@pytest.mark.parametrize("fixture", GENERATION)
+def test_memory_of_a_session(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    generation = GENERATION[fixture]
+    dsn = fresh_database(request.getfixturevalue(fixture), "mig_gain_memory")
+    columns = "d date, " + ", ".join(f"c{n} int" for n in range(24))
+    days = 240
+    if generation.startswith("gp"):
+        made.execute(
+            dsn,
+            f"CREATE TABLE held ({columns}) WITH (appendonly=true, orientation=column) DISTRIBUTED BY (c0) PARTITION BY RANGE (d)"
+            f" (START (date '2020-01-01') END (date '2020-08-28') EVERY (interval '1 day'))",
+        )
+    else:
+        made.execute(
+            dsn,
+            f"CREATE TABLE held ({columns}) PARTITION BY RANGE (d)",
+            *zoo._pg_days("held", first="2020-01-01", number=days),
+        )
+    made.execute(
+        dsn,
+        "CREATE INDEX held_c1 ON held (c1)",
+        f"INSERT INTO held (d, c0) SELECT date '2020-01-01' + n, r FROM generate_series(0, {days - 1}) n, generate_series(1, 12) r",
+    )
+    plan = made.plan_of(dsn)
+    before, after = session_memory(plan)
+    assert sum(t.leaves_after for t in plan.tables) <= 9
+    held = [measure.kept(dsn, "SELECT * FROM held")]
+    files = made.written(dsn, tmp_path / "sql", plan)
+    files.all()
+    held.append(measure.kept(dsn, "SELECT * FROM held"))
+    first, last = (max(own, there or 0) for own, there in held)
+    print(f"{generation}: {(before - after) >> 10} KB said, {(first - last) >> 10} KB measured")
+    assert (before - after) / 1.5 <= first - last <= (before - after) * 1.5
