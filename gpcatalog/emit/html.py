@@ -23,6 +23,7 @@ from gpcatalog.emit.html_growth import forecast_chart, growth_section, latency_c
 from gpcatalog.emit.html_parts import Section, ended, prose, short
 from gpcatalog.emit.html_plan import Outlook
 from gpcatalog.emit.html_plan import section as plan_section
+from gpcatalog.emit.html_sessions import sessions_section
 from gpcatalog.emit.html_tables import (
     catalogs_table,
     files_table,
@@ -161,6 +162,7 @@ def _sections(
         Section("growth", "Growth", growth_section(growth) if growth else ""),
         Section("latency", "Latency", timings_table(report)),
         Section("locks", "Lock slots", locks_table(slots, segments=segments)),
+        Section("sessions", "Sessions", sessions_section(report)),
         Section("all-tables", "Tables", tables_table(seen, segments=segments)),
         Section("all-files", "Files", files_table(report)),
         Section("all-catalogs", "Catalogs", catalogs_table(report)),

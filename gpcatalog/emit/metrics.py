@@ -233,7 +233,15 @@ def _top(report: Report, database: str, top: int) -> list[_Family]:
     for t in report.tables[:top]:
         leaves.add(t.leaves, database=database, schema=t.schema, table=t.name)
         rows.add(t.class_rows + t.attribute_rows, database=database, schema=t.schema, table=t.name)
-    return [leaves, rows]
+    kept = _Family(
+        "gpcatalog_table_session_bytes",
+        "Estimated bytes that a session keeps after a query over a whole table, on the instance"
+        f" where it keeps the most; the {top} tables with the most.",
+        "bytes",
+    )
+    for m in report.session_memory.most[:top] if report.session_memory else ():
+        kept.add(m.most, database=database, schema=m.schema, table=m.name)
+    return [leaves, rows, kept]
 
 
 def _timings(timings: Sequence[Timing], database: str) -> list[_Family]:

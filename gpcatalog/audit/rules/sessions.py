@@ -187,7 +187,7 @@ def statement_memory(report: Report) -> Iterator[Finding]:
     than statement_mem: 100 KB for each leaf, 1,278 leaves at the default of 125 MB. A notice where
     optimizer is on.
     Why it matters: such a statement, EXPLAIN too, fails with "insufficient memory reserved for
-    statement". A join of two partitioned tables needs the sum of both.
+    statement". A join of two partitioned tables may need the sum of both.
     How sure it is: equal to what Greenplum 6.25.3 and 7.0.0 accept, for plans of the Postgres
     planner. Plans of GPORCA have one operator for all leaves, but statements that it cannot plan go
     to the Postgres planner. A resource queue with a memory limit may give a statement more.

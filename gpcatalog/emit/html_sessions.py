@@ -1,0 +1,101 @@
+"""The page's section about sessions: memory and locks of queries over whole tables, session starts, and
+the age of transactions.
+"""
+
+from __future__ import annotations
+
+from gpcatalog.audit.places import where
+from gpcatalog.audit.report import Report
+from gpcatalog.capacity.memory import SOURCE
+from gpcatalog.emit.html_parts import prose, table
+from gpcatalog.model.quantity import count, plural, size
+
+INSTANCES = 20  # the worst, of each table
+
+
+def sessions_section(report: Report) -> str:
+    """All tables of the section; empty where nothing of it was read."""
+    return "".join((_memory(report), _locks(report), _starts(report), _ages(report)))
+
+
+def _memory(report: Report) -> str:
+    memory = report.session_memory
+    if memory is None or not memory.most:
+        return ""
+    segments = memory.most[0].segment_bytes is not None
+    planned = memory.statement_mem is not None
+    heads = [
+        "memory kept after a query over all of",
+        "leaves",
+        "coordinator" if segments else "server",
+        *(("each segment",) if segments else ()),
+        *(("statement_mem needed",) if planned else ()),
+    ]
+    rows = [
+        (
+            f"{t.schema}.{t.name}",
+            count(t.leaves),
+            size(t.bytes),
+            *((size(t.segment_bytes or 0),) if segments else ()),
+            *((size(t.statement_mem or 0),) if planned else ()),
+        )
+        for t in memory.most
+    ]
+    classes = [
+        "over" if planned and (t.statement_mem or 0) > (memory.statement_mem or 0) else ""
+        for t in memory.most
+    ]
+    note = ["A session keeps this memory until it ends."]
+    if memory.statement_mem is not None:
+        note.append(
+            "The Postgres planner needs 100 KB of statement_mem for each leaf of a plan; a statement"
+            f" has {size(memory.statement_mem)} on this server."
+        )
+    if memory.vmem is not None:
+        note.append(f"All sessions of an instance may have {size(memory.vmem)}.")
+    return (
+        f"<p>{prose(' '.join(note))}</p>"
+        + table(heads, rows, label="Memory that sessions keep", classes=classes)
+        + f'<p class="source">Estimates; {prose(SOURCE)}.</p>'
+    )
+
+
+def _locks(report: Report) -> str:
+    locks = report.query_locks
+    if locks is None or locks.slots is None or not locks.tables:
+        return ""
+    rows = [(f"{t.schema}.{t.name}", count(t.leaves), count(t.locks)) for t in locks.most]
+    return (
+        f"<p>Queries that read all leaves of {plural(locks.tables, 'table')} need more than the"
+        f" {count(locks.slots)} fast-path slots of a session; the other locks go through the shared"
+        " lock table.</p>"
+    ) + table(
+        ("query that reads all leaves of", "leaves", "locks"), rows, label="Locks of such queries"
+    )
+
+
+def _starts(report: Report) -> str:
+    starts = sorted(report.session_starts or (), key=lambda s: (-s.bytes, s.content))[:INSTANCES]
+    if not starts:
+        return ""
+    rows = [(where(s.content, report), count(s.pages), size(s.bytes)) for s in starts]
+    return (
+        "<p>What a session start without pg_internal.init reads of pg_attribute, the most first.</p>"
+    ) + table(("session start on", "pages", "bytes"), rows, label="Session starts")
+
+
+def _ages(report: Report) -> str:
+    ages = [a for a in report.ages or () if a.kind == "database"][:INSTANCES]
+    if not ages:
+        return ""
+    multixacts = any(a.multixact_age is not None for a in ages)
+    rows = [
+        (
+            f"{a.name} on {where(a.content, report)}",
+            count(a.xid_age),
+            *(("" if a.multixact_age is None else count(a.multixact_age),) if multixacts else ()),
+        )
+        for a in ages
+    ]
+    heads = ("oldest of database", "transactions", *(("multixacts",) if multixacts else ()))
+    return table(heads, rows, label="Age of the oldest transactions")
