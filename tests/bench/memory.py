@@ -65,6 +65,19 @@ def anonymous(pid: int) -> int:
     return int(re.search(r"^Anonymous:\s+(\d+) kB", text, re.M)[1]) * 1024
 
 
+def skip_unreadable(dsn: str) -> None:
+    """Skip a test where memory of the server's processes cannot be read: as another user, or as root
+    of a container without the right to trace processes.
+    """
+    import pytest
+
+    with psycopg.connect(dsn) as conn:
+        try:
+            anonymous(conn.info.backend_pid)
+        except OSError as e:
+            pytest.skip(f"memory of the server's processes cannot be read: {e.strerror}")
+
+
 def _segment_processes(session: int) -> list[int]:
     """Processes that segment 0 has for a session of Greenplum."""
     found = []

@@ -214,6 +214,7 @@ def test_catalog_bytes(fixture: str, request: pytest.FixtureRequest, tmp_path: P
 def test_memory_of_a_session(fixture: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     generation = GENERATION[fixture]
     dsn = fresh_database(request.getfixturevalue(fixture), "mig_gain_memory")
+    measure.skip_unreadable(dsn)
     columns = "d date, " + ", ".join(f"c{n} int" for n in range(24))
     days = 240
     if generation.startswith("gp"):
