@@ -19,7 +19,8 @@ TOP = 20  # tables that a report has
 
 
 class TableMemory(msgspec.Struct, kw_only=True, frozen=True):
-    """Estimated bytes that a session keeps after a query over all leaves and columns of a table.
+    """Estimated bytes that a session keeps at least after a query over all leaves and columns of a
+    table.
 
     bytes:         of the process on the coordinator or server
     segment_bytes: of the processes on each segment; None on PostgreSQL
@@ -46,14 +47,14 @@ class SessionMemory(msgspec.Struct, kw_only=True, frozen=True):
     vmem:          bytes that all sessions of an instance may have (gp_vmem_protect_limit); None
                    where the server has no such setting or it was not read
     statement_mem: bytes that a statement may have; None where this does not limit plans
-    beyond:        tables whose plan over all leaves needs more; 0 where statement_mem is None
+    beyond:        tables whose plan over all leaves needs more; None where statement_mem is None
     most:          tables that cost the most memory
     widest:        the table with the most leaves; None without partitioned tables
     """
 
     vmem: int | None
     statement_mem: int | None
-    beyond: int
+    beyond: int | None
     most: tuple[TableMemory, ...]
     widest: TableMemory | None
 
@@ -74,7 +75,9 @@ def session_memory(snapshot: Snapshot) -> SessionMemory | None:
     tables = []
     for row in widest(snapshot, None):
         leaves = int(row["leaves"])
-        held = memory.kept(server, shape_of(server, row), leaves, memory.Touch.SELECT)
+        held = memory.kept(
+            server, shape_of(server, row), leaves, memory.Touch.SELECT, empty=int(row["empty"])
+        )
         tables.append(
             TableMemory(
                 schema=row["schema"],
@@ -85,7 +88,9 @@ def session_memory(snapshot: Snapshot) -> SessionMemory | None:
                 statement_mem=None if allowed is None else memory.plan_bytes(leaves),
             )
         )
-    beyond = sum(1 for t in tables if allowed is not None and (t.statement_mem or 0) > allowed)
+    beyond = None
+    if allowed is not None:
+        beyond = sum(1 for t in tables if (t.statement_mem or 0) > allowed)
     most = sorted(tables, key=lambda t: (-t.most, t.schema, t.name))[:TOP]
     return SessionMemory(
         vmem=memory.vmem(server, settings),

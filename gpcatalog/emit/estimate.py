@@ -203,7 +203,7 @@ def _memory(estimate: Estimate, both: tuple[str, str]) -> Table:
         for cost in estimate.storages
         for kept in cost.memory
     ]
-    title = "Memory a session keeps after a query over all leaves of one table; estimates"
+    title = "Memory a session keeps at least after a query over all leaves of one table; estimates"
     return _two(title, both, rows)
 
 

@@ -32,8 +32,10 @@ STATEMENTS = {
 ROWS = 12  # of each leaf: every segment has some
 
 
-def make(conn: psycopg.Connection, name: str, shape: Shape, leaves: int) -> None:
-    """Create the table with its leaves and indexes, and a few rows in each leaf."""
+def make(
+    conn: psycopg.Connection, name: str, shape: Shape, leaves: int, *, rows: int = ROWS
+) -> None:
+    """Create the table with its leaves and indexes, and so many rows in each leaf."""
     greenplum = "Greenplum" in conn.execute("SELECT version()").fetchone()[0]
     columns = ", ".join(["k int", "note text", *(f"c{n} int" for n in range(shape.columns - 2))])
     conn.execute(f"DROP TABLE IF EXISTS {name}")
@@ -55,7 +57,7 @@ def make(conn: psycopg.Connection, name: str, shape: Shape, leaves: int) -> None
         column = "k" if n == 0 else "note" if n == 1 else f"c{n}"
         conn.execute(f"CREATE INDEX {name}_i{n} ON {name} ({column})")
     conn.execute(
-        f"INSERT INTO {name} SELECT k, 'n' || r FROM generate_series(0, {leaves - 1}) k, generate_series(1, {ROWS}) r"
+        f"INSERT INTO {name} SELECT k, 'n' || r FROM generate_series(0, {leaves - 1}) k, generate_series(1, {rows}) r"
     )
 
 
@@ -114,16 +116,15 @@ def kept(dsn: str, statement: str) -> tuple[int, int | None]:
 
 
 def measurements(
-    dsn: str, shape: Shape, leaves: int, *, keep: bool = False
+    dsn: str, shape: Shape, leaves: int, *, rows: int = ROWS
 ) -> Iterator[tuple[memory.Touch, int, int | None]]:
     """What a session keeps after each statement over a table of that shape."""
     with psycopg.connect(dsn, autocommit=True) as conn:
-        make(conn, "held", shape, leaves)
+        make(conn, "held", shape, leaves, rows=rows)
     for touch, text in STATEMENTS.items():
         yield touch, *kept(dsn, text.format(t="held"))
-    if not keep:
-        with psycopg.connect(dsn, autocommit=True) as conn:
-            conn.execute("DROP TABLE held")
+    with psycopg.connect(dsn, autocommit=True) as conn:
+        conn.execute("DROP TABLE held")
 
 
 def main() -> None:
@@ -135,6 +136,7 @@ def main() -> None:
     parser.add_argument("--columns", type=int, nargs="+", default=[20])
     parser.add_argument("--indexes", type=int, nargs="+", default=[1])
     parser.add_argument("--storage", nargs="+", default=["heap"])
+    parser.add_argument("--rows", type=int, default=ROWS, help="of each leaf")
     given = parser.parse_args()
     print(
         "storage columns indexes leaves statement | KB a leaf: own, predicted | segment, predicted"
@@ -150,8 +152,12 @@ def main() -> None:
                     place=Place.LEAF,
                 )
                 for leaves in given.leaves:
-                    for touch, own, there in measurements(given.conninfo, shape, leaves):
-                        said = memory.kept(given.server, shape, leaves, touch)
+                    for touch, own, there in measurements(
+                        given.conninfo, shape, leaves, rows=given.rows
+                    ):
+                        said = memory.kept(
+                            given.server, shape, leaves, touch, empty=0 if given.rows else leaves
+                        )
                         figures = [own, said.coordinator, there, said.segment]
                         shown = [
                             f"{n / leaves / 1024:8.1f}" if n is not None else "       -"
