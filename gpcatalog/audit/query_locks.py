@@ -44,9 +44,11 @@ class QueryLocks(msgspec.Struct, kw_only=True, frozen=True):
 
 
 def widest(snapshot: Snapshot, number: int | None) -> list[dict[str, Any]]:
-    """The partitioned tables with the most leaves: name, shape, leaves, intermediates; None: all."""
+    """The partitioned tables with the most leaves: name, shape, leaves, intermediates, leaves
+    known to be empty; None: all.
+    """
     return snapshot.rows(f"""
-        SELECT any_value(t."schema") AS "schema", any_value(t.name) AS name, mode(r.storage) FILTER (r.kind = 'leaf') AS storage,
+        SELECT r.root, any_value(t."schema") AS "schema", any_value(t.name) AS name, mode(r.storage) FILTER (r.kind = 'leaf') AS storage,
                max(r."columns") AS "columns", bool_or(r.toast) AS toast, max(r.indexes) AS indexes,
                count(*) FILTER (r.kind = 'leaf') AS leaves, count(*) FILTER (r.kind = 'intermediate') AS intermediates,
                count(*) FILTER (r.kind = 'leaf' AND NOT r.filled) AS empty

@@ -45,7 +45,7 @@ def _memory(report: Report) -> str:
         "over" if planned and (t.statement_mem or 0) > (memory.statement_mem or 0) else ""
         for t in memory.most
     ]
-    note = ["A session keeps this memory until it ends."]
+    note = ["A session keeps at least this memory until it ends."]
     if memory.statement_mem is not None:
         note.append(
             "The Postgres planner needs 100 KB of statement_mem for each leaf of a plan; a statement"
@@ -75,17 +75,18 @@ def _locks(report: Report) -> str:
 
 
 def _starts(report: Report) -> str:
-    starts = sorted(report.session_starts or (), key=lambda s: (-s.bytes, s.content))[:INSTANCES]
+    starts = sorted(report.session_starts or (), key=lambda s: (-s.bytes, s.content))
     if not starts:
         return ""
-    rows = [(where(s.content, report), count(s.pages), size(s.bytes)) for s in starts]
+    rows = [(where(s.content, report), count(s.pages), size(s.bytes)) for s in starts[:INSTANCES]]
     return (
-        "<p>What a session start without pg_internal.init reads of pg_attribute, the most first.</p>"
+        "<p>What a session start without pg_internal.init reads of pg_attribute, the most first"
+        f"{_cut(len(starts))}.</p>"
     ) + table(("session start on", "pages", "bytes"), rows, label="Session starts")
 
 
 def _ages(report: Report) -> str:
-    ages = [a for a in report.ages or () if a.kind == "database"][:INSTANCES]
+    ages = [a for a in report.ages or () if a.kind == "database"]
     if not ages:
         return ""
     multixacts = any(a.multixact_age is not None for a in ages)
@@ -95,7 +96,13 @@ def _ages(report: Report) -> str:
             count(a.xid_age),
             *(("" if a.multixact_age is None else count(a.multixact_age),) if multixacts else ()),
         )
-        for a in ages
+        for a in ages[:INSTANCES]
     ]
     heads = ("oldest of database", "transactions", *(("multixacts",) if multixacts else ()))
-    return table(heads, rows, label="Age of the oldest transactions")
+    return (
+        f"<p>Databases with the oldest transactions, on each instance{_cut(len(ages))}.</p>"
+    ) + table(heads, rows, label="Age of the oldest transactions")
+
+
+def _cut(number: int) -> str:
+    return f" ({INSTANCES} of {count(number)})" if number > INSTANCES else ""

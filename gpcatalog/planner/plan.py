@@ -132,9 +132,8 @@ class TablePlan(msgspec.Struct, kw_only=True, omit_defaults=True):
     distribution: as in DISTRIBUTED …;
     default: whether a default partition takes what no other does; alone: why nothing is planned;
              left: why leaves stay as they are
-    session_bytes: estimated bytes that a session keeps after a query over all leaves, on the
-                   instance where it keeps the most; all leaves counted as stored today; 0 where
-                   the columns are not known
+    session_bytes: estimated bytes that a session keeps at least after a query over all leaves, on
+                   the instance where it keeps the most; converted leaves as stored today
     """
 
     oid: int

@@ -332,8 +332,12 @@ def make(
     return planned
 
 
-def _table_plan(planned: PlanResult, root: Root, will: np.ndarray[Any, Any]) -> TablePlan:
-    """A table before and after, without its steps; will: its resources afterwards."""
+def _table_plan(
+    planned: PlanResult, root: Root, will: np.ndarray[Any, Any], kept: totals.SessionBytes
+) -> TablePlan:
+    """A table before and after, without its steps; will: its resources afterwards; kept: memory of
+    sessions.
+    """
     was = planned.curves.before[root.index]
     distribution = next((d for o, d in root.facts.get("distribution", ()) if o == root.oid), "")
     leaves_after = root.leaves - round(float(was[LEAVES] - will[LEAVES]))
@@ -357,8 +361,8 @@ def _table_plan(planned: PlanResult, root: Root, will: np.ndarray[Any, Any]) -> 
         files_after=round(float(will[FILES])),
         catalog_bytes=round(float(was[CATALOG])),
         catalog_bytes_after=round(float(will[CATALOG])),
-        session_bytes=totals.session_bytes(planned.reader, root, root.leaves),
-        session_bytes_after=totals.session_bytes(planned.reader, root, leaves_after),
+        session_bytes=kept.of(root, root.leaves),
+        session_bytes_after=kept.of(root, leaves_after),
         rewrite=round(float(will[REWRITE])),
         seconds=round(float(will[SECONDS]), 3),
         scan_bytes_per_day=round(float(will[SCAN]), 1),
@@ -533,10 +537,11 @@ def _fill(
     rules = reader.policy
     after = np.zeros_like(before)
     planned.table_plans = []
+    kept = totals.SessionBytes(reader)
     for root in reader.roots:
         will = curves.totals[root.index, :, int(outcome.choice[root.index])].copy()
         after += will
-        planned.table_plans.append(_table_plan(planned, root, will))
+        planned.table_plans.append(_table_plan(planned, root, will, kept))
     segments = max(1, reader.cluster.segments)
     first, last = (
         totals.totals(rest, sums, segments, greenplum=reader.generation.greenplum)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from gpcatalog.audit.query_locks import shape_of, widest
 from gpcatalog.capacity import limits as known_limits
 from gpcatalog.capacity import memory
 from gpcatalog.capacity.cost import relation_cost
@@ -96,18 +97,30 @@ def totals(rest: Rest, sums: np.ndarray[Any, Any], segments: int, *, greenplum: 
     )
 
 
-def session_bytes(reader: Reader, root: Root, leaves: int) -> int:
-    """What a session keeps after a query over so many leaves of a table, on the instance where it
-    keeps the most: estimated bytes; 0 where the columns are not known.
+class SessionBytes:
+    """What a session keeps after a query over all leaves of a table, on the instance where it keeps
+    the most: estimated bytes.
     """
-    told = reader.shapes[root.index]
-    # partitioned tables of PostgreSQL have no storage of their own
-    storage = root.storage if reader.generation.greenplum else Storage.HEAP.value
-    if not told.live or storage not in reader.generation.storages:
-        return 0
-    shape = Shape(Storage(storage), told.live, indexes=told.indexes)
-    held = memory.kept(reader.generation, shape, max(1, leaves), memory.Touch.SELECT)
-    return max(held.coordinator, held.segment or 0)
+
+    def __init__(self, reader: Reader) -> None:
+        self.generation = reader.generation
+        self.tables = {row["root"]: row for row in widest(reader.snapshot, None)}
+
+    def of(self, root: Root, leaves: int) -> int:
+        """For so many leaves of a table, at least one; as many of them hold rows as do today."""
+        row = self.tables.get(root.oid)
+        if row is None:
+            return 0  # it has no leaves
+        number = max(1, leaves)
+        filled = int(row["leaves"]) - int(row["empty"])
+        held = memory.kept(
+            self.generation,
+            shape_of(self.generation.name, row),
+            number,
+            memory.Touch.SELECT,
+            empty=max(0, number - filled),
+        )
+        return max(held.coordinator, held.segment or 0)
 
 
 def source_of(reader: Reader) -> Source:
