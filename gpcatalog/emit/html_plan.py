@@ -27,7 +27,7 @@ class Outlook:
     reason: str = ""
 
 
-def _totals(plan: Plan) -> str:
+def _totals(plan: Plan, tables: Sequence[TablePlan]) -> str:
     b, a = plan.before, plan.after
     each = " per segment" if plan.source.segments else ""
     everywhere = ", all instances" if plan.source.segments else ""
@@ -71,11 +71,11 @@ def _totals(plan: Plan) -> str:
                 change(was, will),
             )
         )
-    kept, keeps = session_memory(plan)
+    kept, keeps = session_memory(tables)
     if kept:
         rows.append(
             (
-                ("memory of a session that reads all", "estimate"),
+                ("memory a session keeps, all tables", "estimate"),
                 size(kept),
                 size(keeps),
                 change(kept, keeps),
@@ -252,7 +252,7 @@ def section(found: Outlook) -> str:
     if some:
         out += [
             *(f"<p class=dim>{prose(ended(note))}</p>" for note in plan.notes),
-            _totals(plan),
+            _totals(plan, found.tables),
         ]
         charts = _curve(plan.curve, plan) + _largest(some)
         if charts:

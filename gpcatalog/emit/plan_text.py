@@ -43,7 +43,7 @@ def _what(t: TablePlan) -> str:
     return ", ".join(parts) or "no change"
 
 
-def _totals(plan: Plan, out: Console) -> None:
+def _totals(plan: Plan, tables: list[TablePlan], out: Console) -> None:
     b, a = plan.before, plan.after
     rows = [
         ("leaf partitions", count(b.leaves), count(a.leaves), change(b.leaves, a.leaves)),
@@ -84,11 +84,11 @@ def _totals(plan: Plan, out: Console) -> None:
                 change(b.catalog_query_ms, a.catalog_query_ms),
             )
         )
-    kept, keeps = session_memory(plan)
+    kept, keeps = session_memory(tables)
     if kept:
         rows.append(
             (
-                "memory of a session that reads all (est.)",
+                "memory a session keeps, all tables (est.)",
                 size(kept),
                 size(keeps),
                 change(kept, keeps),
@@ -318,7 +318,7 @@ def show(
     for note in plan.notes:
         out.print(text(note))
     _heading(out, "Before and after")
-    _totals(plan, out)
+    _totals(plan, tables, out)
     e = plan.effort
     _heading(out, "Cost")
     _line(

@@ -207,10 +207,9 @@ def changed(tables: Iterable[TablePlan]) -> list[TablePlan]:
     )
 
 
-def session_memory(plan: Plan) -> tuple[int, int]:
-    """Estimated bytes that a session keeps after queries over all leaves of all tables, before and
-    after a plan.
+def session_memory(tables: Iterable[TablePlan]) -> tuple[int, int]:
+    """Estimated bytes that a session keeps at least after queries over all leaves of these tables,
+    before and after a plan.
     """
-    return sum(t.session_bytes for t in plan.tables), sum(
-        t.session_bytes_after for t in plan.tables
-    )
+    found = [(t.session_bytes, t.session_bytes_after) for t in tables]
+    return sum(was for was, _ in found), sum(will for _, will in found)

@@ -235,7 +235,7 @@ def test_memory_of_a_session(fixture: str, request: pytest.FixtureRequest, tmp_p
         f"INSERT INTO held (d, c0) SELECT date '2020-01-01' + n, r FROM generate_series(0, {days - 1}) n, generate_series(1, 12) r",
     )
     plan = made.plan_of(dsn)
-    before, after = session_memory(plan)
+    before, after = session_memory(plan.tables)
     assert sum(t.leaves_after for t in plan.tables) <= 9
     held = [measure.kept(dsn, "SELECT * FROM held")]
     files = made.written(dsn, tmp_path / "sql", plan)
