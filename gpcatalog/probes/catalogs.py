@@ -238,6 +238,11 @@ class CatalogSection:
                 self.sizes[row["content"]][row["oid"]] = row
         self._class_counts(self.session, "segment_class_counts")
 
+    def refuse_busy(self, oid: int) -> None:
+        """Raise ProbeFailed where a segment would wait for this catalog."""
+        if oid in self.busy:
+            raise ProbeFailed("busy", "another session has an AccessExclusiveLock on it")
+
     def _busy_oids(self) -> str:
         return ", ".join(map(str, sorted(self.busy))) or "0"
 
@@ -456,8 +461,7 @@ class CatalogSection:
             if one.name in ("pg_class", "pg_attribute"):
                 continue
             with self.covered("segment_catalog_rows", f"segment_catalog_rows {one.name}"):
-                if one.oid in self.busy:
-                    raise ProbeFailed("busy", "another session has an AccessExclusiveLock on it")
+                self.refuse_busy(one.oid)
                 for row in self.session.rows("segment_catalog_rows", source=one.on_segments):
                     one.rows[row["content"]] = row["rows"]
                     one.basis[row["content"]] = "counted"

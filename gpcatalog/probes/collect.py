@@ -69,6 +69,9 @@ _RELATION_CSV = {
     "is_default": "BOOLEAN",
 }
 
+# oids of catalogs, the same on every server
+PG_ATTRIBUTE, PG_CLASS, PG_DATABASE = 1249, 1259, 1262
+
 
 def attribution(generation_name: str) -> tuple[str, str]:
     """SQL over `relation r`: the rows that one table, its indexes, TOAST and auxiliary relations
@@ -186,6 +189,7 @@ class Collector:
         self._root_totals(catalogs.converted)
         self.progress("transactions and leftovers")
         self._holders()
+        self._sessions(catalogs)
         self.progress("latency")
         self._timings()
         self._header(begun, time.perf_counter() - clock)
@@ -433,10 +437,17 @@ class Collector:
                 )
         with self._covered("temp_schemas"):
             self.writer.insert("temp_schema", self.session.rows("temp_schemas"))
-        for probe in ("database_ages", "relation_ages"):
+
+    def _sessions(self, catalogs: CatalogSection) -> None:
+        """Ages, and what a session start reads. Segments of Greenplum 6 would wait for a catalog
+        that another session has locked.
+        """
+        for probe, reads in (("database_ages", PG_DATABASE), ("relation_ages", PG_CLASS)):
             with self._covered(probe):
+                catalogs.refuse_busy(reads)
                 self.writer.insert("age", self.session.rows(probe))
         with self._covered("session_start"):
+            catalogs.refuse_busy(PG_ATTRIBUTE)
             self.writer.insert(
                 "session_start", self.session.rows("session_start", relations=session_start.OIDS)
             )
