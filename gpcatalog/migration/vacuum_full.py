@@ -41,7 +41,7 @@ HAZARDS = (
     ),
     Hazard(
         generations=("gp6",),
-        before=(6, 11),
+        before=None,
         text="external tables can return to an older definition",
         source="gpdb issue 10848, reported for 6.7.1; the release that fixes it is not known",
     ),
@@ -126,7 +126,7 @@ def _on_one_server() -> list[str]:
         "        ELSE",
         (
             "            RAISE WARNING 'sessions start slowly: each start reads % pages of"
-            f" pg_attribute. Run as superuser: {cluster}', pages_read;"
+            f" pg_attribute. Run as superuser: SET lock_timeout = ''60s''; {cluster}', pages_read;"
         ),
         "        END IF;",
         "    END IF;",
@@ -166,7 +166,8 @@ def _on_instances(role_setting: str) -> list[str]:
         "    LOOP",
         (
             "        RAISE WARNING 'sessions start slowly on content %: each start reads % pages of"
-            f" pg_attribute. Run: PGOPTIONS=''-c {role_setting}=utility'' psql -h % -p % -d DATABASE"
+            f" pg_attribute. Run: PGOPTIONS=''-c {role_setting}=utility -c lock_timeout=60s'' psql -h %"
+            " -p % -d DATABASE"
             f" -c ''CLUSTER pg_catalog.pg_attribute USING {_INDEX}''',"
         ),
         "            found.content, found.pages, found.hostname, found.port;",

@@ -26,7 +26,7 @@ def _repair(report: Report) -> str:
     cluster = "CLUSTER pg_catalog.pg_attribute USING pg_attribute_relid_attnum_index"
     locks = "locks pg_attribute for about as long as VACUUM FULL of it"
     if not report.server.segments:
-        return f"as superuser, at a quiet time: {cluster} (it {locks})"
+        return f"as superuser, at a quiet time: SET lock_timeout = '60s'; {cluster} (it {locks})"
     return (
         "run the script that `gpcatalog audit --maintenance FILE` writes: it prints the command for"
         f" each instance ({cluster} in utility mode; it {locks})"
