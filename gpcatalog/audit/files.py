@@ -413,7 +413,11 @@ def build_files(snapshot: Snapshot) -> Files | None:
     total = snapshot.one(f"SELECT {_SUMS} FROM file_total WHERE basis = ?", [basis])
     files, bytes_, empty, small = _figures(total, basis)
     average = bytes_ / files if bytes_ and files else None
-    columnar = snapshot.one("SELECT count(*) AS n FROM relation WHERE storage = 'ao_column'")["n"]
+    # a snapshot reduced to totals has no leaves
+    columnar = snapshot.one(
+        "SELECT (SELECT count(*) FROM relation WHERE storage = 'ao_column')"
+        " + (SELECT count(*) FROM root_total WHERE storage = 'ao_column') AS n"
+    )["n"]
     slow = limits.slowdown(average) if average and columnar else None
     instances = _on_instances(snapshot, basis)
     ahead = _ahead(snapshot, len(instances))
