@@ -14,6 +14,10 @@ from gpcatalog.model import generations
 
 WRAP = 2**31 - 1
 _SOURCE = "PostgreSQL source"
+# own limits: multiple of the age at which autovacuum freezes, from which on it does not keep up;
+# share of the age of the server's warning, where nothing freezes without being asked
+FORCED_TIMES = 2
+SHARE_OF_WARNING = 0.5
 _SETTINGS = "xid_stop_limit and xid_warn_limit of this server"
 
 
@@ -23,12 +27,28 @@ class AgeLimits:
 
     warn: from which the server logs a warning with each new one; stop: from which it refuses them
     forced: from which autovacuum freezes a table although it is not enabled; None when not read
+    freezes: whether the server does that for all databases
     """
 
     warn: int
     stop: int
     forced: int | None
+    freezes: bool
     source: str
+
+    @property
+    def finding(self) -> int:
+        """Age from which there is a finding: before the server warns itself."""
+        if self.freezes and self.forced is not None:
+            return min(FORCED_TIMES * self.forced, self.warn)
+        return int(SHARE_OF_WARNING * self.warn)
+
+
+def _freezes(generation: str, settings: Mapping[str, object]) -> bool:
+    # PostgreSQL freezes old tables even where autovacuum is off
+    if not generations.is_greenplum(generation):
+        return True
+    return not generations.is_classic(generation) and settings.get("autovacuum") == "on"
 
 
 def transactions(generation: str, settings: Mapping[str, object]) -> AgeLimits:
@@ -46,8 +66,14 @@ def transactions(generation: str, settings: Mapping[str, object]) -> AgeLimits:
         stop = WRAP - (100_000_000 if before_wrap is None else before_wrap)
         warn = stop - (500_000_000 if before_stop is None else before_stop)
         source = _SETTINGS if read else "Greenplum source, default of xid_stop_limit"
-        return AgeLimits(warn=max(0, warn), stop=max(0, stop), forced=forced, source=source)
-    return _postgresql(found.base, forced, stop_before_14=1_000_000)
+        return AgeLimits(
+            warn=max(0, warn),
+            stop=max(0, stop),
+            forced=forced,
+            freezes=_freezes(generation, settings),
+            source=source,
+        )
+    return _postgresql(found.base, forced, stop_before_14=1_000_000, freezes=True)
 
 
 def multixacts(generation: str, settings: Mapping[str, object]) -> AgeLimits:
@@ -57,14 +83,19 @@ def multixacts(generation: str, settings: Mapping[str, object]) -> AgeLimits:
     (2144483647, 2147483547)
     """
     forced = whole_number(settings.get("autovacuum_multixact_freeze_max_age"))
-    return _postgresql(generations.known(generation).base, forced, stop_before_14=100)
+    return _postgresql(
+        generations.known(generation).base,
+        forced,
+        stop_before_14=100,
+        freezes=_freezes(generation, settings),
+    )
 
 
-def _postgresql(base: int, forced: int | None, *, stop_before_14: int) -> AgeLimits:
+def _postgresql(base: int, forced: int | None, *, stop_before_14: int, freezes: bool) -> AgeLimits:
     if base < 14:
         stop = WRAP - stop_before_14
         warn = stop - 10_000_000
     else:
         stop = WRAP - 3_000_000
         warn = WRAP - (100_000_000 if base >= 19 else 40_000_000)
-    return AgeLimits(warn=warn, stop=stop, forced=forced, source=_SOURCE)
+    return AgeLimits(warn=warn, stop=stop, forced=forced, freezes=freezes, source=_SOURCE)

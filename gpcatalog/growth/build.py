@@ -471,7 +471,9 @@ def _forecasts(points: Sequence[Point], days: Sequence[float]) -> list[Forecast]
         ages = [None if p.xid_age is None else float(p.xid_age) for p in points]
         found = last.xid_limits
         stop = Limit("transactions-age", found.stop, "transactions", found.source)
-        wanted.append(("age of the oldest transaction", ages, stop))
+        # below this age the server freezes by itself, and the age falls: a line would not say so
+        if not found.freezes or last.xid_age >= found.finding:
+            wanted.append(("age of the oldest transaction", ages, stop))
     out = []
     for what, values, limit in wanted:
         line = _line(days, values)

@@ -210,3 +210,22 @@ def test_age_of_transactions_has_a_date(tmp_path: Path) -> None:
     assert found.expected is not None
     days = (found.expected - found_points[-1].taken_at.date()).days
     assert days == pytest.approx((found.limit - found.now) / 1_000_000, abs=1)
+
+
+@pytest.mark.parametrize(("age", "told"), [(399_999_999, False), (400_000_000, True)])
+def test_no_date_where_the_server_freezes(tmp_path: Path, age: int, told: bool) -> None:
+    """PostgreSQL freezes at autovacuum_freeze_max_age: a line through younger ages has no date."""
+    files = made.series(tmp_path, 10)
+    for day, path in enumerate(files):
+        with duckdb.connect(str(path)) as db:
+            db.execute("UPDATE snapshot SET generation = 'pg17'")
+            db.execute("DELETE FROM setting WHERE name = 'autovacuum_freeze_max_age'")
+            db.execute(
+                "INSERT INTO setting (name, setting) VALUES ('autovacuum_freeze_max_age', '200000000')"
+            )
+            db.execute(
+                "INSERT INTO age VALUES (-1, 'database', 'd', ?, NULL)", [age - (9 - day) * 10**7]
+            )
+    found_points, _ = points(files)
+    forecasts = [f.what for f in build(found_points).forecasts]
+    assert ("age of the oldest transaction" in forecasts) == told

@@ -11,15 +11,8 @@ from gpcatalog.audit.rules.registry import Harm, rule
 from gpcatalog.capacity import limits, session_start, wraparound
 from gpcatalog.capacity.limits import MIB
 from gpcatalog.capacity.memory import OPERATOR_BYTES, OTHER_OPERATORS
-from gpcatalog.capacity.wraparound import AgeLimits
-from gpcatalog.model import generations
 from gpcatalog.model.finding import Confidence, Figure, Finding, Severity
 from gpcatalog.model.quantity import count, plural, size
-
-# own limits: multiple of the age at which autovacuum freezes, from which on it does not keep up;
-# share of the age of the server's warning, where autovacuum does not freeze
-FORCED_TIMES = 2
-SHARE_OF_WARNING = 0.5
 
 
 def _repair(report: Report) -> str:
@@ -89,18 +82,6 @@ def bootstrap_rows_displaced(report: Report) -> Iterator[Finding]:
 TEMPLATE = " (allow connections to template0 for this, and forbid them again afterwards)"
 
 
-def _threshold(found: AgeLimits, report: Report) -> int:
-    """Age from which there is a finding: before the server warns itself."""
-    generation = report.server.generation
-    # PostgreSQL freezes old tables even where autovacuum is off
-    freezes = not generations.is_greenplum(generation) or (
-        not generations.is_classic(generation) and report.settings.get("autovacuum") == "on"
-    )
-    if freezes and found.forced is not None:
-        return min(FORCED_TIMES * found.forced, found.warn)
-    return int(SHARE_OF_WARNING * found.warn)
-
-
 def _held(report: Report, worst: Age) -> str:
     """What keeps VACUUM from freezing on that instance: the oldest transaction, if it is as old."""
     old = [
@@ -136,7 +117,7 @@ def transactions_age(report: Report) -> Iterator[Finding]:
          {a: a.multixact_age for a in databases if a.multixact_age is not None}),
     )  # fmt: skip
     for word, found, ages in kinds:
-        threshold = _threshold(found, report)
+        threshold = found.finding
         old = {a: n for a, n in ages.items() if n >= threshold}
         if not old:
             continue
