@@ -292,6 +292,7 @@ class Report(msgspec.Struct, kw_only=True, frozen=True):
     catalogs: tuple[CatalogRow, ...]
     timings: tuple[Timing, ...] = ()
     findings: tuple[Finding, ...] = ()
+    only: tuple[str, ...] = ()  # the rules that ran; empty: all
     session_starts: tuple[SessionStart, ...] | None = None  # None when not read
     ages: tuple[Age, ...] | None = None  # by age, the oldest first; None when not read
     query_locks: QueryLocks | None = None  # None when the leaves were not read

@@ -84,6 +84,11 @@ def audit(
 
     chosen = list(only or [])
     options.detail(verbose=verbose, quiet=quiet)  # reports a contradiction before any work
+    if (verbose or quiet) and (all_databases or format is Format.JSON):
+        raise CatalogError(
+            "--verbose and --quiet are for the text of one database; they cannot be combined with"
+            " --all-databases or --format json"
+        )
     for id in chosen:
         rules.page(id)  # reports a mistyped name before any work
     limits = options.timeouts(statement_timeout, lock_timeout)

@@ -108,6 +108,10 @@ def verdict_lines(report: Report) -> list[Text]:
         state = Text("INCOMPLETE", style="yellow")
         first = text(f": {unread}. The others have no findings.{reach}", "bold")
         return [state + first, text(f"Next: {_remedy_of_unread(report)}.")]
+    if report.only:
+        state = Text("NO FINDINGS", style="yellow")
+        first = text(f" of {', '.join(report.only)}; no other rule ran.", "bold")
+        return [state + first, text("Next: run the audit without --only.")]
     state = Text("OK", style="green") + text(f": no findings.{reach}", "bold")
     following = "nothing to do. Take a snapshot every day to see growth: `gpcatalog snapshot take`."
     return [state, text(f"Next: {following}")]

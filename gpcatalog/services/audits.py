@@ -69,4 +69,6 @@ def judged(
         finally:
             if older is not None:
                 older.close()
-    return msgspec.structs.replace(report, findings=rules.run(report, only or []))
+    return msgspec.structs.replace(
+        report, findings=rules.run(report, only or []), only=tuple(only or ())
+    )

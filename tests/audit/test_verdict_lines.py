@@ -58,3 +58,10 @@ def test_findings_come_first(report: Report) -> None:
     assert first.plain == (
         "WARNING: 367 of 1,868 leaves are empty (20%). Incomplete: 1 of 2 probes could not be read."
     )
+
+
+def test_one_rule_does_not_clear_the_others(report: Report) -> None:
+    alone = msgspec.structs.replace(report, findings=(), only=("lock-manager-waits",))
+    first, following = (line.plain for line in verdict_lines(alone))
+    assert first == "NO FINDINGS of lock-manager-waits; no other rule ran."
+    assert following == "Next: run the audit without --only."
