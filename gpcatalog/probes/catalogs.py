@@ -321,6 +321,7 @@ class CatalogSection:
             self.class_counts += session.rows(probe)
 
     def _from_class_counts(self) -> None:
+        self._add_converted()
         for name, column, basis in (
             ("pg_class", "relations", "counted"),
             ("pg_attribute", "attributes", "derived"),
@@ -330,10 +331,16 @@ class CatalogSection:
                 assert one is not None
                 one.rows[row["content"]] = one.rows.get(row["content"], 0) + int(row[column])
                 one.basis[row["content"]] = basis
-        attributes = self.catalogs.get("pg_attribute")
-        for content in attributes.rows if attributes is not None else ():
-            assert attributes is not None
-            attributes.rows[content] += sum(self.converted.values())  # alike on all instances
+
+    def _add_converted(self) -> None:
+        """Add the system columns of converted tables, which are alike on all instances, to the
+        counts of each instance, once.
+        """
+        found: set[int] = set()
+        for row in sorted(self.class_counts, key=lambda row: row["relkind"] != "r"):
+            if row["content"] not in found:
+                row["attributes"] = int(row["attributes"]) + sum(self.converted.values())
+                found.add(row["content"])
 
     def _draw(self, entry: Session) -> None:
         relations = sum(
