@@ -95,21 +95,27 @@ def table(
         label: what the table contains, for screen readers.
         name: id of the table; a table with a name can be sorted and searched.
         left: number of columns of words, aligned to the left; the others are numbers.
-        budget: bytes after which no further row is written.
+        budget: bytes after which no further row is written; the last row says how many are left out.
         classes: CSS class of each row.
         foot: cells of the last row, for instance the sum of what is left out.
     """
     head = "".join(
         f"<th scope=col{' class=l' if 0 < n < left else ''}>{safe(h)}" for n, h in enumerate(heads)
     )
-    body, used = [], 0
+    body, used, rest = [], 0, 0
     for number, row in enumerate(rows):
+        if rest:
+            rest += 1
+            continue
         style = f" class={classes[number]}" if classes and classes[number] else ""
         line = f"<tr{style}>{_row(row, left)}"
         used += len(line.encode())
         if used > budget:
-            break
+            rest = 1
+            continue
         body.append(line)
+    if rest and not foot:
+        foot = (f"{rest:,} more, left out here: --format json has all", *[""] * (len(heads) - 1))
     tail = f"<tfoot><tr>{_row(foot, left)}</tfoot>" if foot else ""
     attributes = f' id="{name}"' if name else ""
     kinds = ["sortable"] * bool(name) + ["stack"] * (len(heads) in STACKED)

@@ -19,7 +19,7 @@ from gpcatalog.commands.plan import plan as plan_command
 from gpcatalog.commands.report import metrics as metrics_command
 from gpcatalog.commands.report import report as report_command
 from gpcatalog.emit import html as html_module
-from gpcatalog.emit.html_parts import prose
+from gpcatalog.emit.html_parts import prose, table
 from gpcatalog.emit.spark import spark
 from gpcatalog.emit.svg import Bar, bars, cut, nice
 from gpcatalog.errors import CatalogError
@@ -414,3 +414,12 @@ def test_svg_pieces() -> None:
     assert "1 &amp; 2" in chart
     assert bars("none", []) == ""
     assert spark(range(100), 10)[-1] == "█"
+
+
+def test_tables_say_how_many_rows_they_leave_out() -> None:
+    rows = [(f"r{n}", str(n)) for n in range(120)]
+    cut = table(("name", "n"), rows, label="cut", budget=1000)
+    shown = cut.count("<th scope=row>r")
+    assert 0 < shown < 120
+    assert f"{120 - shown} more, left out here: --format json has all" in cut.replace("\u00a0", " ")
+    assert "more," not in table(("name", "n"), rows, label="whole")
