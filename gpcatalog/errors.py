@@ -25,8 +25,16 @@ class CatalogError(Exception):
     ('no such file: x', 'name a snapshot', 2)
     """
 
-    def __init__(self, message: str, *, hint: str = "", exit_code: Exit = Exit.USAGE) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        hint: str = "",
+        exit_code: Exit = Exit.USAGE,
+        complete: bool = False,
+    ) -> None:
         super().__init__(message)
         self.message = message
         self.hint = hint
         self.exit_code = exit_code
+        self.complete = complete  # what was to be written is: the output file is kept

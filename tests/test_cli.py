@@ -697,3 +697,12 @@ def test_a_signal_while_it_is_still_loading(
     said, err = child.communicate(timeout=60)
     assert (child.returncode, said) == (128 + number, b""), err
     assert err == b"gpcatalog: interrupted; no files were left behind\n"
+
+
+def test_what_was_measured_is_kept_where_it_cannot_calibrate(tmp_path: Path) -> None:
+    file = tmp_path / "latency.txt"
+    snapshot = str(Path(__file__).parent.parent / "fixtures/greenplum6.gpcatalog")
+    done = run("latency", "--snapshot", snapshot, "--calibrate", "-o", str(file))
+    assert done.returncode == 2
+    assert "too few points to calibrate" in done.stderr
+    assert "\\d without a name" in file.read_text()

@@ -71,12 +71,16 @@ def _output_to(path: str) -> Any:
     if not path:
         yield
         return
-    ended: typer.Exit | None = None
+    ended: typer.Exit | CatalogError | None = None
     with streams.writing(Path(path)) as stream, contextlib.redirect_stdout(stream):
         try:
             yield
         except typer.Exit as e:  # findings: the output is complete
             if e.exit_code not in (0, 1):
+                raise
+            ended = e
+        except CatalogError as e:
+            if not e.complete:
                 raise
             ended = e
     if ended is not None:

@@ -272,9 +272,13 @@ def _emit(
         most = max((len({x for x, _ in c.points}) for c in result.curves), default=0)
         raise CatalogError(
             (
-                f"too few points to calibrate: the snapshots have {most} different numbers of"
-                " leaves, but 3 are needed"
-            ),
+                f"too few points to calibrate: 3 different numbers of leaves are needed, and the"
+                f" snapshots have {most}"
+            )
+            if most < 3
+            else "cannot calibrate: "
+            + next((c.state for c in result.curves if c.state), "no slope was found"),
+            complete=True,
             hint=(
                 "take a snapshot every day while the number of leaves changes: `gpcatalog"
                 " snapshot take`"
