@@ -31,6 +31,7 @@ from gpcatalog.model import properties
 from gpcatalog.model.storage import Storage
 from gpcatalog.model.timing import Timing
 from gpcatalog.probes import latency, library
+from gpcatalog.probes.auxiliary import keep_auxiliary
 from gpcatalog.probes.catalogs import CatalogSection, keep_statistics
 from gpcatalog.probes.connection import ProbeFailed, Session
 from gpcatalog.probes.files import RECONCILE_SHARE, FileSection, Listing
@@ -351,9 +352,11 @@ class Collector:
         if section.from_directories(listing):
             self.filled_basis, self.database_bytes = "files", section.database_bytes
             if self.session.server.greenplum:
-                section.from_catalogs(
-                    self._busy(), seconds=RECONCILE_SHARE * (time.perf_counter() - begun)
-                )
+                seconds = RECONCILE_SHARE * (time.perf_counter() - begun)
+                busy = self._busy()
+                section.from_catalogs(busy, seconds=seconds)
+                segments = [content for content in self.contents if content >= 0]
+                keep_auxiliary(self.session, self.writer, self._covered, busy, segments)
             return
         found: set[int] = set()
         busy = self._busy()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 
 # What came after version 1, as "table" or "table.column": a file of an older version may lack it
 # and is read as if it held nothing there.
@@ -19,6 +19,7 @@ ADDED = {
     "definition": 3,
     "session_start": 4,
     "age": 4,
+    "auxiliary": 5,
 }
 
 # Every table of a snapshot. content is the content id of an instance: -1 the coordinator (or the
@@ -111,6 +112,15 @@ TABLES: dict[str, str] = {
         """
         content INTEGER NOT NULL, node BIGINT NOT NULL, folder VARCHAR NOT NULL, files BIGINT NOT NULL, bytes BIGINT NOT NULL,
         age_seconds DOUBLE, kind VARCHAR NOT NULL
+    """
+    ),
+    # large auxiliary relations of append-optimized tables and their indexes, on one instance. oid,
+    # schema, name: of the table; rows: of the auxiliary relation itself, NULL where not counted;
+    # needed: bytes of a relation newly written with these rows
+    "auxiliary": (
+        """
+        content INTEGER NOT NULL, root UINTEGER NOT NULL, oid UINTEGER NOT NULL, "schema" VARCHAR NOT NULL, name VARCHAR NOT NULL,
+        relation VARCHAR NOT NULL, kind VARCHAR NOT NULL, bytes BIGINT NOT NULL, "rows" BIGINT, needed BIGINT
     """
     ),
     "partition_key": (

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from gpcatalog.model.auxiliary import KINDS
 from gpcatalog.model.storage import Storage
 from gpcatalog.store.packing import packed_shape
 from gpcatalog.store.schema import ADDED, shape_of
@@ -48,6 +49,7 @@ _WORDS: dict[str, Iterable[str]] = {
         "may be of a prepared transaction",
         "missing",
     ),
+    "auxiliary.kind": KINDS,
     "partition_key.strategy": ("range", "list", "hash"),
     "horizon.holder": ("session", "prepared transaction", "replication slot"),
     "age.kind": ("database", "catalog", "relation"),

@@ -87,6 +87,9 @@ def make(path: Path) -> Path:
         db.execute(
             "INSERT INTO horizon SELECT content, 'replication slot', name, \"database\", role, detail, NULL, xid_age FROM horizon"
         )
+        db.execute(
+            "UPDATE auxiliary SET kind = 'visibility map', content = 0, bytes = 99999999, needed = 0"
+        )
         db.execute("UPDATE age SET kind = 'database', xid_age = 2000000000, content = 0")
         db.execute("UPDATE session_start SET pages = 100000, content = 0")
         db.execute(
