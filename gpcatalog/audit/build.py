@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from gpcatalog.audit.auxiliary import auxiliary
 from gpcatalog.audit.files import build_files
 from gpcatalog.audit.query_locks import query_locks
 from gpcatalog.audit.report import (
@@ -503,6 +504,7 @@ def build(snapshot: Snapshot, older: Snapshot | None = None) -> Report:
         ages=_ages(snapshot),
         query_locks=query_locks(snapshot),
         session_memory=session_memory(snapshot),
+        auxiliary=auxiliary(snapshot),
         files=build_files(snapshot),
     )
     return verdicts(report)

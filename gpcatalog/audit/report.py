@@ -6,6 +6,7 @@ from datetime import datetime
 
 import msgspec
 
+from gpcatalog.audit.auxiliary import Auxiliary
 from gpcatalog.audit.files import Files
 from gpcatalog.audit.query_locks import QueryLocks
 from gpcatalog.audit.session_memory import SessionMemory
@@ -297,5 +298,6 @@ class Report(msgspec.Struct, kw_only=True, frozen=True):
     ages: tuple[Age, ...] | None = None  # by age, the oldest first; None when not read
     query_locks: QueryLocks | None = None  # None when the leaves were not read
     session_memory: SessionMemory | None = None  # None when the leaves were not read
+    auxiliary: Auxiliary | None = None  # None when they were not looked for
     files: Files | None = None  # None when neither directories nor lists were read
     schema: str = SCHEMA

@@ -19,7 +19,7 @@ from gpcatalog.audit.report import (
     Report,
     Verdict,
 )
-from gpcatalog.emit.files_text import show_files
+from gpcatalog.emit.files_text import show_auxiliary, show_files
 from gpcatalog.emit.sessions_text import (
     show_query_locks,
     show_session_memory,
@@ -603,6 +603,7 @@ def show(report: Report, out: Console, detail: Detail = Detail.SUMMARY, *, kept:
     _catalogs(report, out)
     _census(report, out)
     show_files(report.files, out)
+    show_auxiliary(report.auxiliary, out)
     verdicts(report.verdicts, out)
     _forecasts(report, out)
     show_query_locks(report, out)

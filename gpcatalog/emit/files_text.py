@@ -7,6 +7,7 @@ from collections import Counter
 from rich.console import Console
 from rich.text import Text
 
+from gpcatalog.audit.auxiliary import Auxiliary
 from gpcatalog.audit.files import Files
 from gpcatalog.capacity.limits import FILE_BUCKETS, REMOVE_XFS, REMOVE_ZFS_LOW
 from gpcatalog.emit.terminal import table, text
@@ -46,6 +47,37 @@ def show_files(files: Files | None, out: Console) -> None:
                     "dim",
                 )
             )
+
+
+def show_auxiliary(found: Auxiliary | None, out: Console) -> None:
+    """The auxiliary relations with the most reclaimable bytes; nothing where none is large."""
+    if found is None or not found.large:
+        return
+    rows = [
+        (
+            f"{a.kind} of {a.schema}.{a.name}",
+            str(a.worst_content),
+            size(a.worst_bytes),
+            _amount(a.worst_rows),
+            "?" if a.worst_reclaimable is None else size(a.worst_reclaimable),
+            "?" if a.bloat is None else f"{a.bloat:.1f} ×",
+        )
+        for a in found.relations[:TABLES_SHOWN]
+    ]
+    heads = ("Auxiliary relation", "segment", "bytes", "rows", "reclaimable", "bloat")
+    out.print()
+    out.print(table("", heads, rows))
+    out.print(text(auxiliary_line(found), "dim"))
+
+
+def auxiliary_line(found: Auxiliary) -> str:
+    """How many there are, and what was not counted."""
+    line = (
+        f"{plural(found.large, 'auxiliary relation')} of append-optimized tables with 256 KB or"
+        f" more on a segment: {size(found.bytes)} on all segments, {size(found.reclaimable)}"
+        " reclaimable"
+    )
+    return line + (f"; rows of {count(found.uncounted)} not counted" if found.uncounted else "")
 
 
 def _amounts(files: Files, out: Console) -> None:

@@ -25,6 +25,7 @@ from gpcatalog.emit.html_plan import Outlook
 from gpcatalog.emit.html_plan import section as plan_section
 from gpcatalog.emit.html_sessions import sessions_section
 from gpcatalog.emit.html_tables import (
+    auxiliary_table,
     catalogs_table,
     files_table,
     limits_table,
@@ -164,7 +165,7 @@ def _sections(
         Section("locks", "Lock slots", locks_table(slots, segments=segments)),
         Section("sessions", "Sessions", sessions_section(report)),
         Section("all-tables", "Tables", tables_table(seen, segments=segments)),
-        Section("all-files", "Files", files_table(report)),
+        Section("all-files", "Files", files_table(report) + auxiliary_table(report)),
         Section("all-catalogs", "Catalogs", catalogs_table(report)),
         Section("not-read", "Not read", not_read_table(report)),
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gpcatalog.audit.report import Report, Verdict
 from gpcatalog.emit.audit_text import STATE_WORDS
+from gpcatalog.emit.files_text import auxiliary_line
 from gpcatalog.emit.growth_text import amount
 from gpcatalog.emit.html_parts import Cell, Prose, ended, prose, short, table
 from gpcatalog.emit.svg import safe
@@ -244,6 +245,29 @@ def files_table(report: Report) -> str:
         out.append("<h3>Files by host</h3>")
         out.append(table(heads, hosts, label="Files by host", budget=20_000))
     return "".join(out)
+
+
+def auxiliary_table(report: Report) -> str:
+    """Large auxiliary relations of append-optimized tables; empty where there are none."""
+    found = report.auxiliary
+    if found is None or not found.large:
+        return ""
+    rows = [
+        (
+            f"{a.schema}.{a.name}", a.kind, a.relation, str(a.worst_content), size(a.worst_bytes), _known(a.worst_rows),
+            _bytes(a.worst_reclaimable), "?" if a.bloat is None else f"{a.bloat:.1f} ×",
+        )
+        for a in found.relations
+    ]  # fmt: skip
+    left_out = found.large - len(rows)
+    note = safe(auxiliary_line(found)) + (
+        f"; {count(left_out)} with fewer reclaimable bytes are not listed" if left_out else ""
+    )
+    heads = ("table", "kind", "relation", "content ID", "bytes", "rows", "reclaimable", "bloat")
+    title = "Auxiliary relations"
+    return f"<h3>{title}</h3><p>{note}.</p>" + table(
+        heads, rows, label=title, name="auxiliary", left=3, budget=20_000
+    )
 
 
 def catalogs_table(report: Report) -> str:

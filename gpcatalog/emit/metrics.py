@@ -116,6 +116,24 @@ def _census(report: Report, database: str) -> list[_Family]:
     return [leaves, empty, tables, partitioned, widest, temporary, bytes_]
 
 
+def _auxiliary(report: Report, database: str) -> list[_Family]:
+    """Bytes of the large auxiliary relations by kind, on all segments."""
+    held = _Family(
+        "gpcatalog_auxiliary_bytes",
+        "Bytes of auxiliary relations of 256 KB or more on a segment, by kind.",
+        "bytes",
+    )
+    free = _Family(
+        "gpcatalog_auxiliary_reclaimable_bytes",
+        "Bytes of them that VACUUM FULL would free (derived from their rows).",
+        "bytes",
+    )
+    for k in report.auxiliary.kinds if report.auxiliary is not None else ():
+        held.add(k.bytes, database=database, kind=k.kind)
+        free.add(k.reclaimable, database=database, kind=k.kind)
+    return [held, free]
+
+
 def _files(report: Report, database: str) -> list[_Family]:
     """Files of the data directories, or of the segment file lists; nothing where neither was
     read.
@@ -298,6 +316,7 @@ def exposition(report: Report, timings: Sequence[Timing], *, top: int = 10) -> s
         *_catalogs(report, database),
         *_census(report, database),
         *_files(report, database),
+        *_auxiliary(report, database),
         *_judged(report, database),
         *_top(report, database, top),
         *_timings(timings, database),

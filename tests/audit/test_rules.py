@@ -268,6 +268,29 @@ def started(generation: str = "gp6", **pages: int) -> Given:
     return Given({"session_start": rows}, generation=generation)
 
 
+def beside(
+    size: int,
+    needed: int | None,
+    generation: str = "gp6",
+    kind: str = "visibility map",
+) -> Given:
+    """Auxiliary relations of s.t: a small one on segment 0 and this one on segment 1."""
+    row = {
+        "root": 20000,
+        "oid": 20000,
+        "schema": "s",
+        "name": "t",
+        "relation": "pg_aoseg.x",
+        "kind": kind,
+    }
+    rows = [
+        row | {"content": 0, "bytes": 32768, "rows": None if needed is None else 1, "needed": needed and 32768},
+        row | {"content": 1, "bytes": size, "rows": None if needed is None else 7, "needed": needed},
+    ]  # fmt: skip
+    listed = files(0, 1, 1, 0, 20000)
+    return Given({"auxiliary": rows, "file_total": [listed]}, generation=generation)
+
+
 def aged(
     age: int, multixacts: int | None = None, generation: str = "gp6", content: int = 1, **more: Any
 ) -> Given:
@@ -334,6 +357,17 @@ CASES: dict[str, list[tuple[Given, Severity | None]]] = {
         (bloated(41 * MIB, 10 * MIB, "pg15", content=-1), W),
         (bloated(40 * MIB, 10 * MIB, "pg15", content=-1), None),
         (bloated(100 * MIB, 0, heap_needed=None), None),  # what it needs is not known
+    ],
+    "auxiliary-relation-bloat": [
+        (beside(2 * MIB, 256 << 10), N),
+        (beside(5 * MIB, MIB), None),  # 5 × is not over 5
+        (beside(20 * MIB, 3 * MIB), W),
+        (beside(10 * MIB, 3 * MIB, "gp7"), N),  # 3.3 ×
+        (beside(MIB + (32 << 10), 0), N),  # no row at all: counts as one page
+        (beside(MIB - 1, 0), None),
+        (beside(90 * MIB, None), None),  # not counted: nothing is known
+        (beside(90 * MIB, 0, "pg15"), None),
+        (Given(), None),
     ],
     "segments-diverge": [
         (sized(90 * MIB, 50 * MIB), W),

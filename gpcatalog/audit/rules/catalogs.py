@@ -14,6 +14,7 @@ from gpcatalog.model.generations import is_greenplum
 from gpcatalog.model.quantity import count, plural, size
 
 WORTH_A_WARNING = 16 << 20  # reclaimable bytes on one instance from which bloat is a warning
+AUXILIARY_WORTH = 1 << 20  # the same of an auxiliary relation below which it is not reported
 DIVERGES = 1.5  # bytes of the worst segment's catalog to the median's
 
 
@@ -84,6 +85,68 @@ def segment_catalog_bloat(report: Report) -> Iterator[Finding]:
             source=limit.source,
             content=worst.content,
         )
+
+
+@rule("auxiliary-relation-bloat", Harm.SLOW)
+def auxiliary_relation_bloat(report: Report) -> Iterator[Finding]:
+    """Auxiliary relations of append-optimized tables are much larger than needed.
+
+    What it finds: segment file lists, visibility maps, block directories and their indexes of at
+    least 256 KB on a segment that exceed the bytes that their rows need by more than the factor of
+    gp_bloat_diag (Greenplum 6: 5, Greenplum 7: 3), and by at least 1 MB on a segment.
+    Why it matters: every scan of the table reads the segment file list and the visibility map,
+    index scans read the block directory, each INSERT, UPDATE and DELETE searches and extends them.
+    VACUUM of the table gives their dead rows free, but shortens them only at the end.
+    gp_toolkit shows neither their size nor their bloat.
+    How sure it is: sizes are those of the files, rows are counted on every segment. On test servers
+    VACUUM FULL left the predicted bytes exactly.
+    What to do: run the script that `gpcatalog audit --maintenance FILE` writes: VACUUM FULL of the
+    auxiliary relation alone, during which the table waits. Find the cause: many small INSERT,
+    UPDATE or DELETE statements, and transactions that stay open beside them.
+    """
+    found = report.auxiliary
+    moderate, significant = bloat_limits(report.server.generation)
+    bloated = [
+        a
+        for a in (found.relations if found is not None else ())
+        if (a.bloat or 0) > moderate.value and (a.worst_reclaimable or 0) >= AUXILIARY_WORTH
+    ]
+    if not bloated:
+        return
+    worst = max(bloated, key=lambda a: (a.worst_reclaimable or 0, a.relation))
+    bloat, reclaimable = worst.bloat or 1.0, worst.worst_reclaimable or 0
+    limit = significant if bloat > significant.value else moderate
+    tables = sorted({f"{a.schema}.{a.name}" for a in bloated})
+    yield Finding(
+        rule="auxiliary-relation-bloat",
+        severity=Severity.WARNING if reclaimable >= WORTH_A_WARNING else Severity.NOTICE,
+        confidence=Confidence.HIGH,
+        title=(
+            f"the {worst.kind} of {worst.schema}.{worst.name} is {bloat:.1f} × larger than needed"
+            f" on {where(worst.worst_content, report)} ({size(reclaimable)} of"
+            f" {size(worst.worst_bytes)} reclaimable)"
+        ),
+        detail=(
+            f"Larger than {moderate.value:g} × what they need:"
+            f" {plural(len(bloated), 'auxiliary relation')} of {plural(len(tables), 'table')};"
+            f" {size(sum(a.reclaimable or 0 for a in bloated))} are reclaimable on all segments."
+        ),
+        remedy=(
+            "run the script that `gpcatalog audit --maintenance FILE` writes, and load this table"
+            " in fewer, larger statements"
+        ),
+        relations=tuple(tables[:10]),
+        relations_total=len(tables),
+        figures=(
+            Figure("bloat factor", round(bloat, 2), "x", "derived"),
+            Figure("limit", limit.value, "x", "limit"),
+            Figure("bytes", worst.worst_bytes, "bytes", "measured"),
+            Figure("reclaimable", reclaimable, "bytes", "derived"),
+            Figure("live rows", worst.worst_rows or 0, "rows", "counted"),
+        ),
+        source=limit.source,
+        content=worst.worst_content,
+    )
 
 
 @rule("segments-diverge", Harm.SLOW)
