@@ -14,6 +14,7 @@ import psycopg
 import pytest
 
 from gpcatalog.audit import rules
+from gpcatalog.audit.auxiliary import Auxiliary, AuxiliaryRelation
 from gpcatalog.audit.build import build
 from gpcatalog.audit.report import Report, ServerFacts
 from gpcatalog.capacity import session_start
@@ -92,6 +93,31 @@ def test_nothing_to_do_says_so(tmp_path: Path) -> None:
     text = script(quiet)
     assert "nothing to do" in text
     assert all(line.startswith("--") for line in text.splitlines())
+
+
+def test_only_what_the_server_names_gets_a_statement() -> None:
+    def script_of(relation: str, kind: str = "block directory") -> str:
+        one = AuxiliaryRelation(
+            schema="s", name="t\nDROP TABLE x; --", relation=relation, kind=kind, segments=1, bytes=9 << 20,
+            reclaimable=8 << 20, worst_content=0, worst_bytes=9 << 20, worst_rows=1, worst_needed=32768,
+        )  # fmt: skip
+        found = Auxiliary(
+            large=1, uncounted=0, bytes=9 << 20, reclaimable=8 << 20, kinds=(), relations=(one,)
+        )
+        with Snapshot(Path(__file__).parent.parent / "fixtures/greenplum6.gpcatalog") as snapshot:
+            report = build(snapshot)
+        return script(msgspec.structs.replace(report, catalogs=(), auxiliary=found))
+
+    said = script_of("pg_aoseg.pg_aoblkdir_16443")
+    statements = [
+        line for line in said.splitlines() if line and not line.startswith(("--", "SET "))
+    ]
+    (statement,) = statements
+    assert statement.startswith("VACUUM FULL pg_aoseg.pg_aoblkdir_16443;  -- ")
+    index = script_of("pg_aoseg.pg_aoblkdir_16443_index", "index of a block directory")
+    assert "REINDEX INDEX pg_aoseg.pg_aoblkdir_16443_index;" in index
+    for other in ("public.orders", "pg_aoseg.orders", "pg_aoseg.pg_aoblkdir_1; DROP TABLE x"):
+        assert "VACUUM" not in script_of(other)
 
 
 # --- the order of the rows in pg_attribute --------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import statistics
 from collections import defaultdict
 from collections.abc import Iterable
@@ -12,12 +13,16 @@ from gpcatalog.audit.verdicts import bloat_limits
 from gpcatalog.capacity import limits
 from gpcatalog.migration import vacuum_full
 from gpcatalog.model import generations
+from gpcatalog.model.auxiliary import INDEX_OF
 from gpcatalog.model.names import printable, qualified
 from gpcatalog.model.quantity import count, duration, size
 
 WORTH_FULL = (
     64 << 20
 )  # reclaimable heap bytes on one instance from which on an exclusive rewrite is worth its lock
+# what the server calls auxiliary relations and their indexes: a snapshot that names another relation
+# gives no statement
+AUXILIARY_NAME = re.compile(r"pg_aoseg\.pg_ao(seg|csseg|visimap|blkdir)_[0-9]+(_index)?")
 WORTH_ANY = 1 << 20  # reclaimable bytes on one instance below which a catalog is left alone
 
 
@@ -221,6 +226,52 @@ def _statements(report: Report, todo: list[Treatment]) -> list[str]:
     return lines
 
 
+def _auxiliary(report: Report) -> list[str]:
+    """Statements for auxiliary relations of append-optimized tables that are worth their locks."""
+    worth = [
+        a
+        for a in (report.auxiliary.relations if report.auxiliary is not None else ())
+        if (a.worst_reclaimable or 0) >= WORTH_ANY
+        and (a.bloat or 1) >= 1.3
+        and AUXILIARY_NAME.fullmatch(a.relation)
+    ]
+    if not worth:
+        return []
+    rewritten = {(a.schema, a.name, a.kind) for a in worth}
+    lines = [
+        *_comment(
+            [
+                "Auxiliary relations of append-optimized tables. VACUUM FULL takes an AccessExclusive",
+                "lock on the auxiliary relation alone: statements that read or write the table wait.",
+                "It takes about as long as reading the auxiliary relation once.",
+            ]
+        )
+    ]
+    for a in worth:
+        heap = next((kind for kind, index in INDEX_OF.items() if index == a.kind), "")
+        if (a.schema, a.name, heap) in rewritten:
+            continue  # its VACUUM FULL builds the index anew
+        schema, _, name = a.relation.partition(".")
+        verb = "REINDEX INDEX" if heap else "VACUUM FULL"
+        said = f"{a.kind} of {a.schema}.{a.name}: {size(a.worst_reclaimable or 0)} reclaimable"
+        lines.append(
+            f"{verb} {qualified(schema, name)};  -- {printable(said)},"
+            f" {a.bloat or 1:.1f} ×, on segment {a.worst_content}"
+        )
+    return lines
+
+
+def _only_auxiliary(report: Report) -> list[str]:
+    """The script where only auxiliary relations are to be treated."""
+    head = [
+        "No catalog has enough reclaimable bytes to justify the locks; auxiliary relations of",
+        "append-optimized tables have. Run as superuser or owner of the database, outside a",
+        "transaction block:",
+        "    psql -X -v ON_ERROR_STOP=1 -f FILE",
+    ]
+    return [*_comment(head), "", *_session(report)]
+
+
 def _displaced(report: Report) -> bool:
     """Whether the rows that a session start needs are displaced on some instance."""
     limit = limits.BOOTSTRAP_ROWS_DISPLACED.value
@@ -252,6 +303,7 @@ def script(report: Report) -> str:
     Nothing to do gives a script that says so and holds no statement.
     """
     todo = treatments(report)
+    auxiliary = _auxiliary(report)
     server = report.server
     title = [
         f"Catalog maintenance of database {server.database}, {server.product} {server.version}",
@@ -265,10 +317,14 @@ def script(report: Report) -> str:
         lines = [*_comment([*title, *_head(report, todo)]), "", *_statements(report, todo)]
     elif _displaced(report):
         lines = [*_comment(title), *_only_row_order(report)]
+    elif auxiliary:
+        lines = [*_comment(title), *_only_auxiliary(report)]
     else:
         nothing = (
             "No catalog has enough reclaimable bytes to justify the locks, so there is"
             " nothing to do."
         )
         lines = _comment([*title, nothing])
+    if auxiliary:
+        lines += ["", *auxiliary]
     return "\n".join(lines) + "\n"

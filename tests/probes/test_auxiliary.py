@@ -1,0 +1,157 @@
+"""Auxiliary relations of append-optimized tables, compared with what the server itself leaves of them after VACUUM FULL."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from gpcatalog.audit.auxiliary import AuxiliaryRelation
+from gpcatalog.audit.report import Report
+from gpcatalog.migration.maintenance import script
+from gpcatalog.model.auxiliary import BLOCK_DIRECTORY, INDEX_OF, KINDS, VISIBILITY_MAP
+from tests.conftest import fresh_database
+from tests.live_report import report_of
+from tests.test_maintenance import psql
+
+SERVERS = ["gp6_dsn", "gp7_dsn"]
+
+TABLES = """
+    CREATE SCHEMA "odd ""one";
+    CREATE TABLE "odd ""one"."by row's" (a int, b text) WITH (appendonly=true) DISTRIBUTED BY (a);
+    CREATE TABLE by_column (a int, b text, c int, d int) WITH (appendonly=true, orientation=column) DISTRIBUTED BY (a);
+    CREATE INDEX ON by_column (a);
+"""
+TOUCHED = ('"odd ""one"."by row\'s"', "by_column")
+STEPS = 220
+# each statement changes a row of a segment file list, of a visibility map and of a block directory
+CHANGE = "".join(
+    f"INSERT INTO {table} (a, b) SELECT g, g::text FROM generate_series(1, 10) g;"
+    f" DELETE FROM {table} WHERE random() < 0.02;"
+    for table in TOUCHED
+)
+SIZES = (
+    "SELECT c.gp_segment_id, 'pg_aoseg.' || c.relname, pg_relation_size(c.oid) FROM gp_dist_random('pg_class') c"
+    " WHERE c.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = 'pg_aoseg')"
+)
+
+
+@contextmanager
+def no_row_may_go(dsn: str) -> Iterator[None]:
+    """A transaction that may still need every row: nothing is pruned while it lasts."""
+    with psycopg.connect(dsn) as conn:
+        conn.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        for table in TOUCHED:
+            conn.execute(f"SELECT count(*) FROM {table}")
+        yield
+
+
+def bloated(dsn: str) -> None:
+    with psycopg.connect(dsn, autocommit=True) as conn:
+        conn.execute(TABLES)
+        for table in TOUCHED:
+            conn.execute(
+                f"INSERT INTO {table} (a, b) SELECT g, g::text FROM generate_series(1, 100000) g"
+            )
+        with no_row_may_go(dsn):
+            for _ in range(STEPS):
+                conn.execute(CHANGE)
+
+
+def measured(dsn: str) -> dict[tuple[int, str], int]:
+    with psycopg.connect(dsn) as conn:
+        return {(content, name): size for content, name, size in conn.execute(SIZES)}
+
+
+def contents(dsn: str) -> list[tuple[object, ...]]:
+    with psycopg.connect(dsn) as conn:
+        return [
+            conn.execute(f"SELECT count(*), sum(a), sum(length(b)) FROM {table}").fetchall()[0]
+            for table in TOUCHED
+        ]
+
+
+def found(report: Report) -> dict[str, AuxiliaryRelation]:
+    assert report.auxiliary is not None
+    return {a.kind + " of " + a.name: a for a in report.auxiliary.relations}
+
+
+@pytest.mark.greenplum
+@pytest.mark.parametrize("server", SERVERS)
+def test_what_is_needed_is_what_the_server_leaves(
+    server: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    dsn = fresh_database(request.getfixturevalue(server), "beside")
+    bloated(dsn)
+    sizes, rows = measured(dsn), contents(dsn)
+    before = report_of(dsn, tmp_path / "before.gpcatalog")
+    large = found(before)
+    assert {f"{BLOCK_DIRECTORY} of by_column", f"{VISIBILITY_MAP} of by row's"} <= large.keys()
+    assert large.keys() == {
+        f"{kind} of {name}"
+        for kind in KINDS
+        for name in ("by row's", "by_column")
+        for a in (large.get(f"{kind} of {name}"),)
+        if a is not None
+    }
+    listed = {name for (_, name), size in sizes.items() if size >= 262144}
+    assert {a.relation for a in large.values()} == listed
+    for a in large.values():
+        assert a.worst_bytes == sizes[a.worst_content, a.relation]
+        assert a.bytes == sum(
+            size for (_, name), size in sizes.items() if name == a.relation and size >= 262144
+        )
+    directory = large[f"{BLOCK_DIRECTORY} of by_column"]
+    assert (directory.bloat or 0) > 10
+
+    file = tmp_path / "maintenance.sql"
+    file.write_text(script(before))
+    assert f"VACUUM FULL {directory.relation};" in file.read_text()
+    said = psql(dsn, file)
+    assert said.returncode == 0, said.stderr
+    left = measured(dsn)
+    for a in large.values():
+        if f"{a.relation};" in file.read_text():
+            assert left[a.worst_content, a.relation] == a.worst_needed, a
+    # the table is as it was, and can be changed
+    assert contents(dsn) == rows
+    with psycopg.connect(dsn, autocommit=True) as conn:
+        conn.execute(CHANGE)
+    after = report_of(dsn, tmp_path / "after.gpcatalog")
+    assert f"{BLOCK_DIRECTORY} of by_column" not in found(after)
+
+
+@pytest.mark.greenplum
+@pytest.mark.parametrize("server", SERVERS)
+def test_one_that_is_held_is_not_waited_for(
+    server: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    dsn = fresh_database(request.getfixturevalue(server), "held")
+    bloated(dsn)
+    directory = found(report_of(dsn, tmp_path / "free.gpcatalog"))[
+        f"{BLOCK_DIRECTORY} of by_column"
+    ]
+    with psycopg.connect(dsn) as conn:
+        conn.execute(f"REINDEX INDEX {directory.relation}_index")
+        begun = time.monotonic()
+        report = report_of(dsn, tmp_path / "held.gpcatalog")
+        waited = time.monotonic() - begun
+        conn.rollback()
+    held = found(report)[f"{BLOCK_DIRECTORY} of by_column"]
+    assert held.bytes == directory.bytes
+    assert (held.reclaimable, held.bloat, held.worst_rows) == (None, None, None)
+    assert report.auxiliary is not None
+    assert report.auxiliary.uncounted == 1
+    kind = next(k for k in report.auxiliary.kinds if k.kind == BLOCK_DIRECTORY)
+    assert kind.reclaimable is None
+    note = next(c for c in report.coverage if c.probe == "auxiliary_rows")
+    assert note.status == "busy"
+    assert waited < 60, "the audit waited for the lock"
+
+
+def test_a_kind_is_an_index_or_has_one() -> None:
+    assert set(INDEX_OF) | set(INDEX_OF.values()) < set(KINDS)
