@@ -88,6 +88,7 @@ for (const element of operable) {
   if (document.activeElement !== element || element.tabIndex < 0) result.unreachable.push(element.outerHTML.slice(0, 80));
   else if (parseFloat(outline.outlineWidth) < 2 || outline.outlineStyle === "none") result.unreachable.push(`outline: ${element.outerHTML.slice(0, 80)}`);
 }
+result.focused = document.hasFocus();  // of a window without focus nothing matches :focus-visible
 result.operable = operable.length;
 result.titles = document.querySelectorAll("[title]").length;
 result.smallest = Math.min(...[...document.querySelectorAll("td, th")].filter(seen).map(c => parseFloat(getComputedStyle(c).fontSize)));
