@@ -156,7 +156,10 @@ def held_by(effect: Effect, state: SchemaState) -> LockHeld | None:
 
 @dataclass(kw_only=True)
 class RuleContext:
-    """What a rule looks at: one statement with its effect, and the schema state it meets."""
+    """What a rule looks at: one statement with its effect, and the schema state it meets.
+
+    room: leaves that limits have left, for gpcatalog.check.trees
+    """
 
     statement: Statement
     effect: Effect
@@ -166,6 +169,7 @@ class RuleContext:
     number: int
     guarded: bool  # a lock_timeout is in force
     today: date
+    room: dict[tuple[str, str, str, int], int] = field(default_factory=dict)
     findings: list[tuple[Finding, int, int]] = field(default_factory=list)
 
     def find(

@@ -408,6 +408,7 @@ class _Run:
         self.ignored = 0
         self.number = 0
         self.guarded = False
+        self.room: dict[tuple[str, str, str, int], int] = {}
         self.optional: dict[
             int, list[tuple[str, str]]
         ] = {}  # tables that a statement drops if they exist
@@ -432,6 +433,7 @@ class _Run:
             if not any(
                 a <= last and b >= first for a, b in self.changed.get(statement.source.file, [])
             ):
+                self.room.clear()  # leaves may have come that no rule saw
                 return
         self._find(
             RuleContext(
@@ -443,6 +445,7 @@ class _Run:
                 number=self.number,
                 guarded=self.guarded,
                 today=self.today,
+                room=self.room,
             ),
             ignores,
         )

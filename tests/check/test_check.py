@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import inspect
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
 import pytest
 
+from gpcatalog.capacity import limits
 from gpcatalog.check import rules as checks
 from gpcatalog.check.report import CheckReport
 from gpcatalog.check.rules import PARTS, every, page
@@ -34,6 +36,22 @@ def check(sql: str, **settings: object) -> CheckReport:
 
 def fired(sql: str, **settings: object) -> set[str]:
     return {f.finding.rule for f in check(sql, **settings).findings}
+
+
+def numbered(leaves: int) -> str:
+    return (
+        "CREATE TABLE t (a int) DISTRIBUTED BY (a) PARTITION BY RANGE (a)"
+        f" (START (0) END ({leaves}) EVERY (1));"
+    )
+
+
+def wide_table(leaves: int) -> str:
+    """Column-oriented, of 100 columns."""
+    columns = ", ".join(f"c{n} int" for n in range(99))
+    return (
+        f"CREATE TABLE t (a int, {columns}) {AOCO} DISTRIBUTED BY (a) PARTITION BY RANGE (a)"
+        f" (START (0) END ({leaves}) EVERY (1) {AOCO});"
+    )
 
 
 # rule → SQL where it fires, SQL where it does not, settings
@@ -81,6 +99,18 @@ CASES: list[tuple[str, str, str, dict[str, object]]] = [
         "columnar-file-explosion",
         f"CREATE TABLE t (a int, d date, {', '.join(f'c{i} int' for i in range(60))}) {AOCO} DISTRIBUTED BY (a) {DAILY};",
         f"CREATE TABLE t (a int, d date) {AOCO} DISTRIBUTED BY (a) {MONTHLY};",
+        {},
+    ),
+    (
+        "session-memory",
+        wide_table(295),
+        wide_table(294),
+        {},
+    ),
+    (
+        "statement-memory",
+        numbered(1279),
+        numbered(1278),
         {},
     ),
     (
@@ -346,3 +376,81 @@ def test_dumps_name_their_partitions() -> None:
     assert (
         report.total.rows_segment["pg_appendonly"] == 2
     )  # the root and the first: the last is heap
+
+
+def severities(sql: str, rule: str, **settings: object) -> list[tuple[int, str]]:
+    return [
+        (f.statement, f.finding.severity.word)
+        for f in check(sql, **settings).findings
+        if f.finding.rule == rule
+    ]
+
+
+def test_memory_is_told_where_a_limit_is_crossed() -> None:
+    """Once, not at every later statement; from 1 GB on as a warning."""
+
+    def add(n: int) -> str:
+        return f"ALTER TABLE t ADD PARTITION START ({n}) END ({n + 1}) {AOCO};"
+
+    more = wide_table(294) + add(294) + add(295)
+    assert severities(more, "session-memory") == [(2, "notice")]
+    assert severities(wide_table(1177), "session-memory") == [(1, "notice")]
+    assert severities(wide_table(1178), "session-memory") == [(1, "warning")]
+    assert severities(wide_table(1177) + add(1177) + add(1178), "session-memory") == [
+        (1, "notice"),
+        (2, "warning"),
+    ]
+    more = numbered(1278) + "".join(
+        f"ALTER TABLE t ADD PARTITION START ({n}) END ({n + 1});" for n in (1278, 1279)
+    )
+    assert severities(more, "statement-memory") == [(2, "notice")]
+
+
+def of(parent: str, name: str, n: int, more: str = "") -> str:
+    return f"CREATE TABLE {name} PARTITION OF {parent} FOR VALUES FROM ({n}) TO ({n + 1}) {more};"
+
+
+def test_partitions_that_are_tables_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counted at every level, attached ones too, and told once."""
+    monkeypatch.setattr(limits, "LEAVES_PER_TABLE", replace(limits.LEAVES_PER_TABLE, value=5))
+    root = "CREATE TABLE t (a int, b int) PARTITION BY RANGE (a);"
+    below = of("t", "m", 9, "PARTITION BY RANGE (b)") + of("m", "m1", 1) + of("m", "m2", 2)
+    for name, sql, told in (
+        ("flat", root + "".join(of("t", f"p{n}", n) for n in range(8)), [7]),
+        ("five", root + "".join(of("t", f"p{n}", n) for n in range(5)), []),
+        # 1 root, 3 of two levels with two leaves, 3 leaves, and the sixth
+        ("below", root + below + "".join(of("t", f"p{n}", n) for n in range(5)), [8]),
+        ("at last below", root + "".join(of("t", f"p{n}", n) for n in range(4)) + below, [8]),
+        (
+            "attached",
+            root
+            + "".join(of("t", f"p{n}", n) for n in range(4))
+            + "CREATE TABLE m (a int, b int) PARTITION BY RANGE (b);"
+            + of("m", "m1", 1)
+            + of("m", "m2", 2)
+            + "ALTER TABLE t ATTACH PARTITION m FOR VALUES FROM (9) TO (10);",
+            [9],
+        ),
+        (
+            "dropped before",
+            root
+            + "".join(of("t", f"p{n}", n) for n in range(5))
+            + "DROP TABLE p0, p1;"
+            + of("t", "q0", 0)
+            + of("t", "q1", 1)
+            + of("t", "q2", 7),
+            [10],
+        ),
+    ):
+        assert [
+            n for n, _ in severities(sql, "leaves-over-guideline", server="postgres17")
+        ] == told, name
+
+
+def test_memory_limits_that_a_server_does_not_have() -> None:
+    parts = "".join(of("t", f"t{n}", n) for n in range(1279))
+    sql = "CREATE TABLE t (a int) {} PARTITION BY RANGE (a);" + parts
+    for rule in ("statement-memory", "session-memory"):
+        assert rule not in fired(sql.format(""), server="postgres17")
+    sql = sql.format("DISTRIBUTED BY (a)")
+    assert severities(sql, "statement-memory", server="greenplum7") == [(1280, "notice")]

@@ -10,7 +10,9 @@ from gpcatalog.capacity import limits
 from gpcatalog.capacity.model import FILLED, relation_files
 from gpcatalog.check.report import RuleContext, cost_of, over_budget
 from gpcatalog.check.rules.registry import rule, walk
+from gpcatalog.check.trees import crosses
 from gpcatalog.dialect import expressions as gx
+from gpcatalog.effects.relations import Table
 from gpcatalog.errors import CatalogError
 from gpcatalog.model.finding import Confidence, Figure, Severity
 from gpcatalog.model.quantity import count, plural
@@ -66,6 +68,10 @@ def leaves_over_guideline(s: RuleContext) -> None:
             source=limits.LEAVES_PER_LEVEL.source,
         )
         return
+    below = crosses(s, "leaves-over-guideline", int(limits.LEAVES_PER_TABLE.value))
+    if below is not None:
+        _too_many_leaves(s, below[0], below[1], limits.LEAVES_PER_TABLE, Severity.WARNING)
+        return
     if table is None or not s.effect.leaves_made or not table.parts:
         return
     leaves = table.numbers[1]
@@ -83,24 +89,28 @@ def leaves_over_guideline(s: RuleContext) -> None:
         (leaves, limits.LEAVES_PER_TABLE, Severity.WARNING),
     ):
         if amount > limit.value:
-            s.find(
-                "leaves-over-guideline",
-                severity,
-                f"{table.title} has {plural(amount, 'leaf', 'leaves')} ({limit.note or limit.id}:"
-                f" {count(limit.value)})",
-                (
-                    "planning time, locks and the catalogs of every instance grow with the"
-                    " number of leaves"
-                ),
-                "choose a larger step or fewer levels",
-                confidence=Confidence.HIGH,
-                figures=(
-                    Figure("leaves", amount, "leaves", "derived"),
-                    Figure(limit.id, limit.value, limit.unit, "limit"),
-                ),
-                source=limit.source,
-            )
+            _too_many_leaves(s, table, amount, limit, severity)
             return
+
+
+def _too_many_leaves(
+    s: RuleContext, table: Table, amount: int, limit: limits.Limit, severity: Severity
+) -> None:
+    s.find(
+        "leaves-over-guideline",
+        severity,
+        f"{table.title} has {plural(amount, 'leaf', 'leaves')} ({limit.note or limit.id}:"
+        f" {count(limit.value)})",
+        "planning time, locks and the catalogs of every instance grow with the number of leaves",
+        "choose a larger step or fewer levels",
+        confidence=Confidence.HIGH,
+        figures=(
+            Figure("leaves", amount, "leaves", "derived"),
+            Figure(limit.id, limit.value, limit.unit, "limit"),
+        ),
+        source=limit.source,
+        relation=table.title,
+    )
 
 
 @rule("grain-too-fine")

@@ -1,0 +1,160 @@
+"""Memory of sessions that query a whole table."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from math import ceil
+
+from gpcatalog.capacity import limits, memory
+from gpcatalog.capacity.limits import MIB
+from gpcatalog.check.report import RuleContext
+from gpcatalog.check.rules.registry import rule
+from gpcatalog.check.trees import crosses
+from gpcatalog.effects.relations import Table
+from gpcatalog.errors import CatalogError
+from gpcatalog.model.finding import Figure, Severity
+from gpcatalog.model.quantity import count, plural, size
+from gpcatalog.model.storage import Storage
+
+_Found = tuple[Table, int, int, limits.Limit]  # table, leaves, bytes, and the limit
+
+
+def _stored(storage: Storage) -> Storage:
+    """What the figures are measured for."""
+    return storage if storage in (Storage.AO_ROW, Storage.AO_COLUMN) else Storage.HEAP
+
+
+def _most(s: RuleContext, table: Table, storages: Mapping[Storage, int]) -> int:
+    """Bytes that a session keeps on the instance where it keeps more, after a query over so many
+    filled leaves in each storage.
+    """
+    coordinator = segment = 0
+    for storage, leaves in storages.items():
+        shape = table.shape(s.edition, storage)
+        found = memory.kept(s.edition.name, shape, leaves, memory.Touch.SELECT)
+        coordinator += found.coordinator
+        segment += found.segment or 0
+    return max(coordinator, segment)
+
+
+def _kept_in_parts(s: RuleContext) -> _Found | None:
+    """Of a table that lists its own partitions, where the statement brings it over a limit."""
+    table = s.effect.table
+    if table is None or not s.effect.leaves_made or not table.parts or not table.known:
+        return None
+    leaves = table.numbers[1]
+    dearest = Storage.AO_COLUMN if s.edition.greenplum else Storage.HEAP
+    try:
+        if _most(s, table, {dearest: leaves}) < limits.SESSION_MEMORY.value:
+            return None  # whatever their storage is
+        kept = _most(s, table, Counter(_stored(p.storage) for p in table.leaves()))
+    except CatalogError:
+        return None  # no such table can be made there
+    before = kept * (leaves - s.effect.leaves_made) / max(leaves, 1)
+    high = limits.SESSION_MEMORY_HIGH
+    limit = high if kept >= high.value else limits.SESSION_MEMORY
+    return (table, leaves, kept, limit) if before < limit.value <= kept else None
+
+
+def _kept_in_tree(s: RuleContext) -> _Found | None:
+    """The same of a table whose partitions are tables of their own; all leaves are taken to be as
+    this one.
+    """
+    table = s.effect.table
+    if table is None or not table.known:
+        return None
+    try:
+        each = _most(s, table, {_stored(table.storage): 1})
+    except CatalogError:
+        return None
+    for limit in (limits.SESSION_MEMORY_HIGH, limits.SESSION_MEMORY):
+        over = crosses(s, limit.id, ceil(limit.value / each) - 1)
+        if over is not None:
+            root, leaves = over
+            return root, leaves, each * leaves, limit
+    return None
+
+
+@rule("session-memory")
+def session_memory(s: RuleContext) -> None:
+    """A session that queries the whole table will keep much memory until it ends.
+
+    What it finds: statements that bring a table to so many leaves that a session keeps more than
+    256 MB after a query over all leaves and columns, once they hold rows. From 1 GB on it is a
+    warning.
+    Why it matters: sessions that stay open, as those of connection pools, add up. They reach
+    gp_vmem_protect_limit on Greenplum, where statements then fail, or the memory of the host.
+    How sure it is: an estimate from the numbers of leaves, columns and indexes, measured on test
+    servers. It is a lower bound: append-optimized leaves with more data keep up to 66 KB for each
+    column on each segment.
+    What to do: use a larger step, fewer levels, or row orientation; let queries name the partition
+    key.
+    """
+    found = _kept_in_parts(s) or _kept_in_tree(s)
+    if found is None:
+        return
+    table, leaves, kept, limit = found
+    place = " on the instance where it keeps most" if s.edition.greenplum else ""
+    s.find(
+        "session-memory",
+        Severity.WARNING if limit is limits.SESSION_MEMORY_HIGH else Severity.NOTICE,
+        f"a session keeps at least about {size(kept)}{place} after a query over all of"
+        f" {table.title}",
+        f"{plural(leaves, 'leaf', 'leaves')} with rows, {kept / leaves / 1024:,.0f} KB each"
+        " (estimate)",
+        "use a larger step, fewer levels or row orientation; let queries name the partition key",
+        figures=(
+            Figure("memory kept", kept, "bytes", "estimate"),
+            Figure(limit.id, limit.value, limit.unit, "limit"),
+        ),
+        source=limit.source,
+        relation=table.title,
+    )
+
+
+@rule("statement-memory")
+def statement_memory(s: RuleContext) -> None:
+    """A query over the whole table will need more than statement_mem.
+
+    What it finds: on Greenplum, statements that bring a table to so many leaves that a plan of the
+    Postgres planner over all of them needs more than the default of statement_mem, 125 MB: 100 KB
+    for each leaf, so 1,278 leaves fit.
+    Why it matters: such a statement, EXPLAIN too, fails with "insufficient memory reserved for
+    statement".
+    How sure it is: equal to what Greenplum 6.25.3 and 7.0.0 accept. The settings of the cluster are
+    not known: resource groups, another statement_mem, and GPORCA, which has one operator for all
+    leaves, accept more. Statements that GPORCA cannot plan go to the Postgres planner.
+    What to do: use a larger step, let queries name the partition key, or increase statement_mem.
+    """
+    limit = limits.STATEMENT_MEM
+    fit = int(limit.value) // memory.OPERATOR_BYTES - memory.OTHER_OPERATORS
+    table = s.effect.table
+    if table is None or not s.edition.greenplum:
+        return
+    if table.parts and s.effect.leaves_made:
+        leaves = table.numbers[1]
+        if not leaves - s.effect.leaves_made <= fit < leaves:
+            return
+    else:
+        over = crosses(s, limit.id, fit)
+        if over is None:
+            return
+        table, leaves = over
+    needed = memory.plan_bytes(leaves)
+    s.find(
+        "statement-memory",
+        Severity.NOTICE,
+        f"queries over all {count(leaves)} leaves of {table.title} need {size(needed)} of"
+        f" statement_mem (default: {size(limit.value)}) where GPORCA does not plan them",
+        f"the Postgres planner needs 100 KB for each leaf, so {count(fit)} leaves fit; a query that"
+        " needs more fails",
+        "use a larger step, let queries name the partition key, or SET statement_mem ="
+        f" '{-(-needed // MIB)}MB' for these statements",
+        figures=(
+            Figure("needed", needed, "bytes", "derived"),
+            Figure(limit.id, limit.value, limit.unit, "limit"),
+        ),
+        source=limit.source,
+        relation=table.title,
+    )
