@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import os
 import re
@@ -181,44 +182,67 @@ def pg19_server() -> Iterator[PrivateServer]:
 
 
 def fresh_database(dsn: str, name: str) -> str:
-    """Conninfo of a new database on the server that `dsn` reaches."""
+    """Conninfo of a new database on the server that `dsn` reaches; it goes with its module."""
     with psycopg.connect(dsn, autocommit=True) as conn:
         conn.execute(f"DROP DATABASE IF EXISTS {name}")
         conn.execute(f"CREATE DATABASE {name}")
+    if name != SCRATCH:
+        _made[dsn, name] = None
     return dsn.rsplit("dbname=", 1)[0] + f"dbname={name}"
+
+
+SCRATCH = "scratch"  # the database of a whole session
+_made: dict[tuple[str, str], None] = {}  # of the module that runs, by conninfo and name
+
+
+@pytest.hookimpl(trylast=True)  # its fixtures have closed their connections
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """Databases of a module are dropped with it, as far as nobody uses them: a server with all of
+    them takes gigabytes.
+    """
+    if nextitem is not None and nextitem.path == item.path:
+        return
+    while _made:
+        (dsn, name), _ = _made.popitem()
+        with (
+            contextlib.suppress(psycopg.Error),
+            psycopg.connect(dsn, autocommit=True, connect_timeout=5) as conn,
+        ):
+            conn.execute("SET statement_timeout = '20s'")
+            conn.execute(f"DROP DATABASE IF EXISTS {name}")
 
 
 @pytest.fixture(scope="session")
 def gp6_dsn(gp6_cluster: greenplum.Cluster) -> str:
     """Superuser conninfo of a scratch database on Greenplum 6."""
-    return fresh_database(gp6_cluster.dsn(), "scratch")
+    return fresh_database(gp6_cluster.dsn(), SCRATCH)
 
 
 @pytest.fixture(scope="session")
 def gp7_dsn(gp7_cluster: greenplum.Cluster) -> str:
     """Superuser conninfo of a scratch database on Greenplum 7."""
-    return fresh_database(gp7_cluster.dsn("template1"), "scratch")
+    return fresh_database(gp7_cluster.dsn("template1"), SCRATCH)
 
 
 @pytest.fixture(scope="session")
 def pg_dsn(pg15_server: PrivateServer) -> str:
     """Superuser conninfo of a scratch database on PostgreSQL 15."""
-    return fresh_database(pg15_server.conninfo(), "scratch")
+    return fresh_database(pg15_server.conninfo(), SCRATCH)
 
 
 @pytest.fixture(scope="session")
 def pg12_dsn(pg12_server: PrivateServer) -> str:
     """Superuser conninfo of a scratch database on PostgreSQL 12."""
-    return fresh_database(pg12_server.conninfo(), "scratch")
+    return fresh_database(pg12_server.conninfo(), SCRATCH)
 
 
 @pytest.fixture(scope="session")
 def pg19_dsn(pg19_server: PrivateServer) -> str:
     """Superuser conninfo of a scratch database on PostgreSQL 19."""
-    return fresh_database(pg19_server.conninfo(), "scratch")
+    return fresh_database(pg19_server.conninfo(), SCRATCH)
 
 
 @pytest.fixture(scope="session")
 def pgnew_dsn(pgnew_server: PrivateServer) -> str:
     """Superuser conninfo of a scratch database on the newest PostgreSQL at hand."""
-    return fresh_database(pgnew_server.conninfo(), "scratch")
+    return fresh_database(pgnew_server.conninfo(), SCRATCH)
