@@ -231,6 +231,8 @@ class Verdict(msgspec.Struct, kw_only=True, frozen=True):
     """One limit and where this database stands.
 
     state: "ok", "near" (from 80 % on), "over" or "not measured".
+    minimum: the value must not be below the limit; share is then limit / value, "near" is below the
+             limit and "over" below what is tolerable
     """
 
     id: str
@@ -242,6 +244,17 @@ class Verdict(msgspec.Struct, kw_only=True, frozen=True):
     state: str
     source: str
     note: str
+    minimum: bool = False
+
+    @property
+    def word(self) -> str:
+        """The state in words."""
+        return (MINIMUM_WORDS if self.minimum else STATE_WORDS)[self.state]
+
+
+# states of limits in words, the worst first
+STATE_WORDS = {"over": "exceeded", "near": "above 80 %", "ok": "ok", "not measured": "not read"}
+MINIMUM_WORDS = STATE_WORDS | {"over": "too small", "near": "small"}
 
 
 class Forecast(msgspec.Struct, kw_only=True, frozen=True):

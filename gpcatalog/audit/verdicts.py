@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from gpcatalog.audit.files import MANY
 from gpcatalog.audit.report import Report, Verdict
 from gpcatalog.capacity import limits, wraparound
 from gpcatalog.capacity.limits import Limit
@@ -272,19 +273,14 @@ def _files(report: Report) -> list[Verdict]:
     target = limits.AVERAGE_FILE_TARGET_LOW
     if files.average_bytes:
         share = target.value / files.average_bytes
-        state = (
-            "ok"
-            if share <= 1
-            else (
-                "near" if files.average_bytes >= limits.AVERAGE_FILE_TOLERABLE_LOW.value else "over"
-            )
-        )
+        tolerable = files.average_bytes >= limits.AVERAGE_FILE_TOLERABLE_LOW.value
+        # the size of few files does not matter
+        state = "ok" if share <= 1 else "near" if tolerable or files.files < MANY else "over"
         note = f"bytes / files; {limits.AVERAGE_FILE_TARGET.value / limits.MIB:.0f} MB or more is better"
-        what = "average file size (minimum)"
         out.append(
             Verdict(
                 id=target.id,
-                what=what,
+                what="average file size",
                 value=files.average_bytes,
                 limit=target.value,
                 unit="bytes",
@@ -292,6 +288,7 @@ def _files(report: Report) -> list[Verdict]:
                 state=state,
                 source=target.source,
                 note=note,
+                minimum=True,
             )
         )
     return out

@@ -12,6 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from gpcatalog.audit.report import (
+    MINIMUM_WORDS,
+    STATE_WORDS,
     CatalogRow,
     CatalogSummary,
     Coverage,
@@ -37,8 +39,6 @@ _STYLE = {
     Severity.INFO: "dim",
 }
 _STATE = {"over": "bold red", "near": "yellow", "ok": "green", "not measured": "dim"}
-# states of limits in words, the worst first
-STATE_WORDS = {"over": "exceeded", "near": "above 80 %", "ok": "ok", "not measured": "not read"}
 LINES = 40  # of the summary, on a terminal of 80 columns
 LARGEST_SHOWN = 3
 CATALOGS_SHOWN = 14
@@ -96,14 +96,7 @@ def verdict_lines(report: Report) -> list[Text]:
         state = Text(worst.severity.word.upper(), style=_STYLE[worst.severity])
         first = text(f": {worst.title}.{incomplete}", "bold")
         return [state + first, text(f"Next: {worst.remedy}.")]
-    known = [v for v in report.verdicts if v.share is not None]
-    fullest = max(known, key=lambda v: v.share or 0, default=None)
-    reach = (
-        f" The limit that is closest: {fullest.what}, {_amount(fullest.value, fullest.unit)} of"
-        f" {_amount(fullest.limit, fullest.unit)}."
-        if fullest is not None
-        else ""
-    )
+    reach = _reach(report)
     if failed:
         state = Text("INCOMPLETE", style="yellow")
         first = text(f": {unread}. The others have no findings.{reach}", "bold")
@@ -112,9 +105,35 @@ def verdict_lines(report: Report) -> list[Text]:
         state = Text("NO FINDINGS", style="yellow")
         first = text(f" of {', '.join(report.only)}; no other rule ran.", "bold")
         return [state + first, text("Next: run the audit without --only.")]
+    if any(v.state == "over" for v in report.verdicts):
+        state = Text("NOTICE", style=_STYLE[Severity.NOTICE])
+        first = text(f": no findings, but limits are not kept: {_broken(report)}.", "bold")
+        return [state + first, text("Next: --verbose lists all limits with their sources.")]
     state = Text("OK", style="green") + text(f": no findings.{reach}", "bold")
     following = "nothing to do. Take a snapshot every day to see growth: `gpcatalog snapshot take`."
     return [state, text(f"Next: {following}")]
+
+
+def _reach(report: Report) -> str:
+    """The upper limit that is closest, as a sentence."""
+    known = [v for v in report.verdicts if v.share is not None and not v.minimum]
+    fullest = max(known, key=lambda v: v.share or 0, default=None)
+    if fullest is None:
+        return ""
+    return (
+        f" The limit that is closest: {fullest.what}, {_amount(fullest.value, fullest.unit)} of"
+        f" {_amount(fullest.limit, fullest.unit)}."
+    )
+
+
+def _broken(report: Report) -> str:
+    """Limits that are not kept, with their values."""
+    return ", ".join(
+        f"{v.what} {_amount(v.value, v.unit)}"
+        f" ({'minimum' if v.minimum else 'limit'} {_amount(v.limit, v.unit)})"
+        for v in report.verdicts
+        if v.state == "over"
+    )
 
 
 def _remedy_of_unread(report: Report) -> str:
@@ -384,7 +403,8 @@ def verdicts(found: tuple[Verdict, ...], out: Console) -> None:
         if v.source not in sources:
             sources.append(v.source)
         mark = chr(ord("a") + sources.index(v.source))
-        rows.append((v.what, _amount(v.value, v.unit), _amount(v.limit, v.unit), mark, v.state))
+        limit = ("at least " if v.minimum else "") + _amount(v.limit, v.unit)
+        rows.append((v.what, _amount(v.value, v.unit), limit, mark, v.word))
         styles.append(_STATE[v.state] if v.state in ("over", "near") else "")
     out.print()
     out.print(table("", ("Limits", "now", "limit", "", "state"), rows, styles=styles))
@@ -491,14 +511,15 @@ def _files_line(report: Report) -> str:
 
 
 def _limits_line(report: Report) -> str:
-    by = Counter(v.state for v in report.verdicts)
-    counted = ", ".join(f"{by[state]} {word}" for state, word in STATE_WORDS.items() if by[state])
-    bad = [
-        f"{v.what} {_amount(v.value, v.unit)} (limit {_amount(v.limit, v.unit)})"
-        for v in report.verdicts
-        if v.state == "over"
-    ]
-    return counted + (f"; exceeded: {', '.join(bad)}" if bad else "")
+    by = Counter(v.word for v in report.verdicts)
+    words = dict.fromkeys(
+        word
+        for pair in zip(STATE_WORDS.values(), MINIMUM_WORDS.values(), strict=True)
+        for word in pair
+    )
+    counted = ", ".join(f"{by[word]} {word}" for word in words if by[word])
+    bad = _broken(report)
+    return counted + (f"; not kept: {bad}" if bad else "")
 
 
 def _sizes(report: Report) -> Table:

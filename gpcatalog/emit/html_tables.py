@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from gpcatalog.audit.report import Report, Verdict
-from gpcatalog.emit.audit_text import STATE_WORDS
 from gpcatalog.emit.files_text import auxiliary_line
 from gpcatalog.emit.growth_text import amount
 from gpcatalog.emit.html_parts import Cell, Prose, ended, prose, short, table
@@ -36,7 +35,7 @@ def _share(v: Verdict) -> str:
     """The value as a share of the limit; a verdict on a minimum keeps the inverse."""
     if v.share is None:
         return "?"
-    share = 1 / v.share if v.what.endswith("(minimum)") else v.share
+    share = 1 / v.share if v.minimum else v.share
     if share >= 10:
         return f"{share:,.0f} ×"
     return f"{share:.0%}" if share >= 0.005 or not share else "<1%"
@@ -52,9 +51,9 @@ def limits_table(report: Report) -> str:
             (
                 (v.what, note),
                 _of_limit(v.value, v.unit),
-                _of_limit(v.limit, v.unit),
+                ("at least " if v.minimum else "") + _of_limit(v.limit, v.unit),
                 _share(v),
-                STATE_WORDS[v.state],
+                v.word,
             )
         )
         classes.append(v.state if v.state in ("over", "near") else "")

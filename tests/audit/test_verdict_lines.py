@@ -9,7 +9,7 @@ import pytest
 
 from gpcatalog.audit import rules
 from gpcatalog.audit.build import build
-from gpcatalog.audit.report import Coverage, Report
+from gpcatalog.audit.report import Coverage, Report, Verdict
 from gpcatalog.emit.audit_text import verdict_lines
 from gpcatalog.store.snapshot import Snapshot
 
@@ -31,9 +31,39 @@ def lines(report: Report, *statuses: str) -> list[str]:
 
 
 def test_complete(report: Report) -> None:
-    first, following = lines(report, "read", "not applicable")
+    within = tuple(v for v in report.verdicts if v.state != "over")
+    held = msgspec.structs.replace(report, verdicts=within)
+    first, following = lines(held, "read", "not applicable")
     assert first.startswith("OK: no findings. The limit that is closest: ")
     assert following.startswith("Next: nothing to do.")
+
+
+def kept(report: Report, *states: tuple[str, bool]) -> Report:
+    """The report with two limits: their states, and whether the limit is a minimum."""
+    limits = tuple(
+        Verdict(
+            id=f"l{n}", what=f"thing {n}", value=5, limit=4, unit="files", share=1.25, state=state,
+            source="s", note="", minimum=minimum,
+        )
+        for n, (state, minimum) in enumerate(states)
+    )  # fmt: skip
+    return msgspec.structs.replace(report, verdicts=limits)
+
+
+def test_a_limit_that_is_not_kept_is_not_ok(report: Report) -> None:
+    first, following = lines(kept(report, ("over", True), ("over", False), ("near", False)), "read")
+    assert first == (
+        "NOTICE: no findings, but limits are not kept: thing 0 5 files (minimum 4 files),"
+        " thing 1 5 files (limit 4 files)."
+    )
+    assert following == "Next: --verbose lists all limits with their sources."
+
+
+def test_a_minimum_is_not_the_closest_limit(report: Report) -> None:
+    first, _ = lines(kept(report, ("near", True), ("near", False)), "read")
+    assert first == "OK: no findings. The limit that is closest: thing 1, 5 files of 4 files."
+    first, _ = lines(kept(report, ("near", True)), "read")
+    assert first == "OK: no findings."
 
 
 @pytest.mark.parametrize(

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpcatalog.audit.files import Files, OrphanTotal, TableFiles
+from gpcatalog.audit.files import MANY, Files, OrphanTotal, TableFiles
 from gpcatalog.audit.report import Report
 from gpcatalog.audit.rules.registry import Harm, rule
 from gpcatalog.capacity import limits
 from gpcatalog.model.finding import Confidence, Figure, Finding, Severity
 from gpcatalog.model.quantity import count, duration, plural, size
 
-MANY = 10_000  # files in a database below which their size does not matter
 FACTOR = 3.0  # lowest ratio of files as ao_column to files as ao_row that is reported
 EMPTY_SHARE = 0.25  # lowest share of zero-size files that is reported
 SMALL_COLUMN = 8 * limits.MIB  # average bytes of a column file; smaller ones favor row orientation
