@@ -158,7 +158,7 @@ def held_by(effect: Effect, state: SchemaState) -> LockHeld | None:
 class RuleContext:
     """What a rule looks at: one statement with its effect, and the schema state it meets.
 
-    room: leaves that limits have left, for gpcatalog.check.trees
+    leaves_left: by limit and root, the number of leaves until the limit; used by check.trees
     """
 
     statement: Statement
@@ -169,7 +169,7 @@ class RuleContext:
     number: int
     guarded: bool  # a lock_timeout is in force
     today: date
-    room: dict[tuple[str, str, str, int], int] = field(default_factory=dict)
+    leaves_left: dict[tuple[str, str, str, int], int] = field(default_factory=dict)
     findings: list[tuple[Finding, int, int]] = field(default_factory=list)
 
     def find(

@@ -408,7 +408,7 @@ class _Run:
         self.ignored = 0
         self.number = 0
         self.guarded = False
-        self.room: dict[tuple[str, str, str, int], int] = {}
+        self.leaves_left: dict[tuple[str, str, str, int], int] = {}
         self.optional: dict[
             int, list[tuple[str, str]]
         ] = {}  # tables that a statement drops if they exist
@@ -433,7 +433,7 @@ class _Run:
             if not any(
                 a <= last and b >= first for a, b in self.changed.get(statement.source.file, [])
             ):
-                self.room.clear()  # leaves may have come that no rule saw
+                self.leaves_left.clear()  # the rules do not see the leaves of this statement
                 return
         self._find(
             RuleContext(
@@ -445,7 +445,7 @@ class _Run:
                 number=self.number,
                 guarded=self.guarded,
                 today=self.today,
-                room=self.room,
+                leaves_left=self.leaves_left,
             ),
             ignores,
         )

@@ -1,4 +1,4 @@
-"""Leaves of partitioned tables whose partitions are tables of their own in the script."""
+"""Leaves of partitioned tables whose partitions are separate tables (PARTITION OF, ATTACH)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from gpcatalog.effects.schema_state import SchemaState
 
 
 def root_of(state: SchemaState, table: Table) -> Table:
-    """The table at the top of the tree that this one is in."""
+    """The root of the partition tree of a table; the table itself if it is not a partition."""
     seen = {(table.schema, table.name)}
     while table.parent is not None:
         above = state.tables.get(table.parent)
@@ -20,42 +20,48 @@ def root_of(state: SchemaState, table: Table) -> Table:
 
 
 def leaves_of(state: SchemaState, table: Table) -> int:
-    """Partitions below it that hold rows, at every level."""
-    below = [one for one in (table, *state.partitions_of(table)) if one.partitioned or one is table]
-    plain = sum(not one.partitioned for one in state.partitions_of(table))
-    return plain + sum(one.numbers[1] for one in below)
+    """Number of leaves of a partitioned table, at all levels."""
+    partitions = state.partitions_of(table)
+    separate = sum(not one.partitioned for one in partitions)
+    return separate + sum(one.numbers[1] for one in (table, *partitions))
 
 
 def _added(s: RuleContext) -> int:
-    """Leaves that the statement brings below the root of its table, at most."""
-    made = s.effect.leaves_made
+    """Number of leaves that the statement adds to the tree, at most."""
+    added = s.effect.leaves_made
     for action in s.effect.actions:
         if type(action).__name__ == "AttachPartition":
             child = s.state.find(action.this)
             if child is not None:
-                made += leaves_of(s.state, child) if child.partitioned else 1
-    return made
+                added += leaves_of(s.state, child) if child.partitioned else 1
+    return added
 
 
-def crosses(s: RuleContext, subject: str, limit: int) -> tuple[Table, int] | None:
-    """The root and its number of leaves where this statement brings it over a limit, of a tree of
-    tables; told once.
+def in_tree(table: Table | None) -> bool:
+    """Whether a table is in a tree of separate tables."""
+    return table is not None and (table.parent is not None or bool(table.own_children))
 
-    All leaves are counted only when as many were added as the limit had left at the last count.
-    subject: names the limit.
+
+def exceeds(s: RuleContext, limit_id: str, limit: int) -> tuple[Table, int] | None:
+    """The root and its number of leaves if this statement brings its tree above a limit of leaves.
+
+    None also for later statements on the same tree. All leaves are counted only after as many were
+    added as the limit allowed at the last count, so that long scripts take linear time.
     """
     table = s.effect.table
-    if table is None or (table.parent is None and not table.own_children):
+    if table is None or not in_tree(table):
         return None
     added = _added(s)
     if not added:
         return None
     root = root_of(s.state, table)
-    key = (subject, root.schema, root.name, limit)
-    room = s.room.get(key)
-    if room is not None and (room < 0 or added <= room):
-        s.room[key] = room - added if room >= 0 else room
+    key = (limit_id, root.schema, root.name, limit)
+    left = s.leaves_left.get(key)
+    if left is not None and left < 0:
+        return None  # reported before
+    if left is not None and added <= left:
+        s.leaves_left[key] = left - added
         return None
     leaves = leaves_of(s.state, root)
-    s.room[key] = limit - leaves  # below 0: it was told
+    s.leaves_left[key] = limit - leaves
     return (root, leaves) if leaves > limit >= leaves - added else None

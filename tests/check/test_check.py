@@ -447,6 +447,17 @@ def test_partitions_that_are_tables_of_their_own(monkeypatch: pytest.MonkeyPatch
         ] == told, name
 
 
+def test_a_budget_counts_partitions_that_are_separate_tables() -> None:
+    sql = "CREATE TABLE t (a int) PARTITION BY RANGE (a);" + "".join(
+        of("t", f"p{n}", n) for n in range(5)
+    )
+    over = check(sql, server="postgres17", table=Budget(leaves=3))
+    assert [
+        (f.statement, f.finding.title) for f in over.findings if f.finding.rule == "budget-exceeded"
+    ] == [(5, "table t needs 4 leaves; the budget is 3")]
+    assert "budget-exceeded" not in fired(sql, server="postgres17", table=Budget(leaves=5))
+
+
 def test_memory_limits_that_a_server_does_not_have() -> None:
     parts = "".join(of("t", f"t{n}", n) for n in range(1279))
     sql = "CREATE TABLE t (a int) {} PARTITION BY RANGE (a);" + parts

@@ -8,9 +8,10 @@ from sqlglot import exp
 
 from gpcatalog.capacity import limits
 from gpcatalog.capacity.model import FILLED, relation_files
-from gpcatalog.check.report import RuleContext, cost_of, over_budget
+from gpcatalog.check.report import Cost, RuleContext, cost_of, over_budget
 from gpcatalog.check.rules.registry import rule, walk
-from gpcatalog.check.trees import crosses
+from gpcatalog.check.settings import Budget
+from gpcatalog.check.trees import exceeds
 from gpcatalog.dialect import expressions as gx
 from gpcatalog.effects.relations import Table
 from gpcatalog.errors import CatalogError
@@ -28,11 +29,20 @@ def budget_exceeded(s: RuleContext) -> None:
     Why it matters: all tables of a cluster share its catalogs and file systems. Partitions are
     easier to create than to remove.
     How sure it is: exact where the cost of every statement is known. Otherwise the finding says
-    that the figure is a lower bound.
+    that the figure is a lower bound. Of partitions that are separate tables (PARTITION OF), the
+    leaves are added up for the root; files and rows are those of each partition.
     What to do: make larger partitions, remove empty ones, or raise the budget deliberately.
     """
 
     table = s.effect.table
+    budget = s.settings.table
+    tree = exceeds(s, "budget", budget.leaves) if budget.leaves is not None else None
+    if tree is not None:
+        root, leaves = tree
+        found = over_budget(
+            f"table {root.title}", Budget(leaves=budget.leaves), Cost(leaves=leaves), s.settings
+        )
+        s.findings += [(f, s.statement.start, s.statement.end) for f in found]
     if table is None or not s.effect.leaves_made:
         return
     cost = cost_of(s.effect, s.edition)
@@ -40,7 +50,7 @@ def budget_exceeded(s: RuleContext) -> None:
         import msgspec
 
         cost = msgspec.structs.replace(cost, leaves=table.numbers[1])
-    for finding in over_budget(f"table {table.title}", s.settings.table, cost, s.settings):
+    for finding in over_budget(f"table {table.title}", budget, cost, s.settings):
         s.findings.append((finding, s.statement.start, s.statement.end))
 
 
@@ -68,7 +78,7 @@ def leaves_over_guideline(s: RuleContext) -> None:
             source=limits.LEAVES_PER_LEVEL.source,
         )
         return
-    below = crosses(s, "leaves-over-guideline", int(limits.LEAVES_PER_TABLE.value))
+    below = exceeds(s, "leaves-over-guideline", int(limits.LEAVES_PER_TABLE.value))
     if below is not None:
         _too_many_leaves(s, below[0], below[1], limits.LEAVES_PER_TABLE, Severity.WARNING)
         return

@@ -10,7 +10,7 @@ from gpcatalog.capacity import limits, memory
 from gpcatalog.capacity.limits import MIB
 from gpcatalog.check.report import RuleContext
 from gpcatalog.check.rules.registry import rule
-from gpcatalog.check.trees import crosses
+from gpcatalog.check.trees import exceeds, in_tree
 from gpcatalog.effects.relations import Table
 from gpcatalog.errors import CatalogError
 from gpcatalog.model.finding import Figure, Severity
@@ -21,13 +21,13 @@ _Found = tuple[Table, int, int, limits.Limit]  # table, leaves, bytes, and the l
 
 
 def _stored(storage: Storage) -> Storage:
-    """What the figures are measured for."""
+    """The storage whose figures apply."""
     return storage if storage in (Storage.AO_ROW, Storage.AO_COLUMN) else Storage.HEAP
 
 
 def _most(s: RuleContext, table: Table, storages: Mapping[Storage, int]) -> int:
-    """Bytes that a session keeps on the instance where it keeps more, after a query over so many
-    filled leaves in each storage.
+    """Bytes that a session keeps after a query over these numbers of leaves with rows, by storage;
+    on the instance where it keeps more.
     """
     coordinator = segment = 0
     for storage, leaves in storages.items():
@@ -39,7 +39,7 @@ def _most(s: RuleContext, table: Table, storages: Mapping[Storage, int]) -> int:
 
 
 def _kept_in_parts(s: RuleContext) -> _Found | None:
-    """Of a table that lists its own partitions, where the statement brings it over a limit."""
+    """The limit that a table with a partition clause exceeds because of this statement."""
     table = s.effect.table
     if table is None or not s.effect.leaves_made or not table.parts or not table.known:
         return None
@@ -47,10 +47,10 @@ def _kept_in_parts(s: RuleContext) -> _Found | None:
     dearest = Storage.AO_COLUMN if s.edition.greenplum else Storage.HEAP
     try:
         if _most(s, table, {dearest: leaves}) < limits.SESSION_MEMORY.value:
-            return None  # whatever their storage is
+            return None  # below the limit in every storage
         kept = _most(s, table, Counter(_stored(p.storage) for p in table.leaves()))
     except CatalogError:
-        return None  # no such table can be made there
+        return None  # the server has no such tables
     before = kept * (leaves - s.effect.leaves_made) / max(leaves, 1)
     high = limits.SESSION_MEMORY_HIGH
     limit = high if kept >= high.value else limits.SESSION_MEMORY
@@ -58,18 +58,16 @@ def _kept_in_parts(s: RuleContext) -> _Found | None:
 
 
 def _kept_in_tree(s: RuleContext) -> _Found | None:
-    """The same of a table whose partitions are tables of their own; all leaves are taken to be as
-    this one.
-    """
+    """The same for a tree of separate tables; all leaves are assumed to be like this one."""
     table = s.effect.table
-    if table is None or not table.known:
+    if table is None or not in_tree(table) or not table.known:
         return None
     try:
         each = _most(s, table, {_stored(table.storage): 1})
     except CatalogError:
         return None
     for limit in (limits.SESSION_MEMORY_HIGH, limits.SESSION_MEMORY):
-        over = crosses(s, limit.id, ceil(limit.value / each) - 1)
+        over = exceeds(s, limit.id, ceil(limit.value / each) - 1)
         if over is not None:
             root, leaves = over
             return root, leaves, each * leaves, limit
@@ -80,9 +78,9 @@ def _kept_in_tree(s: RuleContext) -> _Found | None:
 def session_memory(s: RuleContext) -> None:
     """A session that queries the whole table will keep much memory until it ends.
 
-    What it finds: statements that bring a table to so many leaves that a session keeps more than
-    256 MB after a query over all leaves and columns, once they hold rows. From 1 GB on it is a
-    warning.
+    What it finds: statements that add so many leaves to a table that a session keeps more than
+    256 MB after a query over all leaves and columns, when the leaves contain rows. From 1 GB on it
+    is a warning. Only the statement that exceeds the limit is reported.
     Why it matters: sessions that stay open, as those of connection pools, add up. They reach
     gp_vmem_protect_limit on Greenplum, where statements then fail, or the memory of the host.
     How sure it is: an estimate from the numbers of leaves, columns and indexes, measured on test
@@ -117,14 +115,15 @@ def session_memory(s: RuleContext) -> None:
 def statement_memory(s: RuleContext) -> None:
     """A query over the whole table will need more than statement_mem.
 
-    What it finds: on Greenplum, statements that bring a table to so many leaves that a plan of the
-    Postgres planner over all of them needs more than the default of statement_mem, 125 MB: 100 KB
-    for each leaf, so 1,278 leaves fit.
+    What it finds: on Greenplum, statements that add so many leaves to a table that a plan of the
+    Postgres planner over all of them needs more than the default of statement_mem (125 MB). A plan
+    needs 100 KB for each leaf, so 1,278 leaves fit. Only the statement that exceeds the limit is
+    reported.
     Why it matters: such a statement, EXPLAIN too, fails with "insufficient memory reserved for
     statement".
     How sure it is: equal to what Greenplum 6.25.3 and 7.0.0 accept. The settings of the cluster are
-    not known: resource groups, another statement_mem, and GPORCA, which has one operator for all
-    leaves, accept more. Statements that GPORCA cannot plan go to the Postgres planner.
+    not known. Resource groups, a larger statement_mem and GPORCA, whose plans have one operator for
+    all leaves, accept more. Statements that GPORCA cannot plan go to the Postgres planner.
     What to do: use a larger step, let queries name the partition key, or increase statement_mem.
     """
     limit = limits.STATEMENT_MEM
@@ -137,7 +136,7 @@ def statement_memory(s: RuleContext) -> None:
         if not leaves - s.effect.leaves_made <= fit < leaves:
             return
     else:
-        over = crosses(s, limit.id, fit)
+        over = exceeds(s, limit.id, fit)
         if over is None:
             return
         table, leaves = over
