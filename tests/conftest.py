@@ -182,7 +182,7 @@ def pg19_server() -> Iterator[PrivateServer]:
 
 
 def fresh_database(dsn: str, name: str) -> str:
-    """Conninfo of a new database on the server that `dsn` reaches; it goes with its module."""
+    """Conninfo of a new database on the server that `dsn` reaches; it is dropped after its module."""
     with psycopg.connect(dsn, autocommit=True) as conn:
         conn.execute(f"DROP DATABASE IF EXISTS {name}")
         conn.execute(f"CREATE DATABASE {name}")
@@ -192,14 +192,12 @@ def fresh_database(dsn: str, name: str) -> str:
 
 
 SCRATCH = "scratch"  # the database of a whole session
-_made: dict[tuple[str, str], None] = {}  # of the module that runs, by conninfo and name
+_made: dict[tuple[str, str], None] = {}  # databases of the current module, by conninfo and name
 
 
 @pytest.hookimpl(trylast=True)  # its fixtures have closed their connections
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
-    """Databases of a module are dropped with it, as far as nobody uses them: a server with all of
-    them takes gigabytes.
-    """
+    """Drop the databases of a module after its last test: all of them together need gigabytes."""
     if nextitem is not None and nextitem.path == item.path:
         return
     while _made:
