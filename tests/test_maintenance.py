@@ -100,6 +100,7 @@ def test_only_what_the_server_names_gets_a_statement() -> None:
         one = AuxiliaryRelation(
             schema="s", name="t\nDROP TABLE x; --", relation=relation, kind=kind, segments=1, bytes=9 << 20,
             reclaimable=8 << 20, worst_content=0, worst_bytes=9 << 20, worst_rows=1, worst_needed=32768,
+            worst_reclaimable=8 << 20, bloat=288.0,
         )  # fmt: skip
         found = Auxiliary(
             large=1, uncounted=0, bytes=9 << 20, reclaimable=8 << 20, kinds=(), relations=(one,)

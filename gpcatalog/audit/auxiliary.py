@@ -1,4 +1,4 @@
-"""Auxiliary relations of append-optimized tables that are larger than their rows need."""
+"""Sizes and bloat of the large auxiliary relations of append-optimized tables."""
 
 from __future__ import annotations
 
@@ -7,25 +7,28 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from gpcatalog.model.auxiliary import KINDS
+from gpcatalog.model.auxiliary import COUNTED, KINDS
 from gpcatalog.model.generations import is_greenplum
 
 if TYPE_CHECKING:
     from gpcatalog.store.snapshot import Snapshot
 
-TOP = 100  # relations that a report has: as many as have their rows counted
+SINCE = 5  # snapshot schema that added the table
+TOP = 2 * COUNTED  # relations in a report: all counted ones and their indexes
 
 
 class AuxiliaryRelation(msgspec.Struct, kw_only=True, frozen=True):
     """One large auxiliary relation, or an index of one.
 
     schema, name:  of the append-optimized table
-    relation:      schema and name of the auxiliary relation itself
-    kind:          see gpcatalog.model.auxiliary
-    segments:      segments where it is large; bytes, reclaimable: on all of them
-    worst_content: where most bytes are reclaimable, or where it is largest if that is not known;
-                   worst_bytes, worst_rows, worst_needed: there
-    rows, reclaimable and needed are None where the rows were not counted.
+    relation:      schema and name of the auxiliary relation
+    kind:          one of gpcatalog.model.auxiliary.KINDS
+    segments:      number of segments where it is large
+    bytes, reclaimable: on these segments together
+    worst_content: content id of the segment with the most reclaimable bytes (or the most bytes)
+    worst_bytes, worst_rows, worst_needed, worst_reclaimable: on that segment
+    bloat:         worst_bytes / worst_needed, at least one page needed
+    Figures that depend on rows are None where the rows were not counted.
     """
 
     schema: str
@@ -39,24 +42,12 @@ class AuxiliaryRelation(msgspec.Struct, kw_only=True, frozen=True):
     worst_bytes: int
     worst_rows: int | None
     worst_needed: int | None
-
-    @property
-    def worst_reclaimable(self) -> int | None:
-        """Reclaimable bytes on the worst segment."""
-        return None if self.worst_needed is None else max(0, self.worst_bytes - self.worst_needed)
-
-    @property
-    def bloat(self) -> float | None:
-        """Bytes to needed bytes on the worst segment; a relation without rows counts as one that
-        needs a page of 32 KB.
-        """
-        if self.worst_needed is None:
-            return None
-        return self.worst_bytes / max(self.worst_needed, 32 << 10)
+    worst_reclaimable: int | None
+    bloat: float | None
 
 
 class AuxiliaryKind(msgspec.Struct, frozen=True):
-    """All large ones of one kind, on all segments. reclaimable: None where some were not counted."""
+    """Totals of one kind on all segments. reclaimable: None if some relations were not counted."""
 
     kind: str
     relations: int
@@ -65,29 +56,36 @@ class AuxiliaryKind(msgspec.Struct, frozen=True):
 
 
 class Auxiliary(msgspec.Struct, kw_only=True, frozen=True):
-    """The large auxiliary relations, those with the most reclaimable bytes first.
+    """The large auxiliary relations of a database.
 
-    large, uncounted: all of them, and those whose rows were not counted; bytes, reclaimable: of all
-        on all segments (of the counted ones)
-    kinds: the same by kind, also of kinds without any; relations: the first of them
+    large, uncounted: number of all, and of those whose rows were not counted
+    bytes, reclaimable: on all segments; reclaimable of the counted ones, None if none was counted
+    kinds:     totals by kind
+    relations: at most TOP, those with the most reclaimable bytes first
     """
 
     large: int
     uncounted: int
     bytes: int
-    reclaimable: int
+    reclaimable: int | None
     kinds: tuple[AuxiliaryKind, ...]
     relations: tuple[AuxiliaryRelation, ...]
 
 
-def _relation(rows: list[dict[str, Any]]) -> AuxiliaryRelation:
-    """All rows of one relation as one."""
+def _reclaimable(row: dict[str, Any]) -> int | None:
+    return None if row["needed"] is None else max(0, row["bytes"] - row["needed"])
 
-    def reclaimable(row: dict[str, Any]) -> int | None:
-        return None if row["needed"] is None else max(0, row["bytes"] - row["needed"])
 
-    worst = max(rows, key=lambda r: (reclaimable(r) or 0, r["bytes"], -r["content"]))
-    known = [n for row in rows if (n := reclaimable(row)) is not None]
+def _sum(values: list[int | None]) -> int | None:
+    """Sum of the known values; None without any."""
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
+
+
+def _relation(rows: list[dict[str, Any]], block: int) -> AuxiliaryRelation:
+    """Combine the rows of one relation."""
+    worst = max(rows, key=lambda r: (_reclaimable(r) or 0, r["bytes"], -r["content"]))
+    needed = worst["needed"]
     return AuxiliaryRelation(
         schema=worst["schema"],
         name=worst["name"],
@@ -95,28 +93,28 @@ def _relation(rows: list[dict[str, Any]]) -> AuxiliaryRelation:
         kind=worst["kind"],
         segments=len(rows),
         bytes=sum(row["bytes"] for row in rows),
-        reclaimable=sum(known) if known else None,
+        reclaimable=_sum([_reclaimable(row) for row in rows]),
         worst_content=worst["content"],
         worst_bytes=worst["bytes"],
         worst_rows=worst["rows"],
-        worst_needed=worst["needed"],
+        worst_needed=needed,
+        worst_reclaimable=_reclaimable(worst),
+        bloat=None if needed is None else worst["bytes"] / max(needed, block),
     )
 
 
-def _kind(kind: str, of: list[AuxiliaryRelation]) -> AuxiliaryKind:
+def _kind(kind: str, found: list[AuxiliaryRelation]) -> AuxiliaryKind:
+    of = [a for a in found if a.kind == kind]
     known = all(a.reclaimable is not None for a in of)
-    return AuxiliaryKind(
-        kind,
-        len(of),
-        sum(a.bytes for a in of),
-        sum(a.reclaimable or 0 for a in of) if known else None,
-    )
+    reclaimable = sum(a.reclaimable or 0 for a in of) if known else None
+    return AuxiliaryKind(kind, len(of), sum(a.bytes for a in of), reclaimable)
 
 
 def auxiliary(snapshot: Snapshot) -> Auxiliary | None:
-    """The large auxiliary relations of a snapshot; None where they were not looked for: without
-    append-optimized tables in the server, without a listing of the directories, or in snapshots of
-    older versions.
+    """The large auxiliary relations of a snapshot.
+
+    None if they were not measured: on PostgreSQL, without a directory listing, in snapshots of older
+    versions, or if the probe failed.
     """
     header = snapshot.header
     failed = snapshot.one(
@@ -125,7 +123,7 @@ def auxiliary(snapshot: Snapshot) -> Auxiliary | None:
     )["n"]
     if (
         not is_greenplum(header["generation"])
-        or header["schema_version"] < 5
+        or header["schema_version"] < SINCE
         or snapshot.files_basis != "directory"
         or failed
     ):
@@ -134,14 +132,14 @@ def auxiliary(snapshot: Snapshot) -> Auxiliary | None:
     for row in snapshot.rows("SELECT * FROM auxiliary ORDER BY relation, content"):
         by[row["relation"]].append(row)
     found = sorted(
-        (_relation(rows) for rows in by.values()),
+        (_relation(rows, header["block_size"]) for rows in by.values()),
         key=lambda a: (-(a.reclaimable or 0), -a.bytes, a.relation),
     )
     return Auxiliary(
         large=len(found),
         uncounted=sum(a.reclaimable is None for a in found),
         bytes=sum(a.bytes for a in found),
-        reclaimable=sum(a.reclaimable or 0 for a in found),
-        kinds=tuple(_kind(kind, [a for a in found if a.kind == kind]) for kind in KINDS),
+        reclaimable=_sum([a.reclaimable for a in found]) if found else 0,
+        kinds=tuple(_kind(kind, found) for kind in KINDS),
         relations=tuple(found[:TOP]),
     )

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gpcatalog.store.snapshot import Snapshot
 
 TOP = 20  # tables, orphans and differences listed
-MANY = 10_000  # files in a database below which their size does not matter
+MANY = 10_000  # files of a database from which on their average size is judged
 
 
 class Part(msgspec.Struct, frozen=True):

@@ -231,8 +231,8 @@ class Verdict(msgspec.Struct, kw_only=True, frozen=True):
     """One limit and where this database stands.
 
     state: "ok", "near" (from 80 % on), "over" or "not measured".
-    minimum: the value must not be below the limit; share is then limit / value, "near" is below the
-             limit and "over" below what is tolerable
+    minimum: the limit is a lower bound. share is then limit / value, "near" means below the limit
+             and "over" below the tolerable value
     """
 
     id: str
@@ -311,6 +311,6 @@ class Report(msgspec.Struct, kw_only=True, frozen=True):
     ages: tuple[Age, ...] | None = None  # by age, the oldest first; None when not read
     query_locks: QueryLocks | None = None  # None when the leaves were not read
     session_memory: SessionMemory | None = None  # None when the leaves were not read
-    auxiliary: Auxiliary | None = None  # None when they were not looked for
+    auxiliary: Auxiliary | None = None  # None when they were not measured
     files: Files | None = None  # None when neither directories nor lists were read
     schema: str = SCHEMA

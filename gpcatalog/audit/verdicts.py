@@ -276,7 +276,7 @@ def _files(report: Report) -> list[Verdict]:
         tolerable = files.average_bytes >= limits.AVERAGE_FILE_TOLERABLE_LOW.value
         # the size of few files does not matter
         state = "ok" if share <= 1 else "near" if tolerable or files.files < MANY else "over"
-        note = f"bytes / files; {limits.AVERAGE_FILE_TARGET.value / limits.MIB:.0f} MB or more is better"
+        note = f"bytes / files; {limits.AVERAGE_FILE_TARGET.value / limits.MIB:.0f} MB or more is better; irrelevant below {MANY:,} files"
         out.append(
             Verdict(
                 id=target.id,

@@ -145,7 +145,11 @@ def sections(server: Server, role: str, superuser: bool, facts: Facts) -> tuple[
         _sessions(server, to, facts, open_by=open_by, superuser=superuser),
     ]
     if server.greenplum:
-        found += [_segment_file_lists(to, facts), _utility_mode(facts)]
+        found += [
+            _segment_file_lists(to, facts),
+            _auxiliary_rows(superuser=superuser),
+            _utility_mode(facts),
+        ]
     found.append(_counted_statements(facts))
     if facts.partman[0]:
         found.append(_partman(to, facts))
@@ -249,6 +253,16 @@ def _segment_file_lists(to: str, facts: Facts) -> Section:
             else ""
         ),
         (f"GRANT USAGE ON SCHEMA gp_toolkit TO {to};",) if "schema" in facts.lists else (),
+    )
+
+
+def _auxiliary_rows(*, superuser: bool) -> Section:
+    """Whether the rows of auxiliary relations can be counted."""
+    return Section(
+        "rows of auxiliary relations",
+        superuser,
+        "superuser" if superuser else "only superusers can read schema pg_aoseg",
+        "" if superuser else "reclaimable bytes of segment file lists, visibility maps and block directories",
     )
 
 

@@ -107,7 +107,7 @@ def verdict_lines(report: Report) -> list[Text]:
         return [state + first, text("Next: run the audit without --only.")]
     if any(v.state == "over" for v in report.verdicts):
         state = Text("NOTICE", style=_STYLE[Severity.NOTICE])
-        first = text(f": no findings, but limits are not kept: {_broken(report)}.", "bold")
+        first = text(f": no findings, but limits are violated: {_broken(report)}.", "bold")
         return [state + first, text("Next: --verbose lists all limits with their sources.")]
     state = Text("OK", style="green") + text(f": no findings.{reach}", "bold")
     following = "nothing to do. Take a snapshot every day to see growth: `gpcatalog snapshot take`."
@@ -115,7 +115,7 @@ def verdict_lines(report: Report) -> list[Text]:
 
 
 def _reach(report: Report) -> str:
-    """The upper limit that is closest, as a sentence."""
+    """A sentence about the upper limit that is closest."""
     known = [v for v in report.verdicts if v.share is not None and not v.minimum]
     fullest = max(known, key=lambda v: v.share or 0, default=None)
     if fullest is None:
@@ -127,7 +127,7 @@ def _reach(report: Report) -> str:
 
 
 def _broken(report: Report) -> str:
-    """Limits that are not kept, with their values."""
+    """Violated limits with the current values."""
     return ", ".join(
         f"{v.what} {_amount(v.value, v.unit)}"
         f" ({'minimum' if v.minimum else 'limit'} {_amount(v.limit, v.unit)})"
@@ -519,7 +519,7 @@ def _limits_line(report: Report) -> str:
     )
     counted = ", ".join(f"{by[word]} {word}" for word in words if by[word])
     bad = _broken(report)
-    return counted + (f"; not kept: {bad}" if bad else "")
+    return counted + (f"; violated: {bad}" if bad else "")
 
 
 def _sizes(report: Report) -> Table:

@@ -11,6 +11,7 @@ from gpcatalog.audit.auxiliary import Auxiliary
 from gpcatalog.audit.files import Files
 from gpcatalog.capacity.limits import FILE_BUCKETS, REMOVE_XFS, REMOVE_ZFS_LOW
 from gpcatalog.emit.terminal import table, text
+from gpcatalog.model.auxiliary import LARGE
 from gpcatalog.model.quantity import count, duration, plural, size
 
 TABLES_SHOWN = 6
@@ -50,7 +51,7 @@ def show_files(files: Files | None, out: Console) -> None:
 
 
 def show_auxiliary(found: Auxiliary | None, out: Console) -> None:
-    """The auxiliary relations with the most reclaimable bytes; nothing where none is large."""
+    """Print the auxiliary relations with the most reclaimable bytes, if any is large."""
     if found is None or not found.large:
         return
     rows = [
@@ -71,13 +72,16 @@ def show_auxiliary(found: Auxiliary | None, out: Console) -> None:
 
 
 def auxiliary_line(found: Auxiliary) -> str:
-    """How many there are, and what was not counted."""
+    """Total size of the large auxiliary relations, and how many were not counted."""
     line = (
-        f"{plural(found.large, 'auxiliary relation')} of append-optimized tables with 256 KB or"
-        f" more on a segment: {size(found.bytes)} on all segments, {size(found.reclaimable)}"
-        " reclaimable"
+        f"{plural(found.large, 'auxiliary relation')} of {size(LARGE)} or more on a segment:"
+        f" {size(found.bytes)} on all segments"
     )
-    return line + (f"; rows of {count(found.uncounted)} not counted" if found.uncounted else "")
+    if found.reclaimable is not None:
+        line += f", {size(found.reclaimable)} reclaimable"
+    if found.uncounted:
+        line += f"; reclaimable bytes of {count(found.uncounted)} are unknown"
+    return line
 
 
 def _amounts(files: Files, out: Console) -> None:

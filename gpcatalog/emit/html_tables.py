@@ -247,7 +247,7 @@ def files_table(report: Report) -> str:
 
 
 def auxiliary_table(report: Report) -> str:
-    """Large auxiliary relations of append-optimized tables; empty where there are none."""
+    """Large auxiliary relations of append-optimized tables; empty without any."""
     found = report.auxiliary
     if found is None or not found.large:
         return ""

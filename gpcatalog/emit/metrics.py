@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from gpcatalog.audit.report import Age, Report
+from gpcatalog.model.auxiliary import LARGE
 from gpcatalog.model.finding import Severity
 from gpcatalog.model.names import printable
+from gpcatalog.model.quantity import size
 from gpcatalog.model.timing import LOCK_MANAGER_WAITS, Timing
 
 CATALOGS = (
@@ -118,20 +120,20 @@ def _census(report: Report, database: str) -> list[_Family]:
 
 def _auxiliary(report: Report, database: str) -> list[_Family]:
     """Bytes of the large auxiliary relations by kind, on all segments."""
-    held = _Family(
+    total = _Family(
         "gpcatalog_auxiliary_bytes",
-        "Bytes of auxiliary relations of 256 KB or more on a segment, by kind.",
+        f"Bytes of auxiliary relations of {size(LARGE)} or more on a segment, by kind.",
         "bytes",
     )
     free = _Family(
         "gpcatalog_auxiliary_reclaimable_bytes",
-        "Bytes of them that VACUUM FULL would free (derived from their rows).",
+        "Bytes that VACUUM FULL of these auxiliary relations would free (derived).",
         "bytes",
     )
     for k in report.auxiliary.kinds if report.auxiliary is not None else ():
-        held.add(k.bytes, database=database, kind=k.kind)
+        total.add(k.bytes, database=database, kind=k.kind)
         free.add(k.reclaimable, database=database, kind=k.kind)
-    return [held, free]
+    return [total, free]
 
 
 def _files(report: Report, database: str) -> list[_Family]:

@@ -20,8 +20,8 @@ from gpcatalog.model.quantity import count, duration, size
 WORTH_FULL = (
     64 << 20
 )  # reclaimable heap bytes on one instance from which on an exclusive rewrite is worth its lock
-# what the server calls auxiliary relations and their indexes: a snapshot that names another relation
-# gives no statement
+# The server's names of auxiliary relations and their indexes. A snapshot may be hostile: other names
+# get no statement.
 AUXILIARY_NAME = re.compile(r"pg_aoseg\.pg_ao(seg|csseg|visimap|blkdir)_[0-9]+(_index)?")
 WORTH_ANY = 1 << 20  # reclaimable bytes on one instance below which a catalog is left alone
 
@@ -227,7 +227,7 @@ def _statements(report: Report, todo: list[Treatment]) -> list[str]:
 
 
 def _auxiliary(report: Report) -> list[str]:
-    """Statements for auxiliary relations of append-optimized tables that are worth their locks."""
+    """Statements for bloated auxiliary relations of append-optimized tables."""
     worth = [
         a
         for a in (report.auxiliary.relations if report.auxiliary is not None else ())
@@ -238,38 +238,24 @@ def _auxiliary(report: Report) -> list[str]:
     if not worth:
         return []
     rewritten = {(a.schema, a.name, a.kind) for a in worth}
-    lines = [
-        *_comment(
-            [
-                "Auxiliary relations of append-optimized tables. VACUUM FULL takes an AccessExclusive",
-                "lock on the auxiliary relation alone: statements that read or write the table wait.",
-                "It takes about as long as reading the auxiliary relation once.",
-            ]
-        )
-    ]
+    lines = _comment(
+        [
+            "Auxiliary relations of append-optimized tables. VACUUM FULL takes an AccessExclusive",
+            "lock on the auxiliary relation only. Statements on the table wait until it ends.",
+        ]
+    )
     for a in worth:
         heap = next((kind for kind, index in INDEX_OF.items() if index == a.kind), "")
         if (a.schema, a.name, heap) in rewritten:
-            continue  # its VACUUM FULL builds the index anew
+            continue  # VACUUM FULL rebuilds the index
         schema, _, name = a.relation.partition(".")
         verb = "REINDEX INDEX" if heap else "VACUUM FULL"
-        said = f"{a.kind} of {a.schema}.{a.name}: {size(a.worst_reclaimable or 0)} reclaimable"
+        what = f"{a.kind} of {a.schema}.{a.name}: {size(a.worst_reclaimable or 0)} reclaimable"
         lines.append(
-            f"{verb} {qualified(schema, name)};  -- {printable(said)},"
+            f"{verb} {qualified(schema, name)};  -- {printable(what)},"
             f" {a.bloat or 1:.1f} ×, on segment {a.worst_content}"
         )
     return lines
-
-
-def _only_auxiliary(report: Report) -> list[str]:
-    """The script where only auxiliary relations are to be treated."""
-    head = [
-        "No catalog has enough reclaimable bytes to justify the locks; auxiliary relations of",
-        "append-optimized tables have. Run as superuser or owner of the database, outside a",
-        "transaction block:",
-        "    psql -X -v ON_ERROR_STOP=1 -f FILE",
-    ]
-    return [*_comment(head), "", *_session(report)]
 
 
 def _displaced(report: Report) -> bool:
@@ -278,22 +264,24 @@ def _displaced(report: Report) -> bool:
     return any(s.bytes >= limit for s in report.session_starts or ())
 
 
-def _only_row_order(report: Report) -> list[str]:
-    """The script where nothing but the order of rows is to be restored."""
-    head = [
-        "No catalog has enough reclaimable bytes to justify the locks. Session starts are slow:",
-        "the rows of pg_attribute that they need first are not in front.",
+def _without_catalogs(report: Report, auxiliary: list[str]) -> list[str]:
+    """The script if no catalog is treated."""
+    head = ["No catalog has enough reclaimable bytes to justify the locks."]
+    row_order: list[str] = []
+    if _displaced(report):
+        head += [
+            "Session starts are slow: the rows of pg_attribute that they need first are not in front."
+        ]
+        row_order = ["", f"-- {ROW_ORDER}", *vacuum_full.row_order(report.server)]
+    if auxiliary:
+        head += ["Auxiliary relations of append-optimized tables are bloated."]
+    elif not row_order:
+        return _comment([f"{head[0].rstrip('.')}, so there is nothing to do."])
+    head += [
         "Run as superuser, outside a transaction block, at a quiet time:",
         "    psql -X -v ON_ERROR_STOP=1 -f FILE",
     ]
-    return [
-        *_comment(head),
-        "",
-        *_session(report),
-        "",
-        f"-- {ROW_ORDER}",
-        *vacuum_full.row_order(report.server),
-    ]
+    return [*_comment(head), "", *_session(report), *row_order]
 
 
 def script(report: Report) -> str:
@@ -315,16 +303,8 @@ def script(report: Report) -> str:
     ]
     if todo:
         lines = [*_comment([*title, *_head(report, todo)]), "", *_statements(report, todo)]
-    elif _displaced(report):
-        lines = [*_comment(title), *_only_row_order(report)]
-    elif auxiliary:
-        lines = [*_comment(title), *_only_auxiliary(report)]
     else:
-        nothing = (
-            "No catalog has enough reclaimable bytes to justify the locks, so there is"
-            " nothing to do."
-        )
-        lines = _comment([*title, nothing])
+        lines = [*_comment(title), *_without_catalogs(report, auxiliary)]
     if auxiliary:
         lines += ["", *auxiliary]
     return "\n".join(lines) + "\n"

@@ -1,4 +1,4 @@
-"""The kinds of relations that Greenplum keeps beside an append-optimized table."""
+"""Auxiliary relations of append-optimized tables: their kinds, and which of them are measured."""
 
 from __future__ import annotations
 
@@ -10,3 +10,10 @@ INDEX_OF = {
     BLOCK_DIRECTORY: "index of a block directory",
 }
 KINDS = (SEGMENT_FILE_LIST, VISIBILITY_MAP, BLOCK_DIRECTORY, *INDEX_OF.values())
+
+# Bytes on one segment from which an auxiliary relation is reported separately. Most need one page,
+# so that hundreds of thousands of leaves add few rows to a snapshot.
+LARGE = 256 << 10
+# Relations whose rows an audit counts at most, the largest first: each costs one statement and one
+# scan on every segment.
+COUNTED = 100

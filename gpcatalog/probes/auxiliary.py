@@ -1,27 +1,28 @@
-"""Auxiliary relations of append-optimized tables: bytes, rows and needed bytes of the large ones.
+"""Sizes, rows and needed bytes of the large auxiliary relations of append-optimized tables.
 
-Their files are in the listing of the directories; the rows of the largest are counted.
+The sizes come from the directory listing. The rows of the largest relations are counted.
 """
 
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from gpcatalog.capacity import bloat
-from gpcatalog.model.auxiliary import BLOCK_DIRECTORY, INDEX_OF, VISIBILITY_MAP
-from gpcatalog.model.names import qualified, quote_literal
+from gpcatalog.model.auxiliary import BLOCK_DIRECTORY, COUNTED, INDEX_OF, VISIBILITY_MAP
+from gpcatalog.model.names import qualified, quote_ident, quote_literal
 from gpcatalog.probes.connection import ProbeFailed, Session
 from gpcatalog.store.snapshot import Writer
 
 Covered = Callable[..., contextlib.AbstractContextManager[dict[str, Any]]]
 
-KEPT = 1_000  # auxiliary relations and indexes that a snapshot has at most, the largest
-COUNTED = 100  # of them whose rows are counted: each is a statement and a scan on all segments
-GIVEN_UP = 3  # relations that failed after which no other is asked for
+KEPT = 1_000  # largest auxiliary relations and indexes that a snapshot stores
+COUNT_SECONDS = 10.0  # after which no further relation is counted
+MAX_FAILURES = 3  # failed statements after which no further relation is counted
 
-# columns of the indexes (aosegfiles.c, aovisimap.c and aoblkdir.c of Greenplum make them)
+# columns of the indexes, from aovisimap.c and aoblkdir.c of Greenplum
 _KEYS = {
     VISIBILITY_MAP: "segno:int4,first_row_no:int8",
     BLOCK_DIRECTORY: "segno:int4,columngroup_no:int4,first_row_no:int8",
@@ -29,60 +30,74 @@ _KEYS = {
 
 
 def _entry_bytes(kind: str) -> int:
-    """Bytes of an entry of the index; every key column has a fixed width."""
+    """Bytes of an index entry; every key column has a fixed width."""
     return int(bloat.IndexKey.parse(_KEYS[kind]).entry_sql())
 
 
 def keep_auxiliary(
     session: Session, writer: Writer, covered: Covered, busy: str, segments: Sequence[int]
 ) -> None:
-    """Keep the large auxiliary relations that the listing found.
+    """Store the large auxiliary relations of the directory listing.
 
-    busy: oids, comma-separated, that must not be opened: a segment would wait for them; segments:
-    content ids of all segments
+    busy: oids, comma-separated, of relations that are not opened because a segment would wait for
+          their locks; segments: content ids of all segments
     """
-    listed = writer.execute(
-        "SELECT oid FROM listed WHERE what = 5 GROUP BY oid ORDER BY max(bytes -"
-        f" coalesce(fork_bytes, 0)) DESC, oid LIMIT {KEPT}"
-    )
+    listed = [
+        oid
+        for (oid,) in writer.execute(
+            "SELECT oid FROM listed WHERE what = 5 GROUP BY oid ORDER BY max(bytes -"
+            " coalesce(fork_bytes, 0)) DESC, oid"
+        )
+    ]
     if not listed:
         return
+    if len(listed) > KEPT:
+        with covered("auxiliary_relations", "auxiliary_relations (the smaller ones)"):
+            raise ProbeFailed(
+                "not applicable",
+                f"{len(listed) - KEPT:,} of {len(listed):,} large auxiliary relations and indexes"
+                f" are not stored: a snapshot stores the {KEPT:,} largest",
+            )
+        listed = listed[:KEPT]
     found: list[dict[str, Any]] = []
     with covered("auxiliary_relations"):
-        found = session.rows("auxiliary_relations", oids=", ".join(str(oid) for (oid,) in listed))
-    order = {oid: n for n, (oid,) in enumerate(listed)}
+        found = session.rows("auxiliary_relations", oids=", ".join(map(str, listed)))
+    position = {oid: n for n, oid in enumerate(listed)}
+    found.sort(key=lambda row: min(position.get(row[oid], KEPT) for oid in ("oid", "index_oid")))
+    counts = _count(session, covered, found, busy, segments)
+    _store(writer, found, counts, session.facts["block_size"])
 
-    def place(row: dict[str, Any]) -> int:
-        return min(order.get(row["oid"], KEPT), order.get(row["index_oid"], KEPT))
 
-    found.sort(key=place)
-    pages = _count(session, covered, found, busy, segments)
-    of = {}
+def _store(
+    writer: Writer,
+    found: list[dict[str, Any]],
+    counts: dict[tuple[int, int], tuple[int, float]],
+    block: int,
+) -> None:
+    """Write one row per relation or index and segment."""
+    named = {}
     for row in found:
-        of[row["oid"]] = (row, row["kind"], row["name"])
+        named[row["oid"]] = (row, row["kind"], row["name"])
         if row["index_oid"] is not None and row["kind"] in INDEX_OF:
-            of[row["index_oid"]] = (row, INDEX_OF[row["kind"]], row["index_name"])
-    block = session.facts["block_size"]
+            named[row["index_oid"]] = (row, INDEX_OF[row["kind"]], row["index_name"])
+    owners = ", ".join(str(row["owner_oid"]) for row in found) or "0"
+    roots = dict(writer.execute(f"SELECT oid, root FROM relation WHERE oid IN ({owners})"))
     rows = []
-    sizes = writer.execute(
-        "SELECT l.oid, l.content, l.bytes - coalesce(l.fork_bytes, 0) FROM listed l WHERE l.what ="
-        " 5 ORDER BY l.oid, l.content"
-    )
-    roots = dict(writer.execute("SELECT oid, root FROM relation"))
-    for oid, content, bytes_ in sizes:
-        if oid not in of:
-            continue  # dropped since it was listed, temporary, or beyond the largest
-        row, kind, name = of[oid]
-        counted = pages.get((row["oid"], content))
+    for oid, content, size in writer.execute(
+        "SELECT oid, content, bytes - coalesce(fork_bytes, 0) FROM listed WHERE what = 5 ORDER BY"
+        " oid, content"
+    ):
+        if oid not in named:
+            continue  # dropped after the listing, temporary, or not among the largest
+        row, kind, name = named[oid]
+        counted = counts.get((row["oid"], content))
         needed = None
         if counted is not None:
-            needed = min(
-                bytes_,
-                (
-                    bloat.heap_bytes(1, counted[1], block)
-                    if kind == row["kind"]
-                    else bloat.btree_bytes(counted[0], _entry_bytes(row["kind"]), block)
-                ),
+            n, pages = counted
+            needed = (
+                bloat.heap_bytes(1, pages, block)
+                if kind == row["kind"]
+                else bloat.btree_bytes(n, _entry_bytes(row["kind"]), block)
             )
         rows.append(
             {
@@ -93,9 +108,9 @@ def keep_auxiliary(
                 "name": row["owner_name"],
                 "relation": f"{row['schema']}.{name}",
                 "kind": kind,
-                "bytes": bytes_,
+                "bytes": size,
                 "rows": None if counted is None else counted[0],
-                "needed": needed,
+                "needed": None if needed is None else min(size, needed),
             }
         )
     writer.insert("auxiliary", rows)
@@ -108,19 +123,26 @@ def _count(
     busy: str,
     segments: Sequence[int],
 ) -> dict[tuple[int, int], tuple[int, float]]:
-    """Rows, and the pages that they fill, by oid and content id, of the first relations."""
-    held = set(map(int, busy.split(", ")))
+    """Rows and needed pages of the first relations, by oid and content id."""
+    locked = set(map(int, busy.split(", ")))
     block = session.facts["block_size"]
     out: dict[tuple[int, int], tuple[int, float]] = {}
+    counted = 0
+    wanted = found[:COUNTED]
+    failures: list[ProbeFailed] = []
     with covered("auxiliary_rows"):
-        failures: list[ProbeFailed] = []
-        lost = 0
-        wanted = found[:COUNTED]
-        for n, row in enumerate(wanted):
+        begun = time.perf_counter()
+        for row in wanted:
+            if time.perf_counter() - begun >= COUNT_SECONDS:
+                failures.append(
+                    ProbeFailed("timed out", f"counting ended after {COUNT_SECONDS:g} seconds")
+                )
+                break
             try:
-                if held & {row["oid"], row["index_oid"]}:  # planning opens the index, too
+                if locked & {row["oid"], row["index_oid"]}:  # the planner opens the index, too
                     raise ProbeFailed("busy", "another session has an AccessExclusiveLock on it")
-                width = f"((pg_catalog.pg_column_size(ROW({row['columns']})) + 7) / 8 * 8)"
+                columns = ", ".join(map(quote_ident, row["columns"]))
+                width = f"((pg_catalog.pg_column_size(ROW({columns})) + 7) / 8 * 8)"
                 answer = session.rows(
                     "auxiliary_rows",
                     source=quote_literal(qualified(row["schema"], row["name"])),
@@ -128,18 +150,17 @@ def _count(
                 )
             except ProbeFailed as e:
                 failures.append(e)
-                lost += 1
-                if e.status == "denied" or len(failures) >= GIVEN_UP:
-                    lost = len(wanted) - n - 1 + lost
+                if e.status == "denied" or len(failures) >= MAX_FAILURES:
                     break
                 continue
-            # GROUP BY gives no row for a segment without any
+            counted += 1
+            # GROUP BY returns no row for a segment without rows
             out |= {(row["oid"], content): (0, 0.0) for content in segments}
             out |= {(row["oid"], one["content"]): (one["rows"], one["pages"]) for one in answer}
         if failures:
             raise ProbeFailed(
                 failures[0].status,
-                f"{lost} of {len(wanted)} large auxiliary relations were not counted:"
+                f"rows counted in {counted} of the {len(wanted)} largest auxiliary relations:"
                 f" {failures[0].reason}",
             )
     return out

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from gpcatalog.capacity.limits import FILE_BUCKETS
+from gpcatalog.model import auxiliary
 from gpcatalog.probes.connection import ProbeFailed, Session
 from gpcatalog.store.snapshot import Writer
 
@@ -28,9 +29,6 @@ RECONCILE_SHARE = 0.05
 LIST_SECONDS = (
     0.001  # that reading the lists of one table takes at least, on all segments together (measured)
 )
-# bytes on one instance from which on an auxiliary relation is told by itself: far above what the few
-# rows of most of them need, so that hundreds of thousands of leaves give few rows
-LARGE_AUXILIARY = 256 << 10
 CLOCK_MARGIN = 60.0  # seconds by which the clocks of hosts may differ
 
 # part codes of the probe relation_files; 11 and more are tables, by storage
@@ -129,7 +127,7 @@ class Listing:
                 folder=place["folder"],
                 tablespace=str(place["tablespace"]),
                 block=str(session.facts["block_size"]),
-                large=str(LARGE_AUXILIARY),
+                large=str(auxiliary.LARGE),
             )
             with file.open("wb") as out:
                 for block in session.stream_csv(statement):

@@ -114,9 +114,9 @@ TABLES: dict[str, str] = {
         age_seconds DOUBLE, kind VARCHAR NOT NULL
     """
     ),
-    # large auxiliary relations of append-optimized tables and their indexes, on one instance. oid,
-    # schema, name: of the table; rows: of the auxiliary relation itself, NULL where not counted;
-    # needed: bytes of a relation newly written with these rows
+    # one row per large auxiliary relation (or its index) and segment. oid, schema, name: of the
+    # append-optimized table; rows: of the auxiliary relation, NULL if not counted; needed: bytes
+    # after VACUUM FULL
     "auxiliary": (
         """
         content INTEGER NOT NULL, root UINTEGER NOT NULL, oid UINTEGER NOT NULL, "schema" VARCHAR NOT NULL, name VARCHAR NOT NULL,

@@ -1,5 +1,5 @@
--- Auxiliary relations of append-optimized tables and the table of each. {oids} is a list of oids of auxiliary relations or of their
--- indexes; the answer has the auxiliary relation of each, its columns and the oid of its index.
+-- Names of auxiliary relations of append-optimized tables, of their indexes and of the tables. {oids} is a list of oids of auxiliary
+-- relations and of their indexes. Temporary tables are skipped.
 -- needs: CONNECT
 -- locks: AccessShareLock on pg_class, pg_namespace, pg_index, pg_appendonly, pg_attribute
 -- cost: one scan of pg_appendonly and pg_index on the coordinator
@@ -12,7 +12,7 @@ SELECT s.oid::int8 AS oid,
        t.relname::text AS owner_name,
        sn.nspname::text AS schema,
        s.relname::text AS name,
-       (SELECT pg_catalog.string_agg(pg_catalog.quote_ident(c.attname::text), ', ' ORDER BY c.attnum)
+       (SELECT pg_catalog.array_agg(c.attname::text ORDER BY c.attnum)
           FROM pg_catalog.pg_attribute c WHERE c.attrelid = s.oid AND c.attnum > 0 AND NOT c.attisdropped) AS columns
   FROM pg_catalog.pg_appendonly a
  CROSS JOIN (VALUES ('segment file list'), ('visibility map'), ('block directory')) e (kind)

@@ -1,5 +1,5 @@
--- Rows of one auxiliary relation of an append-optimized table on every segment, and the pages they fill. The auxiliary relation
--- ({source}) is a heap that the server writes; the table itself is not opened.
+-- Number of rows of one auxiliary relation ({source}) on every segment, and the number of pages that they need. Auxiliary relations
+-- are heap tables that only the server writes. The append-optimized table is not opened.
 -- needs: superuser
 -- locks: AccessShareLock on the auxiliary relation
 -- cost: one scan of the auxiliary relation on every segment

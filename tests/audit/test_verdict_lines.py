@@ -38,7 +38,7 @@ def test_complete(report: Report) -> None:
     assert following.startswith("Next: nothing to do.")
 
 
-def kept(report: Report, *states: tuple[str, bool]) -> Report:
+def with_limits(report: Report, *states: tuple[str, bool]) -> Report:
     """The report with two limits: their states, and whether the limit is a minimum."""
     limits = tuple(
         Verdict(
@@ -50,19 +50,21 @@ def kept(report: Report, *states: tuple[str, bool]) -> Report:
     return msgspec.structs.replace(report, verdicts=limits)
 
 
-def test_a_limit_that_is_not_kept_is_not_ok(report: Report) -> None:
-    first, following = lines(kept(report, ("over", True), ("over", False), ("near", False)), "read")
+def test_a_violated_limit_is_not_ok(report: Report) -> None:
+    first, following = lines(
+        with_limits(report, ("over", True), ("over", False), ("near", False)), "read"
+    )
     assert first == (
-        "NOTICE: no findings, but limits are not kept: thing 0 5 files (minimum 4 files),"
+        "NOTICE: no findings, but limits are violated: thing 0 5 files (minimum 4 files),"
         " thing 1 5 files (limit 4 files)."
     )
     assert following == "Next: --verbose lists all limits with their sources."
 
 
 def test_a_minimum_is_not_the_closest_limit(report: Report) -> None:
-    first, _ = lines(kept(report, ("near", True), ("near", False)), "read")
+    first, _ = lines(with_limits(report, ("near", True), ("near", False)), "read")
     assert first == "OK: no findings. The limit that is closest: thing 1, 5 files of 4 files."
-    first, _ = lines(kept(report, ("near", True)), "read")
+    first, _ = lines(with_limits(report, ("near", True)), "read")
     assert first == "OK: no findings."
 
 

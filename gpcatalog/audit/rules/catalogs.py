@@ -14,7 +14,7 @@ from gpcatalog.model.generations import is_greenplum
 from gpcatalog.model.quantity import count, plural, size
 
 WORTH_A_WARNING = 16 << 20  # reclaimable bytes on one instance from which bloat is a warning
-AUXILIARY_WORTH = 1 << 20  # the same of an auxiliary relation below which it is not reported
+AUXILIARY_WORTH = 1 << 20  # reclaimable bytes on one segment from which it is reported
 DIVERGES = 1.5  # bytes of the worst segment's catalog to the median's
 
 
@@ -92,17 +92,17 @@ def auxiliary_relation_bloat(report: Report) -> Iterator[Finding]:
     """Auxiliary relations of append-optimized tables are much larger than needed.
 
     What it finds: segment file lists, visibility maps, block directories and their indexes of at
-    least 256 KB on a segment that exceed the bytes that their rows need by more than the factor of
-    gp_bloat_diag (Greenplum 6: 5, Greenplum 7: 3), and by at least 1 MB on a segment.
-    Why it matters: every scan of the table reads the segment file list and the visibility map,
-    index scans read the block directory, each INSERT, UPDATE and DELETE searches and extends them.
-    VACUUM of the table gives their dead rows free, but shortens them only at the end.
-    gp_toolkit shows neither their size nor their bloat.
-    How sure it is: sizes are those of the files, rows are counted on every segment. On test servers
-    VACUUM FULL left the predicted bytes exactly.
-    What to do: run the script that `gpcatalog audit --maintenance FILE` writes: VACUUM FULL of the
-    auxiliary relation alone, during which the table waits. Find the cause: many small INSERT,
-    UPDATE or DELETE statements, and transactions that stay open beside them.
+    least 256 KB on a segment. They are reported if they exceed the bytes that their rows need by
+    more than the factor of gp_bloat_diag (Greenplum 6: 5, Greenplum 7: 3) and by at least 1 MB.
+    Why it matters: every scan of the table reads the segment file list and the visibility map.
+    Index scans read the block directory. INSERT, UPDATE and DELETE search and extend them. VACUUM
+    of the table removes dead rows but shortens these relations only at their end. gp_toolkit shows
+    neither their size nor their bloat.
+    How sure it is: sizes are those of the files, and rows are counted on every segment. On
+    Greenplum 6.25.3 and 7.0.0, VACUUM FULL left exactly the predicted bytes.
+    What to do: run the script that `gpcatalog audit --maintenance FILE` writes. It runs VACUUM FULL
+    on the auxiliary relation only; statements on the table wait meanwhile. The cause is usually
+    many small INSERT, UPDATE or DELETE statements while another transaction stays open.
     """
     found = report.auxiliary
     moderate, significant = bloat_limits(report.server.generation)
@@ -127,13 +127,13 @@ def auxiliary_relation_bloat(report: Report) -> Iterator[Finding]:
             f" {size(worst.worst_bytes)} reclaimable)"
         ),
         detail=(
-            f"Larger than {moderate.value:g} × what they need:"
-            f" {plural(len(bloated), 'auxiliary relation')} of {plural(len(tables), 'table')};"
+            f"More than {moderate.value:g} × larger than needed:"
+            f" {plural(len(bloated), 'auxiliary relation')} of {plural(len(tables), 'table')}."
             f" {size(sum(a.reclaimable or 0 for a in bloated))} are reclaimable on all segments."
         ),
         remedy=(
             "run the script that `gpcatalog audit --maintenance FILE` writes, and load this table"
-            " in fewer, larger statements"
+            " with fewer and larger statements"
         ),
         relations=tuple(tables[:10]),
         relations_total=len(tables),
