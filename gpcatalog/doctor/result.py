@@ -262,7 +262,9 @@ def _auxiliary_rows(*, superuser: bool) -> Section:
         "rows of auxiliary relations",
         superuser,
         "superuser" if superuser else "only superusers can read schema pg_aoseg",
-        "" if superuser else "reclaimable bytes of segment file lists, visibility maps and block directories",
+        ""
+        if superuser
+        else "reclaimable bytes of segment file lists, visibility maps and block directories",
     )
 
 
