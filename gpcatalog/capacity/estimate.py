@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import msgspec
 
-from gpcatalog.capacity import limits, memory
+from gpcatalog.capacity import durations, limits, memory
 from gpcatalog.capacity.cost import Cluster, tree_cost
 from gpcatalog.capacity.generation import Generation, generation
 from gpcatalog.capacity.limits import MIB, Limit
@@ -86,6 +86,7 @@ class StorageCost(msgspec.Struct, kw_only=True, frozen=True):
     empty_bytes:    bytes of files without a row, on one instance; cluster_empty_bytes: on all
     times_heap:     filled files of a leaf (or plain table) against heap
     removal:        removing one segment's filled files, as DROP or a rewrite does
+    seconds:        of statements on one table with empty leaves, by `durations.Action`; estimates
     """
 
     storage: str
@@ -105,6 +106,7 @@ class StorageCost(msgspec.Struct, kw_only=True, frozen=True):
     locks: list[LocksHeld]
     removal: list[Removal]
     memory: list[SessionMemory] = []
+    seconds: dict[str, float] = {}
 
 
 class Estimate(msgspec.Struct, kw_only=True, frozen=True):
@@ -222,6 +224,13 @@ def _storage_cost(
             if leaves
             for keeps in [memory.kept(gen, leaf, leaves // tables, touch)]
         ],
+        seconds={
+            action.value: round(took, 4)
+            for action in durations.Action
+            if leaves or action not in durations.OF_PARTITIONS
+            for took in [durations.seconds(gen, leaf, action, leaves // tables)]
+            if took is not None
+        },
     )
 
 

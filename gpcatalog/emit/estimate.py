@@ -5,8 +5,10 @@ from __future__ import annotations
 from rich.console import Console
 from rich.table import Table
 
+from gpcatalog.capacity.durations import SOURCE as TIME_SOURCE
 from gpcatalog.capacity.estimate import Estimate, StorageCost
 from gpcatalog.capacity.memory import SOURCE as MEMORY_SOURCE
+from gpcatalog.emit.action_titles import TITLES
 from gpcatalog.emit.terminal import table, text
 from gpcatalog.model.generations import is_greenplum
 from gpcatalog.model.quantity import count, duration, plural, size
@@ -110,6 +112,9 @@ def show(estimate: Estimate, out: Console) -> None:
     if chosen.memory:
         out.print(_memory(estimate, both))
         out.print()
+    if chosen.seconds:
+        out.print(_seconds(estimate))
+        out.print()
     _removal(estimate, chosen, greenplum, out)
     out.print()
     out.print(text(f"Catalog bytes: live rows without bloat; {estimate.bytes_source}.", "dim"))
@@ -125,6 +130,8 @@ def show(estimate: Estimate, out: Console) -> None:
     )
     if chosen.memory:
         out.print(text(f"Memory of sessions: {MEMORY_SOURCE}.", "dim"))
+    if chosen.seconds:
+        out.print(text(f"Time of statements: {TIME_SOURCE}.", "dim"))
     for note in estimate.notes:
         out.print(text(note, "yellow"))
 
@@ -188,6 +195,17 @@ def _by_catalog(chosen: StorageCost) -> list[tuple[str, str, str]]:
         )
         rows.append((plural(len(rest), "other catalog"), count(here), count(there)))
     return rows
+
+
+def _seconds(estimate: Estimate) -> Table:
+    """Time of statements, one column for each storage."""
+    rows = [
+        (title, *(duration(cost.seconds.get(action.value)) for cost in estimate.storages))
+        for action, title in TITLES.items()
+        if action.value in estimate.storages[0].seconds
+    ]
+    title = "Time of a statement on one table with empty leaves; estimates"
+    return table(title, ("", *(cost.storage for cost in estimate.storages)), rows)
 
 
 _READS = {"count": "count(*)", "select": "all columns"}
