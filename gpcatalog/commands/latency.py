@@ -202,8 +202,9 @@ def _result(snapshot: Snapshot, measured: Measured) -> Latency:
 
     from gpcatalog.growth.points import timings_of
     from gpcatalog.latency.locks import arithmetic
-    from gpcatalog.latency.result import Latency
+    from gpcatalog.latency.result import Latency, client_subjects
     from gpcatalog.latency.startup import startups
+    from gpcatalog.latency.statements import statement_times
 
     done, log = measured.done, measured.log
     head = snapshot.header
@@ -217,7 +218,7 @@ def _result(snapshot: Snapshot, measured: Measured) -> Latency:
         "SELECT probe, status || ': ' || coalesce(reason, '') AS reason FROM coverage WHERE"
         " status <> 'read' AND (probe LIKE 'plan %' OR probe IN ('plan', 'scan_class',"
         " 'scan_class_dispatched', 'describe', 'connect', 'ddl_activity', 'statements',"
-        " 'session_start'))"
+        " 'session_start') OR probe LIKE 'client\\_%' ESCAPE '\\')"
     )
     return Latency(
         product=head["product"],
@@ -242,6 +243,8 @@ def _result(snapshot: Snapshot, measured: Measured) -> Latency:
         log_hours=log.hours if log else None,
         log_settings=log.settings if log else "",
         startups=startups(snapshot, measured.scans),
+        statements=statement_times(snapshot),
+        clients=client_subjects(snapshot),
     )
 
 
@@ -395,6 +398,16 @@ def latency(
             ),
         ),
     ] = False,
+    clients: Annotated[
+        bool,
+        typer.Option(
+            "--clients",
+            help=(
+                "Also measure the catalog queries of psql, pg_dump, gpbackup, DBeaver, pgAdmin,"
+                " JDBC and ODBC, without what opens tables."
+            ),
+        ),
+    ] = False,
     store: Store = True,
     format: OutputFormat = Format.TEXT,
     color: Colour = ColorChoice.AUTO,
@@ -410,6 +423,9 @@ def latency(
     own tables in transactions that are always rolled back. The dead catalog rows that this leaves
     are reported before and after.
 
+    --clients runs queries that read what these programs read of the catalogs. A later `gpcatalog
+    plan` prints how long they would take after the plan.
+
     --plan runs EXPLAIN on a table. The planner evaluates expressions of indexes, constraints and
     policies, and so functions of the table's owner. gpcatalog refuses it for superusers, for roles
     that can run programs or read files on the server, and on tables that reach a user-defined
@@ -420,10 +436,10 @@ def latency(
     if snapshot:
         from gpcatalog.store import series
 
-        if conninfo or allow_ddl or plan or startup or server_log is not None:
+        if conninfo or allow_ddl or plan or startup or clients or server_log is not None:
             raise CatalogError(
-                "--snapshot cannot be combined with a connection, --allow-ddl, --plan, --startup or"
-                " --server-log"
+                "--snapshot cannot be combined with a connection, --allow-ddl, --plan, --startup,"
+                " --clients or --server-log"
             )
         _emit(series.find(snapshot), Measured(), calibrate=calibrate, format=format, color=color)
         return
@@ -469,6 +485,7 @@ def latency(
                 timings=timings,
                 plan=[table.oid for table in planned],
                 definitions=store,
+                clients=clients,
             )
             if store:
                 streams.kept.append(str(path))

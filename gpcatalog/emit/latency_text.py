@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from rich.console import Console
 
+from gpcatalog.capacity.durations import Action
 from gpcatalog.emit.terminal import table, text
 from gpcatalog.latency.result import Latency
+from gpcatalog.model.clients import CLIENT, CLIENTS
 from gpcatalog.model.quantity import count, duration, plural, size
 from gpcatalog.model.timing import Timing
 
@@ -67,6 +69,8 @@ def show(latency: Latency, out: Console) -> None:
         out.print(table("", ("Active DDL, rolled back", *heads), active))
     if any(t.n < 20 for t in latency.timings if t.min_ms is not None):
         out.print(text("With fewer than 20 measurements, p95 is the maximum.", "dim"))
+    _clients(latency, out)
+    _statement_times(latency, out)
     _startups(latency, out)
     _left(latency, out)
     _statements(latency, out)
@@ -75,6 +79,75 @@ def show(latency: Latency, out: Console) -> None:
     _locks(latency, out)
     for probe, reason in latency.not_read:
         out.print(text(f"not read: {probe}: {reason}", "yellow"))
+
+
+def _clients(latency: Latency, out: Console) -> None:
+    """Catalog queries of other programs."""
+    of = latency.clients
+    timings = {t.subject: t for t in latency.timings if t.what == CLIENT}
+    if of is None or not timings:
+        return
+    rows = []
+    for client in CLIENTS:
+        if client.title in timings:
+            t = timings[client.title]
+            rows.append((client.title, count(t.leaves or 0), *_row("", t)[1:4]))
+    out.print()
+    heads = ("Catalog queries of clients", "relations", "n", "least", "median")
+    out.print(table("", heads, rows))
+    words = [
+        f"psql: {of.table} with {plural(of.table_partitions, 'partition')}" if of.table else "",
+        f"DBeaver and pgAdmin: schema {of.schema}",
+        "the others: the whole database",
+    ]
+    out.print(
+        text(
+            "; ".join(filter(None, words)) + ". The clients take longer: they also lock tables and"
+            " read bounds, definitions and sizes, which open every table.",
+            "dim",
+        )
+    )
+
+
+_TIMES = {
+    Action.ADD_COLUMN: "ADD COLUMN",
+    Action.CREATE_INDEX: "INDEX",
+    Action.ADD: "ADD",
+    Action.DROP_PARTITION: "DROP",
+    Action.TRUNCATE: "TRUNCATE",
+    Action.PLAN_FIRST: "plan",
+}
+
+
+def _statement_times(latency: Latency, out: Console) -> None:
+    """Estimated time of statements on the largest tables."""
+    found = latency.statements
+    if found is None or not found.tables:
+        return
+    rows = [
+        (
+            f"{t.schema}.{t.name} ({count(t.leaves)})",
+            *(duration(t.seconds.get(action.value)) for action in _TIMES),
+        )
+        for t in found.tables
+    ]
+    out.print()
+    out.print(table("", ("Time of statements (estimate)", *_TIMES.values()), rows))
+    of = {"speed": "counting numbers", "ddl": "its own DDL"}.get(found.pace.basis)
+    speed = (
+        f"This server takes {found.pace.factor:.1f} × the time of the test servers ({of})."
+        if of
+        else "At the speed of the test servers: this server's was not measured."
+    )
+    backup = f" pg_dump --schema-only: {duration(found.backup)}." if found.backup else ""
+    out.print(
+        text(
+            "ADD COLUMN, INDEX, TRUNCATE: of the whole table; ADD, DROP: of one partition; plan: a"
+            " query over all leaves in a new session. Without the time for rows."
+            f"{backup} {speed}",
+            "dim",
+        )
+    )
 
 
 STARTUPS_SHOWN = 5

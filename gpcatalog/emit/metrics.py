@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from gpcatalog.audit.report import Age, Report
 from gpcatalog.model.auxiliary import LARGE
+from gpcatalog.model.clients import CLIENT
 from gpcatalog.model.finding import Severity
 from gpcatalog.model.names import printable
 from gpcatalog.model.quantity import size
@@ -270,6 +271,11 @@ def _timings(timings: Sequence[Timing], database: str) -> list[_Family]:
         "Minimum, median and 95th percentile of the measured durations.",
         "seconds",
     )
+    clients = _Family(
+        "gpcatalog_client_seconds",
+        "Median duration of the catalog queries of a client (latency --clients).",
+        "seconds",
+    )
     waits = _Family("gpcatalog_lock_manager_waits", "Sessions that wait for the shared lock table.")
     ddl = _Family("gpcatalog_ddl_sessions", "Sessions that run DDL or wait for a lock with DDL.")
     written = _Family(
@@ -287,11 +293,13 @@ def _timings(timings: Sequence[Timing], database: str) -> list[_Family]:
             waits.add(t.n, database=database, content=str(t.content))
         elif t.what in ("running ddl", "waiting ddl"):
             ddl.add(t.n, database=database, state=t.what.removesuffix(" ddl"))
+        elif t.what == CLIENT and t.median_ms is not None:
+            clients.add(t.median_ms / 1000, database=database, client=t.subject)
         elif not t.subject:  # tables have no series here
             for statistic, value in (("min", t.min_ms), ("median", t.median_ms), ("p95", t.p95_ms)):
                 if value is not None:
                     seconds.add(value / 1000, database=database, what=t.what, statistic=statistic)
-    return [seconds, waits, ddl, written]
+    return [seconds, clients, waits, ddl, written]
 
 
 def exposition(report: Report, timings: Sequence[Timing], *, top: int = 10) -> str:

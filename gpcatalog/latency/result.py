@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from gpcatalog.latency.locks import Slots
 from gpcatalog.latency.startup import Startup
+from gpcatalog.latency.statements import StatementTimes
+from gpcatalog.model.clients import CLIENT
 from gpcatalog.model.timing import Curve, Timing
+
+if TYPE_CHECKING:
+    from gpcatalog.store.snapshot import Snapshot
 
 SCHEMA = "gpcatalog.latency/1"
 
@@ -45,11 +50,25 @@ class Activity(msgspec.Struct, kw_only=True, frozen=True):
     blocked_by: str
 
 
+class ClientSubjects(msgspec.Struct, kw_only=True, frozen=True):
+    """The table with the most partitions (empty without partitions), and the schema with the most
+    tables and partitions.
+    """
+
+    table: str
+    table_partitions: int
+    schema: str
+    schema_relations: int
+
+
 class Latency(msgspec.Struct, kw_only=True, frozen=True):
     """How long things took, what DDL would lock, and what the active probe left behind.
 
     log_hours:    how far back the server's log was read; None: it was not asked for
     log_settings: what decides which statements reach the log
+    statements:   estimated time of statements on the largest tables
+    clients:      what the clients' queries read about, of which timings has the times; None where
+                  --clients was not given
     startups:     session starts without pg_internal.init; empty where --startup was not given
     """
 
@@ -71,7 +90,29 @@ class Latency(msgspec.Struct, kw_only=True, frozen=True):
     log_hours: float | None = None
     log_settings: str = ""
     startups: tuple[Startup, ...] = ()
+    statements: StatementTimes | None = None
+    clients: ClientSubjects | None = None
     schema: str = SCHEMA
+
+
+def client_subjects(snapshot: Snapshot) -> ClientSubjects | None:
+    """What the queries of clients read about; None where the snapshot has no times of theirs."""
+    if not snapshot.rows("SELECT 1 FROM timing WHERE what = ? LIMIT 1", [CLIENT]):
+        return None
+    tables = snapshot.rows(
+        'SELECT p."schema", p.name, count(*) AS n FROM relation r JOIN relation p ON p.oid ='
+        ' r.parent GROUP BY r.parent, p."schema", p.name ORDER BY n DESC, r.parent LIMIT 1'
+    )
+    schemas = snapshot.rows(
+        'SELECT "schema", count(*) AS n FROM relation GROUP BY "schema" ORDER BY n DESC, "schema"'
+        " LIMIT 1"
+    )
+    return ClientSubjects(
+        table=f"{tables[0]['schema']}.{tables[0]['name']}" if tables else "",
+        table_partitions=int(tables[0]["n"]) if tables else 0,
+        schema=schemas[0]["schema"] if schemas else "",
+        schema_relations=int(schemas[0]["n"]) if schemas else 0,
+    )
 
 
 def activity_of(rows: list[dict[str, Any]]) -> tuple[Activity, ...]:

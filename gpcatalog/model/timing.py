@@ -11,6 +11,9 @@ import msgspec
 ATTRIBUTE_SCAN = "attribute scan"
 ATTRIBUTE_SCAN_DISPATCHED = "attribute scan dispatched"
 
+# and of counting numbers, the speed of the processors
+SPEED = "speed"
+SPEED_DISPATCHED = "speed dispatched"
 
 # names of counts of sessions: those that run a statement, those that wait for the shared lock table
 ACTIVE_SESSIONS = "active sessions"
@@ -20,7 +23,8 @@ LOCK_MANAGER_WAITS = "lock manager waits"
 class Timing(msgspec.Struct, frozen=True):
     """One row of the snapshot's table `timing`.
 
-    what:    "connect", "scan", "scan dispatched", "describe", "plan", "plan again", "relation
+    what:    "connect", "answer" (of a statement that reads nothing), "client" (see
+             gpcatalog.model.clients), "speed", "speed dispatched", "scan", "scan dispatched", "describe", "plan", "plan again", "relation
              cache", "statement", "create", "add column", "drop", "rollback"; also "running ddl" and
              "waiting ddl" (sessions, ages in ms) and "rows inserted", "rows updated", "rows
              deleted" (n: a counter of the server); of the server's log "log statement", "log lock

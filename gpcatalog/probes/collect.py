@@ -29,7 +29,8 @@ from gpcatalog.capacity.limits import lock_slots
 from gpcatalog.errors import CatalogError, Exit
 from gpcatalog.model import properties
 from gpcatalog.model.storage import Storage
-from gpcatalog.model.timing import Timing
+from gpcatalog.model.timing import SPEED, SPEED_DISPATCHED, Timing
+from gpcatalog.probes import clients as client_queries
 from gpcatalog.probes import latency, library
 from gpcatalog.probes.auxiliary import keep_auxiliary
 from gpcatalog.probes.catalogs import CatalogSection, keep_statistics
@@ -114,9 +115,11 @@ class Collector:
         plan: Sequence[int] = (),
         *,
         definitions: bool = True,
+        clients: bool = False,
     ) -> None:
         self.session = session
         self.plan = plan
+        self.clients = clients
         self.definitions = definitions
         self.writer = writer
         self.progress = progress
@@ -480,10 +483,18 @@ class Collector:
                 found.append(
                     latency.scanning(session, "scan_class_dispatched", "scan dispatched", leaves)
                 )
+        with self._covered("speed"):
+            found.append(latency.scanning(session, "speed", SPEED, leaves))
+        if session.server.greenplum:
+            with self._covered("speed_dispatched"):
+                found.append(
+                    latency.scanning(session, "speed_dispatched", SPEED_DISPATCHED, leaves)
+                )
         with self._covered("describe"):
             found.append(latency.scanning(session, "describe", "describe", leaves, rounds=1))
         with self._covered("server", "connect"):
             found.append(latency.connecting(session))
+            found.append(latency.answering(session))
         with self._covered("ddl_activity"):
             found += latency.activity_timings(latency.activity(session))
         if "lock_manager_waits" in library.names(session.server):
@@ -501,6 +512,9 @@ class Collector:
             with self._covered("last_operations"):
                 self.writer.insert("last_operation", session.rows("last_operations"))
         found += self._planning()
+        if self.clients:
+            self.progress("queries of clients")
+            found += client_queries.timings(session, self.writer, self._covered)
         self.writer.insert("timing", [msgspec.structs.asdict(one) for one in found])
 
     def _planning(self) -> list[Timing]:
@@ -545,18 +559,22 @@ def collect(
     timings: Iterable[Timing] = (),
     plan: Sequence[int] = (),
     definitions: bool = True,
+    clients: bool = False,
 ) -> Path:
     """Take one snapshot of the session's database into the file `target`.
 
     timings: what was measured before and belongs into it. plan: oids of tables whose planning is
              measured; the caller has checked them.
     definitions: also read what `check --baseline` needs; only of use in a snapshot that is kept.
+    clients: also time the catalog queries of other programs.
 
     Raises CatalogError when the server is lost or the file cannot be written; `target` is then as
     it was.
     """
     with Writer(target) as writer:
-        collector = Collector(session, writer, progress, plan, definitions=definitions)
+        collector = Collector(
+            session, writer, progress, plan, definitions=definitions, clients=clients
+        )
         collector.run()
         writer.insert("timing", [msgspec.structs.asdict(one) for one in timings])
         if all(

@@ -70,6 +70,15 @@ def connecting(session: Session, rounds: int = ROUNDS) -> Timing:
     return summed_up("connect", took)
 
 
+def answering(session: Session, rounds: int = ROUNDS) -> Timing:
+    """A statement that reads nothing: the way to the server and back."""
+    took: list[float] = []
+    for _ in range(rounds):
+        with _taken(took):
+            session.query("SELECT 1 AS answer")
+    return summed_up("answer", took)
+
+
 def scanning(session: Session, probe: str, what: str, leaves: int, rounds: int = ROUNDS) -> Timing:
     """One probe, several times."""
     took: list[float] = []

@@ -1,0 +1,68 @@
+"""How fast the server of a snapshot is, compared with the test servers of the time model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpcatalog.capacity import durations
+from gpcatalog.capacity.durations import Action, Pace
+from gpcatalog.capacity.model import Shape
+from gpcatalog.model.storage import Storage
+from gpcatalog.model.timing import SPEED, SPEED_DISPATCHED, percentile
+
+if TYPE_CHECKING:
+    from gpcatalog.store.snapshot import Snapshot
+
+ACTIVE_COLUMNS = 8  # of the table of `latency --allow-ddl`
+_ACTIVE = {
+    "create": Action.CREATE,
+    "add column": Action.ADD_COLUMN,
+    "drop": Action.DROP,
+}
+
+
+def pace(snapshot: Snapshot) -> Pace:
+    """The factor of a snapshot's server: from the DDL of `latency --allow-ddl` if the snapshot has
+    it, else from the time of counting numbers, else 1.
+    """
+    return _of_ddl(snapshot) or _of_speed(snapshot)
+
+
+def _of_ddl(snapshot: Snapshot) -> Pace | None:
+    """The median of measured to predicted times of the active probe's table with leaves."""
+    server = snapshot.header["generation"]
+    ratios = []
+    for row in snapshot.rows(
+        "SELECT what, subject, leaves, median_ms FROM timing WHERE leaves > 0 AND median_ms > 0 AND"
+        " what IN ('create', 'add column', 'drop') ORDER BY 1, 2"
+    ):
+        stored = row["subject"].partition(",")[0]
+        if stored not in set(Storage):
+            continue
+        shape = Shape(Storage(stored), ACTIVE_COLUMNS)
+        predicted = durations.seconds(server, shape, _ACTIVE[row["what"]], row["leaves"])
+        if predicted:
+            ratios.append(row["median_ms"] / 1000 / predicted)
+    if not ratios:
+        return None
+    factor = percentile(ratios, 0.5)
+    return Pace(min(durations.MOST, max(durations.LEAST, factor)), "ddl")
+
+
+def _of_speed(snapshot: Snapshot) -> Pace:
+    """From the time of counting numbers on the entry instance and on all segments at once."""
+    timings = {
+        row["what"]: row["min_ms"]
+        for row in snapshot.rows(
+            "SELECT what, min_ms FROM timing WHERE what IN ('answer', ?, ?) AND min_ms > 0",
+            [SPEED, SPEED_DISPATCHED],
+        )
+    }
+    if SPEED not in timings:
+        return durations.REFERENCE
+    return durations.pace_of_speed(
+        snapshot.header["generation"],
+        timings[SPEED],
+        timings.get(SPEED_DISPATCHED),
+        timings.get("answer", 0.0),
+    )

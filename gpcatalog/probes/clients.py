@@ -1,0 +1,66 @@
+"""Timing the catalog queries that other programs send; what opens tables is left out of them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from gpcatalog.model.clients import CLIENT, CLIENTS, Reads
+from gpcatalog.model.timing import Timing, summed_up
+from gpcatalog.probes import library
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gpcatalog.probes.connection import Session
+    from gpcatalog.store.snapshot import Writer
+
+ROUNDS = 3
+ENOUGH_MS = 3000.0  # no further round after so much time
+
+# the table with the most partitions directly below it, and the schema with the most relations by
+# one of them
+_WIDEST = (
+    "SELECT parent, count(*) FROM relation WHERE parent > 0 GROUP BY parent ORDER BY 2 DESC, 1"
+    " LIMIT 1"
+)
+_FULLEST = (
+    'SELECT min(oid), count(*) FROM relation GROUP BY "schema" ORDER BY 2 DESC, "schema" LIMIT 1'
+)
+_ALL = "SELECT min(oid), count(*) FROM relation"
+
+
+def timings(session: Session, writer: Writer, covered: Callable[..., Any]) -> Iterator[Timing]:
+    """Time the queries of every client that knows this server, up to three times each.
+
+    Needs the relations of the snapshot. Their number is that of the tables and partitions that the
+    client reads about.
+    covered: notes how a probe went
+    """
+    known = library.names(session.server)
+    for client in CLIENTS:
+        if client.probe not in known:
+            continue
+        found = writer.execute(
+            {Reads.TABLE: _WIDEST, Reads.SCHEMA: _FULLEST, Reads.DATABASE: _ALL}[client.reads]
+        )
+        if not found or not found[0][1]:
+            continue  # there are no partitions, or no tables
+        oid, relations = found[0]
+        with covered(client.probe):
+            values = {}
+            if client.reads is Reads.SCHEMA:
+                place = session.query(
+                    "SELECT relnamespace::int8 AS oid FROM pg_catalog.pg_class WHERE oid = %s",
+                    [oid],
+                )
+                values = {"schema": str(place[0]["oid"] if place else 0)}
+            elif client.reads is Reads.TABLE:
+                values = {"root": str(oid)}
+            took: list[float] = []
+            while len(took) < ROUNDS and sum(took) < ENOUGH_MS:
+                begun = time.perf_counter()
+                session.rows(client.probe, **values)
+                took.append((time.perf_counter() - begun) * 1000)
+            yield summed_up(CLIENT, took, subject=client.title, leaves=int(relations))
