@@ -11,8 +11,9 @@ from functools import lru_cache
 
 import msgspec
 
+from gpcatalog.capacity.durations import REFERENCE, Pace
 from gpcatalog.capacity.model import Instance
-from gpcatalog.capacity.seconds import ADD_SECONDS, COPY_RATE, DROP_SECONDS
+from gpcatalog.check.durations import of_statement
 from gpcatalog.check.settings import Budget, Settings
 from gpcatalog.dialect.script import Statement
 from gpcatalog.dialect.version import Edition
@@ -71,7 +72,10 @@ class LockHeld(msgspec.Struct, frozen=True):
 
 
 class StatementReport(msgspec.Struct, kw_only=True, frozen=True):
-    """One statement as the report has it."""
+    """One statement as the report has it.
+
+    seconds: estimated time of its DDL, without rows that it rewrites; None if it is not known
+    """
 
     number: int
     file: str
@@ -82,6 +86,7 @@ class StatementReport(msgspec.Struct, kw_only=True, frozen=True):
     cost: Cost
     unknown: tuple[str, ...] = ()
     held: LockHeld | None = None
+    seconds: float | None = 0.0
 
 
 class TableCost(msgspec.Struct, kw_only=True, frozen=True):
@@ -104,7 +109,11 @@ class TableCost(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class CheckReport(msgspec.Struct, kw_only=True, frozen=True):
-    """The result of a check."""
+    """The result of a check.
+
+    seconds: estimated time of the DDL of all statements, without rows that they rewrite; at least,
+             unless seconds_complete. pace: of the server of the baseline
+    """
 
     server: str
     segments: int
@@ -123,32 +132,19 @@ class CheckReport(msgspec.Struct, kw_only=True, frozen=True):
     budgets: dict[
         str, dict[str, int]
     ] = {}  # upper bounds that are set: of the change, of one table
+    seconds: float = 0.0
+    seconds_complete: bool = True
+    pace: Pace = REFERENCE
 
 
-def held_by(effect: Effect, state: SchemaState) -> LockHeld | None:
+def held_by(effect: Effect, state: SchemaState, server: str, pace: Pace) -> LockHeld | None:
     """The lock that a statement holds on a table of the baseline; None where it takes none, or
-    there is no baseline.
-
-    Seconds are an estimate: of DDL for each relation that is locked, and of writing the fullest
-    segment anew (capacity/seconds.py).
+    there is no baseline. Seconds are an estimate (check/durations.py).
     """
     size = state.live_size(effect.table) if effect.exclusive and effect.table is not None else None
     if size is None:
         return None
-    relations = effect.relations_locked
-    if effect.verb in ("add partition", "split partition", "drop partition"):
-        relations = sum(effect.made.values()) + sum(
-            effect.gone.values()
-        )  # the others are locked, and left alone
-    seconds: float | None = max(relations, 1) * (
-        DROP_SECONDS if effect.verb in ("drop", "drop partition") else ADD_SECONDS
-    )
-    if effect.rewritten and effect.verb == "split partition":
-        seconds = None  # the size of the one that is split is not known
-    elif effect.rewritten:
-        seconds = (
-            None if size.segment is None or seconds is None else seconds + size.segment / COPY_RATE
-        )
+    seconds = of_statement(effect, state, server, pace, size)
     return LockHeld(
         size.leaves, size.total, effect.rewritten, None if seconds is None else round(seconds, 3)
     )
@@ -158,6 +154,7 @@ def held_by(effect: Effect, state: SchemaState) -> LockHeld | None:
 class RuleContext:
     """What a rule looks at: one statement with its effect, and the schema state it meets.
 
+    server: generation that the files are for; pace: its speed
     leaves_left: by limit and root, the number of leaves until the limit; used by check.trees
     """
 
@@ -169,6 +166,8 @@ class RuleContext:
     number: int
     guarded: bool  # a lock_timeout is in force
     today: date
+    server: str
+    pace: Pace = REFERENCE
     leaves_left: dict[tuple[str, str, str, int], int] = field(default_factory=dict)
     findings: list[tuple[Finding, int, int]] = field(default_factory=list)
 

@@ -18,8 +18,10 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import msgspec
 from sqlglot import exp
 
+from gpcatalog.capacity.durations import REFERENCE, Pace
 from gpcatalog.capacity.generation import NEWEST_MEASURED, generation
 from gpcatalog.check import rules as checks
+from gpcatalog.check.durations import of_statement
 from gpcatalog.check.findings import Packer
 from gpcatalog.check.inputs import included
 from gpcatalog.check.report import (
@@ -380,8 +382,11 @@ class _Run:
         *,
         today: date,
         listed: bool,
+        pace: Pace,
     ) -> None:
         self.settings = settings
+        self.server = by.name
+        self.pace = pace
         self.costs = cost_edition(by)
         self.state = state
         self.changed = changed
@@ -445,6 +450,8 @@ class _Run:
                 number=self.number,
                 guarded=self.guarded,
                 today=self.today,
+                server=self.server,
+                pace=self.pace,
                 leaves_left=self.leaves_left,
             ),
             ignores,
@@ -489,8 +496,11 @@ class _Run:
         self.totals.add(cost, Spot(source, statement.start, statement.end, self.number))
         # the longest of them, where a statement runs several
         held: LockHeld | None = None
+        seconds: float | None = 0.0
         for part in effect.parts or [effect]:
-            lock = held_by(part, self.state)
+            lock = held_by(part, self.state, self.server, self.pace)
+            took = of_statement(part, self.state, self.server, self.pace)
+            seconds = None if took is None or seconds is None else seconds + took
             title = part.table.title if part.table is not None else part.named
             title = title if effect.parts else table
             if title:
@@ -498,6 +508,7 @@ class _Run:
                 self.totals.add_to_table(title, part_cost, lock, exclusive=part.exclusive)
             if lock is not None and (held is None or _longer(lock, held)):
                 held = lock
+        self.totals.add_seconds(seconds)
         if self.listed:
             kind = type(statement.tree).__name__ if statement.tree is not None else ""
             line, outcome = statement.place.line, statement.outcome.value
@@ -512,6 +523,7 @@ class _Run:
                     cost=cost,
                     unknown=tuple(effect.unknown),
                     held=held,
+                    seconds=None if seconds is None else round(seconds, 4),
                 )
             )
 
@@ -550,6 +562,9 @@ class _Run:
             errors=self.outcomes[Outcome.ERROR],
             ignored=self.ignored,
             baseline=baseline,
+            seconds=round(self.totals.seconds, 3),
+            seconds_complete=self.totals.seconds_complete,
+            pace=self.pace,
             tables=self.totals.tables(),
             budgets={
                 n: {k: v for k, v in msgspec.structs.asdict(b).items() if v is not None}
@@ -568,19 +583,23 @@ def run(
     baseline: dict[str, float] | None = None,
     values: Mapping[str, str] | None = None,
     listed: bool = True,
+    pace: Pace = REFERENCE,
 ) -> CheckReport:
     """Check files in order, as one change.
 
     changed: only statements that touch these line ranges are judged; the others are still learnt
              from.
     values: of psql variables and ${placeholders}
+    pace: of the server, for the time of statements
     listed: the report has every statement; else only their sums
     """
     by = server_edition(settings.server)
     state = state or SchemaState(cost_edition(by), zone_of(settings))
     state.before = set(state.tables)
     names: list[str] = []
-    found = _Run(settings, by, state, changed, today=today or date.today(), listed=listed)
+    found = _Run(
+        settings, by, state, changed, today=today or date.today(), listed=listed, pace=pace
+    )
     reader = _Reader(by=by, variables=Variables(), values=values or {}, done=set(), names=names)
     try:
         for top in sources:

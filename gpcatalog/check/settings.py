@@ -42,6 +42,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
                 250)
     premake_days: how far ahead of today partitions may be made
     filled_columns: files on one segment that one columnar table may come to when filled
+    lock_seconds: how long a statement may hold an AccessExclusiveLock on a table of the baseline
+                  before it is told
     disable, severity: rules switched off, and rules with another severity
     exclude:   glob patterns of files to leave out
     """
@@ -58,6 +60,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     lock_slots: NotNegative = 0
     premake_days: Positive = 731
     filled_columns: Positive = 20_000
+    lock_seconds: Positive = 60
     disable: tuple[str, ...] = ()
     severity: dict[str, Word] = {}
     exclude: tuple[str, ...] = ()

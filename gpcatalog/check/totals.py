@@ -116,6 +116,7 @@ class _OfTable:
 class Totals:
     """The sums of a run.
 
+    seconds: estimated time of the DDL; at least, unless seconds_complete
     first: the first statement; most_leaves, most_files: the one that adds most, None where none
            adds any
     """
@@ -125,6 +126,8 @@ class Totals:
     most_files: Spot | None = None
     _whole: _Sum = field(default_factory=_Sum)
     _by_table: dict[str, _OfTable] = field(default_factory=dict)
+    seconds: float = 0.0
+    seconds_complete: bool = True
     _leaves: int = 0
     _files: int = 0
 
@@ -136,6 +139,11 @@ class Totals:
             self._leaves, self.most_leaves = cost.leaves, at
         if cost.files_filled > self._files:
             self._files, self.most_files = cost.files_filled, at
+
+    def add_seconds(self, seconds: float | None) -> None:
+        """Add the time of a statement; None if it is not known."""
+        self.seconds += seconds or 0.0
+        self.seconds_complete = self.seconds_complete and seconds is not None
 
     def add_to_table(
         self, table: str, cost: Cost, held: LockHeld | None, *, exclusive: bool

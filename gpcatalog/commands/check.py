@@ -17,6 +17,7 @@ from gpcatalog.commands.options import ColorChoice, FailOn
 from gpcatalog.errors import CatalogError, Exit
 
 if TYPE_CHECKING:
+    from gpcatalog.capacity.durations import Pace
     from gpcatalog.check.report import CheckReport
     from gpcatalog.check.settings import Settings
     from gpcatalog.dialect.script import Source
@@ -156,6 +157,14 @@ def _sources(
         else:
             source.file = str(path)
     return sources, spelled
+
+
+def _pace(known: Baseline | None) -> Pace:
+    """The speed of the server of the baseline."""
+    from gpcatalog.audit.pace import pace
+    from gpcatalog.capacity.durations import REFERENCE
+
+    return REFERENCE if known is None else pace(known.snapshot)
 
 
 def _baseline_state(known: Baseline, settings: Settings) -> SchemaState:
@@ -366,6 +375,7 @@ def check(
         baseline=known.totals if known is not None else None,
         values=values,
         listed=output_format is CheckFormat.JSON,
+        pace=_pace(known),
     )
     if only_changed and any(f.finding.rule == "cost-unknown" for f in report.findings):
         streams.say(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterator
 
-from gpcatalog.capacity.seconds import ADD_SECONDS, COPY_RATE
+from gpcatalog.capacity.durations import Pace
+from gpcatalog.capacity.seconds import COPY_RATE
 from gpcatalog.check.report import CheckReport, LocatedFinding
 from gpcatalog.check.rules import page
 from gpcatalog.model.finding import Severity
@@ -82,6 +83,14 @@ def _tables(report: CheckReport) -> list[str]:
     return [*out, ""]
 
 
+def _basis(pace: Pace) -> str:
+    """What times of DDL are based on."""
+    if not pace.basis:
+        return "as on the test servers"
+    of = "counting numbers" if pace.basis == "speed" else "its own DDL"
+    return f"{pace.factor:.1f} × the time on the test servers (by {of}, in the baseline)"
+
+
 def _held(report: CheckReport) -> list[str]:
     """With a baseline: how long tables in use are locked."""
     out = []
@@ -111,8 +120,8 @@ def _held(report: CheckReport) -> list[str]:
         return []
     more = [f"  … and {plural(len(out) - _TABLES, 'table')} more"] if len(out) > _TABLES else []
     rate = (
-        f"estimates: {COPY_RATE >> 20} MiB/s per segment for a rewrite (assumed),"
-        f" {ADD_SECONDS * 1000:.0f} ms per relation for DDL (measured)"
+        f"estimates: {COPY_RATE >> 20} MiB/s per segment for a rewrite (assumed), DDL"
+        f" {_basis(report.pace)}"
     )
     return [f"AccessExclusiveLocks on tables of the baseline ({rate})", *out[:_TABLES], *more, ""]
 
@@ -159,6 +168,12 @@ def _totals(report: CheckReport) -> list[str]:
         )
     if total.locks > 1:
         out.append(f"one statement locks up to {count(total.locks)} tables and partitions at once")
+    if report.seconds >= 1:
+        least = "" if report.seconds_complete else "at least "
+        out.append(
+            f"time of the DDL: {least}about {duration(report.seconds)}, without rows that are"
+            f" copied (estimate, {_basis(report.pace)})"
+        )
     used = {"leaves": total.leaves, "files": total.files_filled, "rows": rows}
     for name, limit in report.budgets.get("change", {}).items():
         if name in used:

@@ -8,6 +8,9 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from gpcatalog.capacity import durations
+from gpcatalog.capacity.durations import REFERENCE, Action, Pace
+from gpcatalog.capacity.model import Shape
 from gpcatalog.check.report import CheckReport
 from gpcatalog.check.run import cost_edition, run, server_edition
 from gpcatalog.check.settings import Budget, Settings
@@ -15,6 +18,8 @@ from gpcatalog.dialect.greenplum import editions
 from gpcatalog.dialect.script import Source
 from gpcatalog.effects.baseline import Baseline
 from gpcatalog.emit import check_text
+from gpcatalog.model.quantity import duration
+from gpcatalog.model.storage import Storage
 from gpcatalog.probes.collect import collect
 from gpcatalog.probes.connection import connect
 from gpcatalog.store.snapshot import Snapshot
@@ -86,10 +91,14 @@ def _taken(live: Live, file: Path) -> tuple[Baseline, dict[int, Counter[str]]]:
     return Baseline(file), counted
 
 
-def _checked(known: Baseline, change: str, **more: object) -> CheckReport:
+def _checked(
+    known: Baseline, change: str, *, pace: Pace = REFERENCE, **more: object
+) -> CheckReport:
     settings = Settings(server=known.generation, segments=known.segments, hosts=known.hosts, **more)  # type: ignore[arg-type]
     state = known.state(cost_edition(server_edition(settings.server)), ZoneInfo("UTC"))
-    return run([Source(change, "change.sql")], settings, state=state, baseline=known.totals)
+    return run(
+        [Source(change, "change.sql")], settings, state=state, baseline=known.totals, pace=pace
+    )
 
 
 def compare(dsn: str, tmp_path: Path, before: str, change: str) -> None:
@@ -294,9 +303,23 @@ def test_locks_on_live_tables(pg_dsn: str, tmp_path: Path) -> None:
     assert dim.seconds is not None
     assert dim.seconds >= int(str(answer[0])) / (50 << 20)
     assert (facts.leaves, facts.bytes, facts.rewritten) == (3, 0, False)
+    took = durations.seconds("pg15", Shape(Storage.HEAP, 8), Action.ADD_COLUMN, 3)
+    assert took is not None
+    assert facts.seconds is not None
+    assert facts.seconds == pytest.approx(took, rel=0.5)  # the number of columns matters little
     text = check_text.render(report)
     assert "sales.dim (1 leaf, " in text
-    assert "sales.facts (3 leaves, 0 B): 1 statement, about 72 ms" in text
+    assert "sales.facts (3 leaves, 0 B): 1 statement, about " in text
+    assert not [f for f in report.findings if f.finding.rule == "long-lock"]
+    slow = Pace(60 / facts.seconds, "speed")  # a minute, and a little more for dim
+    for seconds, expected in ((30, {"sales.dim", "sales.facts"}), (3000, set())):
+        found = _checked(known, change, lock_seconds=seconds, pace=slow).findings
+        locks = {f.finding.relations[0]: f for f in found if f.finding.rule == "long-lock"}
+        assert set(locks) == expected
+        if expected:
+            finding = locks["sales.facts"].finding
+            assert finding.figures[0].value == pytest.approx(60, rel=0.1)
+            assert finding.title.endswith(f"for about {duration(finding.figures[0].value)}")
     assert not [t for t in _checked(known, "DROP TABLE IF EXISTS sales.nothing;").tables if t.held]
 
 

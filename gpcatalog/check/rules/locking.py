@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from gpcatalog.check.report import RuleContext
+from gpcatalog.check.report import RuleContext, held_by
 from gpcatalog.check.rules.registry import DEFAULT_LOCK_SLOTS, rule
 from gpcatalog.model.finding import Confidence, Figure, Severity
-from gpcatalog.model.quantity import count, plural
+from gpcatalog.model.quantity import count, duration, plural, size
 
 
 @rule("drop-wide-root")
@@ -72,6 +72,42 @@ def rewrite_of_leaves(s: RuleContext) -> None:
         "rewrite leaf by leaf in separate transactions, or build a new table and exchange it",
         confidence=Confidence.HIGH if leaves else Confidence.LOW,
     )
+
+
+@rule("long-lock")
+def long_lock(s: RuleContext) -> None:
+    """A statement locks a table in use for a long time.
+
+    What it finds: with a baseline, statements that hold an AccessExclusiveLock on one of its tables
+    for longer than `lock_seconds`.
+    Why it matters: no other session can read or write the table until the transaction ends.
+    How sure it is: an estimate. DDL takes as long as on test servers, at the speed of the server of
+    the baseline; rewrites copy 50 MiB per second on each segment. A rewrite of unknown size is not
+    reported.
+    What to do: change the leaves one by one in transactions of their own, choose a time without
+    load, or merge partitions first.
+    """
+    for part in s.effect.parts or [s.effect]:
+        lock = held_by(part, s.state, s.server, s.pace)
+        if lock is None or lock.seconds is None or lock.seconds <= s.settings.lock_seconds:
+            continue
+        title = part.table.title if part.table is not None else ""
+        s.find(
+            "long-lock",
+            Severity.WARNING,
+            f"this holds an AccessExclusiveLock on {title} for about {duration(lock.seconds)}",
+            f"{plural(lock.leaves, 'leaf', 'leaves')}"
+            + (f", {size(lock.bytes)}" if lock.bytes else "")
+            + (", rewritten" if lock.rewritten else "")
+            + "; other sessions wait (estimate)",
+            "change the leaves one by one, or choose a time without load",
+            figures=(
+                Figure("seconds", lock.seconds, "s", "estimate"),
+                Figure("lock_seconds", s.settings.lock_seconds, "s", "limit"),
+            ),
+            source="setting lock_seconds",
+            relation=title,
+        )
 
 
 @rule("exclusive-without-lock-timeout")
