@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from gpcatalog.emit.action_titles import time_title
 from gpcatalog.emit.html_parts import Cell, Data, ended, figure, line_data, prose, table
 from gpcatalog.emit.svg import Bar, Curve, Lines, bars, legend, lines, safe
 from gpcatalog.model.quantity import change, count, duration, plural, size
@@ -84,6 +85,21 @@ def _totals(plan: Plan, tables: Sequence[TablePlan]) -> str:
     return table(
         ("total", "now", "after", "change"), rows, label="Totals before and after the plan"
     )
+
+
+def _times(plan: Plan) -> str:
+    """Time of statements before and after the plan."""
+    rows: list[tuple[Cell, ...]] = [
+        (
+            (time_title(t), "measured before" if t.measured else "estimate"),
+            duration(t.before),
+            duration(t.after),
+            change(t.before, t.after),
+        )
+        for t in plan.times
+    ]
+    heads = ("time of statements", "now", "after", "change")
+    return table(heads, rows, label="Time of statements before and after the plan") if rows else ""
 
 
 def _curve(points: Sequence[CurvePoint], plan: Plan) -> str:
@@ -253,6 +269,7 @@ def section(found: Outlook) -> str:
         out += [
             *(f"<p class=dim>{prose(ended(note))}</p>" for note in plan.notes),
             _totals(plan, found.tables),
+            _times(plan),
         ]
         charts = _curve(plan.curve, plan) + _largest(some)
         if charts:

@@ -9,6 +9,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from gpcatalog.capacity.limits import GIB
+from gpcatalog.emit.action_titles import time_title
 from gpcatalog.emit.terminal import table, text
 from gpcatalog.model.emptiness import basis_words
 from gpcatalog.model.quantity import change, count, duration, plural, size
@@ -95,6 +96,20 @@ def _totals(plan: Plan, tables: list[TablePlan], out: Console) -> None:
             )
         )
     out.print(Padding(table("", ("", "before", "after", "change"), rows), (0, 0, 0, 2)))
+
+
+def _times(plan: Plan, out: Console) -> None:
+    """Time of statements before and after the plan."""
+    if not plan.times:
+        return
+    rows = [
+        (time_title(t), duration(t.before), duration(t.after), change(t.before, t.after))
+        for t in plan.times
+    ]
+    _heading(out, "Time of statements (estimates)")
+    out.print(Padding(table("", ("", "before", "after", "change"), rows), (0, 0, 0, 2)))
+    if any(t.measured for t in plan.times):
+        _line(out, "clients: measured before, without what opens tables")
 
 
 def _tables(tables: list[TablePlan], files: str, out: Console) -> None:
@@ -319,6 +334,7 @@ def show(
         out.print(text(note))
     _heading(out, "Before and after")
     _totals(plan, tables, out)
+    _times(plan, out)
     e = plan.effort
     _heading(out, "Cost")
     _line(

@@ -86,6 +86,21 @@ class LimitLine(msgspec.Struct, kw_only=True, frozen=True):
     source: str
 
 
+class StatementTime(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):
+    """Seconds of a statement before and after a plan.
+
+    what: an action of `capacity.durations`, or "client"; subject: table, or name of the client;
+          empty for the database
+    measured: before was measured (and after is an estimate), instead of both estimated
+    """
+
+    what: str
+    subject: str
+    before: float
+    after: float
+    measured: bool = False
+
+
 class CurvePoint(msgspec.Struct, kw_only=True, frozen=True):
     """One point of the trade-off over all tables: press harder on what is gained, rewrite more."""
 
@@ -193,6 +208,7 @@ class Plan(msgspec.Struct, kw_only=True):
     curve: list[CurvePoint]
     basis: list[str]
     notes: list[str]
+    times: list[StatementTime] = []
     tables: list[TablePlan] = []
 
 

@@ -54,6 +54,7 @@ from gpcatalog.planner.sets.keep_reasons import WHY_TEXT, KeepReason
 from gpcatalog.planner.sets.reader import Reader
 from gpcatalog.planner.sets.roots import Root
 from gpcatalog.planner.steps import StepBuilder, family_word
+from gpcatalog.planner.times import times
 from gpcatalog.store.snapshot import Snapshot
 
 NO_LIMITS = policy.Limits()
@@ -587,6 +588,7 @@ def _fill(
         workload=rules.workload,
         workload_given=reader.workload is not None,
         curve=points,
+        times=times(reader, planned.table_plans, kept, first, last),
         basis=_basis(planned, source),
         notes=_notes(planned, source),
     )

@@ -37,13 +37,13 @@ storage = "keep"
 """
 
 
-def plan_of(dsn: str, rules: str = EAGER) -> Plan:
-    """Snapshot and plan of a database, the plan as its file has it."""
+def plan_of(dsn: str, rules: str = EAGER, *, clients: bool = False) -> Plan:
+    """Snapshot and plan of a database, the plan as its file has it; clients: with their queries."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "policy.toml"
         file.write_text(rules)
         with connect(dsn) as session:
-            path = collect(session, Path(folder) / "now.gpcatalog", lambda _: None)
+            path = collect(session, Path(folder) / "now.gpcatalog", clients=clients)
         with Snapshot(path) as snapshot:
             planned = planning.make(
                 snapshot, policy.read(file), planning.Request(policy.read(file).limits)

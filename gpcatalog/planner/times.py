@@ -1,0 +1,160 @@
+"""Time of statements before and after a plan: by the time model, and of clients' queries by what was
+measured before.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+from gpcatalog.audit.pace import pace
+from gpcatalog.audit.query_locks import shape_of
+from gpcatalog.capacity import durations
+from gpcatalog.capacity.durations import Action
+from gpcatalog.model.clients import BY_TITLE, CLIENT, Reads
+from gpcatalog.planner.plan import StatementTime, TablePlan, Totals, changed
+from gpcatalog.planner.sets.reader import Reader
+from gpcatalog.planner.totals import SessionBytes
+
+# of the table with the most leaves whose number changes; a new storage alone is not considered
+_OF_TABLE = (
+    Action.ADD_COLUMN,
+    Action.CREATE_INDEX,
+    Action.TRUNCATE,
+    Action.DROP,
+    Action.PLAN_FIRST,
+    Action.PRUNED_FIRST,
+)
+
+
+def times(
+    reader: Reader,
+    tables: Sequence[TablePlan],
+    kept: SessionBytes,
+    before: Totals,
+    after: Totals,
+) -> list[StatementTime]:
+    """Seconds of statements before and after the plan.
+
+    kept: has the shapes of the tables; before, after: of the database
+    """
+    server = reader.generation.name
+    speed = pace(reader.snapshot)
+    found = []
+    some = [t for t in changed(tables) if t.leaves != t.leaves_after and t.oid in kept.tables]
+    if some:
+        largest = max(some, key=lambda t: (t.leaves, t.schema, t.table))
+        row = kept.tables[largest.oid]
+        shape = shape_of(server, row)
+        filled = int(row["leaves"]) - int(row["empty"])
+        for action in _OF_TABLE:
+            took, takes = (
+                durations.seconds(server, shape, action, n, filled=min(filled, n), pace=speed)
+                for n in (largest.leaves, largest.leaves_after)
+            )
+            if took is not None and takes is not None:
+                found.append(
+                    StatementTime(
+                        what=action.value,
+                        subject=f"{largest.schema}.{largest.table}",
+                        before=round(took, 4),
+                        after=round(takes, 4),
+                    )
+                )
+        backups = [
+            durations.backup(
+                server,
+                [
+                    (shape_of(server, kept.tables[t.oid]), n)
+                    for t in tables
+                    if t.oid in kept.tables
+                    for n in [t.leaves if now else t.leaves_after]
+                ],
+                pace=speed,
+            )
+            for now in (True, False)
+        ]
+        found.append(
+            StatementTime(
+                what=Action.BACKUP.value,
+                subject="",
+                before=round(backups[0], 4),
+                after=round(backups[1], 4),
+            )
+        )
+    return found + _clients(reader, tables, before, after)
+
+
+def _clients(
+    reader: Reader, tables: Iterable[TablePlan], before: Totals, after: Totals
+) -> list[StatementTime]:
+    """Clients' queries that the snapshot timed; afterwards in proportion to what they read."""
+    measured = {
+        row["subject"]: row
+        for row in reader.snapshot.rows(
+            "SELECT subject, median_ms, leaves FROM timing WHERE what = ? AND median_ms IS NOT NULL"
+            " ORDER BY 1",
+            [CLIENT],
+        )
+        if row["subject"] in BY_TITLE
+    }
+    if not measured:
+        return []
+    answers = reader.snapshot.rows("SELECT median_ms FROM timing WHERE what = 'answer'")
+    answer = answers[0]["median_ms"] if answers else 0.0
+    whole = _share_of_rows(reader, before, after)
+    shares = {
+        Reads.TABLE: _share_of_table(reader, tables),
+        Reads.SCHEMA: max(whole, _share_of_schema(reader, tables)),  # it scans whole catalogs, too
+        Reads.DATABASE: whole,
+    }
+    found = []
+    for title, client in BY_TITLE.items():
+        if title in measured:
+            took = measured[title]["median_ms"]
+            rest = min(answer, took)
+            takes = rest + (took - rest) * shares[client.reads]
+            found.append(
+                StatementTime(
+                    what=CLIENT,
+                    subject=title,
+                    before=round(took / 1000, 4),
+                    after=round(takes / 1000, 4),
+                    measured=True,
+                )
+            )
+    return found
+
+
+def _share_of_rows(reader: Reader, before: Totals, after: Totals) -> float:
+    """Rows of all catalogs of the entry instance after the plan, as a share of those before."""
+    counted = reader.snapshot.one(
+        "SELECT sum(\"rows\") AS n FROM catalog WHERE content = -1 AND relation NOT LIKE '%\\_index'"
+        " ESCAPE '\\'"
+    )["n"]
+    rows = max(int(counted or 0), before.rows)
+    return 1.0 if not rows else max(0.0, rows - (before.rows - after.rows)) / rows
+
+
+def _share_of_table(reader: Reader, tables: Iterable[TablePlan]) -> float:
+    """Leaves after the plan of the table that has the partition with the most partitions."""
+    widest = reader.snapshot.rows(
+        "SELECT any_value(root) AS root FROM relation WHERE parent > 0 GROUP BY parent ORDER BY"
+        " count(*) DESC, parent LIMIT 1"
+    )
+    found = next((t for t in tables if widest and t.oid == widest[0]["root"]), None)
+    return 1.0 if found is None or not found.leaves else found.leaves_after / found.leaves
+
+
+def _share_of_schema(reader: Reader, tables: Iterable[TablePlan]) -> float:
+    """Tables and partitions of the fullest schema after the plan, as a share of those before."""
+    fullest = reader.snapshot.rows(
+        'SELECT "schema", count(*) AS n FROM relation GROUP BY "schema" ORDER BY 2 DESC, 1 LIMIT 1'
+    )
+    if not fullest:
+        return 1.0
+    gone: dict[str, int] = defaultdict(int)
+    for table in tables:
+        gone[table.schema] += table.leaves - table.leaves_after
+    n = int(fullest[0]["n"])
+    return max(0, n - gone[fullest[0]["schema"]]) / n
