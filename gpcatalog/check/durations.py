@@ -1,79 +1,224 @@
-"""Time that the statements of a check take, an estimate: DDL by the time model, rewrites by the
-bytes of the baseline.
+"""Time that the statements of a check take, an estimate: DDL by the time model, rows that are copied
+or read by the bytes of the baseline.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+from sqlglot import exp
+
 from gpcatalog.capacity import durations
 from gpcatalog.capacity.durations import Action, Pace
 from gpcatalog.capacity.seconds import COPY_RATE
+from gpcatalog.dialect import expressions as gx
 from gpcatalog.effects.effect import Effect
 from gpcatalog.effects.relations import Size, Table
 from gpcatalog.effects.schema_state import SchemaState
+from gpcatalog.model.storage import Storage
 
-_ONE = {
-    "add partition": Action.ADD,
-    "drop partition": Action.DROP_PARTITION,
-    "split partition": Action.SPLIT,
+# statements by their first word whose time is not modelled
+UNKNOWN = frozenset({"analyze", "call", "cluster", "do", "reindex", "refresh", "vacuum"})
+# actions of ALTER TABLE on one partition
+_ON_ONE = {
+    "AttachPartition": Action.ADD,
+    "DetachPartition": Action.DROP_PARTITION,
+    "ExchangePartition": Action.ADD,
+    "AlterPartition": Action.ADD,
+    "RenamePartition": Action.ADD,
+    "TruncatePartition": Action.ADD,
 }
-_WHOLE = {"truncate": Action.TRUNCATE, "drop": Action.DROP, "index": Action.CREATE_INDEX}
+# actions on the table alone; Greenplum 6 renames the partitions, too
+_ON_ROOT = ("RenameTo", "SetSchema")
+_UNMODELLED = ("ExpandTable", "AttachIndex")
 
 
-def _leaves(table: Table, effect: Effect) -> int:
-    """Leaves that a statement over the whole table processes, at least 1."""
-    return max(1, table.numbers[1], len(table.own_children), effect.relations_locked - 1)
+@dataclass
+class Time:
+    """Seconds of a statement, after it has its locks; at least, unless complete."""
+
+    seconds: float = 0.0
+    complete: bool = True
 
 
-def _kind(effect: Effect, table: Table, state: SchemaState) -> tuple[Action, int, int] | None:
-    """What a statement does, on a table of how many leaves, and how often; None if it takes no time
-    worth mentioning.
+class _Clock:
+    """Adds up the time of one statement.
+
+    size: of the table in the baseline; None: rows are not included
     """
-    if effect.verb == "create":
-        if not effect.made:
-            return None  # the table exists
-        parent = state.tables.get(table.parent) if table.parent is not None else None
-        if parent is not None:
-            return Action.ADD, len(parent.own_children), 1
-        return Action.CREATE, max(1, table.numbers[1]), 1
-    if effect.verb in _ONE:
-        changed = effect.leaves_made if effect.verb == "add partition" else effect.leaves_gone
-        times = 1 if effect.verb == "split partition" else max(1, changed)
-        return _ONE[effect.verb], max(1, table.numbers[1], len(table.own_children)), times
-    if effect.verb == "drop" and table.parent is not None:
-        parent = state.tables.get(table.parent)
-        return Action.DROP_PARTITION, len(parent.own_children) if parent is not None else 1, 1
-    if effect.verb in _WHOLE:
-        gone = sum(effect.gone.values()) if effect.verb == "drop" else 0
-        return _WHOLE[effect.verb], max(gone, _leaves(table, effect)), 1
-    if effect.verb == "alter" and effect.relations_locked:
-        if effect.rewritten:
-            return Action.TRUNCATE, _leaves(table, effect), 1  # new files, as TRUNCATE makes them
-        return Action.ADD_COLUMN, _leaves(table, effect), max(1, len(effect.actions))
-    return None
+
+    def __init__(
+        self, effect: Effect, state: SchemaState, server: str, pace: Pace, size: Size | None
+    ) -> None:
+        self.effect, self.state, self.server, self.pace = effect, state, server, pace
+        self.size = size
+        self.time = Time(complete=not (effect.unknown or effect.failed or effect.may_exist))
+
+    def add(
+        self, table: Table, action: Action, leaves: int, times: int = 1, *, fixed: bool = True
+    ) -> None:
+        """Add an action; each time after the first one, or without `fixed` each time, without the
+        fixed part.
+        """
+        shape = table.shape(self.state.edition, table.storage)
+        filled = _filled(table) if action is Action.ADD_COLUMN else 0
+        found = durations.figures(self.server, shape.storage, action)
+        once = durations.seconds(
+            self.server, shape, action, leaves, filled=min(filled, leaves), pace=self.pace
+        )
+        if found is None or once is None:
+            self.time.complete = False
+            return
+        again = once - found.fixed * self.pace.factor / 1000
+        self.time.seconds += (once if fixed else again) + (times - 1) * again
+
+    def rows(self) -> None:
+        """Add that the rows of the table are copied or read."""
+        if self.size is None:
+            return
+        if self.size.segment is None:
+            self.time.complete = False
+        else:
+            self.time.seconds += self.size.segment / COPY_RATE
+
+    def unknown(self) -> None:
+        """A part of the statement has no time."""
+        self.time.complete = False
+
+
+def _filled(table: Table) -> int:
+    """Leaves of a table of a baseline that hold rows."""
+    if table.storage is not Storage.AO_COLUMN or table.size is None:
+        return 0
+    return sum(1 for p in table.relations() if p.is_leaf and p.size is not None and p.size.total)
+
+
+def _create(clock: _Clock, table: Table) -> None:
+    if not clock.effect.made:
+        return  # the table exists
+    parent = clock.state.tables.get(table.parent) if table.parent is not None else None
+    if parent is not None:
+        clock.add(table, Action.ADD, len(parent.own_children))
+    else:
+        clock.add(table, Action.CREATE, max(1, table.numbers[1]))
+
+
+def _partitions(clock: _Clock, table: Table) -> None:
+    """ADD, DROP and SPLIT PARTITION; a partition with partitions of its own is made and dropped like
+    a table.
+    """
+    effect = clock.effect
+    leaves = max(1, table.numbers[1], len(table.own_children))
+    if effect.verb == "split partition":
+        clock.add(table, Action.SPLIT, leaves)
+        if clock.size is not None:
+            clock.unknown()  # the bytes of the partition that is split are not known
+        return
+    adds = effect.verb == "add partition"
+    changed = effect.leaves_made if adds else effect.leaves_gone
+    clock.add(table, Action.ADD if adds else Action.DROP_PARTITION, leaves)
+    if changed > 1:
+        clock.add(table, Action.CREATE if adds else Action.DROP, changed - 1, fixed=False)
+
+
+def _drop(clock: _Clock) -> None:
+    if not clock.effect.targets and clock.effect.gone:
+        clock.unknown()  # tables of a schema
+    tables = 0
+    for table, leaves in clock.effect.targets:
+        parent = clock.state.tables.get(table.parent) if table.parent is not None else None
+        if table.parent is not None and leaves == 1:
+            siblings = len(parent.own_children) if parent is not None else 1
+            clock.add(table, Action.DROP_PARTITION, siblings)
+        else:
+            clock.add(table, Action.DROP, leaves, fixed=not tables)
+            tables += 1
+
+
+def _constraint(clock: _Clock, table: Table, leaves: int, action: exp.Expression) -> None:
+    """ADD CONSTRAINT: an index is built, or rows are read, unless it is NOT VALID."""
+    kind = action.this.args.get("kind") if isinstance(action.this, exp.Expression) else None
+    if isinstance(kind, gx.KeyConstraint) and kind.args.get("kind") != "NOT NULL":
+        if kind.args.get("index") is not None:
+            clock.add(table, Action.ADD_COLUMN, leaves)
+            return  # the index exists
+        clock.add(table, Action.CREATE_INDEX, leaves)
+    else:
+        clock.add(table, Action.ADD_COLUMN, leaves)
+    clock.rows()
+
+
+def _alter(clock: _Clock) -> None:
+    effect = clock.effect
+    if effect.rewritten and effect.targets:
+        table, leaves = effect.targets[0]
+        clock.add(table, Action.TRUNCATE, leaves)  # new files, as TRUNCATE makes them
+        clock.rows()
+        return
+    if not effect.targets:
+        if effect.table is not None:
+            clock.unknown()  # DROP INDEX
+        return
+    table, leaves = effect.targets[0]
+    whole = 0
+    for action in effect.actions:
+        kind = type(action).__name__
+        if kind in _UNMODELLED:
+            clock.unknown()
+        elif kind in _ON_ONE:
+            siblings = max(1, table.numbers[1], len(table.own_children))
+            clock.add(table, _ON_ONE[kind], siblings)
+            if kind == "AttachPartition" and clock.size is not None:
+                clock.unknown()  # the rows of the new partition are read
+        elif kind == "AddTableConstraint":
+            _constraint(clock, table, leaves, action)
+        elif kind in _ON_ROOT and not clock.state.edition.classic:
+            clock.add(table, Action.ADD_COLUMN, 1)
+        else:
+            whole += 1
+            if kind == "ValidateConstraint" or _reads(action):
+                clock.rows()
+    if whole:
+        clock.add(table, Action.ADD_COLUMN, leaves, whole)
+
+
+def _reads(action: exp.Expression) -> bool:
+    """Whether ALTER COLUMN reads all rows: SET NOT NULL."""
+    return type(action).__name__ == "AlterColumnAction" and "SET NOT NULL" in action.sql(
+        "greenplum"
+    )
 
 
 def of_statement(
-    effect: Effect, state: SchemaState, server: str, pace: Pace, size: Size | None = None
-) -> float | None:
-    """Seconds of one statement, after it has its locks.
+    effect: Effect,
+    state: SchemaState,
+    server: str,
+    pace: Pace,
+    *,
+    first_word: str = "",
+    size: Size | None = None,
+) -> Time:
+    """Time of one statement, after it has its locks.
 
     server: generation; its time may be measured where its cost is not
-    size: of the table in the baseline; None where it is not known, so that only the catalogs count
-    None where the server's time was not measured, or bytes that are rewritten are not known.
+    first_word: of the statement, lower case
+    size: of the table in the baseline, so that rows that are copied or read are included
     """
+    clock = _Clock(effect, state, server, pace, size)
     table = effect.table
-    if table is None or effect.failed:
-        return 0.0
-    found = _kind(effect, table, state)
-    if found is None:
-        return 0.0
-    action, leaves, times = found
-    shape = table.shape(state.edition, table.storage)
-    each = durations.seconds(server, shape, action, leaves, pace=pace)
-    if each is None:
-        return None
-    if size is None or not (effect.rewritten or effect.verb == "index"):
-        return each * times
-    if effect.verb == "split partition" or size.segment is None:
-        return None  # the bytes of the partition that is split are not known
-    return each * times + size.segment / COPY_RATE
+    if first_word in UNKNOWN:
+        clock.unknown()
+    elif effect.verb == "create" and table is not None:
+        _create(clock, table)
+    elif effect.verb in ("add partition", "drop partition", "split partition"):
+        if table is not None:
+            _partitions(clock, table)
+    elif effect.verb == "drop":
+        _drop(clock)
+    elif effect.verb in ("truncate", "index"):
+        action = Action.TRUNCATE if effect.verb == "truncate" else Action.CREATE_INDEX
+        for one, leaves in effect.targets:
+            clock.add(one, action, leaves)
+    elif effect.verb == "alter":
+        _alter(clock)
+    return clock.time

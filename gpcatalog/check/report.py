@@ -74,7 +74,8 @@ class LockHeld(msgspec.Struct, frozen=True):
 class StatementReport(msgspec.Struct, kw_only=True, frozen=True):
     """One statement as the report has it.
 
-    seconds: estimated time of its DDL, without rows that it rewrites; None if it is not known
+    seconds: estimated time of its DDL, without rows that it copies or reads; None if some of it is
+             not known
     """
 
     number: int
@@ -111,7 +112,7 @@ class TableCost(msgspec.Struct, kw_only=True, frozen=True):
 class CheckReport(msgspec.Struct, kw_only=True, frozen=True):
     """The result of a check.
 
-    seconds: estimated time of the DDL of all statements, without rows that they rewrite; at least,
+    seconds: estimated time of the DDL of all statements, without rows that they copy or read; at least,
              unless seconds_complete. pace: of the server of the baseline
     """
 
@@ -144,17 +145,16 @@ def held_by(effect: Effect, state: SchemaState, server: str, pace: Pace) -> Lock
     size = state.live_size(effect.table) if effect.exclusive and effect.table is not None else None
     if size is None:
         return None
-    seconds = of_statement(effect, state, server, pace, size)
-    return LockHeld(
-        size.leaves, size.total, effect.rewritten, None if seconds is None else round(seconds, 3)
-    )
+    time = of_statement(effect, state, server, pace, size=size)
+    seconds = round(time.seconds, 3) if time.complete else None
+    return LockHeld(size.leaves, size.total, effect.rewritten, seconds)
 
 
 @dataclass(kw_only=True)
 class RuleContext:
     """What a rule looks at: one statement with its effect, and the schema state it meets.
 
-    server: generation that the files are for; pace: its speed
+    held: locks on tables of the baseline, each with the part of the effect that takes it
     leaves_left: by limit and root, the number of leaves until the limit; used by check.trees
     """
 
@@ -166,8 +166,7 @@ class RuleContext:
     number: int
     guarded: bool  # a lock_timeout is in force
     today: date
-    server: str
-    pace: Pace = REFERENCE
+    held: tuple[tuple[Effect, LockHeld], ...] = ()
     leaves_left: dict[tuple[str, str, str, int], int] = field(default_factory=dict)
     findings: list[tuple[Finding, int, int]] = field(default_factory=list)
 

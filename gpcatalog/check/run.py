@@ -9,7 +9,7 @@ import re
 import traceback
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
@@ -440,6 +440,11 @@ class _Run:
             ):
                 self.leaves_left.clear()  # the rules do not see the leaves of this statement
                 return
+        held = tuple(
+            (part, lock)
+            for part in effect.parts or [effect]
+            if (lock := held_by(part, self.state, self.server, self.pace)) is not None
+        )
         self._find(
             RuleContext(
                 statement=statement,
@@ -450,13 +455,12 @@ class _Run:
                 number=self.number,
                 guarded=self.guarded,
                 today=self.today,
-                server=self.server,
-                pace=self.pace,
+                held=held,
                 leaves_left=self.leaves_left,
             ),
             ignores,
         )
-        self._weigh(statement, effect)
+        self._weigh(statement, effect, held)
 
     def _find(self, subject: RuleContext, ignores: list[Ignore]) -> None:
         """Judge a statement by every rule."""
@@ -488,19 +492,22 @@ class _Run:
                 _locate(subject.statement.source, self.settings, finding, start, end, self.number)
             )
 
-    def _weigh(self, statement: Statement, effect: Effect) -> None:
-        """Add what a statement costs."""
+    def _weigh(
+        self, statement: Statement, effect: Effect, locks: Sequence[tuple[Effect, LockHeld]]
+    ) -> None:
+        """Add what a statement costs; locks: on tables of the baseline, by part of the effect."""
         cost = cost_of(effect, self.costs)
         table = effect.table.title if effect.table is not None else unknown_table(statement.tree)
         source = statement.source
         self.totals.add(cost, Spot(source, statement.start, statement.end, self.number))
         # the longest of them, where a statement runs several
         held: LockHeld | None = None
-        seconds: float | None = 0.0
+        seconds, complete = 0.0, True
+        word = statement.words[0] if statement.words else ""
         for part in effect.parts or [effect]:
-            lock = held_by(part, self.state, self.server, self.pace)
-            took = of_statement(part, self.state, self.server, self.pace)
-            seconds = None if took is None or seconds is None else seconds + took
+            lock = next((lock for of, lock in locks if of is part), None)
+            time = of_statement(part, self.state, self.server, self.pace, first_word=word)
+            seconds, complete = seconds + time.seconds, complete and time.complete
             title = part.table.title if part.table is not None else part.named
             title = title if effect.parts else table
             if title:
@@ -508,7 +515,7 @@ class _Run:
                 self.totals.add_to_table(title, part_cost, lock, exclusive=part.exclusive)
             if lock is not None and (held is None or _longer(lock, held)):
                 held = lock
-        self.totals.add_seconds(seconds)
+        self.totals.add_seconds(seconds, complete=complete)
         if self.listed:
             kind = type(statement.tree).__name__ if statement.tree is not None else ""
             line, outcome = statement.place.line, statement.outcome.value
@@ -523,7 +530,7 @@ class _Run:
                     cost=cost,
                     unknown=tuple(effect.unknown),
                     held=held,
-                    seconds=None if seconds is None else round(seconds, 4),
+                    seconds=round(seconds, 4) if complete else None,
                 )
             )
 

@@ -43,7 +43,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     premake_days: how far ahead of today partitions may be made
     filled_columns: files on one segment that one columnar table may come to when filled
     lock_seconds: how long a statement may hold an AccessExclusiveLock on a table of the baseline
-                  before it is told
+                  without a finding
     disable, severity: rules switched off, and rules with another severity
     exclude:   glob patterns of files to leave out
     """

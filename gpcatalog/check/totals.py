@@ -140,10 +140,10 @@ class Totals:
         if cost.files_filled > self._files:
             self._files, self.most_files = cost.files_filled, at
 
-    def add_seconds(self, seconds: float | None) -> None:
-        """Add the time of a statement; None if it is not known."""
-        self.seconds += seconds or 0.0
-        self.seconds_complete = self.seconds_complete and seconds is not None
+    def add_seconds(self, seconds: float, *, complete: bool) -> None:
+        """Add the time of a statement; complete: all of it is known."""
+        self.seconds += seconds
+        self.seconds_complete = self.seconds_complete and complete
 
     def add_to_table(
         self, table: str, cost: Cost, held: LockHeld | None, *, exclusive: bool

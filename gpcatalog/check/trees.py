@@ -19,13 +19,6 @@ def root_of(state: SchemaState, table: Table) -> Table:
     return table
 
 
-def leaves_of(state: SchemaState, table: Table) -> int:
-    """Number of leaves of a partitioned table, at all levels."""
-    partitions = state.partitions_of(table)
-    separate = sum(not one.partitioned for one in partitions)
-    return separate + sum(one.numbers[1] for one in (table, *partitions))
-
-
 def _added(s: RuleContext) -> int:
     """Number of leaves that the statement adds to the tree, at most."""
     added = s.effect.leaves_made
@@ -33,7 +26,7 @@ def _added(s: RuleContext) -> int:
         if type(action).__name__ == "AttachPartition":
             child = s.state.find(action.this)
             if child is not None:
-                added += leaves_of(s.state, child) if child.partitioned else 1
+                added += s.state.leaves_of(child)
     return added
 
 
@@ -62,6 +55,6 @@ def exceeds(s: RuleContext, limit_id: str, limit: int) -> tuple[Table, int] | No
     if left is not None and added <= left:
         s.leaves_left[key] = left - added
         return None
-    leaves = leaves_of(s.state, root)
+    leaves = s.state.leaves_of(root)
     s.leaves_left[key] = limit - leaves
     return (root, leaves) if leaves > limit >= leaves - added else None

@@ -41,6 +41,7 @@ class Effect:
     unknown:  what is unknown about leaves, relations, columns or files; the figures are then a
               lower bound
     minor:    what is unknown about rows of other catalogs only, such as pg_depend
+    targets:  tables that it drops, truncates, alters or builds an index on, with their leaves before it
     parts:    effects of the statements that it runs or contains, each on a table of its own
     named:    of such a part: the table that it names and that is not known
     """
@@ -60,6 +61,7 @@ class Effect:
     minor: list[str] = field(default_factory=list)
     actions: list[exp.Expression] = field(default_factory=list)
     index: exp.Expression | None = None
+    targets: list[tuple[Table, int]] = field(default_factory=list)
     parts: list[Effect] = field(default_factory=list)
     named: str = ""
     extra: dict[Instance, Counter[str]] = field(
@@ -123,6 +125,7 @@ class Effect:
                     extra={instance: rows.copy() for instance, rows in self.extra.items()},
                     unknown=list(self.unknown),
                     may_exist=list(self.may_exist),
+                    targets=list(self.targets),
                     parts=[],
                 )
             )

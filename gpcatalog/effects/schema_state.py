@@ -544,6 +544,13 @@ class SchemaState:
                 found += [child, *self.partitions_of(child)]
         return found
 
+    def leaves_of(self, table: Table) -> int:
+        """Number of leaves of a table at all levels, 1 for one without partitions."""
+        partitions = self.partitions_of(table)
+        separate = sum(not one.partitioned for one in partitions)
+        parts = sum(one.numbers[1] for one in (table, *partitions))
+        return separate + parts + (not table.partitioned)
+
     # --- measuring ---
 
     @contextmanager

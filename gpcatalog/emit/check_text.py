@@ -83,12 +83,12 @@ def _tables(report: CheckReport) -> list[str]:
     return [*out, ""]
 
 
-def _basis(pace: Pace) -> str:
+def _speed(pace: Pace) -> str:
     """What times of DDL are based on."""
     if not pace.basis:
-        return "as on the test servers"
-    of = "counting numbers" if pace.basis == "speed" else "its own DDL"
-    return f"{pace.factor:.1f} × the time on the test servers (by {of}, in the baseline)"
+        return "the speed of the test servers"
+    how = "counting numbers" if pace.basis == "speed" else "DDL of gpcatalog"
+    return f"{pace.factor:.1f} × the time of the test servers, measured in the baseline by {how}"
 
 
 def _held(report: CheckReport) -> list[str]:
@@ -120,10 +120,10 @@ def _held(report: CheckReport) -> list[str]:
         return []
     more = [f"  … and {plural(len(out) - _TABLES, 'table')} more"] if len(out) > _TABLES else []
     rate = (
-        f"estimates: {COPY_RATE >> 20} MiB/s per segment for a rewrite (assumed), DDL"
-        f" {_basis(report.pace)}"
+        f"  estimates: rows that are copied or read at {COPY_RATE >> 20} MiB/s per segment (assumed);"
+        f" DDL at {_speed(report.pace)}"
     )
-    return [f"AccessExclusiveLocks on tables of the baseline ({rate})", *out[:_TABLES], *more, ""]
+    return ["AccessExclusiveLocks on tables of the baseline", *out[:_TABLES], *more, rate, ""]
 
 
 def _finding(found: LocatedFinding, *, color: bool, explain: bool) -> list[str]:
@@ -171,8 +171,8 @@ def _totals(report: CheckReport) -> list[str]:
     if report.seconds >= 1:
         least = "" if report.seconds_complete else "at least "
         out.append(
-            f"time of the DDL: {least}about {duration(report.seconds)}, without rows that are"
-            f" copied (estimate, {_basis(report.pace)})"
+            f"time of the DDL: {least}about {duration(report.seconds)}, without rows that are copied"
+            f" or read (estimate; {_speed(report.pace)})"
         )
     used = {"leaves": total.leaves, "files": total.files_filled, "rows": rows}
     for name, limit in report.budgets.get("change", {}).items():

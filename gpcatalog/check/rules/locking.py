@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpcatalog.check.report import RuleContext, held_by
+from gpcatalog.check.report import RuleContext
 from gpcatalog.check.rules.registry import DEFAULT_LOCK_SLOTS, rule
 from gpcatalog.model.finding import Confidence, Figure, Severity
 from gpcatalog.model.quantity import count, duration, plural, size
@@ -82,14 +82,14 @@ def long_lock(s: RuleContext) -> None:
     for longer than `lock_seconds`.
     Why it matters: no other session can read or write the table until the transaction ends.
     How sure it is: an estimate. DDL takes as long as on test servers, at the speed of the server of
-    the baseline; rewrites copy 50 MiB per second on each segment. A rewrite of unknown size is not
-    reported.
+    the baseline; rows are copied or read at 50 MiB per second on each segment. Statements whose
+    time is not known are not reported: rows of unknown size, SPLIT, ATTACH, CLUSTER, VACUUM FULL,
+    DROP INDEX.
     What to do: change the leaves one by one in transactions of their own, choose a time without
     load, or merge partitions first.
     """
-    for part in s.effect.parts or [s.effect]:
-        lock = held_by(part, s.state, s.server, s.pace)
-        if lock is None or lock.seconds is None or lock.seconds <= s.settings.lock_seconds:
+    for part, lock in s.held:
+        if lock.seconds is None or lock.seconds <= s.settings.lock_seconds:
             continue
         title = part.table.title if part.table is not None else ""
         s.find(

@@ -75,6 +75,8 @@ def alter(state: SchemaState, tree: exp.Expression) -> Effect:
     ):
         with state.changing(effect, table):
             table.toast_missing = False
+    only = isinstance(tree.this, gx.RelationName) and bool(tree.this.args.get("only"))
+    effect.targets.append((table, 1 if only else state.leaves_of(table)))
     for action in sorted(actions, key=_pass):
         _act(state, table, action, effect)
     if counts and effect.unknown:
@@ -119,6 +121,7 @@ def _alter_no_table(
     ):
         _alter_partition_alone(state, *hit, actions)
         effect.table = hit[0]
+        effect.targets.append((hit[0], 1))
         effect.exclusive = (hit[0].schema, hit[0].name) in state.before
         return effect
     effect.rewritten = any(

@@ -61,6 +61,7 @@ def drop_tables(state: SchemaState, tree: exp.Expression) -> Effect:
             table.known = False
             effect.add_unknown(reason)
             continue
+        effect.targets.append((table, state.leaves_of(table)))
         for one in (table, *state.partitions_of(table)):
             dropped.add((one.schema, one.name))
             state.drop(one, effect)
@@ -95,6 +96,7 @@ def truncate(state: SchemaState, tree: exp.Expression) -> Effect:
         table = state.find(name)
         if table is not None:
             effect.table = table
+            effect.targets.append((table, state.leaves_of(table)))
             effect.relations_locked += 1 + table.numbers[0]
             effect.exclusive = (table.schema, table.name) in state.before
     return effect

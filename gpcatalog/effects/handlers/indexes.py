@@ -36,6 +36,7 @@ def create_index(state: SchemaState, tree: exp.Create) -> Effect:
     if not says_only(target):
         state.separate_odd(table)
     family = [table, *state.partitions_of(table)]
+    effect.targets.append((table, 1 if says_only(target) else state.leaves_of(table)))
     if says_only(target):
         family = [table]
     key = index_key(
@@ -80,6 +81,7 @@ def _index_of_partition(
         table, name, tree.this.args["params"], unique=bool(tree.this.args.get("unique"))
     )
     effect.table = table
+    effect.targets.append((table, sum(one.is_leaf for one in part.walk())))
     effect.exclusive = False
     with state.changing(effect, table):
         for one in part.walk():
