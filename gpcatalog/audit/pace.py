@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING
 
 from gpcatalog.capacity import durations
 from gpcatalog.capacity.durations import Action, Pace
-from gpcatalog.capacity.model import Shape
+from gpcatalog.capacity.footprint import ProbeTable
 from gpcatalog.model.storage import Storage
 from gpcatalog.model.timing import SPEED, SPEED_DISPATCHED, percentile
 
 if TYPE_CHECKING:
     from gpcatalog.store.snapshot import Snapshot
 
-ACTIVE_COLUMNS = 8  # of the table of `latency --allow-ddl`
 _ACTIVE = {
     "create": Action.CREATE,
     "add column": Action.ADD_COLUMN,
@@ -39,7 +38,7 @@ def _of_ddl(snapshot: Snapshot) -> Pace | None:
         stored = row["subject"].partition(",")[0]
         if stored not in set(Storage):
             continue
-        shape = Shape(Storage(stored), ACTIVE_COLUMNS)
+        shape = ProbeTable(Storage(stored)).shape(owned=False)
         predicted = durations.seconds(server, shape, _ACTIVE[row["what"]], row["leaves"])
         if predicted:
             ratios.append(row["median_ms"] / 1000 / predicted)
@@ -66,3 +65,16 @@ def _of_speed(snapshot: Snapshot) -> Pace:
         timings.get(SPEED_DISPATCHED),
         timings.get("answer", 0.0),
     )
+
+
+def measured_plans(snapshot: Snapshot) -> dict[str, float]:
+    """Seconds that planning a query over all leaves took in a new session (`latency --plan`), by
+    "schema.table".
+    """
+    return {
+        row["subject"]: row["ms"] / 1000
+        for row in snapshot.rows(
+            "SELECT subject, min(median_ms) AS ms FROM timing WHERE what = 'plan' AND median_ms > 0"
+            " GROUP BY subject"
+        )
+    }

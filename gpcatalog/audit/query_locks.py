@@ -74,6 +74,18 @@ def shape_of(server: str, row: dict[str, Any]) -> Shape:
     )
 
 
+def plain_tables(snapshot: Snapshot) -> list[tuple[Shape, int]]:
+    """Shapes of the tables without partitions, with their number."""
+    server = snapshot.header["generation"]
+    return [
+        (shape_of(server, row), int(row["n"]))
+        for row in snapshot.rows(
+            'SELECT storage, "columns", toast, indexes, count(*) AS n FROM relation'
+            " WHERE kind = 'table' GROUP BY ALL ORDER BY ALL"
+        )
+    ]
+
+
 def held(server: str, row: dict[str, Any]) -> dict[Statement, int]:
     """Locks of each statement over a whole table of `widest`, on the coordinator or server."""
     shape = shape_of(server, row)

@@ -19,13 +19,13 @@ class Figures:
     square: float = 0.0
 
 
-# milliseconds of counting 100,000 numbers: on the entry instance, on all segments at once
+# milliseconds of counting 25,000 numbers: on the entry instance, on all segments at once
 SPEED: Mapping[str, tuple[float, float | None]] = {
-    "gp6": (7.7, 39.0),
-    "gp7": (8.0, 17.0),
-    "pg15": (10.2, None),
-    "pg18": (6.1, None),
-    "pg19": (6.1, None),
+    "gp6": (1.75, 6.1),
+    "gp7": (1.65, 4.4),
+    "pg15": (1.6, None),
+    "pg18": (1.45, None),
+    "pg19": (1.45, None),
 }
 FIGURES: Mapping[tuple[str, str], Mapping[str, Figures]] = {
     ("gp6", "ao_column"): {

@@ -152,7 +152,7 @@ def backup(
 def pace_of_speed(
     server: str, milliseconds: float, dispatched: float | None, answer: float
 ) -> Pace:
-    """The factor of a server that counts 100,000 numbers in so many milliseconds.
+    """The factor of a server that counts 25,000 numbers in so many milliseconds.
 
     dispatched: the same on all segments at once; None on PostgreSQL and where it was not measured
     answer: of a query that reads nothing

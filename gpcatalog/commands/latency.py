@@ -217,7 +217,7 @@ def _result(snapshot: Snapshot, measured: Measured) -> Latency:
     lost = snapshot.rows(
         "SELECT probe, status || ': ' || coalesce(reason, '') AS reason FROM coverage WHERE"
         " status <> 'read' AND (probe LIKE 'plan %' OR probe IN ('plan', 'scan_class',"
-        " 'scan_class_dispatched', 'describe', 'connect', 'ddl_activity', 'statements',"
+        " 'scan_class_dispatched', 'speed', 'speed_dispatched', 'describe', 'connect', 'ddl_activity', 'statements',"
         " 'session_start') OR probe LIKE 'client\\_%' ESCAPE '\\')"
     )
     return Latency(

@@ -27,6 +27,11 @@ TITLES = {
 }
 
 
+def plain_title(action: Action) -> str:
+    """The title of an action on a table without partitions."""
+    return TITLES[action].replace(" with all leaves", "").replace(", all leaves", "")
+
+
 def time_title(time: StatementTime) -> str:
     """What a line of a plan is about."""
     if time.what == CLIENT:

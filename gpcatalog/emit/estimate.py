@@ -8,7 +8,7 @@ from rich.table import Table
 from gpcatalog.capacity.durations import SOURCE as TIME_SOURCE
 from gpcatalog.capacity.estimate import Estimate, StorageCost
 from gpcatalog.capacity.memory import SOURCE as MEMORY_SOURCE
-from gpcatalog.emit.action_titles import TITLES
+from gpcatalog.emit.action_titles import TITLES, plain_title
 from gpcatalog.emit.terminal import table, text
 from gpcatalog.model.generations import is_greenplum
 from gpcatalog.model.quantity import count, duration, plural, size
@@ -199,12 +199,17 @@ def _by_catalog(chosen: StorageCost) -> list[tuple[str, str, str]]:
 
 def _seconds(estimate: Estimate) -> Table:
     """Time of statements, one column for each storage."""
+    leaves = estimate.leaves
     rows = [
-        (title, *(duration(cost.seconds.get(action.value)) for cost in estimate.storages))
+        (
+            title if leaves else plain_title(action),
+            *(duration(cost.seconds.get(action.value)) for cost in estimate.storages),
+        )
         for action, title in TITLES.items()
         if action.value in estimate.storages[0].seconds
     ]
-    title = "Time of a statement on one table with empty leaves; estimates"
+    empty = "with empty leaves" if leaves else "without rows"
+    title = f"Time of a statement on one table {empty}; estimates"
     return table(title, ("", *(cost.storage for cost in estimate.storages)), rows)
 
 

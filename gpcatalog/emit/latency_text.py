@@ -7,7 +7,7 @@ from rich.console import Console
 from gpcatalog.capacity.durations import Action
 from gpcatalog.emit.terminal import table, text
 from gpcatalog.latency.result import Latency
-from gpcatalog.model.clients import CLIENT, CLIENTS
+from gpcatalog.model.clients import CLIENT, CLIENTS, Reads
 from gpcatalog.model.quantity import count, duration, plural, size
 from gpcatalog.model.timing import Timing
 
@@ -95,14 +95,19 @@ def _clients(latency: Latency, out: Console) -> None:
     out.print()
     heads = ("Catalog queries of clients", "relations", "n", "least", "median")
     out.print(table("", heads, rows))
+    places = {
+        Reads.TABLE: f"table {of.table} ({plural(of.table_partitions, 'partition')})",
+        Reads.SCHEMA: f"schema {of.schema}",
+        Reads.DATABASE: "the whole database",
+    }
     words = [
-        f"psql: {of.table} with {plural(of.table_partitions, 'partition')}" if of.table else "",
-        f"DBeaver and pgAdmin: schema {of.schema}",
-        "the others: the whole database",
+        f"{' and '.join(names)}: {place}"
+        for reads, place in places.items()
+        if (names := [c.title for c in CLIENTS if c.reads is reads and c.title in timings])
     ]
     out.print(
         text(
-            "; ".join(filter(None, words)) + ". The clients take longer: they also lock tables and"
+            "; ".join(words) + ". The clients take longer: they also lock tables and"
             " read bounds, definitions and sizes, which open every table.",
             "dim",
         )
@@ -112,8 +117,8 @@ def _clients(latency: Latency, out: Console) -> None:
 _TIMES = {
     Action.ADD_COLUMN: "ADD COLUMN",
     Action.CREATE_INDEX: "INDEX",
-    Action.ADD: "ADD",
-    Action.DROP_PARTITION: "DROP",
+    Action.ADD: "ADD PART.",
+    Action.DROP_PARTITION: "DROP PART.",
     Action.TRUNCATE: "TRUNCATE",
     Action.PLAN_FIRST: "plan",
 }
@@ -142,7 +147,7 @@ def _statement_times(latency: Latency, out: Console) -> None:
     backup = f" pg_dump --schema-only: {duration(found.backup)}." if found.backup else ""
     out.print(
         text(
-            "ADD COLUMN, INDEX, TRUNCATE: of the whole table; ADD, DROP: of one partition; plan: a"
+            "ADD COLUMN, INDEX, TRUNCATE: of the whole table; ADD PART., DROP PART.: one partition; plan: a"
             " query over all leaves in a new session. Without the time for rows."
             f"{backup} {speed}",
             "dim",

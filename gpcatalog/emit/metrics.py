@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from gpcatalog.audit.report import Age, Report
 from gpcatalog.model.auxiliary import LARGE
-from gpcatalog.model.clients import CLIENT
+from gpcatalog.model.clients import BY_TITLE, CLIENT
 from gpcatalog.model.finding import Severity
 from gpcatalog.model.names import printable
 from gpcatalog.model.quantity import size
@@ -283,6 +283,7 @@ def _timings(timings: Sequence[Timing], database: str) -> list[_Family]:
         "Rows written to a catalog of one instance according to its statistics.",
         kind="counter",
     )
+    medians: dict[str, float] = {}  # one series each, whatever a snapshot file holds
     for t in timings:
         if t.what.startswith("rows "):
             kind = t.what.removeprefix("rows ")
@@ -293,12 +294,15 @@ def _timings(timings: Sequence[Timing], database: str) -> list[_Family]:
             waits.add(t.n, database=database, content=str(t.content))
         elif t.what in ("running ddl", "waiting ddl"):
             ddl.add(t.n, database=database, state=t.what.removesuffix(" ddl"))
-        elif t.what == CLIENT and t.median_ms is not None:
-            clients.add(t.median_ms / 1000, database=database, client=t.subject)
+        elif t.what == CLIENT:
+            if t.subject in BY_TITLE and t.median_ms is not None:
+                medians[t.subject] = t.median_ms
         elif not t.subject:  # tables have no series here
             for statistic, value in (("min", t.min_ms), ("median", t.median_ms), ("p95", t.p95_ms)):
                 if value is not None:
                     seconds.add(value / 1000, database=database, what=t.what, statistic=statistic)
+    for title, median in medians.items():
+        clients.add(median / 1000, database=database, client=title)
     return [seconds, clients, waits, ddl, written]
 
 

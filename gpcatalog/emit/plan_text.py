@@ -11,6 +11,7 @@ from rich.text import Text
 from gpcatalog.capacity.limits import GIB
 from gpcatalog.emit.action_titles import time_title
 from gpcatalog.emit.terminal import table, text
+from gpcatalog.model.clients import CLIENT
 from gpcatalog.model.emptiness import basis_words
 from gpcatalog.model.quantity import change, count, duration, plural, size
 from gpcatalog.planner.explain import Row
@@ -108,8 +109,13 @@ def _times(plan: Plan, out: Console) -> None:
     ]
     _heading(out, "Time of statements (estimates)")
     out.print(Padding(table("", ("", "before", "after", "change"), rows), (0, 0, 0, 2)))
-    if any(t.measured for t in plan.times):
-        _line(out, "clients: measured before, without what opens tables")
+    measured = [
+        words
+        for client, words in ((False, "plan"), (True, "clients (without what opens tables)"))
+        if any(t.measured and (t.what == CLIENT) == client for t in plan.times)
+    ]
+    if measured:
+        _line(out, f"measured before: {', '.join(measured)}")
 
 
 def _tables(tables: list[TablePlan], files: str, out: Console) -> None:

@@ -99,6 +99,8 @@ def client_subjects(snapshot: Snapshot) -> ClientSubjects | None:
     """What the queries of clients read about; None where the snapshot has no times of theirs."""
     if not snapshot.rows("SELECT 1 FROM timing WHERE what = ? LIMIT 1", [CLIENT]):
         return None
+    if snapshot.header["grain"] != "leaf" or snapshot.unread("relations"):
+        return None
     tables = snapshot.rows(
         'SELECT p."schema", p.name, count(*) AS n FROM relation r JOIN relation p ON p.oid ='
         ' r.parent GROUP BY r.parent, p."schema", p.name ORDER BY n DESC, r.parent LIMIT 1'

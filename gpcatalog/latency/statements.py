@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from gpcatalog.audit.pace import pace
-from gpcatalog.audit.query_locks import shape_of, widest
+from gpcatalog.audit.pace import measured_plans, pace
+from gpcatalog.audit.query_locks import plain_tables, shape_of, widest
 from gpcatalog.capacity import durations
 from gpcatalog.capacity.durations import Action, Pace
 
@@ -22,7 +22,8 @@ ACTIONS = tuple(a for a in Action if a not in (Action.CREATE, Action.BACKUP))
 
 class TableSeconds(msgspec.Struct, kw_only=True, frozen=True):
     """Estimated seconds of statements on one table, by the names of `durations.Action`; copying
-    rows and building indexes over them come on top.
+    rows and building indexes over them come on top. The first plan is a measured one where the
+    snapshot has it.
     """
 
     schema: str
@@ -48,6 +49,7 @@ def statement_times(snapshot: Snapshot) -> StatementTimes:
     rows = widest(snapshot, None)
     shapes = [(shape_of(server, row), int(row["leaves"])) for row in rows]
     tables = []
+    plans = measured_plans(snapshot)
     for row, (shape, leaves) in list(zip(rows, shapes, strict=True))[:WIDEST]:
         found = {
             action.value: durations.seconds(
@@ -60,6 +62,9 @@ def statement_times(snapshot: Snapshot) -> StatementTimes:
             )
             for action in ACTIONS
         }
+        seen = plans.get(f"{row['schema']}.{row['name']}")
+        if seen is not None:
+            found[Action.PLAN_FIRST.value] = seen
         tables.append(
             TableSeconds(
                 schema=row["schema"],
@@ -68,5 +73,6 @@ def statement_times(snapshot: Snapshot) -> StatementTimes:
                 seconds={k: round(v, 4) for k, v in found.items() if v is not None},
             )
         )
-    backup = round(durations.backup(server, shapes, pace=speed), 4) if shapes else None
+    every = shapes + plain_tables(snapshot)
+    backup = round(durations.backup(server, every, pace=speed), 4) if every else None
     return StatementTimes(pace=speed, tables=tuple(tables), backup=backup)

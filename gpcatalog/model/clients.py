@@ -13,9 +13,9 @@ CLIENT = "client"
 class Reads(StrEnum):
     """What of the database a client's queries read."""
 
-    TABLE = "the table with the most partitions"
-    SCHEMA = "the schema with the most tables and partitions"
-    DATABASE = "the database"
+    TABLE = "table"  # that with the most partitions
+    SCHEMA = "schema"  # that with the most tables and partitions
+    DATABASE = "database"
 
 
 class Client(msgspec.Struct, frozen=True):

@@ -50,11 +50,15 @@ def size(value: float) -> str:
 def duration(seconds: float | None) -> str:
     """A time span in the unit that suits it.
 
+    >>> duration(0.0001), duration(0.0)
+    ('< 1 ms', '0 ms')
     >>> duration(0.0123), duration(4.2), duration(90), duration(7300), duration(300000)
     ('12 ms', '4.2 s', '90 s', '2 h', '3.5 days')
     """
     if seconds is None:
         return "?"
+    if 0 < seconds < 0.0005:
+        return "< 1 ms"
     if abs(seconds) < 1:
         return f"{seconds * 1000:.0f} ms"
     for limit, per, unit in ((10, 1, "s"), (120, 1, "s"), (7200, 60, "min"), (172800, 3600, "h")):

@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from gpcatalog.audit.pace import pace
-from gpcatalog.audit.query_locks import shape_of
+from gpcatalog.audit.pace import measured_plans, pace
+from gpcatalog.audit.query_locks import plain_tables, shape_of
 from gpcatalog.capacity import durations
 from gpcatalog.capacity.durations import Action
 from gpcatalog.model.clients import BY_TITLE, CLIENT, Reads
@@ -47,20 +47,25 @@ def times(
         row = kept.tables[largest.oid]
         shape = shape_of(server, row)
         filled = int(row["leaves"]) - int(row["empty"])
+        plans = measured_plans(reader.snapshot)
         for action in _OF_TABLE:
             took, takes = (
                 durations.seconds(server, shape, action, n, filled=min(filled, n), pace=speed)
                 for n in (largest.leaves, largest.leaves_after)
             )
-            if took is not None and takes is not None:
-                found.append(
-                    StatementTime(
-                        what=action.value,
-                        subject=f"{largest.schema}.{largest.table}",
-                        before=round(took, 4),
-                        after=round(takes, 4),
-                    )
+            if took is None or takes is None:
+                continue
+            subject = f"{largest.schema}.{largest.table}"
+            seen = plans.get(subject) if action is Action.PLAN_FIRST else None
+            found.append(
+                StatementTime(
+                    what=action.value,
+                    subject=subject,
+                    before=round(seen or took, 4),
+                    after=round(takes * (seen / took if seen else 1), 4),
+                    measured=seen is not None,
                 )
+            )
         backups = [
             durations.backup(
                 server,
@@ -69,7 +74,8 @@ def times(
                     for t in tables
                     if t.oid in kept.tables
                     for n in [t.leaves if now else t.leaves_after]
-                ],
+                ]
+                + plain_tables(reader.snapshot),
                 pace=speed,
             )
             for now in (True, False)
@@ -92,16 +98,15 @@ def _clients(
     measured = {
         row["subject"]: row
         for row in reader.snapshot.rows(
-            "SELECT subject, median_ms, leaves FROM timing WHERE what = ? AND median_ms IS NOT NULL"
-            " ORDER BY 1",
+            "SELECT subject, min(median_ms) AS median_ms FROM timing WHERE what = ? AND median_ms > 0"
+            " GROUP BY subject ORDER BY subject",
             [CLIENT],
         )
         if row["subject"] in BY_TITLE
     }
     if not measured:
         return []
-    answers = reader.snapshot.rows("SELECT median_ms FROM timing WHERE what = 'answer'")
-    answer = answers[0]["median_ms"] if answers else 0.0
+    answer = reader.snapshot.one("SELECT min(median_ms) AS ms FROM timing WHERE what = 'answer'")
     whole = _share_of_rows(reader, before, after)
     shares = {
         Reads.TABLE: _share_of_table(reader, tables),
@@ -112,7 +117,7 @@ def _clients(
     for title, client in BY_TITLE.items():
         if title in measured:
             took = measured[title]["median_ms"]
-            rest = min(answer, took)
+            rest = min(answer["ms"] or 0.0, took)
             takes = rest + (took - rest) * shares[client.reads]
             found.append(
                 StatementTime(

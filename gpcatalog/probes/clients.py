@@ -48,14 +48,17 @@ def timings(session: Session, writer: Writer, covered: Callable[..., Any]) -> It
         if not found or not found[0][1]:
             continue  # there are no partitions, or no tables
         oid, relations = found[0]
-        with covered(client.probe):
+        with covered(client.probe) as note:
             values = {}
             if client.reads is Reads.SCHEMA:
                 place = session.query(
                     "SELECT relnamespace::int8 AS oid FROM pg_catalog.pg_class WHERE oid = %s",
                     [oid],
                 )
-                values = {"schema": str(place[0]["oid"] if place else 0)}
+                if not place:
+                    note |= {"status": "failed", "reason": "the table was dropped meanwhile"}
+                    continue
+                values = {"schema": str(place[0]["oid"])}
             elif client.reads is Reads.TABLE:
                 values = {"root": str(oid)}
             took: list[float] = []

@@ -2,7 +2,7 @@
 -- pg_partitions reads of all partitions. DBeaver also reads bounds, defaults and
 -- sizes, for which the server opens every table; this query leaves them out.
 -- needs: CONNECT
--- locks: AccessShareLock on pg_class, pg_description, pg_attribute, pg_attrdef, pg_depend
+-- locks: AccessShareLock on the catalogs
 -- cost: scans of pg_class and pg_attribute, and joins
 SELECT (SELECT pg_catalog.count(t.relacl) + pg_catalog.count(t.relname) + pg_catalog.count(t.description)
           FROM (SELECT c.*, d.description

@@ -39,15 +39,15 @@ def snapshot(tmp_path: Path, *timings: dict[str, object], generation: str = "gp6
     [
         ([], durations.REFERENCE),
         ([timing("scan", 5.0)], durations.REFERENCE),
-        ([timing("speed", 15.4), timing("speed dispatched", 78.0)], Pace(2.0, "speed")),
+        ([timing("speed", 3.5), timing("speed dispatched", 12.2)], Pace(2.0, "speed")),
         (
-            [timing("speed", 8.7), timing("speed dispatched", 40.0), timing("answer", 1.0)],
+            [timing("speed", 2.75), timing("speed dispatched", 7.1), timing("answer", 1.0)],
             Pace(1.0, "speed"),
         ),
-        ([timing("speed", 15.4)], Pace(2.0, "speed")),
-        # the active probe counts more
+        ([timing("speed", 3.5)], Pace(2.0, "speed")),
+        # rows without a time do not count
         (
-            [timing("speed", 15.4), timing("create", 0.0, subject="heap, 100 leaves", leaves=100)],
+            [timing("speed", 3.5), timing("create", 0.0, subject="heap, 100 leaves", leaves=100)],
             Pace(2.0, "speed"),
         ),
         ([timing("create", 3.0, subject="nonsense, 100 leaves", leaves=100)], durations.REFERENCE),
@@ -63,7 +63,7 @@ def test_pace_of_the_active_probe(tmp_path: Path) -> None:
     """The median of the three statements; plain tables do not count."""
     shape = Shape(Storage.AO_COLUMN, 8)
     ratios = {"create": 3.0, "add column": 2.0, "drop": 9.0}
-    timings = [timing("speed", 7.7), timing("create", 900.0, subject="heap", leaves=0)]
+    timings = [timing("speed", 1.75), timing("create", 900.0, subject="heap", leaves=0)]
     for what, ratio in ratios.items():
         took = durations.seconds("gp6", shape, Action(what), 100)
         assert took is not None
@@ -103,7 +103,7 @@ def planned(timings: list[dict[str, object]], *, filled: bool = True, days: int 
 
 
 def test_statements_before_and_after() -> None:
-    plan = planned([timing("speed", 15.4), timing("speed dispatched", 78.0)])
+    plan = planned([timing("speed", 3.5), timing("speed dispatched", 12.2)])
     times = {t.what: t for t in plan.times}
     assert set(times) == {
         a.value
@@ -153,6 +153,23 @@ def test_clients_before_and_after() -> None:
     share = max(rows / 10_000, (left + 3) / 93)
     assert times["DBeaver"].after == pytest.approx(0.001 + share, abs=1e-3)
     assert times["ODBC"].after == times["ODBC"].before == 0.0005  # all of it is the way there
+
+
+def test_rows_of_hostile_snapshots() -> None:
+    nothing = {"what": "answer", "subject": "", "n": 0}
+    odd = [nothing, timing("answer", 3.0), timing("client", -5.0, subject="JDBC")]
+    odd += [timing("client", 7.0, subject="ODBC"), timing("client", 9.0, subject="ODBC")]
+    odd += [{"what": "client", "subject": "DBeaver", "n": 1}]
+    found = [(t.subject, t.before) for t in planned(odd).times if t.measured]
+    assert found == [("ODBC", 0.007)]
+
+
+def test_a_measured_plan_counts_more() -> None:
+    plan = planned([timing("plan", 9000.0, subject="s.days", leaves=90)])
+    measured = next(t for t in plan.times if t.what == Action.PLAN_FIRST.value)
+    assert (measured.before, measured.measured) == (9.0, True)
+    estimate = next(t for t in planned([]).times if t.what == Action.PLAN_FIRST.value)
+    assert measured.after == pytest.approx(9.0 * estimate.after / estimate.before, rel=0.02)
 
 
 def test_nothing_changes() -> None:
