@@ -45,14 +45,14 @@ class QueryLocks(msgspec.Struct, kw_only=True, frozen=True):
 
 def widest(snapshot: Snapshot, number: int | None) -> list[dict[str, Any]]:
     """The partitioned tables with the most leaves: name, shape, leaves, intermediates, leaves
-    known to be empty; None: all.
+    known to be empty, most partitions of one parent (siblings); None: all.
     """
     return snapshot.rows(f"""
         SELECT r.root, any_value(t."schema") AS "schema", any_value(t.name) AS name, mode(r.storage) FILTER (r.kind = 'leaf') AS storage,
                max(r."columns") AS "columns", bool_or(r.toast) AS toast, max(r.indexes) AS indexes,
                count(*) FILTER (r.kind = 'leaf') AS leaves, count(*) FILTER (r.kind = 'intermediate') AS intermediates,
-               count(*) FILTER (r.kind = 'leaf' AND NOT r.filled) AS empty
-          FROM relation r JOIN relation t ON t.oid = r.root
+               count(*) FILTER (r.kind = 'leaf' AND NOT r.filled) AS empty, max(r.siblings) AS siblings
+          FROM (SELECT *, count(*) OVER (PARTITION BY root, parent) AS siblings FROM relation) r JOIN relation t ON t.oid = r.root
          GROUP BY r.root HAVING count(*) FILTER (r.kind = 'leaf') > 0
          ORDER BY leaves DESC, 1, 2 {"" if number is None else f"LIMIT {number}"}""")
 

@@ -63,6 +63,9 @@ OF_PARTITIONS = frozenset(
     {Action.ADD, Action.DROP_PARTITION, Action.SPLIT, Action.PRUNED, Action.PRUNED_FIRST}
 )
 
+# actions on one partition
+OF_PARENT = frozenset({Action.ADD, Action.DROP_PARTITION, Action.SPLIT})
+
 
 @dataclass(frozen=True)
 class Pace:
@@ -110,12 +113,15 @@ def seconds(
     action: Action,
     leaves: int,
     *,
+    widest: int = 0,
     filled: int = 0,
     pace: Pace = REFERENCE,
 ) -> float | None:
     """Seconds of one action on a table with so many leaves, an estimate; a plain table counts as
     one leaf. Copying rows comes on top.
 
+    widest: most partitions of one parent, 0 where all leaves have one parent. CREATE, and statements
+            on one partition, read the list of one parent, except on Greenplum 6
     filled: leaves with rows: a new column gets a file in each column-oriented one
 
     None where the server has no such statement.
@@ -128,11 +134,17 @@ def seconds(
     if found is None:
         return None
     n = max(leaves, 1)
+    parent = n
+    if widest and not generations.is_classic(server if isinstance(server, str) else server.name):
+        parent = min(n, widest)
+        if action in OF_PARENT:
+            n = parent
     columns, indexes = shape.columns + shape.dropped, len(shape.indexes)
     each = found.leaf + found.column * columns + found.index * indexes
     if action is Action.ADD_COLUMN and shape.storage is Storage.AO_COLUMN:
         each += NEW_FILE_MS * filled / n
-    return (found.fixed + each * n + found.square * n * n) * pace.factor / 1000
+    siblings = parent if action is Action.CREATE else n
+    return (found.fixed + each * n + found.square * n * siblings) * pace.factor / 1000
 
 
 def backup(

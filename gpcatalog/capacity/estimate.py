@@ -174,6 +174,7 @@ def _storage_cost(
     cluster: Cluster,
     hosts: int | None,
     tables: int,
+    level: int,
     rates: Iterable[Limit],
 ) -> StorageCost:
     cost = tree_cost(gen, relations)
@@ -228,7 +229,7 @@ def _storage_cost(
             action.value: round(took, 4)
             for action in durations.Action
             if leaves or action not in durations.OF_PARTITIONS
-            for took in [durations.seconds(gen, leaf, action, leaves // tables)]
+            for took in [durations.seconds(gen, leaf, action, leaves // tables, widest=level)]
             if took is not None
         },
     )
@@ -338,7 +339,7 @@ def estimate(
             Limit("unlink-rate", rates.removed_per_second, "files/s", f"measured in {rates.path}")
         ]
     costs = [
-        _storage_cost(gen, stored, shape, cluster, hosts, tables, used)
+        _storage_cost(gen, stored, shape, cluster, hosts, tables, level, used)
         for shape, stored in _storages(gen, relations, leaf)
     ]
     leaves = sum(n for shape, n in relations.items() if shape.place is Place.LEAF)

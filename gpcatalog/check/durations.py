@@ -55,7 +55,14 @@ class _Clock:
         self.time = Time(complete=not (effect.unknown or effect.failed or effect.may_exist))
 
     def add(
-        self, table: Table, action: Action, leaves: int, times: int = 1, *, fixed: bool = True
+        self,
+        table: Table,
+        action: Action,
+        leaves: int,
+        times: int = 1,
+        *,
+        fixed: bool = True,
+        widest: int = 0,
     ) -> None:
         """Add an action; each time after the first one, or without `fixed` each time, without the
         fixed part.
@@ -64,7 +71,13 @@ class _Clock:
         filled = _filled(table) if action is Action.ADD_COLUMN else 0
         found = durations.figures(self.server, shape.storage, action)
         once = durations.seconds(
-            self.server, shape, action, leaves, filled=min(filled, leaves), pace=self.pace
+            self.server,
+            shape,
+            action,
+            leaves,
+            widest=widest,
+            filled=min(filled, leaves),
+            pace=self.pace,
         )
         if found is None or once is None:
             self.time.complete = False
@@ -100,7 +113,8 @@ def _create(clock: _Clock, table: Table) -> None:
     if parent is not None:
         clock.add(table, Action.ADD, len(parent.own_children))
     else:
-        clock.add(table, Action.CREATE, max(1, table.numbers[1]))
+        widest = max(len(table.parts), *(len(p.children) for p in table.relations()), 0)
+        clock.add(table, Action.CREATE, max(1, table.numbers[1]), widest=widest)
 
 
 def _partitions(clock: _Clock, table: Table) -> None:
@@ -109,14 +123,15 @@ def _partitions(clock: _Clock, table: Table) -> None:
     """
     effect = clock.effect
     leaves = max(1, table.numbers[1], len(table.own_children))
+    siblings = max(len(table.parts), len(table.own_children))
     if effect.verb == "split partition":
-        clock.add(table, Action.SPLIT, leaves)
+        clock.add(table, Action.SPLIT, leaves, widest=siblings)
         if clock.size is not None:
             clock.unknown()  # the bytes of the partition that is split are not known
         return
     adds = effect.verb == "add partition"
     changed = effect.leaves_made if adds else effect.leaves_gone
-    clock.add(table, Action.ADD if adds else Action.DROP_PARTITION, leaves)
+    clock.add(table, Action.ADD if adds else Action.DROP_PARTITION, leaves, widest=siblings)
     if changed > 1:
         clock.add(table, Action.CREATE if adds else Action.DROP, changed - 1, fixed=False)
 

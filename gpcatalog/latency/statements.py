@@ -57,6 +57,7 @@ def statement_times(snapshot: Snapshot) -> StatementTimes:
                 shape,
                 action,
                 leaves,
+                widest=int(row["siblings"]),
                 filled=leaves - int(row["empty"]),
                 pace=speed,
             )

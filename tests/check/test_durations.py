@@ -165,6 +165,17 @@ def test_a_unique_constraint_builds_an_index() -> None:
     assert took == pytest.approx(expected("pg15", Action.CREATE_INDEX, 20, 2, 1), abs=2e-4)
 
 
+def test_create_of_two_levels_reads_shorter_lists() -> None:
+    head = "CREATE TABLE t (k int, l int) DISTRIBUTED BY (k) PARTITION BY RANGE (k)"
+    flat = seconds(f"{head} (START (0) END (5000) EVERY (1));", "gp7")
+    two = seconds(
+        f"{head} SUBPARTITION BY RANGE (l) SUBPARTITION TEMPLATE (START (0) END (50) EVERY (1))"
+        " (START (0) END (100) EVERY (1));",
+        "gp7",
+    )
+    assert two < flat / 3
+
+
 def test_several_tables_add_up() -> None:
     plain = "".join(
         f"CREATE TABLE {name} (k int, note text) WITH (appendonly=true, orientation=column)"
