@@ -200,11 +200,11 @@ def _result(snapshot: Snapshot, measured: Measured) -> Latency:
     """Combine the timings of the snapshot, its series and the additional measurements."""
     from datetime import UTC
 
+    from gpcatalog.audit.statement_times import statement_times
     from gpcatalog.growth.points import timings_of
     from gpcatalog.latency.locks import arithmetic
     from gpcatalog.latency.result import Latency, client_subjects
     from gpcatalog.latency.startup import startups
-    from gpcatalog.latency.statements import statement_times
 
     done, log = measured.done, measured.log
     head = snapshot.header

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from gpcatalog.audit.statement_times import StatementTimes
 from gpcatalog.latency.locks import Slots
 from gpcatalog.latency.startup import Startup
-from gpcatalog.latency.statements import StatementTimes
 from gpcatalog.model.clients import CLIENT
 from gpcatalog.model.timing import Curve, Timing
 
