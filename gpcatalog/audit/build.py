@@ -29,6 +29,7 @@ from gpcatalog.audit.report import (
     TempSchema,
 )
 from gpcatalog.audit.session_memory import session_memory
+from gpcatalog.audit.statement_times import statement_times
 from gpcatalog.audit.verdicts import verdicts
 from gpcatalog.capacity import limits
 from gpcatalog.model.generations import is_greenplum
@@ -504,6 +505,7 @@ def build(snapshot: Snapshot, older: Snapshot | None = None) -> Report:
         ages=_ages(snapshot),
         query_locks=query_locks(snapshot),
         session_memory=session_memory(snapshot),
+        statement_times=statement_times(snapshot),
         auxiliary=auxiliary(snapshot),
         files=build_files(snapshot),
     )

@@ -10,6 +10,7 @@ from gpcatalog.audit.auxiliary import Auxiliary
 from gpcatalog.audit.files import Files
 from gpcatalog.audit.query_locks import QueryLocks
 from gpcatalog.audit.session_memory import SessionMemory
+from gpcatalog.audit.statement_times import StatementTimes
 from gpcatalog.model.finding import Finding
 from gpcatalog.model.timing import Timing
 
@@ -311,6 +312,7 @@ class Report(msgspec.Struct, kw_only=True, frozen=True):
     ages: tuple[Age, ...] | None = None  # by age, the oldest first; None when not read
     query_locks: QueryLocks | None = None  # None when the leaves were not read
     session_memory: SessionMemory | None = None  # None when the leaves were not read
+    statement_times: StatementTimes | None = None
     auxiliary: Auxiliary | None = None  # None when they were not measured
     files: Files | None = None  # None when neither directories nor lists were read
     schema: str = SCHEMA

@@ -10,13 +10,15 @@ import msgspec
 
 from gpcatalog.audit.pace import measured_plans, pace
 from gpcatalog.audit.query_locks import plain_tables, shape_of, widest
-from gpcatalog.capacity import durations
+from gpcatalog.capacity import durations, limits
 from gpcatalog.capacity.durations import Action, Pace
 
 if TYPE_CHECKING:
     from gpcatalog.store.snapshot import Snapshot
 
-WIDEST = 5
+TOP = 20  # tables that a report has
+# statements over a whole table that hold an AccessExclusiveLock on it
+EXCLUSIVE = (Action.ADD_COLUMN, Action.TRUNCATE, Action.DROP)
 ACTIONS = tuple(a for a in Action if a not in (Action.CREATE, Action.BACKUP))
 
 
@@ -31,26 +33,39 @@ class TableSeconds(msgspec.Struct, kw_only=True, frozen=True):
     leaves: int
     seconds: dict[str, float]
 
+    @property
+    def longest(self) -> tuple[float, Action]:
+        """Seconds of the longest statement that holds an AccessExclusiveLock, and which it is."""
+        return max((self.seconds.get(action.value, 0.0), action) for action in EXCLUSIVE)
+
 
 class StatementTimes(msgspec.Struct, kw_only=True, frozen=True):
-    """The largest tables, most leaves first; backup: of all tables (pg_dump --schema-only)."""
+    """Tables with partitions, the longest statement first.
+
+    long:   tables with a statement that holds an AccessExclusiveLock for longer than the limit
+    backup: of all tables (pg_dump --schema-only); None without tables
+    """
 
     pace: Pace
+    long: int
     tables: tuple[TableSeconds, ...]
     backup: float | None
 
 
-def statement_times(snapshot: Snapshot) -> StatementTimes:
-    """Estimates for the tables of a snapshot with leaves; none for a pruned one."""
-    speed = pace(snapshot)
+def statement_times(snapshot: Snapshot) -> StatementTimes | None:
+    """Estimates for the partitioned tables of a snapshot.
+
+    None for a pruned snapshot, and where the tables were not read.
+    """
     if snapshot.header["grain"] != "leaf" or snapshot.unread("relations"):
-        return StatementTimes(pace=speed, tables=(), backup=None)
+        return None
+    speed = pace(snapshot)
     server = snapshot.header["generation"]
     rows = widest(snapshot, None)
     shapes = [(shape_of(server, row), int(row["leaves"])) for row in rows]
     tables = []
     plans = measured_plans(snapshot)
-    for row, (shape, leaves) in list(zip(rows, shapes, strict=True))[:WIDEST]:
+    for row, (shape, leaves) in zip(rows, shapes, strict=True):
         found = {
             action.value: durations.seconds(
                 server,
@@ -76,4 +91,6 @@ def statement_times(snapshot: Snapshot) -> StatementTimes:
         )
     every = shapes + plain_tables(snapshot)
     backup = round(durations.backup(server, every, pace=speed), 4) if every else None
-    return StatementTimes(pace=speed, tables=tuple(tables), backup=backup)
+    tables.sort(key=lambda t: (-t.longest[0], t.schema, t.name))
+    long = sum(t.longest[0] > limits.LONG_DDL.value for t in tables)
+    return StatementTimes(pace=speed, long=long, tables=tuple(tables[:TOP]), backup=backup)

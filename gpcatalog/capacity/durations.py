@@ -23,8 +23,8 @@ from gpcatalog.model import generations
 from gpcatalog.model.storage import Storage
 
 SOURCE = (
-    "measured: Greenplum 6.25.3 and 7.0.0 (1 and 3 segments on 2 cores), PostgreSQL 15, 18 and 19"
-    " beta 1; 1 to 20,000 empty leaves, 5 to 60 columns, 0 to 2 indexes, Postgres planner"
+    "measured: Greenplum 6.25.3 and 7.0.0, PostgreSQL 15, 18 and 19 beta 1, on 2 cores; 1 to 20,000"
+    " empty leaves, 5 to 60 columns, 0 to 2 indexes, Postgres planner"
 )
 
 

@@ -420,6 +420,13 @@ SESSION_MEMORY_HIGH = Limit(
     "own: an eighth of the default of gp_vmem_protect_limit",
     "that a session keeps after a query over one whole table",
 )
+LONG_DDL = Limit(
+    "long-ddl",
+    60,
+    "s",
+    "own: the default of lock_seconds of gpcatalog check",
+    "that a statement holds an AccessExclusiveLock on one table",
+)
 STATEMENT_MEM = Limit(
     "statement-mem",
     128_000 * 1024,

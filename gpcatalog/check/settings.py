@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from gpcatalog.capacity.limits import LONG_DDL
 from gpcatalog.errors import CatalogError
 
 Word = Literal["info", "notice", "warning", "critical"]
@@ -60,7 +61,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     lock_slots: NotNegative = 0
     premake_days: Positive = 731
     filled_columns: Positive = 20_000
-    lock_seconds: Positive = 60
+    lock_seconds: Positive = int(LONG_DDL.value)
     disable: tuple[str, ...] = ()
     severity: dict[str, Word] = {}
     exclude: tuple[str, ...] = ()

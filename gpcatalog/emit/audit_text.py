@@ -26,6 +26,7 @@ from gpcatalog.emit.sessions_text import (
     show_query_locks,
     show_session_memory,
     show_session_state,
+    show_statement_times,
 )
 from gpcatalog.emit.terminal import heading, table, text
 from gpcatalog.model.emptiness import basis_words
@@ -629,6 +630,7 @@ def show(report: Report, out: Console, detail: Detail = Detail.SUMMARY, *, kept:
     _forecasts(report, out)
     show_query_locks(report, out)
     show_session_memory(report, out)
+    show_statement_times(report, out)
     _holders(report, out)
     show_session_state(report, out)
     _coverage(report, out)

@@ -1,21 +1,26 @@
-"""The page's section about sessions: memory and locks of queries over whole tables, session starts, and
-the age of transactions.
+"""The page's section about sessions: memory and locks of queries over whole tables, time of
+statements, session starts, and the age of transactions.
 """
 
 from __future__ import annotations
 
 from gpcatalog.audit.places import where
 from gpcatalog.audit.report import Report
+from gpcatalog.capacity.durations import SOURCE as TIME_SOURCE
+from gpcatalog.capacity.durations import Action
 from gpcatalog.capacity.memory import SOURCE
+from gpcatalog.emit.action_titles import TITLES
 from gpcatalog.emit.html_parts import prose, table
-from gpcatalog.model.quantity import count, plural, size
+from gpcatalog.model.quantity import count, duration, plural, size
 
 INSTANCES = 20  # the worst, of each table
 
 
 def sessions_section(report: Report) -> str:
     """All tables of the section; empty where nothing of it was read."""
-    return "".join((_memory(report), _locks(report), _starts(report), _ages(report)))
+    return "".join(
+        (_memory(report), _times(report), _locks(report), _starts(report), _ages(report))
+    )
 
 
 def _memory(report: Report) -> str:
@@ -57,6 +62,36 @@ def _memory(report: Report) -> str:
         f"<p>{prose(' '.join(note))}</p>"
         + table(heads, rows, label="Memory that sessions keep", classes=classes)
         + f'<p class="source">Estimates; {prose(SOURCE)}.</p>'
+    )
+
+
+def _times(report: Report) -> str:
+    times = report.statement_times
+    if times is None or not times.tables:
+        return ""
+    actions = (
+        Action.ADD_COLUMN,
+        Action.CREATE_INDEX,
+        Action.TRUNCATE,
+        Action.DROP,
+        Action.ADD,
+        Action.PLAN_FIRST,
+    )
+    rows = [
+        (
+            f"{t.schema}.{t.name}",
+            count(t.leaves),
+            *(duration(t.seconds.get(action.value)) for action in actions),
+        )
+        for t in times.tables
+    ]
+    heads = ("time of statements on", "leaves", *(TITLES[action] for action in actions))
+    backup = "" if times.backup is None else f" pg_dump --schema-only: {duration(times.backup)}."
+    note = f"Without rows, {times.pace.factor:.1f} × the time of the test servers.{backup}"
+    return (
+        f"<p>{prose(note)}</p>"
+        + table(heads, rows, label="Time of statements")
+        + f'<p class="source">Estimates; {prose(TIME_SOURCE)}.</p>'
     )
 
 

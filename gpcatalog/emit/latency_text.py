@@ -114,6 +114,7 @@ def _clients(latency: Latency, out: Console) -> None:
     )
 
 
+TIMES_SHOWN = 5  # tables
 _TIMES = {
     Action.ADD_COLUMN: "ADD COLUMN",
     Action.CREATE_INDEX: "INDEX",
@@ -134,7 +135,7 @@ def _statement_times(latency: Latency, out: Console) -> None:
             f"{t.schema}.{t.name} ({count(t.leaves)})",
             *(duration(t.seconds.get(action.value)) for action in _TIMES),
         )
-        for t in found.tables
+        for t in found.tables[:TIMES_SHOWN]
     ]
     out.print()
     out.print(table("", ("Time of statements (estimate)", *_TIMES.values()), rows))

@@ -262,7 +262,22 @@ def _top(report: Report, database: str, top: int) -> list[_Family]:
     )
     for m in report.session_memory.most[:top] if report.session_memory else ():
         kept.add(m.most, database=database, schema=m.schema, table=m.name)
-    return [leaves, rows, kept]
+    times = _Family(
+        "gpcatalog_table_statement_seconds",
+        f"Estimated duration of statements on a whole table without rows; the {top} tables with the"
+        " longest.",
+        "seconds",
+    )
+    for s in report.statement_times.tables[:top] if report.statement_times else ():
+        for statement in ("add column", "create index", "truncate", "drop"):
+            times.add(
+                s.seconds[statement],
+                database=database,
+                schema=s.schema,
+                table=s.name,
+                statement=statement,
+            )
+    return [leaves, rows, kept, times]
 
 
 def _timings(timings: Sequence[Timing], database: str) -> list[_Family]:

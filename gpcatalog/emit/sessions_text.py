@@ -8,9 +8,11 @@ from rich.console import Console
 
 from gpcatalog.audit.places import where
 from gpcatalog.audit.report import Report
+from gpcatalog.capacity.durations import SOURCE as TIME_SOURCE
+from gpcatalog.capacity.durations import Action
 from gpcatalog.capacity.memory import SOURCE
 from gpcatalog.emit.terminal import heading, table, text
-from gpcatalog.model.quantity import count, plural, size
+from gpcatalog.model.quantity import count, duration, plural, size
 
 QUERY_LOCKS_SHOWN = 5
 
@@ -61,6 +63,35 @@ def show_session_memory(report: Report, out: Console) -> None:
         table("", ("Memory a session keeps after a query over all of", "leaves", *heads), rows)
     )
     out.print(text(f"Estimates; {SOURCE}. A session keeps it until it ends.", "dim"))
+
+
+TIMES_SHOWN, TIMES_FROM = 5, 10.0  # tables; seconds of the longest statement
+
+
+def show_statement_times(report: Report, out: Console) -> None:
+    """Tables whose DDL takes longest."""
+    times = report.statement_times
+    shown = [t for t in (times.tables if times else ()) if t.longest[0] >= TIMES_FROM][:TIMES_SHOWN]
+    if times is None or not shown:
+        return
+    columns = {Action.ADD_COLUMN: "ADD COLUMN", Action.TRUNCATE: "TRUNCATE", Action.DROP: "DROP"}
+    rows = [
+        (
+            f"{t.schema}.{t.name}",
+            count(t.leaves),
+            *(duration(t.seconds.get(action.value)) for action in columns),
+        )
+        for t in shown
+    ]
+    out.print()
+    out.print(table("", ("Time that DDL locks a table", "leaves", *columns.values()), rows))
+    out.print(
+        text(
+            f"Estimates without rows, {times.pace.factor:.1f} × the time of the test servers;"
+            f" {TIME_SOURCE}.",
+            "dim",
+        )
+    )
 
 
 def show_session_state(report: Report, out: Console) -> None:

@@ -415,6 +415,13 @@ CASES: dict[str, list[tuple[Given, Severity | None]]] = {
         (wide(6000, columns=100, generation="pg15"), N),
         (Given(), None),
     ],
+    "long-ddl": [
+        (wide(3500), None),
+        (wide(8000), N),
+        (wide(3500, generation="pg15"), None),
+        (Given({"timing": timed("speed", n=1, min_ms=14.0)}, specs=wide(3500).specs), N),
+        (Given(), None),
+    ],
     "lock-manager-waits": [
         (Given({"timing": timed("lock manager waits", n=0, content=-1)}), None),
         (waits((9, 0), (4, 1)), W),
