@@ -19,12 +19,8 @@ import psycopg
 from gpcatalog.capacity import memory
 from gpcatalog.capacity.model import Index, Place, Shape
 from gpcatalog.model.storage import Storage
+from tests.bench import partitioned
 
-WITH = {
-    "heap": "",
-    "ao_row": " WITH (appendonly=true)",
-    "ao_column": " WITH (appendonly=true, orientation=column)",
-}
 STATEMENTS = {
     memory.Touch.COUNT: "SELECT count(*) FROM {t}",
     memory.Touch.SELECT: "SELECT * FROM {t}",
@@ -37,25 +33,14 @@ def make(
 ) -> None:
     """Create the table with its leaves and indexes, and so many rows in each leaf."""
     greenplum = "Greenplum" in conn.execute("SELECT version()").fetchone()[0]
-    columns = ", ".join(["k int", "note text", *(f"c{n} int" for n in range(shape.columns - 2))])
     conn.execute(f"DROP TABLE IF EXISTS {name}")
-    if greenplum:
-        conn.execute(
-            f"CREATE TABLE {name} ({columns}){WITH[shape.storage.value]} DISTRIBUTED BY (note)"
-            f" PARTITION BY RANGE (k) (START (0) END ({leaves}) EVERY (1))"
-        )
-    else:
-        conn.execute(f"CREATE TABLE {name} ({columns}) PARTITION BY RANGE (k)")
-        for begin in range(0, leaves, 500):
-            conn.execute(
-                "; ".join(
-                    f"CREATE TABLE {name}_{n} PARTITION OF {name} FOR VALUES FROM ({n}) TO ({n + 1})"
-                    for n in range(begin, min(leaves, begin + 500))
-                )
-            )
-    for n, _ in enumerate(shape.indexes):
-        column = "k" if n == 0 else "note" if n == 1 else f"c{n}"
-        conn.execute(f"CREATE INDEX {name}_i{n} ON {name} ({column})")
+    made = partitioned.statements(
+        name, shape.columns, shape.storage.value, leaves, greenplum=greenplum
+    )
+    for begin in range(0, len(made), 500):
+        conn.execute("; ".join(made[begin : begin + 500]))
+    for statement in partitioned.indexes(name, len(shape.indexes)):
+        conn.execute(statement)
     conn.execute(
         f"INSERT INTO {name} SELECT k, 'n' || r FROM generate_series(0, {leaves - 1}) k, generate_series(1, {rows}) r"
     )

@@ -19,7 +19,7 @@ import subprocess
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import combinations, product
 from pathlib import Path
 
@@ -31,16 +31,12 @@ from gpcatalog.capacity.model import Index, Shape
 from gpcatalog.model.storage import Storage
 from gpcatalog.probes import latency, library
 from gpcatalog.probes.connection import connect
+from tests.bench import partitioned
 from tests.recorded import Recording
 
 SERVERS = ("gp6", "gp7", "pg15", "pg18", "pg19")
 FIGURES = Path(__file__).parents[2] / "gpcatalog/capacity/duration_figures.py"
 
-WITH = {
-    "heap": "",
-    "ao_row": " WITH (appendonly=true)",
-    "ao_column": " WITH (appendonly=true, orientation=column)",
-}
 # without statistics of these, the plans of pg_dump's queries take minutes
 ANALYZED = (
     "pg_class",
@@ -64,19 +60,6 @@ def _taken(conn: psycopg.Connection, *statements: str) -> float:
 
 def _median(values: list[float]) -> float:
     return sorted(values)[len(values) // 2]
-
-
-def _create(name: str, columns: int, storage: str, leaves: int, *, greenplum: bool) -> list[str]:
-    listed = ", ".join(["k int", "note text", *(f"c{n} int" for n in range(columns - 2))])
-    if greenplum:
-        return [
-            f"CREATE TABLE {name} ({listed}){WITH[storage]} DISTRIBUTED BY (note)"
-            f" PARTITION BY RANGE (k) (START (0) END ({leaves}) EVERY (1))"
-        ]
-    return [f"CREATE TABLE {name} ({listed}) PARTITION BY RANGE (k)"] + [
-        f"CREATE TABLE {name}_{n} PARTITION OF {name} FOR VALUES FROM ({n}) TO ({n + 1})"
-        for n in range(leaves)
-    ]
 
 
 def _planning(dsn: str, name: str, leaves: int) -> Iterator[tuple[str, float]]:
@@ -111,12 +94,11 @@ def measurements(
             conn.execute("SET optimizer = off")
         conn.execute(f"DROP TABLE IF EXISTS {name}")
     with psycopg.connect(dsn, autocommit=True) as conn:
-        statements = _create(name, columns, storage, leaves, greenplum=greenplum)
+        statements = partitioned.statements(name, columns, storage, leaves, greenplum=greenplum)
         yield "create", _taken(conn, *statements)
-    for n in range(indexes):
-        column = "k" if n == 0 else "note" if n == 1 else f"c{n}"
+    for statement in partitioned.indexes(name, indexes):
         with psycopg.connect(dsn, autocommit=True) as conn:
-            yield "create index", _taken(conn, f"CREATE INDEX {name}_i{n} ON {name} ({column})")
+            yield "create index", _taken(conn, statement)
     yield from _planning(dsn, name, leaves)
     if pg_dump:
         with psycopg.connect(dsn, autocommit=True) as conn:
@@ -136,7 +118,7 @@ def measurements(
                     _taken(
                         conn,
                         f"ALTER TABLE {name} ADD PARTITION p{at} START ({at}) END ({at + 1})"
-                        + WITH[storage],
+                        + partitioned.WITH[storage],
                     )
                 )
             else:
@@ -158,7 +140,9 @@ def measurements(
     yield "drop partition", _median(gone)
     if greenplum:
         with psycopg.connect(dsn, autocommit=True) as conn:
-            conn.execute(f"ALTER TABLE {name} ADD DEFAULT PARTITION others{WITH[storage]}".encode())
+            conn.execute(
+                f"ALTER TABLE {name} ADD DEFAULT PARTITION others{partitioned.WITH[storage]}".encode()
+            )
         for n in range(TIMES):
             at = leaves + 10 + n
             with psycopg.connect(dsn, autocommit=True) as conn:
@@ -254,11 +238,18 @@ def fitted(points: list[tuple[list[float], float]]) -> list[float]:
     ]
 
 
-def figures() -> dict[tuple[str, str], dict[str, list[float]]]:
-    """Figures of each server, storage and action, from the recorded measurements."""
+def figures(
+    without: Collection[tuple[int, int, int]] = (),
+) -> dict[tuple[str, str], dict[str, list[float]]]:
+    """Figures of each server, storage and action, from the recorded measurements.
+
+    without: shapes to leave out: columns, indexes, leaves
+    """
     points = defaultdict(list)
     for server in SERVERS:
         for storage, columns, indexes, leaves, _, what, seconds, pace in recording(server).entries:
+            if (columns, indexes, leaves) in without:
+                continue
             points[server, storage, what].append(
                 (terms(what, columns, indexes, leaves), seconds / pace)
             )
