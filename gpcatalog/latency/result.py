@@ -12,6 +12,7 @@ from gpcatalog.latency.locks import Slots
 from gpcatalog.latency.startup import Startup
 from gpcatalog.model.clients import CLIENT
 from gpcatalog.model.timing import Curve, Timing
+from gpcatalog.store import largest
 
 if TYPE_CHECKING:
     from gpcatalog.store.snapshot import Snapshot
@@ -101,14 +102,7 @@ def client_subjects(snapshot: Snapshot) -> ClientSubjects | None:
         return None
     if snapshot.header["grain"] != "leaf" or snapshot.unread("relations"):
         return None
-    tables = snapshot.rows(
-        'SELECT p."schema", p.name, count(*) AS n FROM relation r JOIN relation p ON p.oid ='
-        ' r.parent GROUP BY r.parent, p."schema", p.name ORDER BY n DESC, r.parent LIMIT 1'
-    )
-    schemas = snapshot.rows(
-        'SELECT "schema", count(*) AS n FROM relation GROUP BY "schema" ORDER BY n DESC, "schema"'
-        " LIMIT 1"
-    )
+    tables, schemas = snapshot.rows(largest.PARENT), snapshot.rows(largest.SCHEMA)
     return ClientSubjects(
         table=f"{tables[0]['schema']}.{tables[0]['name']}" if tables else "",
         table_partitions=int(tables[0]["n"]) if tables else 0,

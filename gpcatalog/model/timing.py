@@ -24,12 +24,13 @@ class Timing(msgspec.Struct, frozen=True):
     """One row of the snapshot's table `timing`.
 
     what:    "connect", "answer" (of a statement that reads nothing), "client" (see
-             gpcatalog.model.clients), "speed", "speed dispatched", "scan", "scan dispatched", "describe", "plan", "plan again", "relation
-             cache", "statement", "create", "add column", "drop", "rollback"; also "running ddl" and
-             "waiting ddl" (sessions, ages in ms) and "rows inserted", "rows updated", "rows
-             deleted" (n: a counter of the server); of the server's log "log statement", "log lock
-             wait", "log lock got" (the wait's length) and "log cancelled" (n: how often; times
-             where they were logged); "active sessions" and "lock manager waits" (n: sessions)
+             gpcatalog.model.clients), "speed", "speed dispatched", "scan", "scan dispatched",
+             "describe", "plan", "plan again", "relation cache", "statement", "create", "add
+             column", "drop", "rollback"; also "running ddl" and "waiting ddl" (sessions, ages in
+             ms) and "rows inserted", "rows updated", "rows deleted" (n: a counter of the server);
+             of the server's log "log statement", "log lock wait", "log lock got" (the wait's
+             length) and "log cancelled" (n: how often; times where they were logged); "active
+             sessions" and "lock manager waits" (n: sessions)
     subject: table, catalog or command it is about; empty where there is one only
     content: instance it was taken on or for; None for the cluster
     n:       measurements, or what the counter says

@@ -15,6 +15,7 @@ from gpcatalog.model.clients import BY_TITLE, CLIENT, Reads
 from gpcatalog.planner.plan import StatementTime, TablePlan, Totals, changed
 from gpcatalog.planner.sets.reader import Reader
 from gpcatalog.planner.totals import SessionBytes
+from gpcatalog.store import largest
 
 # of the table with the most leaves whose number changes; a new storage alone is not considered
 _OF_TABLE = (
@@ -143,19 +144,14 @@ def _share_of_rows(reader: Reader, before: Totals, after: Totals) -> float:
 
 def _share_of_table(reader: Reader, tables: Iterable[TablePlan]) -> float:
     """Leaves after the plan of the table that has the partition with the most partitions."""
-    widest = reader.snapshot.rows(
-        "SELECT any_value(root) AS root FROM relation WHERE parent > 0 GROUP BY parent ORDER BY"
-        " count(*) DESC, parent LIMIT 1"
-    )
+    widest = reader.snapshot.rows(largest.PARENT)
     found = next((t for t in tables if widest and t.oid == widest[0]["root"]), None)
     return 1.0 if found is None or not found.leaves else found.leaves_after / found.leaves
 
 
 def _share_of_schema(reader: Reader, tables: Iterable[TablePlan]) -> float:
     """Tables and partitions of the fullest schema after the plan, as a share of those before."""
-    fullest = reader.snapshot.rows(
-        'SELECT "schema", count(*) AS n FROM relation GROUP BY "schema" ORDER BY 2 DESC, 1 LIMIT 1'
-    )
+    fullest = reader.snapshot.rows(largest.SCHEMA)
     if not fullest:
         return 1.0
     gone: dict[str, int] = defaultdict(int)

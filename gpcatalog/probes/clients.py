@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from gpcatalog.model.clients import CLIENT, CLIENTS, Reads
 from gpcatalog.model.timing import Timing, summed_up
 from gpcatalog.probes import library
+from gpcatalog.store import largest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,16 +20,12 @@ if TYPE_CHECKING:
 ROUNDS = 3
 ENOUGH_MS = 3000.0  # no further round after so much time
 
-# the table with the most partitions directly below it, and the schema with the most relations by
-# one of them
-_WIDEST = (
-    "SELECT parent, count(*) FROM relation WHERE parent > 0 GROUP BY parent ORDER BY 2 DESC, 1"
-    " LIMIT 1"
-)
-_FULLEST = (
-    'SELECT min(oid), count(*) FROM relation GROUP BY "schema" ORDER BY 2 DESC, "schema" LIMIT 1'
-)
-_ALL = "SELECT min(oid), count(*) FROM relation"
+# one row: oid and number of what a client reads about
+_ABOUT = {
+    Reads.TABLE: f"SELECT oid, n FROM ({largest.PARENT})",
+    Reads.SCHEMA: f"SELECT oid, n FROM ({largest.SCHEMA})",
+    Reads.DATABASE: "SELECT min(oid), count(*) FROM relation",
+}
 
 
 def timings(session: Session, writer: Writer, covered: Callable[..., Any]) -> Iterator[Timing]:
@@ -42,9 +39,7 @@ def timings(session: Session, writer: Writer, covered: Callable[..., Any]) -> It
     for client in CLIENTS:
         if client.probe not in known:
             continue
-        found = writer.execute(
-            {Reads.TABLE: _WIDEST, Reads.SCHEMA: _FULLEST, Reads.DATABASE: _ALL}[client.reads]
-        )
+        found = writer.execute(_ABOUT[client.reads])
         if not found or not found[0][1]:
             continue  # there are no partitions, or no tables
         oid, relations = found[0]
