@@ -17,8 +17,12 @@ if TYPE_CHECKING:
     from gpcatalog.store.snapshot import Snapshot
 
 TOP = 20  # tables that a report has
-# statements over a whole table that hold an AccessExclusiveLock on it
-EXCLUSIVE = (Action.ADD_COLUMN, Action.TRUNCATE, Action.DROP)
+# statements over a whole table that hold an AccessExclusiveLock on it, and their names
+EXCLUSIVE = {
+    Action.ADD_COLUMN: "ADD COLUMN",
+    Action.TRUNCATE: "TRUNCATE",
+    Action.DROP: "DROP TABLE",
+}
 ACTIONS = tuple(a for a in Action if a not in (Action.CREATE, Action.BACKUP))
 
 

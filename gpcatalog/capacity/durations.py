@@ -5,7 +5,8 @@ statement takes
 
     fixed + leaves × (leaf + column × columns + index × indexes) + square × leaves²
 
-The square is what the server does for every leaf with the whole list of leaves. A server that is
+The square is what the server does for every leaf with the whole list of leaves; for CREATE, with
+the list of its parent's partitions. A server that is
 slower than the test servers takes longer: `Pace` is its factor, from the time of counting numbers
 (a scan of pg_class depends on its bloat), or from the DDL of `gpcatalog latency --allow-ddl`.
 """
@@ -78,6 +79,14 @@ class Pace:
     factor: float = 1.0
     basis: str = ""
 
+    @property
+    def words(self) -> str:
+        """What an estimate rests on: the factor and where it comes from, or that it is not known."""
+        if not self.basis:
+            return "the speed of the test servers; that of this server is not known"
+        how = "counting numbers" if self.basis == "speed" else "DDL of gpcatalog"
+        return f"{self.factor:.1f} × the time of the test servers, by {how}"
+
 
 REFERENCE = Pace()
 # for each filled leaf, the files of a new column: 0.37 ms with data in memory (Greenplum 6.25.3),
@@ -135,7 +144,7 @@ def seconds(
         return None
     n = max(leaves, 1)
     parent = n
-    if widest and not generations.is_classic(server if isinstance(server, str) else server.name):
+    if widest and measured(server) != "gp6":
         parent = min(n, widest)
         if action in OF_PARENT:
             n = parent
@@ -145,6 +154,24 @@ def seconds(
         each += NEW_FILE_MS * filled / n
     siblings = parent if action is Action.CREATE else n
     return (found.fixed + each * n + found.square * n * siblings) * pace.factor / 1000
+
+
+def next_leaf(
+    server: Generation | str, shape: Shape, siblings: int, *, pace: Pace = REFERENCE
+) -> float:
+    """Seconds of one more leaf in the session that created the others; a new session reads their
+    list first, which is ADD. siblings: partitions that the parent has already
+
+    >>> first = sum(next_leaf("pg15", Shape(Storage.HEAP, 20), n) for n in range(5000))
+    >>> whole = seconds("pg15", Shape(Storage.HEAP, 20), Action.CREATE, 5000)
+    >>> abs(first - whole) < 0.1
+    True
+    """
+    of = figures(server, shape.storage, Action.CREATE)
+    if of is None:
+        return 0.0
+    each = of.leaf + of.column * (shape.columns + shape.dropped) + of.index * len(shape.indexes)
+    return (each + of.square * (2 * siblings + 1)) * pace.factor / 1000
 
 
 def backup(

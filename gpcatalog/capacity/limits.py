@@ -424,7 +424,7 @@ LONG_DDL = Limit(
     "long-ddl",
     60,
     "s",
-    "own: the default of lock_seconds of gpcatalog check",
+    "own: a minute in which nobody can read or write the table",
     "that a statement holds an AccessExclusiveLock on one table",
 )
 STATEMENT_MEM = Limit(

@@ -18,7 +18,7 @@ from gpcatalog.effects.schema_state import SchemaState
 from gpcatalog.model.storage import Storage
 
 # statements by their first word whose time is not modelled
-UNKNOWN = frozenset({"analyze", "call", "cluster", "do", "reindex", "refresh", "vacuum"})
+UNKNOWN = frozenset({"call", "cluster", "do", "reindex", "refresh", "vacuum"})
 # actions of ALTER TABLE on one partition
 _ON_ONE = {
     "AttachPartition": Action.ADD,
@@ -111,7 +111,15 @@ def _create(clock: _Clock, table: Table) -> None:
         return  # the table exists
     parent = clock.state.tables.get(table.parent) if table.parent is not None else None
     if parent is not None:
-        clock.add(table, Action.ADD, len(parent.own_children))
+        siblings = len(parent.own_children)
+        here = (parent.schema, parent.name) not in clock.state.before
+        if here and not clock.state.edition.greenplum:
+            shape = table.shape(clock.state.edition, table.storage)
+            clock.time.seconds += durations.next_leaf(
+                clock.server, shape, siblings, pace=clock.pace
+            )
+        else:
+            clock.add(table, Action.ADD, siblings)
     else:
         widest = max(len(table.parts), *(len(p.children) for p in table.relations()), 0)
         clock.add(table, Action.CREATE, max(1, table.numbers[1]), widest=widest)
@@ -160,6 +168,9 @@ def _constraint(clock: _Clock, table: Table, leaves: int, action: exp.Expression
         clock.add(table, Action.CREATE_INDEX, leaves)
     else:
         clock.add(table, Action.ADD_COLUMN, leaves)
+        traits = (n for n in action.walk() if type(n).__name__ == "ConstraintTrait")
+        if any("NOT VALID" in trait.args.values() for trait in traits):
+            return
     clock.rows()
 
 
@@ -191,17 +202,10 @@ def _alter(clock: _Clock) -> None:
             clock.add(table, Action.ADD_COLUMN, 1)
         else:
             whole += 1
-            if kind == "ValidateConstraint" or _reads(action):
+            if kind == "ValidateConstraint" or action.args.get("form") == "SET NOT NULL":
                 clock.rows()
     if whole:
         clock.add(table, Action.ADD_COLUMN, leaves, whole)
-
-
-def _reads(action: exp.Expression) -> bool:
-    """Whether ALTER COLUMN reads all rows: SET NOT NULL."""
-    return type(action).__name__ == "AlterColumnAction" and "SET NOT NULL" in action.sql(
-        "greenplum"
-    )
 
 
 def of_statement(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterator
 
-from gpcatalog.capacity.durations import Pace
 from gpcatalog.capacity.seconds import COPY_RATE
 from gpcatalog.check.report import CheckReport, LocatedFinding
 from gpcatalog.check.rules import page
@@ -83,14 +82,6 @@ def _tables(report: CheckReport) -> list[str]:
     return [*out, ""]
 
 
-def _speed(pace: Pace) -> str:
-    """What times of DDL are based on."""
-    if not pace.basis:
-        return "the speed of the test servers"
-    how = "counting numbers" if pace.basis == "speed" else "DDL of gpcatalog"
-    return f"{pace.factor:.1f} × the time of the test servers, measured in the baseline by {how}"
-
-
 def _held(report: CheckReport) -> list[str]:
     """With a baseline: how long tables in use are locked."""
     out = []
@@ -121,7 +112,7 @@ def _held(report: CheckReport) -> list[str]:
     more = [f"  … and {plural(len(out) - _TABLES, 'table')} more"] if len(out) > _TABLES else []
     rate = (
         f"  estimates: rows that are copied or read at {COPY_RATE >> 20} MiB/s per segment (assumed);"
-        f" DDL at {_speed(report.pace)}"
+        f" DDL at {report.pace.words}"
     )
     return ["AccessExclusiveLocks on tables of the baseline", *out[:_TABLES], *more, rate, ""]
 
@@ -172,7 +163,7 @@ def _totals(report: CheckReport) -> list[str]:
         least = "" if report.seconds_complete else "at least "
         out.append(
             f"time of the DDL: {least}about {duration(report.seconds)}, without rows that are copied"
-            f" or read (estimate; {_speed(report.pace)})"
+            f" or read (estimate; {report.pace.words})"
         )
     used = {"leaves": total.leaves, "files": total.files_filled, "rows": rows}
     for name, limit in report.budgets.get("change", {}).items():

@@ -87,7 +87,7 @@ def _times(report: Report) -> str:
     ]
     heads = ("time of statements on", "leaves", *(TITLES[action] for action in actions))
     backup = "" if times.backup is None else f" pg_dump --schema-only: {duration(times.backup)}."
-    note = f"Without rows, {times.pace.factor:.1f} × the time of the test servers.{backup}"
+    note = f"Without rows, at {times.pace.words}.{backup}"
     return (
         f"<p>{prose(note)}</p>"
         + table(heads, rows, label="Time of statements")

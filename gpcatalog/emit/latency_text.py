@@ -139,18 +139,12 @@ def _statement_times(latency: Latency, out: Console) -> None:
     ]
     out.print()
     out.print(table("", ("Time of statements (estimate)", *_TIMES.values()), rows))
-    of = {"speed": "counting numbers", "ddl": "its own DDL"}.get(found.pace.basis)
-    speed = (
-        f"This server takes {found.pace.factor:.1f} × the time of the test servers ({of})."
-        if of
-        else "At the speed of the test servers: this server's was not measured."
-    )
     backup = f" pg_dump --schema-only: {duration(found.backup)}." if found.backup else ""
     out.print(
         text(
             "ADD COLUMN, INDEX, TRUNCATE: of the whole table; ADD PART., DROP PART.: one partition; plan: a"
             " query over all leaves in a new session. Without the time for rows."
-            f"{backup} {speed}",
+            f"{backup} At {found.pace.words}.",
             "dim",
         )
     )

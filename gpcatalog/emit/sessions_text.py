@@ -8,8 +8,8 @@ from rich.console import Console
 
 from gpcatalog.audit.places import where
 from gpcatalog.audit.report import Report
+from gpcatalog.audit.statement_times import EXCLUSIVE
 from gpcatalog.capacity.durations import SOURCE as TIME_SOURCE
-from gpcatalog.capacity.durations import Action
 from gpcatalog.capacity.memory import SOURCE
 from gpcatalog.emit.terminal import heading, table, text
 from gpcatalog.model.quantity import count, duration, plural, size
@@ -74,21 +74,19 @@ def show_statement_times(report: Report, out: Console) -> None:
     shown = [t for t in (times.tables if times else ()) if t.longest[0] >= TIMES_FROM][:TIMES_SHOWN]
     if times is None or not shown:
         return
-    columns = {Action.ADD_COLUMN: "ADD COLUMN", Action.TRUNCATE: "TRUNCATE", Action.DROP: "DROP"}
     rows = [
         (
             f"{t.schema}.{t.name}",
             count(t.leaves),
-            *(duration(t.seconds.get(action.value)) for action in columns),
+            *(duration(t.seconds.get(action.value)) for action in EXCLUSIVE),
         )
         for t in shown
     ]
     out.print()
-    out.print(table("", ("Time that DDL locks a table", "leaves", *columns.values()), rows))
+    out.print(table("", ("Time that DDL locks a table", "leaves", *EXCLUSIVE.values()), rows))
     out.print(
         text(
-            f"Estimates without rows, {times.pace.factor:.1f} × the time of the test servers;"
-            f" {TIME_SOURCE}.",
+            f"Estimates without rows, at {times.pace.words}; {TIME_SOURCE}.",
             "dim",
         )
     )

@@ -14,7 +14,9 @@ import msgspec
 import numpy as np
 
 import gpcatalog
+from gpcatalog.audit.pace import pace
 from gpcatalog.capacity import limits as known_limits
+from gpcatalog.capacity.durations import SOURCE as TIME_SOURCE
 from gpcatalog.capacity.seconds import COPY_RATE, COPY_SOURCE, DDL_SOURCE
 from gpcatalog.errors import CatalogError
 from gpcatalog.model.emptiness import basis_words
@@ -609,7 +611,8 @@ def _basis(planned: PlanResult, source: Source) -> list[str]:
         ),
         f"catalog bytes: estimate, {reader.generation.row_bytes_source}; bloat not included",
         f"sizes: {source.sizes}; empty leaves: measured from {basis_words(source.filled_basis)}",
-        f"time: estimate; copy rate {rate}; DDL {DDL_SOURCE}",
+        f"time of the steps: estimate; copy rate {rate}; DDL {DDL_SOURCE}",
+        f"time of statements: estimate without rows, at {pace(reader.snapshot).words}; {TIME_SOURCE}",
     ]
     if reader.generation.greenplum:
         slope = known_limits.CATALOG_QUERY_SLOPE

@@ -61,6 +61,29 @@ def test_recorded_times_are_within_a_factor_of_two(server: str) -> None:
     assert len(off) <= (1 - SHARE) * len(entries), off
 
 
+@pytest.mark.parametrize("fold", range(4))
+def test_shapes_that_the_figures_do_not_know(fold: int) -> None:
+    """Figures fitted without a quarter of the shapes predict these."""
+    shapes = sorted({tuple(key[1:4]) for server in bench.SERVERS for key in measured(server)})
+    without = set(shapes[fold::4])
+    fitted = bench.figures(without)
+    seen = near = 0
+    for server in bench.SERVERS:
+        for (storage, *shape, what), values in measured(server).items():
+            if tuple(shape) not in without or (server, storage) not in fitted:
+                continue
+            terms = bench.terms(what, *shape)
+            said = (
+                sum(a * b for a, b in zip(fitted[server, storage][what], terms, strict=True)) / 1000
+            )
+            took = median(values)
+            seen += 1
+            near += took / WITHIN - NOISE <= said <= took * WITHIN + NOISE
+    assert seen > 200
+    assert near >= 0.9 * seen, (near, seen)
+    print(f"fold {fold}: {near} of {seen} within a factor of 2")
+
+
 def test_figures_are_those_of_the_recorded_times() -> None:
     """The generator writes the table that is in the program."""
     text = bench.FIGURES.read_text()

@@ -307,6 +307,16 @@ def test_locks_on_live_tables(pg_dsn: str, tmp_path: Path) -> None:
     assert took is not None
     assert facts.seconds is not None
     assert facts.seconds == pytest.approx(took, rel=0.5)  # the number of columns matters little
+    scan = int(str(answer[0])) / (50 << 20)  # rows are read, unless the constraint says NOT VALID
+    for sql, reads in (
+        ("ADD CHECK (id > 0)", True),
+        ("ADD CHECK (id > 0) NOT VALID", False),
+        ("ALTER id SET NOT NULL", True),
+        ("ALTER id DROP NOT NULL", False),
+    ):
+        (lock,) = _checked(known, f"ALTER TABLE sales.dim {sql};").tables[0].held
+        assert lock.seconds is not None
+        assert (lock.seconds >= scan) == reads, sql
     text = check_text.render(report)
     assert "sales.dim (1 leaf, " in text
     assert "sales.facts (3 leaves, 0 B): 1 statement, about " in text

@@ -73,8 +73,9 @@ def test_snapshot_holds_timings_and_says_who_waits(database: str, tmp_path: Path
             waiting.join()
         with Snapshot(collect(session, tmp_path / "a.gpcatalog")) as snapshot:
             found = {(r["what"], r["subject"]): r for r in snapshot.rows("SELECT * FROM timing")}
-            assert {"scan", "describe", "connect"} <= {what for what, _ in found}
-            assert (("scan dispatched", "") in found) == session.server.greenplum
+            assert {"scan", "describe", "connect", "speed", "answer"} <= {what for what, _ in found}
+            for what in ("scan dispatched", "speed dispatched"):
+                assert ((what, "") in found) == session.server.greenplum
             assert found["connect", ""]["n"] == latency.ROUNDS
             counted = snapshot.rows(
                 "SELECT DISTINCT content FROM timing WHERE what = 'rows inserted' ORDER BY 1"

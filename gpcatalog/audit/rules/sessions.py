@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from gpcatalog.audit.places import where
 from gpcatalog.audit.report import Age, Report
 from gpcatalog.audit.rules.registry import Harm, rule
+from gpcatalog.audit.statement_times import EXCLUSIVE
 from gpcatalog.capacity import limits, session_start, wraparound
-from gpcatalog.capacity.durations import Action
 from gpcatalog.capacity.limits import MIB
 from gpcatalog.capacity.memory import OPERATOR_BYTES, OTHER_OPERATORS
 from gpcatalog.model.finding import Confidence, Figure, Finding, Severity
@@ -299,12 +299,12 @@ def long_ddl(report: Report) -> Iterator[Finding]:
         severity=Severity.NOTICE,
         confidence=Confidence.MEDIUM,
         title=(
-            f"{_STATEMENTS[action]} of {worst.schema}.{worst.name} would lock it for about"
+            f"{EXCLUSIVE[action]} of {worst.schema}.{worst.name} would lock it for about"
             f" {duration(seconds)}"
         ),
         detail=(
-            f"{others}It has {plural(worst.leaves, 'leaf', 'leaves')}; rows come on top (estimate,"
-            f" {times.pace.factor:.1f} × the time of the test servers)."
+            f"{others}It has {plural(worst.leaves, 'leaf', 'leaves')}; rows come on top (estimate;"
+            f" {times.pace.words})."
         ),
         remedy=(
             "merge leaves (`gpcatalog plan`), or change the leaves in groups, each in its own"
@@ -318,10 +318,3 @@ def long_ddl(report: Report) -> Iterator[Finding]:
         ),
         source=limits.LONG_DDL.source,
     )
-
-
-_STATEMENTS = {
-    Action.ADD_COLUMN: "ADD COLUMN",
-    Action.TRUNCATE: "TRUNCATE",
-    Action.DROP: "DROP",
-}
