@@ -21,7 +21,7 @@ from gpcatalog.model.bounds import (
     added_again,
     parse,
 )
-from gpcatalog.planner import grid
+from gpcatalog.planner import grid, time_key
 from gpcatalog.planner.sets.arrays import SLOTS, Bools, Ints, moved, spans
 from gpcatalog.planner.sets.bound_codes import BoundCodes
 from gpcatalog.planner.sets.keep_reasons import KeepReason
@@ -104,6 +104,11 @@ def _calendar(r: Root, lo: Ints, hi: Ints, good: Bools) -> tuple[Ints, Ints]:
         if len(lengths) and int(np.median(lengths)) >= 20 * HOUR:
             # local midnights: the remainder most starts share is the calendar's origin
             values, counts = np.unique(lo[closed] % DAY, return_counts=True)
+            if r.family is Family.TIMESTAMPTZ and len(values) > 1:
+                local = _local(lo, hi, closed)
+                if local is not None:  # midnights of winter and of summer
+                    r.shift = int(np.median((lo - local[0])[closed]))
+                    return local
             # midnights at 21:00 UTC are those of a zone three hours ahead, not of one 21 hours
             # behind
             r.shift = int(values[int(np.argmax(counts))])
@@ -126,6 +131,25 @@ def _calendar(r: Root, lo: Ints, hi: Ints, good: Bools) -> tuple[Ints, Ints]:
     span = int(hi[closed].max()) - int(lo[closed].min())
     r.widths = tuple(grid.round_multiples(width, max(span, width * 2), SLOTS - 1))
     return lo, hi
+
+
+def _local(lo: Ints, hi: Ints, closed: Bools) -> tuple[Ints, Ints] | None:
+    """The ends in local time of a zone in which all of them are midnights; None where there is no
+    such zone.
+    """
+    ends = np.unique(np.concatenate([lo[closed], hi[closed]]))
+    zones = time_key.zones_of(ends.tolist(), grid.Grain.DAY, int(ends[-1]))
+    if not zones:
+        return None
+    key = time_key.TimeKey(family=Family.TIMESTAMPTZ, zone=zones[0])
+    wall = np.array([key.local(at) for at in ends.tolist()], dtype=np.int64)
+    low, high = lo.copy(), hi.copy()
+    low[closed] = wall[np.searchsorted(ends, lo[closed])]
+    high[closed] = wall[np.searchsorted(ends, hi[closed])]
+    for end in (low, high):  # the other end of a range that is open on one side
+        for i in np.flatnonzero(~closed & (end > MINUS_INFINITY) & (end < INFINITY)).tolist():
+            end[i] = key.local(int(end[i]))
+    return low, high
 
 
 def can_be_added_again(
