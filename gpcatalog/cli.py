@@ -15,7 +15,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from gpcatalog import __version__
-from gpcatalog.commands import introspection, snapshot
+from gpcatalog.commands import introspection, snapshot, upkeep
 from gpcatalog.commands.audit import audit
 from gpcatalog.commands.check import check
 from gpcatalog.commands.common import complete
@@ -47,6 +47,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["--help"]},
 )
 app.add_typer(snapshot.app, name="snapshot")
+app.add_typer(upkeep.app, name="upkeep")
 for command in (
     audit,
     doctor,

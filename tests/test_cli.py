@@ -536,6 +536,7 @@ def test_every_part_stands_in_a_probe() -> None:
         texts += [library.probe(name, server).sql for name in library.names(server)]
         texts.append(library.part("monitor_role", server))  # for `doctor --create-role`
         texts.append(library.part("prepare", server, area="journal"))  # for migrations
+        texts.append(library.part("heartbeat", server, area="journal"))  # for upkeep
     assert not [text for text in texts if "-- include" in text]
     parts = sorted(library.folder().rglob("*.part"))
     assert parts

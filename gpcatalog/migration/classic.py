@@ -12,14 +12,20 @@ from gpcatalog.migration.introspect import (
     quote_ident_always as quote,
 )  # of partitions: Greenplum 6 takes few keywords for their names
 from gpcatalog.migration.journal import SCHEMA
-from gpcatalog.migration.operations import Context, NewPartition, StagingTable, Unit
+from gpcatalog.migration.operations import (
+    Context,
+    NewPartition,
+    PartitionOperation,
+    StagingTable,
+    Unit,
+)
 from gpcatalog.migration.writer import Phase, Phases, Writer, call, grant_statements, literal
 from gpcatalog.model.names import qualified
 
 if TYPE_CHECKING:
-    from gpcatalog.migration.steps.drop_empty import DropPartitions
     from gpcatalog.migration.steps.external_tables import MoveToExternal
     from gpcatalog.migration.steps.replace_partitions import ReplacePartitions
+    from gpcatalog.migration.steps.retire import DetachPartitions
 
 STAND_IN = "gpc_s"  # short: below it the server makes names out of it, which must not be cut alike
 
@@ -354,11 +360,32 @@ class Classic(Writer):
             f" {said}; END IF;"
         )
 
-    def locked_by_drop(self, context: Context, drop: DropPartitions) -> list[str]:
+    def locked_by_drop(self, context: Context, drop: PartitionOperation) -> list[str]:
         return [context.root.sql, *(leaf.sql for leaf in drop.leaves)]
 
-    def drop_statements(self, context: Context, drop: DropPartitions) -> list[str]:
+    def drop_statements(self, context: Context, drop: PartitionOperation) -> list[str]:
         return self._drops(context, drop.above, drop.gone)
+
+    def detach(
+        self,
+        context: Context,
+        change: DetachPartitions,
+        partition: Relation,
+        stage: StagingTable | None,
+        address: str,
+    ) -> list[str]:
+        assert stage is not None
+        # the names of both are exchanged with them: the partition is called as the stage was
+        taken = qualified(stage.schema, stage.name)
+        return [
+            self._alter(
+                context,
+                change.above,
+                f"EXCHANGE PARTITION {address} WITH TABLE {taken} WITHOUT VALIDATION",
+            ),
+            self._alter(context, change.above, f"DROP PARTITION {address}"),
+            f"ALTER TABLE {taken} RENAME TO {quote(partition.name)};",
+        ]
 
     def exchange_external(
         self, context: Context, change: MoveToExternal, *, forward: bool

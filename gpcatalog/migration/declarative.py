@@ -12,6 +12,7 @@ from gpcatalog.migration.operations import (
     Context,
     IntermediatePartition,
     NewPartition,
+    PartitionOperation,
     StagingTable,
     Unit,
 )
@@ -20,7 +21,6 @@ from gpcatalog.migration.writer import (
     Phase,
     Phases,
     Writer,
-    block,
     call,
     grant_statements,
     literal,
@@ -31,9 +31,9 @@ from gpcatalog.model.names import qualified
 from gpcatalog.model.names import quote_ident as quote
 
 if TYPE_CHECKING:
-    from gpcatalog.migration.steps.drop_empty import DropPartitions
     from gpcatalog.migration.steps.external_tables import MoveToExternal
     from gpcatalog.migration.steps.replace_partitions import ReplacePartitions
+    from gpcatalog.migration.steps.retire import DetachPartitions
 
 COPIED = "INCLUDING ALL EXCLUDING INDEXES EXCLUDING IDENTITY EXCLUDING STATISTICS"
 """What LIKE copies: indexes, identity and statistics objects need names, which are given
@@ -198,7 +198,7 @@ class Declarative(Writer):
             (Phase.GUARD, [*guard, f"IF NOT {made} AND NOT c.convalidated) THEN RETURN; END IF;"]),
             (Phase.PREPARE, [f"ALTER TABLE {table} VALIDATE CONSTRAINT {name};"]),
         ]
-        return [block(first), block(second)]
+        return [self.block(context, swap, first), self.block(context, swap, second)]
 
     def _tree(
         self, context: Context, swap: ReplacePartitions, made: NewPartition
@@ -377,7 +377,7 @@ class Declarative(Writer):
             (Phase.FINISH, finish),
             (Phase.NOTE, self.note(context, swap, "done")),
         ]
-        return [block(phases)]
+        return [self.block(context, swap, phases)]
 
     def identity(self, stage: StagingTable) -> list[str]:
         table = qualified(stage.schema, stage.name)
@@ -393,7 +393,7 @@ class Declarative(Writer):
                 ]
         return []
 
-    def locked_by_drop(self, context: Context, drop: DropPartitions) -> list[str]:
+    def locked_by_drop(self, context: Context, drop: PartitionOperation) -> list[str]:
         names = [
             drop.parent.sql,
             *(u.relation.sql for u in drop.gone),
@@ -401,8 +401,18 @@ class Declarative(Writer):
         ]
         return names + names_of(drop.default)
 
-    def drop_statements(self, context: Context, drop: DropPartitions) -> list[str]:
+    def drop_statements(self, context: Context, drop: PartitionOperation) -> list[str]:
         return [f"DROP TABLE {', '.join(u.relation.sql for u in drop.gone)};"]
+
+    def detach(
+        self,
+        context: Context,
+        change: DetachPartitions,
+        partition: Relation,
+        stage: StagingTable | None,
+        address: str,
+    ) -> list[str]:
+        return [f"ALTER TABLE {change.parent.sql} DETACH PARTITION {partition.sql};"]
 
     def exchange_external(
         self, context: Context, change: MoveToExternal, *, forward: bool

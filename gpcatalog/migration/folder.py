@@ -38,6 +38,39 @@ def file_name(number: int, schema: str, table: str) -> str:
     return f"{number:04d}_{stem}.sql"
 
 
+def settings_text(writer: Writer, request: Request) -> str:
+    """The settings that every file begins with."""
+    r = request
+    lines = [
+        # a line for each step, and none for each statement
+        *(
+            ["\\set ON_ERROR_STOP on", "\\set QUIET on", "\\set SHOW_CONTEXT never"]
+            if r.runner is Runner.PSQL
+            else []
+        ),
+        "SET search_path = pg_catalog, pg_temp;",
+        "SET client_encoding = 'UTF8';",
+        "SET standard_conforming_strings = on;",
+        "SET statement_timeout = 0;",
+        "SET lock_timeout = '60s';",
+        "SET client_min_messages = warning;",
+        "SET default_transaction_read_only = off;",
+        # hashes are of text: all of a value must show in it
+        "SET extra_float_digits = 3;",
+        "SET DateStyle = 'ISO, MDY';",
+        "SET TimeZone = 'UTC';",
+        "SET IntervalStyle = postgres;",
+        *writer.settings(),
+        f"SET {SCHEMA}.attempts = '{r.attempts}';",
+        f"SET {SCHEMA}.wait = '{r.wait_ms}ms';",
+        f"SET {SCHEMA}.pause = '{r.pause_s:g}';",
+        f"SET {SCHEMA}.free_space = '';",
+        # 'off': a superuser never runs functions that another role can replace
+        f"SET {SCHEMA}.run_owner_code = '{'on' if r.run_owner_code else 'off'}';",
+    ]
+    return "\n".join(lines) + "\n\n"
+
+
 class Folder:
     """Writes the texts of all files; `files` maps names to texts."""
 
@@ -90,35 +123,7 @@ class Folder:
         return comment(head) + "\n"
 
     def _settings(self) -> str:
-        r = self.request
-        lines = [
-            # a line for each step, and none for each statement
-            *(
-                ["\\set ON_ERROR_STOP on", "\\set QUIET on", "\\set SHOW_CONTEXT never"]
-                if r.runner is Runner.PSQL
-                else []
-            ),
-            "SET search_path = pg_catalog, pg_temp;",
-            "SET client_encoding = 'UTF8';",
-            "SET standard_conforming_strings = on;",
-            "SET statement_timeout = 0;",
-            "SET lock_timeout = '60s';",
-            "SET client_min_messages = warning;",
-            "SET default_transaction_read_only = off;",
-            # hashes are of text: all of a value must show in it
-            "SET extra_float_digits = 3;",
-            "SET DateStyle = 'ISO, MDY';",
-            "SET TimeZone = 'UTC';",
-            "SET IntervalStyle = postgres;",
-            *self.writer.settings(),
-            f"SET {SCHEMA}.attempts = '{r.attempts}';",
-            f"SET {SCHEMA}.wait = '{r.wait_ms}ms';",
-            f"SET {SCHEMA}.pause = '{r.pause_s:g}';",
-            f"SET {SCHEMA}.free_space = '';",
-            # 'off': a superuser never runs functions that another role can replace
-            f"SET {SCHEMA}.run_owner_code = '{'on' if r.run_owner_code else 'off'}';",
-        ]
-        return "\n".join(lines) + "\n\n"
+        return settings_text(self.writer, self.request)
 
     def prepare(self) -> str:
         """Return the file that creates the journal."""

@@ -14,12 +14,12 @@ from gpcatalog.probes import library
 
 SCHEMA = "gpcatalog_journal"
 """Schema of the journal, as the files in sql/journal/ spell it."""
-TABLES = ("step", "planned", "initial", "tally", "tree", "stage")
+TABLES = ("step", "planned", "initial", "tally", "tree", "stage", "upkeep")
 _AREA = "journal"
 
 
-def _filled(text: str, *, whole: bool) -> str:
-    """Fill placeholders.
+def _filled(text: str, *, whole: bool, **values: str) -> str:
+    """Fill placeholders, those of `values` among them.
 
     whole: the proof looks at everything in the schema, else at its functions and at tables by name.
     """
@@ -30,7 +30,7 @@ def _filled(text: str, *, whole: bool) -> str:
             "UNION ALL SELECT t.typnamespace, t.typowner FROM pg_catalog.pg_type t"
             " UNION ALL SELECT o.oprnamespace, o.oprowner FROM pg_catalog.pg_operator o"
         )
-    return library.fill(text, tables=names, owned=owned, ddl="true")
+    return library.fill(text, tables=names, owned=owned, ddl="true", **values)
 
 
 @functools.cache
@@ -54,3 +54,12 @@ def prepare(server: Server) -> str:
     running it again changes nothing.
     """
     return _filled(library.part("prepare", server, area=_AREA), whole=True)
+
+
+def heartbeat(server: Server, plan: str) -> str:
+    """Return SQL that records a run of upkeep with nothing to do, in one transaction.
+
+    plan: id of the run, letters, digits and hyphens
+    """
+    text = library.part("heartbeat", server, area=_AREA)
+    return _filled(text, whole=True, plan=f"'{plan}'")

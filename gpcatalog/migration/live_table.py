@@ -352,12 +352,16 @@ class LiveTable:
         *,
         predicate: str = "true",
         without: Collection[tuple[str, str]] = (),
+        traits: Traits | None = None,
     ) -> StagingTable:
         """A leaf made again, with the storage, grants, comment, indexes and traits that it has now;
         traits `without` come later.
+
+        traits: those that it gets instead
         """
         table = self.table
-        wanted = {k: v for k, v in table.traits[leaf.oid].items() if k not in without}
+        own = table.traits[leaf.oid] if traits is None else traits
+        wanted = {k: v for k, v in own.items() if k not in without}
         copied = brought_along(table.traits[like.oid], classic=self.classic)
         return StagingTable(
             name=name,

@@ -29,6 +29,8 @@ class Runner(StrEnum):
 class Request:
     """How the files are to be written.
 
+    most_copied:   upkeep: bytes that all merges of a run may copy; a merge goes on the next night
+                   where it stopped. None: a merge is copied whole
     window:        seconds that a run may take: no step begins that would not end in it (estimate),
                    None: as long as it takes
     run_owner_code: let a superuser run functions of other roles that the tables reach
@@ -45,3 +47,4 @@ class Request:
     window: float | None = None
     merge_seconds: float = 0.0
     run_owner_code: bool = False
+    most_copied: int | None = None

@@ -7,8 +7,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpcatalog.migration.journal import SCHEMA
-from gpcatalog.migration.operations import Context
-from gpcatalog.migration.writer import Phase, Phases, Writer, array, block, call, literal
+from gpcatalog.migration.operations import Context, StagingTable
+from gpcatalog.migration.writer import Phase, Phases, Writer, array, call, literal
 from gpcatalog.model.names import qualified
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def locked(
         *writer.exchange(context, swap),
         (Phase.NOTE, writer.note(context, swap, done)),
     ]
-    return [*writer.before(context, swap, done), block(phases)]
+    return [*writer.before(context, swap, done), writer.block(context, swap, phases)]
 
 
 def online(writer: Writer, context: Context, swap: ReplacePartitions, *, whole: bool) -> list[str]:
@@ -70,10 +70,114 @@ def online(writer: Writer, context: Context, swap: ReplacePartitions, *, whole: 
     guard = _guard(writer, context, swap, done="done", whole=whole)
     return [
         *writer.before(context, swap, "done"),
-        block(_build(writer, context, swap, guard=guard)),
-        block(_copy(writer, context, swap)),
-        block(_index(writer, context, swap)),
-        block(_swap(writer, context, swap, guard=guard)),
+        writer.block(context, swap, _build(writer, context, swap, guard=guard)),
+        writer.block(context, swap, _copy(writer, context, swap)),
+        writer.block(context, swap, _index(writer, context, swap)),
+        writer.block(context, swap, _swap(writer, context, swap, guard=guard)),
+    ]
+
+
+def instalments(
+    writer: Writer, context: Context, swap: ReplacePartitions, *, most: int
+) -> list[str]:
+    """The transactions of a swap whose leaves are copied one by one, over several nights where a
+    run may not copy all of them.
+
+    most: bytes that all merges of a run may copy
+    """
+    guard = _guard(writer, context, swap, done="done", whole=False)
+    pieces = [
+        (stage, source, f"{swap.id} {source}")
+        for stage in swap.stages
+        for source, _ in stage.sources
+    ]
+    names = [piece for _, _, piece in pieces]
+    build, *rest = _build(writer, context, swap, guard=[*guard, *_restarted(context, swap, names)])
+    plan = literal(context.plan)
+    waiting = " OR ".join(f"{SCHEMA}.state({plan}, {literal(p)}) <> 'copied'" for p in names)
+    ready, *indexed = _index(writer, context, swap)
+    # not before all leaves are copied
+    ready[1][:] = [
+        _unless(context, swap, "<> 'staged'"),
+        f"IF {waiting} THEN RETURN; END IF;",
+        writer.trusted(context, swap),
+    ]
+    end = _swap(writer, context, swap, guard=guard)
+    end[0][1].append(_unless(context, swap, "<> 'built'"))
+    return [
+        *writer.before(context, swap, "done"),
+        writer.block(context, swap, [build, *rest]),
+        *(
+            writer.block(context, swap, _piece(writer, context, swap, stage, source, piece, most))
+            for stage, source, piece in pieces
+        ),
+        writer.block(context, swap, [ready, *indexed]),
+        writer.block(context, swap, end),
+    ]
+
+
+def _restarted(context: Context, swap: ReplacePartitions, pieces: list[str]) -> list[str]:
+    """The statements that drop staging tables of an earlier night, if the columns of the table have
+    changed since: everything is copied again.
+    """
+    plan, step, root = literal(context.plan), literal(swap.id), literal(context.root.sql)
+    stale = " OR ".join(
+        f"{SCHEMA}.stale({plan}, {step}, {literal(qualified(s.schema, s.name))},"
+        f" {literal(context.signature)})"
+        for s in swap.stages
+    )
+    tables = ", ".join(qualified(s.schema, s.name) for s in swap.stages)
+    return [
+        f"IF {stale} THEN",
+        f"    DROP TABLE {tables};",
+        *(
+            f"    PERFORM {SCHEMA}.note({plan}, {literal(p)}, 'restarted', {root}, began);"
+            for p in (swap.id, *pieces)
+        ),
+        "END IF;",
+    ]
+
+
+def _piece(
+    writer: Writer,
+    context: Context,
+    swap: ReplacePartitions,
+    stage: StagingTable,
+    source: str,
+    piece: str,
+    most: int,
+) -> Phases:
+    """Copy one leaf, unless an earlier night has, or this run has copied enough.
+
+    piece: name of the copy in the journal; most: bytes that all merges of a run may copy
+    """
+    plan = literal(context.plan)
+    size = f"pg_catalog.pg_relation_size({literal(source)}::pg_catalog.regclass)"
+    return [
+        (
+            Phase.GUARD,
+            [
+                _unless(context, swap, "<> 'staged'"),
+                f"IF {SCHEMA}.state({plan}, {literal(piece)}) = 'copied' THEN RETURN; END IF;",
+                f"IF NOT {SCHEMA}.may_copy({size}, {most}) THEN RETURN; END IF;",
+                writer.trusted(context, swap),
+            ],
+        ),
+        (Phase.PROVE, [writer.tally(context, swap, "copied", source, f"ONLY {source}")]),
+        (Phase.COPY, writer.copies(context, stage, [source])),
+        (
+            Phase.NOTE,
+            [
+                call(
+                    "note",
+                    plan,
+                    literal(piece),
+                    literal("copied"),
+                    literal(context.root.sql),
+                    "began",
+                )
+            ],
+        ),
     ]
 
 

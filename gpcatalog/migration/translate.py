@@ -73,12 +73,36 @@ def translate(
         for r in table.relations.values()
         if r.level > 0
     ]
+    blocked = ""
     try:
         live.table_obstacles()
     except Refusal as e:
-        return RefusedStep("", planned.name, what, str(e))
+        blocked = str(e)
+        if all(handler_of(step).exchanges for step in planned.steps):
+            return RefusedStep("", planned.name, what, blocked)
+    _translate_steps(migration, live, ask, blocked=blocked, window=window, slots=slots)
+    return migration
+
+
+def _translate_steps(
+    migration: TableMigration,
+    live: LiveTable,
+    ask: ProbeRunner,
+    *,
+    blocked: str,
+    window: float | None,
+    slots: int | None,
+) -> None:
+    """Add the operations of every step, or why it is refused.
+
+    blocked: what stands in the way of exchanging partitions
+    """
+    planned = live.planned
     for step in planned.steps:
         handler = handler_of(step)
+        if blocked and (handler.exchanges or live.classic):
+            migration.refused.append(RefusedStep(step.id, planned.name, step.operation, blocked))
+            continue
         if handler.advise is not None:
             migration.advice.append(handler.advise(step))
             continue
@@ -96,16 +120,20 @@ def translate(
             continue
         live.accepted.append(step)
         _add(migration, step, pairs)
-    return migration
 
 
 def _concerned(table: Table, planned: TablePlan) -> set[int]:
     """Oids of relations whose details are needed: leaves that a step takes, by oid or by name, and
     those of default partitions.
     """
-    leaves = [leaf for s in planned.steps if not isinstance(s, op.Reconfigure) for leaf in s.leaves]
+    leaves = [leaf for s in planned.steps for leaf in getattr(s, "leaves", ())]
     named = {leaf.name for leaf in leaves}
     wanted = {leaf.oid for leaf in leaves}
+    whole = {s.like.oid for s in planned.steps if hasattr(s, "like")}
+    whole |= {
+        u.oid for s in planned.steps if s.operation == "retire" for u in getattr(s, "units", ())
+    }
+    wanted |= {leaf.oid for oid in whole & table.relations.keys() for leaf in table.leaves(oid)}
     wanted |= {r.oid for r in table.relations.values() if r.name in named}
     wanted |= {
         leaf.oid for r in table.relations.values() if r.is_default for leaf in table.leaves(r.oid)

@@ -15,6 +15,7 @@ from gpcatalog.migration.operations import (
     Context,
     IntermediatePartition,
     Operation,
+    PartitionOperation,
     Requirements,
     StagingTable,
     Unit,
@@ -23,9 +24,9 @@ from gpcatalog.model.names import qualified, quote_literal
 from gpcatalog.model.names import quote_ident as quote
 
 if TYPE_CHECKING:
-    from gpcatalog.migration.steps.drop_empty import DropPartitions
     from gpcatalog.migration.steps.external_tables import MoveToExternal
     from gpcatalog.migration.steps.replace_partitions import ReplacePartitions
+    from gpcatalog.migration.steps.retire import DetachPartitions
 
 EXCLUSIVE_SINCE = "began := pg_catalog.clock_timestamp();"
 """The statement behind an exclusive lock: from then on readers wait, which the journal measures."""
@@ -141,21 +142,37 @@ def proven(
     )
 
 
-def block(phases: Phases) -> str:
-    """One transaction: the phases inside a DO block, which runs whole or not at all."""
+def block(phases: Phases, *, caught: tuple[str, str, str] | None = None) -> str:
+    """One transaction: the phases inside a DO block, which runs whole or not at all.
+
+    caught: plan, root and step of an upkeep script, whose error is recorded and does not stop the
+            script
+    """
+    inner: list[str] = []
+    for phase, statements in phases:
+        if statements:
+            inner.append(f"-- {phase}")
+            inner += statements
+    if caught is not None:
+        plan, root, step = map(literal, caught)
+        inner = [
+            f"IF {SCHEMA}.upkeep_blocked({plan}, {root}) THEN RETURN; END IF;",
+            "BEGIN",
+            *("    " + line for line in inner),
+            "EXCEPTION WHEN OTHERS THEN",
+            f"    PERFORM {SCHEMA}.upkeep_failed({plan}, {root}, {step}, SQLERRM);",
+            "END;",
+        ]
     lines = [
         "#variable_conflict use_column",
         "DECLARE",
         "    began timestamptz;",
         "    held bigint;",
         "BEGIN",
+        *("    " + line for line in proof()),
+        *("    " + line for line in inner),
+        "END",
     ]
-    lines += ["    " + line for line in proof()]
-    for phase, statements in phases:
-        if statements:
-            lines.append(f"    -- {phase}")
-            lines += ["    " + s for s in statements]
-    lines.append("END")
     body = "\n".join(lines)
     tag = dollar_tag(body)
     return f"BEGIN ISOLATION LEVEL READ COMMITTED;\nDO {tag}\n{body}\n{tag};\nCOMMIT;\n"
@@ -182,6 +199,12 @@ class Writer(ABC):
     """SQL of one server generation."""
 
     classic = False
+    run = ""  # of an upkeep script: the error of a step is recorded there, and the script goes on
+
+    def block(self, context: Context, change: Operation, phases: Phases) -> str:
+        """Return one transaction of an operation."""
+        caught = (self.run, context.root.sql, change.id) if self.run else None
+        return block(phases, caught=caught)
 
     # --- parts that all generations share ---------------------------------------------------------
 
@@ -536,12 +559,26 @@ class Writer(ABC):
         """From the copy to the swap."""
 
     @abstractmethod
-    def locked_by_drop(self, context: Context, drop: DropPartitions) -> list[str]:
-        """Return the relations that readers are kept out of while empty partitions are dropped."""
+    def locked_by_drop(self, context: Context, drop: PartitionOperation) -> list[str]:
+        """Return the relations that readers are kept out of while partitions go."""
 
     @abstractmethod
-    def drop_statements(self, context: Context, drop: DropPartitions) -> list[str]:
+    def drop_statements(self, context: Context, drop: PartitionOperation) -> list[str]:
         """Return the statements that drop them."""
+
+    @abstractmethod
+    def detach(
+        self,
+        context: Context,
+        change: DetachPartitions,
+        partition: Relation,
+        stage: StagingTable | None,
+        address: str,
+    ) -> list[str]:
+        """Return the statements that make a partition a table of its own.
+
+        stage: Greenplum 6: an empty table that takes its place; address: how it is reached there
+        """
 
     @abstractmethod
     def exchange_external(

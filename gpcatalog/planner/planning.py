@@ -223,7 +223,7 @@ def _left(scribe: StepBuilder) -> list[Left]:
     return found
 
 
-def _refuse_thinned(snapshot: Snapshot) -> None:
+def refuse_thinned(snapshot: Snapshot) -> None:
     """Raise CatalogError for a snapshot that holds totals alone."""
     if snapshot.header["grain"] != "leaf":
         raise CatalogError(
@@ -283,7 +283,7 @@ def make(
     rules = wanted or policy.Policy()
     asking = request or Request(rules.limits)
     asked = limits.asked(asking.limits)
-    _refuse_thinned(snapshot)
+    refuse_thinned(snapshot)
     lock_limit = (
         float(asking.limits.max_lock)
         if asking.limits.max_lock is not None
@@ -511,11 +511,13 @@ def _effort(sums: np.ndarray[Any, Any]) -> Effort:
 
 def _identity(planned: PlanResult, source: Source, asked: dict[str, float]) -> str:
     """Name of the plan: the same for the same snapshot, policy, limits and rate."""
+    # the limits of upkeep are none of a plan
+    rules = {k: v for k, v in msgspec.to_builtins(planned.reader.policy).items() if k != "upkeep"}
     identity = hashlib.sha256(
         "\n".join(
             [
                 source.fingerprint,
-                msgspec.json.encode(planned.reader.policy).decode(),
+                msgspec.json.encode(rules).decode(),
                 repr(sorted(asked.items())),
                 str(planned.request.rate),
             ]

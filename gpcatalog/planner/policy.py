@@ -162,6 +162,18 @@ class Rule(
     externalise_after: propose cold leaves older than this as files behind an external table
     boundaries:   dates or numbers that no merged leaf may span
     skip:         leave these tables alone
+
+    Of `gpcatalog upkeep` alone:
+    automatic_maintenance: write upkeep scripts for these tables
+    grain:        of new partitions: a word of the calendar (default: as the newest ones)
+    premake:      create partitions so far ahead of today
+    premake_batch: create them only once the cover is this much shorter than `premake`
+    fill_gaps:    create partitions for gaps in the past, too
+    retention:    what becomes of partitions that are older than `keep`: none, detach, drop
+    retention_schema: where detached partitions go (default: they stay in their schema)
+    default_rows: "move" rows of the default partition into new ones, or "report" them
+    time_zone:    in which keys of type timestamptz are cut (default: the one that fits)
+    name:         template of partition names, such as p{%Y%m%d} or {table}_{%Y_%m}
     """
 
     match: str = "*"
@@ -183,6 +195,33 @@ class Rule(
     externalise_after: str | float | None = None
     boundaries: list[str | int] | None = None
     skip: bool | None = None
+    automatic_maintenance: bool | None = None
+    grain: str | None = None
+    premake: str | float | None = None
+    premake_batch: str | float | None = None
+    fill_gaps: bool | None = None
+    retention: Literal["none", "detach", "drop"] | None = None
+    retention_schema: str | None = None
+    default_rows: Literal["report", "move"] | None = None
+    time_zone: str | None = None
+    name: str | None = None
+
+
+class Upkeep(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Limits of one night of `gpcatalog upkeep`, over all tables.
+
+    max_leaves:  partitions that are merged, detached or dropped; new partitions do not count
+    max_rewrite: bytes that are copied by merges, all segments together
+    window:      seconds after which no further step begins
+    lock_wait:   longest wait for a lock in one attempt, in seconds
+    lock_attempts: attempts to take a lock, a second apart
+    """
+
+    max_leaves: Annotated[int, msgspec.Meta(ge=1)] = 1000
+    max_rewrite: str | int = "50GB"
+    window: str | float = "30min"
+    lock_wait: str | float = 0.3
+    lock_attempts: Annotated[int, msgspec.Meta(ge=1)] = 60
 
 
 class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -218,11 +257,12 @@ class Workload(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
 
 
 class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A whole policy file: `[limits]`, `[weights]`, `[workload]`, `[default]` and `[[table]]`
-    rules; the last match wins, key by key.
+    """A whole policy file: `[limits]`, `[upkeep]`, `[weights]`, `[workload]`, `[default]` and
+    `[[table]]` rules; the last match wins, key by key.
     """
 
     limits: Limits = Limits()
+    upkeep: Upkeep = Upkeep()
     weights: Weights = Weights()
     workload: Workload = Workload()
     default: Rule = Rule()
@@ -254,6 +294,16 @@ class ResolvedPolicy(msgspec.Struct, kw_only=True, frozen=True):
     boundaries: tuple[str, ...]
     skip: bool
     grains_named: bool
+    automatic_maintenance: bool
+    grain: int | None
+    premake: float | None
+    premake_batch: float | None
+    fill_gaps: bool
+    retention: str
+    retention_schema: str
+    default_rows: str
+    time_zone: str
+    name: str
 
 
 _DEFAULTS: dict[str, object] = {
@@ -275,14 +325,26 @@ _DEFAULTS: dict[str, object] = {
     "externalise_after": None,
     "boundaries": [],
     "skip": False,
+    "automatic_maintenance": False,
+    "grain": None,
+    "premake": None,
+    "premake_batch": None,
+    "fill_gaps": False,
+    "retention": "none",
+    "retention_schema": "",
+    "default_rows": "report",
+    "time_zone": "",
+    "name": "",
 }
 _FORMS = 'sizes are "40MB" or bytes, ages "30d", "2y" or days, grains {month = "60d", year = "2y"}'
 _SIZES = {"max_leaf", "min_leaf", "small_column_file", "heap_below", "unpartition_below"}
-_AGES = {"hot_days", "keep", "premade_days", "externalise_after"}
+_AGES = {"hot_days", "keep", "premade_days", "externalise_after", "premake", "premake_batch"}
 
 
-def _wishes(rules: list[tuple[str, Rule]]) -> ResolvedPolicy:
-    """Lay rules over one another, the last one on top. Raises CatalogError."""
+def _laid_over(
+    rules: list[tuple[str, Rule]],
+) -> tuple[dict[str, object], dict[str, str | float] | None]:
+    """Values of all keys, the last rule on top, and the grains. Raises CatalogError."""
     found = dict(_DEFAULTS)
     grains: dict[str, str | float] | None = None
     for where, rule in rules:
@@ -299,7 +361,7 @@ def _wishes(rules: list[tuple[str, Rule]]) -> ResolvedPolicy:
                                 f"{name!r} is not a valid grain; use one of {', '.join(GRAINS)}"
                             )
                         days(age)
-                elif key.name == "retention_unit":
+                elif key.name in ("retention_unit", "grain"):
                     if value not in GRAINS:
                         raise ValueError(
                             f"{value!r} is not a valid grain; use one of {', '.join(GRAINS)}"
@@ -315,6 +377,12 @@ def _wishes(rules: list[tuple[str, Rule]]) -> ResolvedPolicy:
                     )
             except ValueError as e:
                 raise CatalogError(f"policy: {where}.{key.name}: {e}", hint=_FORMS) from None
+    return found, grains
+
+
+def _wishes(rules: list[tuple[str, Rule]]) -> ResolvedPolicy:
+    """Lay rules over one another, the last one on top. Raises CatalogError."""
+    found, grains = _laid_over(rules)
     _consistent(rules[-1][0] if rules else "default", found)
     boundaries = found["boundaries"]
     assert isinstance(boundaries, list)
@@ -340,6 +408,16 @@ def _wishes(rules: list[tuple[str, Rule]]) -> ResolvedPolicy:
         externalise_after=found["externalise_after"],  # type: ignore[arg-type]
         boundaries=tuple(str(b) for b in boundaries),
         skip=bool(found["skip"]),
+        automatic_maintenance=bool(found["automatic_maintenance"]),
+        grain=None if found["grain"] is None else int(GRAINS[str(found["grain"])]),
+        premake=found["premake"],  # type: ignore[arg-type]
+        premake_batch=found["premake_batch"],  # type: ignore[arg-type]
+        fill_gaps=bool(found["fill_gaps"]),
+        retention=str(found["retention"]),
+        retention_schema=str(found["retention_schema"]),
+        default_rows=str(found["default_rows"]),
+        time_zone=str(found["time_zone"]),
+        name=str(found["name"]),
     )
 
 
@@ -364,6 +442,23 @@ def _consistent(where: str, found: dict[str, object]) -> None:
         raise CatalogError(
             f"policy: {where}: keep ({keep:g} days) is less than hot_days ({hot:g} days)",
             hint=("raise keep or lower hot_days"),
+        )
+    premake, batch = number("premake"), number("premake_batch")
+    if premake is not None and batch is not None and batch > premake:
+        raise CatalogError(
+            f"policy: {where}: premake_batch ({batch:g} days) is more than premake ({premake:g}"
+            " days)",
+            hint="lower premake_batch",
+        )
+    if found["retention"] != "none" and keep is None:
+        raise CatalogError(
+            f"policy: {where}: retention is {found['retention']!r}, but keep is not set",
+            hint='say how long partitions are kept, for example keep = "5y"',
+        )
+    if found["retention_schema"] and found["retention"] != "detach":
+        raise CatalogError(
+            f'policy: {where}: retention_schema is for retention = "detach"',
+            hint="remove retention_schema",
         )
     later = number("externalise_after")
     if later is not None and hot is not None and later < hot:
@@ -429,6 +524,7 @@ def loads(text: str, origin: str = "policy") -> Policy:
             kinds: dict[str, Any] = {
                 "": Policy,
                 "limits": Limits,
+                "upkeep": Upkeep,
                 "weights": Weights,
                 "workload": Workload,
                 "default": Rule,
@@ -445,6 +541,11 @@ def loads(text: str, origin: str = "policy") -> Policy:
     for n, rule in enumerate(found.table):
         _wishes([("default", found.default), (f"table[{n}]", rule)])
     check_limits(found.limits)
+    for key, reading in (("max_rewrite", size), ("window", seconds), ("lock_wait", seconds)):
+        try:
+            reading(getattr(found.upkeep, key))
+        except ValueError as e:
+            raise CatalogError(f"policy: upkeep.{key}: {e}") from None
     return found
 
 
@@ -464,16 +565,17 @@ def _window_days(text: str | float) -> float:
 
 
 def seconds(text: str | float) -> float:
-    """Seconds of "4h", "90min", "30s" or a plain number of seconds. Raises ValueError.
+    """Seconds of "4h", "90min", "30s", "300ms" or a plain number of seconds. Raises ValueError.
 
-    >>> seconds("1.5h"), seconds("90 min"), seconds(10)
-    (5400.0, 5400.0, 10.0)
+    >>> seconds("1.5h"), seconds("90 min"), seconds(10), seconds("300ms")
+    (5400.0, 5400.0, 10.0, 0.3)
     """
     if isinstance(text, (int, float)):
         return float(text)
     m = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", text.lower())
     units = {
         "": 1,
+        "ms": 0.001,
         "s": 1,
         "sec": 1,
         "min": 60,

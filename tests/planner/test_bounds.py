@@ -238,7 +238,7 @@ def test_names_fit(parent: str, partition: str, classic: bool) -> None:
     [
         ("x = 1", "unknown key 'x' in the top level"),
         ("[weights]\nrows = 1", "unknown key 'rows' in [weights]"),
-        ('[[table]]\nmatch = "a.*"\ngrain = "x"', "unknown key 'grain' in [table[0]]"),
+        ('[[table]]\nmatch = "a.*"\ngrian = "x"', "unknown key 'grian' in [table[0]]"),
         (
             '[default]\nmin_leaf = "10GB"\nmax_leaf = "1GB"',
             "min_leaf (10737418240 bytes) is more than max_leaf (1073741824 bytes)",

@@ -6,18 +6,21 @@ handler, and its import below.
 """
 
 from gpcatalog.migration.steps import (
+    create,
     drop_empty,
     every,
     external_tables,
     flatten,
     partman,
     replace_partitions,
+    retire,
     template,
     unpartition,
 )
 from gpcatalog.migration.steps.registry import handler_of, kinds
 
 __all__ = [
+    "create",
     "drop_empty",
     "every",
     "external_tables",
@@ -26,6 +29,7 @@ __all__ = [
     "kinds",
     "partman",
     "replace_partitions",
+    "retire",
     "template",
     "unpartition",
 ]

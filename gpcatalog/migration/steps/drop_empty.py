@@ -21,7 +21,6 @@ from gpcatalog.migration.writer import (
     Phase,
     Phases,
     Writer,
-    block,
     literal,
     lock_from_readers,
 )
@@ -63,7 +62,7 @@ class DropPartitions(PartitionOperation):
             (Phase.SWAP, writer.drop_statements(context, self)),
             (Phase.NOTE, writer.note(context, self, "done")),
         ]
-        return [block(phases)]
+        return [writer.block(context, self, phases)]
 
 
 def _expect_empty(leaf: str) -> str:

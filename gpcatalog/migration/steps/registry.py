@@ -23,11 +23,13 @@ class StepHandler:
                text that is not understood
     divisible: it is cut into transactions that fit, so no limit on seconds or locks refuses the
                step as a whole
+    exchanges: it replaces or removes partitions, so what depends on the table stands in its way
     advise:    the sentence that stands for a step that changes nothing on the server
     """
 
     translate: Callable[[LiveTable, Any, ProbeRunner], Translation]
     divisible: bool = False
+    exchanges: bool = True
     advise: Callable[[Any], str] | None = None
 
 

@@ -101,6 +101,8 @@ class ReplacePartitions(PartitionOperation):
     def transactions(self, writer: Writer, context: Context, writing: Writing) -> list[str]:
         if isinstance(writer, Declarative) and self.uses_server_merge(writing):
             return writer.merge_partitions(context, self, whole=writing.whole)
+        if writing.request.most_copied is not None and writing.forward:
+            return swaps.instalments(writer, context, self, most=writing.request.most_copied)
         if writing.request.mode is Mode.ONLINE and writing.forward:
             return swaps.online(writer, context, self, whole=writing.whole)
         return swaps.locked(writer, context, self, done=writing.state, whole=writing.whole)
@@ -312,7 +314,7 @@ class _Replacement:
             range_predicate=self.whole,
             default=self.default,
             default_stages=(
-                _parked(live, self.default, f"gpc_{self.digest}_d") if self.classic else ()
+                parked(live, self.default, f"gpc_{self.digest}_d") if self.classic else ()
             ),
             alone=alone,
             rows=live.counted(self.leaves),
@@ -575,7 +577,7 @@ class _Replacement:
         )
 
 
-def _parked(live: LiveTable, default: Unit | None, stem: str) -> tuple[StagingTable, ...]:
+def parked(live: LiveTable, default: Unit | None, stem: str) -> tuple[StagingTable, ...]:
     """Return the tables that hold the default partition's leaves on Greenplum 6, while it is
     dropped and made again.
     """
@@ -650,7 +652,7 @@ def created_again(
         made=tuple(made),
         range_predicate=f"({anything})" if by_columns else "true",
         default=default,
-        default_stages=_parked(live, default, f"gpr_{digest}_d") if live.classic else (),
+        default_stages=parked(live, default, f"gpr_{digest}_d") if live.classic else (),
         beside=live.above(parent, -1),
     )
 

@@ -57,6 +57,8 @@ class Root:
     """One partitioned table.
 
     level:   depth of the units that are put together (1 below the root), 0 where none are
+    cut_level: depth of the partitions that a time or number cuts, also where nothing is put
+             together; 0 where there are none
     reason:  why no partitions of it are merged; empty where it is planned
     blocked: the reason stands in the way of every other operation, too
     several: families of the columns of a range key that has several of them
@@ -79,6 +81,7 @@ class Root:
     wishes: ResolvedPolicy
     facts: dict[str, list[tuple[int, str]]] = field(default_factory=dict)
     level: int = 0
+    cut_level: int = 0
     reason: str = ""
     blocked: bool = False
     family: Family = Family.OTHER
@@ -443,6 +446,7 @@ def load_roots(snapshot: Snapshot, policy: Policy, lock_limit: float | None) -> 
             index=len(roots),
         )
         _choose_level(root)
+        root.cut_level = 0 if root.lists else root.level
         if root.wishes.keep is None and root.family.time:
             kept = partman_keep(root.facts)
             if kept is not None:

@@ -1,0 +1,213 @@
+"""The script of one night of upkeep: one file for psql that does everything that is due.
+
+A step that fails is recorded in the journal, and the script goes on with other tables. At its end
+it fails if any step did, so that cron and psql report it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+
+import gpcatalog
+from gpcatalog.migration import journal
+from gpcatalog.migration.folder import comment, settings_text, writer_for
+from gpcatalog.migration.journal import SCHEMA
+from gpcatalog.migration.operations import Operation, RefusedStep, TableMigration, Writing
+from gpcatalog.migration.request import Mode, Request
+from gpcatalog.migration.steps.create import CreatePartitions
+from gpcatalog.migration.steps.replace_partitions import ReplacePartitions
+from gpcatalog.migration.writer import Phase, array, call, literal, proven
+from gpcatalog.model.names import printable
+from gpcatalog.model.quantity import duration, plural, size
+from gpcatalog.model.server import Server
+
+MERGES = "upkeep"
+"""Plan of merges in the journal: the same every night, as a merge may take several."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NightWork:
+    """What one night does, ready to be written.
+
+    day: the night is for; tables: operations of each table, in their order
+    announced: partitions that will be dropped in seven days or later, by table (names as in SQL)
+    notes: sentences on what is left alone; window: seconds, 0: none; most_copied: bytes of merges
+    order: of merges, by id: the oldest cells of all tables first
+    """
+
+    day: date
+    database: str
+    tables: Sequence[TableMigration]
+    announced: Sequence[tuple[str, Sequence[str]]] = ()
+    refused: Sequence[RefusedStep] = ()
+    notes: Sequence[str] = ()
+    window: float = 0.0
+    most_copied: int = 0
+    lock_wait: float = 0.3
+    lock_attempts: int = 60
+    run_owner_code: bool = False
+    order: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing is to be done."""
+        return not self.announced and not any(t.forward for t in self.tables)
+
+    @property
+    def run(self) -> str:
+        """Id of the run: the same for the same work."""
+        ids = [(t.context.root.oid, [(o.id, o.details()) for o in t.forward]) for t in self.tables]
+        text = repr((self.day, self.database, ids, self.announced, self.window, self.most_copied))
+        digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+        return f"upkeep-{self.day:%Y%m%d}-{digest[:8]}"
+
+
+def _rank(operation: Operation) -> int:
+    """New partitions of all tables first, then what goes, then merges."""
+    if isinstance(operation, CreatePartitions):
+        return 0
+    return 2 if isinstance(operation, ReplacePartitions) else 1
+
+
+class NightScript:
+    """Writes the script of a night."""
+
+    def __init__(self, server: Server, work: NightWork) -> None:
+        self.server = server
+        self.work = work
+        self.run = work.run
+        self.writer = writer_for(server)
+        self.writer.run = self.run
+        self.request = Request(
+            mode=Mode.ONLINE,
+            strict=False,
+            attempts=work.lock_attempts,
+            wait_ms=max(1, round(work.lock_wait * 1000)),
+            window=work.window or None,
+            run_owner_code=work.run_owner_code,
+            most_copied=work.most_copied,
+        )
+
+    def text(self) -> str:
+        """The whole script."""
+        if self.work.empty:
+            return self._nothing()
+        parts = [
+            comment(self._head()) + "\n",
+            settings_text(self.writer, self.request),
+            journal.prepare(self.server),
+            self._begin(),
+            *self._tables(),
+            "\n" + comment(["===== end"]),
+            proven([call("upkeep_end", literal(self.run))]),
+            proven([call("upkeep_verdict", literal(self.run))]),
+        ]
+        return "".join(parts)
+
+    def _signature(self) -> str:
+        return (
+            f"written by gpcatalog {gpcatalog.__version__} for {self.server.product}"
+            f" {self.server.version}, database {self.work.database}, night of {self.work.day}"
+        )
+
+    def _nothing(self) -> str:
+        """The script of a night without work: a comment and a record of the run."""
+        head = ["Nothing to do tonight.", *self.work.notes, self._signature()]
+        return (
+            comment(head)
+            + settings_text(self.writer, self.request)
+            + journal.heartbeat(self.server, self.run)
+        )
+
+    def _head(self) -> list[str]:
+        work = self.work
+        operations = [o for t in work.tables for o in t.forward]
+        made = sum(len(o.swaps) for o in operations if isinstance(o, CreatePartitions))
+        merges = [o for o in operations if isinstance(o, ReplacePartitions)]
+        gone = [o for o in operations if _rank(o) == 1]
+        found = [
+            f"Upkeep of {plural(len(work.tables), 'table')}: {plural(made, 'new partition')},"
+            f" {plural(len(merges), 'merge')}, {plural(len(gone), 'removal')}.",
+            "",
+            *(
+                f"{t.context.root.sql}: {o.summary()} ({o.title})"
+                for t in work.tables
+                for o in t.forward
+            ),
+            "",
+            f"Merges copy at most {size(work.most_copied)} tonight; a larger one goes on the next"
+            " night where it stopped.",
+            *(
+                [f"No merge or removal begins later than {duration(work.window)} after the start."]
+                if work.window
+                else []
+            ),
+            "Locks are tried for"
+            f" {duration(work.lock_wait)} each time, at most {work.lock_attempts} times.",
+            "Every step is a transaction. A step that fails is recorded, other tables go on, and"
+            " the script fails at its end.",
+            "It can be stopped and run again on the same day.",
+            "",
+            "Run it as the owner of the tables:  psql -X -v ON_ERROR_STOP=1 -f FILE",
+            f"Runs and failures: SELECT * FROM {SCHEMA}.upkeep ORDER BY at DESC",
+        ]
+        lost = [
+            f"LOST: {t.context.root.sql}: {line}"
+            for t in work.tables
+            for o in t.forward
+            for line in o.lost
+        ]
+        if lost:
+            found += ["", *lost]
+        if work.refused:
+            found += ["", "Refused:"]
+            found += [f"  {r.table}: {r.operation} {r.id}: {r.reason}" for r in work.refused]
+        if work.notes:
+            found += ["", "Left alone:", *(f"  {n}" for n in work.notes)]
+        return [*found, "", self._signature()]
+
+    def _begin(self) -> str:
+        day = f"{literal(self.work.day.isoformat())}::date"
+        calls = [
+            call("upkeep_begin", literal(self.run), day, f"{self.work.window:.0f}"),
+            *(
+                call("announce", literal(self.run), literal(root), array(parts))
+                for root, parts in self.work.announced
+            ),
+        ]
+        return "\n" + proven(calls)
+
+    def _tables(self) -> Iterable[str]:
+        for t in self.work.tables:
+            if t.forward:
+                # another session may run a migration of this table
+                entered = [(Phase.GUARD, [call("enter", literal(t.context.root.sql))])]
+                yield self.writer.block(t.context, _Entering, entered)  # type: ignore[arg-type]
+        line = [(o, t) for t in self.work.tables for o in t.forward]
+        for operation, table in sorted(
+            line, key=lambda pair: (_rank(pair[0]), self.work.order.get(pair[0].id, 0))
+        ):
+            yield self._operation(operation, table)
+
+    def _operation(self, operation: Operation, table: TableMigration) -> str:
+        merge = isinstance(operation, ReplacePartitions)
+        plan = MERGES if merge else self.run
+        context = replace(table.context, plan=plan)
+        head = [f"===== {context.root.sql} · {operation.id}: {operation.title}"]
+        head += operation.details()
+        head += [f"  LOST: {s}" for s in operation.lost]
+        writing = Writing(self.server, self.request, forward=True)
+        return (
+            "\n"
+            + comment([printable(x) for x in head])
+            + "\n".join(operation.transactions(self.writer, context, writing))
+        )
+
+
+class _Entering:
+    """Stands for the step of a table that keeps other sessions out."""
+
+    id = "enter"

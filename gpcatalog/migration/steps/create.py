@@ -1,0 +1,388 @@
+"""Create partitions like an existing one: built aside with everything that it has, then attached.
+
+Rows of their ranges in the default partition are moved into them where that is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from gpcatalog.migration import subtree
+from gpcatalog.migration.introspect import Grant, ProbeRunner, Relation
+from gpcatalog.migration.journal import SCHEMA
+from gpcatalog.migration.live_table import LiveTable
+from gpcatalog.migration.naming import index_name
+from gpcatalog.migration.operations import (
+    Context,
+    NewPartition,
+    Operation,
+    PartitionOperation,
+    PathStep,
+    StagingTable,
+    Writing,
+)
+from gpcatalog.migration.predicates import Refusal, predicate
+from gpcatalog.migration.steps.registry import StepHandler, Translation, register
+from gpcatalog.migration.steps.replace_partitions import ReplacePartitions, parked
+from gpcatalog.migration.writer import (
+    EXCLUSIVE_SINCE,
+    Phase,
+    Phases,
+    Writer,
+    call,
+    literal,
+    lock_from_readers,
+    lock_from_writers,
+    names_of,
+)
+from gpcatalog.model.bounds import parse
+from gpcatalog.model.names import qualified
+from gpcatalog.model.quantity import plural
+from gpcatalog.model.traits import Traits
+from gpcatalog.planner.steps import relation_name
+from gpcatalog.upkeep.steps import Create, NewUnit
+
+# of a partition alone: they describe its own rows, and their names are taken
+_OWN = ("statistics", "statistics name", "statistics target", "statistics comment")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CreatePartitions(PartitionOperation):
+    """New partitions of one parent, each like `like`.
+
+    swaps: for each new partition, what attaches it
+    move:  rows of the default partition are moved into them; only_with_rows: and nothing is
+           created without such rows
+    """
+
+    like: Relation
+    swaps: tuple[ReplacePartitions, ...]
+    move: bool = False
+    only_with_rows: bool = False
+
+    def summary(self) -> str:
+        return f"create {plural(len(self.swaps), 'partition')}"
+
+    def details(self) -> list[str]:
+        found = [f"  {s.made[0].name} {s.made[0].bound}" for s in self.swaps[:10]]
+        return found + ([f"  … and {len(self.swaps) - 10} more"] if len(self.swaps) > 10 else [])
+
+    def grants(self) -> Sequence[Grant]:
+        return [g for s in self.swaps for g in s.grants()]
+
+    def reads(self) -> list[str]:
+        return [*super().reads(), self.like.sql]
+
+    def writes(self) -> list[str]:
+        # rows are deleted there: triggers and rules would run
+        return [leaf.sql for leaf in self.default.leaves] if self.move and self.default else []
+
+    def transactions(self, writer: Writer, context: Context, writing: Writing) -> list[str]:
+        guard = writer.guard(context, self, done="done", whole=False, partitions=[self.like])
+        stages = [s for swap in self.swaps for s in swap.stages]
+        phases: Phases = [
+            (Phase.GUARD, [*guard, *self._nothing_to_move()]),
+            (Phase.STAGE, [x for s in stages for x in writer.make_stage(context, self, s)]),
+        ]
+        if self.move:
+            phases += self._moved(writer, context, stages)
+        phases.append(
+            (
+                Phase.INDEX,
+                [
+                    *(line for s in stages for line in writer.indexes(s)),
+                    *([writer.statistics(s) for s in stages] if self.move else []),
+                    writer.trusted(context, self),
+                ],
+            )
+        )
+        attached = [dict(writer.exchange(context, swap)) for swap in self.swaps]
+        phases.append((Phase.PREPARE, [x for a in attached for x in a[Phase.PREPARE]]))
+        phases.append((Phase.EXCLUSIVE, self._locks(writer, context)))
+        phases.append(
+            (
+                Phase.SWAP,
+                [
+                    line
+                    for swap, a in zip(self.swaps, attached, strict=True)
+                    for line in self._attach(writer, context, swap, a)
+                ],
+            )
+        )
+        phases.append((Phase.NOTE, writer.note(context, self, "done")))
+        return [writer.block(context, self, phases)]
+
+    def _locks(self, writer: Writer, context: Context) -> list[str]:
+        if writer.classic:
+            return writer.readers_out(context, self.parent, (), self.default)
+        # ATTACH needs no more of the parent: readers and writers go on
+        quiet = literal(f"LOCK TABLE ONLY {self.parent.sql} IN SHARE UPDATE EXCLUSIVE MODE")
+        found = [call("lock", quiet)]
+        if self.default is not None:
+            found.append(lock_from_readers(names_of(self.default)))
+        return [*found, EXCLUSIVE_SINCE]
+
+    def _attach(
+        self,
+        writer: Writer,
+        context: Context,
+        swap: ReplacePartitions,
+        attached: dict[Phase, list[str]],
+    ) -> list[str]:
+        """Attach one partition, unless another session has created it meanwhile."""
+        (made,) = swap.made
+        there = (
+            f"{SCHEMA}.has_partition({literal(context.root.sql)}, {literal(self.parent.sql)},"
+            f" {literal(made.bound)})"
+        )
+        unused = [qualified(s.schema, s.name) for s in (*made.stages, *swap.default_stages)]
+        if made.middles and not writer.classic:
+            top = qualified(made.middles[0].like.schema, f"{made.stages[0].name}_t")
+            unused = [top, *(qualified(s.schema, s.name) for s in swap.default_stages)]
+        moves = [*attached[Phase.SWAP], *attached[Phase.FINISH]]
+        found = [f"IF NOT {there} THEN", *("    " + line for line in moves)]
+        if self.move:  # its rows would have to go back
+            said = literal(f"another session created a partition {made.bound} meanwhile")
+            found += ["ELSE", f"    RAISE EXCEPTION '%', {said};"]
+        else:
+            found += ["ELSE", f"    DROP TABLE {', '.join(unused)};"]
+        return [*found, "END IF;"]
+
+    def _nothing_to_move(self) -> list[str]:
+        """The statement that ends the step where the default partition has none of its rows."""
+        if not self.only_with_rows or self.default is None:
+            return []
+        some = " OR ".join(
+            f"EXISTS (SELECT 1 FROM ONLY {leaf.sql} WHERE {swap.range_predicate})"
+            for leaf in self.default.leaves
+            for swap in self.swaps
+        )
+        return [f"IF NOT ({some}) THEN RETURN; END IF;"]
+
+    def _moved(self, writer: Writer, context: Context, stages: Sequence[StagingTable]) -> Phases:
+        """Copy the rows out of the default partition, compare them, and delete them there."""
+        assert self.default is not None
+        (default,) = self.default.leaves
+        plan, step = literal(context.plan), literal(self.id)
+        old = [
+            writer.tally(
+                context,
+                self,
+                "old",
+                f"{default.sql} {s.final}",
+                f"ONLY {default.sql} WHERE {s.predicate}",
+            )
+            for s in stages
+        ]
+        new = [
+            writer.tally(
+                context,
+                self,
+                "new",
+                qualified(s.schema, s.final),
+                f"ONLY {qualified(s.schema, s.name)}",
+                s.predicate,
+            )
+            for s in stages
+        ]
+        return [
+            (Phase.LOCK, [lock_from_writers([context.root.sql, default.sql])]),
+            (Phase.COPY, [line for s in stages for line in writer.copies(context, s)]),
+            (
+                Phase.PROVE,
+                [*old, *new, f"held := {SCHEMA}.compare({plan}, {step}, 'old', 'new');"],
+            ),
+            (
+                Phase.SWAP,
+                [f"DELETE FROM ONLY {default.sql} WHERE {s.predicate};" for s in stages],
+            ),
+        ]
+
+
+class _Creation:
+    """New partitions of a live table, from what the one has that they are like."""
+
+    def __init__(self, live: LiveTable, step: Create) -> None:
+        self.live, self.step, self.table = live, step, live.table
+        self.like = live.live(step.like.oid, step.like.name, step.like.bound)
+        self.parent = live.parent_of([self.like])
+        self.default = live.default_unit(self.parent, [self.like])
+        self.digest = live.digest(step)
+        self.taken = set(self.table.oids_of)
+        self._obstacles()
+
+    def _obstacles(self) -> None:
+        """Raise Refusal for what a new partition cannot have, or would lack."""
+        live, leaves = self.live, self.table.leaves(self.like.oid)
+        if not all(r.persistence in "pu" for r in self.table.relations.values()):
+            raise Refusal("it is a temporary table")
+        for leaf in leaves:
+            if leaf.storage not in ("heap", "ao_row", "ao_column"):
+                raise Refusal(f"{leaf.name} has storage {leaf.storage}")
+            for h in self.table.dependents.get(leaf.oid, ()):
+                if h.what in ("own expression", "exclusion constraint", "row type"):
+                    raise Refusal(f"{leaf.name}: {h.what} ({h.detail})")
+        if self.step.move:
+            if self.default is None or len(self.default.leaves) != 1 or self.default.middles:
+                raise Refusal("rows of a default partition with subpartitions are not moved")
+            for oid in (self.table.root.oid, self.default.relation.oid):
+                for h in self.table.dependents.get(oid, ()):
+                    if h.what in ("trigger", "rule"):
+                        raise Refusal(
+                            f"it has a {h.what} ({h.detail}), which would fire when rows of the"
+                            " default partition are moved"
+                        )
+        if (
+            live.classic
+            and self.like.kind != "leaf"
+            and any(i.constraint_kind for i in self.table.indexes[self.table.root.oid])
+        ):
+            raise Refusal(
+                "Greenplum 6 cannot exchange subpartitions of a table with a primary or unique key"
+            )
+
+    def _traits(self, leaf: Relation) -> Traits:
+        """What a new leaf has from the one that it is like.
+
+        A CHECK that the table does not have describes that one's own rows; comments on columns do,
+        where they are not those of the table.
+        """
+        root = self.table.traits[self.table.root.oid]
+        return {
+            k: v
+            for k, v in self.table.traits[leaf.oid].items()
+            if k[0] not in _OWN and not (k[0] in ("check", "check comment") and k not in root)
+        }
+
+    def _name(self, new: NewUnit) -> str:
+        """Relation name of a new partition: Greenplum 6 makes it from the label."""
+        name = new.name
+        if self.live.classic:
+            name = relation_name(
+                self.parent.name, self.like.level, new.label, classic=True, taken=set()
+            )
+        if name in self.taken:
+            raise Refusal(f"the name {name} is already in use")
+        self.taken.add(name)
+        return name
+
+    def made(self, number: int, new: NewUnit) -> tuple[NewPartition, str]:
+        """The new partition, and what each of its rows satisfies."""
+        live, table, like = self.live, self.table, self.like
+        name, label = self._name(new), new.label
+        by_columns = self.parent.split_by_columns
+        mine = predicate(parse(new.bound), *live.key(self.parent)) if by_columns else "true"
+        # names of what lies between, by path, before and after
+        names: dict[tuple[str, ...], tuple[str, str]] = {(): (like.name, name)}
+        middles = []
+        for m in subtree.middles(table, like, live.addresses(like)):
+            if m.path:
+                old_parent, parent = names[m.path[:-1]]
+                child = subtree.child_name(
+                    parent, m.like, old_parent, self.taken, classic=live.classic
+                )
+                names[m.path] = (m.name, child)
+            final = names[m.path][1]
+            indexes = tuple(
+                (i, index_name(m.name, i.name, final, live.taken_indexes)) for i, _ in m.indexes
+            )
+            made = replace(m, name=final, comment="", indexes=indexes, address="")
+            if not m.path:
+                made = replace(made, label=label, bound=new.bound)
+            middles.append(made)
+        stages = []
+        for n, leaf in enumerate(table.leaves(like.oid), 1):
+            path = live.path_below(leaf, like)
+            final = name
+            if path:
+                old_parent, parent = names[tuple(p.bound for p in path[:-1])]
+                final = subtree.child_name(
+                    parent, leaf, old_parent, self.taken, classic=live.classic
+                )
+                path = (*path[:-1], replace(path[-1], relation=final))
+            inside = " AND ".join([mine, *live.path_predicate(leaf, like)])
+            stages.append(self._stage(f"gpu_{self.digest}_{number}_{n}", leaf, final, inside, path))
+        return (
+            NewPartition(
+                name=name,
+                partition=label,
+                bound=new.bound,
+                stages=tuple(stages),
+                key=mine,
+                middles=tuple(middles),
+                columns=table.root,
+            ),
+            mine,
+        )
+
+    def _stage(
+        self, name: str, leaf: Relation, final: str, inside: str, path: tuple[PathStep, ...]
+    ) -> StagingTable:
+        live, table = self.live, self.table
+        stage = live.as_it_was(name, leaf, table.root, predicate=inside, traits=self._traits(leaf))
+        indexes = tuple(
+            (
+                i,
+                index_name(leaf.name, i.name, final, live.taken_indexes),
+            )
+            for i in table.indexes[leaf.oid]
+        )
+        sources: tuple[tuple[str, str], ...] = ()
+        if self.step.move and self.default is not None:
+            sources = ((self.default.leaves[0].sql, inside),)
+        return replace(
+            stage,
+            final=final,
+            comment="",
+            indexes=indexes,
+            path=path,
+            sources=sources,
+            slices=tuple(inside for _ in sources),
+        )
+
+    def operation(self) -> CreatePartitions:
+        """The operation. Raises Refusal."""
+        live, step = self.live, self.step
+        swaps = []
+        for n, new in enumerate(step.new, 1):
+            made, mine = self.made(n, new)
+            swaps.append(
+                ReplacePartitions(
+                    id=step.id,
+                    title=step.explanation,
+                    parent=self.parent,
+                    above=live.above(self.parent),
+                    gone=(),
+                    made=(made,),
+                    range_predicate=mine,
+                    default=self.default,
+                    default_stages=(
+                        parked(live, self.default, f"gpu_{self.digest}_{n}_d")
+                        if live.classic
+                        else ()
+                    ),
+                    beside=live.above(self.parent, -1),
+                )
+            )
+        return CreatePartitions(
+            id=step.id,
+            title=step.explanation,
+            parent=self.parent,
+            above=live.above(self.parent),
+            gone=(),
+            default=self.default,
+            rests_on=step.rests_on,
+            like=self.like,
+            swaps=tuple(swaps),
+            move=step.move,
+            only_with_rows=step.only_with_rows,
+        )
+
+
+def _translate(live: LiveTable, step: Create, ask: ProbeRunner) -> Translation:
+    found: list[tuple[Operation, Operation | None]] = [(_Creation(live, step).operation(), None)]
+    return found
+
+
+register(StepHandler(_translate, exchanges=False), "create")

@@ -1,0 +1,168 @@
+"""Partitions past their retention: detached, or dropped with their rows after two consents."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpcatalog.migration.introspect import ProbeRunner, Relation
+from gpcatalog.migration.journal import SCHEMA
+from gpcatalog.migration.live_table import LiveTable
+from gpcatalog.migration.operations import (
+    Context,
+    Operation,
+    PartitionOperation,
+    Requirements,
+    StagingTable,
+    Writing,
+)
+from gpcatalog.migration.predicates import Refusal
+from gpcatalog.migration.steps.registry import StepHandler, Translation, register
+from gpcatalog.migration.writer import (
+    EXCLUSIVE_SINCE,
+    Phase,
+    Phases,
+    Writer,
+    array,
+    literal,
+    lock_from_readers,
+)
+from gpcatalog.model.names import quote_ident as quote
+from gpcatalog.model.quantity import plural
+from gpcatalog.upkeep.steps import Retire
+
+
+@dataclass(frozen=True, kw_only=True)
+class DropRetired(PartitionOperation):
+    """Partitions of one parent are dropped with their rows, announced seven days before."""
+
+    def summary(self) -> str:
+        return f"drop {plural(len(self.gone), 'partition')} with rows"
+
+    def details(self) -> list[str]:
+        found = [f"  {u.relation.name} {u.relation.bound}" for u in self.gone[:10]]
+        return found + ([f"  … and {len(self.gone) - 10} more"] if len(self.gone) > 10 else [])
+
+    def transactions(self, writer: Writer, context: Context, writing: Writing) -> list[str]:
+        units = [u.relation for u in self.gone]
+        guard = writer.guard(context, self, done="done", whole=False, partitions=units)
+        parts = array(r.sql for r in units)
+        consent = (
+            f"IF NOT {SCHEMA}.announced({literal(context.root.sql)}, {parts}) THEN RETURN; END IF;"
+        )
+        phases: Phases = [
+            (Phase.GUARD, [*guard, consent, *writer.requirements(self.needs)]),
+            (
+                Phase.EXCLUSIVE,
+                [
+                    lock_from_readers(writer.locked_by_drop(context, self)),
+                    EXCLUSIVE_SINCE,
+                    *guard,
+                ],
+            ),
+            (Phase.SWAP, writer.drop_statements(context, self)),
+            (Phase.NOTE, writer.note(context, self, "done")),
+        ]
+        return [writer.block(context, self, phases)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DetachPartitions(PartitionOperation):
+    """Partitions of one parent become tables of their own.
+
+    stages: Greenplum 6: for each, the empty table that takes its place until it is dropped
+    schema: where they go, empty: they stay in their schema
+    """
+
+    stages: tuple[StagingTable, ...]
+    schema: str
+
+    def summary(self) -> str:
+        return f"detach {plural(len(self.gone), 'partition')}"
+
+    def details(self) -> list[str]:
+        found = [f"  {u.relation.name} {u.relation.bound}" for u in self.gone[:10]]
+        return found + ([f"  … and {len(self.gone) - 10} more"] if len(self.gone) > 10 else [])
+
+    def transactions(self, writer: Writer, context: Context, writing: Writing) -> list[str]:
+        units = [u.relation for u in self.gone]
+        guard = writer.guard(context, self, done="done", whole=False, partitions=units)
+        stage = [line for s in self.stages for line in writer.make_stage(context, self, s)]
+        stage += [line for s in self.stages for line in writer.indexes(s)]
+        moves: list[str] = []
+        for n, r in enumerate(units):
+            moves += writer.detach(
+                context, self, r, self.stages[n] if self.stages else None, self.gone[n].address
+            )
+            if self.schema:
+                moves.append(f"ALTER TABLE {r.sql} SET SCHEMA {quote(self.schema)};")
+        phases: Phases = [
+            (Phase.GUARD, [*guard, *writer.requirements(self.needs)]),
+            (Phase.STAGE, stage),
+            (
+                Phase.EXCLUSIVE,
+                [
+                    lock_from_readers(writer.locked_by_drop(context, self)),
+                    EXCLUSIVE_SINCE,
+                    *guard,
+                ],
+            ),
+            (Phase.SWAP, moves),
+            (Phase.NOTE, writer.note(context, self, "done")),
+        ]
+        return [writer.block(context, self, phases)]
+
+
+def _units(live: LiveTable, step: Retire) -> tuple[list[Relation], Relation]:
+    """The partitions that go, and their parent. Raises Refusal."""
+    units = [live.live(u.oid, u.name, u.bound) for u in step.units]
+    parent = live.parent_of(units)
+    gone = {u.oid for u in units}
+    default = live.table.default_of(parent.oid)
+    if default is not None and default.oid in gone:
+        raise Refusal("the default partition is never removed")
+    if all(c.oid in gone for c in live.table.children(parent.oid)):
+        raise Refusal("the last partition cannot be removed")
+    for u in units:
+        for r in (u, *(leaf for leaf in live.table.leaves(u.oid))):
+            live.refuse_dependents(
+                r, but=("own check", "column grants", "own index", "own expression")
+            )
+            if r.kind == "leaf" and r.storage not in ("heap", "ao_row", "ao_column"):
+                raise Refusal(f"{r.name} has storage {r.storage}: remove it by hand")
+    return units, parent
+
+
+def _translate(live: LiveTable, step: Retire, ask: ProbeRunner) -> Translation:
+    units, parent = _units(live, step)
+    default = live.table.default_of(parent.oid)
+    locks = len(live.table.relations) + sum(
+        4 + len(live.table.indexes.get(leaf.oid, ()))
+        for u in units
+        for leaf in live.table.leaves(u.oid)
+    )
+    operation: Operation
+    common = {
+        "id": step.id,
+        "title": step.explanation,
+        "parent": parent,
+        "above": live.above(parent),
+        "gone": tuple(live.unit(u) for u in units),
+        "default": None if default is None else live.unit(default),
+        "needs": Requirements(locks=locks, seconds=0.1 * len(units)),
+    }
+    if step.how == "drop":
+        operation = DropRetired(**common, lost=(f"all rows of {plural(len(units), 'partition')}",))  # type: ignore[arg-type]
+        return [(operation, None)]
+    stages: tuple[StagingTable, ...] = ()
+    if live.classic:
+        if any(u.kind != "leaf" for u in units):
+            raise Refusal(
+                "Greenplum 6 cannot detach a partition that has subpartitions; use retention drop"
+            )
+        digest = live.digest(step)
+        stages = tuple(live.as_it_was(f"gpu_{digest}_{n}", u, u) for n, u in enumerate(units, 1))
+    operation = DetachPartitions(**common, stages=stages, schema=step.schema)  # type: ignore[arg-type]
+    return [(operation, None)]
+
+
+register(StepHandler(_translate, divisible=True), "retire")

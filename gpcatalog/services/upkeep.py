@@ -1,0 +1,310 @@
+"""Upkeep of the tables that a policy names: tonight's script, the coming nights, habits of tables."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from gpcatalog.errors import CatalogError, Exit
+from gpcatalog.model.bounds import DAY
+from gpcatalog.services.notify import Notify, silent
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from gpcatalog.migration.nightly import NightWork
+    from gpcatalog.planner.operations import Step
+    from gpcatalog.planner.policy import Policy
+    from gpcatalog.planner.sets.reader import Reader
+    from gpcatalog.probes.connection import Session
+    from gpcatalog.store.snapshot import Snapshot
+    from gpcatalog.upkeep.forecast import ForecastNight
+    from gpcatalog.upkeep.night import Night, TableState
+    from gpcatalog.upkeep.reader import ReadTable, Unplanned
+    from gpcatalog.upkeep.result import Run
+    from gpcatalog.upkeep.rules import NightLimits
+
+ANNOUNCED_DAYS = 7  # a drop is announced so many days before
+
+
+@dataclass(kw_only=True)
+class Prepared:
+    """Tables of a snapshot, ready for upkeep; now: microseconds since 1970, UTC."""
+
+    reader: Reader
+    tables: list[ReadTable]
+    unplanned: list[Unplanned]
+    limits: NightLimits
+    now: int
+    refused: list[str] = field(default_factory=list)
+
+    @property
+    def states(self) -> list[TableState]:
+        """The tables as nights see them."""
+        return [t.state for t in self.tables]
+
+    @property
+    def day(self) -> date:
+        """The day of the night, UTC."""
+        return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=self.now)).date()
+
+
+def policy_of(path: Path | None) -> Policy:
+    """The policy in a file, checked for what upkeep needs. Raises CatalogError."""
+    from gpcatalog.planner import policy
+    from gpcatalog.upkeep import rules
+
+    found = policy.read(path) if path else policy.Policy()
+    rules.check(found)
+    return found
+
+
+def today_of(text: str) -> datetime | None:
+    """Noon (UTC) of a date; None for an empty text. Raises CatalogError."""
+    if not text:
+        return None
+    try:
+        return datetime.combine(date.fromisoformat(text), datetime.min.time(), UTC) + timedelta(
+            hours=12
+        )
+    except ValueError:
+        raise CatalogError(
+            f"--today: {text!r} is not a date", hint="write it as 2026-01-31"
+        ) from None
+
+
+def prepare(
+    snapshot: Snapshot, wanted: Policy, now: datetime | None, *, every: bool = False
+) -> Prepared:
+    """Tables that the policy names for upkeep.
+
+    every: all partitioned tables. Raises CatalogError for a snapshot without leaves.
+    """
+    from gpcatalog.planner.planning import lock_slots, refuse_thinned
+    from gpcatalog.planner.sets.reader import Reader
+    from gpcatalog.upkeep import reader as upkeep_reader
+    from gpcatalog.upkeep import rules
+
+    refuse_thinned(snapshot)
+    reader = Reader(snapshot, wanted, lock_limit=lock_slots(snapshot), now=now)
+    tables, unplanned = upkeep_reader.read_tables(snapshot, reader.roots, reader.now, every=every)
+    return Prepared(
+        reader=reader,
+        tables=tables,
+        unplanned=unplanned,
+        limits=rules.limits_of(wanted.upkeep),
+        now=reader.now,
+    )
+
+
+def check_clock(session: Session, day: date) -> None:
+    """Raise CatalogError (4) where the date of the server is another one than that of the script."""
+    server = session.query(
+        "/* gpcatalog:date */ SELECT pg_catalog.now() AT TIME ZONE 'UTC' AS now"
+    )[0]["now"].date()
+    if abs((server - day).days) > 1:
+        raise CatalogError(
+            f"the script would be for {day}, but the date of the server is {server}",
+            hint="check the clocks, or leave out --today",
+            exit_code=Exit.REFUSED,
+        )
+
+
+def _steps(
+    prepared: Prepared, tonight: Night, *, allow_drop: bool
+) -> tuple[dict[int, list[Step]], dict[str, int], list[str]]:
+    """Steps of a night by oid of the table, the order of its merges, and notes."""
+    from gpcatalog.model import generations
+    from gpcatalog.upkeep import steps as up
+    from gpcatalog.upkeep.rollups import merge_steps
+
+    classic = generations.is_classic(prepared.reader.snapshot.header["generation"])
+    by_oid = {t.state.oid: t for t in prepared.tables}
+    sets = {(t.state.oid, s.parent): s for t in prepared.tables for s in t.state.sets}
+    found: dict[int, list[Step]] = defaultdict(list)
+    notes: list[str] = []
+    for create in tonight.create:
+        t = by_oid[create.table].state
+        s = sets[create.table, create.parent]
+        found[t.oid] += up.create_steps(t, s, create, classic=classic)
+    for gone in tonight.retire:
+        t = by_oid[gone.table].state
+        s = sets[gone.table, gone.parent]
+        if gone.how == "drop" and not allow_drop:
+            notes.append(
+                f"{t.schema}.{t.name}: {len(gone.parts)} partitions are past retention; they are"
+                " dropped only with --allow-drop"
+            )
+            continue
+        found[t.oid] += [up.retire_step(t, s, [p]) for p in gone.parts]
+    order: dict[str, int] = {}
+    merges = defaultdict(list)
+    for place, merge in enumerate(tonight.rollups):
+        merges[merge.table].append((place, merge))
+    for oid, line in merges.items():
+        root = by_oid[oid].root
+        steps, refused = merge_steps(prepared.reader, root, [m for _, m in line])
+        at = {p.oid: place for place, m in line for p in m.parts}
+        for step in steps:
+            order[step.id] = at[step.units[0].oid]
+        found[oid] += steps
+        notes += [
+            f"{root.schema}.{root.name}: {len(m.parts)} partitions from {m.parts[0].name} are not"
+            f" merged: {why}"
+            for m, why in refused
+        ]
+    return found, order, notes
+
+
+def _announced(prepared: Prepared) -> list[tuple[str, list[str]]]:
+    """Partitions that will be past their retention in seven days, of tables that drop them."""
+    from gpcatalog.model.names import qualified
+
+    found = []
+    for t in prepared.states:
+        keep = t.rules.keep
+        if t.rules.retention != "drop" or keep is None or t.left_alone:
+            continue
+        schema = t.schema
+        edge = t.key.now(prepared.now) - keep + ANNOUNCED_DAYS * DAY
+        parts = [
+            qualified(schema, p.name)
+            for s in t.sets
+            for p in s.parts
+            if p.closed and p.high <= edge
+        ]
+        if parts:
+            found.append((qualified(t.schema, t.name), parts))
+    return found
+
+
+def night_work(
+    session: Session,
+    prepared: Prepared,
+    *,
+    allow_drop: bool = False,
+    run_owner_code: bool = False,
+    notify: Notify = silent,
+) -> NightWork:
+    """Tonight's work on the live tables. notify: takes a line on each table."""
+    from gpcatalog.capacity.limits import lock_slots
+    from gpcatalog.migration.nightly import NightWork
+    from gpcatalog.migration.operations import RefusedStep
+    from gpcatalog.migration.translate import translate
+    from gpcatalog.model.names import qualified
+    from gpcatalog.planner.plan import TablePlan
+    from gpcatalog.upkeep.night import night
+
+    tonight = night(prepared.states, prepared.now, prepared.limits)
+    steps, order, notes = _steps(prepared, tonight, allow_drop=allow_drop)
+    slots = lock_slots({r["name"]: r["setting"] for r in session.rows("settings")})
+    names = {t.state.oid: t.state for t in prepared.tables}
+    work, refused = [], []
+    for oid, line in steps.items():
+        t = names[oid]
+        notify(f"reading {t.schema}.{t.name}")
+        planned = TablePlan(
+            oid=oid,
+            schema=t.schema,
+            table=t.name,
+            name=qualified(t.schema, t.name),
+            storage="",
+            steps=line,  # type: ignore[arg-type]
+        )
+        found = translate(session.rows, session.server, "upkeep", planned, slots=slots)
+        if isinstance(found, RefusedStep):
+            refused.append(found)
+            continue
+        refused += found.refused
+        work.append(found)
+    said = [f"{u.schema}.{u.name}: {u.reason}" for u in prepared.unplanned]
+    said += [f"{names[n.table].schema}.{names[n.table].name}: {n.text}" for n in tonight.notes]
+    if tonight.waiting:
+        said.append(
+            f"{tonight.waiting} partitions are due and exceed the limits of this night; they are"
+            " left for the next ones"
+        )
+    return NightWork(
+        day=prepared.day,
+        database=session.target["dbname"],
+        tables=work,
+        announced=_announced(prepared),
+        refused=refused,
+        notes=[*said, *notes],
+        window=prepared.limits.window,
+        most_copied=prepared.limits.max_rewrite,
+        lock_wait=prepared.limits.lock_wait,
+        lock_attempts=prepared.limits.lock_attempts,
+        run_owner_code=run_owner_code,
+        order=order,
+    )
+
+
+def script_of(session: Session, work: NightWork) -> str:
+    """The text of the script."""
+    from gpcatalog.migration.nightly import NightScript
+
+    return NightScript(session.server, work).text()
+
+
+def runs_of(session: Session) -> tuple[list[Run] | None, list[str]]:
+    """Runs of the journal, the newest last, and merges that are not finished; None without a journal.
+
+    Raises CatalogError where another role owns a part of the journal, or the role may not read it.
+    """
+    from gpcatalog.probes.connection import ProbeFailed
+    from gpcatalog.upkeep.result import Run
+
+    if not session.rows("upkeep_home"):
+        return None, []
+    try:
+        rows = session.rows("upkeep_runs")
+        waiting = session.rows("upkeep_unfinished")
+    except ProbeFailed as e:
+        raise CatalogError(
+            f"the journal of upkeep cannot be read: {e.reason}",
+            hint="connect as the role that runs the scripts, or as a superuser",
+            exit_code=Exit.UNREACHABLE,
+        ) from None
+    runs: dict[tuple[str, datetime], Run] = {}
+    failures: list[str] = []
+    begun: Run | None = None
+    for r in rows:
+        if r["state"] == "begun":
+            begun = Run(run=r["plan"], begun=r["at"], ended=None, failures=())
+            failures = []
+        elif begun is None:
+            continue
+        elif r["state"] == "failed":
+            failures.append(f"{r['relation']}: {r['detail']}")
+        elif r["state"] == "ended":
+            begun = msgspec.structs.replace(begun, ended=r["at"])
+        runs[begun.run, begun.begun] = begun = msgspec.structs.replace(
+            begun, failures=tuple(failures)
+        )
+    unfinished = [f"{r['relation']}: {r['step']}" for r in waiting]
+    return list(runs.values()), unfinished
+
+
+def nights(prepared: Prepared, days: int, *, announced: bool = False) -> Iterator[ForecastNight]:
+    """The coming nights. announced: drops that are due were announced by earlier nights."""
+    from gpcatalog.upkeep.forecast import forecast
+
+    yield from forecast(prepared.states, prepared.now, prepared.limits, days, announced=announced)
+
+
+def announces(conninfo: str) -> bool:
+    """Whether scripts of upkeep have run on a database for seven days: drops were announced."""
+    from gpcatalog.probes.connection import connect
+    from gpcatalog.probes.target import as_conninfo
+
+    with connect(as_conninfo(conninfo)) as session:
+        runs, _ = runs_of(session)
+    if not runs:
+        return False
+    return datetime.now(UTC) - runs[0].begun > timedelta(days=ANNOUNCED_DAYS)

@@ -1,0 +1,199 @@
+"""The coming nights, one after the other: what each does, and what the tables have afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from gpcatalog.model.bounds import DAY
+from gpcatalog.upkeep.night import Create, Night, Retire, RollUp, TableState, night
+from gpcatalog.upkeep.partitions import Partition, PartitionSet
+from gpcatalog.upkeep.rules import NightLimits
+
+ANNOUNCED = 7 * DAY  # a drop is announced so long before
+RATE_PARTS = 12  # newest partitions with rows that tell how much a day adds
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForecastNight:
+    """One night of the forecast.
+
+    now: microseconds since 1970, UTC; leaves: leaf partitions of each table afterwards, by oid
+    announced: partitions whose drop is announced, for the first time
+    """
+
+    now: int
+    night: Night
+    leaves: dict[int, int]
+    announced: int = 0
+
+
+def daily_bytes(s: PartitionSet, now: int) -> float:
+    """Bytes that a day adds below one parent, from its newest full partitions; 0 where unknown.
+
+    now: local time
+    """
+    full = [p for p in s.parts if p.closed and p.filled and p.bytes and p.high <= now]
+    full = full[-RATE_PARTS:]
+    days = sum(p.high - p.low for p in full) / DAY
+    return sum(p.bytes or 0 for p in full) / days if days else 0.0
+
+
+def created(s: PartitionSet, action: Create) -> PartitionSet:
+    """The set with new partitions."""
+    new = [
+        Partition(
+            low=n.low,
+            high=n.high,
+            name=n.name,
+            label=n.name,
+            leaves=action.like.leaves,
+        )
+        for n in action.new
+    ]
+    return replace(s, parts=tuple(sorted([*s.parts, *new], key=lambda p: p.low)))
+
+
+def retired(s: PartitionSet, action: Retire) -> PartitionSet:
+    """The set without partitions that were detached or dropped."""
+    gone = {p.low for p in action.parts}
+    return replace(s, parts=tuple(p for p in s.parts if p.low not in gone))
+
+
+def rolled_up(s: PartitionSet, action: RollUp) -> PartitionSet:
+    """The set with one partition in place of those that were merged."""
+    gone = {p.low for p in action.parts}
+    known = all(p.bytes is not None for p in action.parts)
+    one = Partition(
+        low=action.low,
+        high=action.high,
+        name=action.name,
+        label=action.name,
+        filled=any(p.filled for p in action.parts),
+        bytes=sum(p.bytes or 0 for p in action.parts) if known else None,
+        segment_bytes=sum(p.segment_bytes or 0 for p in action.parts) if known else None,
+        leaves=action.parts[-1].leaves,
+    )
+    rest = [p for p in s.parts if p.low not in gone]
+    return replace(s, parts=tuple(sorted([*rest, one], key=lambda p: p.low)))
+
+
+def applied(tables: Sequence[TableState], done: Night) -> list[TableState]:
+    """The tables after a night; merges that go on another night leave them as they are."""
+    found = []
+    for t in tables:
+        sets = list(t.sets)
+        for n, s in enumerate(sets):
+            for create in done.create:
+                # whether the default partition has rows of a range is not known beforehand
+                if create.table == t.oid and create.parent == s.parent:
+                    s = s if create.why == "default rows" else created(s, create)
+            for gone in done.retire:
+                if gone.table == t.oid and gone.parent == s.parent:
+                    s = retired(s, gone)
+            for merge in done.rollups:
+                if merge.table == t.oid and merge.parent == s.parent and merge.whole:
+                    s = rolled_up(s, merge)
+            sets[n] = s
+        found.append(replace(t, sets=tuple(sets)))
+    return found
+
+
+def _grown(t: TableState, rates: dict[int, float], now: int) -> TableState:
+    """The table after a day of writing: the partition of the day has more bytes."""
+    local = t.key.now(now)
+    sets = []
+    for s in t.sets:
+        parts = tuple(
+            p
+            if not p.low <= local < p.high
+            else replace(
+                p,
+                filled=True,
+                bytes=None if p.bytes is None else p.bytes + round(rates[s.parent]),
+                segment_bytes=None
+                if p.segment_bytes is None
+                else p.segment_bytes + round(rates[s.parent]),
+            )
+            for p in s.parts
+        )
+        sets.append(replace(s, parts=parts))
+    return replace(t, sets=tuple(sets))
+
+
+class _Announcements:
+    """Partitions whose drop was announced, and when."""
+
+    def __init__(self) -> None:
+        self._since: dict[tuple[int, int], int] = {}
+
+    def add(self, tables: Sequence[TableState], now: int, since: int) -> int:
+        """Announce what will be past its retention in seven days; the number of new ones.
+
+        since: when they were announced
+        """
+        before = len(self._since)
+        for t in tables:
+            keep = t.rules.keep
+            if t.rules.retention != "drop" or keep is None or t.left_alone:
+                continue
+            edge = t.key.now(now) - keep + ANNOUNCED
+            for s in t.sets:
+                for p in s.parts:
+                    if p.closed and p.high <= edge:
+                        self._since.setdefault((s.parent, p.low), since)
+        return len(self._since) - before
+
+    def only_announced(self, tonight: Night, now: int) -> Night:
+        """The night without drops that were not announced seven days before."""
+        kept = []
+        for gone in tonight.retire:
+            parts = tuple(
+                p
+                for p in gone.parts
+                if gone.how != "drop"
+                or now - self._since.get((gone.parent, p.low), now) >= ANNOUNCED
+            )
+            if parts:
+                kept.append(replace(gone, parts=parts))
+        return replace(tonight, retire=kept)
+
+
+def forecast(
+    tables: Sequence[TableState],
+    now: int,
+    limits: NightLimits,
+    days: int,
+    *,
+    announced: bool = False,
+) -> Iterator[ForecastNight]:
+    """The nights from now on, one a day.
+
+    now: microseconds since 1970, UTC. Rows are assumed to come as fast as in the newest
+    partitions, those of a day into the partition of that day.
+
+    announced: drops that are due were announced by earlier nights; else the first ones wait seven
+               days
+    """
+    state = list(tables)
+    rates = {s.parent: daily_bytes(s, t.key.now(now)) for t in tables for s in t.sets}
+    copied: dict[tuple[int, int, int], int] = {}
+    announcements = _Announcements()
+    for day in range(days):
+        at = now + day * DAY
+        new = announcements.add(state, at, at - ANNOUNCED if announced and not day else at)
+        tonight = announcements.only_announced(night(state, at, limits, copied), at)
+        for merge in tonight.rollups:
+            place = (merge.parent, merge.low, merge.high)
+            if merge.whole:
+                copied.pop(place, None)
+            else:
+                copied[place] = copied.get(place, 0) + merge.bytes
+        state = applied(state, tonight)
+        yield ForecastNight(
+            now=at,
+            night=tonight,
+            leaves={t.oid: t.leaves for t in state},
+            announced=new,
+        )
+        state = [_grown(t, rates, at) for t in state]

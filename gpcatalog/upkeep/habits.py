@@ -1,0 +1,239 @@
+"""What the partitions of a table have in common: calendar, time zone, names.
+
+What cannot be told from them is an error that says what the policy must set.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from gpcatalog.model.bounds import DAY, INFINITY, MINUS_INFINITY, Family
+from gpcatalog.planner import grid, time_key
+from gpcatalog.planner.grid import Grain
+from gpcatalog.planner.policy import ResolvedPolicy
+from gpcatalog.planner.sets.roots import Root
+from gpcatalog.planner.time_key import TimeKey
+from gpcatalog.upkeep import naming
+from gpcatalog.upkeep.partitions import Partition, PartitionSet, RawPartition, RawSet
+
+NEWEST = 12  # partitions whose grain and names are compared
+AGREE = 10 / 12  # share of them that must agree
+STRAY = 12  # a partition behind a gap of so many of its own lengths does not count
+ZONES_SHOWN = 4
+
+
+class Unclear(Exception):
+    """Why upkeep cannot be planned for a table."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Habits:
+    """What the partitions of a table have in common.
+
+    grain: of new partitions; newest: the partitions that were compared
+    evidence: sentences
+    """
+
+    key: TimeKey
+    grain: Grain
+    template: naming.NameTemplate
+    newest: int
+    evidence: tuple[str, ...]
+
+
+def grain_of(low: int, high: int) -> Grain | None:
+    """The grain whose cell a range in local time is; None where it is none.
+
+    >>> grain_of(0, DAY), grain_of(0, 31 * DAY), grain_of(0, 2 * DAY)
+    (<Grain.DAY: 2>, <Grain.MONTH: 4>, None)
+    """
+    for grain in Grain:
+        cell = time_key.cell_of(grain, low)
+        if grid.cell_start(grain, cell) == low and grid.cell_start(grain, cell + 1) == high:
+            return grain
+    return None
+
+
+def _closed(raw: Sequence[RawPartition]) -> list[RawPartition]:
+    return [p for p in raw if p.low > MINUS_INFINITY and p.high < INFINITY]
+
+
+def _digits(parts: Sequence[RawPartition]) -> int:
+    """8 or 6 where the ends of whole-number partitions are dates; 0 where they are not."""
+    ends = np.array([e for p in parts for e in (p.low, p.high)], dtype=np.int64)
+    for digits in (8, 6):
+        if len(ends) and grid.dates_from_numbers(ends, digits)[1].all():
+            return digits
+    return 0
+
+
+def _zone(parts: Sequence[RawPartition], wished: str, now: int) -> tuple[str, str]:
+    """The time zone in which days begin at all ends, and how it was found. Raises Unclear."""
+    ends = {e for p in parts for e in (p.low, p.high)}
+    hourly = all((p.high - p.low) < DAY // 2 for p in parts[-NEWEST:])
+    grain = Grain.HOUR if hourly else Grain.DAY
+    if wished:
+        if not time_key.fits(wished, ends, grain):
+            raise Unclear(
+                f"not all of its partitions begin at midnight in the time zone {wished} of the"
+                " policy"
+            )
+        return wished, f"time zone {wished} by the policy: all {len(ends)} bounds are midnights"
+    if hourly:
+        return "UTC", "hourly partitions are named in UTC; the policy can set time_zone"
+    found = time_key.zones_of(ends, grain, now)
+    if not found:
+        raise Unclear(
+            "there is no time zone in which all of its partitions begin at midnight; merge or drop"
+            " the others"
+        )
+    if len(found) > 1:
+        some = ", ".join(found[:ZONES_SHOWN]) + (" …" if len(found) > ZONES_SHOWN else "")
+        raise Unclear(f"its bounds are midnights in several time zones ({some}): set time_zone")
+    return found[0], f"time zone {found[0]}: all {len(ends)} bounds are midnights there alone"
+
+
+def key_of(
+    root: Root, sets: Sequence[RawSet], wishes: ResolvedPolicy, now: int
+) -> tuple[TimeKey, str]:
+    """How the key lies on a calendar, and a sentence on it. now: microseconds, UTC.
+
+    Raises Unclear.
+    """
+    if root.several:
+        raise Unclear("its range key has several columns")
+    parts = _closed([p for s in sets for p in s.parts])
+    if root.family is Family.TIMESTAMPTZ:
+        if not parts:
+            raise Unclear("it has no partition with both ends")
+        zone, said = _zone(parts, wishes.time_zone, now)
+        return TimeKey(family=root.family, zone=zone), said
+    if root.family.time:
+        return TimeKey(family=root.family, clock=wishes.time_zone), ""
+    if root.family is Family.INTEGER and not root.numeric:
+        digits = _digits(parts)
+        if digits:
+            said = f"whole numbers that are dates of {digits} digits"
+            return TimeKey(family=root.family, digits=digits, clock=wishes.time_zone), said
+    raise Unclear("its key is a number that is not a date, so the calendar says nothing about it")
+
+
+def _newest(sets: Sequence[PartitionSet]) -> list[tuple[str, Partition]]:
+    """The newest partitions of the parent that has most of them, oldest first, without strays."""
+    best = max(sets, key=lambda s: len(s.parts), default=None)
+    if best is None:
+        return []
+    parts = [p for p in best.parts if p.closed]
+    while len(parts) > 1 and parts[-1].low - parts[-2].high > STRAY * (
+        parts[-1].high - parts[-1].low
+    ):
+        parts.pop()
+    return [(best.parent_name, p) for p in parts[-NEWEST:]]
+
+
+def _grain(newest: Sequence[Partition], wishes: ResolvedPolicy) -> tuple[Grain, str]:
+    """The grain of new partitions, and how it was found. Raises Unclear."""
+    grains = [grain_of(p.low, p.high) for p in newest]
+    usual, number = Counter(grains).most_common(1)[0] if grains else (None, 0)
+    if wishes.grain is not None:
+        grain = Grain(wishes.grain)
+        agree = sum(g is grain for g in grains)
+        return grain, f"grain {grain.word} by the policy; {agree} of {len(grains)} newest have it"
+    if len(newest) < 2:
+        raise Unclear(f"it has {len(newest)} partitions with both ends: set grain")
+    if usual is None or number < AGREE * len(grains):
+        found = ", ".join(
+            f"{n} {g.word if g is not None else 'of other lengths'}"
+            for g, n in Counter(grains).most_common()
+        )
+        raise Unclear(
+            f"its newest {len(grains)} partitions do not agree on a grain ({found}): set grain"
+        )
+    return usual, f"grain {usual.word}: {number} of its newest {len(grains)} partitions"
+
+
+def _template(
+    newest: Sequence[tuple[str, Partition]], grain: Grain, wished: str, *, classic: bool
+) -> tuple[naming.NameTemplate, str]:
+    if wished:
+        whole = wished if classic or naming.TABLE in wished else f"{naming.TABLE}_{wished}"
+        return naming.NameTemplate(whole), f"names {whole} by the policy"
+    names = [
+        (
+            parent,
+            p.label if classic else p.name,
+            time_key.moment_of(p.low),
+            time_key.moment_of(p.high),
+        )
+        for parent, p in newest
+        if grain_of(p.low, p.high) is grain and (p.label or not classic)
+    ]
+    found, agree = naming.infer(names, classic=classic)
+    if found is None:
+        found = naming.default_template(grain, classic=classic)
+        return found, f"names {found.text}, as the names of its partitions follow no template"
+    return found, f"names {found.text}: {agree} of its newest {len(names)} partitions"
+
+
+def localized(sets: Sequence[RawSet], key: TimeKey) -> list[PartitionSet]:
+    """The sets in local time. Partitions with a bound that is no date are listed as unread."""
+    found = []
+    for s in sets:
+        unread, parts = list(s.unread), []
+        for p in s.parts:
+            try:
+                parts.append(_part(p, key.local(p.low), key.local(p.high)))
+            except ValueError as e:
+                unread.append(f"{p.relation.name}: {e}")
+        found.append(
+            PartitionSet(
+                parent=s.parent,
+                parent_name=s.parent_name,
+                parts=tuple(sorted(parts, key=lambda p: (p.low, p.oid))),
+                default=None if s.default is None else _part(s.default, 0, 0),
+                unread=tuple(unread),
+            )
+        )
+    return found
+
+
+def _part(raw: RawPartition, low: int, high: int) -> Partition:
+    r = raw.relation
+    return Partition(
+        low=low,
+        high=high,
+        name=r.name,
+        oid=r.oid,
+        label=r.partition_name,
+        bound=r.bound,
+        filled=raw.filled,
+        bytes=raw.bytes,
+        segment_bytes=raw.segment_bytes,
+        leaves=raw.leaves,
+        movable=raw.movable,
+    )
+
+
+def habits(
+    root: Root, raw: Sequence[RawSet], wishes: ResolvedPolicy, now: int, *, classic: bool
+) -> tuple[Habits, list[PartitionSet]]:
+    """What the partitions of a table have in common, and its sets in local time.
+
+    now: microseconds since 1970, UTC; classic: Greenplum 6. Raises Unclear.
+    """
+    key, said = key_of(root, raw, wishes, now)
+    sets = localized(raw, key)
+    newest = _newest(sets)
+    grain, why = _grain([p for _, p in newest], wishes)
+    if grain < key.finest:
+        raise Unclear(f"grain {grain.word} is finer than its key can say")
+    template, names = _template(newest, grain, wishes.name, classic=classic)
+    evidence = tuple(x for x in (said, why, names) if x)
+    return (
+        Habits(key=key, grain=grain, template=template, newest=len(newest), evidence=evidence),
+        sets,
+    )

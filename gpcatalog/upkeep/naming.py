@@ -1,0 +1,140 @@
+"""Templates of partition names: p{%Y%m%d} names the partition that begins on 2024-01-31 p20240131."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from gpcatalog.model.names import NAMEDATALEN, cut
+from gpcatalog.planner.grid import Grain
+
+TABLE = "{table}"
+_FORMATS = (
+    "%Y%m%d%H",
+    "%Y_%m_%d_%H",
+    "%Y%m%d_%H",
+    "%Y%m%d%H%M",
+    "%Y_%m_%d",
+    "%Y%m%d",
+    "%y%m%d",
+    "%d%m%Y",
+    "%Y_%m",
+    "%Ym%m",
+    "%Y%m",
+    "%y%m",
+    "%Yw%V",
+    "%Gw%V",
+    "%G_w%V",
+    "%Yq%Q",
+    "%Y_q%Q",
+    "%Y",
+)
+_DEFAULTS = {
+    Grain.HOUR: "%Y%m%d%H",
+    Grain.DAY: "%Y%m%d",
+    Grain.WEEK: "%Gw%V",
+    Grain.MONTH: "%Y%m",
+    Grain.QUARTER: "%Yq%Q",
+    Grain.YEAR: "%Y",
+}
+_KNOWN = frozenset("YymdHMVGQjb")
+AGREE = 0.9  # share of names that a template must reproduce
+
+
+def _written(form: str, moment: datetime) -> str:
+    """A moment in a format of strftime, with %Q for the quarter; always in English."""
+    quarter = str((moment.month + 2) // 3)
+    month = "jan feb mar apr may jun jul aug sep oct nov dec".split()[moment.month - 1]
+    form = form.replace("%Q", quarter).replace("%b", month)
+    return moment.strftime(form.replace("%Y", f"{moment.year:04d}"))
+
+
+@dataclass(frozen=True)
+class NameTemplate:
+    """A template of names.
+
+    text: with {table} for the name of the parent and strftime formats in braces, such as
+          {table}_p{%Y%m%d}
+    last: formats show the last day of the range instead of its first
+
+    >>> NameTemplate("{table}_p{%Y%m%d}").name("sales", datetime(2024, 1, 31), datetime(2024, 2, 1))
+    'sales_p20240131'
+    """
+
+    text: str
+    last: bool = False
+
+    def name(self, parent: str, low: datetime, high: datetime) -> str:
+        """Name of the partition [low, high) below a parent, within 63 bytes."""
+        moment = high - timedelta(microseconds=1) if self.last else low
+        body = re.sub(
+            r"\{([^{}]*%[^{}]*)\}", lambda m: _written(m[1], moment), self.text.replace(TABLE, "\0")
+        )
+        head, mark, tail = body.partition("\0")
+        if not mark:
+            return cut(body)
+        tail = tail.replace("\0", parent)
+        room = NAMEDATALEN - len((head + tail).encode())
+        return cut(head + cut(parent, max(room, 1)) + tail)
+
+
+def check(text: str) -> None:
+    """Raise ValueError for a template that gives all partitions the same name."""
+    formats = re.findall(r"\{([^{}]*)\}", text.replace(TABLE, ""))
+    if not any("%" in f for f in formats):
+        raise ValueError(
+            f"{text!r} has no date in it; write for example p{{%Y%m%d}} or {{table}}_{{%Y_%m}}"
+        )
+    for form in formats:
+        unknown = [c for c in re.findall(r"%(.)", form) if c not in _KNOWN]
+        if unknown or "%" not in form:
+            raise ValueError(
+                f"{text!r}: {{{form}}} is not a date format; use %Y %y %m %d %H %V %G %Q %j %b"
+            )
+
+
+def default_template(grain: Grain, *, classic: bool) -> NameTemplate:
+    """The template where the names of a table show none.
+
+    classic: Greenplum 6, where a partition's name stands in a name that the server makes
+    """
+    body = f"p{{{_DEFAULTS[grain]}}}"
+    return NameTemplate(body if classic else f"{TABLE}_{body}")
+
+
+def infer(
+    names: Sequence[tuple[str, str, datetime, datetime]], *, classic: bool
+) -> tuple[NameTemplate | None, int]:
+    """The template that reproduces most of these names, and how many; None below AGREE.
+
+    names: parent, name, first moment, end of each partition, the newest last
+    """
+    if not names:
+        return None, 0
+    best: tuple[NameTemplate | None, int] = (None, 0)
+    seen: set[tuple[str, bool]] = set()
+    for parent, name, low, high in names[-3:]:
+        stem, rest = ("", name)
+        if not classic and name.startswith(parent) and name != parent:
+            stem, rest = TABLE, name[len(parent) :]
+        for last in (False, True):
+            moment = high - timedelta(microseconds=1) if last else low
+            for form in _FORMATS:
+                at = rest.find(_written(form, moment))
+                if at < 0 or "{" in rest:
+                    continue
+                text = stem + rest[:at] + f"{{{form}}}" + rest[at + len(_written(form, moment)) :]
+                if (text, last) in seen:
+                    continue
+                seen.add((text, last))
+                template = NameTemplate(text, last)
+                agree = sum(template.name(p, lo, hi) == n for p, n, lo, hi in names)
+                # two partitions with one name tell that the format is too coarse
+                made = {template.name(p, lo, hi) for p, _, lo, hi in names}
+                if agree > best[1] and len(made) == len({(p, lo) for p, _, lo, _ in names}):
+                    best = template, agree
+    if best[1] < AGREE * len(names):
+        return None, best[1]
+    return best

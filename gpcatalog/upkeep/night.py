@@ -1,0 +1,430 @@
+"""What one night does: a pure function of the partitions, the rules and the clock.
+
+Creating partitions comes first and has no limit. Then partitions past their retention go, and old
+ones are merged, oldest first and one table after the other, within the limits of the night.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from gpcatalog.model.bounds import INFINITY, MINUS_INFINITY, OPEN_HIGH
+from gpcatalog.planner import grid
+from gpcatalog.planner.grid import Grain
+from gpcatalog.planner.time_key import TimeKey, cell_of, moment_of
+from gpcatalog.upkeep.naming import NameTemplate
+from gpcatalog.upkeep.partitions import Partition, PartitionSet
+from gpcatalog.upkeep.rules import NightLimits, TableRules
+
+MOST_CREATED = 400  # partitions that one night creates below one parent, the nearest ones first
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableState:
+    """One table: its partitions and rules.
+
+    left_alone: why its partitions are not merged, detached or dropped; empty where they may be
+    """
+
+    oid: int
+    schema: str
+    name: str
+    key: TimeKey
+    template: NameTemplate
+    rules: TableRules
+    sets: tuple[PartitionSet, ...]
+    left_alone: str = ""
+
+    @property
+    def leaves(self) -> int:
+        """Leaf partitions, those of default partitions included."""
+        return sum(
+            sum(p.leaves for p in s.parts) + (s.default.leaves if s.default else 0)
+            for s in self.sets
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewPartition:
+    """A partition to be created: its range in local time and its name (Greenplum 6: its label)."""
+
+    low: int
+    high: int
+    name: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Create:
+    """New partitions below one parent, each like the newest one.
+
+    why: "premake", "gap", or "default rows" for ranges that are created only if the default
+         partition has rows of them
+    """
+
+    table: int
+    parent: int
+    like: Partition
+    new: tuple[NewPartition, ...]
+    why: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Retire:
+    """Partitions past their retention go. how: detach or drop."""
+
+    table: int
+    parent: int
+    parts: tuple[Partition, ...]
+    how: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class RollUp:
+    """Adjacent partitions of one calendar cell become one.
+
+    bytes: that are copied tonight; whole: the merge ends tonight, else it goes on another night
+    """
+
+    table: int
+    parent: int
+    parts: tuple[Partition, ...]
+    grain: Grain
+    name: str
+    bytes: int
+    whole: bool = True
+
+    @property
+    def low(self) -> int:
+        """Begin of the merged range."""
+        return self.parts[0].low
+
+    @property
+    def high(self) -> int:
+        """End of the merged range."""
+        return self.parts[-1].high
+
+
+@dataclass(frozen=True, kw_only=True)
+class Note:
+    """What a person should know of a table: what is skipped and why."""
+
+    table: int
+    what: str
+    text: str
+
+
+@dataclass(kw_only=True)
+class Night:
+    """What one night does, in its order."""
+
+    create: list[Create] = field(default_factory=list)
+    retire: list[Retire] = field(default_factory=list)
+    rollups: list[RollUp] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
+    waiting: int = 0  # partitions that are due but exceed the limits of the night
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is nothing to do."""
+        return not (self.create or self.retire or self.rollups)
+
+
+def uncovered(parts: Sequence[Partition], low: int, high: int) -> list[tuple[int, int]]:
+    """Stretches of [low, high) that no partition covers.
+
+    >>> a, b = Partition(low=0, high=5), Partition(low=7, high=9)
+    >>> uncovered([a, b], 2, 12)
+    [(5, 7), (9, 12)]
+    """
+    found, at = [], low
+    for p in parts:
+        if p.high <= at:
+            continue
+        if p.low >= high:
+            break
+        if p.low > at:
+            found.append((at, p.low))
+        at = max(at, p.high)
+    if at < high:
+        found.append((at, high))
+    return found
+
+
+def cover_end(parts: Sequence[Partition], now: int) -> int:
+    """Where the unbroken cover from now on ends, in local time; now where nothing covers it."""
+    gaps = uncovered(parts, now, OPEN_HIGH)
+    return gaps[0][0] if gaps else OPEN_HIGH
+
+
+def _cells(grain: Grain, low: int, high: int) -> Iterator[tuple[int, int]]:
+    """A stretch, cut at the begins of calendar cells."""
+    cell = cell_of(grain, low)
+    while low < high:
+        end = min(grid.cell_start(grain, cell + 1), high)
+        yield low, end
+        low, cell = end, cell + 1
+
+
+def night(
+    tables: Sequence[TableState],
+    now: int,
+    limits: NightLimits,
+    copied: Mapping[tuple[int, int, int], int] | None = None,
+) -> Night:
+    """What tonight does.
+
+    now: microseconds since 1970, UTC; copied: bytes of merges that an earlier night has copied,
+    by (parent, low, high)
+    """
+    found = Night()
+    for t in tables:
+        for s in t.sets:
+            _create(t, s, t.key.now(now), found)
+    room = limits.max_leaves
+    for t in tables:
+        for s in t.sets:
+            room = _retire(t, s, t.key.now(now), found, room)
+    _roll_up(tables, now, limits, room, found, copied or {})
+    return found
+
+
+def _likes(t: TableState, s: PartitionSet) -> Partition | None:
+    """The newest partition that a new one can be like: of the grain, if there is one."""
+    usable = [p for p in s.parts if p.closed and p.movable]
+    exact = [
+        p
+        for p in usable
+        if grid.cell_start(t.rules.grain, cell_of(t.rules.grain, p.low)) == p.low
+        and grid.cell_start(t.rules.grain, cell_of(t.rules.grain, p.low) + 1) == p.high
+    ]
+    return exact[-1] if exact else usable[-1] if usable else None
+
+
+def _create(t: TableState, s: PartitionSet, now: int, found: Night) -> None:
+    like = _likes(t, s)
+    reason = ""
+    if s.unread:
+        reason = f"bounds are not understood: {s.unread[0]}"
+    elif like is None:
+        reason = f"{s.parent_name} has no partition with both ends that a new one can be like"
+    if reason or like is None:
+        found.notes.append(Note(table=t.oid, what="create", text=reason))
+        return
+    past = _gaps(t, s, now)
+    used: set[str] = {p.label or p.name for p in s.parts} | {p.name for p in s.parts}
+    for why, cells in _wanted(t, s, now, past):
+        if cells:
+            new = tuple(_new(t, s, low, high, used) for low, high in cells)
+            found.create.append(Create(table=t.oid, parent=s.parent, like=like, new=new, why=why))
+    if past and not t.rules.fill_gaps:
+        text = (
+            f"{len(past)} {t.rules.grain.word} ranges of the past below {s.parent_name} have no"
+            f" partition; the first begins {t.key.shown(past[0][0])}"
+        )
+        found.notes.append(Note(table=t.oid, what="gap", text=text))
+    if any(p.high >= INFINITY and p.low < OPEN_HIGH for p in s.parts):
+        text = (
+            f"the newest partition of {s.parent_name} has no end: it takes all later rows, so no"
+            " partitions are created"
+        )
+        found.notes.append(Note(table=t.oid, what="create", text=text))
+
+
+def _gaps(t: TableState, s: PartitionSet, now: int) -> list[tuple[int, int]]:
+    """Ranges of the past without a partition, since the first partition and within `keep`."""
+    grain, keep = t.rules.grain, t.rules.keep
+    today = grid.cell_start(grain, cell_of(grain, now))
+    begin = min((p.low for p in s.parts if p.low > MINUS_INFINITY), default=today)
+    if begin >= today:
+        return []
+    found = [c for gap in uncovered(s.parts, begin, today) for c in _cells(grain, *gap)]
+    # what is past its retention would be removed again
+    return found if keep is None else [c for c in found if c[1] > now - keep]
+
+
+def _wanted(
+    t: TableState, s: PartitionSet, now: int, past: list[tuple[int, int]]
+) -> Iterator[tuple[str, list[tuple[int, int]]]]:
+    """Ranges that need a partition, by the reason."""
+    grain, rules = t.rules.grain, t.rules
+    today = grid.cell_start(grain, cell_of(grain, now))
+    last = grid.cell_start(grain, cell_of(grain, now + rules.premake - 1) + 1)
+    if cover_end(s.parts, now) < now + rules.least:
+        # cut at today, so that what is created now does not reach into a gap of the past
+        missing = [c for gap in uncovered(s.parts, today, last) for c in _cells(grain, *gap)]
+        yield "premake", missing[:MOST_CREATED]
+    if rules.fill_gaps:
+        yield "gap", past[-MOST_CREATED:]
+    elif rules.move_default and s.default is not None and s.default.filled is not False:
+        yield "default rows", past[-MOST_CREATED:]
+
+
+def _new(t: TableState, s: PartitionSet, low: int, high: int, used: set[str]) -> NewPartition:
+    stem = t.template.name(s.parent_name, moment_of(low), moment_of(high))
+    name, n = stem, 1
+    while name in used:
+        n += 1
+        name = f"{stem[:58]}_{n}"
+    used.add(name)
+    return NewPartition(low=low, high=high, name=name)
+
+
+def _past_keep(t: TableState, s: PartitionSet, now: int) -> list[Partition]:
+    keep = t.rules.keep
+    if keep is None:
+        return []
+    return [p for p in s.parts if p.closed and p.high <= now - keep]
+
+
+def _retire(t: TableState, s: PartitionSet, now: int, found: Night, room: int) -> int:
+    """Add what is past its retention; the number of partitions that are left for the night."""
+    due = _past_keep(t, s, now)
+    if not due:
+        return room
+    if t.rules.retention == "none":
+        found.notes.append(
+            Note(
+                table=t.oid,
+                what="retention",
+                text=f"{len(due)} partitions of {s.parent_name} are past keep; retention is none,"
+                " so they stay",
+            )
+        )
+        return room
+    if t.left_alone:
+        return room
+    if len(due) == len(s.parts):  # a table keeps its last partition
+        due = due[:-1]
+    now_ = due[: max(room, 0)]
+    found.waiting += len(due) - len(now_)
+    if now_:
+        found.retire.append(
+            Retire(table=t.oid, parent=s.parent, parts=tuple(now_), how=t.rules.retention)
+        )
+    return room - len(now_)
+
+
+def _due(t: TableState, s: PartitionSet, now: int) -> Iterator[tuple[Grain, list[Partition]]]:
+    """Runs of partitions that are to be merged, with the grain of their cell."""
+    past = {p.low for p in _past_keep(t, s, now)}
+    taken: set[int] = set()
+    for grain, age in t.rules.rollups:
+        runs: dict[int, list[list[Partition]]] = {}
+        for p in s.parts:
+            if not p.closed or not p.movable or p.low in past or p.low in taken:
+                continue
+            cell = cell_of(grain, p.low)
+            end = grid.cell_start(grain, cell + 1)
+            if p.high > end or end > now - max(age, t.rules.hot):
+                continue
+            lines = runs.setdefault(cell, [])
+            if lines and lines[-1][-1].high == p.low:
+                lines[-1].append(p)
+            else:
+                lines.append([p])
+        for lines in runs.values():
+            for run in lines:
+                if len(run) > 1:
+                    taken |= {p.low for p in run}
+                    yield grain, run
+
+
+def _split(
+    t: TableState, grain: Grain, run: list[Partition], found: Night
+) -> Iterator[list[Partition]]:
+    """A run, cut where the merged partition would be too large; unknown sizes are left out."""
+    if any(p.bytes is None for p in run):
+        found.notes.append(
+            Note(
+                table=t.oid,
+                what="merge",
+                text=f"sizes of partitions from {t.key.shown(run[0].low)} are unknown, so their"
+                " merge cannot be kept within the limits",
+            )
+        )
+        return
+    part: list[Partition] = []
+    total = 0
+    for p in run:
+        if part and total + (p.segment_bytes or 0) > t.rules.max_leaf:
+            if len(part) > 1:
+                yield part
+            part, total = [], 0
+        part.append(p)
+        total += p.segment_bytes or 0
+    if len(part) > 1:
+        yield part
+
+
+def _roll_up(
+    tables: Sequence[TableState],
+    now: int,
+    limits: NightLimits,
+    room: int,
+    found: Night,
+    copied: Mapping[tuple[int, int, int], int],
+) -> None:
+    """Add merges, the oldest first, one table after the other, until the limits are reached."""
+    queues: list[list[RollUp]] = []
+    for t in tables:
+        if t.left_alone and t.rules.rollups:
+            found.notes.append(Note(table=t.oid, what="merge", text=t.left_alone))
+            continue
+        line: list[RollUp] = []
+        for s in t.sets:
+            used = {p.label or p.name for p in s.parts}
+            for grain, run in _due(t, s, t.key.now(now)):
+                for parts in _split(t, grain, run, found):
+                    line.append(_merged(t, s, grain, parts, copied, used))  # noqa: PERF401 # names depend on those before
+        if line:
+            queues.append(sorted(line, key=lambda r: (r.low, r.parent)))
+    left = limits.max_rewrite
+    while queues:
+        for line in list(queues):
+            merge = line.pop(0)
+            if not line:
+                queues.remove(line)
+            if len(merge.parts) > room or left <= 0:
+                found.waiting += len(merge.parts)
+                continue
+            if merge.bytes > left:
+                # it goes on the next night where it stops tonight
+                merge = RollUp(
+                    table=merge.table,
+                    parent=merge.parent,
+                    parts=merge.parts,
+                    grain=merge.grain,
+                    name=merge.name,
+                    bytes=left,
+                    whole=False,
+                )
+            found.rollups.append(merge)
+            left -= merge.bytes
+            room -= len(merge.parts)
+
+
+def _merged(
+    t: TableState,
+    s: PartitionSet,
+    grain: Grain,
+    parts: list[Partition],
+    copied: Mapping[tuple[int, int, int], int],
+    used: set[str],
+) -> RollUp:
+    stem = name = grid.label(grain, parts[0].low)
+    n = 1
+    while name in used:
+        n += 1
+        name = f"{stem}_{n}"
+    used.add(name)
+    done = copied.get((s.parent, parts[0].low, parts[-1].high), 0)
+    size = sum(p.bytes or 0 for p in parts)
+    return RollUp(
+        table=t.oid,
+        parent=s.parent,
+        parts=tuple(parts),
+        grain=grain,
+        name=name,
+        bytes=max(size - done, 0),
+    )

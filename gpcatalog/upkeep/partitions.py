@@ -1,0 +1,166 @@
+"""Partitioned tables as upkeep sees them: sets of partitions that cover stretches of time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from gpcatalog.model.bounds import (
+    OPEN_HIGH,
+    OPEN_LOW,
+    BoundKind,
+    Family,
+    interval,
+    parse,
+)
+from gpcatalog.planner.relations import Relation, relations_of
+from gpcatalog.planner.sets.roots import Root
+from gpcatalog.store.snapshot import Snapshot
+
+
+@dataclass(frozen=True, kw_only=True)
+class Partition:
+    """One partition of the level that is cut by time, with all that is below it.
+
+    low, high: its range in local time (see TimeKey), OPEN_LOW and OPEN_HIGH where it has no end
+    oid:    0 for one that a forecast makes; label: partition name of Greenplum 6
+    filled: whether it has rows, None where unknown
+    bytes:  on all segments; segment_bytes: on the fullest one; None where unknown
+    movable: rows can be copied within the server: no external or foreign leaf
+    """
+
+    low: int
+    high: int
+    name: str = ""
+    oid: int = 0
+    label: str = ""
+    bound: str = ""
+    filled: bool | None = False
+    bytes: int | None = 0
+    segment_bytes: int | None = 0
+    leaves: int = 1
+    movable: bool = True
+
+    @property
+    def closed(self) -> bool:
+        """Whether its range has both ends."""
+        return self.low > OPEN_LOW and self.high < OPEN_HIGH
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartitionSet:
+    """The partitions of one parent, in order of time.
+
+    default: the default partition, None where there is none
+    unread:  names of partitions whose bounds could not be read, with the reason
+    """
+
+    parent: int
+    parent_name: str
+    parts: tuple[Partition, ...]
+    default: Partition | None = None
+    unread: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class RawPartition:
+    """A partition with its range on the axis of the key's family, before a time zone is chosen."""
+
+    relation: Relation
+    low: int
+    high: int
+    filled: bool | None
+    bytes: int | None
+    segment_bytes: int | None
+    leaves: int
+    movable: bool
+
+
+@dataclass(kw_only=True)
+class RawSet:
+    """The partitions of one parent on the axis of the key's family, in its order."""
+
+    parent: int
+    parent_name: str
+    parts: list[RawPartition] = field(default_factory=list)
+    default: RawPartition | None = None
+    unread: list[str] = field(default_factory=list)
+
+
+def _sum(values: Iterable[int | None]) -> int | None:
+    total = 0
+    for value in values:
+        if value is None:
+            return None
+        total += value
+    return total
+
+
+class _Tree:
+    def __init__(self, relations: Sequence[Relation]) -> None:
+        self.children: dict[int, list[Relation]] = {}
+        for r in relations:
+            if r.kind != "root":
+                self.children.setdefault(r.parent, []).append(r)
+
+    def leaves(self, relation: Relation) -> Iterator[Relation]:
+        if relation.kind == "leaf":
+            yield relation
+            return
+        for child in self.children.get(relation.oid, ()):
+            yield from self.leaves(child)
+
+    def raw(self, relation: Relation, low: int, high: int) -> RawPartition:
+        leaves = list(self.leaves(relation))
+        known = [leaf.filled for leaf in leaves]
+        filled = True if True in known else None if None in known else False
+        return RawPartition(
+            relation=relation,
+            low=low,
+            high=high,
+            filled=filled,
+            bytes=_sum(0 if leaf.filled is False else leaf.bytes for leaf in leaves),
+            segment_bytes=_sum(
+                0 if leaf.filled is False else leaf.max_segment_bytes for leaf in leaves
+            ),
+            leaves=len(leaves),
+            movable=all(leaf.storage in ("heap", "ao_row", "ao_column") for leaf in leaves),
+        )
+
+
+def raw_sets(root: Root, relations: Sequence[Relation], family: Family) -> list[RawSet]:
+    """Sets of partitions of the level that is cut by time, from the relations of one table.
+
+    root: the table, with the level to plan
+    """
+    tree = _Tree(relations)
+    found: dict[int, RawSet] = {}
+    names = {r.oid: r.name for r in relations}
+    for r in sorted(relations, key=lambda r: r.oid):
+        if r.kind == "root" or r.level != root.cut_level:
+            continue
+        parent = r.parent or root.oid
+        set_ = found.setdefault(
+            parent, RawSet(parent=parent, parent_name=names.get(parent, root.name))
+        )
+        bound = parse(r.bound)
+        if r.is_default or bound.kind is BoundKind.DEFAULT:
+            set_.default = tree.raw(r, OPEN_LOW, OPEN_HIGH)
+            continue
+        try:
+            low, high = interval(bound, family)
+        except ValueError as e:
+            set_.unread.append(f"{r.name}: {e}")
+            continue
+        set_.parts.append(tree.raw(r, low, high))
+    for set_ in found.values():
+        set_.parts.sort(key=lambda p: (p.low, p.relation.oid))
+    return list(found.values())
+
+
+def relations_by_root(
+    snapshot: Snapshot, roots: Sequence[Root]
+) -> Iterator[tuple[Root, list[Relation]]]:
+    """Every table with its relations, in order of oid."""
+    read = relations_of(snapshot, [(r.oid, r.leaves) for r in roots])
+    yield from zip(roots, read, strict=True)

@@ -1,0 +1,386 @@
+"""Results of `gpcatalog upkeep`: rules that tables seem to follow, the coming nights, the state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+
+import msgspec
+
+from gpcatalog.capacity import durations
+from gpcatalog.model.bounds import DAY, INFINITY
+from gpcatalog.model.names import qualified
+from gpcatalog.planner import grid
+from gpcatalog.planner.sets.reader import Reader
+from gpcatalog.upkeep.forecast import ForecastNight
+from gpcatalog.upkeep.night import Night, TableState, cover_end, night, uncovered
+from gpcatalog.upkeep.reader import ReadTable, Unplanned
+from gpcatalog.upkeep.rules import PREMAKE_DAYS, NightLimits
+
+OVERDUE_DAYS = 2  # without a run that ended
+
+
+def _day(at: int) -> str:
+    return grid.shown(at)[:10]
+
+
+class LeftAlone(msgspec.Struct, frozen=True):
+    """A table that upkeep does not maintain, and why."""
+
+    table: str
+    reason: str
+
+
+def left_alone(unplanned: Iterable[Unplanned]) -> list[LeftAlone]:
+    """Tables that upkeep does not maintain."""
+    return [LeftAlone(qualified(u.schema, u.name), u.reason) for u in unplanned]
+
+
+class Cover(msgspec.Struct, frozen=True, kw_only=True):
+    """How far the partitions of a table reach.
+
+    until: first moment without a partition, as text; None where a partition has no end
+    days:  from now until then; gaps: ranges of the past without a partition
+    default_rows: whether the default partition has rows: null where there is none or it is unknown
+    """
+
+    until: str | None
+    days: float | None
+    gaps: int
+    default_rows: bool | None
+
+
+def cover_of(t: TableState, now: int) -> Cover:
+    """The cover of the parent that is covered least. now: microseconds since 1970, UTC."""
+    local = t.key.now(now)
+    ends = [cover_end(s.parts, local) for s in t.sets]
+    least = min(ends, default=local)
+    gaps = 0
+    for s in t.sets:
+        lows = [p.low for p in s.parts if p.closed]
+        if lows:
+            gaps += len(uncovered(s.parts, min(lows), min(local, max(p.high for p in s.parts))))
+    filled = [s.default.filled for s in t.sets if s.default is not None]
+    return Cover(
+        until=None if least >= INFINITY else grid.shown(least),
+        days=None if least >= INFINITY else round((least - local) / DAY, 2),
+        gaps=gaps,
+        default_rows=None if not filled or None in filled else any(filled),
+    )
+
+
+class TableAdoption(msgspec.Struct, frozen=True, kw_only=True):
+    """The rules that one table seems to follow. evidence: sentences."""
+
+    table: str
+    schema: str
+    name: str
+    grain: str
+    template: str
+    time_zone: str
+    premake_days: float
+    leaves: int
+    cover: Cover
+    evidence: tuple[str, ...]
+
+
+class Adoption(msgspec.Struct, frozen=True, kw_only=True):
+    """The rules that all tables of a database seem to follow."""
+
+    format: str = msgspec.field(default="gpcatalog.upkeep-adopt/1", name="schema")
+    database: str
+    tables: list[TableAdoption]
+    left_alone: list[LeftAlone]
+
+
+def adoption(
+    reader: Reader, tables: Sequence[ReadTable], unplanned: Sequence[Unplanned], now: int
+) -> Adoption:
+    """Rules of every table. now: microseconds since 1970, UTC."""
+    found = [
+        TableAdoption(
+            table=qualified(t.state.schema, t.state.name),
+            schema=t.state.schema,
+            name=t.state.name,
+            grain=t.habits.grain.word,
+            template=t.habits.template.text,
+            time_zone=t.state.key.zone,
+            premake_days=PREMAKE_DAYS[t.habits.grain],
+            leaves=t.state.leaves,
+            cover=cover_of(t.state, now),
+            evidence=t.habits.evidence,
+        )
+        for t in tables
+    ]
+    return Adoption(
+        database=reader.snapshot.header["database"], tables=found, left_alone=left_alone(unplanned)
+    )
+
+
+class NightLine(msgspec.Struct, frozen=True, kw_only=True):
+    """What one night does to one table.
+
+    created, merged, detached, dropped: partitions; into: partitions that come of merges
+    bytes: copied by merges (estimate); lock_seconds: longest time that readers wait (estimate),
+    null where unknown; consent: what a person must have agreed to
+    """
+
+    day: str
+    table: str
+    created: int = 0
+    merged: int = 0
+    into: int = 0
+    detached: int = 0
+    dropped: int = 0
+    bytes: int = 0
+    lock_seconds: float | None = None
+    consent: str = ""
+
+
+class TableForecast(msgspec.Struct, frozen=True, kw_only=True):
+    """Leaf partitions of a table now and after the last night, and the most in between.
+
+    rows, files: catalog rows and files on one segment (PostgreSQL: the server), by the cost model,
+    if new partitions are like those of today
+    """
+
+    table: str
+    leaves: int
+    leaves_after: int
+    most: int
+    rows: int
+    rows_after: int
+    files: int
+    files_after: int
+
+
+class Calendar(msgspec.Struct, frozen=True, kw_only=True):
+    """The coming nights.
+
+    idle: nights without work; curve: (day, leaf partitions of all tables), about 60 points
+    """
+
+    format: str = msgspec.field(default="gpcatalog.upkeep-calendar/1", name="schema")
+    database: str
+    first: str
+    days: int
+    idle: int
+    nights: list[NightLine]
+    tables: list[TableForecast]
+    curve: list[tuple[str, int]]
+    left_alone: list[LeftAlone]
+    notes: list[str]
+
+
+def _costs(reader: Reader, table: ReadTable) -> tuple[float, float]:
+    """Catalog rows and files of a leaf of a table on one segment, on average."""
+    rows = files = leaves = 0.0
+    if table.root.level:
+        for chunk in reader.chunks({table.root.index}):
+            rows += float(chunk.rows.sum())
+            files += float(chunk.files.sum())
+            leaves += float(chunk.leaves.sum())
+    return (rows / leaves, files / leaves) if leaves else (0.0, 0.0)
+
+
+class _Locks:
+    """How long readers wait for the steps of a night, by the model of the time of DDL."""
+
+    def __init__(self, reader: Reader) -> None:
+        self.generation = reader.snapshot.header["generation"]
+        self.classic = bool(reader.generation.rule_catalogs)
+
+    def seconds(self, table: ReadTable, leaves: int, line: dict[str, int]) -> float:
+        """Longest wait for one step of a night, in seconds."""
+        default = any(s.default is not None for s in table.state.sets)
+        add, drop = (
+            durations.seconds(self.generation, table.shape, action, leaves) or 0.0
+            for action in (durations.Action.ADD, durations.Action.DROP_PARTITION)
+        )
+        found = 0.0
+        if line.get("created"):
+            # elsewhere, ATTACH without a default partition lets readers and writers go on
+            each = (3 if default else 1.5) * add if self.classic else (add if default else 0.0)
+            found = each * line["created"]
+        if line.get("into"):
+            found = max(found, add + drop * line["merged"] / line["into"])
+        gone = drop * line["dropped"] if line.get("dropped") else drop * bool(line.get("detached"))
+        return max(found, gone)
+
+
+def _lines(by_oid: dict[int, ReadTable], at: ForecastNight, locks: _Locks) -> Iterable[NightLine]:
+    counts: dict[int, dict[str, int]] = {}
+
+    def add(oid: int, what: str, number: int) -> None:
+        line = counts.setdefault(oid, {})
+        line[what] = line.get(what, 0) + number
+
+    for c in at.night.create:
+        if c.why != "default rows":
+            add(c.table, "created", len(c.new))
+    for r in at.night.retire:
+        add(r.table, "dropped" if r.how == "drop" else "detached", len(r.parts))
+    for m in at.night.rollups:
+        add(m.table, "merged", len(m.parts) if m.whole else 0)
+        add(m.table, "into", int(m.whole))
+        add(m.table, "bytes", m.bytes)
+    for oid, line in counts.items():
+        t = by_oid[oid].state
+        yield NightLine(
+            day=_day(at.now),
+            table=qualified(t.schema, t.name),
+            **line,
+            lock_seconds=round(locks.seconds(by_oid[oid], at.leaves[oid], line), 3),
+            consent="--allow-drop" if line.get("dropped") else "",
+        )
+
+
+def calendar(
+    reader: Reader,
+    tables: Sequence[ReadTable],
+    unplanned: Sequence[Unplanned],
+    nights: Iterable[ForecastNight],
+    days: int,
+    now: int,
+) -> Calendar:
+    """The calendar of nights, which are read once. now: microseconds since 1970, UTC."""
+    by_oid = {t.state.oid: t for t in tables}
+    locks = _Locks(reader)
+    lines: list[NightLine] = []
+    idle = 0
+    last = {t.state.oid: t.state.leaves for t in tables}
+    most = dict(last)
+    curve: list[tuple[str, int]] = []
+    notes: dict[str, None] = {}
+    for n, at in enumerate(nights):
+        found = list(_lines(by_oid, at, locks))
+        lines += found
+        idle += not found
+        last = at.leaves
+        most = {oid: max(most[oid], number) for oid, number in last.items()}
+        if n % max(days // 60, 1) == 0 or n == days - 1:
+            curve.append((_day(at.now), sum(last.values())))
+        if n == 0:
+            for note in at.night.notes:
+                t = by_oid[note.table].state
+                notes[f"{qualified(t.schema, t.name)}: {note.text}"] = None
+    forecasts = []
+    for read in tables:
+        rows, files = _costs(reader, read)
+        t = read.state
+        before, after = t.leaves, last[t.oid]
+        forecasts.append(
+            TableForecast(
+                table=qualified(t.schema, t.name),
+                leaves=before,
+                leaves_after=after,
+                most=most[t.oid],
+                rows=round(rows * before),
+                rows_after=round(rows * after),
+                files=round(files * before),
+                files_after=round(files * after),
+            )
+        )
+    return Calendar(
+        database=reader.snapshot.header["database"],
+        first=_day(now),
+        days=days,
+        idle=idle,
+        nights=lines,
+        tables=forecasts,
+        curve=curve,
+        left_alone=left_alone(unplanned),
+        notes=list(notes),
+    )
+
+
+class Run(msgspec.Struct, frozen=True, kw_only=True):
+    """A run of a script, as the journal has it. ended: null where it did not end."""
+
+    run: str
+    begun: datetime
+    ended: datetime | None
+    failures: tuple[str, ...]
+
+
+class TableStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """What is due for a table tonight. wanted_days: cover that the policy asks for at least."""
+
+    table: str
+    leaves: int
+    cover: Cover
+    wanted_days: float
+    create: int
+    merge: int
+    remove: int
+
+
+class Status(msgspec.Struct, frozen=True, kw_only=True):
+    """The state of upkeep. problems: sentences on what is wrong; journal: whether there is one."""
+
+    format: str = msgspec.field(default="gpcatalog.upkeep-status/1", name="schema")
+    database: str
+    journal: bool
+    last: Run | None
+    unfinished: list[str]
+    tables: list[TableStatus]
+    left_alone: list[LeftAlone]
+    waiting: int
+    problems: list[str]
+
+
+def _table_status(t: TableState, tonight: Night, now: int) -> TableStatus:
+    return TableStatus(
+        table=qualified(t.schema, t.name),
+        leaves=t.leaves,
+        cover=cover_of(t, now),
+        wanted_days=round(t.rules.least / DAY, 2),
+        create=sum(len(c.new) for c in tonight.create if c.table == t.oid),
+        merge=sum(len(m.parts) for m in tonight.rollups if m.table == t.oid),
+        remove=sum(len(r.parts) for r in tonight.retire if r.table == t.oid),
+    )
+
+
+def status(
+    reader: Reader,
+    tables: Sequence[ReadTable],
+    unplanned: Sequence[Unplanned],
+    runs: Sequence[Run] | None,
+    unfinished: Sequence[str],
+    now: int,
+    limits: NightLimits,
+) -> Status:
+    """The state of upkeep.
+
+    runs: of the journal, the newest last; None where there is no journal
+    """
+    states = [t.state for t in tables]
+    tonight = night(states, now, limits)
+    found = [_table_status(t, tonight, now) for t in states]
+    moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=now)
+    problems = [
+        f"{t.table} is covered until {t.cover.until}: {t.cover.days:g} days, and the policy asks"
+        f" for {t.wanted_days:g}"
+        for t in found
+        if t.cover.days is not None and t.cover.days < t.wanted_days
+    ]
+    problems += [f"{u.schema}.{u.name} is not maintained: {u.reason}" for u in unplanned]
+    last = runs[-1] if runs else None
+    if last is None:
+        problems.append("no script of upkeep has run on this database")
+    else:
+        problems += [f"the last run failed: {reason}" for reason in last.failures]
+        ended = [r.ended for r in runs or () if r.ended is not None]
+        if not ended or moment - max(ended) > timedelta(days=OVERDUE_DAYS):
+            when = f"since {max(ended):%Y-%m-%d %H:%M}" if ended else "yet"
+            problems.append(f"no run has ended {when}")
+    return Status(
+        database=reader.snapshot.header["database"],
+        journal=runs is not None,
+        last=last,
+        unfinished=list(unfinished),
+        tables=found,
+        left_alone=left_alone(unplanned),
+        waiting=tonight.waiting,
+        problems=problems,
+    )

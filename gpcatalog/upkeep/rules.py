@@ -1,0 +1,127 @@
+"""What the owner wants of one table, ready for use: the policy, and what its partitions show."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpcatalog.errors import CatalogError
+from gpcatalog.model.bounds import DAY
+from gpcatalog.planner import time_key
+from gpcatalog.planner.grid import Grain
+from gpcatalog.planner.policy import Policy, ResolvedPolicy, Upkeep, seconds, size
+from gpcatalog.upkeep import naming
+from gpcatalog.upkeep.habits import Habits
+
+NIGHTS_LEFT = 2  # nights that the cover lasts at least, whatever `premake_batch` says
+# of each grain: how far ahead partitions are created where the policy does not say
+PREMAKE_DAYS = {
+    Grain.HOUR: 3.0,
+    Grain.DAY: 14.0,
+    Grain.WEEK: 35.0,
+    Grain.MONTH: 93.0,
+    Grain.QUARTER: 200.0,
+    Grain.YEAR: 400.0,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableRules:
+    """What holds for one table; times in microseconds.
+
+    premake: how far ahead of now the cover reaches; batch: how far it may fall short of that
+    rollups: grains that old partitions are merged into, each with its age, coarse ones first
+    keep:    age at which a partition is past its retention, None: never
+    hot:     partitions with anything younger are not merged
+    max_leaf: bytes of a merged partition on the fullest segment
+    """
+
+    grain: Grain
+    premake: int
+    batch: int
+    rollups: tuple[tuple[Grain, int], ...]
+    hot: int
+    max_leaf: int
+    keep: int | None
+    retention: str
+    retention_schema: str
+    fill_gaps: bool
+    move_default: bool
+
+    @property
+    def least(self) -> int:
+        """How far the cover reaches at least, so that a missed night does no harm."""
+        return max(self.premake - self.batch, min(self.premake, NIGHTS_LEFT * DAY))
+
+
+@dataclass(frozen=True, kw_only=True)
+class NightLimits:
+    """Limits of one night over all tables: partitions, bytes, seconds."""
+
+    max_leaves: int
+    max_rewrite: int
+    window: float
+    lock_wait: float
+    lock_attempts: int
+
+
+def limits_of(wanted: Upkeep) -> NightLimits:
+    """The limits of a policy file."""
+    return NightLimits(
+        max_leaves=wanted.max_leaves,
+        max_rewrite=size(wanted.max_rewrite),
+        window=seconds(wanted.window),
+        lock_wait=seconds(wanted.lock_wait),
+        lock_attempts=wanted.lock_attempts,
+    )
+
+
+def rules_of(wishes: ResolvedPolicy, habits: Habits, *, classic: bool) -> TableRules:
+    """The rules of one table.
+
+    classic: Greenplum 6, where creating partitions locks the whole table: it is done for half of
+             the cover at a time
+    """
+    grain = habits.grain
+    premake = wishes.premake if wishes.premake is not None else PREMAKE_DAYS[grain]
+    batch = wishes.premake_batch
+    if batch is None:
+        batch = premake / 2 if classic else min(grain.days, premake)
+    coarsest = Grain(wishes.retention_unit) if wishes.retention_unit is not None else Grain.YEAR
+    rollups = tuple(
+        (Grain(g), round(age * DAY))
+        for g, age in sorted(wishes.grains, reverse=True)
+        if wishes.grains_named and grain < g <= coarsest
+    )
+    return TableRules(
+        grain=grain,
+        premake=round(premake * DAY),
+        batch=round(batch * DAY),
+        rollups=rollups,
+        hot=round(wishes.hot_days * DAY),
+        max_leaf=wishes.max_leaf,
+        keep=None if wishes.keep is None else round(wishes.keep * DAY),
+        retention=wishes.retention,
+        retention_schema=wishes.retention_schema,
+        fill_gaps=wishes.fill_gaps,
+        move_default=wishes.default_rows == "move",
+    )
+
+
+def check(policy: Policy) -> None:
+    """Raise CatalogError for names of time zones and templates of names that are wrong."""
+    for where, rule in (
+        ("default", policy.default),
+        *((f"table[{n}]", rule) for n, rule in enumerate(policy.table)),
+    ):
+        try:
+            if rule.time_zone:
+                time_key.zone_of(rule.time_zone)
+        except ValueError as e:
+            raise CatalogError(
+                f"policy: {where}.time_zone: {e}", hint='write a name such as "Europe/Berlin"'
+            ) from None
+        try:
+            if rule.name:
+                naming.check(rule.name)
+        except ValueError as e:
+            raise CatalogError(f"policy: {where}.name: {e}") from None

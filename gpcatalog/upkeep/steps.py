@@ -1,0 +1,124 @@
+"""Steps of a night that no plan has: partitions are created, and go when they are past retention."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import msgspec
+
+from gpcatalog.model.bounds import Bound, Term, TermKind, merged_text, parse
+from gpcatalog.planner import operations as op
+from gpcatalog.upkeep.night import Create as CreateAction
+from gpcatalog.upkeep.night import NewPartition, TableState
+from gpcatalog.upkeep.partitions import Partition, PartitionSet
+
+NO_GAIN = op.Gain(0, 0, 0, 0, 0)
+NO_PRICE = op.Price(0, 0, 0.0, 0, 0.0)
+
+
+class NewUnit(msgspec.Struct, frozen=True):
+    """A partition to be created: name of its relation, label (Greenplum 6), and bound."""
+
+    name: str
+    label: str
+    bound: str
+
+
+class Create(op.Step, frozen=True, omit_defaults=True, tag="create", kw_only=True):
+    """Partitions of one parent are created like another one.
+
+    move: rows of these ranges in the default partition are moved into them
+    only_with_rows: nothing is created where the default partition has no such rows
+    """
+
+    like: op.Unit
+    new: tuple[NewUnit, ...]
+    move: bool = False
+    only_with_rows: bool = False
+
+
+class Retire(op.Step, frozen=True, omit_defaults=True, tag="retire", kw_only=True):
+    """Partitions past their retention are detached, or dropped with their rows.
+
+    how: "detach" or "drop"; schema: where detached ones go, empty: they stay in their schema
+    """
+
+    how: str
+    schema: str = ""
+    units: tuple[op.Unit, ...]
+
+
+def _term(like: Term, text: str) -> Term:
+    """A value spelled as another one is."""
+    sql = like.sql.replace(like.value, text, 1) if like.value else text
+    return Term(TermKind.VALUE, sql, text)
+
+
+def bound_text(t: TableState, like: Partition, new: NewPartition, *, classic: bool) -> str:
+    """The bound of a new partition as the server spells it, after the bound of another one."""
+    found: Bound = parse(like.bound)
+    assert found.lower is not None  # a partition with both ends
+    assert found.upper is not None
+    low = _term(found.lower[0], t.key.text(new.low))
+    high = _term(found.upper[0], t.key.text(new.high))
+    one = replace(found, lower=(low,), upper=(high,), lower_inclusive=True, upper_inclusive=False)
+    return merged_text(one, one, classic=classic)
+
+
+def _unit(p: Partition) -> op.Unit:
+    return op.Unit(p.oid, p.name, p.label, p.bound)
+
+
+def create_steps(
+    t: TableState, s: PartitionSet, action: CreateAction, *, classic: bool
+) -> list[Create]:
+    """The steps that create partitions below one parent: one, but for ranges that are created only
+    if the default partition has rows of them.
+    """
+    alone = action.why == "default rows"
+    groups = [[n] for n in action.new] if alone else [list(action.new)]
+    return [_create(t, s, action, new, classic=classic) for new in groups]
+
+
+def _create(
+    t: TableState,
+    s: PartitionSet,
+    action: CreateAction,
+    of: Sequence[NewPartition],
+    *,
+    classic: bool,
+) -> Create:
+    new = tuple(NewUnit(n.name, n.name, bound_text(t, action.like, n, classic=classic)) for n in of)
+    shown = t.key.shown(of[0].low), t.key.shown(of[-1].high)
+    number = f"{len(new)} partitions" if len(new) > 1 else "1 partition"
+    return Create(
+        id=op.step_id("create", f"{t.schema}.{t.name}", s.parent_name, *(n.bound for n in new)),
+        explanation=f"create {number} from {shown[0]} to {shown[1]} ({action.why})",
+        gain=NO_GAIN,
+        cost=NO_PRICE,
+        parent=s.parent,
+        parent_name=s.parent_name,
+        like=_unit(action.like),
+        new=new,
+        move=t.rules.move_default and s.default is not None,
+        only_with_rows=action.why == "default rows",
+    )
+
+
+def retire_step(t: TableState, s: PartitionSet, parts: Sequence[Partition]) -> Retire:
+    """The step that takes partitions past their retention out of the table."""
+    shown = t.key.shown(parts[0].low), t.key.shown(parts[-1].high)
+    how = t.rules.retention
+    number = f"{len(parts)} partitions" if len(parts) > 1 else "1 partition"
+    return Retire(
+        id=op.step_id(how, f"{t.schema}.{t.name}", *(p.bound for p in parts)),
+        explanation=f"{how} {number} from {shown[0]} to {shown[1]}, past retention",
+        gain=NO_GAIN,
+        cost=NO_PRICE,
+        parent=s.parent,
+        parent_name=s.parent_name,
+        how=how,
+        schema=t.rules.retention_schema,
+        units=tuple(map(_unit, parts)),
+    )

@@ -1,0 +1,359 @@
+"""A fortnight of nights on live servers, some of them interrupted; and what single nights must do and must not do."""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from gpcatalog.migration import introspect
+from gpcatalog.planner import policy as policies
+from gpcatalog.probes.collect import collect
+from gpcatalog.probes.connection import connect
+from gpcatalog.services import upkeep
+from gpcatalog.store.snapshot import Snapshot
+from tests.conftest import fresh_database
+from tests.migration import made
+from tests.upkeep.year import HISTORY, SHAPES, Year, server_of
+
+SERVERS = ["gp6_dsn", "gp7_dsn", "pg_dsn", "pgnew_dsn"]
+FIRST = date(2025, 3, 20)  # clocks change in Berlin on the 30th
+
+
+@pytest.mark.parametrize("fixture", SERVERS)
+def test_fortnight(fixture: str, request: pytest.FixtureRequest) -> None:
+    dsn = fresh_database(request.getfixturevalue(fixture), "upkeep_fortnight")
+    year = Year(dsn, server_of(dsn), FIRST, kills=0.25)
+    year.make()
+    for n in range(14):
+        year.night(FIRST + timedelta(n))
+        year.day(FIRST + timedelta(n))
+    assert not year.errors
+    assert year.interrupted
+    assert not list(year.compare())
+    leaves = year.leaves()
+    # days of the hot window and the cover, three merged months, the default partition
+    assert leaves["two_levels"] < 2 * (HISTORY + 14) * 0.75
+    assert leaves["plain"] < leaves["empty_default"]
+    archived = made.asked(dsn, "SELECT count(*) FROM pg_tables WHERE schemaname = 'archive'")
+    assert archived[0][0] > 0
+    # what the default partition had of a gap is in a partition of its own
+    parent = (
+        "ONLY rows_in_default_other"
+        if year.server.startswith("pg")
+        else "rows_in_default_1_prt_other"
+    )
+    gap = made.asked(dsn, f"SELECT count(*) FROM {parent} WHERE k = '{FIRST - timedelta(9)}'")
+    assert gap == [(0,)]
+
+
+def night(
+    dsn: str, rules: str, *, day: date | None = None, allow_drop: bool = False, as_is: bool = False
+) -> tuple[Year, str]:
+    """The script of one night, with a runner for it."""
+    year = Year(dsn, server_of(dsn), day or datetime.now(UTC).date(), shapes=())
+    year.policy = policies.loads(rules)
+    with connect(dsn) as session, tempfile.TemporaryDirectory() as folder:
+        path = collect(session, Path(folder) / "now.gpcatalog", definitions=False)
+        with Snapshot(path) as snapshot:
+            now = upkeep.today_of(day.isoformat()) if day else None
+            prepared = upkeep.prepare(snapshot, year.policy, now)
+            work = upkeep.night_work(session, prepared, allow_drop=allow_drop)
+            year.errors = [r.reason for r in work.refused] + list(work.notes)
+            text = upkeep.script_of(session, work)
+    if day and not as_is:
+        text = text.replace(f"'{day}'::date", f"'{datetime.now(UTC).date()}'::date")
+    return year, text
+
+
+def daily(dsn: str, name: str, days: int, *, more: str = "", first: date | None = None) -> None:
+    """A table of so many daily partitions that end tomorrow, with two rows in each."""
+    today = first or datetime.now(UTC).date()
+    start = today - timedelta(days - 1)
+    gp = server_of(dsn).startswith("gp")
+    if gp:
+        made.execute(
+            dsn,
+            f"CREATE TABLE {name} (d date NOT NULL, v int{more}) WITH (appendonly=true,"
+            " orientation=column, compresstype=zlib, compresslevel=5) DISTRIBUTED BY (v) PARTITION BY"
+            f" RANGE (d) (START ('{start}') END ('{today + timedelta(1)}') EVERY (interval '1 day')"
+            " WITH (appendonly=true, orientation=column, compresstype=zlib, compresslevel=5))",
+        )
+    else:
+        made.execute(
+            dsn,
+            f"CREATE TABLE {name} (d date NOT NULL, v int{more}) PARTITION BY RANGE (d)",
+            *(
+                f"CREATE TABLE {name}_{start + timedelta(n):%Y%m%d} PARTITION OF {name} FOR VALUES"
+                f" FROM ('{start + timedelta(n)}') TO ('{start + timedelta(n + 1)}')"
+                for n in range(days)
+            ),
+        )
+    made.execute(
+        dsn,
+        f"INSERT INTO {name} (d, v) SELECT date '{start}' + n, n FROM generate_series(0, {days - 1}) n",
+    )
+
+
+ALL = '[default]\nautomatic_maintenance = true\npremake = "5d"\nhot_days = 10\n'
+
+
+@pytest.mark.parametrize("fixture", SERVERS)
+def test_one_broken_table_of_many(fixture: str, request: pytest.FixtureRequest) -> None:
+    dsn = fresh_database(request.getfixturevalue(fixture), "upkeep_broken")
+    for n in range(8):
+        daily(dsn, f"t{n}", 5)
+    year, text = night(dsn, ALL)
+    # its owner makes a partition that overlaps the next two days after the script was written
+    two = date.today() + timedelta(1)
+    span = (two, two + timedelta(2))
+    if year.server.startswith("gp"):
+        made.execute(dsn, f"ALTER TABLE t3 ADD PARTITION odd START ('{span[0]}') END ('{span[1]}')")
+    else:
+        made.execute(
+            dsn,
+            f"CREATE TABLE t3_odd PARTITION OF t3 FOR VALUES FROM ('{span[0]}') TO ('{span[1]}')",
+        )
+    done = year.run(text)
+    assert done.returncode == 3, done.stderr
+    assert "1 steps of 1 tables failed" in done.stderr
+    assert "t3" in done.stderr
+    leaves = year.leaves()
+    assert leaves["t3"] == 6
+    assert {leaves[f"t{n}"] for n in range(8) if n != 3} == {10}
+    failed = made.asked(
+        dsn, "SELECT relation, detail FROM gpcatalog_journal.upkeep WHERE state = 'failed'"
+    )
+    assert [r for r, _ in failed] == ["public.t3"]
+    assert "overlap" in failed[0][1]
+    # the rest of that table is done once its owner has put it right
+    made.execute(
+        dsn,
+        "ALTER TABLE t3 DROP PARTITION odd"
+        if year.server.startswith("gp")
+        else "DROP TABLE t3_odd",
+    )
+    done = year.run(text)
+    assert done.returncode == 0, done.stderr
+    assert year.leaves()["t3"] == 10
+
+
+@pytest.mark.parametrize("fixture", SERVERS)
+def test_a_role_that_means_harm(fixture: str, request: pytest.FixtureRequest) -> None:
+    """A superuser runs the script: a function that the owner of a table put into it must not run."""
+    dsn = fresh_database(request.getfixturevalue(fixture), "upkeep_harm")
+    made.roles(dsn, "upkeep_mallory")
+    daily(dsn, "good", 5)
+    daily(dsn, "bad", 5)
+    made.execute(
+        dsn,
+        "CREATE FUNCTION harm(int) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS 'BEGIN IF (SELECT"
+        " rolsuper FROM pg_roles WHERE rolname = current_user) THEN RAISE EXCEPTION ''it ran as"
+        " superuser''; END IF; RETURN true; END'",
+        "ALTER FUNCTION harm(int) OWNER TO upkeep_mallory",
+        "GRANT ALL ON SCHEMA public TO upkeep_mallory",
+        *(
+            f"ALTER TABLE {t} OWNER TO upkeep_mallory"
+            for (t,) in made.asked(
+                dsn, "SELECT tablename FROM pg_tables WHERE tablename LIKE 'bad%' ORDER BY 1"
+            )
+            if t == "bad" or fixture != "gp6_dsn"
+        ),
+    )
+    with psycopg.connect(dsn, autocommit=True) as conn:
+        conn.execute("SET ROLE upkeep_mallory")
+        conn.execute("CREATE INDEX bad_i ON bad (v) WHERE harm(v)")
+    year, text = night(dsn, ALL)
+    done = year.run(text)
+    assert done.returncode == 3, done.stderr
+    assert "would run code of another role" in done.stderr
+    assert "it ran as superuser" not in done.stderr
+    leaves = year.leaves()
+    assert (leaves["good"], leaves["bad"]) == (10, 5)
+
+
+RETIRE = """
+[default]
+automatic_maintenance = true
+premake = "3d"
+hot_days = 10
+keep = "20d"
+retention = "drop"
+"""
+
+
+@pytest.mark.parametrize("fixture", ["gp6_dsn", "gp7_dsn", "pg_dsn"])
+def test_no_row_leaves_without_consent(fixture: str, request: pytest.FixtureRequest) -> None:
+    dsn = fresh_database(request.getfixturevalue(fixture), "upkeep_consent")
+    daily(dsn, "t", 30)
+    rows = made.rows_of(dsn, "t")
+    year, text = night(dsn, RETIRE)
+    assert "DROP PARTITION" not in text
+    assert "DROP TABLE public.t" not in text
+    assert any("--allow-drop" in e for e in year.errors), year.errors
+    assert year.run(text).returncode == 0
+    assert made.rows_of(dsn, "t") == rows
+    # with the option, the drop was announced only now
+    year, text = night(dsn, RETIRE, allow_drop=True)
+    done = year.run(text)
+    assert done.returncode == 0, done.stderr
+    assert made.rows_of(dsn, "t") == rows
+    assert "announced seven days before" in done.stderr
+    # clocks that are ten years off
+    today = datetime.now(UTC).date()
+    for years in (-10, 10):
+        other = today.replace(year=today.year + years, day=1)
+        year, text = night(dsn, RETIRE, day=other, allow_drop=True, as_is=True)
+        done = year.run(text)
+        assert done.returncode == 3, done.stderr
+        assert "the date of the server is" in done.stderr
+        assert made.rows_of(dsn, "t") == rows
+    # seven days later, ten days are past retention
+    made.execute(dsn, "UPDATE gpcatalog_journal.upkeep SET at = at - interval '7 days'")
+    year, text = night(dsn, RETIRE, allow_drop=True)
+    assert "LOST: public.t: all rows of 1 partition" in text
+    done = year.run(text)
+    assert done.returncode == 0, done.stderr
+    left = made.asked(dsn, "SELECT count(*), min(d) FROM t")
+    assert left == [(20, today - timedelta(19))] or left == [(21, today - timedelta(20))]
+
+
+@pytest.mark.parametrize("fixture", ["gp6_dsn", "gp7_dsn", "pg_dsn"])
+def test_a_merge_over_several_nights(fixture: str, request: pytest.FixtureRequest) -> None:
+    dsn = fresh_database(request.getfixturevalue(fixture), "upkeep_instalments")
+    day = date(2025, 8, 20)
+    daily(dsn, "t", 60, first=day)
+    made.execute(dsn, *["INSERT INTO t SELECT d, v + 60 FROM t"] * 4)
+    rows = made.rows_of(dsn, "t")
+    budget = "4KB" if fixture.startswith("gp") else "200KB"
+    rules = ALL + f'grains = {{ month = "15d" }}\n[upkeep]\nmax_rewrite = "{budget}"\n'
+    nights = 0
+    copied: list[int] = []
+    while True:
+        year, text = night(dsn, rules, day=day)
+        if text.startswith("-- Nothing to do"):
+            break
+        done = year.run(text)
+        assert done.returncode == 0, done.stderr
+        nights += 1
+        assert nights < 40
+        assert made.rows_of(dsn, "t") == rows
+        [(number,)] = made.asked(
+            dsn, "SELECT count(*) FROM gpcatalog_journal.step WHERE state = 'copied'"
+        )
+        copied.append(number)
+        if nights == 1:  # a late row after its leaf was copied
+            made.execute(dsn, "INSERT INTO t VALUES ('2025-07-02', -1), ('2025-07-30', -2)")
+            rows = made.rows_of(dsn, "t")
+        if year.leaves()["t"] < 40:
+            break
+    assert nights > 1, copied
+    assert copied == sorted(copied)
+    assert year.leaves()["t"] <= 32
+
+
+@pytest.mark.parametrize("fixture", ["gp6_dsn", "gp7_dsn", "pg_dsn"])
+def test_races(fixture: str, request: pytest.FixtureRequest) -> None:
+    """Another job creates the same partitions while the script runs: no error on either side."""
+    dsn = fresh_database(request.getfixturevalue(fixture), "upkeep_races")
+    for n in range(10):
+        daily(dsn, f"t{n}", 4)
+    year, text = night(dsn, ALL)
+    today = datetime.now(UTC).date()
+    gp = year.server.startswith("gp")
+    errors: list[str] = []
+
+    def rival() -> None:
+        with psycopg.connect(dsn, autocommit=True) as conn:
+            for n in (9, 4, 0, 7, 2, 5):
+                for k in (1, 3, 5):
+                    low, high = today + timedelta(k), today + timedelta(k + 1)
+                    text = (
+                        f"ALTER TABLE t{n} ADD PARTITION p{low:%Y%m%d} START ('{low}') END ('{high}')"
+                        if gp
+                        else f"CREATE TABLE t{n}_{low:%Y%m%d} PARTITION OF t{n} FOR VALUES FROM"
+                        f" ('{low}') TO ('{high}')"
+                    )
+                    try:
+                        conn.execute(text.encode())
+                    except psycopg.Error as e:
+                        if "overlap" not in str(e) and "exist" not in str(e):
+                            errors.append(str(e))
+
+    thread = threading.Thread(target=rival)
+    thread.start()
+    done = year.run(text)
+    thread.join()
+    assert not errors
+    assert done.returncode == 0, done.stderr
+    assert {year.leaves()[f"t{n}"] for n in range(10)} == {9}
+
+
+@pytest.mark.parametrize("fixture", SERVERS)
+def test_a_new_partition_equals_the_newest(fixture: str, request: pytest.FixtureRequest) -> None:
+    dsn = fresh_database(request.getfixturevalue(fixture), "upkeep_equal")
+    made.roles(dsn, "upkeep_owner", "upkeep_reader")
+    server = server_of(dsn)
+    gp = server.startswith("gp")
+    today = datetime.now(UTC).date()
+    daily(dsn, "t", 5, more=", note text DEFAULT 'a', amount numeric(10,2) CHECK (amount >= 0)")
+    newest = f"t_1_prt_{5}" if gp else f"t_{today:%Y%m%d}"
+    made.execute(
+        dsn,
+        "ALTER TABLE t ALTER COLUMN v SET STATISTICS 77",
+        "CREATE INDEX t_v ON t (v)",
+        "CREATE INDEX t_note ON t (note) WHERE v > 3",
+        "ALTER TABLE t OWNER TO upkeep_owner",
+        "GRANT SELECT ON t TO upkeep_reader",
+        *([] if gp else ["ALTER TABLE t ALTER COLUMN note SET STORAGE EXTERNAL"]),
+        *([] if gp else [f"ALTER TABLE {newest} SET (fillfactor = 71)"]),
+        *([] if gp else [f"GRANT UPDATE (note) ON {newest} TO upkeep_reader"]),
+        *([] if gp else [f"ALTER TABLE {newest} ALTER COLUMN note SET STATISTICS 55"]),
+    )
+    year, text = night(dsn, ALL)
+    done = year.run(text)
+    assert done.returncode == 0, done.stderr
+    oid = made.asked(dsn, "SELECT 't'::regclass::oid::int8")[0][0]
+    with connect(dsn) as session:
+        table = introspect.read(session.rows, session.server, oid)
+        assert table is not None
+        leaves = table.leaves(oid)
+        introspect.read_details(session.rows, table, [leaf.oid for leaf in leaves])
+    assert len(leaves) == 10
+    old = next(leaf for leaf in leaves if leaf.name == newest)
+    new = [leaf for leaf in leaves if leaf.oid > old.oid and leaf.oid not in {old.oid}][-5:]
+
+    def portrait(leaf: introspect.Relation) -> dict[str, object]:
+        return {
+            "owner": leaf.owner,
+            "grants": sorted(w for g in leaf.grants for w in g.words),
+            "storage": leaf.storage,
+            "options": leaf.options,
+            "tablespace": leaf.tablespace,
+            "distribution": leaf.distribution,
+            "columns": [replace(c, options="") for c in table.columns[leaf.oid]],
+            "indexes": sorted((i.body, i.constraint_kind) for i in table.indexes[leaf.oid]),
+            "traits": dict(table.traits[leaf.oid]),
+        }
+
+    for leaf in new:
+        assert portrait(leaf) == portrait(old), leaf.name
+
+
+def test_a_second_script_is_the_same(pg_dsn: str) -> None:
+    dsn = fresh_database(pg_dsn, "upkeep_same")
+    daily(dsn, "t", 100)
+    rules = ALL + 'grains = { month = "20d" }\n'
+    _, one = night(dsn, rules)
+    _, two = night(dsn, rules)
+    assert one == two
+    assert "merge" in one
+
+
+def test_shapes_have_names() -> None:
+    assert len({s.name for s in SHAPES}) == len(SHAPES) == 6
