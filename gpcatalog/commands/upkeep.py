@@ -158,6 +158,16 @@ def script(
             ),
         ),
     ] = False,
+    owner_runs: Annotated[
+        bool,
+        typer.Option(
+            "--owner-runs",
+            help=(
+                "The owner of the tables runs the script. On Greenplum, merges then take several"
+                " nights if necessary, and writers go on while rows are copied."
+            ),
+        ),
+    ] = False,
     run_owner_code: Annotated[
         bool,
         typer.Option(
@@ -201,6 +211,7 @@ def script(
                     prepared,
                     allow_drop=allow_drop,
                     run_owner_code=run_owner_code,
+                    owner_runs=owner_runs,
                     notify=streams.progress,
                 )
                 text = service.script_of(session, work)

@@ -36,6 +36,7 @@ class NightWork:
     announced: partitions that will be dropped in seven days or later, by table (names as in SQL)
     notes: sentences on what is left alone; window: seconds, 0: none; most_copied: bytes of merges
     order: of merges, by id: the oldest cells of all tables first
+    owner_runs: the owner of the tables runs the script, not a superuser
     """
 
     day: date
@@ -50,6 +51,7 @@ class NightWork:
     lock_attempts: int = 60
     run_owner_code: bool = False
     order: Mapping[str, int] = field(default_factory=dict)
+    owner_runs: bool = False
 
     @property
     def empty(self) -> bool:
@@ -60,7 +62,17 @@ class NightWork:
     def run(self) -> str:
         """Id of the run: the same for the same work."""
         ids = [(t.context.root.oid, [(o.id, o.details()) for o in t.forward]) for t in self.tables]
-        text = repr((self.day, self.database, ids, self.announced, self.window, self.most_copied))
+        text = repr(
+            (
+                self.day,
+                self.database,
+                ids,
+                self.announced,
+                self.window,
+                self.most_copied,
+                self.owner_runs,
+            )
+        )
         digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
         return f"upkeep-{self.day:%Y%m%d}-{digest[:8]}"
 
@@ -102,10 +114,21 @@ class NightScript:
             self._begin(),
             *self._tables(),
             "\n" + comment(["===== end"]),
-            proven([call("upkeep_end", literal(self.run))]),
+            proven(
+                [
+                    *(call("leave", literal(t.context.root.sql)) for t in self.work.tables),
+                    call("upkeep_end", literal(self.run)),
+                ]
+            ),
             proven([call("upkeep_verdict", literal(self.run))]),
         ]
         return "".join(parts)
+
+    def in_one_transaction(self, table: TableMigration) -> bool:
+        """Whether merges of a table are written as one transaction each: on Greenplum, a superuser
+        cannot tell a staging table of another role that an earlier transaction has left.
+        """
+        return self.server.greenplum and table.context.held and not self.work.owner_runs
 
     def _signature(self) -> str:
         return (
@@ -151,7 +174,9 @@ class NightScript:
             " the script fails at its end.",
             "It can be stopped and run again on the same day.",
             "",
-            "Run it as the owner of the tables:  psql -X -v ON_ERROR_STOP=1 -f FILE",
+            "Run it as the owner of the tables or as a superuser:  psql -X -v ON_ERROR_STOP=1 -f"
+            " FILE",
+            *self._writers_wait(),
             f"Runs and failures: SELECT * FROM {SCHEMA}.upkeep ORDER BY at DESC",
         ]
         lost = [
@@ -168,6 +193,21 @@ class NightScript:
         if work.notes:
             found += ["", "Left alone:", *(f"  {n}" for n in work.notes)]
         return [*found, "", self._signature()]
+
+    def _writers_wait(self) -> list[str]:
+        names = [
+            t.context.root.sql
+            for t in self.work.tables
+            if self.in_one_transaction(t)
+            and any(isinstance(o, ReplacePartitions) for o in t.forward)
+        ]
+        if not names:
+            return []
+        shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+        return [
+            f"Writers of these tables wait while rows are copied, as a superuser may run the"
+            f" script: {shown}. A script for their owner (--owner-runs) lets them go on."
+        ]
 
     def _begin(self) -> str:
         day = f"{literal(self.work.day.isoformat())}::date"
@@ -199,7 +239,10 @@ class NightScript:
         head = [f"===== {context.root.sql} · {operation.id}: {operation.title}"]
         head += operation.details()
         head += [f"  LOST: {s}" for s in operation.lost]
-        writing = Writing(self.server, self.request, forward=True)
+        request = self.request
+        if merge and self.in_one_transaction(table):
+            request = replace(request, mode=Mode.LOCKED)
+        writing = Writing(self.server, request, forward=True)
         return (
             "\n"
             + comment([printable(x) for x in head])

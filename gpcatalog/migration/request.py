@@ -29,8 +29,8 @@ class Runner(StrEnum):
 class Request:
     """How the files are to be written.
 
-    most_copied:   upkeep: bytes that all merges of a run may copy; a merge goes on the next night
-                   where it stopped. None: a merge is copied whole
+    most_copied:   upkeep: bytes that all merges of a run may copy; in online mode, a merge goes on the
+                   next night where it stopped. None: any
     window:        seconds that a run may take: no step begins that would not end in it (estimate),
                    None: as long as it takes
     run_owner_code: let a superuser run functions of other roles that the tables reach

@@ -30,13 +30,26 @@ def _guard(
 
 
 def locked(
-    writer: Writer, context: Context, swap: ReplacePartitions, *, done: str, whole: bool
+    writer: Writer,
+    context: Context,
+    swap: ReplacePartitions,
+    *,
+    done: str,
+    whole: bool,
+    most: int | None = None,
 ) -> list[str]:
-    """The transactions of a swap in locked mode."""
+    """The transactions of a swap in locked mode.
+
+    most: bytes that all merges of an upkeep script may copy; None: any
+    """
     stages = swap.stages
     guard = _guard(writer, context, swap, done=done, whole=whole)
+    budget = []
+    if most is not None:
+        sizes = " + ".join(_size(leaf.sql) for leaf in swap.leaves)
+        budget = [f"IF NOT {SCHEMA}.may_copy({sizes}, {most}) THEN RETURN; END IF;"]
     phases: Phases = [
-        (Phase.GUARD, [*guard, *writer.requirements(swap.needs)]),
+        (Phase.GUARD, [*guard, *budget, *writer.requirements(swap.needs)]),
         (Phase.LOCK, [writer.writers_out(context, swap), *guard]),
         (Phase.STAGE, [line for s in stages for line in writer.make_stage(context, swap, s)]),
         (Phase.COPY, [line for s in stages for line in writer.copies(context, s)]),
@@ -116,6 +129,11 @@ def instalments(
     ]
 
 
+def _size(relation: str) -> str:
+    """The expression for the bytes of a relation."""
+    return f"pg_catalog.pg_relation_size({literal(relation)}::pg_catalog.regclass)"
+
+
 def _restarted(context: Context, swap: ReplacePartitions, pieces: list[str]) -> list[str]:
     """The statements that drop staging tables of an earlier night, if the columns of the table have
     changed since: everything is copied again.
@@ -152,14 +170,13 @@ def _piece(
     piece: name of the copy in the journal; most: bytes that all merges of a run may copy
     """
     plan = literal(context.plan)
-    size = f"pg_catalog.pg_relation_size({literal(source)}::pg_catalog.regclass)"
     return [
         (
             Phase.GUARD,
             [
                 _unless(context, swap, "<> 'staged'"),
                 f"IF {SCHEMA}.state({plan}, {literal(piece)}) = 'copied' THEN RETURN; END IF;",
-                f"IF NOT {SCHEMA}.may_copy({size}, {most}) THEN RETURN; END IF;",
+                f"IF NOT {SCHEMA}.may_copy({_size(source)}, {most}) THEN RETURN; END IF;",
                 writer.trusted(context, swap),
             ],
         ),

@@ -160,7 +160,9 @@ def block(phases: Phases, *, caught: tuple[str, str, str] | None = None) -> str:
             "BEGIN",
             *("    " + line for line in inner),
             "EXCEPTION WHEN OTHERS THEN",
-            f"    PERFORM {SCHEMA}.upkeep_failed({plan}, {root}, {step}, SQLERRM);",
+            "    GET STACKED DIAGNOSTICS advice = PG_EXCEPTION_HINT;",
+            f"    PERFORM {SCHEMA}.upkeep_failed({plan}, {root}, {step}, SQLERRM || CASE WHEN advice <>"
+            " '' THEN '. ' || advice ELSE '' END);",
             "END;",
         ]
     lines = [
@@ -168,6 +170,7 @@ def block(phases: Phases, *, caught: tuple[str, str, str] | None = None) -> str:
         "DECLARE",
         "    began timestamptz;",
         "    held bigint;",
+        *(["    advice text;"] if caught is not None else []),
         "BEGIN",
         *("    " + line for line in proof()),
         *("    " + line for line in inner),

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from gpcatalog.migration.nightly import NightWork
+    from gpcatalog.migration.operations import TableMigration
     from gpcatalog.planner.operations import Step
     from gpcatalog.planner.policy import Policy
     from gpcatalog.planner.sets.reader import Reader
@@ -183,15 +184,31 @@ def _announced(prepared: Prepared) -> list[tuple[str, list[str]]]:
     return found
 
 
+def _too_large(work: TableMigration, steps: list[Step], most: int) -> list[str]:
+    """Take out merges that one transaction may not copy; sentences on them."""
+    large = {s.id for s in steps if s.operation == "merge" and (s.cost.bytes or 0) > most}
+    if not large:
+        return []
+    work.forward = [o for o in work.forward if o.id not in large]
+    return [
+        f"{work.context.root.sql}: {len(large)} merges copy more than max_rewrite; they need a"
+        " script that the owner of the table runs (--owner-runs), which takes several nights"
+    ]
+
+
 def night_work(
     session: Session,
     prepared: Prepared,
     *,
     allow_drop: bool = False,
     run_owner_code: bool = False,
+    owner_runs: bool = False,
     notify: Notify = silent,
 ) -> NightWork:
-    """Tonight's work on the live tables. notify: takes a line on each table."""
+    """Tonight's work on the live tables.
+
+    owner_runs: the owner of the tables runs the script; notify: takes a line on each table
+    """
     from gpcatalog.capacity.limits import lock_slots
     from gpcatalog.migration.nightly import NightWork
     from gpcatalog.migration.operations import RefusedStep
@@ -221,6 +238,8 @@ def night_work(
             refused.append(found)
             continue
         refused += found.refused
+        if session.server.greenplum and found.context.held and not owner_runs:
+            notes += _too_large(found, line, prepared.limits.max_rewrite)
         work.append(found)
     said = [f"{u.schema}.{u.name}: {u.reason}" for u in prepared.unplanned]
     said += [f"{names[n.table].schema}.{names[n.table].name}: {n.text}" for n in tonight.notes]
@@ -242,6 +261,7 @@ def night_work(
         lock_attempts=prepared.limits.lock_attempts,
         run_owner_code=run_owner_code,
         order=order,
+        owner_runs=owner_runs,
     )
 
 

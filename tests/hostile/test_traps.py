@@ -459,8 +459,28 @@ def commands(place: Place, dsn: str, folder: Path) -> dict[str, tuple[str | Path
         "estimate of an expression": ("estimate", dsn, "--table", "app.index_predicate"),
         "growth": ("growth", dsn),
         "probes": ("probes", "relations", dsn),
+        "upkeep adopt": ("upkeep", "adopt", dsn),
+        "upkeep calendar": ("upkeep", "calendar", dsn, "--policy", _upkeep_policy(folder)),
     }
 
+
+def _upkeep_policy(folder: Path) -> Path:
+    """A policy that maintains every table."""
+    path = folder / "upkeep.toml"
+    path.write_text(UPKEEP)
+    return path
+
+
+UPKEEP = """
+[default]
+automatic_maintenance = true
+grain = "day"
+premake = "3d"
+hot_days = 0
+grains = { month = "0d" }
+default_rows = "move"
+fill_gaps = true
+"""
 
 CORE = (
     "audit json",
@@ -761,6 +781,30 @@ def test_clean_tables_alone(hostile: Hostile, tmp_path: Path) -> None:
     done = psql(here.dsn, files.folder / "index.sql")
     assert done.returncode == 0, done.stderr
     assert noted(place, "superuser, index.sql of clean tables", watch.read()) == []
+
+
+def test_upkeep(hostile: Hostile, tmp_path: Path) -> None:
+    """The script of a night goes on with the next table where one must stop, and springs nothing."""
+    place = hostile.place
+    here = (hostile.origin or hostile).copy("hostile_scripts")
+    script = tmp_path / "night.sql"
+    watch = Watch(place)
+    words = ("--policy", _upkeep_policy(tmp_path), "-o", script)
+    said = gpcatalog(tmp_path, "upkeep", "script", here.dsn, *words)
+    assert said.returncode == 0, said.stderr
+    assert told(noted(place, "upkeep script", watch.read())) == []
+    here = hostile.copy("hostile_scripts")
+    done = psql(here.dsn, script)
+    assert told(noted(place, "superuser, upkeep", watch.read())) == []
+    assert done.returncode == 3
+    assert "tables with a failed step" in done.stderr
+    assert REASON.search(done.stderr)
+    with traps.session(here.dsn) as conn:
+        made = conn.execute(
+            b"SELECT count(*) FROM gpcatalog_journal.step WHERE state = 'done' AND relation LIKE '%clean%'"
+        ).fetchone()
+    assert made is not None
+    assert made[0] > 0  # clean tables are maintained
 
 
 def test_index_of_all(hostile: Hostile, tmp_path: Path) -> None:

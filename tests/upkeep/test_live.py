@@ -121,7 +121,7 @@ def test_one_broken_table_of_many(fixture: str, request: pytest.FixtureRequest) 
         )
     done = year.run(text)
     assert done.returncode == 3, done.stderr
-    assert "1 steps of 1 tables failed" in done.stderr
+    assert "tables with a failed step: 1;" in done.stderr
     assert "t3" in done.stderr
     leaves = year.leaves()
     assert leaves["t3"] == 6

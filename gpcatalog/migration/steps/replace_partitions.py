@@ -101,11 +101,14 @@ class ReplacePartitions(PartitionOperation):
     def transactions(self, writer: Writer, context: Context, writing: Writing) -> list[str]:
         if isinstance(writer, Declarative) and self.uses_server_merge(writing):
             return writer.merge_partitions(context, self, whole=writing.whole)
-        if writing.request.most_copied is not None and writing.forward:
-            return swaps.instalments(writer, context, self, most=writing.request.most_copied)
+        most = writing.request.most_copied if writing.forward else None
         if writing.request.mode is Mode.ONLINE and writing.forward:
+            if most is not None:
+                return swaps.instalments(writer, context, self, most=most)
             return swaps.online(writer, context, self, whole=writing.whole)
-        return swaps.locked(writer, context, self, done=writing.state, whole=writing.whole)
+        return swaps.locked(
+            writer, context, self, done=writing.state, whole=writing.whole, most=most
+        )
 
     def uses_server_merge(self, writing: Writing) -> bool:
         """Whether MERGE PARTITIONS does it: the server has it, readers may wait so long, and
