@@ -213,12 +213,18 @@ class NightScript:
         day = f"{literal(self.work.day.isoformat())}::date"
         calls = [
             call("upkeep_begin", literal(self.run), day, f"{self.work.window:.0f}"),
+            call("upkeep_sweep", array(self._merges())),
             *(
                 call("announce", literal(self.run), literal(root), array(parts))
                 for root, parts in self.work.announced
             ),
         ]
         return "\n" + proven(calls)
+
+    def _merges(self) -> list[str]:
+        return [
+            o.id for t in self.work.tables for o in t.forward if isinstance(o, ReplacePartitions)
+        ]
 
     def _tables(self) -> Iterable[str]:
         for t in self.work.tables:

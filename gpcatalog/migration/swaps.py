@@ -147,7 +147,7 @@ def _restarted(context: Context, swap: ReplacePartitions, pieces: list[str]) -> 
     tables = ", ".join(qualified(s.schema, s.name) for s in swap.stages)
     return [
         f"IF {stale} THEN",
-        f"    DROP TABLE {tables};",
+        f"    DROP TABLE IF EXISTS {tables};",
         *(
             f"    PERFORM {SCHEMA}.note({plan}, {literal(p)}, 'restarted', {root}, began);"
             for p in (swap.id, *pieces)
@@ -176,6 +176,7 @@ def _piece(
             [
                 _unless(context, swap, "<> 'staged'"),
                 f"IF {SCHEMA}.state({plan}, {literal(piece)}) = 'copied' THEN RETURN; END IF;",
+                *writer.time(swap.needs.seconds / len(swap.leaves)),
                 f"IF NOT {SCHEMA}.may_copy({_size(source)}, {most}) THEN RETURN; END IF;",
                 writer.trusted(context, swap),
             ],

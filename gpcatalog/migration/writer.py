@@ -300,14 +300,21 @@ class Writer(ABC):
             checks.append(call("expect_trusted_names", array(context.code)))
         return " ".join(checks)
 
-    @staticmethod
-    def requirements(needs: Requirements) -> list[str]:
+    def requirements(self, needs: Requirements) -> list[str]:
         """Return the statements that stop a step for which the server has no locks or disk space
         left, or its window no time.
         """
         found = [call("expect_locks", str(needs.locks))] if needs.locks else []
         found += [call("expect_room", str(needs.segment_bytes))] if needs.segment_bytes else []
-        return found + ([call("expect_time", f"{needs.seconds:.3f}")] if needs.seconds else [])
+        return found + (self.time(needs.seconds) if needs.seconds else [])
+
+    def time(self, seconds: float) -> list[str]:
+        """Return the statement that stops a step for which the window has no time; of an upkeep
+        script, the step is left for the next night.
+        """
+        if self.run:
+            return [f"IF NOT {SCHEMA}.has_time({seconds:.3f}) THEN RETURN; END IF;"]
+        return [call("expect_time", f"{seconds:.3f}")]
 
     @staticmethod
     def server_name(relation: Relation) -> str:

@@ -1,0 +1,268 @@
+"""Habits of tables: grain, time zone and names are told from partitions, or the reason why they are not."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from gpcatalog.errors import CatalogError
+from gpcatalog.model.bounds import DAY, HOUR, Family
+from gpcatalog.planner import policy, time_key
+from gpcatalog.planner.grid import Grain
+from gpcatalog.planner.relations import Relation
+from gpcatalog.planner.sets.roots import Key, Root
+from gpcatalog.planner.time_key import TimeKey, micros
+from gpcatalog.upkeep import habits, naming, rules
+from gpcatalog.upkeep.partitions import RawPartition, RawSet
+
+NOW = micros(datetime(2026, 11, 25, 3))
+
+
+def raw(spans: list[tuple[int, int]], names: list[str] | None = None) -> list[RawSet]:
+    """One parent with partitions of these spans."""
+    parts = [
+        RawPartition(
+            relation=Relation(
+                n,
+                "s",
+                (names or [f"t_{n}" for n in range(len(spans))])[n],
+                0,
+                1,
+                "leaf",
+                "heap",
+                "",
+                0,
+                0.0,
+                "",
+                "",
+                False,
+                True,
+                1,
+                1,
+                0,
+                3,
+                False,
+                0,
+                0,
+            ),
+            low=low,
+            high=high,
+            filled=True,
+            bytes=1,
+            segment_bytes=1,
+            leaves=1,
+            movable=True,
+        )
+        for n, (low, high) in enumerate(spans)
+    ]
+    return [RawSet(parent=0, parent_name="t", parts=parts)]
+
+
+def root(kind: Family, **wished: object) -> tuple[Root, policy.ResolvedPolicy]:
+    """A table with a key of a family, and what the policy says of it."""
+    text = "[default]\n" + "".join(f"{k} = {v!r}\n" for k, v in wished.items())
+    wishes = policy.wishes_for(policy.loads(text), "s", "t")
+    made = Root(
+        oid=0,
+        schema="s",
+        name="t",
+        storage="heap",
+        options="",
+        depth=1,
+        leaves=1,
+        keys=[Key(0, "range", "k", "date", False)],
+        wishes=wishes,
+        family=kind,
+        cut_level=1,
+        level=1,
+    )
+    return made, wishes
+
+
+def told(
+    kind: Family, spans: list[tuple[int, int]], names: list[str] | None = None, **wished: object
+) -> habits.Habits:
+    """The habits of such a table."""
+    one, wishes = root(kind, **wished)
+    found, _ = habits.habits(one, raw(spans, names), wishes, NOW, classic=False)
+    return found
+
+
+def days(first: datetime, number: int, zone: str = "UTC") -> list[tuple[int, int]]:
+    """Days from a date on, midnight to midnight in a zone."""
+    key = TimeKey(family=Family.TIMESTAMPTZ, zone=zone)
+    begin = micros(first)
+    return [(key.axis(begin + n * DAY), key.axis(begin + (n + 1) * DAY)) for n in range(number)]
+
+
+@pytest.mark.parametrize(
+    "zone", ["Europe/Berlin", "America/New_York", "Asia/Kolkata", "America/Sao_Paulo", "UTC"]
+)
+def test_time_zones(zone: str) -> None:
+    found = told(Family.TIMESTAMPTZ, days(datetime(2026, 1, 1), 360, zone))
+    assert found.grain is Grain.DAY
+    mine, other = (TimeKey(family=Family.TIMESTAMPTZ, zone=z) for z in (zone, found.key.zone))
+    ahead = [micros(datetime(2026, 12, 1)) + n * DAY for n in range(400)]
+    assert [mine.axis(at) for at in ahead] == [other.axis(at) for at in ahead]
+
+
+def test_a_zone_that_cannot_be_told_must_be_said() -> None:
+    winter = days(datetime(2026, 1, 1), 40, "Europe/London")
+    with pytest.raises(habits.Unclear, match=r"several time zones .*: set time_zone"):
+        told(Family.TIMESTAMPTZ, winter)
+    found = told(Family.TIMESTAMPTZ, winter, time_zone="Europe/London")
+    assert found.key.zone == "Europe/London"
+    with pytest.raises(habits.Unclear, match="Asia/Tokyo of the policy"):
+        told(Family.TIMESTAMPTZ, winter, time_zone="Asia/Tokyo")
+    odd = [*winter, (winter[-1][1], winter[-1][1] + 7 * HOUR + 1)]
+    with pytest.raises(habits.Unclear, match="no time zone in which"):
+        told(Family.TIMESTAMPTZ, odd)
+
+
+def test_grains() -> None:
+    begin = micros(datetime(2026, 1, 1))
+    daily = [(begin + n * DAY, begin + (n + 1) * DAY) for n in range(30)]
+    assert told(Family.DATE, daily).grain is Grain.DAY
+    # two merged months before them, and one far-future stray
+    stray = begin + 4000 * DAY
+    merged = [(begin - 31 * DAY, begin), *daily, (stray, stray + DAY)]
+    assert told(Family.DATE, merged).grain is Grain.DAY
+    mixed = [
+        *daily[:5],
+        *((begin + (5 + 2 * n) * DAY, begin + (7 + 2 * n) * DAY) for n in range(7)),
+    ]
+    with pytest.raises(habits.Unclear, match=r"do not agree on a grain .*: set grain"):
+        told(Family.DATE, mixed)
+    assert told(Family.DATE, mixed, grain="day").grain is Grain.DAY
+    with pytest.raises(habits.Unclear, match="1 partitions with both ends: set grain"):
+        told(Family.DATE, daily[:1])
+    with pytest.raises(habits.Unclear, match="finer than its key"):
+        told(Family.DATE, daily, grain="hour")
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "digits", "grain"),
+    [
+        ([20260131, 20260201, 20260202], [20260201, 20260202, 20260203], 8, Grain.DAY),
+        ([202510, 202511, 202512], [202511, 202512, 202601], 6, Grain.MONTH),
+    ],
+)
+def test_numbers_that_are_dates(low: list[int], high: list[int], digits: int, grain: Grain) -> None:
+    found = told(Family.INTEGER, list(zip(low, high, strict=True)))
+    assert (found.key.digits, found.grain) == (digits, grain)
+
+
+def test_plain_numbers_have_no_calendar() -> None:
+    with pytest.raises(habits.Unclear, match="a number that is not a date"):
+        told(Family.INTEGER, [(0, 1000), (1000, 2000)])
+
+
+@pytest.mark.parametrize(
+    "form",
+    ["t_%Y%m%d", "t_p%Y_%m_%d", "sales_%y%m%d_x", "t_1_prt_p%Y%m%d", "d%Y_%m_%d", "tt%Y%m%d"],
+)
+def test_names(form: str) -> None:
+    first = datetime(2026, 1, 28)
+    moments = [first + timedelta(n) for n in range(12)]
+    names = [("t", m.strftime(form), m, m + timedelta(1)) for m in moments]
+    found, agree = naming.infer(names, classic=False)
+    assert found is not None
+    assert agree == 12
+    later = datetime(2031, 12, 31)
+    assert found.name("t", later, later + timedelta(1)) == later.strftime(form)
+
+
+def test_names_by_the_last_day() -> None:
+    moments = [datetime(2026, 1, 28) + timedelta(n) for n in range(12)]
+    names = [
+        ("t", f"t_{m + timedelta(0):%Y%m%d}", m - timedelta(6), m + timedelta(1)) for m in moments
+    ]
+    found, _ = naming.infer(names, classic=False)
+    assert found is not None
+    assert found.last
+    assert found.name("t", datetime(2027, 1, 1), datetime(2027, 1, 8)) == "t_20270107"
+
+
+def test_names_without_a_template() -> None:
+    first = datetime(2026, 1, 1)
+    names = [("t", f"t_{n}", first + timedelta(n), first + timedelta(n + 1)) for n in range(12)]
+    assert naming.infer(names, classic=False)[0] is None
+
+
+def test_long_names_are_cut_in_the_table() -> None:
+    template = naming.NameTemplate("{table}_{%Y%m%d}")
+    name = template.name("ä" * 60, datetime(2026, 1, 2), datetime(2026, 1, 3))
+    assert len(name.encode()) <= 63
+    assert name.endswith("_20260102")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('time_zone = "Berlin"', "default.time_zone: 'Berlin' is not the name of a time zone"),
+        ('name = "p1"', "default.name: 'p1' has no date in it"),
+        ('name = "p{%Y%x}"', "default.name"),
+    ],
+)
+def test_wrong_policies(text: str, said: str) -> None:
+    with pytest.raises(CatalogError) as caught:
+        rules.check(policy.loads(f"[default]\n{text}\n"))
+    assert said in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('keep = "5d"\nretention = "drop"', "keep (5 days) is less than hot_days (31 days)"),
+        ('retention = "drop"', "retention is 'drop', but keep is not set"),
+        ('keep = "5yy"\nretention = "drop"', "'5yy' is not a period"),
+        ('retention = "delete"\nkeep = "5y"', "Invalid enum value 'delete'"),
+        ('keep = "5y"\nretention_schema = "a"', "retention_schema is for retention"),
+        ('premake = "3d"\npremake_batch = "4d"', "premake_batch (4 days) is more than premake"),
+    ],
+)
+def test_policies_that_contradict_themselves(text: str, said: str) -> None:
+    with pytest.raises(CatalogError) as caught:
+        policy.loads(f"[default]\n{text}\n")
+    assert said in caught.value.message
+
+
+def test_local_time_and_back() -> None:
+    for zone in ("Europe/Berlin", "America/Sao_Paulo", "Asia/Kolkata"):
+        key = TimeKey(family=Family.TIMESTAMPTZ, zone=zone)
+        for n in range(0, 4000, 3):
+            local = micros(datetime(2016, 1, 1)) + n * DAY
+            # a midnight that a clock skips is the first moment after it
+            assert key.local(key.axis(local)) in (local, local + HOUR)
+
+
+def test_cells_agree_with_the_planner() -> None:
+    import numpy as np
+
+    from gpcatalog.planner import grid
+
+    at = np.array([n * 37 * HOUR for n in range(-5000, 20000, 7)], dtype=np.int64)
+    for grain in Grain:
+        assert grid.cells(grain, at).tolist() == [time_key.cell_of(grain, a) for a in at.tolist()]
+
+
+def test_the_page_of_a_snapshot(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from gpcatalog.commands.upkeep import adopt, calendar
+    from tests.migration.kept import FOLDER
+
+    file = str(FOLDER.parent / "greenplum6.gpcatalog")
+    adopt(snapshot=file)
+    text = capsys.readouterr().out
+    found = policy.loads(text)
+    rules.check(found)
+    assert {r.match for r in found.table} >= {"sales.orders", "sales.lines", "web.clicks"}
+    assert all(r.automatic_maintenance and r.retention == "none" for r in found.table)
+    path = tmp_path / "adopted.toml"
+    path.write_text(text.replace('retention = "none"', 'grains = { month = "60d" }'))
+    calendar(snapshot=file, policy=str(path), days=30)
+    shown = capsys.readouterr().out
+    assert "30 nights from 2026-11-21" in shown
+    assert "sales.orders" in shown
+    assert "→" in shown
