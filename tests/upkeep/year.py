@@ -237,7 +237,7 @@ class Year:
         try:
             self.execute(text)
         except psycopg.Error as e:
-            if not re.search("overlap|already exists|not exist|no default", str(e)):
+            if not re.search("overlap|already exist|not exist|no default", str(e)):
                 self.errors.append(f"rival of {shape.name} on {day}: {e}")
 
     def script(self, day: date) -> str:
