@@ -137,7 +137,7 @@ class Classic(Writer):
             ready += grant_statements(qualified(stage.schema, stage.name), stage.shape.grants)
         if default is not None:
             for leaf in default.leaves:
-                ready.append(self._nothing_in_default(leaf.sql, swap.range_predicate))
+                ready.append(self.nothing_in_default(leaf.sql, swap.range_predicate))
         moves: list[str] = []
         if swap.alone and not swap.beyond:
             moves += self._all_replaced(context, swap, default, parked)
@@ -350,7 +350,7 @@ class Classic(Writer):
     def _root_grants(self, context: Context) -> list[Grant]:
         return list(context.root.grants)
 
-    def _nothing_in_default(self, leaf: str, predicate: str) -> str:
+    def nothing_in_default(self, leaf: str, predicate: str) -> str:
         said = literal(
             f"the default partition {leaf} contains rows of {predicate}, which belong to another"
             " partition; move them first"

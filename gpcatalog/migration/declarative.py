@@ -166,7 +166,9 @@ class Declarative(Writer):
     def _default_constraint(self, swap: ReplacePartitions) -> str:
         return quote(f"{BOUND}_{swap.id.rsplit('-', 1)[-1]}")
 
-    def before(self, context: Context, swap: ReplacePartitions, done: str) -> list[str]:
+    def before(
+        self, context: Context, swap: ReplacePartitions, done: str, unless: Sequence[str] = ()
+    ) -> list[str]:
         """A constraint on the default partition, so that ATTACH need not scan it: added at once,
         validated without keeping anybody out.
         """
@@ -182,7 +184,7 @@ class Declarative(Writer):
             context, swap, done=done, whole=False, partitions=[u.relation for u in swap.gone]
         )
         first: Phases = [
-            (Phase.GUARD, [*guard, f"IF {made}) THEN RETURN; END IF;"]),
+            (Phase.GUARD, [*guard, *unless, f"IF {made}) THEN RETURN; END IF;"]),
             (
                 Phase.PREPARE,
                 [
@@ -195,7 +197,10 @@ class Declarative(Writer):
             ),
         ]
         second: Phases = [
-            (Phase.GUARD, [*guard, f"IF NOT {made} AND NOT c.convalidated) THEN RETURN; END IF;"]),
+            (
+                Phase.GUARD,
+                [*guard, *unless, f"IF NOT {made} AND NOT c.convalidated) THEN RETURN; END IF;"],
+            ),
             (Phase.PREPARE, [f"ALTER TABLE {table} VALIDATE CONSTRAINT {name};"]),
         ]
         return [self.block(context, swap, first), self.block(context, swap, second)]

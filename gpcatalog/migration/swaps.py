@@ -4,6 +4,8 @@ that copy while they go on.
 
 from __future__ import annotations
 
+import hashlib
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gpcatalog.migration.journal import SCHEMA
@@ -105,7 +107,15 @@ def instalments(
         for source, _ in stage.sources
     ]
     names = [piece for _, _, piece in pieces]
-    build, *rest = _build(writer, context, swap, guard=[*guard, *_restarted(context, swap, names)])
+    # the window counts for each leaf
+    untimed = replace(swap, needs=replace(swap.needs, seconds=0.0))
+    digest = _digest(writer, context, swap)
+    build, *rest = _build(
+        writer, context, untimed, guard=[*guard, *_restarted(context, swap, names, digest)]
+    )
+    rest[-1][1].append(
+        call("staged_for", literal(context.root.sql), literal(swap.id), literal(digest))
+    )
     plan = literal(context.plan)
     waiting = " OR ".join(f"{SCHEMA}.state({plan}, {literal(p)}) <> 'copied'" for p in names)
     ready, *indexed = _index(writer, context, swap)
@@ -118,15 +128,23 @@ def instalments(
     end = _swap(writer, context, swap, guard=guard)
     end[0][1].append(_unless(context, swap, "<> 'built'"))
     return [
-        *writer.before(context, swap, "done"),
         writer.block(context, swap, [build, *rest]),
         *(
             writer.block(context, swap, _piece(writer, context, swap, stage, source, piece, most))
             for stage, source, piece in pieces
         ),
         writer.block(context, swap, [ready, *indexed]),
+        *writer.before(context, swap, "done", [_unless(context, swap, "<> 'built'")]),
         writer.block(context, swap, end),
     ]
+
+
+def _digest(writer: Writer, context: Context, swap: ReplacePartitions) -> str:
+    """A checksum of all that the staging tables are built from: they are built again if it differs."""
+    lines = [context.signature, *context.columns]
+    for s in swap.stages:
+        lines += [*writer.make_stage(context, swap, s), *writer.indexes(s), *s.dress.late]
+    return hashlib.sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def _size(relation: str) -> str:
@@ -134,14 +152,15 @@ def _size(relation: str) -> str:
     return f"pg_catalog.pg_relation_size({literal(relation)}::pg_catalog.regclass)"
 
 
-def _restarted(context: Context, swap: ReplacePartitions, pieces: list[str]) -> list[str]:
-    """The statements that drop staging tables of an earlier night, if the columns of the table have
-    changed since: everything is copied again.
+def _restarted(
+    context: Context, swap: ReplacePartitions, pieces: list[str], digest: str
+) -> list[str]:
+    """The statements that drop staging tables of an earlier night, if the table has changed since:
+    everything is copied again.
     """
     plan, step, root = literal(context.plan), literal(swap.id), literal(context.root.sql)
     stale = " OR ".join(
-        f"{SCHEMA}.stale({plan}, {step}, {literal(qualified(s.schema, s.name))},"
-        f" {literal(context.signature)})"
+        f"{SCHEMA}.stale({step}, {literal(qualified(s.schema, s.name))}, {literal(digest)})"
         for s in swap.stages
     )
     tables = ", ".join(qualified(s.schema, s.name) for s in swap.stages)

@@ -544,9 +544,17 @@ class Writer(ABC):
             )
         ]
 
-    def before(self, context: Context, swap: ReplacePartitions, done: str) -> list[str]:
-        """Transactions that come first."""
+    def before(
+        self, context: Context, swap: ReplacePartitions, done: str, unless: Sequence[str] = ()
+    ) -> list[str]:
+        """Transactions that come first. unless: statements that may end each of them."""
         return []
+
+    def nothing_in_default(self, leaf: str, predicate: str) -> str:
+        """Return the statement that stops where a default partition has rows of a range; '' where
+        the server looks itself when it attaches.
+        """
+        return ""
 
     def identity(self, stage: StagingTable) -> list[str]:
         """What tells logical replication its rows apart."""

@@ -112,6 +112,20 @@ class TimeKey:
                 raise ValueError("a year beyond 9999") from None
         return at
 
+    def cut(self, at: int) -> int:
+        """Local time of a bound: midnight, where clocks skip midnight on that day.
+
+        >>> moment = micros(datetime(2018, 11, 4, 3))  # clocks went from 00:00 to 01:00
+        >>> moment_of(TimeKey(family=Family.TIMESTAMPTZ, zone="America/Sao_Paulo").cut(moment)).hour
+        0
+        """
+        local = self.local(at)
+        if self.zone and MINUS_INFINITY < at < INFINITY:
+            day = local // DAY * DAY
+            if day != local and self.axis(day) == at:
+                return day
+        return local
+
     def axis(self, local: int) -> int:
         """The value on the axis of the key's family; the inverse of `local`.
 
@@ -198,7 +212,7 @@ def fits(zone: str, ends: Iterable[int], grain: Grain) -> bool:
     """Whether calendar cells of a grain begin at all these moments (UTC) in a time zone."""
     key = TimeKey(family=Family.TIMESTAMPTZ, zone=zone)
     try:
-        return all(is_start(grain, key.local(at)) for at in ends)
+        return all(is_start(grain, key.cut(at)) for at in ends)
     except ValueError:
         return False
 

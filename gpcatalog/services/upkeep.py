@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from gpcatalog.migration.nightly import NightWork
-    from gpcatalog.migration.operations import TableMigration
+    from gpcatalog.migration.operations import RefusedStep, TableMigration
     from gpcatalog.planner.operations import Step
     from gpcatalog.planner.policy import Policy
     from gpcatalog.planner.sets.reader import Reader
     from gpcatalog.probes.connection import Session
     from gpcatalog.store.snapshot import Snapshot
     from gpcatalog.upkeep.forecast import ForecastNight
-    from gpcatalog.upkeep.night import Night, TableState
+    from gpcatalog.upkeep.night import Night, Place, TableState
     from gpcatalog.upkeep.reader import ReadTable, Unplanned
     from gpcatalog.upkeep.result import Run
     from gpcatalog.upkeep.rules import NightLimits
@@ -116,50 +116,72 @@ def check_clock(session: Session, day: date) -> None:
         )
 
 
-def _steps(
-    prepared: Prepared, tonight: Night, *, allow_drop: bool
-) -> tuple[dict[int, list[Step]], dict[str, int], list[str]]:
-    """Steps of a night by oid of the table, the order of its merges, and notes."""
+@dataclass(kw_only=True)
+class _Planned:
+    """Steps of a night by oid of the table.
+
+    order: of its merges, by id; places: what each of them merges; impossible: merges without a
+    step, with refusals as sentences; notes: sentences
+    """
+
+    steps: dict[int, list[Step]] = field(default_factory=lambda: defaultdict(list))
+    order: dict[str, int] = field(default_factory=dict)
+    places: dict[str, Place] = field(default_factory=dict)
+    impossible: list[Place] = field(default_factory=list)
+    refusals: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def _steps(prepared: Prepared, tonight: Night, *, allow_drop: bool) -> _Planned:
+    """Steps of a night."""
     from gpcatalog.model import generations
     from gpcatalog.upkeep import steps as up
-    from gpcatalog.upkeep.rollups import merge_steps
 
     classic = generations.is_classic(prepared.reader.snapshot.header["generation"])
     by_oid = {t.state.oid: t for t in prepared.tables}
     sets = {(t.state.oid, s.parent): s for t in prepared.tables for s in t.state.sets}
-    found: dict[int, list[Step]] = defaultdict(list)
-    notes: list[str] = []
+    found = _Planned()
     for create in tonight.create:
         t = by_oid[create.table].state
         s = sets[create.table, create.parent]
-        found[t.oid] += up.create_steps(t, s, create, classic=classic)
+        found.steps[t.oid] += up.create_steps(t, s, create, classic=classic)
     for gone in tonight.retire:
         t = by_oid[gone.table].state
         s = sets[gone.table, gone.parent]
         if gone.how == "drop" and not allow_drop:
-            notes.append(
+            found.notes.append(
                 f"{t.schema}.{t.name}: {len(gone.parts)} partitions are past retention; they are"
                 " dropped only with --allow-drop"
             )
             continue
-        found[t.oid] += [up.retire_step(t, s, [p]) for p in gone.parts]
-    order: dict[str, int] = {}
+        found.steps[t.oid] += [up.retire_step(t, s, [p]) for p in gone.parts]
+    _add_merges(prepared, tonight, found)
+    return found
+
+
+def _add_merges(prepared: Prepared, tonight: Night, found: _Planned) -> None:
+    """Add the steps of merges, and those that are not possible."""
+    from gpcatalog.upkeep.rollups import merge_steps
+
+    by_oid = {t.state.oid: t for t in prepared.tables}
     merges = defaultdict(list)
-    for place, merge in enumerate(tonight.rollups):
-        merges[merge.table].append((place, merge))
+    for number, merge in enumerate(tonight.rollups):
+        merges[merge.table].append((number, merge))
     for oid, line in merges.items():
         root = by_oid[oid].root
         steps, refused = merge_steps(prepared.reader, root, [m for _, m in line])
-        at = {p.oid: place for place, m in line for p in m.parts}
+        of = {p.oid: (number, m) for number, m in line for p in m.parts}
         for step in steps:
-            order[step.id] = at[step.units[0].oid]
-        found[oid] += steps
-        notes += [
-            f"{root.schema}.{root.name}: {len(m.parts)} partitions from {m.parts[0].name} are not"
-            f" merged: {why}"
-            for m, why in refused
-        ]
-    return found, order, notes
+            number, m = of[step.units[0].oid]
+            found.order[step.id] = number
+            found.places[step.id] = (m.parent, m.low, m.high)
+        found.steps[oid] += steps
+        for m, why in refused:
+            found.impossible.append((m.parent, m.low, m.high))
+            found.refusals.append(
+                f"{root.schema}.{root.name}: {len(m.parts)} partitions from {m.parts[0].name} are"
+                f" not merged: {why}"
+            )
 
 
 def _announced(prepared: Prepared) -> list[tuple[str, list[str]]]:
@@ -171,10 +193,9 @@ def _announced(prepared: Prepared) -> list[tuple[str, list[str]]]:
         keep = t.rules.keep
         if t.rules.retention != "drop" or keep is None or t.left_alone:
             continue
-        schema = t.schema
         edge = t.key.now(prepared.now) - keep + ANNOUNCED_DAYS * DAY
         parts = [
-            qualified(schema, p.name)
+            f"{qualified(p.schema, p.name)} {p.oid}"
             for s in t.sets
             for p in s.parts
             if p.closed and p.high <= edge
@@ -184,16 +205,75 @@ def _announced(prepared: Prepared) -> list[tuple[str, list[str]]]:
     return found
 
 
-def _too_large(work: TableMigration, steps: list[Step], most: int) -> list[str]:
-    """Take out merges that one transaction may not copy; sentences on them."""
+def _too_large(work: TableMigration, steps: list[Step], most: int) -> tuple[set[str], list[str]]:
+    """Take out merges that one transaction may not copy; their ids, and sentences on them."""
     large = {s.id for s in steps if s.operation == "merge" and (s.cost.bytes or 0) > most}
+    large &= {o.id for o in work.forward}
     if not large:
-        return []
+        return large, []
     work.forward = [o for o in work.forward if o.id not in large]
-    return [
+    return large, [
         f"{work.context.root.sql}: {len(large)} merges copy more than max_rewrite; they need a"
         " script that the owner of the table runs (--owner-runs), which takes several nights"
     ]
+
+
+@dataclass(kw_only=True)
+class _Work:
+    """What of a night is possible on the live tables.
+
+    tonight: as it is then; impossible: sentences on merges that are not
+    """
+
+    tonight: Night
+    planned: _Planned
+    tables: list[TableMigration] = field(default_factory=list)
+    refused: list[RefusedStep] = field(default_factory=list)
+    impossible: dict[str, None] = field(default_factory=dict)
+
+
+def _translated(
+    session: Session, prepared: Prepared, found: _Work, *, owner_runs: bool, notify: Notify
+) -> set[Place]:
+    """Add the operations of all tables; merges that are not possible."""
+    from gpcatalog.capacity.limits import lock_slots
+    from gpcatalog.migration.operations import RefusedStep
+    from gpcatalog.migration.translate import translate
+    from gpcatalog.model.names import qualified
+    from gpcatalog.planner.plan import TablePlan
+
+    slots = lock_slots({r["name"]: r["setting"] for r in session.rows("settings")})
+    names = {t.state.oid: t.state for t in prepared.tables}
+    places = found.planned.places
+    impossible = set(found.planned.impossible)
+    for oid, line in found.planned.steps.items():
+        t = names[oid]
+        notify(f"reading {t.schema}.{t.name}")
+        table = TablePlan(
+            oid=oid,
+            schema=t.schema,
+            table=t.name,
+            name=qualified(t.schema, t.name),
+            storage="",
+            steps=line,  # type: ignore[arg-type]
+        )
+        made = translate(session.rows, session.server, "upkeep", table, slots=slots)
+        if isinstance(made, RefusedStep):
+            found.refused.append(made)
+            impossible |= {places[s.id] for s in line if s.id in places}
+            continue
+        found.refused += made.refused
+        if session.server.greenplum and made.context.held and not owner_runs:
+            large, why = _too_large(made, line, prepared.limits.max_rewrite)
+            impossible |= {places[one] for one in large}
+            found.impossible |= dict.fromkeys(why)
+        found.tables.append(made)
+    for r in found.refused:
+        if r.id in places:
+            impossible.add(places[r.id])
+            found.impossible[f"{r.table}: {r.id} is not merged: {r.reason}"] = None
+    found.impossible |= dict.fromkeys(found.planned.refusals)
+    return impossible
 
 
 def night_work(
@@ -209,40 +289,23 @@ def night_work(
 
     owner_runs: the owner of the tables runs the script; notify: takes a line on each table
     """
-    from gpcatalog.capacity.limits import lock_slots
     from gpcatalog.migration.nightly import NightWork
-    from gpcatalog.migration.operations import RefusedStep
-    from gpcatalog.migration.translate import translate
-    from gpcatalog.model.names import qualified
-    from gpcatalog.planner.plan import TablePlan
     from gpcatalog.upkeep.night import night
 
-    tonight = night(prepared.states, prepared.now, prepared.limits)
-    steps, order, notes = _steps(prepared, tonight, allow_drop=allow_drop)
-    slots = lock_slots({r["name"]: r["setting"] for r in session.rows("settings")})
-    names = {t.state.oid: t.state for t in prepared.tables}
-    work, refused = [], []
-    for oid, line in steps.items():
-        t = names[oid]
-        notify(f"reading {t.schema}.{t.name}")
-        planned = TablePlan(
-            oid=oid,
-            schema=t.schema,
-            table=t.name,
-            name=qualified(t.schema, t.name),
-            storage="",
-            steps=line,  # type: ignore[arg-type]
-        )
-        found = translate(session.rows, session.server, "upkeep", planned, slots=slots)
-        if isinstance(found, RefusedStep):
-            refused.append(found)
-            continue
-        refused += found.refused
-        if session.server.greenplum and found.context.held and not owner_runs:
-            notes += _too_large(found, line, prepared.limits.max_rewrite)
-        work.append(found)
+    names = {t.state.oid: f"{t.state.schema}.{t.state.name}" for t in prepared.tables}
+    excluded: set[Place] = set()
+    impossible: dict[str, None] = {}
+    while True:
+        tonight = night(prepared.states, prepared.now, prepared.limits, excluded=excluded)
+        found = _Work(tonight=tonight, planned=_steps(prepared, tonight, allow_drop=allow_drop))
+        new = _translated(session, prepared, found, owner_runs=owner_runs, notify=notify)
+        impossible |= found.impossible
+        # what is not possible must not take the limits of what is
+        if new <= excluded:
+            break
+        excluded |= new
     said = [f"{u.schema}.{u.name}: {u.reason}" for u in prepared.unplanned]
-    said += [f"{names[n.table].schema}.{names[n.table].name}: {n.text}" for n in tonight.notes]
+    said += [f"{names[n.table]}: {n.text}" for n in tonight.notes]
     if tonight.waiting:
         said.append(
             f"{tonight.waiting} partitions are due and exceed the limits of this night; they are"
@@ -251,16 +314,16 @@ def night_work(
     return NightWork(
         day=prepared.day,
         database=session.target["dbname"],
-        tables=work,
+        tables=found.tables,
         announced=_announced(prepared),
-        refused=refused,
-        notes=[*said, *notes],
+        refused=found.refused,
+        notes=[*said, *found.planned.notes, *impossible],
         window=prepared.limits.window,
         most_copied=prepared.limits.max_rewrite,
         lock_wait=prepared.limits.lock_wait,
         lock_attempts=prepared.limits.lock_attempts,
         run_owner_code=run_owner_code,
-        order=order,
+        order=found.planned.order,
         owner_runs=owner_runs,
     )
 

@@ -186,7 +186,7 @@ def localized(sets: Sequence[RawSet], key: TimeKey) -> list[PartitionSet]:
         unread, parts = list(s.unread), []
         for p in s.parts:
             try:
-                parts.append(_part(p, key.local(p.low), key.local(p.high)))
+                parts.append(_part(p, key.cut(p.low), key.cut(p.high)))
             except ValueError as e:
                 unread.append(f"{p.relation.name}: {e}")
         found.append(
@@ -208,6 +208,7 @@ def _part(raw: RawPartition, low: int, high: int) -> Partition:
         high=high,
         name=r.name,
         oid=r.oid,
+        schema=r.schema,
         label=r.partition_name,
         bound=r.bound,
         filled=raw.filled,

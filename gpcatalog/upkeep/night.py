@@ -6,7 +6,7 @@ ones are merged, oldest first and one table after the other, within the limits o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gpcatalog.model.bounds import INFINITY, MINUS_INFINITY, OPEN_HIGH
@@ -17,6 +17,8 @@ from gpcatalog.upkeep.naming import NameTemplate
 from gpcatalog.upkeep.partitions import Partition, PartitionSet
 from gpcatalog.upkeep.rules import NightLimits, TableRules
 
+Place = tuple[int, int, int]
+"""A merge: oid of the parent, begin and end in local time."""
 MOST_CREATED = 400  # partitions that one night creates below one parent, the nearest ones first
 
 
@@ -170,12 +172,13 @@ def night(
     tables: Sequence[TableState],
     now: int,
     limits: NightLimits,
-    copied: Mapping[tuple[int, int, int], int] | None = None,
+    copied: Mapping[Place, int] | None = None,
+    excluded: Collection[Place] = (),
 ) -> Night:
     """What tonight does.
 
-    now: microseconds since 1970, UTC; copied: bytes of merges that an earlier night has copied,
-    by (parent, low, high)
+    now: microseconds since 1970, UTC; copied: bytes of merges that an earlier night has copied;
+    excluded: merges that are not possible
     """
     found = Night()
     for t in tables:
@@ -185,13 +188,13 @@ def night(
     for t in tables:
         for s in t.sets:
             room = _retire(t, s, t.key.now(now), found, room)
-    _roll_up(tables, now, limits, room, found, copied or {})
+    _roll_up(tables, now, limits, room, found, copied or {}, excluded)
     return found
 
 
 def _likes(t: TableState, s: PartitionSet) -> Partition | None:
     """The newest partition that a new one can be like: of the grain, if there is one."""
-    usable = [p for p in s.parts if p.closed and p.movable]
+    usable = [p for p in s.parts if p.closed and p.movable and p.leaves]
     exact = [
         p
         for p in usable
@@ -213,7 +216,9 @@ def _create(t: TableState, s: PartitionSet, now: int, found: Night) -> None:
         return
     past = _gaps(t, s, now)
     used: set[str] = {p.label or p.name for p in s.parts} | {p.name for p in s.parts}
-    for why, cells in _wanted(t, s, now, past):
+    for why, wanted in _wanted(t, s, now, past):
+        # an hour that clocks skip in spring is none
+        cells = [c for c in wanted if t.key.axis(c[0]) < t.key.axis(c[1])]
         if cells:
             new = tuple(_new(t, s, low, high, used) for low, high in cells)
             found.create.append(Create(table=t.oid, parent=s.parent, like=like, new=new, why=why))
@@ -293,6 +298,8 @@ def _retire(t: TableState, s: PartitionSet, now: int, found: Night, room: int) -
         )
         return room
     if t.left_alone:
+        text = f"{len(due)} partitions of {s.parent_name} are past keep and stay: {t.left_alone}"
+        found.notes.append(Note(table=t.oid, what="retention", text=text))
         return room
     if len(due) == len(s.parts):  # a table keeps its last partition
         due = due[:-1]
@@ -305,7 +312,9 @@ def _retire(t: TableState, s: PartitionSet, now: int, found: Night, room: int) -
     return room - len(now_)
 
 
-def _due(t: TableState, s: PartitionSet, now: int) -> Iterator[tuple[Grain, list[Partition]]]:
+def _due(
+    t: TableState, s: PartitionSet, now: int, excluded: Collection[Place]
+) -> Iterator[tuple[Grain, list[Partition]]]:
     """Runs of partitions that are to be merged, with the grain of their cell."""
     past = {p.low for p in _past_keep(t, s, now)}
     taken: set[int] = set()
@@ -325,36 +334,27 @@ def _due(t: TableState, s: PartitionSet, now: int) -> Iterator[tuple[Grain, list
                 lines.append([p])
         for lines in runs.values():
             for run in lines:
-                if len(run) > 1:
+                size = sum(p.segment_bytes or 0 for p in run)
+                # what would be too large in a year may do as months
+                if (
+                    len(run) > 1
+                    and size <= t.rules.max_leaf
+                    and (s.parent, run[0].low, run[-1].high) not in excluded
+                ):
                     taken |= {p.low for p in run}
                     yield grain, run
 
 
-def _split(
-    t: TableState, grain: Grain, run: list[Partition], found: Night
-) -> Iterator[list[Partition]]:
-    """A run, cut where the merged partition would be too large; unknown sizes are left out."""
-    if any(p.bytes is None for p in run):
-        found.notes.append(
-            Note(
-                table=t.oid,
-                what="merge",
-                text=f"sizes of partitions from {t.key.shown(run[0].low)} are unknown, so their"
-                " merge cannot be kept within the limits",
-            )
-        )
-        return
-    part: list[Partition] = []
-    total = 0
-    for p in run:
-        if part and total + (p.segment_bytes or 0) > t.rules.max_leaf:
-            if len(part) > 1:
-                yield part
-            part, total = [], 0
-        part.append(p)
-        total += p.segment_bytes or 0
-    if len(part) > 1:
-        yield part
+def _of_known_size(t: TableState, run: list[Partition], found: Night) -> bool:
+    """Whether the sizes of all partitions are known; else a note says so."""
+    if all(p.bytes is not None for p in run):
+        return True
+    text = (
+        f"sizes of partitions from {t.key.shown(run[0].low)} are unknown, so their merge cannot be"
+        " kept within the limits"
+    )
+    found.notes.append(Note(table=t.oid, what="merge", text=text))
+    return False
 
 
 def _roll_up(
@@ -363,7 +363,8 @@ def _roll_up(
     limits: NightLimits,
     room: int,
     found: Night,
-    copied: Mapping[tuple[int, int, int], int],
+    copied: Mapping[Place, int],
+    excluded: Collection[Place],
 ) -> None:
     """Add merges, the oldest first, one table after the other, until the limits are reached."""
     queues: list[list[RollUp]] = []
@@ -374,9 +375,11 @@ def _roll_up(
         line: list[RollUp] = []
         for s in t.sets:
             used = {p.label or p.name for p in s.parts}
-            for grain, run in _due(t, s, t.key.now(now)):
-                for parts in _split(t, grain, run, found):
-                    line.append(_merged(t, s, grain, parts, copied, used))  # noqa: PERF401 # names depend on those before
+            line += [
+                _merged(t, s, grain, run, copied, used)
+                for grain, run in _due(t, s, t.key.now(now), excluded)
+                if _of_known_size(t, run, found)
+            ]
         if line:
             queues.append(sorted(line, key=lambda r: (r.low, r.parent)))
     left = limits.max_rewrite
@@ -409,7 +412,7 @@ def _merged(
     s: PartitionSet,
     grain: Grain,
     parts: list[Partition],
-    copied: Mapping[tuple[int, int, int], int],
+    copied: Mapping[Place, int],
     used: set[str],
 ) -> RollUp:
     stem = name = grid.label(grain, parts[0].low)

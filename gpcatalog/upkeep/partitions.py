@@ -25,7 +25,9 @@ class Partition:
     low, high: its range in local time (see TimeKey), OPEN_LOW and OPEN_HIGH where it has no end
     oid:    0 for one that a forecast makes; label: partition name of Greenplum 6
     filled: whether it has rows, None where unknown
-    bytes:  on all segments; segment_bytes: on the fullest one; None where unknown
+    bytes:  on all segments; segment_bytes: of its largest leaf on the fullest one; None where
+            unknown
+    schema: of its relation
     movable: rows can be copied within the server: no external or foreign leaf
     """
 
@@ -40,6 +42,7 @@ class Partition:
     segment_bytes: int | None = 0
     leaves: int = 1
     movable: bool = True
+    schema: str = ""
 
     @property
     def closed(self) -> bool:
@@ -96,6 +99,11 @@ def _sum(values: Iterable[int | None]) -> int | None:
     return total
 
 
+def _largest(values: Iterable[int | None]) -> int | None:
+    known = list(values)
+    return None if None in known else max((v for v in known if v is not None), default=0)
+
+
 class _Tree:
     def __init__(self, relations: Sequence[Relation]) -> None:
         self.children: dict[int, list[Relation]] = {}
@@ -120,7 +128,7 @@ class _Tree:
             high=high,
             filled=filled,
             bytes=_sum(0 if leaf.filled is False else leaf.bytes for leaf in leaves),
-            segment_bytes=_sum(
+            segment_bytes=_largest(
                 0 if leaf.filled is False else leaf.max_segment_bytes for leaf in leaves
             ),
             leaves=len(leaves),

@@ -85,9 +85,10 @@ def read_tables(
             sets=tuple(sets),
             left_alone=root.reason,
         )
-        leaf = max((r for r in relations if r.kind == "leaf"), key=lambda r: r.oid)
-        stored = leaf.storage if leaf.storage in set(Storage) else Storage.HEAP
-        shape = Shape(Storage(stored), leaf.columns, indexes=(Index(),) * leaf.indexes)
+        leaf = max((r for r in relations if r.kind == "leaf"), key=lambda r: r.oid, default=None)
+        stored = leaf.storage if leaf and leaf.storage in set(Storage) else Storage.HEAP
+        columns, indexes = (leaf.columns, leaf.indexes) if leaf else (1, 0)
+        shape = Shape(Storage(stored), columns, indexes=(Index(),) * indexes)
         found.append(ReadTable(root=root, state=state, habits=known, shape=shape))
     return found, unplanned
 

@@ -334,7 +334,7 @@ def _table_status(t: TableState, tonight: Night, now: int) -> TableStatus:
         table=qualified(t.schema, t.name),
         leaves=t.leaves,
         cover=cover_of(t, now),
-        wanted_days=round(t.rules.least / DAY, 2),
+        wanted_days=round(max(0, min(t.rules.least, t.rules.premake - DAY)) / DAY, 2),
         create=sum(len(c.new) for c in tonight.create if c.table == t.oid),
         merge=sum(len(m.parts) for m in tonight.rollups if m.table == t.oid),
         remove=sum(len(r.parts) for r in tonight.retire if r.table == t.oid),

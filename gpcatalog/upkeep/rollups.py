@@ -12,7 +12,7 @@ from gpcatalog.model.properties import FACT, Properties, of_facts
 from gpcatalog.planner import losses
 from gpcatalog.planner.costs import KEEP, TARGETS
 from gpcatalog.planner.group import Problem, prepare
-from gpcatalog.planner.operations import Merge
+from gpcatalog.planner.operations import Merge, step_id
 from gpcatalog.planner.relations import relations_of
 from gpcatalog.planner.sets.reader import Reader
 from gpcatalog.planner.sets.roots import Root
@@ -83,6 +83,9 @@ def merge_steps(
                 step = builder.merge(
                     a, b, slot, option, comps[g], np.asarray(stay[a:b]).sum(axis=0)
                 )
+                # the journal keeps what was merged: the same range may come again as other tables
+                oids = [str(u.oid) for u in step.units]
+                step = msgspec.structs.replace(step, id=step_id("merge", step.id, *oids))
                 found.append(_with_losses(root, step))
                 made += 1
             if not made:

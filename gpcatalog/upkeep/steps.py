@@ -73,10 +73,10 @@ def _unit(p: Partition) -> op.Unit:
 def create_steps(
     t: TableState, s: PartitionSet, action: CreateAction, *, classic: bool
 ) -> list[Create]:
-    """The steps that create partitions below one parent: one, but for ranges that are created only
-    if the default partition has rows of them.
+    """The steps that create partitions below one parent: one for all, or one for each where the
+    rows of the default partition decide whether it can be created.
     """
-    alone = action.why == "default rows"
+    alone = action.why == "default rows" or (s.default is not None and not t.rules.move_default)
     groups = [[n] for n in action.new] if alone else [list(action.new)]
     return [_create(t, s, action, new, classic=classic) for new in groups]
 

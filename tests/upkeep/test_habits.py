@@ -97,6 +97,16 @@ def days(first: datetime, number: int, zone: str = "UTC") -> list[tuple[int, int
     return [(key.axis(begin + n * DAY), key.axis(begin + (n + 1) * DAY)) for n in range(number)]
 
 
+def test_clocks_that_skip_midnight() -> None:
+    """In Cairo, summer begins at midnight: that day has no 00:00, and upkeep creates its partition all the same."""
+    spans = days(datetime(2026, 4, 1), 60, "Africa/Cairo")
+    found = told(Family.TIMESTAMPTZ, spans, time_zone="Africa/Cairo")
+    assert found.grain is Grain.DAY
+    key = found.key
+    assert all(key.cut(low) % DAY == 0 for low, _ in spans)
+    assert [key.axis(key.cut(low)) for low, _ in spans] == [low for low, _ in spans]
+
+
 @pytest.mark.parametrize(
     "zone", ["Europe/Berlin", "America/New_York", "Asia/Kolkata", "America/Sao_Paulo", "UTC"]
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime
+from itertools import pairwise
 
 import pytest
 from hypothesis import Phase, given, settings
@@ -82,7 +83,7 @@ def tables(draw: st.DrawFn) -> TableState:
 def sound(table: TableState) -> None:
     """No two partitions overlap or share a name."""
     for s in table.sets:
-        for one, two in zip(s.parts, s.parts[1:], strict=False):
+        for one, two in pairwise(s.parts):
             assert one.high <= two.low, (one, two)
         names = [p.name for p in s.parts]
         assert len(names) == len(set(names)), names
@@ -213,3 +214,117 @@ def test_a_cell_larger_than_the_night(budget: int, nights: int) -> None:
     assert len(work) == nights
     assert all(sum(r.bytes for r in n.night.rollups) <= budget for n in work)
     assert [r.whole for n in work for r in n.night.rollups] == [False] * (nights - 1) + [True]
+
+
+def plain_rules(**changed: object) -> TableRules:
+    """Rules that create partitions for two days and do nothing else, but for what is changed."""
+    usual = TableRules(
+        grain=Grain.DAY,
+        premake=2 * DAY,
+        batch=0,
+        rollups=(),
+        hot=31 * DAY,
+        max_leaf=10**9,
+        keep=None,
+        retention="none",
+        retention_schema="",
+        fill_gaps=False,
+        move_default=False,
+    )
+    return replace(usual, **changed)  # type: ignore[arg-type]
+
+
+def table_of(
+    parts: list[Partition], rules: TableRules, *, zone: str = "", oid: int = 1, left: str = ""
+) -> TableState:
+    """A table with one parent."""
+    return TableState(
+        oid=oid,
+        schema="s",
+        name=f"t{oid}",
+        key=TimeKey(family=Family.TIMESTAMPTZ if zone else Family.DATE, zone=zone),
+        template=default_template(rules.grain, classic=False),
+        rules=rules,
+        sets=(PartitionSet(parent=oid, parent_name=f"t{oid}", parts=tuple(parts)),),
+        left_alone=left,
+    )
+
+
+def span(begin: datetime, number: int, size: int = 100, leaves: int = 1) -> list[Partition]:
+    """So many daily partitions from a date on."""
+    low = micros(begin)
+    return [
+        Partition(
+            low=low + n * DAY,
+            high=low + (n + 1) * DAY,
+            name=f"p{n}",
+            filled=True,
+            bytes=size,
+            segment_bytes=size,
+            leaves=leaves,
+        )
+        for n in range(number)
+    ]
+
+
+def test_an_hour_that_clocks_skip_has_no_partition() -> None:
+    hour = DAY // 24
+    now = micros(datetime(2026, 3, 28, 12))
+    key = TimeKey(family=Family.TIMESTAMPTZ, zone="Europe/Berlin")
+    low = key.now(now) // hour * hour
+    parts = [
+        Partition(low=low, high=low + hour, name="a"),
+        Partition(low=low - hour, high=low, name="b"),
+    ]
+    table = table_of(parts[::-1], plain_rules(grain=Grain.HOUR), zone="Europe/Berlin")
+    [create] = night([table], now, LIMITS).create
+    bounds = [(key.axis(n.low), key.axis(n.high)) for n in create.new]
+    assert all(a < b for a, b in bounds)
+    assert all(b == c for (_, b), (c, _) in pairwise(bounds))
+    assert len(bounds) == 46  # of 48 hours, one is there and one is skipped
+
+
+def test_a_partition_without_leaves_is_no_model() -> None:
+    now = micros(datetime(2024, 3, 1, 3))
+    parts = span(datetime(2024, 2, 28), 2) + span(datetime(2024, 3, 1), 1, leaves=0)
+    [create] = night([table_of(parts, plain_rules())], now, LIMITS).create
+    assert create.like.name == "p1"
+
+
+def test_merges_that_are_not_possible_take_no_budget() -> None:
+    now = micros(datetime(2024, 6, 1, 3))
+    rules = plain_rules(rollups=((Grain.MONTH, 40 * DAY),))
+    tables = [
+        table_of(span(datetime(2024, 1, 1), 31), rules, oid=1),
+        table_of(span(datetime(2024, 2, 1), 29), rules, oid=2),
+    ]
+    limits = replace(LIMITS, max_rewrite=3100)
+    first = night(tables, now, limits)
+    assert [r.table for r in first.rollups] == [1]
+    place = (1, first.rollups[0].low, first.rollups[0].high)
+    again = night(tables, now, limits, excluded={place})
+    assert [(r.table, r.whole) for r in again.rollups] == [(2, True)]
+
+
+def test_a_year_that_would_be_too_large_becomes_months() -> None:
+    now = micros(datetime(2025, 6, 1, 3))
+    rules = plain_rules(
+        rollups=((Grain.YEAR, 60 * DAY), (Grain.MONTH, 60 * DAY)), max_leaf=40 * 100
+    )
+    found = night([table_of(span(datetime(2024, 1, 1), 60), rules)], now, LIMITS)
+    assert [(r.grain, len(r.parts)) for r in found.rollups] == [
+        (Grain.MONTH, 31),
+        (Grain.MONTH, 29),
+    ]
+
+
+def test_what_stays_past_its_retention_is_said() -> None:
+    now = micros(datetime(2024, 6, 1, 3))
+    parts = span(datetime(2024, 1, 1), 200)
+    rules = plain_rules(keep=60 * DAY, retention="drop")
+    found = night([table_of(parts, rules, left="a foreign key")], now, LIMITS)
+    assert not found.retire
+    assert [n.text for n in found.notes if n.what == "retention"] == [
+        "92 partitions of t1 are past keep and stay: a foreign key"
+    ]
+    assert [len(r.parts) for r in night([table_of(parts, rules)], now, LIMITS).retire] == [92]

@@ -51,12 +51,13 @@ _OWN = ("statistics", "statistics name", "statistics target", "statistics commen
 class CreatePartitions(PartitionOperation):
     """New partitions of one parent, each like `like`.
 
-    swaps: for each new partition, what attaches it
+    likes: it, and all that is below it; swaps: for each new partition, what attaches it
     move:  rows of the default partition are moved into them; only_with_rows: and nothing is
            created without such rows
     """
 
     like: Relation
+    likes: tuple[Relation, ...]
     swaps: tuple[ReplacePartitions, ...]
     move: bool = False
     only_with_rows: bool = False
@@ -72,17 +73,18 @@ class CreatePartitions(PartitionOperation):
         return [g for s in self.swaps for g in s.grants()]
 
     def reads(self) -> list[str]:
-        return [*super().reads(), self.like.sql]
+        return [*super().reads(), *(r.sql for r in self.likes)]
 
     def writes(self) -> list[str]:
-        # rows are deleted there: triggers and rules would run
-        return [leaf.sql for leaf in self.default.leaves] if self.move and self.default else []
+        # where rows are deleted, triggers and rules would run
+        found = [leaf.sql for leaf in self.default.leaves] if self.move and self.default else []
+        return [*found, *(qualified(s.schema, s.name) for w in self.swaps for s in w.stages)]
 
     def transactions(self, writer: Writer, context: Context, writing: Writing) -> list[str]:
         guard = writer.guard(context, self, done="done", whole=False, partitions=[self.like])
         stages = [s for swap in self.swaps for s in swap.stages]
         phases: Phases = [
-            (Phase.GUARD, [*guard, *self._nothing_to_move()]),
+            (Phase.GUARD, [*guard, *self._rows_of_default(context)]),
             (Phase.STAGE, [x for s in stages for x in writer.make_stage(context, self, s)]),
         ]
         if self.move:
@@ -115,7 +117,13 @@ class CreatePartitions(PartitionOperation):
 
     def _locks(self, writer: Writer, context: Context) -> list[str]:
         if writer.classic:
-            return writer.readers_out(context, self.parent, (), self.default)
+            # what came into the default partition until now would stay there, and not be found
+            checks = [
+                writer.nothing_in_default(leaf.sql, swap.range_predicate)
+                for leaf in (self.default.leaves if self.default is not None else ())
+                for swap in self.swaps
+            ]
+            return [*writer.readers_out(context, self.parent, (), self.default), *checks]
         # ATTACH needs no more of the parent: readers and writers go on
         quiet = literal(f"LOCK TABLE ONLY {self.parent.sql} IN SHARE UPDATE EXCLUSIVE MODE")
         found = [call("lock", quiet)]
@@ -149,16 +157,24 @@ class CreatePartitions(PartitionOperation):
             found += ["ELSE", f"    DROP TABLE {', '.join(unused)};"]
         return [*found, "END IF;"]
 
-    def _nothing_to_move(self) -> list[str]:
-        """The statement that ends the step where the default partition has none of its rows."""
-        if not self.only_with_rows or self.default is None:
+    def _rows_of_default(self, context: Context) -> list[str]:
+        """The statement that ends the step where the default partition has none of its rows, or
+        has some that are not moved.
+        """
+        if self.default is None or (self.move and not self.only_with_rows):
             return []
         some = " OR ".join(
             f"EXISTS (SELECT 1 FROM ONLY {leaf.sql} WHERE {swap.range_predicate})"
             for leaf in self.default.leaves
             for swap in self.swaps
         )
-        return [f"IF NOT ({some}) THEN RETURN; END IF;"]
+        if self.only_with_rows:
+            return [f"IF NOT ({some}) THEN RETURN; END IF;"]
+        said = literal(
+            f"{context.root.sql}: {', '.join(s.made[0].name for s in self.swaps)} is not created: the"
+            " default partition has rows of its range (default_rows = move moves them)"
+        )
+        return [f"IF {some} THEN RAISE INFO '%', {said}; RETURN; END IF;"]
 
     def _moved(self, writer: Writer, context: Context, stages: Sequence[StagingTable]) -> Phases:
         """Copy the rows out of the default partition, compare them, and delete them there."""
@@ -210,11 +226,14 @@ class _Creation:
         self.default = live.default_unit(self.parent, [self.like])
         self.digest = live.digest(step)
         self.taken = set(self.table.oids_of)
+        self.move = step.move
         self._obstacles()
 
     def _obstacles(self) -> None:
         """Raise Refusal for what a new partition cannot have, or would lack."""
         live, leaves = self.live, self.table.leaves(self.like.oid)
+        if not leaves:
+            raise Refusal(f"{self.like.name} has no partitions below it yet")
         if not all(r.persistence in "pu" for r in self.table.relations.values()):
             raise Refusal("it is a temporary table")
         for leaf in leaves:
@@ -223,16 +242,10 @@ class _Creation:
             for h in self.table.dependents.get(leaf.oid, ()):
                 if h.what in ("own expression", "exclusion constraint", "row type"):
                     raise Refusal(f"{leaf.name}: {h.what} ({h.detail})")
-        if self.step.move:
-            if self.default is None or len(self.default.leaves) != 1 or self.default.middles:
-                raise Refusal("rows of a default partition with subpartitions are not moved")
-            for oid in (self.table.root.oid, self.default.relation.oid):
-                for h in self.table.dependents.get(oid, ()):
-                    if h.what in ("trigger", "rule"):
-                        raise Refusal(
-                            f"it has a {h.what} ({h.detail}), which would fire when rows of the"
-                            " default partition are moved"
-                        )
+        if self.step.move and (reason := self._unmoved()):
+            if self.step.only_with_rows:
+                raise Refusal(reason)
+            self.move = False
         if (
             live.classic
             and self.like.kind != "leaf"
@@ -241,6 +254,19 @@ class _Creation:
             raise Refusal(
                 "Greenplum 6 cannot exchange subpartitions of a table with a primary or unique key"
             )
+
+    def _unmoved(self) -> str:
+        """Why rows of the default partition are not moved; empty where they are."""
+        if self.default is None or len(self.default.leaves) != 1 or self.default.middles:
+            return "rows of a default partition with subpartitions are not moved"
+        for oid in (self.table.root.oid, self.default.relation.oid):
+            for h in self.table.dependents.get(oid, ()):
+                if h.what in ("trigger", "rule"):
+                    return (
+                        f"it has a {h.what} ({h.detail}), which would fire when rows of the default"
+                        " partition are moved"
+                    )
+        return ""
 
     def _traits(self, leaf: Relation) -> Traits:
         """What a new leaf has from the one that it is like.
@@ -329,7 +355,7 @@ class _Creation:
             for i in table.indexes[leaf.oid]
         )
         sources: tuple[tuple[str, str], ...] = ()
-        if self.step.move and self.default is not None:
+        if self.move and self.default is not None:
             sources = ((self.default.leaves[0].sql, inside),)
         return replace(
             stage,
@@ -374,8 +400,9 @@ class _Creation:
             default=self.default,
             rests_on=step.rests_on,
             like=self.like,
+            likes=live.unit(self.like).everything,
             swaps=tuple(swaps),
-            move=step.move,
+            move=self.move,
             only_with_rows=step.only_with_rows,
         )
 

@@ -45,7 +45,8 @@ class DropRetired(PartitionOperation):
     def transactions(self, writer: Writer, context: Context, writing: Writing) -> list[str]:
         units = [u.relation for u in self.gone]
         guard = writer.guard(context, self, done="done", whole=False, partitions=units)
-        parts = array(r.sql for r in units)
+        # a partition that was restored has another oid, and is announced again
+        parts = array(f"{r.sql} {r.oid}" for r in units)
         consent = (
             f"IF NOT {SCHEMA}.announced({literal(context.root.sql)}, {parts}) THEN RETURN; END IF;"
         )

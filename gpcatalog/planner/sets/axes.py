@@ -142,13 +142,13 @@ def _local(lo: Ints, hi: Ints, closed: Bools) -> tuple[Ints, Ints] | None:
     if not zones:
         return None
     key = time_key.TimeKey(family=Family.TIMESTAMPTZ, zone=zones[0])
-    wall = np.array([key.local(at) for at in ends.tolist()], dtype=np.int64)
+    wall = np.array([key.cut(at) for at in ends.tolist()], dtype=np.int64)
     low, high = lo.copy(), hi.copy()
     low[closed] = wall[np.searchsorted(ends, lo[closed])]
     high[closed] = wall[np.searchsorted(ends, hi[closed])]
     for end in (low, high):  # the other end of a range that is open on one side
         for i in np.flatnonzero(~closed & (end > MINUS_INFINITY) & (end < INFINITY)).tolist():
-            end[i] = key.local(int(end[i]))
+            end[i] = key.cut(int(end[i]))
     return low, high
 
 
