@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import datetime
 
+    from gpcatalog.migration.nightly import NightWork
     from gpcatalog.services.upkeep import Prepared
 
 app = typer.Typer(
@@ -51,17 +53,15 @@ AsFormat = Annotated[Format, typer.Option("--format", help="Output format.")]
 MAX_DAYS = 3660
 
 
-def _path(policy: str) -> Path | None:
-    return Path(policy) if policy else None
-
-
+@contextlib.contextmanager
 def _prepared(
     path: Path, policy: str, now: datetime | None, *, every: bool = False
 ) -> Iterator[Prepared]:
+    """The tables of a snapshot that a policy names, or all of them. Raises CatalogError."""
     from gpcatalog.store.snapshot import Snapshot
     from gpcatalog.upkeep.reader import named
 
-    wanted = service.policy_of(_path(policy))
+    wanted = service.policy_of(Path(policy) if policy else None)
     if not every and not named(wanted):
         raise CatalogError(
             f"{policy} names no table for upkeep" if policy else "give a policy with --policy",
@@ -92,15 +92,17 @@ def adopt(
     from gpcatalog.upkeep.result import adoption
 
     now = service.today_of(today)
-    with snapshot_source.snapshot_of(conninfo, snapshot, store=False) as path:
-        for prepared in _prepared(path, policy, now, every=True):
-            found = adoption(prepared.reader, prepared.tables, prepared.unplanned, prepared.now)
-            if format is Format.JSON:
-                streams.as_json(found)
-            else:
-                from gpcatalog.emit import upkeep_text
+    with (
+        snapshot_source.snapshot_of(conninfo, snapshot, store=False) as path,
+        _prepared(path, policy, now, every=True) as prepared,
+    ):
+        found = adoption(prepared.reader, prepared.tables, prepared.unplanned, prepared.now)
+    if format is Format.JSON:
+        streams.as_json(found)
+    else:
+        from gpcatalog.emit import upkeep_text
 
-                streams.out(upkeep_text.policy_text(found))
+        streams.out(upkeep_text.policy_text(found))
 
 
 def calendar(
@@ -125,22 +127,24 @@ def calendar(
 
     now = service.today_of(today)
     announced = not snapshot and service.announces(conninfo)
-    with snapshot_source.snapshot_of(conninfo, snapshot, store=False) as path:
-        for prepared in _prepared(path, policy, now):
-            found = calendar_of(
-                prepared.reader,
-                prepared.tables,
-                prepared.unplanned,
-                service.nights(prepared, days, announced=announced),
-                days,
-                prepared.now,
-            )
-            if format is Format.JSON:
-                streams.as_json(found)
-            else:
-                from gpcatalog.emit import upkeep_text
+    with (
+        snapshot_source.snapshot_of(conninfo, snapshot, store=False) as path,
+        _prepared(path, policy, now) as prepared,
+    ):
+        found = calendar_of(
+            prepared.reader,
+            prepared.tables,
+            prepared.unplanned,
+            service.nights(prepared, days, announced=announced),
+            days,
+            prepared.now,
+        )
+    if format is Format.JSON:
+        streams.as_json(found)
+    else:
+        from gpcatalog.emit import upkeep_text
 
-                upkeep_text.show_calendar(found, streams.console(color))
+        upkeep_text.show_calendar(found, streams.console(color))
 
 
 def script(
@@ -193,43 +197,40 @@ def script(
     from gpcatalog.probes.target import as_conninfo
 
     now = service.today_of(today)
-    with connect(as_conninfo(conninfo), timeouts=None) as session:
-        if now is not None and not snapshot:
-            service.check_clock(session, now.date())
-        source = "" if snapshot else conninfo
-        with snapshot_source.snapshot_of(source, snapshot, store=False) as path:
-            for prepared in _prepared(path, policy, now):
-                head = prepared.reader.snapshot.header
-                if head["database"] != session.target["dbname"]:
-                    raise CatalogError(
-                        f"the snapshot is of database {head['database']}, but the connection is to"
-                        f" {session.target['dbname']}",
-                        exit_code=Exit.REFUSED,
-                    )
-                work = service.night_work(
-                    session,
-                    prepared,
-                    allow_drop=allow_drop,
-                    run_owner_code=run_owner_code,
-                    owner_runs=owner_runs,
-                    notify=streams.progress,
-                )
-                text = service.script_of(session, work)
-                streams.progress_done()
-                streams.out(text)
-                _report(work)
-
-
-def _report(work: object) -> None:
-    """Say what is left alone and what was refused."""
-    for r in getattr(work, "refused", ()):
-        streams.say(
-            f"refused: {r.table} {r.operation}: {r.reason}".encode(
-                "ascii", "backslashreplace"
-            ).decode()
+    with (
+        connect(as_conninfo(conninfo), timeouts=None) as session,
+        snapshot_source.snapshot_of("" if snapshot else conninfo, snapshot, store=False) as path,
+        _prepared(path, policy, now) as prepared,
+    ):
+        if not snapshot:
+            service.check_clock(session, prepared.day)
+        database = prepared.reader.snapshot.header["database"]
+        if database != session.target["dbname"]:
+            raise CatalogError(
+                f"the snapshot is of database {database}, but the connection is to"
+                f" {session.target['dbname']}",
+                hint="give the connection to that database",
+                exit_code=Exit.REFUSED,
+            )
+        work = service.night_work(
+            session,
+            prepared,
+            allow_drop=allow_drop,
+            run_owner_code=run_owner_code,
+            owner_runs=owner_runs,
+            notify=streams.progress,
         )
-    for note in getattr(work, "notes", ()):
-        streams.say(f"left alone: {note}".encode("ascii", "backslashreplace").decode())
+        text = service.script_of(session, work)
+    streams.progress_done()
+    streams.out(text)
+    _report(work)
+
+
+def _report(work: NightWork) -> None:
+    """Say what is left alone and what was refused."""
+    lines = [f"refused: {r.table} {r.operation}: {r.reason}" for r in work.refused]
+    for line in [*lines, *(f"left alone: {note}" for note in work.notes)]:
+        streams.say(line.encode("ascii", "backslashreplace").decode())
 
 
 def status(
@@ -253,25 +254,27 @@ def status(
     now = service.today_of(today)
     with connect(as_conninfo(conninfo)) as session:
         runs, unfinished = service.runs_of(session)
-    with snapshot_source.snapshot_of(conninfo, "", store=False) as path:
-        for prepared in _prepared(path, policy, now):
-            found = status_of(
-                prepared.reader,
-                prepared.tables,
-                prepared.unplanned,
-                runs,
-                unfinished,
-                prepared.now,
-                prepared.limits,
-            )
-            if format is Format.JSON:
-                streams.as_json(found)
-            else:
-                from gpcatalog.emit import upkeep_text
+    with (
+        snapshot_source.snapshot_of(conninfo, "", store=False) as path,
+        _prepared(path, policy, now) as prepared,
+    ):
+        found = status_of(
+            prepared.reader,
+            prepared.tables,
+            prepared.unplanned,
+            runs,
+            unfinished,
+            prepared.now,
+            prepared.limits,
+        )
+    if format is Format.JSON:
+        streams.as_json(found)
+    else:
+        from gpcatalog.emit import upkeep_text
 
-                upkeep_text.show_status(found, streams.console(color))
-            if found.problems:
-                raise typer.Exit(int(Exit.FINDINGS))
+        upkeep_text.show_status(found, streams.console(color))
+    if found.problems:
+        raise typer.Exit(int(Exit.FINDINGS))
 
 
 for command in (adopt, calendar, script, status):

@@ -65,7 +65,7 @@ def policy_text(found: Adoption) -> str:
             "[[table]]",
             f"match = {_quoted(_pattern(f'{t.schema}.{t.name}'))}",
             *(f"# {printable(e)}" for e in t.evidence),
-            f"# {plural(t.leaves, 'leaf partition')}; covered {_cover(t.cover)}",
+            f"# {plural(t.leaves, 'leaf partition')}; cover: {_cover(t.cover)}",
         ]
         if t.cover.gaps:
             lines.append(
@@ -158,9 +158,9 @@ def show_calendar(found: Calendar, out: Console) -> None:
                 [
                     [
                         t.table,
-                        *map(
-                            count,
-                            (
+                        *(
+                            "?" if number is None else count(number)
+                            for number in (
                                 t.leaves,
                                 t.leaves_after,
                                 t.most,
@@ -168,7 +168,7 @@ def show_calendar(found: Calendar, out: Console) -> None:
                                 t.rows_after,
                                 t.files,
                                 t.files_after,
-                            ),
+                            )
                         ),
                     ]
                     for t in largest[:TABLES_SHOWN]

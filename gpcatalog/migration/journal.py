@@ -8,6 +8,7 @@ of it.
 from __future__ import annotations
 
 import functools
+from datetime import date
 
 from gpcatalog.model.server import Server
 from gpcatalog.probes import library
@@ -56,10 +57,11 @@ def prepare(server: Server) -> str:
     return _filled(library.part("prepare", server, area=_AREA), whole=True)
 
 
-def heartbeat(server: Server, plan: str) -> str:
-    """Return SQL that records a run of upkeep with nothing to do, in one transaction.
+def heartbeat(server: Server, plan: str, day: date) -> str:
+    """Return SQL that records a run of upkeep with nothing to do, in one transaction; it stops on
+    another day.
 
     plan: id of the run, letters, digits and hyphens
     """
     text = library.part("heartbeat", server, area=_AREA)
-    return _filled(text, whole=True, plan=f"'{plan}'")
+    return _filled(text, whole=True, plan=f"'{plan}'", day=f"'{day}'")

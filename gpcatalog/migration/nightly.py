@@ -34,6 +34,7 @@ class NightWork:
 
     day: the night is for; tables: operations of each table, in their order
     announced: partitions that will be dropped in seven days or later, by table (names as in SQL)
+    refused: what cannot be done: recorded as failures, so that psql ends with an error
     notes: sentences on what is left alone; window: seconds, 0: none; most_copied: bytes of merges
     order: of merges, by id: the oldest cells of all tables first
     owner_runs: the owner of the tables runs the script, not a superuser
@@ -56,7 +57,7 @@ class NightWork:
     @property
     def empty(self) -> bool:
         """Whether nothing is to be done."""
-        return not self.announced and not any(t.forward for t in self.tables)
+        return not self.announced and not self.refused and not any(t.forward for t in self.tables)
 
     @property
     def run(self) -> str:
@@ -71,6 +72,7 @@ class NightWork:
                 self.window,
                 self.most_copied,
                 self.owner_runs,
+                [(r.table, r.id, r.reason) for r in self.refused],
             )
         )
         digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
@@ -116,6 +118,7 @@ class NightScript:
             "\n" + comment(["===== end"]),
             proven(
                 [
+                    *(self._refusal(r) for r in self.work.refused),
                     *(call("leave", literal(t.context.root.sql)) for t in self.work.tables),
                     call("upkeep_end", literal(self.run)),
                 ]
@@ -142,7 +145,7 @@ class NightScript:
         return (
             comment(head)
             + settings_text(self.writer, self.request)
-            + journal.heartbeat(self.server, self.run)
+            + journal.heartbeat(self.server, self.run, self.work.day)
         )
 
     def _head(self) -> list[str]:
@@ -220,6 +223,11 @@ class NightScript:
             ),
         ]
         return "\n" + proven(calls)
+
+    def _refusal(self, refused: RefusedStep) -> str:
+        """The call that records a step that was refused when the script was written."""
+        step, why = refused.id or refused.operation, printable(refused.reason)
+        return call("upkeep_failed", *map(literal, (self.run, refused.table, step, why)))
 
     def _merges(self) -> list[str]:
         return [

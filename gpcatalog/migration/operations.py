@@ -263,6 +263,12 @@ class PartitionOperation(Operation):
     gone: tuple[Unit, ...]
     default: Unit | None = None
 
+    def gone_lines(self, most: int) -> list[str]:
+        """Lines on the partitions that go, at most so many."""
+        found = [f"  {u.relation.name} {u.relation.bound}" for u in self.gone[:most]]
+        rest = len(self.gone) - most
+        return found + ([f"  … and {rest} more"] if rest > 0 else [])
+
     @property
     def leaves(self) -> list[Relation]:
         """All leaves that go."""

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from gpcatalog.errors import CatalogError, Exit
-from gpcatalog.model.bounds import DAY
 from gpcatalog.services.notify import Notify, silent
 
 if TYPE_CHECKING:
@@ -30,8 +29,6 @@ if TYPE_CHECKING:
     from gpcatalog.upkeep.result import Run
     from gpcatalog.upkeep.rules import NightLimits
 
-ANNOUNCED_DAYS = 7  # a drop is announced so many days before
-
 
 @dataclass(kw_only=True)
 class Prepared:
@@ -42,7 +39,6 @@ class Prepared:
     unplanned: list[Unplanned]
     limits: NightLimits
     now: int
-    refused: list[str] = field(default_factory=list)
 
     @property
     def states(self) -> list[TableState]:
@@ -111,7 +107,7 @@ def check_clock(session: Session, day: date) -> None:
     if abs((server - day).days) > 1:
         raise CatalogError(
             f"the script would be for {day}, but the date of the server is {server}",
-            hint="check the clocks, or leave out --today",
+            hint="check the clocks of this machine and of the server, or leave out --today",
             exit_code=Exit.REFUSED,
         )
 
@@ -121,7 +117,7 @@ class _Planned:
     """Steps of a night by oid of the table.
 
     order: of its merges, by id; places: what each of them merges; impossible: merges without a
-    step, with refusals as sentences; notes: sentences
+    step, with refusals as sentences
     """
 
     steps: dict[int, list[Step]] = field(default_factory=lambda: defaultdict(list))
@@ -129,10 +125,9 @@ class _Planned:
     places: dict[str, Place] = field(default_factory=dict)
     impossible: list[Place] = field(default_factory=list)
     refusals: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
 
 
-def _steps(prepared: Prepared, tonight: Night, *, allow_drop: bool) -> _Planned:
+def _steps(prepared: Prepared, tonight: Night) -> _Planned:
     """Steps of a night."""
     from gpcatalog.model import generations
     from gpcatalog.upkeep import steps as up
@@ -148,12 +143,6 @@ def _steps(prepared: Prepared, tonight: Night, *, allow_drop: bool) -> _Planned:
     for gone in tonight.retire:
         t = by_oid[gone.table].state
         s = sets[gone.table, gone.parent]
-        if gone.how == "drop" and not allow_drop:
-            found.notes.append(
-                f"{t.schema}.{t.name}: {len(gone.parts)} partitions are past retention; they are"
-                " dropped only with --allow-drop"
-            )
-            continue
         found.steps[t.oid] += [up.retire_step(t, s, [p]) for p in gone.parts]
     _add_merges(prepared, tonight, found)
     return found
@@ -187,13 +176,14 @@ def _add_merges(prepared: Prepared, tonight: Night, found: _Planned) -> None:
 def _announced(prepared: Prepared) -> list[tuple[str, list[str]]]:
     """Partitions that will be past their retention in seven days, of tables that drop them."""
     from gpcatalog.model.names import qualified
+    from gpcatalog.upkeep.rules import ANNOUNCED
 
     found = []
     for t in prepared.states:
         keep = t.rules.keep
         if t.rules.retention != "drop" or keep is None or t.left_alone:
             continue
-        edge = t.key.now(prepared.now) - keep + ANNOUNCED_DAYS * DAY
+        edge = t.key.now(prepared.now) - keep + ANNOUNCED
         parts = [
             f"{qualified(p.schema, p.name)} {p.oid}"
             for s in t.sets
@@ -220,12 +210,10 @@ def _too_large(work: TableMigration, steps: list[Step], most: int) -> tuple[set[
 
 @dataclass(kw_only=True)
 class _Work:
-    """What of a night is possible on the live tables.
-
-    tonight: as it is then; impossible: sentences on merges that are not
+    """What of a night is possible on the live tables; impossible: sentences on merges that are
+    not.
     """
 
-    tonight: Night
     planned: _Planned
     tables: list[TableMigration] = field(default_factory=list)
     refused: list[RefusedStep] = field(default_factory=list)
@@ -296,8 +284,14 @@ def night_work(
     excluded: set[Place] = set()
     impossible: dict[str, None] = {}
     while True:
-        tonight = night(prepared.states, prepared.now, prepared.limits, excluded=excluded)
-        found = _Work(tonight=tonight, planned=_steps(prepared, tonight, allow_drop=allow_drop))
+        tonight = night(
+            prepared.states,
+            prepared.now,
+            prepared.limits,
+            excluded=excluded,
+            allow_drop=allow_drop,
+        )
+        found = _Work(planned=_steps(prepared, tonight))
         new = _translated(session, prepared, found, owner_runs=owner_runs, notify=notify)
         impossible |= found.impossible
         # what is not possible must not take the limits of what is
@@ -317,7 +311,7 @@ def night_work(
         tables=found.tables,
         announced=_announced(prepared),
         refused=found.refused,
-        notes=[*said, *found.planned.notes, *impossible],
+        notes=[*said, *impossible],
         window=prepared.limits.window,
         most_copied=prepared.limits.max_rewrite,
         lock_wait=prepared.limits.lock_wait,
@@ -385,9 +379,10 @@ def announces(conninfo: str) -> bool:
     """Whether scripts of upkeep have run on a database for seven days: drops were announced."""
     from gpcatalog.probes.connection import connect
     from gpcatalog.probes.target import as_conninfo
+    from gpcatalog.upkeep.rules import ANNOUNCED
 
     with connect(as_conninfo(conninfo)) as session:
         runs, _ = runs_of(session)
     if not runs:
         return False
-    return datetime.now(UTC) - runs[0].begun > timedelta(days=ANNOUNCED_DAYS)
+    return datetime.now(UTC) - runs[0].begun > timedelta(microseconds=ANNOUNCED)

@@ -6,11 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from gpcatalog.model.bounds import DAY
-from gpcatalog.upkeep.night import Create, Night, Retire, RollUp, TableState, night
+from gpcatalog.upkeep.night import Create, Night, Place, Retire, RollUp, TableState, night
 from gpcatalog.upkeep.partitions import Partition, PartitionSet
-from gpcatalog.upkeep.rules import NightLimits
+from gpcatalog.upkeep.rules import ANNOUNCED, NightLimits
 
-ANNOUNCED = 7 * DAY  # a drop is announced so long before
 RATE_PARTS = 12  # newest partitions with rows that tell how much a day adds
 
 
@@ -28,15 +27,20 @@ class ForecastNight:
     announced: int = 0
 
 
-def daily_bytes(s: PartitionSet, now: int) -> float:
-    """Bytes that a day adds below one parent, from its newest full partitions; 0 where unknown.
+Rate = tuple[int, int]
+"""Bytes that a day adds below one parent: on all segments, and to the largest leaf on the fullest."""
+
+
+def daily_bytes(s: PartitionSet, now: int) -> Rate:
+    """What a day adds, from the newest full partitions of a parent; 0 where there is none.
 
     now: local time
     """
     full = [p for p in s.parts if p.closed and p.filled and p.bytes and p.high <= now]
     full = full[-RATE_PARTS:]
-    days = sum(p.high - p.low for p in full) / DAY
-    return sum(p.bytes or 0 for p in full) / days if days else 0.0
+    days = sum(p.high - p.low for p in full) / DAY or 1.0
+    every, largest = sum(p.bytes or 0 for p in full), sum(p.segment_bytes or 0 for p in full)
+    return round(every / days), round(largest / days)
 
 
 def created(s: PartitionSet, action: Create) -> PartitionSet:
@@ -99,7 +103,7 @@ def applied(tables: Sequence[TableState], done: Night) -> list[TableState]:
     return found
 
 
-def _grown(t: TableState, rates: dict[int, float], now: int) -> TableState:
+def _grown(t: TableState, rates: dict[int, Rate], now: int) -> TableState:
     """The table after a day of writing: the partition of the day has more bytes."""
     local = t.key.now(now)
     sets = []
@@ -110,10 +114,10 @@ def _grown(t: TableState, rates: dict[int, float], now: int) -> TableState:
             else replace(
                 p,
                 filled=True,
-                bytes=None if p.bytes is None else p.bytes + round(rates[s.parent]),
+                bytes=None if p.bytes is None else p.bytes + rates[s.parent][0],
                 segment_bytes=None
                 if p.segment_bytes is None
-                else p.segment_bytes + round(rates[s.parent]),
+                else p.segment_bytes + rates[s.parent][1],
             )
             for p in s.parts
         )
@@ -177,7 +181,7 @@ def forecast(
     """
     state = list(tables)
     rates = {s.parent: daily_bytes(s, t.key.now(now)) for t in tables for s in t.sets}
-    copied: dict[tuple[int, int, int], int] = {}
+    copied: dict[Place, int] = {}
     announcements = _Announcements()
     for day in range(days):
         at = now + day * DAY

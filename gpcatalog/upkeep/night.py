@@ -7,7 +7,7 @@ ones are merged, oldest first and one table after the other, within the limits o
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from gpcatalog.model.bounds import INFINITY, MINUS_INFINITY, OPEN_HIGH
 from gpcatalog.planner import grid
@@ -174,11 +174,13 @@ def night(
     limits: NightLimits,
     copied: Mapping[Place, int] | None = None,
     excluded: Collection[Place] = (),
+    *,
+    allow_drop: bool = True,
 ) -> Night:
     """What tonight does.
 
     now: microseconds since 1970, UTC; copied: bytes of merges that an earlier night has copied;
-    excluded: merges that are not possible
+    excluded: merges that are not possible; allow_drop: partitions may be dropped with their rows
     """
     found = Night()
     for t in tables:
@@ -187,7 +189,7 @@ def night(
     room = limits.max_leaves
     for t in tables:
         for s in t.sets:
-            room = _retire(t, s, t.key.now(now), found, room)
+            room = _retire(t, s, t.key.now(now), found, room, allow_drop=allow_drop)
     _roll_up(tables, now, limits, room, found, copied or {}, excluded)
     return found
 
@@ -219,6 +221,14 @@ def _create(t: TableState, s: PartitionSet, now: int, found: Night) -> None:
     for why, wanted in _wanted(t, s, now, past):
         # an hour that clocks skip in spring is none
         cells = [c for c in wanted if t.key.axis(c[0]) < t.key.axis(c[1])]
+        if len(cells) > MOST_CREATED:
+            text = (
+                f"{MOST_CREATED} of {len(cells)} new partitions below {s.parent_name} are created"
+                " tonight, the others in the next nights"
+            )
+            found.notes.append(Note(table=t.oid, what="create", text=text))
+            # the nearest to today
+            cells = cells[:MOST_CREATED] if why == "premake" else cells[-MOST_CREATED:]
         if cells:
             new = tuple(_new(t, s, low, high, used) for low, high in cells)
             found.create.append(Create(table=t.oid, parent=s.parent, like=like, new=new, why=why))
@@ -258,11 +268,11 @@ def _wanted(
     if cover_end(s.parts, now) < now + rules.least:
         # cut at today, so that what is created now does not reach into a gap of the past
         missing = [c for gap in uncovered(s.parts, today, last) for c in _cells(grain, *gap)]
-        yield "premake", missing[:MOST_CREATED]
+        yield "premake", missing
     if rules.fill_gaps:
-        yield "gap", past[-MOST_CREATED:]
+        yield "gap", past
     elif rules.move_default and s.default is not None and s.default.filled is not False:
-        yield "default rows", past[-MOST_CREATED:]
+        yield "default rows", past
 
 
 def _new(t: TableState, s: PartitionSet, low: int, high: int, used: set[str]) -> NewPartition:
@@ -282,23 +292,22 @@ def _past_keep(t: TableState, s: PartitionSet, now: int) -> list[Partition]:
     return [p for p in s.parts if p.closed and p.high <= now - keep]
 
 
-def _retire(t: TableState, s: PartitionSet, now: int, found: Night, room: int) -> int:
+def _retire(
+    t: TableState, s: PartitionSet, now: int, found: Night, room: int, *, allow_drop: bool
+) -> int:
     """Add what is past its retention; the number of partitions that are left for the night."""
     due = _past_keep(t, s, now)
     if not due:
         return room
+    stays = ""
     if t.rules.retention == "none":
-        found.notes.append(
-            Note(
-                table=t.oid,
-                what="retention",
-                text=f"{len(due)} partitions of {s.parent_name} are past keep; retention is none,"
-                " so they stay",
-            )
-        )
-        return room
-    if t.left_alone:
-        text = f"{len(due)} partitions of {s.parent_name} are past keep and stay: {t.left_alone}"
+        stays = "retention is none"
+    elif t.left_alone:
+        stays = t.left_alone
+    elif t.rules.retention == "drop" and not allow_drop:
+        stays = "partitions are dropped only with --allow-drop"
+    if stays:
+        text = f"{len(due)} partitions of {s.parent_name} are past keep and stay: {stays}"
         found.notes.append(Note(table=t.oid, what="retention", text=text))
         return room
     if len(due) == len(s.parts):  # a table keeps its last partition
@@ -393,15 +402,7 @@ def _roll_up(
                 continue
             if merge.bytes > left:
                 # it goes on the next night where it stops tonight
-                merge = RollUp(
-                    table=merge.table,
-                    parent=merge.parent,
-                    parts=merge.parts,
-                    grain=merge.grain,
-                    name=merge.name,
-                    bytes=left,
-                    whole=False,
-                )
+                merge = replace(merge, bytes=left, whole=False)
             found.rollups.append(merge)
             left -= merge.bytes
             room -= len(merge.parts)

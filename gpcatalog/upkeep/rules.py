@@ -12,6 +12,7 @@ from gpcatalog.planner.policy import Policy, ResolvedPolicy, Upkeep, seconds, si
 from gpcatalog.upkeep import naming
 from gpcatalog.upkeep.habits import Habits
 
+ANNOUNCED = 7 * DAY  # a drop is announced so long before; upkeep.part of the journal has it, too
 NIGHTS_LEFT = 2  # nights that the cover lasts at least, whatever `premake_batch` says
 # of each grain: how far ahead partitions are created where the policy does not say
 PREMAKE_DAYS = {

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
+import typer
 
 from gpcatalog.migration import introspect
 from gpcatalog.planner import policy as policies
@@ -343,6 +344,43 @@ def test_a_new_partition_equals_the_newest(fixture: str, request: pytest.Fixture
 
     for leaf in new:
         assert portrait(leaf) == portrait(old), leaf.name
+
+
+def test_nothing_to_do(pg_dsn: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An idle first night leaves a journal that `status` reads; an old script leaves nothing."""
+    from gpcatalog.commands.upkeep import status
+
+    dsn = fresh_database(pg_dsn, "upkeep_idle")
+    daily(dsn, "t", 5)
+    policy = tmp_path / "policy.toml"
+    policy.write_text(ALL.replace("5d", "1h"))
+    year, text = night(dsn, policy.read_text())
+    assert text.startswith("-- Nothing to do tonight.")
+    old = text.replace(str(datetime.now(UTC).date()), "2025-01-01")
+    done = year.run(old)
+    assert done.returncode == 3
+    assert "this script is for 2025-01-01" in done.stderr
+    with pytest.raises(typer.Exit):
+        status(conninfo=dsn, policy=str(policy))
+    assert "no script of upkeep has run on this database" in capsys.readouterr().out
+    assert year.run(text).returncode == 0
+    status(conninfo=dsn, policy=str(policy))
+    assert "OK" in capsys.readouterr().out
+
+
+def test_what_was_refused_ends_psql_with_an_error(pg_dsn: str) -> None:
+    dsn = fresh_database(pg_dsn, "upkeep_refused")
+    daily(dsn, "good", 5)
+    daily(dsn, "bad", 5)
+    made.execute(dsn, f"COMMENT ON TYPE bad_{datetime.now(UTC).date():%Y%m%d} IS 'of its own'")
+    year, text = night(dsn, ALL)
+    assert "Refused:" in text
+    done = year.run(text)
+    assert done.returncode == 3, done.stderr
+    assert "tables with a failed step: 1;" in done.stderr
+    assert "row type" in done.stderr
+    leaves = year.leaves()
+    assert (leaves["good"], leaves["bad"]) == (10, 5)
 
 
 def test_a_second_script_is_the_same(pg_dsn: str) -> None:

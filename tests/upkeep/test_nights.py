@@ -93,7 +93,7 @@ def sound(table: TableState) -> None:
 @settings(max_examples=8, deadline=None, phases=[Phase.explicit, Phase.generate])
 def test_a_thousand_days(table: TableState, seed: int) -> None:
     now = START
-    rates = {1: 1000.0}
+    rates = {1: (1000, 1000)}
     state, rules = table, table.rules
     copied: dict[tuple[int, int, int], int] = {}
     # some nights are missed, at most as many as the batch leaves cover for
@@ -128,92 +128,6 @@ def test_a_thousand_days(table: TableState, seed: int) -> None:
         assert again.empty, (done, again)  # a second run has nothing to do
         state = fc._grown(after, rates, now)
         now += DAY * (1 + (now // DAY * seed) % 2 * (rules.batch < rules.premake - 2 * DAY))
-
-
-def test_every_gap_is_filled_on_demand() -> None:
-    parts = tuple(
-        Partition(low=(19730 + n) * DAY, high=(19731 + n) * DAY, name=f"t_p{n}")
-        for n in (0, 1, 4, 5)
-    )
-    rules = TableRules(
-        grain=Grain.DAY,
-        premake=3 * DAY,
-        batch=0,
-        rollups=(),
-        hot=31 * DAY,
-        max_leaf=1,
-        keep=None,
-        retention="none",
-        retention_schema="",
-        fill_gaps=False,
-        move_default=False,
-    )
-    table = TableState(
-        oid=1,
-        schema="s",
-        name="t",
-        key=TimeKey(family=Family.DATE),
-        template=default_template(Grain.DAY, classic=False),
-        rules=rules,
-        sets=(PartitionSet(parent=1, parent_name="t", parts=parts),),
-    )
-    now = 19735 * DAY + 3600
-    found = night([table], now, LIMITS)
-    assert [n.text for n in found.notes if n.what == "gap"] == [
-        "2 day ranges of the past below t have no partition; the first begins 2024-01-10"
-    ]
-    assert [c.why for c in found.create] == ["premake"]
-    wished = replace(table, rules=replace(rules, fill_gaps=True))
-    found = night([wished], now, LIMITS)
-    assert [(c.why, len(c.new)) for c in found.create] == [("premake", 3), ("gap", 2)]
-    assert found.create[1].new[0] == NewPartition(
-        low=19732 * DAY, high=19733 * DAY, name="t_p20240110"
-    )
-
-
-@pytest.mark.parametrize(("budget", "nights"), [(10**9, 1), (400, 3), (100, 10)])
-def test_a_cell_larger_than_the_night(budget: int, nights: int) -> None:
-    # ten partitions of 100 bytes in one month
-    begin = micros(datetime(2024, 3, 1))
-    parts = tuple(
-        Partition(
-            low=begin + n * DAY,
-            high=begin + (n + 1) * DAY,
-            name=f"p{n}",
-            filled=True,
-            bytes=100,
-            segment_bytes=100,
-        )
-        for n in range(10)
-    )
-    rules = TableRules(
-        grain=Grain.DAY,
-        premake=2 * DAY,
-        batch=DAY,
-        rollups=((Grain.MONTH, 40 * DAY),),
-        hot=31 * DAY,
-        max_leaf=10**9,
-        keep=None,
-        retention="none",
-        retention_schema="",
-        fill_gaps=False,
-        move_default=False,
-    )
-    table = TableState(
-        oid=1,
-        schema="s",
-        name="t",
-        key=TimeKey(family=Family.DATE),
-        template=default_template(Grain.DAY, classic=False),
-        rules=rules,
-        sets=(PartitionSet(parent=1, parent_name="t", parts=parts),),
-    )
-    limits = replace(LIMITS, max_rewrite=budget)
-    found = list(fc.forecast([table], micros(datetime(2024, 6, 1)), limits, 20))
-    work = [n for n in found if n.night.rollups]
-    assert len(work) == nights
-    assert all(sum(r.bytes for r in n.night.rollups) <= budget for n in work)
-    assert [r.whole for n in work for r in n.night.rollups] == [False] * (nights - 1) + [True]
 
 
 def plain_rules(**changed: object) -> TableRules:
@@ -265,6 +179,34 @@ def span(begin: datetime, number: int, size: int = 100, leaves: int = 1) -> list
         )
         for n in range(number)
     ]
+
+
+def test_every_gap_is_filled_on_demand() -> None:
+    parts = span(datetime(2024, 1, 8), 2) + span(datetime(2024, 1, 12), 2)
+    parts = [replace(p, name=f"t1_{n}") for n, p in enumerate(parts)]
+    now = micros(datetime(2024, 1, 13, 1))
+    rules = plain_rules(premake=3 * DAY)
+    found = night([table_of(parts, rules)], now, LIMITS)
+    assert [n.text for n in found.notes if n.what == "gap"] == [
+        "2 day ranges of the past below t1 have no partition; the first begins 2024-01-10"
+    ]
+    assert [c.why for c in found.create] == ["premake"]
+    found = night([table_of(parts, replace(rules, fill_gaps=True))], now, LIMITS)
+    assert [(c.why, len(c.new)) for c in found.create] == [("premake", 3), ("gap", 2)]
+    low = micros(datetime(2024, 1, 10))
+    assert found.create[1].new[0] == NewPartition(low=low, high=low + DAY, name="t1_p20240110")
+
+
+@pytest.mark.parametrize(("budget", "nights"), [(10**9, 1), (400, 3), (100, 10)])
+def test_a_cell_larger_than_the_night(budget: int, nights: int) -> None:
+    rules = plain_rules(batch=DAY, rollups=((Grain.MONTH, 40 * DAY),))
+    table = table_of(span(datetime(2024, 3, 1), 10), rules)  # of 100 bytes each
+    limits = replace(LIMITS, max_rewrite=budget)
+    found = list(fc.forecast([table], micros(datetime(2024, 6, 1)), limits, 20))
+    work = [n for n in found if n.night.rollups]
+    assert len(work) == nights
+    assert all(sum(r.bytes for r in n.night.rollups) <= budget for n in work)
+    assert [r.whole for n in work for r in n.night.rollups] == [False] * (nights - 1) + [True]
 
 
 def test_an_hour_that_clocks_skip_has_no_partition() -> None:
@@ -327,4 +269,43 @@ def test_what_stays_past_its_retention_is_said() -> None:
     assert [n.text for n in found.notes if n.what == "retention"] == [
         "92 partitions of t1 are past keep and stay: a foreign key"
     ]
+    # what may not be dropped takes no part of the night from others
+    few = replace(LIMITS, max_leaves=100)
+    cold = table_of(
+        span(datetime(2023, 1, 1), 90), plain_rules(rollups=((Grain.MONTH, DAY),)), oid=2
+    )
+    drops = table_of(parts, rules)
+    assert len(night([drops, cold], now, few).rollups) == 0
+    assert len(night([drops, cold], now, few, allow_drop=False).rollups) == 3
     assert [len(r.parts) for r in night([table_of(parts, rules)], now, LIMITS).retire] == [92]
+
+
+def test_more_partitions_than_a_night_creates() -> None:
+    now = micros(datetime(2024, 3, 1, 3))
+    table = table_of(span(datetime(2024, 2, 20), 11), plain_rules(premake=500 * DAY))
+    found = night([table], now, LIMITS)
+    assert len(found.create[0].new) == 400
+    assert (
+        "400 of 500 new partitions below t1 are created tonight, the others in the next nights"
+        in [n.text for n in found.notes]
+    )
+
+
+def test_the_notice_of_a_drop_is_one_number() -> None:
+    from gpcatalog.probes import library
+    from gpcatalog.upkeep.rules import ANNOUNCED
+
+    text = (library.folder() / "journal/any/upkeep.part").read_text()
+    assert f"interval '{ANNOUNCED // DAY} days' + interval '2 hours'" in text
+
+
+def test_growth_is_that_of_the_fullest_segment() -> None:
+    """Hundred segments share what a day adds: a merged partition is not forecast too large."""
+    parts = [
+        replace(p, bytes=100 * 1000, segment_bytes=1000) for p in span(datetime(2024, 3, 1), 31)
+    ]
+    rules = plain_rules(rollups=((Grain.MONTH, 35 * DAY),), max_leaf=40 * 1000)
+    nights = list(
+        fc.forecast([table_of(parts, rules)], micros(datetime(2024, 3, 31, 3)), LIMITS, 80)
+    )
+    assert [len(r.parts) for n in nights for r in n.night.rollups] == [31, 30]

@@ -36,8 +36,7 @@ class DropPartitions(PartitionOperation):
         return f"drop {plural(len(self.gone), 'empty partition')}"
 
     def details(self) -> list[str]:
-        found = [f"  {u.relation.name} {u.relation.bound}" for u in self.gone[:5]]
-        return found + ([f"  … and {len(self.gone) - 5} more"] if len(self.gone) > 5 else [])
+        return self.gone_lines(5)
 
     def transactions(self, writer: Writer, context: Context, writing: Writing) -> list[str]:
         guard = writer.guard(

@@ -39,8 +39,7 @@ class DropRetired(PartitionOperation):
         return f"drop {plural(len(self.gone), 'partition')} with rows"
 
     def details(self) -> list[str]:
-        found = [f"  {u.relation.name} {u.relation.bound}" for u in self.gone[:10]]
-        return found + ([f"  … and {len(self.gone) - 10} more"] if len(self.gone) > 10 else [])
+        return self.gone_lines(10)
 
     def transactions(self, writer: Writer, context: Context, writing: Writing) -> list[str]:
         units = [u.relation for u in self.gone]
@@ -81,8 +80,7 @@ class DetachPartitions(PartitionOperation):
         return f"detach {plural(len(self.gone), 'partition')}"
 
     def details(self) -> list[str]:
-        found = [f"  {u.relation.name} {u.relation.bound}" for u in self.gone[:10]]
-        return found + ([f"  … and {len(self.gone) - 10} more"] if len(self.gone) > 10 else [])
+        return self.gone_lines(10)
 
     def transactions(self, writer: Writer, context: Context, writing: Writing) -> list[str]:
         units = [u.relation for u in self.gone]
