@@ -7,7 +7,9 @@ import inspect
 import os
 import re
 import tempfile
+import time
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import psycopg
@@ -84,6 +86,15 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Every test keeps its snapshots in a folder of its own."""
     monkeypatch.setenv("GPCATALOG_HOME", str(tmp_path / "home"))
     return tmp_path / "home"
+
+
+@pytest.fixture
+def one_day() -> None:
+    """Begin just after midnight rather than just before: a script of a night is for one date."""
+    now = datetime.now(UTC)
+    left = (now + timedelta(days=1)).replace(hour=0, minute=0, second=1, microsecond=0) - now
+    if left < timedelta(minutes=4):
+        time.sleep(left.total_seconds())
 
 
 def _greenplum(generation: int) -> Iterator[greenplum.Cluster]:

@@ -783,6 +783,7 @@ def test_clean_tables_alone(hostile: Hostile, tmp_path: Path) -> None:
     assert noted(place, "superuser, index.sql of clean tables", watch.read()) == []
 
 
+@pytest.mark.usefixtures("one_day")
 def test_upkeep(hostile: Hostile, tmp_path: Path) -> None:
     """The script of a night goes on with the next table where one must stop, and springs nothing."""
     place = hostile.place

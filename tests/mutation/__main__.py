@@ -2,8 +2,9 @@
 
     python -m tests.mutation PACKAGE... [--number 60] [--seed 1]
 
-PACKAGE is one of capacity, effects, audit, planner, migration, store. cosmic-ray makes the changes (`pip install cosmic-ray coverage`);
-no Greenplum takes part, so the figures are those of a bare machine with PostgreSQL. The checkout is copied first and never changed.
+PACKAGE is one of capacity, effects, audit, planner, migration, store, upkeep. cosmic-ray makes the changes
+(`pip install cosmic-ray coverage`); no Greenplum takes part, so the figures are those of a bare machine with PostgreSQL. The checkout is
+copied first and never changed.
 
 Places are drawn at random, then one change of each place, so that a line with many operators counts no more than others. Annotations are
 left out: no test can see them. Each change runs the tests that reach its line, found once by coverage, and all tests of the package for
@@ -59,6 +60,7 @@ TESTS = {
         "tests/test_doctests.py",
         "tests/test_value_classes.py",
     ),
+    "upkeep": ("tests/upkeep", "tests/test_doctests.py", "tests/test_value_classes.py"),
 }
 LIMIT = 400  # seconds for the tests of one change
 PYTEST = ("-m", "pytest", "-q", "-x", "-n", "0", "-p", "no:cacheprovider", "-m", "not greenplum")

@@ -22,6 +22,7 @@ from tests.conftest import fresh_database
 from tests.migration import made
 from tests.upkeep.year import HISTORY, SHAPES, Year, server_of
 
+pytestmark = pytest.mark.usefixtures("one_day")
 SERVERS = ["gp6_dsn", "gp7_dsn", "pg_dsn", "pgnew_dsn"]
 FIRST = date(2025, 3, 20)  # clocks change in Berlin on the 30th
 
@@ -111,7 +112,7 @@ def test_one_broken_table_of_many(fixture: str, request: pytest.FixtureRequest) 
         daily(dsn, f"t{n}", 5)
     year, text = night(dsn, ALL)
     # its owner makes a partition that overlaps the next two days after the script was written
-    two = date.today() + timedelta(1)
+    two = datetime.now(UTC).date() + timedelta(1)
     span = (two, two + timedelta(2))
     if year.server.startswith("gp"):
         made.execute(dsn, f"ALTER TABLE t3 ADD PARTITION odd START ('{span[0]}') END ('{span[1]}')")
@@ -351,7 +352,8 @@ def test_nothing_to_do(pg_dsn: str, tmp_path: Path, capsys: pytest.CaptureFixtur
     from gpcatalog.commands.upkeep import status
 
     dsn = fresh_database(pg_dsn, "upkeep_idle")
-    daily(dsn, "t", 5)
+    # up to the day after tomorrow: late in the evening, the next hour needs it
+    daily(dsn, "t", 7, first=datetime.now(UTC).date() + timedelta(2))
     policy = tmp_path / "policy.toml"
     policy.write_text(ALL.replace("5d", "1h"))
     year, text = night(dsn, policy.read_text())
