@@ -9,6 +9,7 @@ from typing import Any
 
 from gpcatalog.audit.auxiliary import auxiliary
 from gpcatalog.audit.files import build_files
+from gpcatalog.audit.partition_cover import partition_cover, upkeep_state
 from gpcatalog.audit.query_locks import query_locks
 from gpcatalog.audit.report import (
     Age,
@@ -507,6 +508,8 @@ def build(snapshot: Snapshot, older: Snapshot | None = None) -> Report:
         session_memory=session_memory(snapshot),
         statement_times=statement_times(snapshot),
         auxiliary=auxiliary(snapshot),
+        partition_cover=partition_cover(snapshot),
+        upkeep=upkeep_state(snapshot),
         files=build_files(snapshot),
     )
     return verdicts(report)

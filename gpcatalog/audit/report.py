@@ -8,6 +8,7 @@ import msgspec
 
 from gpcatalog.audit.auxiliary import Auxiliary
 from gpcatalog.audit.files import Files
+from gpcatalog.audit.partition_cover import PartitionCover, UpkeepState
 from gpcatalog.audit.query_locks import QueryLocks
 from gpcatalog.audit.session_memory import SessionMemory
 from gpcatalog.audit.statement_times import StatementTimes
@@ -314,5 +315,7 @@ class Report(msgspec.Struct, kw_only=True, frozen=True):
     session_memory: SessionMemory | None = None  # None when the leaves were not read
     statement_times: StatementTimes | None = None
     auxiliary: Auxiliary | None = None  # None when they were not measured
+    partition_cover: PartitionCover | None = None  # None when the leaves were not read
+    upkeep: UpkeepState | None = None  # None without a journal, or when it was not read
     files: Files | None = None  # None when neither directories nor lists were read
     schema: str = SCHEMA

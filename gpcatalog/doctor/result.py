@@ -61,6 +61,7 @@ class Facts(msgspec.Struct, kw_only=True, frozen=True):
     privileges:  the row of the probe of that name
     statements:  whether pg_stat_statements is installed, and why it could not be read ("" when it
                  could)
+    upkeep:      whether there is a journal of upkeep, and why it could not be read
     partman:     schema of pg_partman ("" when it is not there), and why its configuration could not
                  be read
     utility:     whether the entry instance takes a session of its own; None on PostgreSQL
@@ -72,6 +73,7 @@ class Facts(msgspec.Struct, kw_only=True, frozen=True):
     privileges: Mapping[str, Any]
     statements: tuple[bool, str] = (False, "")
     partman: tuple[str, str] = ("", "")
+    upkeep: tuple[bool, str] = (False, "")
     utility: bool | None = None
     lists: str = ""
     down: Sequence[int] = ()
@@ -153,6 +155,8 @@ def sections(server: Server, role: str, superuser: bool, facts: Facts) -> tuple[
     found.append(_counted_statements(facts))
     if facts.partman[0]:
         found.append(_partman(to, facts))
+    if facts.upkeep[0]:
+        found.append(_upkeep(to, facts))
     return tuple(found)
 
 
@@ -324,6 +328,27 @@ def _partman(to: str, facts: Facts) -> Section:
             (
                 f"GRANT USAGE ON SCHEMA {schema} TO {to};",
                 f"GRANT SELECT ON {schema}.part_config TO {to};",
+            )
+            if why
+            else ()
+        ),
+    )
+
+
+def _upkeep(to: str, facts: Facts) -> Section:
+    """Whether the journal of upkeep can be read."""
+    _, why = facts.upkeep
+    return Section(
+        "runs of upkeep",
+        not why,
+        why or "SELECT on gpcatalog_journal.upkeep",
+        "runs of upkeep that failed or are overdue, and the cover that its policy asks for"
+        if why
+        else "",
+        (
+            (
+                f"GRANT USAGE ON SCHEMA gpcatalog_journal TO {to};",
+                f"GRANT SELECT ON gpcatalog_journal.upkeep TO {to};",
             )
             if why
             else ()

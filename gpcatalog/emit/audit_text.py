@@ -21,6 +21,7 @@ from gpcatalog.audit.report import (
     Report,
     Verdict,
 )
+from gpcatalog.emit.cover_text import show_cover
 from gpcatalog.emit.files_text import show_auxiliary, show_files
 from gpcatalog.emit.sessions_text import (
     show_query_locks,
@@ -633,6 +634,7 @@ def show(report: Report, out: Console, detail: Detail = Detail.SUMMARY, *, kept:
     show_statement_times(report, out)
     _holders(report, out)
     show_session_state(report, out)
+    show_cover(report, out)
     _coverage(report, out)
     out.print()
     relations = sum(report.relations_by_kind.values())

@@ -27,6 +27,7 @@ from gpcatalog.emit.html_sessions import sessions_section
 from gpcatalog.emit.html_tables import (
     auxiliary_table,
     catalogs_table,
+    cover_section,
     files_table,
     limits_table,
     locks_table,
@@ -164,6 +165,7 @@ def _sections(
         Section("latency", "Latency", timings_table(report)),
         Section("locks", "Lock slots", locks_table(slots, segments=segments)),
         Section("sessions", "Sessions", sessions_section(report)),
+        Section("upkeep", "Upkeep", cover_section(report)),
         Section("all-tables", "Tables", tables_table(seen, segments=segments)),
         Section("all-files", "Files", files_table(report) + auxiliary_table(report)),
         Section("all-catalogs", "Catalogs", catalogs_table(report)),

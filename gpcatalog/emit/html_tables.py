@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gpcatalog.audit.report import Report, Verdict
+from gpcatalog.emit.cover_text import COVER_HEADS, cover_line, cover_row, upkeep_line
 from gpcatalog.emit.files_text import auxiliary_line
 from gpcatalog.emit.growth_text import amount
 from gpcatalog.emit.html_parts import Cell, Prose, ended, prose, short, table
@@ -267,6 +268,26 @@ def auxiliary_table(report: Report) -> str:
     return f"<h3>{title}</h3><p>{note}.</p>" + table(
         heads, rows, label=title, name="auxiliary", left=3, budget=20_000
     )
+
+
+def cover_section(report: Report) -> str:
+    """Tables with the least cover, tables with gaps, and the last run of upkeep; empty without."""
+    cover, state = report.partition_cover, report.upkeep
+    out = []
+    if state is not None:
+        out.append(f"<p>{prose(upkeep_line(state))}</p>")
+        if state.failures:
+            out.append("<ul>" + "".join(f"<li>{safe(f)}" for f in state.failures[:20]) + "</ul>")
+    if cover is not None and cover.tables:
+        rows = [cover_row(t) for t in cover.least]
+        classes = ["bad" if t.low and not t.has_default else "" for t in cover.least]
+        out.append(f"<p>{prose(cover_line(cover))}</p>")
+        out.append(table(COVER_HEADS, rows, label="Partitions ahead", classes=classes))
+    if cover is not None and cover.gapped:
+        gaps = [(f"{t.schema}.{t.name}", t.first_gap, str(t.gaps)) for t in cover.gaps]
+        heads = ("gaps between partitions of", "first", "gaps")
+        out.append(table(heads, gaps, label="Gaps between partitions", left=2))
+    return "".join(out)
 
 
 def catalogs_table(report: Report) -> str:

@@ -213,6 +213,47 @@ def _judged(report: Report, database: str) -> list[_Family]:
     return [limits, findings, probes, held, *_instances_state(report, database)]
 
 
+def _upkeep(report: Report, database: str) -> list[_Family]:
+    """Partitions ahead, and runs of upkeep."""
+    found = []
+    cover, state = report.partition_cover, report.upkeep
+    if cover is not None:
+        low = _Family(
+            "gpcatalog_tables_low_cover",
+            "Tables with too few partitions ahead; beyond: whether rows without one fail or go to the"
+            " default partition.",
+        )
+        low.add(cover.failing, database=database, beyond="error")
+        low.add(cover.low - cover.failing, database=database, beyond="default partition")
+        gapped = _Family("gpcatalog_tables_with_gaps", "Tables with gaps between partitions.")
+        gapped.add(cover.gapped, database=database)
+        found += [low, gapped]
+        known = [t.days for t in cover.least if t.days is not None]
+        if known:
+            least = _Family(
+                "gpcatalog_least_cover_days",
+                "Days until the first table runs out of partitions, below 0 where one has.",
+                "days",
+            )
+            least.add(min(known), database=database)
+            found.append(least)
+    if state is not None:
+        failed = _Family("gpcatalog_upkeep_failed_steps", "Failed steps of the last upkeep run.")
+        failed.add(len(state.failures), database=database)
+        tables = _Family("gpcatalog_upkeep_tables", "Tables that upkeep maintains.")
+        tables.add(state.tables, database=database)
+        found += [failed, tables]
+        if state.ended is not None:
+            ended = _Family(
+                "gpcatalog_upkeep_last_end_timestamp_seconds",
+                "End of the last upkeep run that ended.",
+                "seconds",
+            )
+            ended.add(state.ended.timestamp(), database=database)
+            found.append(ended)
+    return found
+
+
 def _instances_state(report: Report, database: str) -> list[_Family]:
     """Series of each instance: bytes that a session start reads, and ages of transactions."""
     starts = _Family(
@@ -347,6 +388,7 @@ def exposition(report: Report, timings: Sequence[Timing], *, top: int = 10) -> s
         *_files(report, database),
         *_auxiliary(report, database),
         *_judged(report, database),
+        *_upkeep(report, database),
         *_top(report, database, top),
         *_timings(timings, database),
     ]

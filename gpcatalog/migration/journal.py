@@ -8,7 +8,6 @@ of it.
 from __future__ import annotations
 
 import functools
-from datetime import date
 
 from gpcatalog.model.server import Server
 from gpcatalog.probes import library
@@ -57,11 +56,11 @@ def prepare(server: Server) -> str:
     return _filled(library.part("prepare", server, area=_AREA), whole=True)
 
 
-def heartbeat(server: Server, plan: str, day: date) -> str:
+def heartbeat(server: Server, **values: str) -> str:
     """Return SQL that records a run of upkeep with nothing to do, in one transaction; it stops on
     another day.
 
-    plan: id of the run, letters, digits and hyphens
+    values: plan (id of the run) and day as literals; maintained and cover: what the policy maintains
+            and the days of cover that it asks for, as arrays; tag: a dollar quote that no name holds
     """
-    text = library.part("heartbeat", server, area=_AREA)
-    return _filled(text, whole=True, plan=f"'{plan}'", day=f"'{day}'")
+    return _filled(library.part("heartbeat", server, area=_AREA), whole=True, **values)

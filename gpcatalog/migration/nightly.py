@@ -19,7 +19,7 @@ from gpcatalog.migration.operations import Operation, RefusedStep, TableMigratio
 from gpcatalog.migration.request import Mode, Request
 from gpcatalog.migration.steps.create import CreatePartitions
 from gpcatalog.migration.steps.replace_partitions import ReplacePartitions
-from gpcatalog.migration.writer import Phase, array, call, literal, proven
+from gpcatalog.migration.writer import Phase, array, call, dollar_tag, literal, proven
 from gpcatalog.model.names import printable
 from gpcatalog.model.quantity import duration, plural, size
 from gpcatalog.model.server import Server
@@ -33,6 +33,7 @@ class NightWork:
     """What one night does, ready to be written.
 
     day: the night is for; tables: operations of each table, in their order
+    maintained: tables of the policy (names as in SQL), with the days of cover that it asks for
     announced: partitions that will be dropped in seven days or later, by table (names as in SQL)
     refused: what cannot be done: recorded as failures, so that psql ends with an error
     notes: sentences on what is left alone; window: seconds, 0: none; most_copied: bytes of merges
@@ -43,6 +44,7 @@ class NightWork:
     day: date
     database: str
     tables: Sequence[TableMigration]
+    maintained: Sequence[tuple[str, str]] = ()
     announced: Sequence[tuple[str, Sequence[str]]] = ()
     refused: Sequence[RefusedStep] = ()
     notes: Sequence[str] = ()
@@ -142,10 +144,24 @@ class NightScript:
     def _nothing(self) -> str:
         """The script of a night without work: a comment and a record of the run."""
         head = ["Nothing to do tonight.", *self.work.notes, self._signature()]
+        tables, cover = self._maintained()
         return (
             comment(head)
             + settings_text(self.writer, self.request)
-            + journal.heartbeat(self.server, self.run, self.work.day)
+            + journal.heartbeat(
+                self.server,
+                plan=literal(self.run),
+                day=literal(self.work.day.isoformat()),
+                maintained=tables,
+                cover=cover,
+                tag=dollar_tag(tables),
+            )
+        )
+
+    def _maintained(self) -> tuple[str, str]:
+        """Tables of the policy and the days of cover that it asks for, as SQL arrays."""
+        return array(name for name, _ in self.work.maintained), array(
+            days for _, days in self.work.maintained
         )
 
     def _head(self) -> list[str]:
@@ -216,6 +232,7 @@ class NightScript:
         day = f"{literal(self.work.day.isoformat())}::date"
         calls = [
             call("upkeep_begin", literal(self.run), day, f"{self.work.window:.0f}"),
+            call("upkeep_maintains", literal(self.run), *self._maintained()),
             call("upkeep_sweep", array(self._merges())),
             *(
                 call("announce", literal(self.run), literal(root), array(parts))

@@ -550,6 +550,21 @@ def spelled_dates(ends: Sequence[TupleEnd], kinds: Sequence[Family]) -> dict[Tup
     return found
 
 
+def date_of_number(value: int, digits: int) -> int:
+    """Microseconds since 1970 of a number that spells a date: 20240131 (digits 8) or 202401 (6).
+
+    Raises ValueError for a number that spells none.
+
+    >>> date_of_number(19700102, 8) // DAY, date_of_number(197002, 6) // DAY
+    (1, 31)
+    """
+    rest, day = divmod(value, 100) if digits == 8 else (value, 1)
+    year, month = divmod(rest, 100)
+    if not (1900 <= year <= 2999 and 1 <= month <= 12 and 1 <= day <= _month_days(year, month)):
+        raise ValueError(f"{value} is not a date")
+    return days_from_civil(year, month, day) * DAY
+
+
 _PLAIN = re.compile(
     r"(?:START \('(?P<a>[-0-9: ]+)'::[a-z ]+\) END \('(?P<b>[-0-9: ]+)'::[a-z ]+\)"
     r"|FOR VALUES FROM \('(?P<c>[-0-9: ]+)'\) TO \('(?P<d>[-0-9: ]+)'\)"

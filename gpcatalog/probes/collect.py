@@ -262,8 +262,19 @@ class Collector:
         with self._covered("partition_keys"):
             self.writer.insert("partition_key", self.session.rows("partition_keys"))
         self._partition_facts()
+        self._upkeep()
         if self.definitions:
             self._definitions()
+
+    def _upkeep(self) -> None:
+        """What the scripts of upkeep left in their journal, where there is one."""
+        with self._covered("upkeep_home"):
+            if self.session.rows("upkeep_home"):
+                with self._covered("upkeep_runs"):
+                    rows = self.session.rows("upkeep_runs")
+                    for r in rows:
+                        r["recorded_at"] = r.pop("at").astimezone(UTC).replace(tzinfo=None)
+                    self.writer.insert("upkeep_event", rows)
 
     def _definitions(self) -> None:
         """Definitions of tables that are no partitions, and of views, sequences and types, for

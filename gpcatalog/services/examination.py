@@ -66,6 +66,7 @@ def facts(session: Session) -> Facts:
             if partman
             else ("", "")
         ),
+        upkeep=(True, _why(session, "upkeep_runs")) if session.rows("upkeep_home") else (False, ""),
         utility=utility,
         lists=_why(session, "segment_files", oids="0") if greenplum else "",
         monitored=session.monitored,

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from gpcatalog.errors import CatalogError, Exit
 from gpcatalog.services.notify import Notify, silent
 
@@ -18,6 +16,7 @@ if TYPE_CHECKING:
 
     from gpcatalog.migration.nightly import NightWork
     from gpcatalog.migration.operations import RefusedStep, TableMigration
+    from gpcatalog.model.upkeep_runs import Run
     from gpcatalog.planner.operations import Step
     from gpcatalog.planner.policy import Policy
     from gpcatalog.planner.sets.reader import Reader
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from gpcatalog.upkeep.forecast import ForecastNight
     from gpcatalog.upkeep.night import Night, Place, TableState
     from gpcatalog.upkeep.reader import ReadTable, Unplanned
-    from gpcatalog.upkeep.result import Run
     from gpcatalog.upkeep.rules import NightLimits
 
 
@@ -278,6 +276,7 @@ def night_work(
     owner_runs: the owner of the tables runs the script; notify: takes a line on each table
     """
     from gpcatalog.migration.nightly import NightWork
+    from gpcatalog.model.names import qualified
     from gpcatalog.upkeep.night import night
 
     names = {t.state.oid: f"{t.state.schema}.{t.state.name}" for t in prepared.tables}
@@ -307,6 +306,9 @@ def night_work(
         )
     return NightWork(
         day=prepared.day,
+        maintained=[
+            (qualified(t.schema, t.name), f"{t.rules.cover_days:g}") for t in prepared.states
+        ],
         database=session.target["dbname"],
         tables=found.tables,
         announced=_announced(prepared),
@@ -334,8 +336,8 @@ def runs_of(session: Session) -> tuple[list[Run] | None, list[str]]:
 
     Raises CatalogError where another role owns a part of the journal, or the role may not read it.
     """
+    from gpcatalog.model.upkeep_runs import runs
     from gpcatalog.probes.connection import ProbeFailed
-    from gpcatalog.upkeep.result import Run
 
     if not session.rows("upkeep_home"):
         return None, []
@@ -348,24 +350,7 @@ def runs_of(session: Session) -> tuple[list[Run] | None, list[str]]:
             hint="connect as the role that runs the scripts, or as a superuser",
             exit_code=Exit.UNREACHABLE,
         ) from None
-    runs: dict[tuple[str, datetime], Run] = {}
-    failures: list[str] = []
-    begun: Run | None = None
-    for r in rows:
-        if r["state"] == "begun":
-            begun = Run(run=r["plan"], begun=r["at"], ended=None, failures=())
-            failures = []
-        elif begun is None:
-            continue
-        elif r["state"] == "failed":
-            failures.append(f"{r['relation']}: {r['detail']}")
-        elif r["state"] == "ended":
-            begun = msgspec.structs.replace(begun, ended=r["at"])
-        runs[begun.run, begun.begun] = begun = msgspec.structs.replace(
-            begun, failures=tuple(failures)
-        )
-    unfinished = [f"{r['relation']}: {r['step']}" for r in waiting]
-    return list(runs.values()), unfinished
+    return runs(rows), [f"{r['relation']}: {r['step']}" for r in waiting]
 
 
 def nights(prepared: Prepared, days: int, *, announced: bool = False) -> Iterator[ForecastNight]:

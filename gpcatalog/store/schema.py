@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 
 # What came after version 1, as "table" or "table.column": a file of an older version may lack it
 # and is read as if it held nothing there.
@@ -20,6 +20,7 @@ ADDED = {
     "session_start": 4,
     "age": 4,
     "auxiliary": 5,
+    "upkeep_event": 6,
 }
 
 # Every table of a snapshot. content is the content id of an instance: -1 the coordinator (or the
@@ -174,6 +175,12 @@ TABLES: dict[str, str] = {
         """
         oid UINTEGER NOT NULL, action VARCHAR NOT NULL, detail VARCHAR, role VARCHAR, done_at TIMESTAMP NOT NULL
     """
+    ),
+    # rows of the journal of upkeep scripts: runs of the last 40 days, and the tables that they
+    # maintain; see gpcatalog.model.upkeep_runs
+    "upkeep_event": (
+        "plan VARCHAR NOT NULL, relation VARCHAR NOT NULL, state VARCHAR NOT NULL, detail VARCHAR,"
+        " recorded_at TIMESTAMP NOT NULL"
     ),
     "temp_schema": '"schema" VARCHAR NOT NULL, relations BIGINT NOT NULL, alive BOOLEAN',
     # what was read and what was not; status: read, denied, timed out, busy, segment down, failed,

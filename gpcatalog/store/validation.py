@@ -9,6 +9,7 @@ from collections.abc import Iterable
 
 from gpcatalog.model.auxiliary import KINDS
 from gpcatalog.model.storage import Storage
+from gpcatalog.model.upkeep_runs import STATES
 from gpcatalog.store.packing import packed_shape
 from gpcatalog.store.schema import ADDED, shape_of
 
@@ -52,6 +53,7 @@ _WORDS: dict[str, Iterable[str]] = {
     "auxiliary.kind": KINDS,
     "partition_key.strategy": ("range", "list", "hash"),
     "horizon.holder": ("session", "prepared transaction", "replication slot"),
+    "upkeep_event.state": STATES,
     "age.kind": ("database", "catalog", "relation"),
     "coverage.status": (
         "read",

@@ -10,14 +10,13 @@ import msgspec
 from gpcatalog.capacity import durations
 from gpcatalog.model.bounds import DAY, INFINITY
 from gpcatalog.model.names import qualified
+from gpcatalog.model.upkeep_runs import OVERDUE_DAYS, Run
 from gpcatalog.planner import grid
 from gpcatalog.planner.sets.reader import Reader
 from gpcatalog.upkeep.forecast import ForecastNight
 from gpcatalog.upkeep.night import Night, TableState, cover_end, night, uncovered
 from gpcatalog.upkeep.reader import ReadTable, Unplanned
 from gpcatalog.upkeep.rules import PREMAKE_DAYS, NightLimits
-
-OVERDUE_DAYS = 2  # without a run that ended
 
 
 def _day(at: int) -> str:
@@ -306,15 +305,6 @@ def calendar(
     )
 
 
-class Run(msgspec.Struct, frozen=True, kw_only=True):
-    """A run of a script, as the journal has it. ended: null where it did not end."""
-
-    run: str
-    begun: datetime
-    ended: datetime | None
-    failures: tuple[str, ...]
-
-
 class TableStatus(msgspec.Struct, frozen=True, kw_only=True):
     """What is due for a table tonight. wanted_days: cover that the policy asks for at least."""
 
@@ -346,7 +336,7 @@ def _table_status(t: TableState, tonight: Night, now: int) -> TableStatus:
         table=qualified(t.schema, t.name),
         leaves=t.leaves,
         cover=cover_of(t, now),
-        wanted_days=round(max(0, min(t.rules.least, t.rules.premake - DAY)) / DAY, 2),
+        wanted_days=t.rules.cover_days,
         create=sum(len(c.new) for c in tonight.create if c.table == t.oid),
         merge=sum(len(m.parts) for m in tonight.rollups if m.table == t.oid),
         remove=sum(len(r.parts) for r in tonight.retire if r.table == t.oid),

@@ -53,6 +53,11 @@ class TableRules:
         """How far the cover reaches at least, so that a missed night does no harm."""
         return max(self.premake - self.batch, min(self.premake, NIGHTS_LEFT * DAY))
 
+    @property
+    def cover_days(self) -> float:
+        """Days of cover below which something is wrong: what a night leaves, a day later."""
+        return round(max(0, min(self.least, self.premake - DAY)) / DAY, 2)
+
 
 @dataclass(frozen=True, kw_only=True)
 class NightLimits:

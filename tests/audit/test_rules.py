@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import tempfile
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -342,7 +342,69 @@ C, W, N, INFO = Severity.CRITICAL, Severity.WARNING, Severity.NOTICE, Severity.I
 instance_down = "UPDATE instance SET status = 'd' WHERE content = 1"
 swapped = "UPDATE instance SET preferred_role = 'm' WHERE content = 1"
 
+
 # rule → snapshots with the severity that it must give; None where it must say nothing
+# the relations as a table that SQL may alter
+PLAIN = (
+    "CREATE TABLE plain AS FROM relation",
+    "DROP VIEW relation",
+    "DROP TABLE relation_packed",
+    "ALTER TABLE plain RENAME TO relation",
+)
+
+
+def ends(until: date, days: int = 365, **more: Any) -> Given:
+    """A table of daily partitions, the last of which ends on a date; the snapshot is of noon on 1 July 2026."""
+    spec = Spec(
+        name="t",
+        leaves=days,
+        columns=2,
+        start=more.get("start", until - timedelta(days)),
+        step=more.get("step", "day"),
+        lists=more.get("lists", 0),
+        default=more.get("default", False),
+    )
+    return Given(
+        {"upkeep_event": more.get("events", [])},
+        (spec,),
+        sql=(*PLAIN, *more.get("sql", ())),
+        generation=more.get("generation", "gp6"),
+    )
+
+
+def event(state: str, hours: float, detail: str = "", relation: str = "") -> Row:
+    """A row of the journal of upkeep, so many hours before the snapshot."""
+    row = {"plan": "upkeep-1", "relation": relation, "state": state, "detail": detail}
+    return {**row, "recorded_at": TAKEN_AT - timedelta(hours=hours)}
+
+
+def asks(days: str, name: str = "synthetic.t", hours: float = 900) -> list[Row]:
+    """The policy asks for so many days of cover, and a run has ended."""
+    return [event("maintained", hours, days, name), *ran(5)]
+
+
+def ran(hours: float) -> list[Row]:
+    """A run that ended so many hours before the snapshot."""
+    return [event("begun", hours + 0.1), event("ended", hours, "0 failed")]
+
+
+def without(*days: str) -> str:
+    """Take out the partitions that begin on these days."""
+    named = " OR ".join(f"contains(bound, 'START (''{day}')" for day in days)
+    return f"DELETE FROM relation WHERE kind = 'leaf' AND ({named})"
+
+
+def spelled(text: str) -> str:
+    """Write the dates of all bounds otherwise: \\1, \\2 and \\3 are year, month and day."""
+    return (
+        r"UPDATE relation SET bound = regexp_replace(bound, '''(\d+)-(\d+)-(\d+)''::date',"
+        f" '{text}', 'g') WHERE bound IS NOT NULL"
+    )
+
+
+NUMBERS = "UPDATE partition_key SET key_types = 'integer'"
+
+
 CASES: dict[str, list[tuple[Given, Severity | None]]] = {
     "segment-catalog-bloat": [
         (bloated(130 * MIB, 10 * MIB), C),
@@ -547,6 +609,55 @@ CASES: dict[str, list[tuple[Given, Severity | None]]] = {
     "default-partition-holds-rows": [
         (Given(specs=(Spec(name="t", leaves=3, columns=2, default=True, default_filled=True),)), N),
         (Given(specs=(Spec(name="t", leaves=3, columns=2, default=True),)), None),
+    ],
+    "premake-cover-low": [
+        (ends(date(2026, 7, 3)), None),
+        (ends(date(2026, 7, 2)), W),  # half a day
+        (ends(date(2026, 7, 2), default=True), N),
+        (ends(date(2026, 7, 2), lists=3), W),
+        (ends(date(2026, 7, 2), generation="gp7"), W),
+        (ends(date(2026, 6, 29)), W),  # two days and a half ago: it may still be written
+        (ends(date(2026, 6, 28)), None),
+        (ends(date(2026, 7, 1), 13, start=date(2025, 6, 1), step="month"), W),
+        (ends(date(2026, 6, 1), 12, start=date(2025, 6, 1), step="month"), W),
+        (ends(date(2026, 5, 1), 11, start=date(2025, 6, 1), step="month"), None),
+        (ends(date(2026, 7, 6), events=asks("5")), W),
+        (ends(date(2026, 7, 6), events=asks("4.5")), None),
+        (ends(date(2026, 7, 6), events=[*asks("5"), *asks("3", hours=800)]), None),
+        (ends(date(2026, 7, 6), events=[*asks("3"), *asks("5", hours=800)]), W),
+        (ends(date(2026, 7, 6), events=[*asks("5"), *asks("", hours=800)]), None),  # no longer
+        (ends(date(2026, 7, 6), events=asks("5", "synthetic.u")), None),
+        (ends(date(2026, 7, 1), events=asks("5")), C),
+        (ends(date(2026, 7, 1), events=asks("5"), default=True), N),
+        (ends(date(2026, 6, 1), events=asks("5")), C),
+        # dates as whole numbers
+        (ends(date(2026, 7, 2), sql=(spelled(r"\1\2\3"), NUMBERS)), W),
+        (ends(date(2026, 7, 3), sql=(spelled(r"\1\2\3"), NUMBERS)), None),
+        (ends(date(2026, 7, 2), sql=(spelled(r"1\1\2\3"), NUMBERS)), None),  # no dates
+        (ends(date(2026, 7, 2), sql=(spelled("garbage"),)), None),
+        (ends(date(2026, 7, 2), sql=("UPDATE snapshot SET grain = 'root'",)), None),
+    ],
+    "partition-gap": [
+        (ends(date(2026, 7, 8)), None),
+        (ends(date(2026, 7, 8), sql=(without("2026-07-05"),)), W),
+        (ends(date(2026, 7, 8), sql=(without("2026-07-05"),), default=True), N),
+        (ends(date(2026, 7, 8), sql=(without("2026-06-20"),)), N),
+        (ends(date(2026, 7, 8), sql=(without("2026-05-20"),)), None),
+        # the last one belongs to them, or is on its own
+        (ends(date(2026, 7, 18), sql=(without(*(f"2026-07-{n:02}" for n in range(5, 17))),)), W),
+        (ends(date(2026, 7, 18), sql=(without(*(f"2026-07-{n:02}" for n in range(4, 17))),)), None),
+    ],
+    "upkeep-overdue": [
+        (Given({"upkeep_event": ran(47)}), None),
+        (Given({"upkeep_event": ran(49)}), W),
+        (Given({"upkeep_event": [*ran(60), event("begun", 1)]}), W),
+        (Given({"upkeep_event": [event("failed", 1.05, "no", "s.t"), *ran(1)]}), W),
+        (
+            Given({"upkeep_event": [event("failed", 29.05, "no", "s.t"), *ran(29), *ran(5)]}),
+            None,
+        ),
+        (Given({"upkeep_event": [event("maintained", 2000, "5", "s.t")]}), W),
+        (Given(), None),
     ],
     "lock-slots-too-few": [
         (leaves(1000, "heap", settings=slots(1000)), W),

@@ -91,6 +91,7 @@ def make(path: Path) -> Path:
             "UPDATE auxiliary SET kind = 'visibility map', content = 0, bytes = 99999999, needed = 0"
         )
         db.execute("UPDATE age SET kind = 'database', xid_age = 2000000000, content = 0")
+        db.execute("UPDATE upkeep_event SET state = 'begun'")
         db.execute("UPDATE session_start SET pages = 100000, content = 0")
         db.execute(
             "INSERT INTO timing (what, subject, content, n) VALUES ('lock manager waits', '', 0, 3)"

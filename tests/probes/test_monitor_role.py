@@ -17,6 +17,7 @@ from gpcatalog.store.schema import TABLES
 from gpcatalog.store.snapshot import Snapshot
 from tests.conftest import fresh_database
 from tests.probes import zoo
+from tests.upkeep.test_live import night
 
 ROLE = 'moni"tor 3'
 SERVERS = ("gp6_dsn", "gp7_dsn", "pg12_dsn", "pg_dsn", "pgnew_dsn", "pg19_dsn")
@@ -34,6 +35,8 @@ def dsn(request: pytest.FixtureRequest) -> str:
     with psycopg.connect(made, autocommit=True) as conn:
         zoo.make(conn)
         conn.execute("ANALYZE")
+    year, text = night(made, "[default]\npremake = '5d'\n")
+    assert year.run(text).returncode == 0
     return made
 
 

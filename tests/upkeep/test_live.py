@@ -8,10 +8,14 @@ from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
+import msgspec
 import psycopg
 import pytest
 import typer
 
+from gpcatalog.audit import rules
+from gpcatalog.audit.build import build
+from gpcatalog.audit.report import Report
 from gpcatalog.migration import introspect
 from gpcatalog.planner import policy as policies
 from gpcatalog.probes.collect import collect
@@ -368,6 +372,71 @@ def test_nothing_to_do(pg_dsn: str, tmp_path: Path, capsys: pytest.CaptureFixtur
     assert year.run(text).returncode == 0
     status(conninfo=dsn, policy=str(policy))
     assert "OK" in capsys.readouterr().out
+
+
+def audited(dsn: str) -> Report:
+    with connect(dsn) as session, tempfile.TemporaryDirectory() as folder:
+        path = collect(session, Path(folder) / "now.gpcatalog", definitions=False)
+        with Snapshot(path) as snapshot:
+            report = build(snapshot)
+    return msgspec.structs.replace(report, findings=rules.run(report))
+
+
+@pytest.mark.parametrize("fixture", SERVERS)
+def test_an_audit_sees_upkeep(fixture: str, request: pytest.FixtureRequest) -> None:
+    """What scripts leave in the journal, and what is missing ahead, are in the next audit."""
+    dsn = fresh_database(request.getfixturevalue(fixture), "upkeep_audited")
+    mine = {"premake-cover-low", "partition-gap", "upkeep-overdue"}
+    daily(dsn, "t", 5)
+    daily(dsn, "u", 5)
+    made.execute(dsn, 'ALTER TABLE u RENAME TO "odd $gpcatalog$ name"')
+    before = audited(dsn)
+    assert before.upkeep is None
+    today = datetime.now(UTC)
+    if today.hour > 0:
+        assert [f.rule for f in before.findings if f.rule in mine] == ["premake-cover-low"]
+    _, text = night(dsn, ALL)
+    assert Year(dsn, server_of(dsn), today.date(), shapes=()).run(text).returncode == 0
+    year, idle = night(dsn, ALL)
+    assert idle.startswith("-- Nothing to do tonight.")
+    assert year.run(idle).returncode == 0
+    after = audited(dsn)
+    assert not [f for f in after.findings if f.rule in mine]
+    assert after.upkeep is not None
+    assert (after.upkeep.tables, after.upkeep.failures, after.upkeep.overdue) == (2, (), False)
+    cover = after.partition_cover
+    asked = 2.5 if server_of(dsn) == "gp6" else 4.0  # Greenplum 6 creates half of the cover at once
+    assert cover is not None
+    assert [(t.name, t.days is not None and t.days > 3, t.wanted_days) for t in cover.least] == [
+        ("odd $gpcatalog$ name", True, asked),
+        ("t", True, asked),
+    ]
+    # a policy that asks for more, and for one table alone; the idle script records that, too
+    year, text = night(
+        dsn,
+        ALL.replace("true", "false")
+        + "[[table]]\nmatch = 'public.t'\nautomatic_maintenance = true\npremake_batch = '0d'\n",
+    )
+    assert year.run(text).returncode == 0
+    later = audited(dsn)
+    assert later.upkeep is not None
+    assert later.upkeep.tables == 1
+    # a partition that is taken away
+    gone = today.date() + timedelta(2)
+    made.execute(
+        dsn,
+        f"ALTER TABLE t DROP PARTITION FOR ('{gone}')"
+        if server_of(dsn).startswith("gp")
+        else f"DROP TABLE t_{gone:%Y%m%d}",
+    )
+    found = audited(dsn)
+    assert sorted(f.rule for f in found.findings if f.rule in mine) == [
+        "partition-gap",
+        "premake-cover-low",
+    ]
+    assert next(f for f in found.findings if f.rule == "premake-cover-low").relations == (
+        "public.t",
+    )
 
 
 def test_what_was_refused_ends_psql_with_an_error(pg_dsn: str) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gpcatalog.audit.report import Report
-from gpcatalog.audit.rules import catalogs, files, leftovers, partitions, sessions, time
+from gpcatalog.audit.rules import catalogs, files, leftovers, partitions, sessions, time, upkeep
 from gpcatalog.audit.rules.registry import HARMS, PARTS, Check, Harm, every, page, rule
 from gpcatalog.model.finding import Confidence, Finding
 
@@ -25,6 +25,7 @@ __all__ = [
     "run",
     "sessions",
     "time",
+    "upkeep",
 ]
 
 

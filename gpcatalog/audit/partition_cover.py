@@ -1,0 +1,318 @@
+"""How far the partitions of tables cut by time reach beyond now, and what upkeep did about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from gpcatalog.model.bounds import (
+    DAY,
+    INFINITY,
+    MINUS_INFINITY,
+    Axis,
+    Family,
+    date_of_number,
+    family,
+)
+from gpcatalog.model.names import qualified
+from gpcatalog.model.upkeep_runs import OVERDUE_DAYS, maintained, runs
+
+if TYPE_CHECKING:
+    from gpcatalog.store.snapshot import Snapshot
+
+TOP = 20  # tables listed
+RECENT = (
+    35 * DAY
+)  # a table whose cover ended before counts as no longer written, and older gaps too
+LENGTHS = 2  # so many lengths of its newest partition, and a day, after its end it counts so, too
+STRAY = 12  # a last partition behind a gap of so many of its own lengths does not count
+LEAST_DAYS = 1.0  # of cover, where no policy says more: rows of tomorrow need a partition
+
+Stretch = tuple[int, int]
+
+
+class TableCover(msgspec.Struct, kw_only=True, frozen=True):
+    """How far the partitions of one table reach, by the parent that is covered least.
+
+    until:       first moment without a partition (UTC; dates as they are); None: no end
+    days:        from the snapshot until then, below 0 where it has passed; None: no end
+    partition_days: length of its newest partition; None where it has no end
+    has_default: whether rows beyond go into a default partition; else inserting them fails
+    wanted_days: days that the policy of upkeep asks for; None where upkeep does not maintain it
+    gaps:        ranges without a partition between others that end in the last 35 days or later
+    first_gap:   begin and end of the first one; empty without one
+    gap_ahead:   whether a gap ends in the future
+    """
+
+    schema: str
+    name: str
+    until: str | None
+    days: float | None
+    partition_days: float | None
+    has_default: bool
+    wanted_days: float | None
+    gaps: int
+    first_gap: str
+    gap_ahead: bool
+
+    @property
+    def low(self) -> bool:
+        """Whether the cover is less than the policy asks for, or less than a day."""
+        wanted = LEAST_DAYS if self.wanted_days is None else self.wanted_days
+        return self.days is not None and self.days < wanted
+
+
+class PartitionCover(msgspec.Struct, kw_only=True, frozen=True):
+    """The tables cut by time that seem to be written, or that upkeep maintains.
+
+    tables:  how many; unknown: whose bounds could not be read, and are not among them
+    low:     with less cover than they need; failing: of these, those without a default partition
+    least:   the tables with the least cover
+    gapped:  tables with gaps; gaps: those with the most
+    """
+
+    tables: int
+    unknown: int
+    low: int
+    failing: int
+    least: tuple[TableCover, ...]
+    gapped: int
+    gaps: tuple[TableCover, ...]
+
+
+class UpkeepState(msgspec.Struct, kw_only=True, frozen=True):
+    """What scripts of upkeep left in their journal.
+
+    begun, failures: of the last run; ended: of the last run that ended; None where none is known
+    tables: maintained; overdue: whether no run ended in the last two days
+    """
+
+    begun: datetime | None
+    ended: datetime | None
+    failures: tuple[str, ...]
+    tables: int
+    overdue: bool
+
+
+def _events(snapshot: Snapshot) -> list[dict[str, Any]]:
+    return snapshot.rows(
+        'SELECT plan, relation, state, detail, recorded_at AS "at" FROM upkeep_event'
+        " ORDER BY recorded_at, state"
+    )
+
+
+def upkeep_state(snapshot: Snapshot) -> UpkeepState | None:
+    """The last runs of upkeep; None without a journal, and where it was not read."""
+    rows = _events(snapshot)
+    if not rows:
+        return None
+    found = runs(rows)
+    taken = snapshot.header["taken_at"]
+    ended = [r.ended for r in found if r.ended is not None]
+    return UpkeepState(
+        begun=found[-1].begun.replace(tzinfo=UTC) if found else None,
+        ended=max(ended).replace(tzinfo=UTC) if ended else None,
+        failures=found[-1].failures if found else (),
+        tables=len(maintained(rows)),
+        overdue=not ended or taken - max(ended) > timedelta(days=OVERDUE_DAYS),
+    )
+
+
+def _levels(snapshot: Snapshot) -> dict[Family, dict[int, int]]:
+    """Level of the partitions that time cuts, by oid of the table, by family of the key: the first
+    range level of a date, else of a whole number, which may be one.
+    """
+    found: dict[int, tuple[int, int, Family]] = {}
+    for r in snapshot.rows(
+        "SELECT root, level, key_types FROM partition_key WHERE strategy = 'range'"
+    ):
+        kind = family(r["key_types"] or "")
+        if kind.time or kind is Family.INTEGER:
+            rank = (0 if kind.time else 1, r["level"], kind)
+            found[r["root"]] = min(found.get(r["root"], rank), rank)
+    levels: dict[Family, dict[int, int]] = {}
+    for root, (_, level, kind) in found.items():
+        levels.setdefault(kind, {})[root] = level + 1
+    return levels
+
+
+_CUT = (
+    "WITH cut AS (SELECT unnest(?::UINTEGER[]) AS root, unnest(?::UTINYINT[]) AS level),"
+    " part AS (SELECT r.root, r.parent, r.bound, r.is_default FROM relation r JOIN cut USING (root,"
+    " level) WHERE r.kind IN ('leaf', 'intermediate'))"
+)
+
+
+def _number_stretch(low: int, high: int) -> Stretch:
+    """A range of whole numbers as one of time. Raises ValueError where they are no dates."""
+    begin, end = (
+        date_of_number(value, 8 if value >= 10_000_000 else 6)
+        if MINUS_INFINITY < value < INFINITY
+        else value
+        for value in (low, high)
+    )
+    return begin, end
+
+
+def _read(bounds: list[str], kind: Family) -> dict[str, Stretch | None]:
+    """Ranges of bounds; None where they are not understood, or are no dates."""
+    axis = Axis(kind)
+    found: dict[str, Stretch | None] = {}
+    for text in bounds:
+        try:
+            low, high = axis.interval(text)
+            found[text] = _number_stretch(low, high) if kind is Family.INTEGER else (low, high)
+        except ValueError:
+            found[text] = None
+    return found
+
+
+def _shown(at: int) -> str:
+    """A moment for people; a date where it is midnight."""
+    try:
+        moment = datetime(1970, 1, 1) + timedelta(microseconds=at)
+    except OverflowError:
+        return "far past" if at < 0 else "far future"
+    return moment.isoformat(" ", "seconds").removesuffix(":00").removesuffix(" 00:00")
+
+
+class _Line(msgspec.Struct, frozen=True):
+    """The partitions of one parent: where the cover ends, length of the newest, gaps."""
+
+    end: int
+    length: int
+    gaps: tuple[Stretch, ...]
+
+
+def _line(parts: list[Stretch], now: int) -> _Line:
+    """What the recent partitions of one parent cover; at least one."""
+    parts = sorted(parts)
+    while len(parts) > 1 and parts[-1][0] - parts[-2][1] > STRAY * (parts[-1][1] - parts[-1][0]):
+        parts.pop()
+    at, reached = now, MINUS_INFINITY
+    gaps = []
+    for low, high in parts:
+        if MINUS_INFINITY < reached < low:
+            gaps.append((reached, low))
+        if low <= at:
+            at = max(at, high)
+        reached = max(reached, high)
+    if at == now:  # nothing covers now: where the last one before it ends
+        at = max((high for _, high in parts if high <= now), default=now)
+    return _Line(end=at, length=parts[-1][1] - parts[-1][0], gaps=tuple(gaps))
+
+
+def _tables(
+    snapshot: Snapshot, kind: Family, levels: dict[int, int], now: int
+) -> Iterator[tuple[int, list[_Line] | None, bool]]:
+    """Tables with recent partitions: oid, what each parent covers (None: not known), and whether
+    all have a default partition.
+    """
+    cut: list[Any] = [list(levels), list(levels.values())]
+    texts = [
+        r["bound"]
+        for r in snapshot.rows(
+            f"{_CUT} SELECT DISTINCT bound FROM part WHERE NOT is_default AND bound IS NOT NULL",
+            cut,
+        )
+    ]
+    read = _read(texts, kind)
+    recent = {b: s for b, s in read.items() if s is not None and s[1] > now - RECENT}
+    odd = [b for b, s in read.items() if s is None]
+
+    @cache
+    def line(bounds: tuple[str, ...]) -> _Line:
+        return _line([recent[b] for b in bounds], now)
+
+    rows = snapshot.rows(
+        f"{_CUT}, mark AS (SELECT unnest(?::VARCHAR[]) AS bound, unnest(?::BOOLEAN[]) AS odd),"
+        ' lines AS (SELECT root, parent, bool_or(is_default) AS "default",'
+        " list_sort(list(DISTINCT m.bound) FILTER (NOT m.odd)) AS bounds,"
+        " coalesce(bool_or(m.odd), false) AS odd"
+        " FROM part p LEFT JOIN mark m ON m.bound = p.bound AND NOT p.is_default"
+        " GROUP BY root, parent)"
+        ' SELECT root, bounds, bool_and("default") AS "default", bool_or(odd) AS odd'
+        " FROM lines GROUP BY root, bounds ORDER BY root",
+        [*cut, [*recent, *odd], [False] * len(recent) + [True] * len(odd)],
+    )
+    by_root: dict[int, list[dict[str, Any]]] = {}
+    for row in rows:
+        by_root.setdefault(row["root"], []).append(row)
+    for root, of in by_root.items():
+        every = all(row["default"] for row in of)
+        if any(row["odd"] for row in of):
+            if kind is not Family.INTEGER:  # a number that is no date is no table cut by time
+                yield root, None, every
+            continue
+        lines = [line(tuple(row["bounds"])) for row in of if row["bounds"]]
+        if lines:
+            yield root, lines, every
+
+
+def _in_use(end: int, length: int, now: int) -> bool:
+    """Whether a table is likely to be written still: its last partition ended not long ago."""
+    return now - end <= min(LENGTHS * length, RECENT) + DAY
+
+
+def partition_cover(snapshot: Snapshot) -> PartitionCover | None:
+    """The cover of all tables cut by time.
+
+    None for a pruned snapshot, and where the partitions or their keys were not read.
+    """
+    if snapshot.header["grain"] != "leaf" or snapshot.unread("relations", "partition_keys"):
+        return None
+    taken = snapshot.header["taken_at"]
+    now = (taken - datetime(1970, 1, 1)) // timedelta(microseconds=1)
+    wanted = maintained(_events(snapshot))
+    names = {
+        r["oid"]: (r["schema"], r["name"])
+        for r in snapshot.rows("SELECT oid, \"schema\", name FROM relation WHERE kind = 'root'")
+    }
+    found: list[TableCover] = []
+    unknown = 0
+    for kind, levels in sorted(_levels(snapshot).items()):
+        for root, lines, default in _tables(snapshot, kind, levels, now):
+            schema, name = names.get(root, ("", ""))
+            if lines is None:
+                unknown += 1
+                continue
+            least = min(lines, key=lambda one: one.end)
+            asked = wanted.get(qualified(schema, name))
+            if asked is not None or _in_use(least.end, least.length, now):
+                found.append(_cover(schema, name, lines, now, wanted=asked, default=default))
+    found.sort(key=lambda t: (INFINITY if t.days is None else t.days, t.schema, t.name))
+    low = [t for t in found if t.low]
+    gapped = [t for t in found if t.gaps]
+    return PartitionCover(
+        tables=len(found),
+        unknown=unknown,
+        low=len(low),
+        failing=sum(not t.has_default for t in low),
+        least=tuple(sorted(found, key=lambda t: not t.low)[:TOP]),
+        gapped=len(gapped),
+        gaps=tuple(sorted(gapped, key=lambda t: (not t.gap_ahead, -t.gaps, t.name))[:TOP]),
+    )
+
+
+def _cover(
+    schema: str, name: str, lines: list[_Line], now: int, *, wanted: float | None, default: bool
+) -> TableCover:
+    least = min(lines, key=lambda one: one.end)
+    endless = least.end >= INFINITY
+    gaps = sorted(gap for one in lines for gap in one.gaps)
+    return TableCover(
+        schema=schema,
+        name=name,
+        until=None if endless else _shown(least.end),
+        days=None if endless else round((least.end - now) / DAY, 2),
+        partition_days=None if least.length >= INFINITY else round(least.length / DAY, 2),
+        has_default=default,
+        wanted_days=wanted,
+        gaps=len(gaps),
+        first_gap=f"{_shown(gaps[0][0])} to {_shown(gaps[0][1])}" if gaps else "",
+        gap_ahead=any(high > now for _, high in gaps),
+    )

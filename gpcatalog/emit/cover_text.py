@@ -1,0 +1,64 @@
+"""What an audit prints about partitions ahead and about runs of upkeep."""
+
+from __future__ import annotations
+
+from rich.console import Console
+
+from gpcatalog.audit.partition_cover import PartitionCover, TableCover, UpkeepState
+from gpcatalog.audit.report import Report
+from gpcatalog.emit.terminal import heading, table, text
+from gpcatalog.model.quantity import plural
+
+SHOWN = 5  # tables
+COVER_HEADS = ("Partitions ahead", "until", "days", "asked", "rows beyond", "gaps")
+
+
+def cover_row(t: TableCover) -> tuple[str, ...]:
+    """One table as cells under COVER_HEADS."""
+    return (
+        f"{t.schema}.{t.name}",
+        "no end" if t.until is None else t.until,
+        "" if t.days is None else f"{t.days:g}",
+        "" if t.wanted_days is None else f"{t.wanted_days:g}",
+        "default" if t.has_default else "fail",
+        str(t.gaps),
+    )
+
+
+def cover_line(cover: PartitionCover) -> str:
+    """How many tables there are, and what the columns mean."""
+    unknown = (
+        f" Bounds of {plural(cover.unknown, 'other table')} are not understood."
+        if cover.unknown
+        else ""
+    )
+    return (
+        f"{plural(cover.tables, 'table')} cut by time {'is' if cover.tables == 1 else 'are'}"
+        f" written or maintained.{unknown} asked: by the policy of upkeep; rows beyond: inserting them"
+        " fails, or they go to the default partition."
+    )
+
+
+def upkeep_line(state: UpkeepState) -> str:
+    """The last run of upkeep in one sentence."""
+    ended = f"{state.ended:%Y-%m-%d %H:%M} UTC" if state.ended else "none in the last 40 days"
+    failed = f"; {plural(len(state.failures), 'failed step')} in the last run"
+    return (
+        f"Upkeep maintains {plural(state.tables, 'table')}; last run that ended: {ended}"
+        f"{failed if state.failures else ''}."
+    )
+
+
+def show_cover(report: Report, out: Console) -> None:
+    """Tables with the least cover, and the last run of upkeep."""
+    cover, state = report.partition_cover, report.upkeep
+    if state is None and (cover is None or not cover.tables):
+        return
+    if cover is None or not cover.tables:
+        heading(out, "Upkeep")
+    else:
+        out.print()
+        out.print(table("", COVER_HEADS, [cover_row(t) for t in cover.least[:SHOWN]]))
+        out.print(text(cover_line(cover), "dim"))
+    if state is not None:
+        out.print(text(upkeep_line(state)))

@@ -1,0 +1,68 @@
+"""Runs of upkeep scripts, from the rows that they leave in their journal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+BEGUN, FAILED, ENDED, MAINTAINED = "begun", "failed", "ended", "maintained"
+STATES = (BEGUN, FAILED, ENDED, MAINTAINED)
+OVERDUE_DAYS = 2  # without a run that ended: cron runs a script every night
+
+
+class Run(msgspec.Struct, frozen=True, kw_only=True):
+    """A run of a script, as the journal has it. ended: null where it did not end."""
+
+    run: str
+    begun: datetime
+    ended: datetime | None
+    failures: tuple[str, ...]
+
+
+def runs(rows: Iterable[Mapping[str, Any]]) -> list[Run]:
+    """Runs, the oldest first.
+
+    rows: plan, relation, state, detail and at of the journal, in order of time
+
+    >>> row = {"plan": "upkeep-20260101-0a", "relation": "", "detail": "", "at": datetime(2026, 1, 1)}
+    >>> [r.ended is None for r in runs([{**row, "state": "begun"}, {**row, "state": "ended"}])]
+    [False]
+    """
+    found: list[Run] = []
+    for r in rows:
+        if r["state"] == BEGUN:
+            found.append(Run(run=r["plan"], begun=r["at"], ended=None, failures=()))
+        elif not found:
+            continue
+        elif r["state"] == FAILED:
+            said = (*found[-1].failures, f"{r['relation']}: {r['detail']}")
+            found[-1] = msgspec.structs.replace(found[-1], failures=said)
+        elif r["state"] == ENDED:
+            found[-1] = msgspec.structs.replace(found[-1], ended=r["at"])
+    return found
+
+
+def maintained(rows: Iterable[Mapping[str, Any]]) -> dict[str, float]:
+    """Tables that the newest script maintains, with the days of cover that its policy asks for.
+
+    rows: as those of `runs`; the newest row of a table counts, and an empty detail ends it
+
+    >>> row = {"relation": "s.t", "state": "maintained"}
+    >>> maintained([{**row, "detail": "2.5"}]), maintained([{**row, "detail": "2"}, {**row, "detail": ""}])
+    ({'s.t': 2.5}, {})
+    """
+    found: dict[str, float] = {}
+    for r in rows:
+        if r["state"] != MAINTAINED:
+            continue
+        found.pop(r["relation"], None)
+        try:
+            days = float(r["detail"] or "")
+        except ValueError:
+            continue
+        if 0 <= days < 100_000:  # the file may be anybody's
+            found[r["relation"]] = days
+    return found
